@@ -10,7 +10,7 @@ use rustls_core::blocks::{
 };
 use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
 
-/// The cipher `C` of aws-lc-rs.
+/// The cipher `C` over aws-lc-rs.
 pub(crate) struct AwsLc<C>(PhantomData<C>);
 
 impl<C: Cipher> AeadAlgorithm for AwsLc<C> {
@@ -45,7 +45,7 @@ impl<C: Cipher> PacketAlgorithm for AwsLc<C> {
     }
 }
 
-/// The library's algorithm for `cipher`.
+/// Returns the library's algorithm for `cipher`.
 pub(crate) fn algorithm(cipher: BulkCipher) -> &'static aead::Algorithm {
     match cipher {
         BulkCipher::Aes128Gcm => &aead::AES_128_GCM,
@@ -54,7 +54,7 @@ pub(crate) fn algorithm(cipher: BulkCipher) -> &'static aead::Algorithm {
     }
 }
 
-pub(crate) const KEY_LEN: &str = "the key is as long as BulkCipher::key_len says";
+pub(crate) const KEY_LEN: &str = "the key has the length BulkCipher::key_len";
 
 pub(crate) struct Key(LessSafeKey);
 
@@ -65,7 +65,7 @@ impl Key {
     }
 }
 
-/// The library's own type for `nonce`.
+/// Converts `nonce` to the library's type.
 #[inline]
 pub(crate) fn to_library(nonce: Nonce) -> aead::Nonce {
     aead::Nonce::assume_unique_for_key(nonce.0)

@@ -7,13 +7,13 @@ use self::gcm::{Tls12Gcm, Tls13Gcm};
 use crate::aead::AwsLc;
 use crate::hash::{Sha256, Sha384};
 
-/// What protects records and packets in AES-GCM suites.
+/// Record and packet protection for AES-GCM suites.
 #[cfg(not(feature = "fips"))]
 mod gcm {
     pub(super) use crate::aead::{AwsLc as Tls13Gcm, AwsLc as Tls12Gcm};
 }
 
-/// What protects records and packets in AES-GCM suites.
+/// Record and packet protection for AES-GCM suites.
 #[cfg(feature = "fips")]
 use crate::fips as gcm;
 

@@ -1,17 +1,18 @@
-//! Record protection as the FIPS validation of aws-lc demands it.
+//! Record protection as required by the FIPS validation of aws-lc.
 //!
-//! AES-GCM is approved for sealing only where the module itself ensures that no nonce is used twice. For TLS
-//! that is a key that knows the nonces of the protocol, and refuses one that is not greater than the last.
-//! With feature `fips` the cipher suites use the keys of this module; their records are the same except for
-//! the explicit nonces of TLS 1.2. QUIC builds its nonces as TLS 1.3 does (RFC 9001 §5.3) and uses the same
-//! keys, but numbers of packets must rise from the first to the last, and on one path only: the paths of a multipath
-//! connection share them, which the module refuses.
+//! Sealing with AES-GCM is only approved if the module itself ensures that no nonce is used twice.
+//! For TLS, it has keys that know the nonces of the protocol, and reject a nonce that is not
+//! greater than the last. With feature `fips` the cipher suites use these keys. Their records are
+//! the same, except for the explicit nonces of TLS 1.2. QUIC builds its nonces like TLS 1.3 (RFC
+//! 9001 §5.3) and uses the same keys. So packet numbers must increase, and only on one path: the
+//! paths of a multipath connection share packet numbers, which the module rejects.
 //!
-//! Keys of connections are derived by services of the module, too ([`key_derivation`](crate::key_derivation)). Those of
-//! HPKE are made of single calls of its HMAC.
+//! Services of the module also derive the keys of connections
+//! ([`key_derivation`](crate::key_derivation)). Those of HPKE are derived with single calls of its
+//! HMAC.
 //!
-//! Tickets are not covered: their nonces are drawn outside the module. `CryptoProvider::fips` says nothing
-//! about them.
+//! Tickets are not covered, because their nonces come from outside the module.
+//! `CryptoProvider::fips` does not include them.
 
 use core::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
@@ -154,19 +155,21 @@ impl<C: Cipher> PacketAlgorithm for Gcm<C, Tls13> {
     }
 }
 
-/// A key for packets, which are sealed behind a shared reference.
+/// A key for packets. Packets are sealed behind a shared reference.
 ///
-/// Sealing advances the module's counter. A direction has only one sender, so the lock is never contended.
+/// Sealing advances the module's counter. Each direction has only one sender, so the lock is never
+/// contended.
 pub(crate) struct PacketKey {
     sealing: Mutex<PacketSealingKey>,
     opening: RecordOpeningKey,
 }
 
-/// The module takes the first nonce of a key for that of number 0, and compares all others with it. But numbers go on
-/// when keys change: the first packet under a key may have any.
+/// The sealing key of a packet key. The module takes the first nonce of a key as that of packet
+/// number 0, and compares all later ones with it. But packet numbers continue when keys change, so
+/// the first packet under a key may have any number.
 struct PacketSealingKey {
     key: RecordSealingKey,
-    /// Tells the nonce of number 0, until there was a packet.
+    /// Yields the nonce of number 0; `None` after the first packet.
     iv: Option<Iv>,
 }
 
@@ -174,9 +177,9 @@ impl PacketSealingKey {
     fn seal(&mut self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<Tag, AeadError> {
         if let Some(iv) = &self.iv {
             let zero = Nonce::new(iv, 0);
-            // the module counts by what the number is part of: on other paths the rest is another
+            // the module's counter is the last eight bytes; the first four differ on other paths
             if zero.0[4..] != nonce.0[4..] {
-                // nobody gets to see the tag, and the module refuses this nonce from now on
+                // discard the tag: nobody sees it, and the module rejects this nonce from now on
                 self.key.seal_text(zero, &[], &mut [])?;
             }
             self.iv = None;

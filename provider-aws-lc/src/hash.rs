@@ -1,4 +1,4 @@
-//! Hash functions, and HMAC with them.
+//! Hash functions and HMAC.
 
 use alloc::boxed::Box;
 
@@ -95,7 +95,7 @@ impl Derivation for Sha384 {
     const PRF_ALGORITHM: &'static tls_prf::Algorithm = &tls_prf::P_SHA384;
 }
 
-/// For HPKE: no cipher suite uses it.
+/// SHA-512, for HPKE only: no cipher suite uses it.
 pub(crate) struct Sha512;
 
 impl HashFunction for Sha512 {
@@ -132,14 +132,14 @@ impl Computation for Context {
 
 pub(crate) struct HmacKey(hmac::Key);
 
-/// Room for the info of HKDF with the labels of TLS, and its counter.
+/// Room for the info of HKDF with the labels of TLS, and its counter byte.
 const INFO_ROOM: usize = 128;
 
 impl Key for HmacKey {
     fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
         match (first, middle, last) {
             ([], [whole], []) => self.sign_whole(whole),
-            // the first block of HKDF-Expand, from what is public: copying it takes less than one more call
+            // the first block of HKDF-Expand: copying its public input is cheaper than another call
             ([], [info], [counter]) if info.len() < INFO_ROOM => {
                 let mut whole = [0; INFO_ROOM];
                 whole[..info.len()].copy_from_slice(info);
@@ -164,7 +164,7 @@ impl HmacKey {
     }
 
     fn sign_pieces(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
-        // a context is some hundred bytes: it is made, used and finished in one place
+        // a context has some hundred bytes, so create, use and finish it in one place
         let mut context = hmac::Context::with_key(&self.0);
         if !first.is_empty() {
             context.update(first);

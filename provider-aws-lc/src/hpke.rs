@@ -1,7 +1,7 @@
 //! HPKE in base mode (RFC 9180) with Diffie-Hellman over the NIST curves and X25519.
 //!
-//! Here are the suites under 0.23's names, and how aws-lc-rs spells Diffie-Hellman with keys that are kept. The
-//! rest is [`HpkeBase`].
+//! Contains the suites under the names of 0.23, and Diffie-Hellman with serialisable keys over
+//! aws-lc-rs. The rest is [`HpkeBase`].
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -21,14 +21,15 @@ use rustls_core::enums::{HpkeAead, HpkeKem};
 use rustls_core::error::Error;
 
 use crate::aead::AwsLc;
-/// AES-GCM. The nonces of a context grow as those of TLS 1.3 do, so FIPS's keys for records serve here too.
+/// AES-GCM. The nonces of a context increase like those of TLS 1.3, so the FIPS record keys work
+/// here too.
 #[cfg(not(feature = "fips"))]
 use crate::aead::AwsLc as Gcm;
 #[cfg(feature = "fips")]
 use crate::fips::Tls13Gcm as Gcm;
 use crate::hash::{Sha256, Sha384, Sha512};
 
-/// All suites of this module, in the order of their KEMs' code points.
+/// All suites of this module, ordered by the code points of their KEMs.
 pub static ALL_SUPPORTED_SUITES: &[&dyn Hpke] = &[
     DH_KEM_P256_HKDF_SHA256_AES_128,
     DH_KEM_P256_HKDF_SHA256_AES_256,
@@ -107,11 +108,12 @@ const SHA256_OUTPUT_LEN: usize = 32;
 const SHA384_OUTPUT_LEN: usize = 48;
 const SHA512_OUTPUT_LEN: usize = 64;
 
-/// HPKE over aws-lc-rs with one suite, whose AEAD takes keys of `KEY_SIZE` bytes and whose KDF is over a hash
-/// function of `KDF_SIZE` bytes. The statics of this module are all there are of it.
+/// HPKE over aws-lc-rs with one suite. Its AEAD takes keys of `KEY_SIZE` bytes, and the hash
+/// function of its KDF has outputs of `KDF_SIZE` bytes. The statics of this module are the only
+/// values.
 ///
-/// What fails is an [`Error::Other`] that holds an [`HpkeError`](rustls_core::blocks::HpkeError), except for
-/// [`Error::FailedToGetRandomBytes`].
+/// Failures are an [`Error::Other`] that holds an [`HpkeError`](rustls_core::blocks::HpkeError),
+/// except for [`Error::FailedToGetRandomBytes`].
 pub struct HpkeAwsLcRs<const KEY_SIZE: usize, const KDF_SIZE: usize>(&'static dyn Hpke);
 
 impl<const KEY_SIZE: usize, const KDF_SIZE: usize> Hpke for HpkeAwsLcRs<KEY_SIZE, KDF_SIZE> {
@@ -157,10 +159,10 @@ impl<const KEY_SIZE: usize, const KDF_SIZE: usize> Hpke for HpkeAwsLcRs<KEY_SIZE
         self.0.generate_key_pair()
     }
 
-    /// True when FIPS approves the algorithms of this suite, which are those without X25519 and ChaCha20.
+    /// True if FIPS approves the algorithms of this suite: all except X25519 and ChaCha20.
     ///
-    /// As in 0.23 it does not depend on whether the library is the FIPS module:
-    /// [`CryptoProvider::fips`](rustls_core::provider::CryptoProvider::fips) tells that.
+    /// It does not depend on the library being the FIPS module.
+    /// [`CryptoProvider::fips`](rustls_core::provider::CryptoProvider::fips) reports that.
     fn fips(&self) -> bool {
         let suite = self.suite();
         suite.kem != HpkeKem::DHKEM_X25519_HKDF_SHA256
@@ -178,7 +180,7 @@ impl<const KEY_SIZE: usize, const KDF_SIZE: usize> fmt::Debug for HpkeAwsLcRs<KE
     }
 }
 
-/// Diffie-Hellman over `G` with keys that are kept.
+/// Diffie-Hellman over `G` with serialisable keys.
 pub(crate) struct Dh<G>(PhantomData<G>);
 
 /// A curve of aws-lc-rs, as a type.
@@ -200,7 +202,7 @@ impl<G: Group> HpkeDh for Dh<G> {
         PrivateKey::generate(G::ALGORITHM).map_err(|_| GetRandomFailed)
     }
 
-    /// The library refuses numbers out of range.
+    /// The library rejects numbers out of range.
     fn from_bytes(bytes: &[u8]) -> Option<PrivateKey> {
         PrivateKey::from_private_key(G::ALGORITHM, bytes).ok()
     }
@@ -219,7 +221,7 @@ impl<G: Group> HpkeDh for Dh<G> {
         Some(key.compute_public_key().ok()?.as_ref().to_vec())
     }
 
-    /// Validates the point, as RFC 9180 §7.1.4 asks.
+    /// Validates the point, as required by RFC 9180 §7.1.4.
     fn agree(key: &PrivateKey, peer: &[u8]) -> Option<SharedSecret> {
         let peer = UnparsedPublicKey::new(G::ALGORITHM, peer);
         agreement::agree(key, peer, (), |secret| Ok(secret.into())).ok()

@@ -1,9 +1,10 @@
-//! HKDF-Expand and the PRF of TLS 1.2 as services of the library, for its FIPS module: made of single calls of HMAC they
-//! are the same, but approved only where they run in the module as a whole.
+//! HKDF-Expand and the PRF of TLS 1.2 as services of the library, for its FIPS module. Single calls
+//! of HMAC would yield the same, but are only approved as services of the module.
 //!
-//! HKDF-Extract is one HMAC, which is a service as it is; the library's own keeps a copy of the salt that it does not
-//! erase, and the salts of TLS 1.3 are secrets. Of the PRF's labels the module approves that of the extended master
-//! secret, which a configuration is to require.
+//! HKDF-Extract is a single HMAC, which is a service already. The library's own HKDF-Extract keeps
+//! a copy of the salt that it does not erase, and the salts of TLS 1.3 are secrets. Of the PRF's
+//! labels, the module only approves that of the extended master secret, so configurations must
+//! require it.
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;
@@ -18,7 +19,7 @@ use rustls_core::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock, OutputLengthError
 use rustls_core::error::Error;
 use rustls_core::versions::TLS12;
 
-/// A hash function that the library derives keys with.
+/// A hash function with which the library derives keys.
 pub(crate) trait Derivation: HashFunction {
     const HKDF_ALGORITHM: hkdf::Algorithm;
     const PRF_ALGORITHM: &'static tls_prf::Algorithm;
@@ -84,7 +85,8 @@ impl HkdfExpander for Expander {
             .expand(info, Length(output.len()))
             .map_err(|_| OutputLengthError)?;
         if !output.is_empty() {
-            okm.fill(output).expect("HKDF fails for its lengths alone");
+            okm.fill(output)
+                .expect("HKDF fails only because of lengths");
         }
         Ok(())
     }
@@ -92,7 +94,7 @@ impl HkdfExpander for Expander {
     fn expand_block(&self, info: &[&[u8]]) -> OkmBlock {
         let block = Tag::written_by(|room| {
             self.expand_slice(info, &mut room[..self.hash_len])
-                .expect("one block is not too much");
+                .expect("one block is within the limit");
             self.hash_len
         });
         OkmBlock::new(block.as_ref())
@@ -103,7 +105,7 @@ impl HkdfExpander for Expander {
     }
 }
 
-/// How much is to be derived.
+/// The number of bytes to derive.
 struct Length(usize);
 
 impl KeyType for Length {
@@ -134,13 +136,13 @@ impl<H: Derivation> Prf for LibraryPrf<H> {
     }
 
     fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]) {
-        // the library refuses both, of which TLS has neither
+        // the library rejects empty ones, and TLS has none
         if secret.is_empty() || output.is_empty() {
             return PrfUsingHmac(&Hashing::<H>::NEW).for_secret(output, secret, label, seed);
         }
         let derived = Secret::new(H::PRF_ALGORITHM, secret)
             .and_then(|secret| secret.derive(label, seed, output.len()))
-            .expect("a secret and an output that have bytes");
+            .expect("the secret and the output are not empty");
         output.copy_from_slice(derived.as_ref());
     }
 

@@ -1,8 +1,8 @@
 //! The crypto-provider interface of rustls-inplace over [aws-lc-rs](aws_lc_rs).
 //!
-//! `rustls` offers this crate as `rustls::crypto::aws_lc_rs`. Here are the public paths and the lists
-//! that decide what is offered and in which order. The rest says to the building blocks of
-//! [`rustls_core::blocks`] how aws-lc-rs spells what they need.
+//! `rustls` re-exports this crate as `rustls::crypto::aws_lc_rs`. It contains the public paths and
+//! the lists of what is offered, in order. The other modules implement the traits of
+//! [`rustls_core::blocks`] over aws-lc-rs.
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -22,7 +22,7 @@ use rustls_core::suites::SupportedCipherSuite;
 
 use self::random::Random;
 #[allow(unreachable_pub, unused_imports)]
-// without core's feature `std` there is nothing in it
+// empty without core's feature `std`
 pub use self::ticketer::*;
 pub use self::verify::SUPPORTED_SIG_ALGS;
 
@@ -44,7 +44,8 @@ mod ticketer;
 pub mod tls13_only;
 mod verify;
 
-/// A provider of [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and the rest of this module.
+/// Returns a provider of [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and the rest of this
+/// module.
 pub fn default_provider() -> CryptoProvider {
     provider_of(DEFAULT_CIPHER_SUITES)
 }
@@ -66,15 +67,15 @@ pub mod kx_group {
     };
 }
 
-/// The cipher suites that are offered unless others are chosen, most preferred first.
+/// The default cipher suites, most preferred first.
 ///
-/// These are [`ALL_CIPHER_SUITES`]; with feature `fips`, those that FIPS approves.
+/// These are [`ALL_CIPHER_SUITES`], or with feature `fips`, those that FIPS approves.
 #[cfg(not(feature = "fips"))]
 pub static DEFAULT_CIPHER_SUITES: &[SupportedCipherSuite] = ALL_CIPHER_SUITES;
 
-/// The cipher suites that are offered unless others are chosen, most preferred first.
+/// The default cipher suites, most preferred first.
 ///
-/// These are the ones of [`ALL_CIPHER_SUITES`] that FIPS approves.
+/// These are the suites of [`ALL_CIPHER_SUITES`] that FIPS approves.
 #[cfg(feature = "fips")]
 pub static DEFAULT_CIPHER_SUITES: &[SupportedCipherSuite] = &[
     cipher_suite::TLS13_AES_256_GCM_SHA384,
@@ -85,10 +86,10 @@ pub static DEFAULT_CIPHER_SUITES: &[SupportedCipherSuite] = &[
     cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
 ];
 
-/// The key exchange groups that are offered unless others are chosen, most preferred first.
+/// The default key exchange groups, most preferred first.
 ///
-/// X25519MLKEM768 comes first with feature `prefer-post-quantum`, otherwise last. X25519 is left out
-/// with feature `fips`, since FIPS does not approve it alone.
+/// X25519MLKEM768 is first with feature `prefer-post-quantum`, otherwise last. With feature `fips`,
+/// X25519 is left out, because FIPS does not approve it alone.
 pub static DEFAULT_KX_GROUPS: &[&dyn SupportedKxGroup] = &[
     #[cfg(feature = "prefer-post-quantum")]
     kx_group::X25519MLKEM768,
@@ -102,7 +103,8 @@ pub static DEFAULT_KX_GROUPS: &[&dyn SupportedKxGroup] = &[
 
 /// All key exchange groups, most preferred first.
 ///
-/// The hybrid ones come first with feature `prefer-post-quantum`, otherwise after the classical ones.
+/// The hybrid groups are first with feature `prefer-post-quantum`, otherwise after the classical
+/// ones.
 pub static ALL_KX_GROUPS: &[&dyn SupportedKxGroup] = &[
     #[cfg(feature = "prefer-post-quantum")]
     kx_group::X25519MLKEM768,
@@ -132,7 +134,7 @@ pub static ALL_CIPHER_SUITES: &[SupportedCipherSuite] = &[
     cipher_suite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 ];
 
-/// Whether aws-lc-rs runs as a FIPS module, which is so with feature `fips` only.
+/// True if aws-lc-rs runs as a FIPS module, which requires feature `fips`.
 fn is_fips_module() -> bool {
     cfg!(feature = "fips") && aws_lc_rs::try_fips_mode().is_ok()
 }

@@ -1,4 +1,4 @@
-//! Private keys: turns encoded keys into signing keys.
+//! Private keys: loads encoded keys as signing keys.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -16,31 +16,31 @@ use rustls_core::enums::{SignatureAlgorithm, SignatureScheme};
 use rustls_core::error::Error;
 use rustls_core::sign::{Signer, SigningKey};
 
-/// Makes a signing key of an RSA, ECDSA or Ed25519 key, whichever `der` is.
+/// Creates a signing key from an RSA, ECDSA or Ed25519 key.
 ///
 /// # Errors
 ///
-/// [`Error::General`] when it is none of them, or malformed.
+/// Returns [`Error::General`] if it is none of these, or malformed.
 pub fn any_supported_type(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
     blocks::any_supported_type::<KeyPair>(der)
 }
 
-/// Makes a signing key of an ECDSA key over P-256, P-384 or P-521, in PKCS#8 (RFC 5958) or SEC1
+/// Creates a signing key from an ECDSA key over P-256, P-384 or P-521, in PKCS#8 (RFC 5958) or SEC1
 /// (RFC 5915) encoding.
 ///
 /// # Errors
 ///
-/// [`Error::General`] when `der` is no such key.
+/// Returns [`Error::General`] if `der` is no such key.
 pub fn any_ecdsa_type(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
     blocks::any_ecdsa_type::<KeyPair>(der)
 }
 
-/// Makes a signing key of an Ed25519 key in PKCS#8 encoding (RFC 8410), with the public key in it or
-/// without.
+/// Creates a signing key from an Ed25519 key in PKCS#8 encoding (RFC 8410), with or without its
+/// public key.
 ///
 /// # Errors
 ///
-/// [`Error::General`] when `der` is no such key.
+/// Returns [`Error::General`] if `der` is no such key.
 pub fn any_eddsa_type(der: &PrivatePkcs8KeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
     blocks::any_eddsa_type::<KeyPair>(der)
 }
@@ -85,7 +85,7 @@ impl blocks::KeyPair for KeyPair {
     fn from_pkcs8(kind: KeyKind, der: &[u8]) -> Result<Self, KeyRejected> {
         Ok(match kind {
             KeyKind::Rsa => Self::Rsa(RsaKeyPair::from_pkcs8(der)?),
-            // "maybe unchecked": keys as OpenSSL writes them have no public key to check against
+            // "maybe unchecked": keys written by OpenSSL have no public key to check against
             KeyKind::Ed25519 => Self::Ed25519(Ed25519KeyPair::from_pkcs8_maybe_unchecked(der)?),
             _ => Self::Ecdsa(EcdsaKeyPair::from_pkcs8(curve(kind)?, der)?),
         })

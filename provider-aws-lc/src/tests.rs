@@ -1,4 +1,4 @@
-//! The checks that every provider passes.
+//! The checks for all providers.
 
 use provider_checks as checks;
 use rustls_core::blocks::{Aes128Gcm, Aes256Gcm, Chacha20Poly1305};
@@ -19,16 +19,16 @@ fn aead_vectors_of_wycheproof() {
 
 #[cfg(feature = "fips")]
 #[test]
-fn aead_vectors_of_wycheproof_with_the_keys_of_fips() {
+fn aead_vectors_of_wycheproof_with_fips_keys() {
     checks::check_aead::<fips::Tls13Gcm<Aes128Gcm>>();
     checks::check_aead::<fips::Tls13Gcm<Aes256Gcm>>();
 }
 
 #[cfg(feature = "fips")]
 #[test]
-fn keys_of_fips_take_no_nonce_twice() {
-    checks::check_nonces_that_grow::<fips::Tls12Gcm<Aes128Gcm>>();
-    checks::check_nonces_that_grow::<fips::Tls12Gcm<Aes256Gcm>>();
+fn fips_keys_accept_no_nonce_twice() {
+    checks::check_increasing_nonces::<fips::Tls12Gcm<Aes128Gcm>>();
+    checks::check_increasing_nonces::<fips::Tls12Gcm<Aes256Gcm>>();
 }
 
 #[test]
@@ -58,13 +58,13 @@ fn hpke_vectors_of_rfc9180() {
 }
 
 #[test]
-fn hpke_refuses_a_shared_secret_of_zeros() {
-    checks::check_hpke_refuses_zeros::<X25519, Sha256, AwsLc<Aes128Gcm>>();
+fn hpke_rejects_a_shared_secret_of_zeros() {
+    checks::check_hpke_rejects_zeros::<X25519, Sha256, AwsLc<Aes128Gcm>>();
 }
 
 #[cfg(feature = "fips")]
 #[test]
-fn hpke_vectors_of_rfc9180_with_the_keys_of_fips() {
+fn hpke_vectors_of_rfc9180_with_fips_keys() {
     checks::check_hpke::<P256, Sha256, fips::Tls13Gcm<Aes128Gcm>>();
     checks::check_hpke::<P384, Sha384, fips::Tls13Gcm<Aes256Gcm>>();
 }

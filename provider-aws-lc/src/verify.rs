@@ -1,11 +1,10 @@
-//! Verification of signatures: rustls-webpki's algorithms, which it offers over aws-lc-rs.
+//! Verification of signatures with rustls-webpki's algorithms for aws-lc-rs.
 
 use rustls_core::crypto::WebPkiSupportedAlgorithms;
 use rustls_core::enums::SignatureScheme;
 use webpki::aws_lc_rs::*;
 
-/// The signature algorithms that can be verified: RSA, ECDSA over P-256, P-384 and P-521, Ed25519,
-/// ML-DSA.
+/// The supported signature algorithms: RSA, ECDSA over P-256, P-384 and P-521, Ed25519, ML-DSA.
 pub static SUPPORTED_SIG_ALGS: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
     all: &[
         ECDSA_P256_SHA256,
@@ -31,7 +30,7 @@ pub static SUPPORTED_SIG_ALGS: WebPkiSupportedAlgorithms = WebPkiSupportedAlgori
         ML_DSA_65,
         ML_DSA_87,
     ],
-    // First in each ECDSA entry stands the curve that TLS 1.3 binds to the scheme (RFC 9846 §4.3.3).
+    // the first algorithm of an ECDSA scheme has the curve of TLS 1.3 (RFC 9846 §4.3.3)
     mapping: &[
         (
             SignatureScheme::ECDSA_NISTP384_SHA384,

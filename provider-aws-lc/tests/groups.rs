@@ -1,5 +1,5 @@
-//! Key exchange groups: ours, each provider's with the other's and with upstream's, and the shares
-//! that must be refused.
+//! Tests of the key exchange groups: each provider with itself, the other and upstream, and shares
+//! that must be rejected.
 
 use rustls_core::crypto::SupportedKxGroup;
 use rustls_core::enums::{NamedGroup, ProtocolVersion};
@@ -19,9 +19,9 @@ fn all_groups() -> impl Iterator<Item = &'static dyn SupportedKxGroup> {
         .copied()
 }
 
-/// The orders were taken down from upstream 0.23.46 built with each setting of the feature.
+/// The orders are those of upstream 0.23.46 built with each setting of the feature.
 #[test]
-fn groups_come_in_upstreams_order() {
+fn groups_have_upstreams_order() {
     use NamedGroup::*;
 
     let classical = [X25519, secp256r1, secp384r1];
@@ -38,7 +38,7 @@ fn groups_come_in_upstreams_order() {
             [&classical[..], &hybrid, &kem].concat(),
         )
     };
-    // FIPS approves X25519 as the second half of a hybrid only
+    // FIPS approves X25519 only as the second half of a hybrid
     let mut default = default;
     default.retain(|name| !cfg!(feature = "fips") || *name != X25519);
     assert_eq!(names(aws_lc::DEFAULT_KX_GROUPS), default);
@@ -50,7 +50,7 @@ fn groups_come_in_upstreams_order() {
 }
 
 #[test]
-fn properties_are_those_of_upstream() {
+fn properties_match_upstream() {
     let versions = [ProtocolVersion::TLSv1_2, ProtocolVersion::TLSv1_3];
     for group in aws_lc::ALL_KX_GROUPS {
         let theirs = upstream_group(upstream::aws_lc_rs::ALL_KX_GROUPS, group.name());
@@ -89,7 +89,7 @@ fn upstream_group(
 }
 
 #[test]
-fn both_sides_agree_whoever_made_them() {
+fn both_sides_agree_across_providers() {
     for client in all_groups() {
         for server in all_groups().filter(|server| server.name() == client.name()) {
             let ours = client.start().unwrap();
@@ -118,9 +118,9 @@ fn both_sides_agree_with_upstream() {
     }
 }
 
-/// A client that offered a hybrid and its classical part may be answered with the latter.
+/// A server may choose the classical part if a client offered both it and the hybrid.
 #[test]
-fn the_classical_part_of_a_hybrid_stands_alone() {
+fn the_classical_part_of_a_hybrid_works_alone() {
     for hybrid in [
         aws_lc::kx_group::X25519MLKEM768,
         aws_lc::kx_group::SECP256R1MLKEM768,
@@ -144,9 +144,9 @@ fn the_classical_part_of_a_hybrid_stands_alone() {
     }
 }
 
-/// draft-ietf-tls-ecdhe-mlkem §4: which part comes first in shares and secret.
+/// Checks which part comes first in shares and secret (draft-ietf-tls-ecdhe-mlkem §4).
 #[test]
-fn parts_of_hybrids_come_in_the_drafts_order() {
+fn parts_of_hybrids_have_the_drafts_order() {
     let secret_of_parts = |hybrid: &dyn SupportedKxGroup, classical_first: bool, len: usize| {
         let client = hybrid.start().unwrap();
         let share = client.pub_key().to_vec();
@@ -158,7 +158,7 @@ fn parts_of_hybrids_come_in_the_drafts_order() {
         };
         assert_eq!(component, expected);
 
-        // the secret's classical part is what the component alone would have given
+        // the classical part of the secret equals that of the component alone
         let server = hybrid.start_and_complete(&share).unwrap();
         let server_part = if classical_first {
             &server.pub_key[..len]
@@ -179,7 +179,7 @@ fn parts_of_hybrids_come_in_the_drafts_order() {
 }
 
 #[test]
-fn shares_of_wrong_length_are_refused() {
+fn shares_of_wrong_length_are_rejected() {
     for group in all_groups() {
         let client = group.start().unwrap();
         let server = group.start_and_complete(client.pub_key()).unwrap();
@@ -200,10 +200,10 @@ fn lengths_around(len: usize) -> Vec<usize> {
     vec![0, 1, 31, 33, len / 2, len - 1, len + 1, 2 * len]
 }
 
-/// RFC 9846 §7.4.2: an all-zero result is refused. These are the points of small order, and others
+/// RFC 9846 §7.4.2: an all-zero result is rejected. These are the points of small order, and others
 /// that reduce to them (RFC 7748 §5, §7).
 #[test]
-fn x25519_points_of_small_order_are_refused() {
+fn x25519_points_of_small_order_are_rejected() {
     let order_8 = [
         "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
         "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
@@ -214,7 +214,7 @@ fn x25519_points_of_small_order_are_refused() {
         point[0] = small;
         points.push(point);
     }
-    // p - 1, p, p + 1, where p = 2^255 - 19
+    // p - 1, p and p + 1 for p = 2^255 - 19
     for last in [0xec, 0xed, 0xee] {
         let mut point = [0xff; 32];
         (point[0], point[31]) = (last, 0x7f);
@@ -240,9 +240,9 @@ fn from_hex(digits: &str) -> [u8; 32] {
     core::array::from_fn(|i| u8::from_str_radix(&digits[2 * i..][..2], 16).unwrap())
 }
 
-/// RFC 9846 §4.3.8.2: points of NIST curves are uncompressed, and on the curve.
+/// RFC 9846 §4.3.8.2: points of NIST curves are uncompressed and on the curve.
 #[test]
-fn other_forms_and_points_off_the_curve_are_refused() {
+fn other_forms_and_points_off_the_curve_are_rejected() {
     for group in all_groups() {
         if !matches!(group.name(), NamedGroup::secp256r1 | NamedGroup::secp384r1) {
             continue;
@@ -267,9 +267,9 @@ fn other_forms_and_points_off_the_curve_are_refused() {
     }
 }
 
-/// FIPS 203 §7.2: an encapsulation key with a coefficient that is not reduced is refused.
+/// FIPS 203 §7.2: an encapsulation key with an unreduced coefficient is rejected.
 #[test]
-fn ml_kem_keys_that_are_not_reduced_are_refused() {
+fn unreduced_ml_kem_keys_are_rejected() {
     for group in [aws_lc::kx_group::MLKEM768, aws_lc::kx_group::MLKEM1024] {
         let mut share = group.start().unwrap().pub_key().to_vec();
         share[..3].fill(0xff);
@@ -277,7 +277,7 @@ fn ml_kem_keys_that_are_not_reduced_are_refused() {
     }
 }
 
-/// FIPS 203 §6.3: a ciphertext that was tampered with gives a secret nobody else has.
+/// FIPS 203 §6.3: a tampered ciphertext yields a secret that nobody else has.
 #[test]
 fn ml_kem_rejects_implicitly() {
     for group in [aws_lc::kx_group::MLKEM768, aws_lc::kx_group::MLKEM1024] {

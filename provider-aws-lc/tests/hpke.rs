@@ -1,4 +1,4 @@
-//! HPKE beside upstream's: what one seals the other opens, and both refuse the same.
+//! Compares HPKE with upstream's: each opens what the other seals, and both reject the same inputs.
 
 use rustls_core::blocks::HpkeError;
 use rustls_core::crypto::hpke::{EncapsulatedSecret, Hpke, HpkePrivateKey, HpkePublicKey};
@@ -11,7 +11,7 @@ const INFO: &[u8] = b"info";
 const AAD: &[u8] = b"aad";
 const TEXT: &[u8] = b"plaintext";
 
-/// The suites of both, pair by pair.
+/// The suites of this crate and of upstream, in pairs.
 fn suites() -> impl Iterator<Item = (&'static dyn Hpke, &'static dyn theirs::Hpke)> {
     let upstream = upstream::crypto::aws_lc_rs::hpke::ALL_SUPPORTED_SUITES;
     assert_eq!(ALL_SUPPORTED_SUITES.len(), upstream.len());
@@ -29,7 +29,7 @@ fn their_enc(enc: &EncapsulatedSecret) -> theirs::EncapsulatedSecret {
     theirs::EncapsulatedSecret(enc.0.clone())
 }
 
-/// The cause, which `error` must hold.
+/// Returns the cause that `error` must hold.
 fn cause(error: Error) -> HpkeError {
     let Error::Other(OtherError(cause)) = error else {
         panic!("{error:?}");
@@ -37,8 +37,12 @@ fn cause(error: Error) -> HpkeError {
     *cause.downcast_ref().expect("an HpkeError")
 }
 
-/// Why ours failed, after upstream has failed with the same kind of error; `None` when both succeeded.
-fn refusal<T, U>(ours: Result<T, Error>, theirs: Result<U, upstream::Error>) -> Option<HpkeError> {
+/// Returns the error of this crate if upstream fails with the same kind of error; `None` if both
+/// succeed.
+fn common_error<T, U>(
+    ours: Result<T, Error>,
+    theirs: Result<U, upstream::Error>,
+) -> Option<HpkeError> {
     match (ours, theirs) {
         (Ok(_), Ok(_)) => None,
         (Err(ours), Err(upstream::Error::Other(_))) => Some(cause(ours)),
@@ -47,7 +51,7 @@ fn refusal<T, U>(ours: Result<T, Error>, theirs: Result<U, upstream::Error>) -> 
 }
 
 #[test]
-fn suites_are_upstreams() {
+fn suites_match_upstream() {
     for (ours, theirs) in suites() {
         assert_eq!(
             format!("{:?}", ours.suite()),
@@ -115,7 +119,7 @@ fn contexts_number_messages_alike() {
 }
 
 #[test]
-fn a_refused_message_leaves_the_context_as_it_was() {
+fn a_rejected_message_leaves_the_context_unchanged() {
     for (ours, _) in suites() {
         let (public_key, key) = ours.generate_key_pair().unwrap();
         let (enc, mut sealer) = ours.setup_sealer(INFO, &public_key).unwrap();
@@ -131,7 +135,7 @@ fn a_refused_message_leaves_the_context_as_it_was() {
             );
         }
         assert_eq!(opener.open(AAD, &first).unwrap(), TEXT);
-        // no message twice
+        // no message can be opened twice
         assert_eq!(
             cause(opener.open(AAD, &first).unwrap_err()),
             HpkeError::Open
@@ -141,13 +145,13 @@ fn a_refused_message_leaves_the_context_as_it_was() {
 }
 
 #[test]
-fn what_is_not_authentic_is_refused() {
+fn unauthentic_messages_are_rejected() {
     for (ours, theirs) in suites() {
         let (public_key, key) = ours.generate_key_pair().unwrap();
         let (other_public_key, other_key) = ours.generate_key_pair().unwrap();
         let (enc, sealed) = ours.seal(INFO, AAD, TEXT, &public_key).unwrap();
         let check = |enc: &EncapsulatedSecret, info, aad, sealed: &[u8], key: &HpkePrivateKey| {
-            refusal(
+            common_error(
                 ours.open(enc, info, aad, sealed, key),
                 theirs.open(&their_enc(enc), info, aad, sealed, &their_key(key)),
             )
@@ -166,15 +170,15 @@ fn what_is_not_authentic_is_refused() {
         assert_eq!(check(&enc, INFO, b"", &sealed, &key), refused);
         assert_eq!(check(&enc, b"", AAD, &sealed, &key), refused);
         assert_eq!(check(&enc, INFO, AAD, &sealed, &other_key), refused);
-        // a valid public key, but not the one sealed with
+        // a valid public key, but not the one used for sealing
         let wrong_enc = EncapsulatedSecret(other_public_key.0);
         assert_eq!(check(&wrong_enc, INFO, AAD, &sealed, &key), refused);
     }
 }
 
-/// Keys that are none: as the receiver's public key, and as an encapsulated key.
+/// Uses invalid keys as the receiver's public key and as an encapsulated key.
 #[test]
-fn invalid_public_keys_are_refused() {
+fn invalid_public_keys_are_rejected() {
     for (ours, theirs) in suites() {
         let (public_key, key) = ours.generate_key_pair().unwrap();
         let valid = &public_key.0;
@@ -184,19 +188,19 @@ fn invalid_public_keys_are_refused() {
             let receiver = HpkePublicKey(bytes.to_vec());
             let their_receiver = theirs::HpkePublicKey(bytes.to_vec());
             let causes = [
-                refusal(
+                common_error(
                     ours.seal(INFO, AAD, TEXT, &receiver),
                     theirs.seal(INFO, AAD, TEXT, &their_receiver),
                 ),
-                refusal(
+                common_error(
                     ours.setup_sealer(INFO, &receiver),
                     theirs.setup_sealer(INFO, &their_receiver),
                 ),
-                refusal(
+                common_error(
                     ours.open(&enc, INFO, AAD, &sealed, &key),
                     theirs.open(&their_enc(&enc), INFO, AAD, &sealed, &their_key(&key)),
                 ),
-                refusal(
+                common_error(
                     ours.setup_opener(&enc, INFO, &key),
                     theirs.setup_opener(&their_enc(&enc), INFO, &their_key(&key)),
                 ),
@@ -208,7 +212,7 @@ fn invalid_public_keys_are_refused() {
         check(&valid[1..]);
         check(&valid[..valid.len() - 1]);
         check(&[valid, &[0][..]].concat());
-        // X25519: a point of small order; the others: no point
+        // X25519: a point of small order; the others: not a point
         check(&vec![0; valid.len()]);
         if valid.len() == 32 {
             for mut point in X25519_SMALL_ORDER {
@@ -227,7 +231,7 @@ fn invalid_public_keys_are_refused() {
             let mut wrong = valid.clone();
             wrong[1..].fill(0xff);
             check(&wrong);
-            // RFC 9180 §7.1.1: neither compressed nor hybrid; upstream takes the hybrid form
+            // RFC 9180 §7.1.1: neither compressed nor hybrid; upstream accepts the hybrid form
             let parity = valid.last().unwrap() & 1;
             let mut hybrid = valid.clone();
             hybrid[0] = 6 + parity;
@@ -243,8 +247,8 @@ fn invalid_public_keys_are_refused() {
     }
 }
 
-/// All points whose order divides 8, canonical or not, without the highest bit, which does not count (RFC 7748 §5); with
-/// any of them the secret is zero.
+/// All points whose order divides 8, canonical or not. The highest bit is clear: it is ignored (RFC
+/// 7748 §5). Each of them leads to a secret of zeros.
 const X25519_SMALL_ORDER: [[u8; 32]; 7] = [
     small(0x00, 0x00, 0x00),
     small(0x01, 0x00, 0x00),
@@ -252,7 +256,7 @@ const X25519_SMALL_ORDER: [[u8; 32]; 7] = [
     small(0xec, 0xff, 0x7f),
     small(0xed, 0xff, 0x7f),
     small(0xee, 0xff, 0x7f),
-    // those of order 8
+    // the points of order 8
     [
         0xe0, 0xeb, 0x7a, 0x7c, 0x3b, 0x41, 0xb8, 0xae, 0x16, 0x56, 0xe3, 0xfa, 0xf1, 0x9f, 0xc4,
         0x6a, 0xda, 0x09, 0x8d, 0xeb, 0x9c, 0x32, 0xb1, 0xfd, 0x86, 0x62, 0x05, 0x16, 0x5f, 0x49,
@@ -273,17 +277,17 @@ const fn small(first: u8, middle: u8, last: u8) -> [u8; 32] {
 }
 
 #[test]
-fn invalid_private_keys_are_refused() {
+fn invalid_private_keys_are_rejected() {
     for (ours, theirs) in suites() {
         let (public_key, key) = ours.generate_key_pair().unwrap();
         let (enc, sealed) = ours.seal(INFO, AAD, TEXT, &public_key).unwrap();
         let check = |bytes: &[u8]| {
             let key = HpkePrivateKey::from(bytes.to_vec());
-            let cause = refusal(
+            let cause = common_error(
                 ours.open(&enc, INFO, AAD, &sealed, &key),
                 theirs.open(&their_enc(&enc), INFO, AAD, &sealed, &their_key(&key)),
             );
-            let of_setup = refusal(
+            let of_setup = common_error(
                 ours.setup_opener(&enc, INFO, &key),
                 theirs.setup_opener(&their_enc(&enc), INFO, &their_key(&key)),
             );
@@ -304,7 +308,7 @@ fn invalid_private_keys_are_refused() {
         assert_eq!(check(&one), (HpkeError::Open, None));
         let (zero, ones) = (vec![0; valid.len()], vec![0xff; valid.len()]);
         if public_key.0.len() == 32 {
-            // RFC 9180 §7.1.2: clamped, these are never zero
+            // RFC 9180 §7.1.2: clamping makes these non-zero
             assert_eq!(check(&zero), (HpkeError::Open, None));
             assert_eq!(check(&ones), (HpkeError::Open, None));
         } else {
@@ -318,7 +322,7 @@ fn invalid_private_keys_are_refused() {
     }
 }
 
-/// The order of the curve whose private keys have `len` bytes (RFC 9180 §7.1.3).
+/// Returns the order of the curve whose private keys have `len` bytes (RFC 9180 §7.1.3).
 fn order(len: usize) -> Vec<u8> {
     let digits = match len {
         32 => "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551",
@@ -338,7 +342,7 @@ fn order(len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn no_two_key_pairs_or_ephemeral_keys_are_the_same() {
+fn key_pairs_and_ephemeral_keys_are_unique() {
     for (ours, _) in suites() {
         let (public_key, key) = ours.generate_key_pair().unwrap();
         let (other_public_key, other_key) = ours.generate_key_pair().unwrap();

@@ -1,5 +1,5 @@
-//! Private keys as OpenSSL writes them (`keys/generate.sh`), loaded by both providers, and the
-//! signatures they make.
+//! Loads private keys written by OpenSSL (`keys/generate.sh`) with both providers, and checks their
+//! signatures.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use rustls_provider_aws_lc as aws_lc;
 use rustls_provider_ring as ring;
 use rustls_upstream as upstream;
 
-/// Each file with the kind of its key, the schemes in order of preference, and the length of the
-/// public key that ends the SubjectPublicKeyInfo.
+/// The files, with the kind of each key, its schemes in order of preference, and the length of the
+/// public key at the end of its SubjectPublicKeyInfo.
 const KEYS: &[Key] = &[
     ("rsa-2048.pkcs8", SignatureAlgorithm::RSA, RSA, 270),
     ("rsa-2048.pkcs1", SignatureAlgorithm::RSA, RSA, 270),
@@ -83,7 +83,7 @@ impl Provider {
         }
     }
 
-    /// The keys of [`KEYS`] that it can load: ring has no P-521.
+    /// The keys of [`KEYS`] that this provider can load: ring has no P-521.
     fn keys(self) -> impl Iterator<Item = &'static Key> {
         KEYS.iter()
             .filter(move |key| self == Self::AwsLc || !key.0.contains("P-521"))
@@ -91,7 +91,7 @@ impl Provider {
 }
 
 #[test]
-fn keys_in_every_encoding_sign_what_both_providers_verify() {
+fn both_providers_verify_signatures_of_keys_in_every_encoding() {
     for provider in Provider::ALL {
         for &(name, algorithm, schemes, public_key_len) in provider.keys() {
             let key = load(provider, name).unwrap();
@@ -112,7 +112,7 @@ fn keys_in_every_encoding_sign_what_both_providers_verify() {
     }
 }
 
-/// Who can verify `scheme`.
+/// Returns the verifiers of `scheme`.
 fn verifiers(scheme: SignatureScheme) -> Vec<WebPkiSupportedAlgorithms> {
     let all = [aws_lc::SUPPORTED_SIG_ALGS, ring::SUPPORTED_SIG_ALGS];
     let able: Vec<_> = all
@@ -123,7 +123,7 @@ fn verifiers(scheme: SignatureScheme) -> Vec<WebPkiSupportedAlgorithms> {
     able
 }
 
-/// Verifies as TLS 1.3 does, with the first algorithm of the scheme.
+/// Verifies like TLS 1.3, with the first algorithm of the scheme.
 fn verify(
     algorithms: WebPkiSupportedAlgorithms,
     scheme: SignatureScheme,
@@ -140,7 +140,7 @@ fn verify(
 }
 
 #[test]
-fn preferences_and_public_keys_are_those_of_upstream() {
+fn preferences_and_public_keys_match_upstream() {
     for provider in Provider::ALL {
         for &(name, _, schemes, _) in provider.keys() {
             let ours = load(provider, name).unwrap();
@@ -148,7 +148,7 @@ fn preferences_and_public_keys_are_those_of_upstream() {
             let theirs = theirs.key_provider.load_private_key(read(name)).unwrap();
             assert_eq!(ours.public_key(), theirs.public_key(), "{name}");
 
-            // whatever the order of the offer, the key's own preference counts
+            // the key's preference decides, whatever the order of the offer
             let mut offer = schemes.to_vec();
             offer.reverse();
             while let Some(signer) = ours.choose_scheme(&offer) {
@@ -167,7 +167,7 @@ fn preferences_and_public_keys_are_those_of_upstream() {
 }
 
 #[test]
-fn the_scheme_is_one_of_the_offer() {
+fn the_scheme_is_one_of_the_offered() {
     for provider in Provider::ALL {
         for &(name, _, schemes, _) in provider.keys() {
             let key = load(provider, name).unwrap();
@@ -182,9 +182,9 @@ fn the_scheme_is_one_of_the_offer() {
 }
 
 #[test]
-fn unsuitable_keys_are_refused() {
+fn unsuitable_keys_are_rejected() {
     for provider in Provider::ALL {
-        // too short for RSA; a key that agrees but does not sign
+        // too short for RSA; a key for key agreement, not for signing
         for name in ["rsa-1024.pkcs8", "x25519.pkcs8"] {
             assert_general(load(provider, name));
             let theirs = provider.upstream();
@@ -204,7 +204,7 @@ fn unsuitable_keys_are_refused() {
 }
 
 #[test]
-fn keys_of_one_kind_load_by_the_function_for_it() {
+fn keys_load_with_the_function_for_their_kind() {
     assert!(aws_lc::sign::any_ecdsa_type(&read("ecdsa-P-521.sec1")).is_ok());
     assert!(ring::sign::any_ecdsa_type(&read("ecdsa-P-384.sec1")).is_ok());
     let PrivateKeyDer::Pkcs8(ed25519) = read("ed25519.pkcs8") else {
@@ -219,7 +219,7 @@ fn keys_of_one_kind_load_by_the_function_for_it() {
 }
 
 #[test]
-fn cut_keys_are_refused() {
+fn truncated_keys_are_rejected() {
     for provider in Provider::ALL {
         for (name, ..) in provider.keys() {
             let whole = read(name);
@@ -233,9 +233,9 @@ fn cut_keys_are_refused() {
     }
 }
 
-/// A library may read more than the label says, but no more than upstream accepts.
+/// A library may accept more encodings than the label says, but no more than upstream.
 #[test]
-fn mislabelled_keys_fare_as_with_upstream() {
+fn mislabelled_keys_are_treated_like_upstream() {
     for provider in Provider::ALL {
         for (name, ..) in KEYS {
             for der in labelled(read(name).secret_der()) {
@@ -248,7 +248,7 @@ fn mislabelled_keys_fare_as_with_upstream() {
     }
 }
 
-/// `der` under each of the three labels.
+/// Returns `der` under each of the three labels.
 fn labelled(der: &[u8]) -> [PrivateKeyDer<'static>; 3] {
     [
         PrivatePkcs1KeyDer::from(der.to_vec()).into(),
@@ -257,16 +257,16 @@ fn labelled(der: &[u8]) -> [PrivateKeyDer<'static>; 3] {
     ]
 }
 
-/// What a key tells of itself in a log is what kind it is.
+/// A log line about a key only shows its kind.
 #[test]
 fn debug_shows_no_key() {
     for provider in Provider::ALL {
         for &(name, _, schemes, _) in provider.keys() {
             let key = load(provider, name).unwrap();
             let signer = key.choose_scheme(schemes).unwrap();
-            let shown = format!("{key:?} {signer:?}");
-            assert!(shown.contains("SigningKey"), "{shown}");
-            assert!(shown.len() < 120, "{shown}");
+            let text = format!("{key:?} {signer:?}");
+            assert!(text.contains("SigningKey"), "{text}");
+            assert!(text.len() < 120, "{text}");
         }
     }
 }

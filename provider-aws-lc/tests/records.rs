@@ -1,5 +1,5 @@
-//! Records of every cipher suite, sealed and opened by both providers: however the plaintext comes,
-//! the record is the same, and whoever sealed it, the other opens it.
+//! Seals and opens records of every cipher suite with both providers. The record does not depend on
+//! how the plaintext is passed, and each provider opens the records of the other.
 
 use rustls_core::crypto::cipher::{
     AeadKey, EncryptError, InboundOpaqueMessage, InsufficientSizeError, Iv, MessageDecrypter,
@@ -11,7 +11,7 @@ use rustls_core::record::sender::{InPlaceError, RecordSender};
 use rustls_core::record::{HEADER_LEN, MAX_FRAGMENT_LEN};
 use rustls_core::suites::SupportedCipherSuite;
 
-/// A cipher suite of one provider, and the same of the other.
+/// A cipher suite of one provider, and the same suite of the other.
 struct Suites {
     aws_lc: SupportedCipherSuite,
     ring: SupportedCipherSuite,
@@ -77,7 +77,7 @@ fn key(len: usize) -> AeadKey {
 
 const IV: [u8; 12] = *b"twelve bytes";
 
-/// A sequence number all of whose bytes count.
+/// A sequence number in which all bytes differ.
 const SEQ: u64 = 0x0102_0304_0506_0708;
 
 fn plaintext(len: usize) -> Vec<u8> {
@@ -92,7 +92,7 @@ fn outbound(typ: ContentType, payload: OutboundChunks<'_>) -> OutboundPlainMessa
     }
 }
 
-/// The encrypted payload of `plain` as one piece.
+/// Seals `plain` as one piece. Returns the encrypted payload.
 fn seal(suite: SupportedCipherSuite, typ: ContentType, plain: &[u8]) -> Vec<u8> {
     let mut encrypter = encrypter(suite);
     let mut record = vec![0xee; encrypter.encrypted_payload_len(plain.len())];
@@ -103,7 +103,7 @@ fn seal(suite: SupportedCipherSuite, typ: ContentType, plain: &[u8]) -> Vec<u8> 
     record
 }
 
-/// Opens `record` in a copy; returns content type and content.
+/// Opens `record` in a copy. Returns type and content.
 fn open(
     suite: SupportedCipherSuite,
     typ: ContentType,
@@ -116,7 +116,7 @@ fn open(
     Ok((opened.typ, opened.payload.to_vec()))
 }
 
-/// The type in the header of a record with content of type `typ`.
+/// Returns the type in the header of a record with content of type `typ`.
 fn outer_type(suite: SupportedCipherSuite, typ: ContentType) -> ContentType {
     match suite {
         SupportedCipherSuite::Tls13(_) => ContentType::ApplicationData,
@@ -125,7 +125,7 @@ fn outer_type(suite: SupportedCipherSuite, typ: ContentType) -> ContentType {
 }
 
 #[test]
-fn each_provider_opens_what_the_other_sealed() {
+fn each_provider_opens_records_of_the_other() {
     let lengths = (0..=64)
         .chain(255..=257)
         .chain(1400..=1500)
@@ -135,7 +135,7 @@ fn each_provider_opens_what_the_other_sealed() {
         for suites in Suites::all() {
             let typ = ContentType::ApplicationData;
             let records = suites.each().map(|suite| seal(suite, typ, &plain));
-            // with FIPS the explicit nonces of TLS 1.2 differ
+            // with FIPS, the explicit nonces of TLS 1.2 differ
             if !cfg!(feature = "fips") {
                 assert!(records[0] == records[1], "{:?} {len}", suites.ring);
             }
@@ -148,7 +148,7 @@ fn each_provider_opens_what_the_other_sealed() {
 }
 
 #[test]
-fn pieces_and_plaintext_in_place_give_the_same_record() {
+fn scattered_and_in_place_plaintext_make_the_same_record() {
     for (suite, len) in all_suites().flat_map(|suite| {
         [0, 1, 16, 17, 100, 1400, MAX_FRAGMENT_LEN]
             .into_iter()
@@ -181,7 +181,7 @@ fn pieces_and_plaintext_in_place_give_the_same_record() {
 }
 
 #[test]
-fn short_outputs_are_refused_and_left_alone() {
+fn short_outputs_are_rejected_unchanged() {
     for suite in all_suites() {
         for len in [0, 1, 40] {
             let plain = plaintext(len);
@@ -237,9 +237,9 @@ fn tampered_and_truncated_records_fail() {
     }
 }
 
-/// Only the sequence number tells two records with the same content apart.
+/// Records with the same content differ only in their sequence numbers.
 #[test]
-fn no_two_sequence_numbers_give_the_same_record() {
+fn each_sequence_number_makes_a_different_record() {
     for suite in all_suites() {
         let mut encrypter = encrypter(suite);
         let mut seal = |seq| {
@@ -260,7 +260,7 @@ fn no_two_sequence_numbers_give_the_same_record() {
 fn tls13_padding_is_removed_and_bounded() {
     for suite in all_suites().filter(|suite| suite.tls13().is_some()) {
         let outer = ContentType::ApplicationData;
-        // Content type 0 is padding, so a content of our making comes before it.
+        // content type 0 is padding, so real content precedes it
         let open_inner = |inner: &[u8]| {
             let (last, rest) = inner.split_last().unwrap();
             let record = seal(suite, ContentType::from(*last), rest);
@@ -288,7 +288,7 @@ fn tls13_padding_is_removed_and_bounded() {
 }
 
 #[test]
-fn oversized_plaintext_is_refused_on_either_side() {
+fn oversized_plaintext_is_rejected_on_both_sides() {
     for suite in all_suites() {
         let typ = ContentType::ApplicationData;
         let record = seal(suite, typ, &plaintext(MAX_FRAGMENT_LEN + 1));
@@ -307,7 +307,7 @@ fn oversized_plaintext_is_refused_on_either_side() {
             })
         );
 
-        // sealed for real it makes two records, a full one and one of one byte
+        // a real sender makes two records: a full one and one of one byte
         let mut out = vec![0; sender.sealed_len(plain.len())];
         let len = sender.seal(typ, plain.as_slice().into(), &mut out);
         assert_eq!(len, Ok(out.len()));

@@ -1,7 +1,7 @@
-//! Both providers beside upstream's: the same lists, and records, packets and tickets of the same
-//! bytes or at least of the same shape.
+//! Compares both providers with upstream's: the same lists, and the same bytes in records, packets
+//! and tickets, or at least the same shape.
 //!
-//! Not with feature `fips`, which upstream is built without here.
+//! Excluded with feature `fips`: upstream is built without it here.
 
 #![cfg(not(feature = "fips"))]
 
@@ -22,7 +22,7 @@ use rustls_provider_ring as ring;
 use rustls_upstream as upstream;
 use upstream::crypto::cipher as upstream_cipher;
 
-/// Ours and upstream's over the same library.
+/// The providers of this repository and of upstream over the same libraries.
 fn providers() -> [(CryptoProvider, upstream::crypto::CryptoProvider); 2] {
     [
         (
@@ -36,7 +36,7 @@ fn providers() -> [(CryptoProvider, upstream::crypto::CryptoProvider); 2] {
     ]
 }
 
-/// The suites of both, pair by pair.
+/// The suites of this crate and of upstream, in pairs.
 fn suites() -> impl Iterator<Item = (SupportedCipherSuite, upstream::SupportedCipherSuite)> {
     providers().into_iter().flat_map(|(ours, theirs)| {
         assert_eq!(
@@ -92,7 +92,7 @@ fn suites_have_upstreams_properties() {
 }
 
 #[test]
-fn verification_algorithms_are_those_of_upstream() {
+fn verification_algorithms_match_upstream() {
     for (ours, theirs) in providers() {
         let ours = ours.signature_verification_algorithms;
         let theirs = theirs.signature_verification_algorithms;
@@ -113,10 +113,10 @@ fn verification_algorithms_are_those_of_upstream() {
     assert!(lists.iter().all(|list| !list.fips()));
 }
 
-/// Sealing is a function of key, nonce and plaintext, so both seal the same bytes; and each opens
+/// Sealing is a function of key, nonce and plaintext, so both seal the same bytes, and each opens
 /// them.
 #[test]
-fn records_are_those_of_upstream() {
+fn records_match_upstream() {
     for (ours, theirs) in suites() {
         let ((mut ours_tx, mut ours_rx), (mut theirs_tx, mut theirs_rx)) =
             record_layers(ours, theirs);
@@ -162,7 +162,7 @@ type TheirDirections = (
     Box<dyn upstream_cipher::MessageDecrypter>,
 );
 
-/// Record protection by one suite, ours and upstream's, all under the same key.
+/// Returns the record protection of one suite, ours and upstream's, all under the same key.
 fn record_layers(
     ours: SupportedCipherSuite,
     theirs: upstream::SupportedCipherSuite,
@@ -202,7 +202,7 @@ fn record_layers(
     }
 }
 
-/// The same key four times, two for us and two for upstream.
+/// Returns the same key four times, twice for us and twice for upstream.
 fn keys(len: usize) -> ([AeadKey; 2], [upstream_cipher::AeadKey; 2]) {
     let theirs = match len {
         32 => [[0x4b; 32]; 2].map(upstream_cipher::AeadKey::from),
@@ -213,8 +213,8 @@ fn keys(len: usize) -> ([AeadKey; 2], [upstream_cipher::AeadKey; 2]) {
     ([ours(), ours()], theirs)
 }
 
-/// Upstream lets nobody make a key of 16 bytes, but a connection gives its keys away: the client's
-/// for sending is the server's for receiving.
+/// Extracts keys of 16 bytes from a connection, because upstream's API cannot create them. The
+/// client's key for sending is the server's for receiving.
 fn upstream_aes128_keys() -> [upstream_cipher::AeadKey; 2] {
     let (client, server) = upstream_connection();
     let client = client.dangerous_extract_secrets().unwrap();
@@ -225,7 +225,7 @@ fn upstream_aes128_keys() -> [upstream_cipher::AeadKey; 2] {
     })
 }
 
-/// Both ends of a connection after its handshake, with AES-128-GCM.
+/// Returns both ends of a connection with AES-128-GCM after its handshake.
 fn upstream_connection() -> (upstream::ClientConnection, upstream::ServerConnection) {
     let provider = Arc::new(upstream::crypto::CryptoProvider {
         cipher_suites: vec![upstream::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256],
@@ -275,9 +275,9 @@ fn carry<A, B>(from: &mut upstream::ConnectionCommon<A>, to: &mut upstream::Conn
     }
 }
 
-/// Initial packets: keys from the connection ID, payload and header.
+/// Compares Initial packets: keys from the connection ID, payload and header.
 #[test]
-fn quic_packets_are_those_of_upstream() {
+fn quic_packets_match_upstream() {
     let id = b"connection id";
     let pairs = [
         (quic::Version::V1, upstream::quic::Version::V1),
@@ -329,9 +329,9 @@ fn quic_packets_are_those_of_upstream() {
     }
 }
 
-/// Tickets are for their maker alone; how long they live is told to the client.
+/// Only their creator can open tickets. Clients learn the lifetime.
 #[test]
-fn tickets_are_as_long_lived_as_upstreams() {
+fn tickets_have_the_lifetime_of_upstream() {
     let ours = [aws_lc::Ticketer::new(), ring::Ticketer::new()].map(Result::unwrap);
     let theirs = [
         upstream::crypto::aws_lc_rs::Ticketer::new(),

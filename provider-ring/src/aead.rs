@@ -1,6 +1,6 @@
 //! The AEADs, and the ciphers of QUIC's headers.
 //!
-//! ring seals in place only, so records are sealed with one copy.
+//! ring only seals in place, so sealing a record copies it once.
 
 use core::marker::PhantomData;
 
@@ -12,7 +12,7 @@ use rustls_core::blocks::{
 };
 use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
 
-/// The cipher `C` of ring.
+/// The cipher `C` over ring.
 pub(crate) struct Ring<C>(PhantomData<C>);
 
 impl<C: Cipher> AeadAlgorithm for Ring<C> {
@@ -48,7 +48,7 @@ impl<C: Cipher> PacketAlgorithm for Ring<C> {
     }
 }
 
-const KEY_LEN: &str = "the key is as long as BulkCipher::key_len says";
+const KEY_LEN: &str = "the key has the length BulkCipher::key_len";
 
 pub(crate) struct Key(LessSafeKey);
 

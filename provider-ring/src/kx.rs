@@ -16,7 +16,7 @@ pub static SECP256R1: &dyn SupportedKxGroup =
 pub static SECP384R1: &dyn SupportedKxGroup =
     &EcdhGroup(RingCurve(Curve::Secp384r1, &agreement::ECDH_P384));
 
-/// A curve of ring.
+/// A curve over ring.
 #[derive(Clone, Copy)]
 struct RingCurve(Curve, &'static agreement::Algorithm);
 
@@ -37,7 +37,7 @@ impl Ecdh for RingCurve {
         Ok((private_key, public_key))
     }
 
-    /// Validates the point, as RFC 9846 §7.4.2 asks.
+    /// Validates the point, as required by RFC 9846 §7.4.2.
     fn agree(&self, private_key: EphemeralPrivateKey, peer: &[u8]) -> Option<SharedSecret> {
         let peer = UnparsedPublicKey::new(self.1, peer);
         agreement::agree_ephemeral(private_key, &peer, |secret| secret.into()).ok()

@@ -1,8 +1,8 @@
 //! The crypto-provider interface of rustls-inplace over [ring].
 //!
-//! `rustls` offers this crate as `rustls::crypto::ring`. Here are the public paths and the lists that
-//! decide what is offered and in which order. The rest says to the building blocks of
-//! [`rustls_core::blocks`] how ring spells what they need.
+//! `rustls` re-exports this crate as `rustls::crypto::ring`. It contains the public paths and the
+//! lists of what is offered, in order. The other modules implement the traits of
+//! [`rustls_core::blocks`] over ring.
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -22,7 +22,7 @@ use rustls_core::suites::SupportedCipherSuite;
 
 use self::random::Random;
 #[allow(unreachable_pub, unused_imports)]
-// without core's feature `std` there is nothing in it
+// empty without core's feature `std`
 pub use self::ticketer::*;
 pub use self::verify::SUPPORTED_SIG_ALGS;
 
@@ -39,7 +39,8 @@ mod ticketer;
 pub mod tls13_only;
 mod verify;
 
-/// A provider of [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and the rest of this module.
+/// Returns a provider of [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and the rest of this
+/// module.
 pub fn default_provider() -> CryptoProvider {
     provider_of(DEFAULT_CIPHER_SUITES)
 }
@@ -59,10 +60,10 @@ pub mod kx_group {
     pub use crate::kx::{SECP256R1, SECP384R1, X25519};
 }
 
-/// The cipher suites that are offered unless others are chosen: [`ALL_CIPHER_SUITES`].
+/// The default cipher suites: [`ALL_CIPHER_SUITES`].
 pub static DEFAULT_CIPHER_SUITES: &[SupportedCipherSuite] = ALL_CIPHER_SUITES;
 
-/// The key exchange groups that are offered unless others are chosen: [`ALL_KX_GROUPS`].
+/// The default key exchange groups: [`ALL_KX_GROUPS`].
 pub static DEFAULT_KX_GROUPS: &[&dyn SupportedKxGroup] = ALL_KX_GROUPS;
 
 /// All key exchange groups, most preferred first.

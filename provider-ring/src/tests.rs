@@ -1,4 +1,4 @@
-//! The checks that every provider passes.
+//! The checks for all providers.
 
 use provider_checks as checks;
 use rustls_core::blocks::{Aes128Gcm, Aes256Gcm, Chacha20Poly1305};

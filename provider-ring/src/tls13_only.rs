@@ -1,8 +1,9 @@
-//! This provider without TLS 1.2: what `rustls` offers in the place of the items of the same names if it has no feature
-//! `tls12`.
+//! This provider without TLS 1.2. `rustls` re-exports these items under the usual names if it lacks
+//! the feature `tls12`.
 //!
-//! Nothing here names a suite of TLS 1.2, so no linker keeps their code. A feature of this crate would do the same. But
-//! the feature of `rustls` would have to name it weakly, which puts this crate into every program's lockfile.
+//! Nothing here refers to a TLS 1.2 suite, so the linker drops their code. A feature of this crate
+//! would do the same. But then the feature of `rustls` would have to name it weakly, which would
+//! add this crate to every program's lockfile.
 
 use rustls_core::provider::CryptoProvider;
 use rustls_core::suites::SupportedCipherSuite;
@@ -14,12 +15,13 @@ pub mod cipher_suite {
     };
 }
 
-/// A provider of [`DEFAULT_CIPHER_SUITES`] and all else that [the other one](crate::default_provider) has.
+/// Returns a provider of [`DEFAULT_CIPHER_SUITES`]. The rest is that of [the other
+/// one](crate::default_provider).
 pub fn default_provider() -> CryptoProvider {
     crate::provider_of(DEFAULT_CIPHER_SUITES)
 }
 
-/// The cipher suites that are offered unless others are chosen: [`ALL_CIPHER_SUITES`].
+/// The default cipher suites: [`ALL_CIPHER_SUITES`].
 pub static DEFAULT_CIPHER_SUITES: &[SupportedCipherSuite] = ALL_CIPHER_SUITES;
 
 /// All cipher suites, most preferred first.

@@ -1,10 +1,10 @@
-//! Verification of signatures: rustls-webpki's algorithms, which it offers over ring.
+//! Verification of signatures with rustls-webpki's algorithms for ring.
 
 use rustls_core::crypto::WebPkiSupportedAlgorithms;
 use rustls_core::enums::SignatureScheme;
 use webpki::ring::*;
 
-/// The signature algorithms that can be verified: RSA, ECDSA over P-256 and P-384, Ed25519.
+/// The supported signature algorithms: RSA, ECDSA over P-256 and P-384, Ed25519.
 pub static SUPPORTED_SIG_ALGS: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
     all: &[
         ECDSA_P256_SHA256,
@@ -22,7 +22,7 @@ pub static SUPPORTED_SIG_ALGS: WebPkiSupportedAlgorithms = WebPkiSupportedAlgori
         RSA_PKCS1_2048_8192_SHA384_ABSENT_PARAMS,
         RSA_PKCS1_2048_8192_SHA512_ABSENT_PARAMS,
     ],
-    // First in each ECDSA entry stands the curve that TLS 1.3 binds to the scheme (RFC 9846 §4.3.3).
+    // the first algorithm of an ECDSA scheme has the curve of TLS 1.3 (RFC 9846 §4.3.3)
     mapping: &[
         (
             SignatureScheme::ECDSA_NISTP384_SHA384,

@@ -1,11 +1,12 @@
-//! The command line: which flags the shim has, and what each changes in the options of a connection.
+//! The command line: the flags of the shim, and their effects on the options of a connection.
 //!
-//! A flag counts for every connection of the process, or by its prefix for some: `-on-initial-` for the first,
-//! `-on-resume-` for the later ones, `-on-retry-` for what a connection goes on as when its early data was rejected.
-//! `-on-shim-` is us, `-on-handshaker-` a second process that this shim does not have.
+//! A flag applies to every connection of the process, or with a prefix to some: `-on-initial-` for
+//! the first, `-on-resume-` for the later ones, `-on-retry-` for a connection that continues after
+//! its early data was rejected. `-on-shim-` is this process, `-on-handshaker-` a second one that
+//! this shim does not have.
 //!
-//! A flag that is not in the table is not supported, and so is one that asks for what the public API of the crate
-//! does not have: the runner then counts the test as unimplemented.
+//! Flags outside the table are not supported, nor are flags that ask for something the public API
+//! of the crate lacks. The runner then counts the test as unimplemented.
 
 use std::str::FromStr;
 
@@ -17,15 +18,15 @@ use crate::compression::ALL_TEST_ALGORITHMS;
 use crate::failure::Failure;
 use crate::options::{Credential, Options, Policy};
 
-/// What a command line asks for.
+/// The request of a command line.
 pub(crate) enum Request {
-    /// To say whether handshakes can be handed to another process.
+    /// Ask whether handshakes can be handed to another process.
     IsHandshakerSupported,
-    /// To run connections.
+    /// Run connections.
     Connections(Box<Connections>),
 }
 
-/// The options of all connections that a process makes.
+/// The options of all connections of a process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Connections {
     pub(crate) initial: Options,
@@ -33,7 +34,7 @@ pub(crate) struct Connections {
     pub(crate) retry: Options,
 }
 
-/// Reads the arguments, the program's name left off.
+/// Reads the arguments, without the program's name.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Request, Failure> {
     let mut connections = Connections::default();
     let mut arguments = arguments.into_iter();
@@ -64,7 +65,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Reque
     Ok(Request::Connections(Box::new(connections)))
 }
 
-/// Whom a flag is for.
+/// The connections that a flag applies to.
 struct Prefix {
     other_process: bool,
     phase: Option<Phase>,
@@ -123,15 +124,15 @@ impl Prefix {
     }
 }
 
-/// What a flag does.
+/// The effect of a flag.
 enum Effect {
-    /// It has no value.
+    /// A flag without a value.
     Set(fn(&mut Options)),
-    /// It has a value.
+    /// A flag with a value.
     Take(fn(&mut Options, &str) -> Result<(), Failure>),
-    /// It asks for what this crate does anyway.
+    /// It asks for something that this crate always does.
     Satisfied,
-    /// Its value is for something that the shim need not know.
+    /// The shim does not need its value.
     Ignore,
 }
 
@@ -189,7 +190,7 @@ const FLAGS: &[(&str, Effect)] = &[
         "-expect-no-ech-name-override",
         Set(|o| o.expect.no_ech_name_override = true),
     ),
-    // versions: this crate has no older ones, so they are off in any case
+    // versions: older ones are always off, because this crate does not have them
     ("-no-tls1", Satisfied),
     ("-no-tls11", Satisfied),
     ("-no-tls12", Set(|o| o.no_tls12 = true)),
@@ -212,7 +213,7 @@ const FLAGS: &[(&str, Effect)] = &[
         Set(|o| o.policy = Some(Policy::Cnsa2_202603)),
     ),
     ("-key-shares", Take(|o, v| push(&mut o.key_shares, v))),
-    // a client of this crate always does
+    // clients of this crate always do this
     ("-permute-extensions", Satisfied),
     ("-server-preference", Set(|o| o.server_preference = true)),
     // credentials
@@ -253,10 +254,10 @@ const FLAGS: &[(&str, Effect)] = &[
         "-must-match-issuer",
         Set(|o| o.credential().must_match_issuer = true),
     ),
-    // verification: what the runner asks of it is a verdict, not a path
+    // verification: the runner asks for a verdict, not for a path
     ("-trust-cert", Ignore),
     ("-use-custom-verify-callback", Satisfied),
-    // and one callback chooses a client's credential
+    // one callback chooses a client's credential
     ("-use-old-client-cert-callback", Satisfied),
     ("-verify-fail", Set(|o| o.verify_fail = true)),
     ("-verify-peer", Set(|o| o.verify_peer = true)),
@@ -273,7 +274,7 @@ const FLAGS: &[(&str, Effect)] = &[
         Take(|o, v| set_text(&mut o.client_ca_list, v)),
     ),
     ("-reverify-on-resume", Set(|o| o.reverify_on_resume = true)),
-    // the key usages of a certificate are for its verifier to judge, and this one does not
+    // verifiers judge the key usages of a certificate, and this one does not
     ("-ignore-rsa-key-usage", Satisfied),
     (
         "-install-cert-compression-algs",
@@ -290,7 +291,7 @@ const FLAGS: &[(&str, Effect)] = &[
         Take(|o, v| set_text(&mut o.advertise_alpn, v)),
     ),
     ("-select-alpn", Take(|o, v| set_text(&mut o.select_alpn, v))),
-    // a server that supports no protocol declines them all
+    // a server without protocols declines all of them
     ("-decline-alpn", Satisfied),
     ("-reject-alpn", Set(|o| o.reject_alpn = true)),
     (
@@ -368,7 +369,7 @@ const FLAGS: &[(&str, Effect)] = &[
         "-export-traffic-secrets",
         Set(|o| o.export_traffic_secrets = true),
     ),
-    // OCSP: a client of this crate always asks for a response
+    // OCSP: clients of this crate always ask for a response
     ("-enable-ocsp-stapling", Satisfied),
     (
         "-use-ocsp-callback",
@@ -379,9 +380,9 @@ const FLAGS: &[(&str, Effect)] = &[
         "-decline-ocsp-callback",
         Set(|o| o.ocsp_callback.declines = true),
     ),
-    // the response of a credential is set by the callback that chooses the credential
+    // the callback that chooses the credential also sets its response
     ("-set-ocsp-in-callback", Satisfied),
-    // what must come of it
+    // expected results
     (
         "-expect-version",
         Take(|o, v| put(&mut o.expect.version, v)),

@@ -1,38 +1,38 @@
-//! What an exchange and its expectations need of a connection, whatever carries its bytes.
+//! The interface of a connection for exchanges and expectations, over records or QUIC.
 
 use rustls::{CommonState, HandshakeKind};
 
 use crate::failure::Failure;
 
-/// A connection, and what moves its bytes.
+/// A connection with its transport.
 pub(crate) trait Carrier {
-    /// What is known about the connection.
+    /// The state of the connection.
     fn facts(&self) -> &CommonState;
 
     fn is_client(&self) -> bool;
 
-    /// The name that a client asked this server for.
+    /// The name that the client sent to this server.
     fn server_name(&self) -> Option<&str>;
 
-    /// The server accepted this client's early data.
+    /// True if the server accepted this client's early data.
     fn is_early_data_accepted(&self) -> bool;
 
-    /// The server accepted this client's encrypted ClientHello.
+    /// True if the server accepted this client's encrypted ClientHello.
     fn is_ech_accepted(&self) -> bool;
 
-    /// The peer's transport parameters of QUIC.
+    /// The peer's QUIC transport parameters.
     fn transport_parameters(&self) -> Option<&[u8]>;
 
-    /// This client may send early data.
+    /// True if this client may send early data.
     fn offers_early_data(&mut self) -> bool;
 
-    /// Sends of `data` what early data may be, and says how much that is.
+    /// Sends as much of `data` as early data allows. Returns how much that is.
     fn send_early_data(&mut self, data: &[u8]) -> Result<usize, Failure>;
 
-    /// Goes on with the handshake until it is complete, or early data is there, which is returned.
+    /// Continues the handshake until it is complete or early data arrives. Returns the early data.
     fn handshake(&mut self) -> Result<Vec<u8>, Failure>;
 
-    /// Sends everything that waits to be sent.
+    /// Sends all pending output.
     fn flush(&mut self) -> Result<(), Failure>;
 
     fn export_keying_material(
@@ -42,25 +42,25 @@ pub(crate) trait Carrier {
         context: Option<&[u8]>,
     ) -> Result<Vec<u8>, Failure>;
 
-    /// Sends a KeyUpdate with what is sent next.
+    /// Sends a KeyUpdate with the next output.
     fn refresh_traffic_keys(&mut self) -> Result<(), Failure>;
 
-    /// Reads application data, once there is any.
+    /// Waits for application data and reads it.
     fn read(&mut self, buf: &mut [u8]) -> Result<Received, Failure>;
 
-    /// Looks at application data, once there is any, without taking it.
+    /// Waits for application data and returns it without consuming it.
     fn peek(&mut self) -> Result<Vec<u8>, Failure>;
 
     /// Sends application data.
     fn write(&mut self, data: &[u8]) -> Result<(), Failure>;
 
-    /// Writes application data that leave only after something was read.
+    /// Writes application data that are only sent after the next read.
     fn write_unfinished(&mut self, data: &[u8]) -> Result<(), Failure>;
 
-    /// Says that nothing more will come from us.
+    /// Sends close_notify.
     fn close(&mut self) -> Result<(), Failure>;
 
-    /// Is done with the socket.
+    /// Closes the socket.
     fn finish(self: Box<Self>);
 
     fn resumed(&self) -> bool {
@@ -68,10 +68,10 @@ pub(crate) trait Carrier {
     }
 }
 
-/// What there is to read.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// So many bytes.
+    /// The number of bytes read.
     Bytes(usize),
     /// The peer's close_notify.
     CloseNotify,

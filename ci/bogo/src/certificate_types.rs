@@ -1,13 +1,13 @@
-//! Which types of certificates a connection is about: X.509, or raw public keys (RFC 7250). A configuration of the crate
-//! is for one type of each side's. So a client has but one, and a server that has more chooses its configuration once it
-//! has read the ClientHello.
+//! The certificate types of a connection: X.509 or raw public keys (RFC 7250). A configuration of
+//! the crate has one type for each side. So a client has only one, and a server with several
+//! chooses its configuration once it has read the ClientHello.
 
 use rustls::server::ClientHello;
 
 use crate::failure::Failure;
 use crate::options::Options;
 
-/// A type of certificates.
+/// A certificate type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CertificateType {
     X509,
@@ -15,7 +15,7 @@ pub(crate) enum CertificateType {
 }
 
 impl CertificateType {
-    /// The type that has this code point, if it is one of these.
+    /// The type with this code point; `None` if it is another one.
     pub(crate) fn named(code_point: u8) -> Option<Self> {
         match code_point {
             0 => Some(Self::X509),
@@ -29,7 +29,7 @@ impl CertificateType {
     }
 }
 
-/// The type of each side's certificates.
+/// The certificate type of each side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Types {
     pub(crate) ours: CertificateType,
@@ -39,7 +39,7 @@ pub(crate) struct Types {
 impl Types {
     /// # Errors
     ///
-    /// The client is to offer more than one type.
+    /// Fails if the client must offer more than one type.
     pub(crate) fn of_client(options: &Options) -> Result<Self, Failure> {
         let ours = match options.available_client_types.as_slice() {
             [] => available(options),
@@ -57,7 +57,7 @@ impl Types {
         }
     }
 
-    /// The server's choice for a client that sent `hello`; it need not be there unless
+    /// Chooses for a client that sent `hello`. It is only required if
     /// [`depends_on_hello`](Self::depends_on_hello).
     pub(crate) fn of_server(options: &Options, hello: Option<&ClientHello<'_>>) -> Self {
         let of_server = hello.and_then(|hello| hello.server_cert_types());
@@ -68,15 +68,16 @@ impl Types {
         }
     }
 
-    /// The server has more than one type to choose from.
+    /// True if the server has several types to choose from.
     pub(crate) fn depends_on_hello(options: &Options) -> bool {
         available(options).len() > 1 || options.accepted_peer_types.len() > 1
     }
 }
 
-/// The first of ours whose code point is offered. If none is, the library has to say so.
+/// Returns the first of our types that is offered; if none is, our first, so that the library
+/// reports the error.
 fn choose(ours: &[CertificateType], offered: Option<Vec<u8>>) -> CertificateType {
-    // RFC 9846 §4.5.1: without the extension it is X.509
+    // RFC 9846 §4.5.1: the default without the extension is X.509
     let offered = offered.unwrap_or_else(|| vec![0]);
     let is_offered = |typ: &&CertificateType| {
         let of_type = |&code_point: &u8| CertificateType::named(code_point) == Some(**typ);
@@ -90,7 +91,7 @@ fn code_points<T: Copy + Into<u8>>(types: &[T]) -> Vec<u8> {
     types.iter().map(|&typ| typ.into()).collect()
 }
 
-/// The types of the credentials, most preferred first; X.509 if there are none.
+/// The types of the credentials, most preferred first. X.509 if there are none.
 fn available(options: &Options) -> Vec<CertificateType> {
     let credentials = options.credentials.iter();
     let credentials = credentials.chain([&options.default_credential]);

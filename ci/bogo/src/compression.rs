@@ -1,4 +1,4 @@
-//! Algorithms of certificate compression that the runner has for tests: each is but a few bytes in front.
+//! The runner's test algorithms of certificate compression. Each only prepends a few bytes.
 
 use rustls::CertificateCompressionAlgorithm;
 use rustls::compress::{
@@ -9,20 +9,20 @@ const SHRINKING: u16 = 0xff01;
 const EXPANDING: u16 = 0xff02;
 const RANDOM: u16 = 0xff03;
 
-/// All of them.
+/// All test algorithms.
 pub(crate) const ALL_TEST_ALGORITHMS: [u16; 3] = [SHRINKING, EXPANDING, RANDOM];
 
-/// The first two bytes of every Certificate message that the runner sends or gets: an empty context, and the first byte of
-/// a short list's length.
+/// The first two bytes of every Certificate message of the runner: an empty context, and the first
+/// byte of a short list's length.
 const FRONT_OF_MESSAGE: &[u8] = &[0, 0];
 const FRONT_OF_EXPANDED: &[u8] = &[1, 2, 3, 4];
 
-/// An algorithm, by its code point.
+/// A test algorithm, by its code point.
 #[derive(Debug)]
 pub(crate) struct TestAlgorithm(u16);
 
 impl TestAlgorithm {
-    /// The algorithm with this code point, if it is one of the runner's.
+    /// Returns the algorithm with this code point; `None` if the runner has no such algorithm.
     pub(crate) fn named(code_point: u16) -> Option<&'static Self> {
         match code_point {
             SHRINKING => Some(&Self(SHRINKING)),

@@ -1,4 +1,5 @@
-//! Configurations of the crate, made of the options of a connection; and what all connections of the process share.
+//! Builds configurations of the crate from the options of a connection, and holds the state shared
+//! by all connections.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -26,13 +27,14 @@ use crate::provider::{Library, versions};
 use crate::sessions::{OwnTickets, WatchedSessions};
 use crate::verifier::{ClientsVerifier, Rules, ServersVerifier};
 
-/// Sessions that are kept, on either side.
+/// The number of sessions stored on either side.
 const SESSIONS: usize = 64;
 
-/// How much early data a server takes, as the runner expects.
+/// The bytes of early data that a server accepts, as the runner expects.
 const MAX_EARLY_DATA: u32 = 14336;
 
-/// What connections of this process have in common, so that a later one can resume the session of an earlier one.
+/// The state shared by all connections of the process, so that later ones can resume sessions of
+/// earlier ones.
 pub(crate) struct Shared {
     library: Library,
     client_sessions: Arc<ClientSessionMemoryCache>,
@@ -56,12 +58,12 @@ impl Shared {
         })
     }
 
-    /// Lets time pass for all connections that come.
+    /// Lets time pass for all later connections.
     pub(crate) fn wait(&self, seconds: u64) {
         *self.clock.ahead.lock().unwrap() += Duration::from_secs(seconds);
     }
 
-    /// What a client's connection with these options is made of.
+    /// Builds the configuration of a client's connection with these options.
     pub(crate) fn client(
         &mut self,
         options: &Options,
@@ -82,7 +84,7 @@ impl Shared {
         let verifier = self.client_verifier(options, &provider, observed)?;
         let builder = ClientConfig::builder_with_provider(provider);
         let builder = match ech::mode(options, self.library.hpke_suites())? {
-            // a client that uses ECH offers TLS 1.3 and no more
+            // a client that uses ECH only offers TLS 1.3
             Some(mode) if versions(options).contains(&&TLS13) => builder.with_ech(mode)?,
             _ => builder.with_protocol_versions(&enabled(options)?)?,
         };
@@ -135,9 +137,9 @@ impl Shared {
         })
     }
 
-    /// What a client's connection with these options goes on as when its early data is rejected: only then is there a
-    /// certificate to verify.
-    pub(crate) fn client_goes_on_as(
+    /// Prepares the verifier of a client's connection that continues after its early data was
+    /// rejected: only then is there a certificate to verify.
+    pub(crate) fn prepare_client_retry(
         &mut self,
         options: &Options,
         observed: &Arc<Mutex<Observed>>,
@@ -147,7 +149,8 @@ impl Shared {
         Ok(())
     }
 
-    /// What a server's connection with these options is made of, with the ClientHello if it is chosen by that.
+    /// Builds the configuration of a server's connection with these options. The ClientHello is
+    /// needed if they depend on it.
     pub(crate) fn server(
         &self,
         options: &Options,
@@ -198,7 +201,7 @@ impl Shared {
         config.key_log = Arc::new(SecretsSeen(observed.clone()));
         config.session_storage = self.server_sessions.clone();
         if options.enable_early_data {
-            // sessions that allow early data are in the storage, where each is taken but once
+            // only the storage has sessions that allow early data, and each can be taken once
             config.max_early_data_size = match options.quic {
                 // RFC 9001 §4.6.1
                 true => u32::MAX,
@@ -206,7 +209,7 @@ impl Shared {
             };
             config.send_half_rtt_data = true;
         } else if options.no_ticket {
-            // those of TLS 1.2 have identifiers
+            // TLS 1.2 sessions have identifiers
             config.send_tls13_tickets = 0;
         } else {
             config.ticketer = self.ticketer.clone();
@@ -229,7 +232,7 @@ fn enabled(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>, 
     Ok(enabled)
 }
 
-/// The group that a client is told to send a share of, which it takes for one that it remembers.
+/// The group of the share that a client must send. It is presented as one that it remembers.
 fn key_share(options: &Options) -> Result<Option<NamedGroup>, Failure> {
     match options.key_shares.as_slice() {
         [] => Ok(None),
@@ -246,7 +249,7 @@ fn test_algorithms(options: &Options) -> Result<Vec<&'static TestAlgorithm>, Fai
     options.cert_compression.iter().map(named).collect()
 }
 
-/// Reads names that have a byte with their length in front.
+/// Reads names that are each prefixed by a byte with their length.
 fn protocols(list: Option<&str>) -> Result<Vec<Vec<u8>>, Failure> {
     let mut rest = list.unwrap_or_default().as_bytes();
     let mut names = Vec::new();
@@ -260,7 +263,7 @@ fn protocols(list: Option<&str>) -> Result<Vec<Vec<u8>>, Failure> {
     Ok(names)
 }
 
-/// The system's clock, and how far ahead of it we pretend to be.
+/// The system's clock, plus an offset that tests set.
 #[derive(Debug, Default)]
 struct Clock {
     ahead: Mutex<Duration>,

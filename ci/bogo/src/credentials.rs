@@ -1,4 +1,4 @@
-//! Certificates and keys of this side: read from files, and chosen by what the peer says it can verify.
+//! This side's certificates and keys: read from files, and chosen by what the peer can verify.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -24,15 +24,15 @@ pub(crate) struct Credentials {
 
 #[derive(Debug)]
 struct Loaded {
-    /// As `-expect-selected-credential` counts.
+    /// The number that `-expect-selected-credential` uses.
     number: i32,
     key: Arc<CertifiedKey>,
-    /// Content of the issuer's name in each certificate of the chain, where the peer must name one of them.
+    /// The issuer's name in each certificate of the chain, if the peer must name one of them.
     issuers: Option<Vec<Vec<u8>>>,
 }
 
 impl Credentials {
-    /// Reads what `options` name of one type.
+    /// Reads the credentials of one type that `options` name.
     pub(crate) fn load(
         options: &Options,
         typ: CertificateType,
@@ -123,7 +123,7 @@ impl Loaded {
     }
 }
 
-/// The schemes to sign by, if they are not all of the key's.
+/// The schemes to sign with, if they are not all of the key's.
 fn preferred_schemes(credential: &Credential, options: &Options) -> Option<Vec<SignatureScheme>> {
     match credential.signing_prefs.as_slice() {
         [] => options.policy?.allowed().schemes.map(Into::into),
@@ -131,14 +131,14 @@ fn preferred_schemes(credential: &Credential, options: &Options) -> Option<Vec<S
     }
 }
 
-/// The certificates of a PEM file.
+/// Reads the certificates of a PEM file.
 pub(crate) fn read_chain(file: &str) -> Result<Vec<CertificateDer<'static>>, Failure> {
     CertificateDer::pem_file_iter(file)
         .and_then(Iterator::collect)
         .map_err(|error| Failure::Usage(format!("{file}: {error}")))
 }
 
-/// Names of authorities, DER-encoded: each in hexadecimal, separated by commas.
+/// Reads names of authorities: DER in hexadecimal, separated by commas.
 pub(crate) fn names_of_authorities(list: Option<&str>) -> Result<Vec<Vec<u8>>, Failure> {
     let list = match list {
         None | Some("<EMPTY>" | "<NULL>") => return Ok(vec![]),
@@ -163,13 +163,14 @@ fn issuer(certificate: &CertificateDer<'static>) -> Result<Vec<u8>, Failure> {
     Ok(name.der().into())
 }
 
-/// A server's choice: what the client can verify, or if nothing is, what the library then refuses to sign with.
+/// A server's choice: a credential that the client can verify. If there is none, the library
+/// rejects the choice.
 #[derive(Debug)]
 pub(crate) struct ServerResolver {
-    /// All of one type.
+    /// All credentials have the same type.
     pub(crate) credentials: Credentials,
     pub(crate) is_raw: bool,
-    /// It has no answer.
+    /// True to return no credential.
     pub(crate) fails: bool,
     pub(crate) observed: Arc<Mutex<Observed>>,
 }
@@ -216,24 +217,24 @@ impl ResolvesServerCert for ServerResolver {
     }
 }
 
-/// A client's choice. There is one for all connections of the process: a session belongs to the resolver of the
-/// connection that it began with.
+/// A client's choice. All connections of the process share it, because a session belongs to the
+/// resolver of its first connection.
 #[derive(Debug, Default)]
 pub(crate) struct ClientResolver {
     current: Mutex<ClientChoice>,
 }
 
-/// What a client chooses from on one connection.
+/// The choices of a client on one connection.
 #[derive(Debug, Default)]
 pub(crate) struct ClientChoice {
-    /// All of one type.
+    /// All credentials have the same type.
     pub(crate) credentials: Credentials,
     pub(crate) is_raw: bool,
     pub(crate) observed: Arc<Mutex<Observed>>,
 }
 
 impl ClientResolver {
-    /// Takes what the next connection has.
+    /// Sets the choices of the next connection.
     pub(crate) fn set(&self, choice: ClientChoice) {
         *self.current.lock().unwrap() = choice;
     }
@@ -277,7 +278,7 @@ impl ResolvesClientCert for ClientResolver {
     }
 }
 
-/// A key that signs by the schemes that it was told, in that order, and by no other.
+/// A key that signs with the given schemes only, in that order.
 struct PreferringKey {
     key: Arc<dyn SigningKey>,
     preferred: Vec<SignatureScheme>,

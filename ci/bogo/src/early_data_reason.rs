@@ -1,4 +1,4 @@
-//! Why early data was accepted, or not. The crate has no such answer: this is what follows from what it tells.
+//! The reason why early data was accepted or not. The crate does not report it, so it is inferred.
 
 use rustls::{HandshakeKind, ProtocolVersion};
 
@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::observed::Observed;
 use crate::options::Options;
 
-/// Compares the reason with the one that is expected.
+/// Compares the reason with the expected one.
 pub(crate) fn check(
     options: &Options,
     carrier: &dyn Carrier,
@@ -30,7 +30,8 @@ pub(crate) fn check(
     };
     match reason {
         Some(reason) if reason == wanted => Ok(()),
-        // a resumed session tells neither that there was a HelloRetryRequest, nor why no early data was offered
+        // a resumed session reveals neither a HelloRetryRequest nor the reason for not offering
+        // early data
         Some("peer_declined") | None => Err(Failure::Unsupported(format!(
             "whether early data was rejected for {wanted:?}"
         ))),
@@ -38,7 +39,7 @@ pub(crate) fn check(
     }
 }
 
-/// Why a client's early data was not accepted, or not even sent.
+/// The reason why a client's early data was not accepted, or not even sent.
 fn of_client(carrier: &dyn Carrier, observed: &Observed) -> Option<&'static str> {
     let is_retried =
         carrier.facts().handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest);

@@ -1,4 +1,4 @@
-//! Encrypted ClientHello of a client: what its options ask for, and what is told about a server that rejects it.
+//! Encrypted ClientHello of a client: its options, and the checks for a server that rejects it.
 
 use rustls::client::{EchConfig, EchConfigPayload, EchGreaseConfig, EchMode};
 use rustls::crypto::hpke::Hpke;
@@ -11,7 +11,8 @@ use crate::observed::Observed;
 use crate::options::Options;
 use crate::provider::versions;
 
-/// How a client with these options encrypts its ClientHello by one of `suites`, or pretends to, if it does.
+/// Returns how a client encrypts its ClientHello with one of `suites`, or pretends to; `None` if it
+/// does neither.
 pub(crate) fn mode(
     options: &Options,
     suites: &'static [&'static dyn Hpke],
@@ -31,7 +32,7 @@ pub(crate) fn mode(
     if let Some(list) = &ech.config_list {
         match EchConfig::new(list.as_slice().into(), suites) {
             Ok(config) => return Ok(Some(config.into())),
-            // the application may go without
+            // the application may continue without ECH
             Err(Error::InvalidEncryptedClientHello(
                 EncryptedClientHelloError::NoCompatibleConfig,
             )) if !ech.rejects_unusable => {}
@@ -45,7 +46,7 @@ pub(crate) fn mode(
     Ok(Some(EchGreaseConfig::new(suite, placeholder_key).into()))
 }
 
-/// Says what is not as expected of a connection that failed because the server rejected Encrypted ClientHello.
+/// Checks a connection that failed because the server rejected Encrypted ClientHello.
 pub(crate) fn check_rejection(
     options: &Options,
     failure: &Failure,
@@ -72,7 +73,7 @@ pub(crate) fn check_rejection(
     check_name(options, observed)
 }
 
-/// Says whether the name that a certificate was verified for is not the one that it should be.
+/// Checks that a certificate was verified for the expected name.
 pub(crate) fn check_name(options: &Options, observed: &Observed) -> Result<(), Failure> {
     let own = options.host_name.as_deref().unwrap_or(UNNAMED);
     let expect = &options.expect;

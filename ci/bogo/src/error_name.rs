@@ -1,13 +1,13 @@
-//! One name for each error of the crate: that of its variant, and of the variant inside it.
+//! The name of each error of the crate: its variant, and the variant inside it.
 //!
-//! `config.json` says which of them each of the runner's errors may be. Nothing else about an error is in its name:
-//! neither what was expected nor what test is running.
+//! `config.json` maps each of the runner's errors to these names. A name contains nothing else
+//! about the error: neither what was expected nor the test.
 
 use std::fmt::Debug;
 
 use rustls::Error;
 
-/// The name of `error`.
+/// Returns the name of `error`.
 pub(crate) fn of(error: &Error) -> String {
     match error {
         Error::InvalidMessage(cause) => inside("InvalidMessage", cause),
@@ -18,7 +18,7 @@ pub(crate) fn of(error: &Error) -> String {
         Error::InvalidCertRevocationList(cause) => inside("InvalidCertRevocationList", cause),
         Error::InvalidEncryptedClientHello(cause) => inside("InvalidEncryptedClientHello", cause),
         Error::InconsistentKeys(cause) => inside("InconsistentKeys", cause),
-        // the variant says nothing, so its text has to
+        // the text distinguishes these errors
         Error::General(message) => format!("General: {message}"),
         Error::Other(cause) => format!("Other: {cause}"),
         plain => variant(plain),
@@ -29,7 +29,7 @@ fn inside(outer: &str, cause: &impl Debug) -> String {
     format!("{outer}::{}", variant(cause))
 }
 
-/// The name of a variant, without its fields.
+/// Returns the name of a variant, without its fields.
 fn variant(value: &impl Debug) -> String {
     format!("{value:?}")
         .split(|c: char| !c.is_alphanumeric())

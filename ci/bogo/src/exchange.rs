@@ -1,6 +1,6 @@
-//! What happens on a connection: the handshake, data in both directions, and the end.
+//! Runs a connection: the handshake, data in both directions, and the end.
 //!
-//! The runner sends data and wants them back with each bit inverted, until it closes.
+//! The runner sends data and expects them back with each bit inverted, until it closes.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,10 +20,10 @@ use crate::records::Records;
 use crate::socket::Socket;
 use crate::{early_data_reason, ech, expectations};
 
-/// The name of a server that has none. No ClientHello says it.
+/// The name of a server without a name. No ClientHello contains it.
 pub(crate) const UNNAMED: &str = "unnamed.invalid";
 
-/// How much is read at once unless the options say so.
+/// The number of bytes per read unless an option sets it.
 const READ_SIZE: usize = 16384;
 
 /// Runs all connections of the process, one after the other.
@@ -52,21 +52,21 @@ pub(crate) fn run(connections: &Connections) -> Result<(), Failure> {
 struct Exchange<'o> {
     options: &'o Options,
     retry: &'o Options,
-    /// A connection before this one left a session.
+    /// True if an earlier connection left a session.
     may_resume: bool,
     carrier: Box<dyn Carrier>,
     observed: Arc<Mutex<Observed>>,
     early_data: EarlyData,
 }
 
-/// What became of early data.
+/// The fate of early data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EarlyData {
-    /// There was none, or none was accepted by this server.
+    /// There was none, or this server accepted none.
     None,
-    /// This client sent so many bytes.
+    /// The number of bytes that this client sent.
     Sent(usize),
-    /// This server got some.
+    /// This server received some.
     Received,
 }
 
@@ -81,7 +81,7 @@ impl<'o> Exchange<'o> {
         let retry = &connections.retry;
         let mut carrier = carrier(options, shared, &observed)?;
         if carrier.offers_early_data() {
-            shared.client_goes_on_as(retry, &observed)?;
+            shared.prepare_client_retry(retry, &observed)?;
         }
         Ok(Self {
             options,
@@ -125,7 +125,7 @@ impl<'o> Exchange<'o> {
         expectations::check_at_the_end(self.expecting(), &*self.carrier, &self.observed)
     }
 
-    /// Has a client send its first words as early data, as far as it can.
+    /// Sends a client's first words as early data, as much as is allowed.
     fn send_early_data(&mut self) -> Result<(), Failure> {
         if !self.carrier.offers_early_data() {
             return Ok(());
@@ -140,13 +140,13 @@ impl<'o> Exchange<'o> {
                 self.carrier.flush()?;
             }
             self.early_data = EarlyData::Sent(sent);
-            // to a client that sends early data the connection is up
+            // a client that sends early data treats the connection as established
             self.export()?;
         }
         Ok(())
     }
 
-    /// Sends what of the first words the peer has not accepted as early data.
+    /// Sends the first words, except for the part that the peer accepted as early data.
     fn send_first_words(&mut self) -> Result<(), Failure> {
         let mut accepted = match self.early_data {
             EarlyData::Sent(length) if self.early_data_accepted() => length,
@@ -173,7 +173,7 @@ impl<'o> Exchange<'o> {
         }
     }
 
-    /// The options that say what to expect: others, if the server rejected early data.
+    /// The options with the expectations. They differ if the server rejected early data.
     fn expecting(&self) -> &'o Options {
         let offered = matches!(self.early_data, EarlyData::Sent(_));
         if offered && !self.early_data_accepted() {
@@ -219,7 +219,7 @@ impl<'o> Exchange<'o> {
         expectations::check(expecting, &*self.carrier, &self.observed, self.may_resume)
     }
 
-    /// Sends what the runner compares with its own.
+    /// Sends the exported values, which the runner compares with its own.
     fn export(&mut self) -> Result<(), Failure> {
         if let Some(length) = self.options.export_keying_material {
             let label = self.options.export_label.as_deref().unwrap_or_default();
@@ -241,7 +241,7 @@ impl<'o> Exchange<'o> {
         Ok(())
     }
 
-    /// The length of a secret, the secret we read by, and the one we write by.
+    /// Returns the length of a secret, the secret for reading, and the secret for writing.
     fn traffic_secrets(&self) -> Result<Vec<u8>, Failure> {
         let observed = self.observed.lock().unwrap();
         let secret = |label| {
@@ -260,7 +260,7 @@ impl<'o> Exchange<'o> {
         Ok([length.as_slice(), read, write].concat())
     }
 
-    /// Sends close_notify, and if it is to be checked waits for the peer's.
+    /// Sends close_notify. If it must be checked, waits for the peer's.
     fn shut_down(&mut self) -> Result<(), Failure> {
         self.carrier.close()?;
         if !self.options.check_close_notify {
@@ -273,7 +273,7 @@ impl<'o> Exchange<'o> {
         }
     }
 
-    /// Sends back what comes, until nothing more does.
+    /// Echoes all received data until the peer closes.
     fn echo(&mut self) -> Result<(), Failure> {
         let mut data = vec![0; self.options.read_size.unwrap_or(READ_SIZE)];
         loop {
@@ -312,7 +312,7 @@ impl<'o> Exchange<'o> {
     }
 }
 
-/// The connection of `options`, and the socket it is on.
+/// Creates the connection for `options`, with its socket.
 fn carrier(
     options: &Options,
     shared: &mut Shared,

@@ -1,4 +1,4 @@
-//! Compares what came of a handshake with what the options expect of it.
+//! Compares the results of a handshake with the expectations in the options.
 
 use std::fmt::Debug;
 use std::sync::Mutex;
@@ -15,7 +15,7 @@ use crate::observed::Observed;
 use crate::options::Options;
 use crate::provider::code_point;
 
-/// Says what is not as expected, if anything is.
+/// Checks all expectations.
 pub(crate) fn check(
     options: &Options,
     carrier: &dyn Carrier,
@@ -28,13 +28,13 @@ pub(crate) fn check(
     seen(options, carrier, &observed.lock().unwrap())
 }
 
-/// Says whether early data was accepted when it should not, or the other way round.
+/// Checks that early data was accepted if and only if expected.
 pub(crate) fn check_early_data(options: &Options, accepted: bool) -> Result<(), Failure> {
     let wanted = options.expect.early_data_accepted;
     equal("early data accepted", wanted, Some(accepted))
 }
 
-/// What is to be known only once data has come: tickets come before it, but after the handshake.
+/// Checks what is only known after data arrived: tickets come before it, but after the handshake.
 pub(crate) fn check_at_the_end(
     options: &Options,
     carrier: &dyn Carrier,
@@ -71,7 +71,7 @@ fn negotiated(options: &Options, carrier: &dyn Carrier) -> Result<(), Failure> {
             .map(|suite| code_point(suite.suite())),
     )?;
     let group = facts.negotiated_key_exchange_group();
-    // a resumed session of TLS 1.2 has no key exchange
+    // a resumed TLS 1.2 session has no key exchange
     if group.is_some() || !carrier.resumed() {
         equal(
             "group",
@@ -91,7 +91,7 @@ fn negotiated(options: &Options, carrier: &dyn Carrier) -> Result<(), Failure> {
             Some(got),
         )?;
     }
-    // what is said about a resumed session is that, and no more
+    // only check the resumption itself for a resumed session
     if carrier.resumed() {
         return Ok(());
     }
@@ -155,13 +155,13 @@ fn names(options: &Options, carrier: &dyn Carrier) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What only callbacks saw.
+/// Checks what only callbacks saw.
 fn seen(options: &Options, carrier: &dyn Carrier, observed: &Observed) -> Result<(), Failure> {
     let expect = &options.expect;
     equal(
         "selected credential",
         expect.selected_credential,
-        // none is counted like the default one
+        // -1 is both no credential and the default one
         Some(observed.selected_credential.unwrap_or(-1)),
     )?;
     if let Some(alpn) = &expect.advertised_alpn {
@@ -178,7 +178,7 @@ fn seen(options: &Options, carrier: &dyn Carrier, observed: &Observed) -> Result
         equal("authorities", Some(&wanted), got)?;
     }
     ech::check_name(options, observed)?;
-    // the certificate of a resumed session was verified when it began
+    // the certificate of a resumed session was verified in its first connection
     if carrier.resumed() {
         return Ok(());
     }
@@ -193,7 +193,7 @@ fn seen(options: &Options, carrier: &dyn Carrier, observed: &Observed) -> Result
         equal("OCSP response", Some(response), got)?;
     }
     if expect.verify_result {
-        // nothing is wrong where there is nothing to verify
+        // nothing is wrong if there is nothing to verify
         let good = verdict.is_none_or(|verdict| verdict.good);
         equal("verify result", Some(!options.verify_fail), Some(good))?;
     }

@@ -1,34 +1,34 @@
-//! Why a run of the shim ends badly, and how the process says so.
+//! The failures of a run of the shim, and how the process reports them.
 
 use std::{fmt, io};
 
 use crate::error_name;
 
-/// Everything that can go wrong.
+/// A failure.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The runner asks for what this shim, or the public API under it, does not have.
+    /// The runner asks for something that this shim, or the public API under it, does not have.
     Unsupported(String),
-    /// A command line that no runner writes.
+    /// An invalid command line, which no runner writes.
     Usage(String),
-    /// The connection failed, and why.
+    /// The connection failed.
     Tls(rustls::Error),
-    /// The socket failed, or ended where it must not.
+    /// The socket failed or ended unexpectedly.
     Io(io::Error),
-    /// Data came where the peer's close_notify was waited for.
+    /// Data arrived instead of the expected close_notify.
     DataInsteadOfCloseNotify,
-    /// The socket ended where the peer's close_notify was waited for.
+    /// The socket ended instead of the expected close_notify.
     EndInsteadOfCloseNotify,
-    /// Over QUIC, something came at an encryption level that is not for it, or not yet.
+    /// Over QUIC, data arrived at an encryption level where it is not allowed, or not yet.
     EncryptionLevel,
-    /// Over QUIC, something came that is protected by other keys than ours.
+    /// Over QUIC, data arrived that is protected with other keys than ours.
     PacketProtection,
-    /// All went well but for something that was expected to come of it.
+    /// A result differs from the expectation.
     Expectation(String),
 }
 
 impl Failure {
-    /// What the process exits with. 89 is the runner's number for a test that is not implemented.
+    /// The exit code of the process. 89 is the runner's code for an unimplemented test.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Unsupported(_) => 89,
@@ -36,13 +36,13 @@ impl Failure {
         }
     }
 
-    /// That what came is not what was expected.
+    /// Creates the failure of an expectation.
     pub(crate) fn expected(what: &str, wanted: impl fmt::Debug, got: impl fmt::Debug) -> Self {
         Self::Expectation(format!("{what}: expected {wanted:?}, got {got:?}"))
     }
 }
 
-/// The first line is what the runner looks at: one name for each cause. The second one is for people.
+/// The runner looks at the first line: one name for each cause. The second line is for people.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

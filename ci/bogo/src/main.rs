@@ -1,5 +1,5 @@
-//! The shim through which BoringSSL's test runner, `ssl/test/runner`, tests this crate: a process that connects to the
-//! runner and does as its command line says. It uses the crate's public API and nothing else of it.
+//! The shim for BoringSSL's test runner, `ssl/test/runner`: a process that connects to the runner
+//! and follows its command line. It only uses the crate's public API.
 //!
 //! ```text
 //!   arguments ──► options ──► config ──► exchange ──► expectations, early_data_reason
@@ -9,10 +9,10 @@
 //!  sessions, compression, ech
 //!         └─► observed: what callbacks saw
 //!
-//!   failure, error_name: what the process says when it does not end well
+//!   failure, error_name: how the process reports a failure
 //! ```
 //!
-//! `ci/bogo/run` runs a runner over it. The provider is the one that `BOGO_PROVIDER` names.
+//! `ci/bogo/run` runs a runner with it. `BOGO_PROVIDER` names the provider.
 
 mod arguments;
 mod carrier;

@@ -1,11 +1,11 @@
-//! What a connection is made of and has to show: the command line, as values.
+//! The options and expectations of a connection: the command line, as values.
 
 use rustls::quic;
 
 use crate::certificate_types::{CertificateType, Types};
 use crate::failure::Failure;
 
-/// The options of one connection, or of what it goes on as when its early data was rejected.
+/// The options of one connection, or of its continuation after early data was rejected.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) port: Option<u16>,
@@ -14,12 +14,12 @@ pub(crate) struct Options {
     pub(crate) server: bool,
     pub(crate) resume_count: Option<usize>,
 
-    /// The connection is one of QUIC.
+    /// True for a QUIC connection.
     pub(crate) quic: bool,
     pub(crate) quic_transport_parameters: Option<Vec<u8>>,
-    /// 1: transport parameters are in the extension of drafts.
+    /// 1 if transport parameters use the code point of drafts.
     pub(crate) quic_legacy_codepoint: Option<u8>,
-    /// What early data is bound to besides the session.
+    /// The context that early data is bound to in addition to the session.
     pub(crate) quic_early_data_context: Option<String>,
 
     pub(crate) no_tls12: bool,
@@ -30,71 +30,71 @@ pub(crate) struct Options {
     pub(crate) curves: Vec<u16>,
     /// Code points of the groups that a client sends shares of.
     pub(crate) key_shares: Vec<u16>,
-    /// Cipher suites of TLS 1.2, in a language of OpenSSL's.
+    /// TLS 1.2 cipher suites, in OpenSSL's notation.
     pub(crate) cipher: Option<String>,
     /// Signature schemes that the peer may use.
     pub(crate) verify_prefs: Vec<u16>,
-    /// Limits what all the others above allow.
+    /// Restricts all of the above.
     pub(crate) policy: Option<Policy>,
     pub(crate) server_preference: bool,
-    /// No connection of TLS 1.2 goes on without extended_master_secret.
+    /// True if TLS 1.2 requires extended_master_secret.
     pub(crate) requires_ems: bool,
 
     pub(crate) ech: Ech,
 
-    /// The credential that no `-new-…-credential` began.
+    /// The credential that is not started by a `-new-…-credential` flag.
     pub(crate) default_credential: Credential,
-    /// The others, most preferred first.
+    /// The other credentials, most preferred first.
     pub(crate) credentials: Vec<Credential>,
-    /// The types of certificates that a client offers to send, whatever its credentials are.
+    /// The certificate types that a client offers to send, whatever its credentials are.
     pub(crate) available_client_types: Vec<CertificateType>,
-    /// The types of certificates that the peer may send, most preferred first. None is X.509.
+    /// The certificate types that the peer may send, most preferred first. Empty means X.509.
     pub(crate) accepted_peer_types: Vec<CertificateType>,
 
-    /// The verifier's verdict is no.
+    /// True if the verifier rejects the peer.
     pub(crate) verify_fail: bool,
-    /// The verdict decides: without it, it is noted and the handshake goes on.
+    /// True if the verdict decides. Otherwise it is recorded and the handshake continues.
     pub(crate) verify_peer: bool,
     pub(crate) require_client_certificate: bool,
-    /// The verifier is asked again about the chain of a session that is resumed.
+    /// True if the verifier must verify the chain of a resumed session again.
     pub(crate) reverify_on_resume: bool,
     pub(crate) ocsp_callback: OcspCallback,
-    /// Algorithms of certificate compression, of those that the runner has.
+    /// Algorithms of certificate compression, from those of the runner.
     pub(crate) cert_compression: Vec<u16>,
-    /// Names of authorities to send to clients: DER in hexadecimal, separated by commas.
+    /// Names of authorities for clients: DER in hexadecimal, separated by commas.
     pub(crate) client_ca_list: Option<String>,
 
     pub(crate) host_name: Option<String>,
-    /// Protocols, each behind a byte with its length.
+    /// Protocols, each prefixed by a byte with its length.
     pub(crate) advertise_alpn: Option<String>,
     pub(crate) select_alpn: Option<String>,
-    /// A server knows none of the protocols that a client may offer.
+    /// True if a server supports none of the protocols that a client may offer.
     pub(crate) reject_alpn: bool,
     pub(crate) allow_unknown_alpn: bool,
-    /// A server reads the ClientHello before it has a configuration.
+    /// True if a server reads the ClientHello before it has a configuration.
     pub(crate) through_acceptor: bool,
 
     pub(crate) no_ticket: bool,
-    /// A server's tickets are made by the application: this shim.
+    /// True if the application, which is this shim, creates a server's tickets.
     pub(crate) own_tickets: bool,
     pub(crate) skip_ticket: bool,
-    /// Seconds that pass before a connection that resumes.
+    /// The number of seconds that pass before a resumption.
     pub(crate) resumption_delay: Option<u64>,
     pub(crate) enable_early_data: bool,
 
-    /// The socket takes and gives one byte at a time, and has nothing to give or no room in between.
+    /// The socket transfers one byte at a time, and blocks before each.
     pub(crate) byte_by_byte: bool,
-    /// The handshake happens in the course of reading and writing.
+    /// The handshake takes place during reads and writes.
     pub(crate) implicit_handshake: bool,
-    /// Once complete, the handshake is asked for again.
+    /// The handshake is requested again after it is complete.
     pub(crate) extra_handshake: bool,
-    /// What is read has been looked at before.
+    /// Data are peeked at before they are read.
     pub(crate) peeks: bool,
-    /// The first words are written, and leave only after something was read.
+    /// The first words are written, but only sent after the first read.
     pub(crate) reads_with_unfinished_write: bool,
     pub(crate) exports_between_reads: bool,
     pub(crate) writes_first: bool,
-    /// What is written first, if not the usual, and how often.
+    /// The first words, unless they are the default ones, and their number.
     pub(crate) initial_write: Option<String>,
     pub(crate) repeat_initial_write: Option<usize>,
     pub(crate) shuts_down: bool,
@@ -115,12 +115,12 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// As the crate counts: with the header of the record.
+    /// Returns the size as the crate counts it: with the record header.
     pub(crate) fn max_fragment_size(&self) -> Option<usize> {
         self.max_send_fragment.map(|length| length + 5)
     }
 
-    /// What a connection of QUIC is made of besides its configuration, if it is one.
+    /// Returns the QUIC version and transport parameters if this is a QUIC connection.
     pub(crate) fn quic_connection(&self) -> Result<Option<(quic::Version, Vec<u8>)>, Failure> {
         let version = match self.quic_legacy_codepoint {
             _ if !self.quic && self.quic_transport_parameters.is_some() => {
@@ -139,19 +139,19 @@ impl Options {
         Ok(Some((version, parameters.unwrap_or_default())))
     }
 
-    /// What the shim says where it speaks first, write by write.
+    /// The words with which the shim speaks first, write by write.
     pub(crate) fn first_words(&self) -> impl Iterator<Item = &[u8]> {
         let words = self.initial_write.as_deref().unwrap_or("hello");
         let times = self.repeat_initial_write.unwrap_or(1);
         std::iter::repeat_n(words.as_bytes(), times)
     }
 
-    /// The configuration of this server is chosen once the ClientHello is there.
+    /// True if the server chooses its configuration once it has the ClientHello.
     pub(crate) fn reads_hello_first(&self) -> bool {
         self.through_acceptor || Types::depends_on_hello(self)
     }
 
-    /// The credential that flags about credentials are for: the one begun last.
+    /// The credential that the flags about credentials apply to: the one started last.
     pub(crate) fn credential(&mut self) -> &mut Credential {
         self.credentials
             .last_mut()
@@ -159,14 +159,14 @@ impl Options {
     }
 }
 
-/// How a client uses Encrypted ClientHello.
+/// The options of a client's Encrypted ClientHello.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ech {
-    /// An ECHConfigList of the server's.
+    /// The server's ECHConfigList.
     pub(crate) config_list: Option<Vec<u8>>,
-    /// It pretends to, where it cannot.
+    /// True to pretend to use ECH if it cannot be used.
     pub(crate) grease: bool,
-    /// It does not go without where the list has nothing that it could use.
+    /// True to fail if the list has no usable configuration.
     pub(crate) rejects_unusable: bool,
 }
 
@@ -185,18 +185,18 @@ pub(crate) enum Policy {
     Cnsa2_202603,
 }
 
-/// What an application does about OCSP responses when it is asked: a client verifies one, a server chooses one.
+/// The OCSP callback of an application: a client verifies a response, a server chooses one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OcspCallback {
-    /// It is asked.
+    /// True if the callback is installed.
     pub(crate) installed: bool,
-    /// It answers that something is wrong.
+    /// True if it reports an error.
     pub(crate) fails: bool,
-    /// A server has none for this connection.
+    /// True if a server has no response for this connection.
     pub(crate) declines: bool,
 }
 
-/// A certificate or a raw public key, its private key, and how they are used.
+/// A certificate or a raw public key, with its private key and their use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Credential {
     pub(crate) is_raw_public_key: bool,
@@ -204,12 +204,12 @@ pub(crate) struct Credential {
     pub(crate) key_file: Option<String>,
     pub(crate) signing_prefs: Vec<u16>,
     pub(crate) ocsp_response: Option<Vec<u8>>,
-    /// It is for peers that name its authority only.
+    /// True if it is only for peers that name its authority.
     pub(crate) must_match_issuer: bool,
 }
 
 impl Credential {
-    /// Of which type it is; none if there is nothing to show.
+    /// The certificate type; `None` without a certificate or key.
     pub(crate) fn typ(&self) -> Option<CertificateType> {
         match (&self.key_file, &self.cert_file) {
             (Some(_), _) if self.is_raw_public_key => Some(CertificateType::RawPublicKey),
@@ -219,7 +219,7 @@ impl Credential {
     }
 }
 
-/// What has to be true of a connection once its handshake is complete.
+/// Conditions on a connection after its handshake.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Expectations {
     pub(crate) version: Option<u16>,
@@ -230,40 +230,40 @@ pub(crate) struct Expectations {
     pub(crate) server_name: Option<String>,
     pub(crate) no_server_name: bool,
     pub(crate) session_miss: bool,
-    /// Whether there was a HelloRetryRequest.
+    /// True if a HelloRetryRequest is expected.
     pub(crate) hrr: Option<bool>,
-    /// A client is left without a session.
+    /// True if a client must end up without a session.
     pub(crate) no_session: bool,
     pub(crate) ticket_supports_early_data: bool,
     pub(crate) quic_transport_parameters: Option<Vec<u8>>,
     pub(crate) early_data_accepted: Option<bool>,
     pub(crate) no_early_data_offer: bool,
-    /// Why early data was accepted or not, by one of the runner's names.
+    /// The reason why early data was accepted or not, in the runner's terms.
     pub(crate) early_data_reason: Option<String>,
     pub(crate) ech_accepted: bool,
     /// The ECHConfigList of a server that rejects Encrypted ClientHello.
     pub(crate) ech_retry_configs: Option<Vec<u8>>,
     pub(crate) no_ech_retry_configs: bool,
-    /// The name that a certificate is verified for instead of the server's.
+    /// The name for which a certificate is verified instead of the server's.
     pub(crate) ech_name_override: Option<String>,
     pub(crate) no_ech_name_override: bool,
     pub(crate) ocsp_response: Option<Vec<u8>>,
     pub(crate) peer_cert_file: Option<String>,
     pub(crate) peer_certificate_type: Option<CertificateType>,
     pub(crate) peer_raw_key_sha256: Option<Vec<u8>>,
-    /// The verifier's verdict was the one of `verify_fail`.
+    /// True if the verifier's verdict must be that of `verify_fail`.
     pub(crate) verify_result: bool,
-    /// Which credential was used: its place in the list, or -1 for the default one.
+    /// The position of the credential used, or -1 for the default one.
     pub(crate) selected_credential: Option<i32>,
     pub(crate) advertised_alpn: Option<String>,
     /// The schemes that the peer can verify.
     pub(crate) peer_verify_prefs: Vec<u16>,
-    /// The authorities that a server names, in the form of `client_ca_list`.
+    /// The authorities named by a server, in the form of `client_ca_list`.
     pub(crate) client_ca_list: Option<String>,
 }
 
 impl Expectations {
-    /// Whether something other is expected of what the client believes while it sends early data, `before`.
+    /// True if the expectations for sending early data, `before`, differ from these.
     pub(crate) fn differs_before_retry(&self, before: &Self) -> bool {
         let negotiated = |of: &Self| (of.version, of.alpn.clone(), of.cipher, of.curve, of.hrr);
         negotiated(self) != negotiated(before)

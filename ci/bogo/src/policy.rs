@@ -4,15 +4,15 @@ use rustls::{CipherSuite, NamedGroup, SignatureScheme};
 
 use crate::options::Policy;
 
-/// What a policy allows, each in order of preference.
+/// The algorithms that a policy allows, in order of preference.
 pub(crate) struct Allowed {
     pub(crate) suites: &'static [CipherSuite],
-    /// `None` for those that are otherwise the default.
+    /// `None` for the default groups.
     pub(crate) groups: Option<&'static [NamedGroup]>,
     pub(crate) schemes: Option<&'static [SignatureScheme]>,
 }
 
-/// The schemes of CNSA that both its versions have here.
+/// The schemes of both versions of CNSA.
 const CNSA_SCHEMES: &[SignatureScheme] = &[
     SignatureScheme::ECDSA_NISTP384_SHA384,
     SignatureScheme::RSA_PSS_SHA384,
@@ -20,7 +20,7 @@ const CNSA_SCHEMES: &[SignatureScheme] = &[
 ];
 
 impl Policy {
-    /// Its lists.
+    /// The lists of the policy.
     pub(crate) fn allowed(self) -> Allowed {
         match self {
             Self::Fips202205 => Allowed {

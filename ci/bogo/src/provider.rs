@@ -1,4 +1,4 @@
-//! The crypto provider that the environment names, cut down to the algorithms that the options name.
+//! The crypto provider of the environment, reduced to the algorithms in the options.
 
 use std::sync::Arc;
 use std::{env, mem};
@@ -11,17 +11,17 @@ use rustls::{CipherSuite, NamedGroup, SupportedCipherSuite, SupportedProtocolVer
 use crate::failure::Failure;
 use crate::options::{Options, Policy};
 
-/// The environment variable that names the provider: `aws-lc-rs`, which is also the default, or `ring`.
+/// The environment variable that names the provider: `aws-lc-rs`, the default, or `ring`.
 const VARIABLE: &str = "BOGO_PROVIDER";
 
-/// The groups of a connection whose options name none: those that the runner assumes then.
+/// The groups of a connection whose options name none: those that the runner assumes.
 const DEFAULT_GROUPS: [NamedGroup; 3] = [
     NamedGroup::X25519,
     NamedGroup::secp256r1,
     NamedGroup::secp384r1,
 ];
 
-/// A library that cryptography comes from.
+/// A crypto library.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Library {
     AwsLcRs,
@@ -29,7 +29,7 @@ pub(crate) enum Library {
 }
 
 impl Library {
-    /// The one that the environment names.
+    /// Returns the library that the environment names.
     pub(crate) fn of_environment() -> Result<Self, Failure> {
         match env::var(VARIABLE).as_deref() {
             Err(_) | Ok("aws-lc-rs") => Ok(Self::AwsLcRs),
@@ -38,7 +38,7 @@ impl Library {
         }
     }
 
-    /// Everything it has.
+    /// Returns its complete provider.
     pub(crate) fn provider(self) -> CryptoProvider {
         match self {
             Self::AwsLcRs => aws_lc_rs::default_provider(),
@@ -53,7 +53,7 @@ impl Library {
         }
     }
 
-    /// Its suites of HPKE.
+    /// Returns its HPKE suites.
     pub(crate) fn hpke_suites(self) -> &'static [&'static dyn Hpke] {
         match self {
             Self::AwsLcRs => aws_lc_rs::hpke::ALL_SUPPORTED_SUITES,
@@ -61,7 +61,7 @@ impl Library {
         }
     }
 
-    /// What protects the tickets of a server.
+    /// Creates the ticket protection of a server.
     pub(crate) fn ticketer(self) -> Result<Arc<dyn ProducesTickets>, Failure> {
         Ok(match self {
             Self::AwsLcRs => aws_lc_rs::Ticketer::new()?,
@@ -69,7 +69,7 @@ impl Library {
         })
     }
 
-    /// What a connection with these options may use.
+    /// Returns the provider for a connection with these options.
     pub(crate) fn provider_for(self, options: &Options) -> Result<Arc<CryptoProvider>, Failure> {
         let mut provider = self.provider();
         let allowed = options.policy.map(Policy::allowed);
@@ -104,8 +104,8 @@ impl Library {
     }
 }
 
-/// Keeps of the suites of TLS 1.2 those whose names are in `ciphers`, separated by colons, and in that order. The
-/// rest of OpenSSL's language is not spoken here.
+/// Keeps the TLS 1.2 suites whose names are in `ciphers`, separated by colons, in that order. The
+/// rest of OpenSSL's notation is not supported.
 fn keep_tls12_suites(suites: &mut Vec<SupportedCipherSuite>, ciphers: &str) -> Result<(), Failure> {
     let (tls12, tls13): (Vec<_>, Vec<_>) =
         suites.drain(..).partition(|suite| suite.tls13().is_none());
@@ -120,7 +120,7 @@ fn keep_tls12_suites(suites: &mut Vec<SupportedCipherSuite>, ciphers: &str) -> R
     Ok(())
 }
 
-/// The versions that `options` leave on, of those that the crate has.
+/// Returns the versions that `options` leave enabled.
 pub(crate) fn versions(options: &Options) -> Vec<&'static SupportedProtocolVersion> {
     [
         (&version::TLS13, 0x0304, options.no_tls13),
@@ -139,7 +139,7 @@ pub(crate) fn versions(options: &Options) -> Vec<&'static SupportedProtocolVersi
     .collect()
 }
 
-/// The code point of a suite.
+/// Returns the code point of a suite.
 pub(crate) fn code_point(suite: CipherSuite) -> u16 {
     suite.into()
 }

@@ -1,13 +1,14 @@
-//! A connection over the runner's stand-in for QUIC, and the socket it is on.
+//! A connection over the runner's stand-in for QUIC, with its socket.
 //!
-//! Each record says at which level it would be encrypted, and carries in the clear the secret it would be encrypted with:
+//! Each record contains its encryption level, and in the clear, the secret with which it would be
+//! encrypted:
 //!
 //! ```text
 //!   ContentType | level | cipher suite | length of the rest | secret | plaintext
 //!        1      |   1   |      2       |         4          |
 //! ```
 //!
-//! The runner has no levels but these, in this order on one stream: nothing is lost or comes early.
+//! The runner has only these levels, in this order on one stream: nothing is lost or reordered.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::{Arc, Mutex};
@@ -22,18 +23,20 @@ use crate::observed::Observed;
 use crate::provider::code_point;
 use crate::socket::Socket;
 
-/// Types of records (RFC 9846 §5.1). A record of type alert stands for a CONNECTION_CLOSE frame; the runner sends none.
+/// Types of records (RFC 9846 §5.1). An alert record stands for a CONNECTION_CLOSE frame; the
+/// runner sends none.
 const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 
-/// The most plaintext that the runner takes in a record.
+/// The maximum plaintext of a record, as accepted by the runner.
 const MAX_PLAINTEXT: usize = 16384;
 
-/// Where the random of a ClientHello is: behind the message's type and length, and legacy_version.
+/// The position of the random in a ClientHello: after type and length of the message, and
+/// legacy_version.
 const RANDOM: std::ops::Range<usize> = 6..38;
 
-/// Encryption levels (RFC 9001 §2.1), as they are numbered in records.
+/// Encryption levels (RFC 9001 §2.1), with their numbers in records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
     Initial = 0,
@@ -42,22 +45,22 @@ enum Level {
     Application = 3,
 }
 
-/// A connection whose bytes this moves.
+/// A connection over QUIC's stand-in.
 pub(crate) struct Quic {
     connection: Connection,
     socket: Socket,
     observed: Arc<Mutex<Observed>>,
-    /// What handshake messages come in.
+    /// The level of received handshake messages.
     reading: Level,
-    /// What we send in.
+    /// The level for sending.
     writing: Level,
-    /// Early data, until it is taken.
+    /// Early data that was not taken yet.
     early_data: Vec<u8>,
-    /// Application data, until it is read.
+    /// Application data that was not read yet.
     received: Vec<u8>,
-    /// The random of the ClientHello on the wire, which is the outer one where there are two.
+    /// The random of the ClientHello on the wire: the outer one with ECH.
     random_sent: Option<Vec<u8>>,
-    /// Why the socket takes no more. What the peer said before it closed is read first.
+    /// The error of the sending direction. Data that the peer sent before it closed are read first.
     broken: Option<io::Error>,
 }
 
@@ -65,12 +68,12 @@ struct Record {
     content_type: u8,
     level: Level,
     suite: u16,
-    /// The secret and the plaintext.
+    /// The secret, followed by the plaintext.
     rest: Vec<u8>,
 }
 
 impl Quic {
-    /// `observed` is what the connection's log of secrets goes to.
+    /// The connection logs its secrets to `observed`.
     pub(crate) fn new(
         connection: Connection,
         socket: Socket,
@@ -89,7 +92,7 @@ impl Quic {
         }
     }
 
-    /// Takes the next record. False at the end of the socket.
+    /// Receives the next record. Returns false at the end of the socket.
     fn receive(&mut self) -> Result<bool, Failure> {
         let Some(record) = Record::read(&mut self.socket)? else {
             return Ok(false);
@@ -124,7 +127,8 @@ impl Quic {
         Err(error.into())
     }
 
-    /// Takes a record of a 0-RTT packet. A server that has rejected early data cannot open it, and drops it.
+    /// Receives a record of a 0-RTT packet. A server that rejected early data cannot open it, and
+    /// drops it.
     fn take_early_data(&mut self, record: Record) -> Result<(), Failure> {
         if self.connection.zero_rtt_keys().is_none() {
             return Ok(());
@@ -138,7 +142,7 @@ impl Quic {
         Ok(())
     }
 
-    /// Opens a record, as far as it is closed: takes off the secret, if it is the right one.
+    /// Opens a record: checks that it starts with the right secret, and removes it.
     fn open(&self, record: Record) -> Result<Vec<u8>, Failure> {
         let (suite, secret) = self.protection(record.level, self.is_client())?;
         match record.rest.strip_prefix(secret.as_slice()) {
@@ -147,7 +151,7 @@ impl Quic {
         }
     }
 
-    /// Sends `plaintext` in a record for each 16384 bytes.
+    /// Sends `plaintext` in records of up to 16384 bytes.
     fn send(&mut self, content_type: u8, level: Level, plaintext: &[u8]) -> Result<(), Failure> {
         let (suite, secret) = self.protection(level, !self.is_client())?;
         for fragment in plaintext.chunks(MAX_PLAINTEXT) {
@@ -166,7 +170,8 @@ impl Quic {
         Ok(())
     }
 
-    /// The suite and the secret at a level, of the direction in which the server writes or the other one.
+    /// Returns suite and secret of a level, for the direction in which the server writes or for the
+    /// other one.
     fn protection(&self, level: Level, from_server: bool) -> Result<(u16, Vec<u8>), Failure> {
         let label = match (level, from_server) {
             (Level::Initial, _) => return Ok((0, vec![])),
@@ -196,7 +201,7 @@ impl Quic {
         matches!(self.connection, Connection::Client(_))
     }
 
-    /// The failure that an end of the socket is where more has to come.
+    /// Returns the failure for an unexpected end of the socket.
     fn end(&mut self) -> Failure {
         let error = self.broken.take();
         Failure::Io(error.unwrap_or_else(|| ErrorKind::UnexpectedEof.into()))
@@ -246,7 +251,7 @@ impl Carrier for Quic {
     }
 
     fn send_early_data(&mut self, data: &[u8]) -> Result<usize, Failure> {
-        // the ClientHello goes first
+        // send the ClientHello first
         self.flush()?;
         self.send(APPLICATION_DATA, Level::EarlyData, data)?;
         Ok(data.len())
@@ -282,7 +287,7 @@ impl Carrier for Quic {
                 None => {}
             }
         }
-        // RFC 9001 §5.7: 1-RTT packets are not for a server before it has the client's Finished
+        // RFC 9001 §5.7: a server must not process 1-RTT packets before the client's Finished
         if self.writing == Level::Application && !self.connection.is_handshaking() {
             self.reading = Level::Application;
         }
@@ -329,7 +334,7 @@ impl Carrier for Quic {
         Err(Failure::Unsupported("held back data over QUIC".into()))
     }
 
-    /// The end of the socket stands for the end of the connection.
+    /// Closing the socket stands for closing the connection.
     fn close(&mut self) -> Result<(), Failure> {
         Ok(())
     }
@@ -340,7 +345,7 @@ impl Carrier for Quic {
 }
 
 impl Record {
-    /// Reads a record. `None` at the end of the socket.
+    /// Reads a record. Returns `None` at the end of the socket.
     fn read(socket: &mut Socket) -> Result<Option<Self>, Failure> {
         let mut header = [0; 8];
         if !read_all(socket, &mut header)? {
@@ -389,7 +394,7 @@ impl Level {
     }
 }
 
-/// Fills `buf`. False at the end of the socket, unless something has come before it.
+/// Fills `buf`. Returns false at the end of the socket, which is an error after the first byte.
 fn read_all(socket: &mut Socket, buf: &mut [u8]) -> Result<bool, Failure> {
     let mut filled = 0;
     while filled < buf.len() {

@@ -1,4 +1,4 @@
-//! A connection over records, and the socket it is on.
+//! A connection over records, with its socket.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use crate::carrier::{Carrier, Received};
 use crate::failure::Failure;
 use crate::socket::Socket;
 
-/// A connection whose bytes this moves.
+/// A connection over records.
 pub(crate) struct Records {
     connection: Connection,
     socket: Socket,
-    /// Why the socket takes no more. What the peer said before it closed is read first.
+    /// The error of the sending direction. Data that the peer sent before it closed are read first.
     broken: Option<io::Error>,
-    /// The socket is at its end.
+    /// True at the end of the socket.
     ended: bool,
-    /// What waits to be sent has to wait until something was read.
+    /// True if pending output must wait until the next read.
     held: bool,
 }
 
@@ -34,7 +34,7 @@ impl Records {
         }
     }
 
-    /// A server's connection whose configuration is chosen once the ClientHello is there.
+    /// Accepts a server's connection whose configuration is chosen once the ClientHello is there.
     pub(crate) fn accept(
         config: impl FnOnce(&ClientHello<'_>) -> Result<Arc<ServerConfig>, Failure>,
         mut socket: Socket,
@@ -72,7 +72,7 @@ impl Records {
         }
     }
 
-    /// Takes what the socket has next. False at its end.
+    /// Receives the next bytes of the socket. Returns false at its end.
     fn receive(&mut self) -> Result<bool, Failure> {
         loop {
             match self.connection.read_tls(&mut self.socket) {
@@ -84,14 +84,14 @@ impl Records {
             break;
         }
         if let Err(error) = self.connection.process_new_packets() {
-            // the alert goes out
+            // send the alert
             self.flush()?;
             return Err(error.into());
         }
         Ok(!self.ended)
     }
 
-    /// What a server has received of early data, and nobody has taken.
+    /// Takes the early data that a server has received.
     fn take_early_data(&mut self) -> Vec<u8> {
         let mut data = Vec::new();
         if let Connection::Server(server) = &mut self.connection
@@ -105,7 +105,7 @@ impl Records {
         data
     }
 
-    /// The failure that an end of the socket is where more has to come.
+    /// Returns the failure for an unexpected end of the socket.
     fn end(&mut self) -> Failure {
         let error = self.broken.take();
         Failure::Io(error.unwrap_or_else(|| ErrorKind::UnexpectedEof.into()))

@@ -1,5 +1,5 @@
-//! A client's store of sessions, and what is to be known about those that come; tickets of a server that the
-//! application makes.
+//! A client's session store that records the sessions it receives, and a server's tickets created
+//! by the application.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -12,18 +12,18 @@ use rustls::server::ProducesTickets;
 use crate::observed::Observed;
 use crate::provider::code_point;
 
-/// A store that another one keeps, watched for one connection.
+/// A session store that wraps another one and watches it for one connection.
 pub(crate) struct WatchedSessions<S> {
     pub(crate) store: Arc<S>,
-    /// The group that a client is to send a share of.
+    /// The group of the share that a client must send.
     pub(crate) key_share: Option<NamedGroup>,
     pub(crate) observed: Arc<Mutex<Observed>>,
 }
 
 impl<S: ClientSessionStore> ClientSessionStore for WatchedSessions<S> {
     fn kx_hint(&self, _server_name: &ServerName<'_>) -> Option<NamedGroup> {
-        // a group learnt on one connection must not decide what the next one offers: the runner counts on the order
-        // of the options
+        // a group learnt on one connection must not affect the next one: the runner relies on the
+        // order in the options
         self.key_share
     }
 
@@ -72,11 +72,11 @@ impl<S> fmt::Debug for WatchedSessions<S> {
     }
 }
 
-/// Tickets that the application makes, by the protection that the library would use, or does not.
+/// Tickets created by the application, with or without the protection of the library.
 #[derive(Debug)]
 pub(crate) struct OwnTickets {
     pub(crate) protection: Arc<dyn ProducesTickets>,
-    /// It makes none.
+    /// True to create none.
     pub(crate) skips: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The socket to the runner, and how it behaves as the options say.
+//! The socket to the runner, with the behaviour that the options ask for.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, TcpStream};
@@ -7,19 +7,19 @@ use std::time::Duration;
 use crate::failure::Failure;
 use crate::options::Options;
 
-/// How long the peer may keep us waiting, longer than the runner keeps itself waiting.
+/// The time limit for the peer, longer than the runner's own limit.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A connection to the runner.
 pub(crate) struct Socket {
     stream: TcpStream,
-    /// One byte at a time, and every other call finds nothing to read, or no room.
+    /// True to transfer one byte at a time, and to block on every other call.
     byte_by_byte: bool,
     blocked: bool,
 }
 
 impl Socket {
-    /// Connects, and says which shim this is: by a number of 8 bytes, little endian.
+    /// Connects and sends the ID of this shim: 8 bytes, little endian.
     pub(crate) fn connect(options: &Options) -> Result<Self, Failure> {
         let port = options
             .port
@@ -40,8 +40,8 @@ impl Socket {
         })
     }
 
-    /// Ends what we send and waits until the peer is done, too: closing a socket that holds unread bytes would reset
-    /// the connection, and the peer might lose our alert.
+    /// Ends the sending direction and waits for the peer to end, too: closing a socket with unread
+    /// bytes would reset the connection, and the peer might lose our alert.
     pub(crate) fn finish(mut self) {
         if self.stream.shutdown(Shutdown::Write).is_err() {
             return;
@@ -50,7 +50,7 @@ impl Socket {
         while matches!(self.stream.read(&mut rest), Ok(1..)) {}
     }
 
-    /// Whether this call has to wait for the next one.
+    /// True if this call must block.
     fn blocks(&mut self) -> bool {
         self.blocked = self.byte_by_byte && !self.blocked;
         self.blocked

@@ -1,4 +1,4 @@
-//! Verifiers of certificates: the runner says what their verdict is. Signatures are verified for real.
+//! Certificate verifiers. The runner determines their verdict; signatures are really verified.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,8 @@ use crate::failure::Failure;
 use crate::observed::{Observed, Verdict};
 use crate::options::Options;
 
-/// The schemes of a connection whose options name none: of those that the runner assumes then, what is still fit for use.
+/// The schemes of a connection whose options name none: those that the runner assumes and that are
+/// still fit for use.
 const DEFAULT_SCHEMES: [SignatureScheme; 8] = [
     SignatureScheme::ECDSA_NISTP256_SHA256,
     SignatureScheme::RSA_PSS_SHA256,
@@ -30,18 +31,18 @@ const DEFAULT_SCHEMES: [SignatureScheme; 8] = [
     SignatureScheme::RSA_PKCS1_SHA512,
 ];
 
-/// What a verifier goes by on one connection.
+/// The rules of a verifier for one connection.
 #[derive(Debug)]
 pub(crate) struct Rules {
     algorithms: WebPkiSupportedAlgorithms,
     schemes: Vec<SignatureScheme>,
-    /// The peer has a raw public key instead of a chain.
+    /// True if the peer has a raw public key instead of a chain.
     is_raw: bool,
-    /// What to say about the peer's chain.
+    /// True to accept the peer's chain.
     good: bool,
-    /// What to say about an OCSP response, there or not.
+    /// True to accept an OCSP response, present or not.
     ocsp_good: bool,
-    /// Whether the handshake depends on what is said about the chain.
+    /// True if the handshake depends on the verdict.
     enforced: bool,
     observed: Arc<Mutex<Observed>>,
 }
@@ -49,7 +50,7 @@ pub(crate) struct Rules {
 impl Rules {
     /// # Errors
     ///
-    /// The options name a scheme that the provider cannot verify.
+    /// Fails if the options name a scheme that the provider cannot verify.
     pub(crate) fn new(
         options: &Options,
         is_raw: bool,
@@ -72,7 +73,7 @@ impl Rules {
             is_raw,
             good: !options.verify_fail,
             ocsp_good: !(options.ocsp_callback.installed && options.ocsp_callback.fails),
-            // nothing but the application can vouch for a raw public key
+            // only the application can vouch for a raw public key
             enforced: is_raw || options.verify_peer || options.require_client_certificate,
             observed,
         })
@@ -126,7 +127,7 @@ impl Rules {
     }
 }
 
-/// Why a verifier that has to say no does.
+/// The error of a verifier that must reject.
 #[derive(Debug)]
 struct Refused;
 
@@ -138,8 +139,8 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// A client's verifier. There is one for all connections of the process: a session belongs to the verifier of the
-/// connection that it began with.
+/// A client's verifier. All connections of the process share it, because a session belongs to the
+/// verifier of its first connection.
 #[derive(Debug)]
 pub(crate) struct ServersVerifier {
     current: Mutex<Rules>,
@@ -152,7 +153,7 @@ impl ServersVerifier {
         }
     }
 
-    /// Takes what the next connection goes by.
+    /// Sets the rules of the next connection.
     pub(crate) fn set(&self, rules: Rules) {
         *self.current.lock().unwrap() = rules;
     }

@@ -1,5 +1,5 @@
-//! The shim itself, without a runner: what it makes of a command line, and how it talks to a peer of another
-//! implementation.
+//! Tests of the shim without a runner: how it handles a command line, and how it talks to a peer of
+//! another implementation.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -36,7 +36,7 @@ fn first_line(output: &[u8]) -> String {
 }
 
 #[test]
-fn what_is_not_supported_is_not_implemented() {
+fn unsupported_flags_are_reported_as_unimplemented() {
     for arguments in [
         &["-dtls"][..],
         &["-port", "1", "-no-such-flag"],
@@ -52,7 +52,7 @@ fn what_is_not_supported_is_not_implemented() {
 }
 
 #[test]
-fn what_no_runner_says_is_a_failure() {
+fn invalid_command_lines_are_failures() {
     for arguments in [
         &[][..],
         &["-port"],
@@ -68,7 +68,7 @@ fn what_no_runner_says_is_a_failure() {
 }
 
 #[test]
-fn there_is_no_handshaker() {
+fn no_handshaker_is_supported() {
     let arguments = ["-is-handshaker-supported"];
     let output = shim("ring", &arguments).output().unwrap();
     assert!(output.status.success());
@@ -104,7 +104,7 @@ fn succeeded(output: &Output) {
     assert_eq!(said, "");
 }
 
-/// Upstream's configurations, and the arguments for a server of the shim's.
+/// Upstream's configurations, and the arguments for a server run by the shim.
 struct Peers {
     client: Arc<ClientConfig>,
     server: Arc<ServerConfig>,
@@ -165,7 +165,7 @@ impl Peers {
     }
 }
 
-/// Sends some data and wants them back with all bits inverted.
+/// Sends some data and checks that they return with all bits inverted.
 fn is_inverted(stream: &mut (impl Read + Write)) {
     let data: Vec<u8> = (0..=255).collect();
     stream.write_all(&data).unwrap();
@@ -210,9 +210,9 @@ fn a_server_talks_to_a_client_of_another_implementation() {
     }
 }
 
-/// A server that has a certificate and a raw public key shows each client what it asks for.
+/// A server with a certificate and a raw public key sends each client the type it asks for.
 #[test]
-fn a_server_has_two_types_of_certificates() {
+fn a_server_can_have_two_certificate_types() {
     let peers = Peers::new("types");
     let credential: Vec<&str> = peers.credential.iter().map(String::as_str).collect();
     for provider in PROVIDERS {
@@ -221,7 +221,7 @@ fn a_server_has_two_types_of_certificates() {
         succeeded(&with_peer(provider, &arguments, 1, |stream| {
             peers.call(stream)
         }));
-        // and a client that takes raw public keys alone is refused by a server that has none
+        // a server without a raw public key rejects a client that only accepts raw public keys
         let more = ["-accepted-peer-cert-types", "2"];
         let output = with_peer(provider, &more, 1, |mut stream| {
             let mut server = ServerConnection::new(peers.server.clone()).unwrap();
@@ -236,7 +236,7 @@ fn a_server_has_two_types_of_certificates() {
 }
 
 #[test]
-fn what_is_not_as_expected_is_a_failure() {
+fn unmet_expectations_are_failures() {
     let peers = Peers::new("unexpected");
     let said = |arguments: &[&str], connections| {
         let output = with_peer("ring", arguments, connections, |mut stream| {
@@ -259,7 +259,7 @@ fn what_is_not_as_expected_is_a_failure() {
 }
 
 #[test]
-fn an_error_is_named() {
+fn errors_are_named() {
     let output = with_peer("ring", &[], 1, |mut stream| {
         stream
             .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -276,10 +276,10 @@ fn an_error_is_named() {
     );
 }
 
-/// The runner looks for these names anywhere in what the shim prints: brackets around them make it look for the whole
-/// name.
+/// The runner searches for these names anywhere in the shim's output. The brackets around them
+/// ensure a match of the whole name.
 #[test]
-fn names_of_errors_are_whole() {
+fn error_names_are_in_brackets() {
     let config = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/config.json")).unwrap();
     let config: serde_json::Value = serde_json::from_slice(&config).unwrap();
     let errors = config["ErrorMap"].as_object().unwrap();

@@ -1,8 +1,10 @@
-/* HTTPS between two processes over the loopback, both by rustls-ffi's C header: one fetches a page from the other.
+/* HTTPS between two processes over the loopback, both with rustls-ffi's C header: one fetches a page
+ * from the other.
  *
  *   https CA.pem CERTIFICATE.pem KEY.pem
  *
- * prints how many bytes moved. The server looks at the ClientHello before it chooses its configuration. */
+ * Prints how many bytes were moved. The server reads the ClientHello before it chooses its
+ * configuration. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -85,7 +87,7 @@ static void write_all(struct rustls_connection *conn, int socket, const void *da
   }
 }
 
-/* Reads `len` bytes, or to the end of the connection, and returns how many there were. */
+/* Reads `len` bytes, or to the end of the connection. Returns how many were read. */
 static size_t read_all(struct rustls_connection *conn, int socket, uint8_t *buf, size_t len) {
   size_t have = 0;
   while (have < len) {
@@ -153,7 +155,7 @@ static const struct rustls_server_config *server_config(const char *certificate,
   return config;
 }
 
-/* Takes a connection under `config` if the client asks for localhost and HTTP/1.1. */
+/* Accepts a connection with `config` if the client asks for localhost and HTTP/1.1. */
 static struct rustls_connection *accept_tls(int socket, const struct rustls_server_config *config) {
   struct rustls_acceptor *acceptor = rustls_acceptor_new();
   struct rustls_accepted *accepted = NULL;
@@ -236,7 +238,7 @@ static void fetch(const struct sockaddr_in *address, const char *authority) {
   printf("%zu\n", len + sizeof request - 1);
 }
 
-/* Both providers are compiled in, so that neither is the default by itself. */
+/* Both providers are compiled in, so there is no automatic default. */
 static void choose_provider(void) {
   const struct rustls_crypto_provider *provider = rustls_aws_lc_rs_crypto_provider();
   struct rustls_crypto_provider_builder *builder = rustls_crypto_provider_builder_new_with_base(provider);

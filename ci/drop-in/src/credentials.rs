@@ -1,19 +1,19 @@
-//! An authority, a certificate for `localhost` that it has signed, and configurations of both sides.
+//! An authority, a certificate for `localhost` signed by it, and configurations of both sides.
 
 use rcgen::{BasicConstraints, Certificate, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
-/// A certificate for `localhost` and the authority that it comes from.
+/// A certificate for `localhost` and its authority.
 pub struct Credentials {
     /// The authority.
     pub authority: CertificateDer<'static>,
-    /// The authority, for programs and crates that read PEM.
+    /// The authority in PEM.
     pub authority_pem: String,
-    /// The certificate.
+    /// The certificate in PEM.
     pub certificate_pem: String,
-    /// Its key.
+    /// The certificate's key in PEM.
     pub key_pem: String,
     certificate: Certificate,
     key: KeyPair,
@@ -21,10 +21,10 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Makes them, and aws-lc-rs the default provider.
-    #[allow(clippy::new_without_default, reason = "each is another")]
+    /// Creates them, and installs aws-lc-rs as the default provider.
+    #[allow(clippy::new_without_default, reason = "each value differs")]
     pub fn new() -> Self {
-        // both providers are compiled in, as happens where dependencies ask for either
+        // both providers are compiled in, as is common with several dependencies
         let _ = aws_lc_rs::default_provider().install_default();
 
         let mut params = CertificateParams::new([]).unwrap();
@@ -47,12 +47,12 @@ impl Credentials {
         }
     }
 
-    /// A server that has the certificate.
+    /// Returns the configuration of a server with the certificate.
     pub fn server_config(&self) -> ServerConfig {
         self.server_config_over(aws_lc_rs::default_provider())
     }
 
-    /// A server that has the certificate, over `provider`.
+    /// Returns the configuration of a server with the certificate, over `provider`.
     pub fn server_config_over(&self, provider: CryptoProvider) -> ServerConfig {
         ServerConfig::builder_with_provider(provider.into())
             .with_safe_default_protocol_versions()
@@ -65,12 +65,12 @@ impl Credentials {
             .unwrap()
     }
 
-    /// A client that trusts the authority, and nobody else.
+    /// Returns the configuration of a client that only trusts the authority.
     pub fn client_config(&self) -> ClientConfig {
         self.client_config_over(aws_lc_rs::default_provider())
     }
 
-    /// A client that trusts the authority, and nobody else, over `provider`.
+    /// Returns the configuration of a client that only trusts the authority, over `provider`.
     pub fn client_config_over(&self, provider: CryptoProvider) -> ClientConfig {
         ClientConfig::builder_with_provider(provider.into())
             .with_safe_default_protocol_versions()
@@ -79,14 +79,15 @@ impl Credentials {
             .with_no_client_auth()
     }
 
-    /// The authority as a store.
+    /// Returns a root store with the authority.
     pub fn roots(&self) -> RootCertStore {
         let mut roots = RootCertStore::empty();
         roots.add(self.authority.clone()).unwrap();
         roots
     }
 
-    /// Another certificate by the authority, with the common name `name`, and its key: for a client.
+    /// Issues another certificate with the common name `name`, for a client. Returns it and its
+    /// key.
     pub fn client_pem(&self, name: &str) -> (String, String) {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new([]).unwrap();

@@ -1,4 +1,4 @@
-//! What the tests have in common: certificates, servers to connect to, what is sent, and a line for each that says what moved.
+//! Shared by the tests: certificates, servers, test data, and the table of results.
 
 mod credentials;
 mod program;
@@ -12,14 +12,14 @@ pub use program::{Program, find_program};
 pub use server::{Server, ServerStream, answer};
 pub use table::{moved, skipped};
 
-/// Bytes that any mistake in their order would show in.
+/// Returns bytes in which any mistake in their order is visible.
 pub fn page() -> Vec<u8> {
     (0u32..500_000)
         .map(|i| (i.wrapping_mul(i) >> 7) as u8)
         .collect()
 }
 
-/// Runs a test of what is asynchronous, on this thread.
+/// Runs an asynchronous test on this thread.
 pub fn run(test: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

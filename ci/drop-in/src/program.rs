@@ -1,4 +1,5 @@
-//! Servers that are programs of the machine: found, started, waited for until they say that they are ready, stopped.
+//! Servers that are programs of the machine: finds and starts them, waits until they are ready, and
+//! stops them.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
@@ -8,17 +9,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::{env, fs, process, thread};
 
-/// A program that runs, with a folder of its own; both end with this.
+/// A running program with its folder. Both are removed on drop.
 pub struct Program {
-    /// Its files.
+    /// The folder of its files.
     pub folder: PathBuf,
     user: Option<(u32, u32)>,
     child: Option<Child>,
 }
 
 impl Program {
-    /// Makes the folder. When this runs as root the folder and what is started belong to `user`, where there is such a
-    /// user: PostgreSQL refuses to run as root.
+    /// Creates the folder. If this process runs as root, the folder and the program belong to
+    /// `user`, if that user exists: PostgreSQL refuses to run as root.
     pub fn new(name: &str, user: &str) -> Self {
         let folder = env::temp_dir().join(format!("drop-in-{name}-{}", process::id()));
         let _ = fs::remove_dir_all(&folder);
@@ -32,7 +33,7 @@ impl Program {
         this
     }
 
-    /// Writes a file to the folder, which nobody else can read.
+    /// Writes a file to the folder. Nobody else can read it.
     pub fn write(&self, name: &str, content: &str) -> PathBuf {
         let path = self.folder.join(name);
         fs::write(&path, content).unwrap();
@@ -47,7 +48,7 @@ impl Program {
         }
     }
 
-    /// A command in the folder, as the right user.
+    /// Returns a command that runs in the folder, as the right user.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.folder).stdin(Stdio::null());
@@ -57,11 +58,11 @@ impl Program {
         command
     }
 
-    /// Starts the server that `command` makes for a port of the loopback, waits until it prints `ready` to its standard
-    /// error or output, and returns the port.
+    /// Starts the server that `command` creates for a loopback port, and waits until it prints
+    /// `ready` to its standard error or output. Returns the port.
     pub fn start(&mut self, ready: &str, command: impl Fn(&Self, u16) -> Command) -> u16 {
         let mut printed = String::new();
-        // neither program can choose a port itself, so that somebody else may take it first
+        // the programs cannot choose a port themselves, so another process may take it first
         for _ in 0..5 {
             let port = free_port();
             match self.start_once(command(self, port), ready) {
@@ -88,7 +89,7 @@ impl Program {
         let (sender, lines) = std::sync::mpsc::channel();
         for output in outputs {
             let sender = sender.clone();
-            // goes on reading to the end, so that the server never waits for a reader
+            // keep reading to the end, so that the server never blocks on a full pipe
             thread::spawn(move || {
                 for line in BufReader::new(output).lines().map_while(Result::ok) {
                     let _ = sender.send(line);
@@ -110,7 +111,7 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
-            // PostgreSQL ends its own processes when it is interrupted, and leaves them when it is killed
+            // an interrupted PostgreSQL ends its own processes, a killed one does not
             let interrupted = Command::new("kill")
                 .args(["-INT", &child.id().to_string()])
                 .status();
@@ -123,7 +124,7 @@ impl Drop for Program {
     }
 }
 
-/// The user and group `name`, if this process is root's.
+/// Returns user and group `name` if this process runs as root.
 fn user_of_root(name: &str) -> Option<(u32, u32)> {
     if fs::metadata("/proc/self").ok()?.uid() != 0 {
         return None;
@@ -137,7 +138,7 @@ fn user_of_root(name: &str) -> Option<(u32, u32)> {
     })
 }
 
-/// Looks for the program `name` in `folders`, then on the path.
+/// Looks for the program `name` in `folders`, then in the path.
 pub fn find_program(name: &str, folders: impl IntoIterator<Item = PathBuf>) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     folders
@@ -147,7 +148,7 @@ pub fn find_program(name: &str, folders: impl IntoIterator<Item = PathBuf>) -> O
         .find(|path| path.is_file())
 }
 
-/// A port of the loopback that nobody has at present.
+/// Returns a loopback port that is free at present.
 fn free_port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     listener.local_addr().unwrap().port()

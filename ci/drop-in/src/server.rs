@@ -1,4 +1,4 @@
-//! A server on a thread, over rustls' own blocking `StreamOwned`, for one connection.
+//! A server on a thread for one connection, over rustls' own blocking `StreamOwned`.
 
 use std::io::{self, BufRead, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,20 +9,20 @@ use rustls::{ServerConnection, StreamOwned};
 
 use crate::{Credentials, page};
 
-/// A server's side of a connection.
+/// The server's side of a connection.
 pub type ServerStream = StreamOwned<ServerConnection, TcpStream>;
 
-/// A server for `localhost`, for one connection.
+/// A server for `localhost` and one connection.
 pub struct Server {
-    /// Where it waits.
+    /// The address it listens on.
     pub address: SocketAddr,
-    /// What it is known by.
+    /// The credentials of the server.
     pub credentials: Credentials,
     thread: JoinHandle<io::Result<()>>,
 }
 
 impl Server {
-    /// Starts it; `serve` gets the connection.
+    /// Starts the server. `serve` gets the connection.
     pub fn start(serve: impl FnOnce(&mut ServerStream) -> io::Result<()> + Send + 'static) -> Self {
         let credentials = Credentials::new();
         let config = credentials.server_config();
@@ -43,7 +43,7 @@ impl Server {
         }
     }
 
-    /// Its URL, with `scheme`.
+    /// Returns the server's URL with `scheme`.
     pub fn url(&self, scheme: &str) -> String {
         format!("{scheme}://localhost:{}/", self.address.port())
     }
@@ -54,7 +54,7 @@ impl Server {
     }
 }
 
-/// Answers one HTTP/1.1 request with [`page`], and closes.
+/// Answers one HTTP/1.1 request with [`page`] and closes the connection.
 pub fn answer(stream: &mut ServerStream) -> io::Result<()> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

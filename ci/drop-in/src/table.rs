@@ -1,18 +1,19 @@
-//! What was built and what moved: a line for each crate and role. `ci/drop-in/run` names the file that they go to,
-//! and prints it.
+//! The table of results: a line for each crate and role. `ci/drop-in/run` names the file of these
+//! lines, and prints it.
 
 use std::env;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-/// Says that `bytes` of plaintext went over TLS by `package` in the role `role`, both directions together.
+/// Records that `package` moved `bytes` of plaintext over TLS as `role`, in both directions
+/// together.
 pub fn moved(package: &str, role: &str, traffic: &str, bytes: usize) {
     assert!(bytes > 0, "{package} moved nothing");
     line(package, role, traffic, &format!("{bytes} bytes"));
 }
 
-/// Says that nothing could be moved, since this machine has no `program`.
+/// Records that nothing was moved, because this machine has no `program`.
 pub fn skipped(package: &str, program: &str) {
     line(package, "-", "-", &format!("skipped, no {program} here"));
 }
@@ -21,7 +22,7 @@ fn line(package: &str, role: &str, traffic: &str, what: &str) {
     let version = version(package);
     let line = format!("{package:24} {version:14} {role:20} {traffic:30} {what}\n");
     match env::var_os("DROP_IN_TABLE") {
-        // one write appends the whole line, whichever other tests write theirs
+        // a single write appends the whole line, so lines of parallel tests do not mix
         Some(path) => File::options()
             .create(true)
             .append(true)
@@ -32,7 +33,7 @@ fn line(package: &str, role: &str, traffic: &str, what: &str) {
     }
 }
 
-/// The version of `package` that the workspace of the running test is built with.
+/// Returns the version of `package` in the workspace of the running test.
 fn version(package: &str) -> String {
     let folder = env::var("CARGO_MANIFEST_DIR").unwrap();
     let lock = fs::read_to_string(Path::new(&folder).join("Cargo.lock")).unwrap();

@@ -1,5 +1,5 @@
-//! Clients of databases: tokio-postgres-rustls and sqlx with a PostgreSQL server, redis with a Redis server. The servers
-//! speak TLS by OpenSSL.
+//! Database clients: tokio-postgres-rustls and sqlx with a PostgreSQL server, redis with a Redis
+//! server. The servers use OpenSSL.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use drop_in::{Credentials, Program, find_program, moved, page, run, skipped};
 
 const PASSWORD: &str = "the password";
 
-/// A PostgreSQL server that takes connections over TLS alone: of `postgres` by password, of `certified` by certificate.
-/// `None` where there is no such program.
+/// Starts a PostgreSQL server that only accepts TLS connections: from `postgres` with a password,
+/// from `certified` with a certificate. Returns `None` if there is no such program.
 fn postgres(name: &str, credentials: &Credentials) -> Option<(Program, u16)> {
     let folders = || {
         let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
@@ -61,7 +61,7 @@ fn postgres(name: &str, credentials: &Credentials) -> Option<(Program, u16)> {
     Some((program, port))
 }
 
-/// The page as text, since that is what the databases are asked for.
+/// Returns the page as text, because the databases are asked for text.
 fn text() -> String {
     page().iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -86,7 +86,8 @@ fn tokio_postgres_rustls_queries() {
             .user("postgres")
             .password(PASSWORD)
             .ssl_mode(SslMode::Require)
-            // the password is proven for this connection alone, by the hash of the server's certificate
+            // the password is only valid for this connection, through the hash of the server's
+            // certificate
             .channel_binding(ChannelBinding::Require);
         let (client, connection) = config.connect(connector).await.unwrap();
         let connection = tokio::spawn(connection);
@@ -101,7 +102,7 @@ fn tokio_postgres_rustls_queries() {
         assert_eq!(row.get::<_, String>(0), "TLSv1.3");
         let text = text();
         let row = client.query_one("SELECT $1::text", &[&text]).await;
-        assert!(row.unwrap().get::<_, String>(0) == text, "another text");
+        assert!(row.unwrap().get::<_, String>(0) == text, "wrong text");
         client
             .batch_execute("CREATE ROLE certified LOGIN")
             .await
@@ -139,7 +140,7 @@ fn sqlx_queries() {
         made.execute(&mut connection).await.unwrap();
         connection.close().await.unwrap();
 
-        // again, without a password
+        // connect again, without a password
         let (certificate, key) = credentials.client_pem("certified");
         let options = options
             .username("certified")
@@ -152,11 +153,11 @@ fn sqlx_queries() {
             .fetch_one(&mut connection)
             .await
             .unwrap();
-        assert!(echoed == text, "another text");
+        assert!(echoed == text, "wrong text");
         connection.close().await.unwrap();
         moved("sqlx", "client", "PostgreSQL", 2 * text.len());
 
-        // an authority of the same name, with another key
+        // an authority with the same name and another key
         let untrusting = options.ssl_root_cert_from_pem(Credentials::new().authority_pem.into());
         let error = untrusting.connect().await.unwrap_err();
         assert!(format!("{error:?}").contains("BadSignature"), "{error:?}");
@@ -199,14 +200,14 @@ fn redis_sets_and_gets() {
     let url = format!("rediss://localhost:{port}/");
     let client = Client::build_with_tls(url, certificates).unwrap();
 
-    // its connection that blocks, on rustls' own stream
+    // a blocking connection, on rustls' own stream
     let mut connection = client.get_connection().unwrap();
     let () = connection.set("page", page()).unwrap();
     let got: Vec<u8> = connection.get("page").unwrap();
-    assert!(got == page(), "another page");
+    assert!(got == page(), "wrong page");
     moved("redis", "client, blocking", "Redis", 2 * page().len());
 
-    // its connection over tokio-rustls, with many questions under way
+    // a connection over tokio-rustls with many concurrent requests
     run(async {
         let connection = client.get_multiplexed_async_connection().await.unwrap();
         let asked: tokio::task::JoinSet<_> = (0..4)
@@ -216,7 +217,7 @@ fn redis_sets_and_gets() {
             })
             .collect();
         for got in asked.join_all().await {
-            assert!(got == page(), "another page");
+            assert!(got == page(), "wrong page");
         }
         moved("redis", "client, tokio", "Redis", 4 * page().len());
     });

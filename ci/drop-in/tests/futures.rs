@@ -1,4 +1,4 @@
-//! futures-rustls: its acceptor serves and its connector asks, over sockets of tokio's.
+//! futures-rustls: its acceptor serves and its connector sends requests, over sockets of tokio.
 
 use std::io;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use rustls::pki_types::ServerName;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::compat::TokioAsyncReadCompatExt;
 
-/// Sends back what comes, until the client closes.
+/// Echoes received data until the client closes.
 async fn echo(acceptor: TlsAcceptor, listener: &TcpListener) -> io::Result<()> {
     let (socket, _) = listener.accept().await?;
     let mut stream = acceptor.accept(socket.compat()).await?;
@@ -24,7 +24,7 @@ async fn echo(acceptor: TlsAcceptor, listener: &TcpListener) -> io::Result<()> {
     }
 }
 
-/// Sends a page to an echo, both ways at once, and closes.
+/// Sends a page to an echo server, both ways at once, and closes.
 async fn ask(connector: TlsConnector, listener: &TcpListener) -> io::Result<Vec<u8>> {
     let socket = TcpStream::connect(listener.local_addr()?).await?;
     let name = ServerName::try_from("localhost").unwrap();
@@ -50,7 +50,7 @@ fn acceptor_and_connector_of_futures_rustls() {
         let connector = TlsConnector::from(Arc::new(credentials.client_config()));
         let (served, echoed) = tokio::join!(echo(acceptor, &listener), ask(connector, &listener));
         served.unwrap();
-        assert!(echoed.unwrap() == page(), "the echo is another");
+        assert!(echoed.unwrap() == page(), "wrong echo");
         let both = "client and server";
         moved("futures-rustls", both, "an echo", 2 * page().len());
     });

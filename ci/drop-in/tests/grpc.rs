@@ -1,4 +1,4 @@
-//! gRPC: tonic, which is client and server here, each with a certificate.
+//! gRPC: tonic as client and server, each with a certificate.
 
 use std::convert::Infallible;
 use std::task::{Context, Poll};
@@ -22,7 +22,7 @@ struct Chunk {
     data: Vec<u8>,
 }
 
-/// A service of one method, which returns the stream of messages that it is sent.
+/// A service with one method, which echoes a stream of messages.
 #[derive(Clone)]
 struct Echo;
 
@@ -51,7 +51,7 @@ impl StreamingService<Chunk> for Echo {
     type Future = BoxFuture<Response<Self::ResponseStream>, Status>;
 
     fn call(&mut self, request: Request<Streaming<Chunk>>) -> Self::Future {
-        // tonic gives the certificates of those clients that the authority vouches for
+        // tonic only passes on certificates that the authority vouches for
         let known = request.peer_certs().is_some_and(|certs| certs.len() == 1);
         Box::pin(async move {
             match known {
@@ -62,7 +62,7 @@ impl StreamingService<Chunk> for Echo {
     }
 }
 
-/// Sends messages of several lengths, and returns what came back.
+/// Sends messages of several lengths. Returns the received ones.
 async fn ask(channel: Channel, sent: Vec<Chunk>) -> Result<Vec<Chunk>, Status> {
     let mut client = GrpcClient::new(channel);
     client.ready().await.unwrap();
@@ -114,7 +114,7 @@ fn tonic_streams() {
                 })
                 .into();
             let received = ask(channel, sent.clone()).await.unwrap();
-            assert!(received == sent, "other messages");
+            assert!(received == sent, "wrong messages");
             let bytes = 2 * sent.iter().map(|chunk| chunk.data.len()).sum::<usize>();
             moved("tonic", "client and server", "gRPC", bytes);
             stop.send(()).unwrap();

@@ -1,4 +1,4 @@
-//! HTTP clients that block: ureq, attohttpc.
+//! Blocking HTTP clients: ureq and attohttpc.
 
 use std::io::Read;
 

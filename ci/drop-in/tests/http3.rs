@@ -1,4 +1,5 @@
-//! HTTP/3 by h3 over quinn: its client, and its server, which reqwest asks, too, where it is built with HTTP/3.
+//! HTTP/3 with h3 over quinn: its client, and its server, which also serves reqwest if that is
+//! built with HTTP/3.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -19,7 +20,7 @@ fn listen(credentials: &Credentials) -> Endpoint {
     Endpoint::server(ServerConfig::with_crypto(config), address).unwrap()
 }
 
-/// Answers so many requests, which come by one connection, with what they bring.
+/// Answers `requests` requests of one connection with their bodies.
 async fn serve(endpoint: &Endpoint, requests: usize) {
     let connection = endpoint.accept().await.unwrap().await.unwrap();
     let connection = h3_quinn::Connection::new(connection);
@@ -27,7 +28,7 @@ async fn serve(endpoint: &Endpoint, requests: usize) {
     for _ in 0..requests {
         answer(connection.accept().await.unwrap().unwrap()).await;
     }
-    // the client is done when it closes
+    // the client has finished when it closes
     while let Ok(Some(_)) = connection.accept().await {}
 }
 
@@ -75,9 +76,9 @@ fn h3_asks_and_serves() {
                     while let Some(mut data) = stream.recv_data().await.unwrap() {
                         body.extend(data.copy_to_bytes(data.remaining()));
                     }
-                    assert!(body == page(), "another page");
+                    assert!(body == page(), "wrong page");
                 }
-                // when there is nobody to ask any more, the driver closes
+                // the driver closes after the last client is dropped
                 drop(client);
             };
             tokio::join!(driver.wait_idle(), asking);
@@ -114,7 +115,7 @@ fn reqwest_asks() {
                 let response = request.send().await.unwrap();
                 let (status, version) = (response.status().as_u16(), response.version());
                 assert_eq!((status, version), (200, Version::HTTP_3));
-                assert!(response.bytes().await.unwrap() == page(), "another page");
+                assert!(response.bytes().await.unwrap() == page(), "wrong page");
             }
             drop(client);
         };

@@ -1,4 +1,5 @@
-//! Servers of HTTP that bring their own acceptors: actix-web and axum-server. reqwest asks them, by HTTP/1.1 and HTTP/2.
+//! HTTP servers with their own acceptors: actix-web and axum-server. reqwest is the client, with
+//! HTTP/1.1 and HTTP/2.
 
 use std::net::TcpListener;
 use std::sync::{Arc, mpsc};
@@ -7,7 +8,7 @@ use std::thread;
 use drop_in::{Credentials, moved, page, run};
 use reqwest::{Certificate, Client, ClientBuilder, Version};
 
-/// Posts a page to the echo of `package` twice over one connection, by each version of HTTP.
+/// Posts a page to the echo of `package` twice over one connection, with each version of HTTP.
 async fn ask(package: &str, credentials: &Credentials, port: u16) {
     type Limit = fn(ClientBuilder) -> ClientBuilder;
     let versions: [(Limit, Version); 2] = [
@@ -25,7 +26,7 @@ async fn ask(package: &str, credentials: &Credentials, port: u16) {
                 (response.status().as_u16(), response.version()),
                 (200, version)
             );
-            assert!(response.bytes().await.unwrap() == page(), "another page");
+            assert!(response.bytes().await.unwrap() == page(), "wrong page");
         }
         moved(package, "server", &format!("{version:?}"), 4 * page().len());
     }
@@ -98,7 +99,7 @@ fn axum_server_serves() {
             .handle(handle.clone());
         let asking = async {
             ask("axum-server", &first, port).await;
-            // the configuration is replaced while it serves
+            // replace the configuration while it serves
             let mut replaced = second.server_config();
             replaced.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
             config.reload_from_config(Arc::new(replaced));

@@ -1,4 +1,5 @@
-//! HTTP/1.1 and HTTP/2 by hyper: a server over tokio-rustls; hyper-rustls and reqwest ask.
+//! HTTP/1.1 and HTTP/2 with hyper: a server over tokio-rustls, with the clients hyper-rustls and
+//! reqwest.
 
 use std::io;
 use std::sync::Arc;
@@ -17,10 +18,10 @@ use tokio::net::TcpListener;
 use tokio::task::{JoinSet, spawn};
 use tokio_rustls::TlsAcceptor;
 
-/// How many requests are under way at once; over HTTP/2 they share a connection.
+/// The number of concurrent requests. Over HTTP/2 they share a connection.
 const REQUESTS: usize = 4;
 
-/// Starts an echo that offers the protocols `alpn`, and returns its URL.
+/// Starts an echo server that offers the protocols `alpn`. Returns its URL.
 async fn serve(credentials: &Credentials, alpn: &[&[u8]]) -> String {
     let mut config = credentials.server_config();
     config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
@@ -58,7 +59,7 @@ fn hyper_client(credentials: &Credentials) -> HyperClient {
     Client::builder(TokioExecutor::new()).build(connector)
 }
 
-/// Posts a page, and returns what came back and by which version.
+/// Posts a page. Returns the echo and the version of HTTP.
 async fn ask_by_hyper(client: HyperClient, url: String) -> (Version, Bytes) {
     let request = Request::post(url).body(Full::from(page())).unwrap();
     let response = client.request(request).await.unwrap();
@@ -80,7 +81,7 @@ async fn ask_by_reqwest(client: reqwest::Client, url: String) -> (Version, Bytes
     (response.version(), response.bytes().await.unwrap())
 }
 
-/// Asks several times at once, of a server that should come to speak `expected`.
+/// Sends several requests at once to a server that should use `expected`.
 async fn ask<F>(package: &str, expected: Version, post: impl Fn() -> F)
 where
     F: Future<Output = (Version, Bytes)> + Send + 'static,
@@ -89,7 +90,7 @@ where
     while let Some(answer) = asked.join_next().await {
         let (version, body) = answer.unwrap();
         assert_eq!(version, expected);
-        assert!(body == page(), "another page");
+        assert!(body == page(), "wrong page");
     }
     let traffic = format!("{expected:?}");
     let bytes = REQUESTS * 2 * page().len();
@@ -97,7 +98,7 @@ where
     moved("hyper", "server", &traffic, bytes);
 }
 
-/// What a server offers by ALPN, and what comes of it.
+/// Protocols that a server offers by ALPN, and the resulting versions.
 const PROTOCOLS: [(&[&[u8]], Version); 3] = [
     (&[b"h2", b"http/1.1"], Version::HTTP_2),
     (&[b"http/1.1"], Version::HTTP_11),
@@ -134,7 +135,7 @@ fn reqwest_posts_a_page() {
 fn reqwest_trusts_nobody_else() {
     run(async {
         let url = serve(&Credentials::new(), &[b"h2"]).await;
-        // an authority of the same name, with another key
+        // an authority with the same name and another key
         let client = reqwest_client(&Credentials::new());
         let error = client.get(url).send().await.unwrap_err();
         assert!(format!("{error:?}").contains("BadSignature"), "{error:?}");

@@ -1,5 +1,5 @@
-//! quinn, which does QUIC over rustls, with itself: streams, 0-RTT, stateless retries, key updates, and the errors
-//! that TLS gives it to tell the peer.
+//! quinn as both ends, which implements QUIC over rustls: streams, 0-RTT, stateless retries, key
+//! updates, and the TLS errors that it reports to the peer.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const PROTOCOL: &[u8] = b"echo";
 
 fn of_server(mut config: rustls::ServerConfig) -> ServerConfig {
     config.alpn_protocols = vec![PROTOCOL.to_vec()];
-    // RFC 9001 §4.6.1: the only size there is
+    // RFC 9001 §4.6.1: the only allowed size
     config.max_early_data_size = u32::MAX;
     ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(config).unwrap()))
 }
@@ -28,7 +28,7 @@ fn of_client(mut config: rustls::ClientConfig) -> ClientConfig {
     ClientConfig::new(Arc::new(QuicClientConfig::try_from(config).unwrap()))
 }
 
-/// Client and server on the same machine.
+/// A client and a server on the same machine.
 struct Ends {
     client: Endpoint,
     server: Endpoint,
@@ -66,14 +66,16 @@ impl Ends {
         self.server.accept().await.unwrap().await
     }
 
-    /// Has one connection echo all that the other sends while `ask` goes on, and returns what was echoed.
+    /// Lets one connection echo everything that the other sends during `ask`. Returns the number of
+    /// echoed bytes.
     async fn echoing(&self, ask: impl Future<Output = ()>) -> usize {
         let serving = async { echo(&self.accept().await.unwrap()).await };
         tokio::join!(serving, ask).0
     }
 }
 
-/// Sends back what comes on each stream, one after the other, until the peer closes; returns how much it was.
+/// Echoes the data of each stream, one after the other, until the peer closes. Returns the number
+/// of bytes.
 async fn echo(connection: &Connection) -> usize {
     let mut total = 0;
     while let Ok((mut send, mut receive)) = connection.accept_bi().await {
@@ -86,7 +88,7 @@ async fn echo(connection: &Connection) -> usize {
     total
 }
 
-/// Has a page echoed, both ways at once.
+/// Sends a page to be echoed, both ways at once.
 async fn ask(connection: &Connection) {
     let (mut send, mut receive) = connection.open_bi().await.unwrap();
     let sending = async {
@@ -94,7 +96,7 @@ async fn ask(connection: &Connection) {
         send.finish().unwrap();
     };
     let (_, echoed) = tokio::join!(sending, receive.read_to_end(page().len()));
-    assert!(echoed.unwrap() == page(), "the echo is another");
+    assert!(echoed.unwrap() == page(), "wrong echo");
 }
 
 fn close(connection: &Connection) {
@@ -169,7 +171,7 @@ fn keys_are_updated_by_both_ends() {
 }
 
 #[test]
-fn keying_material_is_exported_alike() {
+fn both_ends_export_the_same_keying_material() {
     run(async {
         let ends = Ends::usual(&Credentials::new());
         let (of_server, of_client) = tokio::join!(ends.accept(), ends.connect());
@@ -186,7 +188,7 @@ fn keying_material_is_exported_alike() {
 }
 
 #[test]
-fn a_server_has_addresses_validated_by_a_retry() {
+fn a_server_validates_addresses_with_a_retry() {
     run(async {
         let ends = Ends::usual(&Credentials::new());
         let serving = async {
@@ -212,7 +214,7 @@ fn a_server_has_addresses_validated_by_a_retry() {
     });
 }
 
-/// Connects once and closes, so that the client has a session.
+/// Connects once and closes, to give the client a session.
 async fn visit(ends: &Ends) {
     let visiting = async {
         // there are no sessions yet
@@ -232,7 +234,7 @@ fn early_data_is_accepted() {
     run(async {
         let ends = Ends::usual(&Credentials::new());
         visit(&ends).await;
-        // each visit brings sessions for others
+        // each visit yields sessions for later ones
         for _ in 0..3 {
             let asking = async {
                 let connecting = ends.client.connect(ends.address, "localhost").unwrap();
@@ -250,12 +252,12 @@ fn early_data_is_accepted() {
 }
 
 #[test]
-fn early_data_of_a_session_that_is_gone_is_rejected() {
+fn early_data_of_a_removed_session_is_rejected() {
     run(async {
         let credentials = Credentials::new();
         let ends = Ends::usual(&credentials);
         visit(&ends).await;
-        // another with the same certificate
+        // another server with the same certificate
         ends.server
             .set_server_config(Some(of_server(credentials.server_config())));
         let asking = async {
@@ -274,7 +276,7 @@ fn early_data_of_a_session_that_is_gone_is_rejected() {
     });
 }
 
-/// The drafts of version 1 have other salts, and another extension for the transport parameters.
+/// The drafts of version 1 have other salts, and another extension for transport parameters.
 #[test]
 fn a_draft_of_version_1() {
     run(async {
@@ -320,11 +322,11 @@ fn certificates_of_both_sides() {
     });
 }
 
-/// What both ends say of a connection that fails, by the alert that tells why (RFC 9001 §4.8).
+/// Checks that both ends report a failed connection with the alert of its cause (RFC 9001 §4.8).
 async fn assert_fails(ends: Ends, alert: u8) {
     let (of_server, of_client) = tokio::join!(ends.accept(), async {
         let connection = ends.connect().await?;
-        // a server may refuse later
+        // a server may reject later
         Err::<Connection, _>(connection.closed().await)
     });
     let errors = [of_server.unwrap_err(), of_client.unwrap_err()];
@@ -339,7 +341,7 @@ async fn assert_fails(ends: Ends, alert: u8) {
 }
 
 #[test]
-fn errors_of_tls_are_told_by_their_alerts() {
+fn tls_errors_are_reported_by_their_alerts() {
     run(async {
         const DECRYPT_ERROR: u8 = 51;
         const CERTIFICATE_REQUIRED: u8 = 116;
@@ -347,7 +349,8 @@ fn errors_of_tls_are_told_by_their_alerts() {
         let credentials = Credentials::new();
         let stranger = Credentials::new().client_config();
         let ends = Ends::new(of_client(stranger), of_server(credentials.server_config()));
-        // that authority has the same name and another key, so the signature in the chain is not its own
+        // that authority has the same name and another key, so the signature in the chain does not
+        // verify
         assert_fails(ends, DECRYPT_ERROR).await;
 
         let mut other = credentials.client_config();

@@ -1,5 +1,6 @@
-//! Whom the platform trusts: rustls-native-certs, rustls-platform-verifier, and reqwest, which asks the latter.
-//! On Linux they read the file that `SSL_CERT_FILE` names, so each test runs again in a process that has it.
+//! The platform's trusted roots: rustls-native-certs, rustls-platform-verifier, and reqwest, which
+//! uses the latter. On Linux they read the file in `SSL_CERT_FILE`, so each test runs again in a
+//! process with that variable.
 
 use std::env;
 use std::io::{Read, Write};
@@ -12,11 +13,12 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use rustls_platform_verifier::BuilderVerifierExt;
 
-/// Runs the test `name` again, as the client of a server whose authority is all that the platform trusts. In that
-/// process it returns the server's port, here nothing.
-fn again(name: &str) -> Option<u16> {
+/// Runs the test `name` again in a new process, as the client of a server. The platform of that
+/// process only trusts the server's authority. Returns the server's port in the new process, and
+/// `None` in this one.
+fn rerun(name: &str) -> Option<u16> {
     if let Ok(port) = env::var("DROP_IN_PORT") {
-        // makes the default provider
+        // installs the default provider
         let _ = Credentials::new();
         return Some(port.parse().unwrap());
     }
@@ -36,7 +38,7 @@ fn again(name: &str) -> Option<u16> {
     None
 }
 
-/// Fetches the page under `config`.
+/// Fetches the page with `config`.
 fn fetch(config: ClientConfig, port: u16) {
     let name = ServerName::try_from("localhost").unwrap();
     let client = ClientConnection::new(Arc::new(config), name).unwrap();
@@ -45,12 +47,12 @@ fn fetch(config: ClientConfig, port: u16) {
     stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();
-    assert!(answer.ends_with(&page()), "another page");
+    assert!(answer.ends_with(&page()), "wrong page");
 }
 
 #[test]
 fn native_certs_are_roots() {
-    let Some(port) = again("native_certs_are_roots") else {
+    let Some(port) = rerun("native_certs_are_roots") else {
         return;
     };
     let found = rustls_native_certs::load_native_certs();
@@ -71,7 +73,7 @@ fn native_certs_are_roots() {
 
 #[test]
 fn platform_verifier_verifies() {
-    let Some(port) = again("platform_verifier_verifies") else {
+    let Some(port) = rerun("platform_verifier_verifies") else {
         return;
     };
     let config = ClientConfig::builder()
@@ -84,14 +86,14 @@ fn platform_verifier_verifies() {
 }
 
 #[test]
-fn reqwest_asks_the_platform() {
-    let Some(port) = again("reqwest_asks_the_platform") else {
+fn reqwest_uses_the_platform_verifier() {
+    let Some(port) = rerun("reqwest_uses_the_platform_verifier") else {
         return;
     };
     run(async {
         let url = format!("https://localhost:{port}/");
         let response = reqwest::get(url).await.unwrap();
-        assert!(response.bytes().await.unwrap() == page(), "another page");
+        assert!(response.bytes().await.unwrap() == page(), "wrong page");
     });
     moved(
         "reqwest",
@@ -102,10 +104,11 @@ fn reqwest_asks_the_platform() {
 }
 
 #[test]
-fn the_platform_trusts_nobody_else() {
+fn the_platform_trusts_no_other_authority() {
     let server = Server::start(answer);
     let verifier = rustls_platform_verifier::Verifier::new_with_extra_roots(
-        // beside whatever this machine trusts: an authority of the same name as the server's, with another key
+        // in addition to the roots of this machine: an authority with the server's name and another
+        // key
         [Credentials::new().authority],
         Arc::new(rustls::crypto::aws_lc_rs::default_provider()),
     );

@@ -1,4 +1,4 @@
-//! tokio-rustls, whose acceptors serve and whose connector asks.
+//! tokio-rustls: its acceptors serve and its connector sends requests.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::server::TlsStream;
 use tokio_rustls::{LazyConfigAcceptor, TlsAcceptor, TlsConnector};
 
-/// Sends back what comes, until the client closes.
+/// Echoes received data until the client closes.
 async fn echo(mut stream: TlsStream<TcpStream>) -> io::Result<()> {
     let (mut buffer, mut total) = (vec![0; 10_000], 0);
     loop {
@@ -29,7 +29,7 @@ async fn echo(mut stream: TlsStream<TcpStream>) -> io::Result<()> {
     stream.shutdown().await
 }
 
-/// Sends a page to an echo, both ways at once, and closes.
+/// Sends a page to an echo server, both ways at once, and closes.
 async fn ask(credentials: &Credentials, listener: &TcpListener) -> io::Result<()> {
     let connector = TlsConnector::from(Arc::new(credentials.client_config()));
     let socket = TcpStream::connect(listener.local_addr()?).await?;
@@ -44,7 +44,7 @@ async fn ask(credentials: &Credentials, listener: &TcpListener) -> io::Result<()
     let (sent, received) = tokio::join!(sending, reading.read_to_end(&mut echoed));
     sent?;
     received?;
-    assert!(echoed == page(), "the echo is another");
+    assert!(echoed == page(), "wrong echo");
     Ok(())
 }
 
@@ -66,7 +66,7 @@ fn acceptor_and_connector_of_tokio_rustls() {
     });
 }
 
-/// Accepts a connection, and chooses the configuration by the name that the client asks for.
+/// Accepts a connection, and chooses the configuration by the client's server name.
 async fn accept_lazily(
     listener: &TcpListener,
     config: Arc<ServerConfig>,
@@ -93,12 +93,12 @@ fn lazy_acceptor_of_tokio_rustls() {
 }
 
 #[test]
-fn lazy_acceptor_tells_the_client_why() {
+fn lazy_acceptor_sends_the_client_an_alert() {
     run(async {
         let credentials = Credentials::new();
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
-        // what is not TLS
+        // data that is not TLS
         let serving = async {
             let (socket, _) = listener.accept().await.unwrap();
             let refused = LazyConfigAcceptor::new(Acceptor::default(), socket).await;
@@ -115,7 +115,7 @@ fn lazy_acceptor_tells_the_client_why() {
         assert!(error.to_string().contains("InvalidContentType"), "{error}");
         assert_eq!(answer[..5], [21, 3, 3, 0, 2], "an alert");
 
-        // what the configuration that was chosen refuses
+        // a ClientHello that the chosen configuration rejects
         let mut config = credentials.server_config();
         config.alpn_protocols = vec![b"h2".to_vec()];
         let mut client = credentials.client_config();
@@ -136,7 +136,7 @@ fn lazy_acceptor_tells_the_client_why() {
     });
 }
 
-/// The first connection brings tickets; the second sends its question with its first flight.
+/// The first connection yields tickets. The second sends its request with its first flight.
 #[test]
 fn early_data_by_tokio_rustls() {
     run(async {

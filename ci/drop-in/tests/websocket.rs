@@ -1,4 +1,4 @@
-//! WebSocket: tungstenite, which is client and server here.
+//! WebSocket: tungstenite as client and server.
 
 use std::io;
 use std::net::TcpStream;

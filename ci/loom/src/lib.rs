@@ -1,6 +1,7 @@
-//! Models of what threads share without a lock, over all interleavings and all that the memory model allows.
+//! Models of lock-free state shared by threads, over all interleavings and everything that the
+//! memory model allows.
 //!
-//! The file under test is the library's own; only its atomics are loom's.
+//! The file under test is the library's own. Only its atomics are those of loom.
 
 #![cfg(test)]
 
@@ -12,10 +13,10 @@ mod atomics {
 
     pub(crate) use loom::sync::atomic::{AtomicU8, Ordering};
 
-    /// `once_cell::race::OnceBox`: a place that is filled once, `Release`, and read, `Acquire`.
+    /// `once_cell::race::OnceBox`: a cell that is filled once (`Release`) and read (`Acquire`).
     pub(crate) struct OnceBox<F> {
-        /// What a reader goes by, as it does by the pointer of the real one. The value behind it gives no ordering of
-        /// its own: loom runs one thread at a time, and does not see it.
+        /// The synchronisation of readers, like the pointer of the real cell. The value behind it
+        /// provides no ordering: loom runs one thread at a time and does not see it.
         is_set: loom::sync::atomic::AtomicBool,
         value: OnceLock<Box<F>>,
     }
@@ -47,14 +48,15 @@ use loom::thread;
 
 use self::link::Link;
 
-/// Why a connection has failed, in these models: who was first.
+/// The cause of a connection's failure: in these models, the half that failed first.
 type Failure = &'static str;
 
 fn model(run: impl Fn(Arc<Link<Failure>>) + Send + Sync + 'static) {
     loom::model(move || run(Arc::new(Link::new())));
 }
 
-/// Every request is answered by a KeyUpdate that is sent after it, and none is answered twice.
+/// Every request is answered by a KeyUpdate that is sent after it, and no request is answered
+/// twice.
 #[test]
 fn requests_are_answered_once_or_together() {
     model(|link| {
@@ -72,7 +74,7 @@ fn requests_are_answered_once_or_together() {
             }
         }
         receiver.join().unwrap();
-        // whoever looks once the receiver's call is over, sees what is left
+        // after the receiver's call has returned, any remaining request is visible
         if link.has_news() {
             let news = link.take_news();
             assert!(news.update);
@@ -83,7 +85,7 @@ fn requests_are_answered_once_or_together() {
     });
 }
 
-/// A request is not lost when the sender takes another just then.
+/// A request is not lost if the sender takes another at the same time.
 #[test]
 fn different_news_do_not_hide_each_other() {
     model(|link| {
@@ -99,14 +101,14 @@ fn different_news_do_not_hide_each_other() {
         let second = link.take_news();
         assert!(first.update != second.update);
         assert!(first.refusal != second.refusal);
-        // they come in order
+        // they arrive in order
         assert!(first.update || !first.refusal);
     });
 }
 
-/// Whoever reads that a half has failed finds out why.
+/// A thread that sees a failed half also sees the cause.
 #[test]
-fn a_failure_is_there_when_it_is_told() {
+fn the_cause_of_a_failure_is_visible_with_it() {
     model(|link| {
         let receiver = {
             let link = link.clone();
@@ -125,7 +127,7 @@ fn a_failure_is_there_when_it_is_told() {
     });
 }
 
-/// Both fail at once: there is one failure, and it stays.
+/// If both halves fail at once, there is one failure, and it stays.
 #[test]
 fn the_first_failure_stays() {
     model(|link| {
@@ -139,22 +141,22 @@ fn the_first_failure_stays() {
         link.fail("somebody else");
         assert_eq!(link.failure(), Some(&first));
         assert!(["the receiver", "the sender"].contains(&first));
-        // the sender has failed, too: there is nobody to wake
+        // the sender has failed, too, so there is nobody to wake
         link.sender_is_done();
         assert!(!link.wants_sender(|_| true));
     });
 }
 
-/// The answer to a KeyUpdate is known as one when it comes, since the request was noted before it was sent; and the
-/// sender requests no other before.
+/// The answer to a KeyUpdate is recognised when it arrives, because the request was recorded before
+/// it was sent. The sender sends no other request before.
 #[test]
-fn an_answer_is_awaited() {
+fn an_answer_is_recognised() {
     model(|link| {
         let wire = Arc::new(AtomicUsize::new(0));
         let receiver = {
             let (link, wire) = (link.clone(), wire.clone());
             thread::spawn(move || {
-                // the peer answers what it has seen; nothing but this byte orders the two
+                // the peer answers what it has seen; only this byte orders the two
                 if wire.load(Ordering::Relaxed) == 1 {
                     let awaited = link.take_awaited_update();
                     assert!(!link.take_awaited_update(), "taken once");
@@ -168,7 +170,8 @@ fn an_answer_is_awaited() {
         assert!(!link.has_news());
         wire.store(1, Ordering::Release);
         let answered = receiver.join().unwrap();
-        // a read-modify-write sees the last value, so an answer is never taken for one that nobody asked for
+        // a read-modify-write sees the last value, so an answer never counts for a request that was
+        // not made
         if let Some(awaited) = answered {
             assert!(awaited);
             assert!(!link.awaits_update());
@@ -178,9 +181,9 @@ fn an_answer_is_awaited() {
     });
 }
 
-/// A sender that ends while something is handed over leaves nobody to wake.
+/// If a sender ends during a handover, there is nobody to wake.
 #[test]
-fn a_sender_that_is_gone_is_not_woken() {
+fn a_sender_that_ended_is_not_woken() {
     model(|link| {
         let receiver = {
             let link = link.clone();

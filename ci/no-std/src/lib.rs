@@ -1,5 +1,5 @@
-//! What an application without the standard library has to bring: a clock and a lock. Here both are the standard
-//! library's after all, since the tests run where there is one.
+//! The clock and the locks that an application without the standard library supplies. Here both use
+//! the standard library, because the tests have it.
 
 use std::ops::DerefMut;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ impl TimeProvider for Clock {
     }
 }
 
-/// A maker of locks.
+/// Creates locks.
 pub struct Locks;
 
 impl MakeMutex for Locks {
@@ -46,7 +46,7 @@ impl<T> std::fmt::Debug for TheirLock<T> {
     }
 }
 
-/// Makes locks that nobody gets.
+/// Creates locks that can never be acquired.
 pub struct Broken;
 
 impl MakeMutex for Broken {

@@ -1,4 +1,4 @@
-//! Handshakes, full and resumed, in both versions.
+//! Full and resumed handshakes in both versions.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ fn configs(version: &'static SupportedProtocolVersion) -> (Arc<ClientConfig>, Ar
     (Arc::new(client), Arc::new(server))
 }
 
-/// Lets a connection take in `$incoming` and append what it has to send to `$outgoing`.
+/// Lets a connection process `$incoming` and append its output to `$outgoing`.
 macro_rules! advance {
     ($conn:expr, $incoming:expr, $outgoing:expr) => {
         loop {

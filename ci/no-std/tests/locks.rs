@@ -1,4 +1,4 @@
-//! What needs a lock, with the application's.
+//! Tests of everything that needs a lock, with the application's locks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -31,7 +31,7 @@ fn a_server_stores_sessions() {
     for key in [1, 2, 3] {
         assert!(cache.put(vec![key], vec![key, key]));
     }
-    assert_eq!(cache.get(&[1]), None, "the oldest has made room");
+    assert_eq!(cache.get(&[1]), None, "the oldest was evicted");
     assert_eq!(cache.get(&[2]), Some(vec![2, 2]));
     assert_eq!(cache.take(&[2]), Some(vec![2, 2]));
     assert_eq!(cache.take(&[2]), None);
@@ -56,7 +56,7 @@ fn a_client_remembers_servers() {
     assert!(broken.tls12_session(&name()).is_none());
 }
 
-/// Tickets of the n-th key are n followed by the plaintext.
+/// The n-th key creates tickets of the form n ‖ plaintext.
 #[derive(Debug)]
 struct Numbered(u8);
 
@@ -79,7 +79,7 @@ impl ProducesTickets for Numbered {
     }
 }
 
-/// A clock that a test sets; it is lost at zero.
+/// A clock that a test sets. At zero it has no time.
 #[derive(Debug)]
 struct SetClock(AtomicU64);
 
@@ -93,7 +93,7 @@ impl TimeProvider for SetClock {
 }
 
 #[test]
-fn ticket_keys_change_by_the_clock() {
+fn ticket_keys_rotate_by_the_clock() {
     static CLOCK: SetClock = SetClock(AtomicU64::new(0));
     static MADE: AtomicU64 = AtomicU64::new(0);
     let generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed> = || {

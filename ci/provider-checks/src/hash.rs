@@ -1,4 +1,4 @@
-//! Hash functions, HMAC and what is built on them, against the vectors of FIPS 180 and the RFCs.
+//! Checks hash functions, HMAC and key derivation with the vectors of FIPS 180 and the RFCs.
 
 use rustls_core::blocks::{HashFunction, Hashing};
 use rustls_core::crypto::hash::{Hash, HashAlgorithm};
@@ -10,7 +10,7 @@ use rustls_core::crypto::tls13::{
 
 use crate::hex;
 
-/// Checks SHA-256 and SHA-384 of a provider, HMAC and all that is derived by it.
+/// Checks a provider's SHA-256 and SHA-384, HMAC, and key derivation with it.
 pub fn check_sha256_and_sha384<Sha256: HashFunction, Sha384: HashFunction>() {
     check_hash(&Hashing::<Sha256>::NEW, &Hashing::<Sha384>::NEW);
     let hmacs: [&dyn Hmac; 2] = [&Hashing::<Sha256>::NEW, &Hashing::<Sha384>::NEW];
@@ -32,13 +32,13 @@ pub fn check_sha256_and_sha384<Sha256: HashFunction, Sha384: HashFunction>() {
     assert_eq!(tag.as_ref(), expected.as_ref());
 }
 
-/// Checks HKDF with SHA-256, whatever it is made of.
+/// Checks HKDF with SHA-256, whatever its implementation.
 fn check_hkdf_sha256(hkdf: &dyn Hkdf) {
     check_hkdf_vectors(hkdf);
     check_key_schedule(hkdf);
 }
 
-/// FIPS 180: the hash of "abc", in one piece and in two; forks are independent of each other.
+/// Checks the hash of "abc" (FIPS 180), in one piece and in two, and that forks are independent.
 fn check_hash(sha256: &dyn Hash, sha384: &dyn Hash) {
     assert_eq!(sha256.algorithm(), HashAlgorithm::SHA256);
     assert_eq!(sha384.algorithm(), HashAlgorithm::SHA384);
@@ -105,7 +105,7 @@ fn check_hmac_vectors(hmacs: [&dyn Hmac; 2]) {
     );
 }
 
-/// The tag is the same however the data is split.
+/// Checks that the tag does not depend on how the data is split.
 fn check_hmac(hmacs: [&dyn Hmac; 2], key: &[u8], data: &[u8], sha256: &str, sha384: &str) {
     for (hmac, expected) in hmacs.into_iter().zip([sha256, sha384]) {
         let expected = hex(expected);
@@ -143,7 +143,7 @@ fn check_hkdf_vectors(hkdf: &dyn Hkdf) {
          59045a99cac7827271cb41c65e590e09 da3275600c2f09b8367793a9aca3db71
          cc30c58179ec3e87c14c01d5c1f3434f 1d87",
     );
-    // §A.3, its empty salt being the same as none
+    // §A.3: an empty salt is the same as none
     let okm = "8da4e775a563c18f715f802a063c5a31 b8a11f5c5ee1879ec3454e5f3c738d2d
                9d201395faa4b61a96c8";
     check_hkdf(hkdf, None, &[0x0b; 22], &[], okm);
@@ -162,7 +162,8 @@ fn check_hkdf(hkdf: &dyn Hkdf, salt: Option<&[u8]>, ikm: &[u8], info: &[u8], okm
     assert_eq!(expander.expand_block(&[info]).as_ref(), &expected[..32]);
 }
 
-/// RFC 8448 §3: the secrets of a simple handshake, from the shared secret to the server's keys.
+/// Checks the secrets of a simple handshake in RFC 8448 §3, from the shared secret to the server's
+/// keys.
 fn check_key_schedule(hkdf: &dyn Hkdf) {
     let hash_of_nothing = hex("e3b0c44298fc1c149afbf4c8996fb924 27ae41e4649b934ca495991b7852b855");
     let client_hello_to_server_hello =
@@ -223,7 +224,7 @@ fn check_label(expander: &dyn HkdfExpander, label: &[u8], expected: &str) {
     assert_eq!(output, expected);
 }
 
-/// RFC 5246 has no vectors for the PRF; these were agreed on in the TLS working group's mailing list.
+/// Checks the PRF. RFC 5246 has no vectors; these are from the TLS working group's mailing list.
 fn check_prf_vectors(prfs: [&dyn Prf; 2]) {
     check_prf(
         prfs[0],

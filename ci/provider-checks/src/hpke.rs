@@ -1,4 +1,4 @@
-//! HPKE against the vectors of RFC 9180, from the shared secret to the last message.
+//! Checks HPKE with the vectors of RFC 9180, from the shared secret to the last message.
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -40,9 +40,9 @@ pub fn check_hpke<D: HpkeDh, H: HashFunction, A: AeadAlgorithm>() {
     check_key_pair::<D>(&HpkeBase::<D, H, A>::NEW);
 }
 
-/// Checks that the suite of X25519, `H` and `A` refuses a shared secret of zeros in both roles, also when the library
-/// does not.
-pub fn check_hpke_refuses_zeros<D: HpkeDh, H: HashFunction, A: AeadAlgorithm>() {
+/// Checks that the suite of X25519, `H` and `A` rejects a shared secret of zeros in both roles,
+/// even if the library does not.
+pub fn check_hpke_rejects_zeros<D: HpkeDh, H: HashFunction, A: AeadAlgorithm>() {
     let hpke = HpkeBase::<FixedEphemeral<D>, H, A>::NEW;
     let vector = Vector::of(&hpke);
     EPHEMERAL.set(vector.ephemeral.clone());
@@ -79,7 +79,7 @@ fn check_single_shot(hpke: &dyn Hpke, vector: &Vector) {
     assert_eq!(opened.unwrap(), PLAINTEXT);
 }
 
-/// A pair as it is handed out: the private key has its form, and the public key belongs to it.
+/// Checks a generated pair: the form of the private key, and that the public key belongs to it.
 fn check_key_pair<D: HpkeDh>(hpke: &dyn Hpke) {
     let (public_key, private_key) = hpke.generate_key_pair().unwrap();
     let bytes = private_key.secret_bytes();
@@ -91,7 +91,7 @@ fn check_key_pair<D: HpkeDh>(hpke: &dyn Hpke) {
     }
 }
 
-/// One suite's part of the file.
+/// The vector of one suite.
 struct Vector {
     info: Vec<u8>,
     ephemeral: Vec<u8>,
@@ -137,11 +137,11 @@ std::thread_local! {
     /// The next key that [`FixedEphemeral`] generates.
     static EPHEMERAL: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 
-    /// Whether [`FixedEphemeral`] agrees on zeros.
+    /// True if [`FixedEphemeral`] agrees on zeros.
     static AGREES_ON_ZEROS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// `D`, except that the ephemeral key is the one of the vector, and that the shared secret may be of zeros.
+/// `D` with the vector's ephemeral key, and optionally a shared secret of zeros.
 struct FixedEphemeral<D>(PhantomData<D>);
 
 impl<D: HpkeDh> HpkeDh for FixedEphemeral<D> {

@@ -1,12 +1,12 @@
-//! What every provider made of the building blocks is checked against: the vectors of RFCs and of
-//! Wycheproof, and the rules that the traits set.
+//! Checks for all providers made of the building blocks: the vectors of RFCs and of Wycheproof, and
+//! the rules of the traits.
 //!
-//! A provider calls these from its unit tests, where its private types are at hand. A check panics when
-//! it fails.
+//! A provider calls them from its unit tests, which can access its private types. A failed check
+//! panics.
 
-pub use aead::{check_aead, check_nonces_that_grow};
+pub use aead::{check_aead, check_increasing_nonces};
 pub use hash::check_sha256_and_sha384;
-pub use hpke::{check_hpke, check_hpke_refuses_zeros};
+pub use hpke::{check_hpke, check_hpke_rejects_zeros};
 pub use provider::{check_approval, check_groups, check_random};
 pub use quic::check_quic;
 
@@ -16,7 +16,7 @@ mod hpke;
 mod provider;
 mod quic;
 
-/// The bytes that `digits` stand for, written as in the RFCs: hexadecimal, with any white space.
+/// Decodes `digits`, which are hexadecimal with any white space, as in the RFCs.
 fn hex(digits: &str) -> Vec<u8> {
     let digits: Vec<u8> = digits
         .chars()

@@ -1,11 +1,11 @@
-//! A provider as a whole.
+//! Checks of a whole provider.
 
 use rustls_core::crypto::{SecureRandom, SupportedKxGroup};
 use rustls_core::enums::NamedGroup;
 use rustls_core::provider::CryptoProvider;
 use rustls_core::suites::SupportedCipherSuite;
 
-/// `fill` writes the whole buffer, with bytes that look random.
+/// Checks that `fill` writes the whole buffer with bytes that look random.
 pub fn check_random(random: &dyn SecureRandom) {
     let mut buf = [0; 4096];
     random.fill(&mut buf).unwrap();
@@ -14,7 +14,7 @@ pub fn check_random(random: &dyn SecureRandom) {
     assert!(buf[4064..] != [0; 32]);
 }
 
-/// Both sides of every group agree.
+/// Checks that both sides of every group agree.
 pub fn check_groups(groups: &[&dyn SupportedKxGroup]) {
     for group in groups {
         let client = group.start().unwrap();
@@ -25,8 +25,8 @@ pub fn check_groups(groups: &[&dyn SupportedKxGroup]) {
     }
 }
 
-/// In a FIPS-approved library everything but ChaCha20 and X25519 is approved; a provider is approved when all
-/// its parts are.
+/// Checks FIPS approval. In a FIPS-approved library, everything except ChaCha20 and X25519 is
+/// approved; a provider is approved if all its parts are.
 pub fn check_approval(
     provider: &CryptoProvider,
     suites: &[SupportedCipherSuite],

@@ -1,5 +1,5 @@
-//! Packet protection against Appendix A of RFC 9001 and of RFC 9369: packets from connection IDs and secrets
-//! down to the last byte, and back.
+//! Checks packet protection with Appendix A of RFC 9001 and of RFC 9369: from connection IDs and
+//! secrets to the bytes of packets, and back.
 
 use rustls_core::blocks::SAMPLE_LEN;
 use rustls_core::crypto::cipher::{AeadKey, Iv};
@@ -15,9 +15,10 @@ use crate::hex;
 
 mod vectors;
 
-/// Checks the TLS 1.3 suites among `suites`, which must be those of RFC 9001 with QUIC parts.
+/// Checks the TLS 1.3 suites among `suites`. They must be those of RFC 9001 and have QUIC parts.
 ///
-/// `multipath` is false for a provider whose keys accept each packet number only once, on whatever path.
+/// `multipath` is false for a provider whose keys accept each packet number only once over all
+/// paths.
 pub fn check_quic(suites: &[SupportedCipherSuite], multipath: bool) {
     let quic_suite = |name| {
         let suite = suites.iter().find(|suite| suite.suite() == name);
@@ -53,7 +54,7 @@ pub fn check_quic(suites: &[SupportedCipherSuite], multipath: bool) {
     }
 }
 
-/// §A.1 to §A.3.
+/// Checks the packets of §A.1 to §A.3.
 fn check_initial_packets(suite: Suite, vectors: &Vectors) {
     let keys = |side| suite.keys(&hex(CONNECTION_ID), side, vectors.version);
     let (client, server) = (keys(Side::Client), keys(Side::Server));
@@ -87,7 +88,7 @@ fn check_initial_packets(suite: Suite, vectors: &Vectors) {
     );
 }
 
-/// §A.5.
+/// Checks the packet of §A.5.
 fn check_short_packet(suite: Suite, vectors: &Vectors) {
     let version = vectors.version;
     let keys = |secret| {
@@ -115,7 +116,7 @@ fn check_short_packet(suite: Suite, vectors: &Vectors) {
     assert_eq!([sealed(&*local), sealed(&*remote)], [&expected[..]; 2]);
 }
 
-/// What was derived is key, IV and header protection key as `expected`.
+/// Checks that `derived` has the key, IV and header protection key in `expected`.
 fn check_keys(suite: Suite, derived: &DirectionalKeys, expected: &[&str; 3]) {
     let [key, iv, header_key] = expected.map(hex);
     let key = suite
@@ -132,14 +133,14 @@ fn aead_key(bytes: &[u8]) -> AeadKey {
     AeadKey::from(key).with_length(bytes.len())
 }
 
-/// Some bytes under a key, which are the same only for the same key and IV.
+/// Seals some bytes. The result depends on key and IV.
 fn sealed(key: &dyn PacketKey) -> Vec<u8> {
     let mut payload = [7; 40];
     let tag = key.encrypt_in_place(0, b"header", &mut payload).unwrap();
     [&payload, tag.as_ref()].concat()
 }
 
-/// What a header key does to a header.
+/// Applies a header key to a fixed header.
 fn mask(key: &dyn HeaderProtectionKey) -> (u8, [u8; 4]) {
     let (mut first, mut number) = (0xc3, [0; 4]);
     key.encrypt_in_place(&[9; SAMPLE_LEN], &mut first, &mut number)
@@ -188,13 +189,13 @@ fn check_packet(
     assert_eq!(opened, payload);
 }
 
-/// The first byte, and the four bytes where the packet number is.
+/// Splits off the first byte and the four bytes at the packet number.
 fn split_header(head: &mut [u8], number_at: usize) -> (&mut u8, &mut [u8]) {
     let (first, rest) = head.split_first_mut().unwrap();
     (first, &mut rest[number_at - 1..])
 }
 
-/// A packet opens with its number and header only.
+/// Checks that a packet only opens with its number and header.
 fn check_binding(key: &dyn PacketKey) {
     let mut payload = *b"sixteen bytes of";
     let tag = key.encrypt_in_place(7, b"header", &mut payload);
@@ -210,7 +211,8 @@ fn check_binding(key: &dyn PacketKey) {
     assert!(key.decrypt_in_place(7, b"header", &mut [0; 15]).is_err());
 }
 
-/// Numbers go on when keys change (RFC 9001 §6): the first packet under a key may have any.
+/// Checks that the first packet under a key may have any number: numbers continue when keys change
+/// (RFC 9001 §6).
 fn check_first_numbers(suite: Suite) {
     for first in [0, 1, 2, 3, 8, 1000, (1 << 32) - 20] {
         let key = packet_key(suite);
@@ -224,7 +226,7 @@ fn check_first_numbers(suite: Suite) {
     }
 }
 
-/// A packet opens on its path only.
+/// Checks that a packet only opens on its path.
 fn check_paths(key: &dyn PacketKey) {
     let mut payload = *b"sixteen bytes of";
     let tag = key.encrypt_in_place_for_path(3, 8, b"header", &mut payload);
@@ -239,7 +241,7 @@ fn check_paths(key: &dyn PacketKey) {
     assert_eq!(open(3, 9), Err(Error::DecryptError));
 }
 
-/// The nonce that draft-ietf-quic-multipath gives as an example: of path 3 and packet aead.
+/// Checks the example nonce of draft-ietf-quic-multipath: path 3, packet aead.
 fn check_nonce_of_path(suite: Suite) {
     let sealed = |iv, path, number| {
         let mut payload = *b"sixteen bytes of";

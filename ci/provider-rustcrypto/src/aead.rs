@@ -54,7 +54,7 @@ where
     }
 }
 
-/// What the AEAD types of the library have in common.
+/// The shared bounds of the library's AEAD types.
 pub(crate) trait LibraryAead:
     AeadInOut + AeadCore<NonceSize = U12, TagSize = U16> + KeyInit + Send + Sync + 'static
 {
@@ -65,7 +65,7 @@ impl<A> LibraryAead for A where
 {
 }
 
-const KEY_LEN: &str = "the key is as long as BulkCipher::key_len says";
+const KEY_LEN: &str = "the key has the length BulkCipher::key_len";
 
 pub(crate) struct Key<A>(A);
 
@@ -93,7 +93,7 @@ impl<A: LibraryAead> Aead for Key<A> {
     }
 }
 
-/// RFC 9001 §5.4.3: the sample as one block of AES.
+/// RFC 9001 §5.4.3: AES with the sample as one block.
 pub(crate) struct AesMask<B>(B);
 
 impl<B: KeyInit> From<&AeadKey> for AesMask<B> {

@@ -1,4 +1,4 @@
-//! Hash functions, and HMAC with them.
+//! Hash functions and HMAC.
 
 use std::marker::PhantomData;
 

@@ -1,8 +1,8 @@
-//! A crypto provider over the pure Rust of [RustCrypto], made of the building blocks that the crate
-//! `rustls` offers in [`rustls::crypto::blocks`].
+//! A crypto provider over [RustCrypto], which is pure Rust. It is made of the building blocks in
+//! [`rustls::crypto::blocks`].
 //!
-//! It is an example of how little another library needs, and its tests show that the blocks are enough. It
-//! has no RSA. Do not use it for anything else.
+//! It is an example of how little another library needs, and its tests show that the blocks are
+//! sufficient. It has no RSA. Do not use it for anything else.
 //!
 //! [RustCrypto]: https://github.com/RustCrypto
 
@@ -24,7 +24,7 @@ mod sign;
 mod tests;
 mod verify;
 
-/// A provider of all that is here.
+/// Returns a provider of everything in this crate.
 pub fn default_provider() -> CryptoProvider {
     CryptoProvider {
         cipher_suites: ALL_CIPHER_SUITES.to_vec(),

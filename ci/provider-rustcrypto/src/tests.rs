@@ -1,4 +1,4 @@
-//! The checks that every provider passes.
+//! The checks for all providers.
 
 use provider_checks as checks;
 
@@ -30,7 +30,7 @@ fn provider_as_a_whole() {
 }
 
 #[test]
-fn suite_for_records_alone_has_no_quic() {
+fn suite_for_records_only_has_no_quic() {
     let suite = Tls13Suite::<Aes128, Sha256>::WITHOUT_QUIC;
     assert_eq!(suite, Tls13Suite::<Aes128, Sha256>::WITH_QUIC);
     assert!(suite.tls13().unwrap().quic_suite().is_none());

@@ -9,7 +9,7 @@ use rustls::pki_types::{
     AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm, alg_id,
 };
 
-/// The signature algorithms that can be verified.
+/// The supported signature algorithms.
 pub(crate) static SUPPORTED_SIG_ALGS: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
     all: &[&ECDSA_P256_SHA256, &ECDSA_P384_SHA384, &ED25519],
     mapping: &[
@@ -55,7 +55,8 @@ static ED25519: Algorithm = Algorithm {
     },
 };
 
-/// Verifies public key, message and signature, in this order; `None` when the signature is not valid.
+/// Verifies public key, message and signature, in this order. Returns `None` if the signature is
+/// not valid.
 type Verify = fn(&[u8], &[u8], &[u8]) -> Option<()>;
 
 struct Algorithm {

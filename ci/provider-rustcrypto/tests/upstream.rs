@@ -1,5 +1,5 @@
-//! Handshakes with upstream rustls in both roles, and data both ways: every suite of TLS 1.3, every group,
-//! every kind of key.
+//! Handshakes with upstream rustls in both roles, with data both ways: every TLS 1.3 suite, every
+//! group, every kind of key.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{CipherSuite, NamedGroup, ProtocolVersion, SupportedCipherSuite};
 use rustls_upstream as upstream;
 
-/// A certificate for localhost, which is its own authority, and its key.
+/// A self-signed certificate for localhost and its key.
 struct Identity {
     certificate: CertificateDer<'static>,
     key: PrivateKeyDer<'static>,
@@ -31,7 +31,7 @@ impl Identity {
     }
 }
 
-/// Our provider with one suite and one group.
+/// Returns this crate's provider with one suite and one group.
 fn provider(suite: SupportedCipherSuite, group: &'static dyn SupportedKxGroup) -> CryptoProvider {
     CryptoProvider {
         cipher_suites: vec![suite],
@@ -90,21 +90,21 @@ fn localhost() -> ServerName<'static> {
     "localhost".try_into().unwrap()
 }
 
-/// One end of a connection, ours or upstream's.
+/// One end of a connection, of this crate or of upstream.
 trait End {
     fn is_handshaking(&self) -> bool;
 
-    /// What it sends.
+    /// Returns the output of this end.
     fn take(&mut self) -> Vec<u8>;
 
     fn give(&mut self, bytes: &[u8]);
 
     fn write(&mut self, plaintext: &[u8]);
 
-    /// Reads as many bytes as `expected` has, and compares.
+    /// Reads as many bytes as `expected` has, and compares them.
     fn expect(&mut self, expected: &[u8]);
 
-    /// The code points of suite and group.
+    /// Returns the code points of suite and group.
     fn negotiated(&self) -> (u16, u16);
 }
 
@@ -160,7 +160,7 @@ impl_end!(
     upstream::ServerConnection
 );
 
-/// Shakes hands, and sends some records each way.
+/// Completes a handshake and sends some records each way.
 fn talk(client: &mut dyn End, server: &mut dyn End, suite: CipherSuite, group: NamedGroup) {
     let mut turns = 0;
     while client.is_handshaking() || server.is_handshaking() {
@@ -184,7 +184,7 @@ fn talk(client: &mut dyn End, server: &mut dyn End, suite: CipherSuite, group: N
     }
 }
 
-/// Both roles of ours, with this suite, group and kind of key.
+/// Connects in both roles, with this suite, group and kind of key.
 fn talk_in_both_roles(
     suite: SupportedCipherSuite,
     group: &'static dyn SupportedKxGroup,
@@ -227,9 +227,9 @@ fn every_kind_of_key() {
     }
 }
 
-/// The client refuses a certificate whose signature is not the authority's.
+/// The client rejects a certificate that the authority did not sign.
 #[test]
-fn forged_certificate_is_refused() {
+fn forged_certificate_is_rejected() {
     let honest = Identity::new(&PKCS_ECDSA_P256_SHA256);
     let other = Identity::new(&PKCS_ECDSA_P256_SHA256);
     let mut client = our_client(default_provider(), &honest);

@@ -1,12 +1,12 @@
-//! Listings of public items, one line each: read from rustdoc's JSON, folded into one crate, and brought into
-//! the form in which they are compared.
+//! Listings of public items, one line each. Reads them from rustdoc's JSON, folds several crates
+//! into one, and normalises them for comparison.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value;
 
-/// The version of rustdoc's JSON that the crate `public-api` in use reads.
+/// The version of rustdoc's JSON supported by the `public-api` crate in use.
 const FORMAT_VERSION: u64 = 57;
 
 /// The public API of one crate, as rustdoc describes it.
@@ -15,7 +15,7 @@ pub(crate) struct Crate {
     json: Value,
 }
 
-/// Public paths, by the path of the definition or by another path to it.
+/// Public paths, by the path of the definition or by an alias of it.
 type Names = BTreeMap<String, BTreeSet<String>>;
 
 impl Crate {
@@ -46,7 +46,8 @@ impl Crate {
         self.lines.iter().map(String::as_str)
     }
 
-    /// The public paths of this crate's items and of those that it re-exports, by definition.
+    /// Returns the public paths of this crate's items and of those that it re-exports, by
+    /// definition.
     fn names(&self) -> Names {
         let mut names = Names::new();
         let root = self.json["root"].to_string();
@@ -56,8 +57,8 @@ impl Crate {
         names
     }
 
-    /// Adds the names of what `module`, publicly called `path`, has inside. `outer` are the modules around it:
-    /// re-exports may go in circles.
+    /// Adds the names of the items in `module`, whose public path is `path`. `outer` contains the
+    /// modules around it: re-exports may be circular.
     fn add_names(&self, module: &str, path: &str, names: &mut Names, outer: &mut Vec<String>) {
         if outer.iter().any(|id| id == module) {
             return;
@@ -91,7 +92,7 @@ impl Crate {
             let parts: Vec<&str> = path.iter().filter_map(Value::as_str).collect();
             parts.join("::")
         });
-        // other crates' items keep their own names
+        // items of other crates keep their own names
         let ours = |path: &String| {
             ["rustls::", "rustls_core", "rustls_provider_"]
                 .iter()
@@ -110,21 +111,22 @@ impl Crate {
     }
 }
 
-/// The public API of one crate.
+/// The public API of one crate, possibly folded.
 pub(crate) struct Listing {
     lines: BTreeSet<String>,
-    /// one path for all that lead to an item
+    /// one path for all aliases of an item
     first_alias: BTreeMap<String, String>,
 }
 
 impl Listing {
-    /// The API of `facade` together with what it re-exports from `parts`, under the paths of `facade`.
+    /// Returns the API of `facade` together with its re-exports from `parts`, under the paths of
+    /// `facade`.
     pub(crate) fn folded(facade: &Crate, parts: &[Crate]) -> Self {
         let names = names_of_parts(facade.names(), parts);
 
         let mut lines = BTreeSet::new();
         for line in &facade.lines {
-            // what a re-export leads to comes from the parts, unless it is of another crate
+            // the target of a re-export is listed by the parts, unless it belongs to another crate
             let of_parts = line
                 .strip_prefix("pub use ")
                 .is_some_and(|path| names.values().any(|names| names.contains(path)));
@@ -153,7 +155,7 @@ impl Listing {
         }
     }
 
-    /// The lines of `self` in the form in which they are compared.
+    /// Returns the lines in normal form.
     pub(crate) fn compared(&self) -> BTreeSet<String> {
         self.lines
             .iter()
@@ -161,11 +163,12 @@ impl Listing {
             .collect()
     }
 
-    /// A line as it is compared: with one path for each type that has several, and without names that say
-    /// nothing.
+    /// Normalises a line: uses one path for each type that has several, and removes names without
+    /// meaning.
     ///
-    /// `None` for what is not compared: traits that the compiler alone implements and that have no name on
-    /// stable Rust; and auto traits that are *not* implemented, for to implement one is an addition.
+    /// Returns `None` for lines that are not compared. These are traits that only the compiler
+    /// implements and that stable Rust cannot name, and auto traits that are *not* implemented,
+    /// because implementing one is an addition.
     pub(crate) fn normal_form(&self, line: &str) -> Option<String> {
         let unnameable = [
             "core::marker::Freeze",
@@ -179,14 +182,14 @@ impl Listing {
         let own = own_path(line);
         let line = replace_paths(line, |path| {
             if own == Some(path) && self.first_alias.contains_key(path) {
-                return None; // each path to an item must be there
+                return None; // each path of an item must exist
             }
             prefixes(path).into_iter().find_map(|prefix| {
                 let first = self.first_alias.get(prefix)?;
                 Some(format!("{first}{}", &path[prefix.len()..]))
             })
         });
-        // private fields have no names, be they numbered or not
+        // private fields have no names, whether numbered or not
         let line = match line.strip_suffix("(_)") {
             Some(start) if line.contains("struct ") => start,
             _ => &line,
@@ -196,7 +199,7 @@ impl Listing {
     }
 }
 
-/// `names`, and those of the items of `parts` beneath what it names, by each of their paths.
+/// Returns `names` together with those of the items of `parts` below them, by each of their paths.
 fn names_of_parts(mut names: Names, parts: &[Crate]) -> Names {
     let facade = names.clone();
     for (definition, paths) in parts.iter().flat_map(Crate::names) {
@@ -212,7 +215,7 @@ fn names_of_parts(mut names: Names, parts: &[Crate]) -> Names {
     names
 }
 
-/// Adds `line` as often as the facade has names for what it declares.
+/// Adds `line` once for each name that the facade has for its item.
 fn add_line_of_part(line: &str, names: &Names, lines: &mut BTreeSet<String>) {
     let renamed = || replace_paths(line, |path| first_name(path, names));
     match own_path(line) {
@@ -224,7 +227,7 @@ fn add_line_of_part(line: &str, names: &Names, lines: &mut BTreeSet<String>) {
                 }));
             }
         }
-        // an implementation for, or of, something that the facade does not offer
+        // an implementation for, or of, an item that the facade does not offer
         None if renamed().contains("rustls_core::") => {}
         None => {
             lines.insert(renamed());
@@ -236,7 +239,7 @@ fn first_name(path: &str, names: &Names) -> Option<String> {
     names_of(path, names).into_iter().next()
 }
 
-/// The names of the innermost part of `path` that has any, the rest of `path` behind them.
+/// Returns the names of the innermost named part of `path`, each followed by the rest of `path`.
 fn names_of(path: &str, names: &Names) -> Vec<String> {
     for prefix in prefixes(path) {
         if let Some(names) = names.get(prefix) {
@@ -247,7 +250,7 @@ fn names_of(path: &str, names: &Names) -> Vec<String> {
     Vec::new()
 }
 
-/// `path` and the modules and items around it, inside out.
+/// Returns `path` and the modules and items around it, innermost first.
 fn prefixes(path: &str) -> Vec<&str> {
     let mut prefixes: Vec<&str> = path
         .match_indices("::")
@@ -258,10 +261,10 @@ fn prefixes(path: &str) -> Vec<&str> {
     prefixes
 }
 
-/// A line up to the path of what it declares: the kind and the name, without the signature.
+/// Returns a line up to the path of its item: kind and name, without the signature.
 pub(crate) fn declared(line: &str) -> Option<&str> {
     let own = own_path(line)?;
-    // after the path comes the rest of it where the type has parameters, as in `X<T>::new`
+    // for types with parameters, the rest of the path follows, as in `X<T>::new`
     let end = line.find(own)? + own.len();
     let method = line[end..]
         .starts_with('<')
@@ -276,7 +279,7 @@ pub(crate) fn declared(line: &str) -> Option<&str> {
     }
 }
 
-/// The path of what a line declares; none for `impl` lines.
+/// Returns the path of a line's item; `None` for `impl` lines.
 fn own_path(line: &str) -> Option<&str> {
     if line.starts_with("impl") {
         return None;
@@ -286,7 +289,7 @@ fn own_path(line: &str) -> Option<&str> {
         .find(|path| path.starts_with("rustls"))
 }
 
-/// `line` with those of its paths replaced for which `by` has something else.
+/// Replaces the paths in `line` for which `by` returns a replacement.
 fn replace_paths(line: &str, by: impl Fn(&str) -> Option<String>) -> String {
     let mut replaced = String::new();
     let mut done = 0;
@@ -301,7 +304,7 @@ fn replace_paths(line: &str, by: impl Fn(&str) -> Option<String>) -> String {
     replaced
 }
 
-/// Where the paths and other words of `line` begin and end.
+/// Returns the ranges of the paths and other words of `line`.
 fn paths(line: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut from = 0;
@@ -321,8 +324,9 @@ fn paths(line: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
     })
 }
 
-/// `line` without `+ use<…>`: what a hidden type captures. In the edition of 0.23 it captures what it names, which cannot
-/// be seen in a listing either; `rustls/tests/public_api.rs` sees it.
+/// Removes `+ use<…>`, the captures of an opaque type. In the edition of 0.23 it captures
+/// everything that it names, which a listing does not show; `rustls/tests/public_api.rs` checks
+/// that.
 fn without_captures(line: &str) -> String {
     let mut line = line.to_owned();
     while let Some(at) = line.find(" + use<") {
@@ -334,7 +338,7 @@ fn without_captures(line: &str) -> String {
     line
 }
 
-/// `line` with `Self` for the type whose method it declares, which a derived implementation names.
+/// Replaces the type whose method `line` declares by `Self`. Derived implementations name the type.
 fn with_self(line: &str) -> String {
     let Some(own) = own_path(line).and_then(|own| own.rsplit_once("::")) else {
         return line.to_owned();
@@ -345,9 +349,10 @@ fn with_self(line: &str) -> String {
     }
 }
 
-/// `line` with `'_` for each lifetime whose name says nothing, being used but once.
+/// Replaces lifetimes that are used only once by `'_`, because their names have no meaning.
 ///
-/// `impl<'a> Drop for X<'a>` becomes `impl Drop for X<'_>`, and `X<'a>::len(&self)` becomes `X<'_>::len(&self)`.
+/// `impl<'a> Drop for X<'a>` becomes `impl Drop for X<'_>`, and `X<'a>::len(&self)` becomes
+/// `X<'_>::len(&self)`.
 fn with_anonymous_lifetimes(line: &str) -> String {
     let mut line = line.to_owned();
     let declared = usize::from(line.starts_with("impl"));
@@ -366,7 +371,7 @@ fn with_anonymous_lifetimes(line: &str) -> String {
                 .filter(|at| !line[at + name.len()..].starts_with(is_word))
                 .collect()
         };
-        // the lifetime of a method's own, `fn<'a>(…)`, stays
+        // keep a method's own lifetime: `fn<'a>(…)`
         let own = format!("<{name}>(");
         let places = uses(&line);
         if places.len() != 1 + declared || line.contains(&own) {
@@ -386,7 +391,7 @@ fn with_anonymous_lifetimes(line: &str) -> String {
     line
 }
 
-/// `line` with its type parameters numbered instead of named.
+/// Numbers the type parameters of `line` instead of naming them.
 fn with_numbered_parameters(line: &str) -> String {
     let mut numbered = String::new();
     let mut seen: Vec<&str> = Vec::new();
@@ -421,7 +426,7 @@ mod tests {
     use super::{with_anonymous_lifetimes, with_numbered_parameters, with_self, without_captures};
 
     #[test]
-    fn names_without_meaning_do_not_count() {
+    fn names_without_meaning_are_ignored() {
         for (named, expected) in [
             (
                 "impl<'a> Drop for rustls::X<'a>",
@@ -444,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_a_meaning_count() {
+    fn names_with_meaning_are_compared() {
         for line in [
             "pub fn rustls::X<'a>::rest(&self) -> &'a [u8]",
             "pub fn rustls::X::add<'a>(&self, &'a u8)",

@@ -1,14 +1,14 @@
-//! Compares the public API of this workspace with that of rustls 0.23.46, item by item: signatures, trait
-//! implementations and auto traits. `ci/api` runs it on what rustdoc writes.
+//! Compares the public API of this workspace with that of rustls 0.23.46, item by item: signatures,
+//! trait implementations and auto traits. `ci/api` runs it on the output of rustdoc.
 //!
 //! ```text
-//! public-api-listing compare FOLDER [additions]   FOLDER has rustdoc's JSON of our crates
+//! public-api-listing compare FOLDER [additions]   FOLDER has the rustdoc JSON of our crates
 //! public-api-listing list FILE                    the listing of one crate, to be the reference
-//! public-api-listing merge FOLDER                 our crates as one, in rustdoc's JSON
+//! public-api-listing merge FOLDER                 merges our crates into one rustdoc JSON
 //! ```
 //!
-//! `by-design.txt` beside this program's manifest says which items may be absent, with a reason above their lines. Any
-//! other absence fails.
+//! `by-design.txt` next to this program's manifest lists the items that may be absent, with a
+//! reason above their lines. Any other absence is a failure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -95,11 +95,11 @@ fn merge(folder: &Path) -> Result<bool, String> {
     Ok(true)
 }
 
-/// What the reference has, against what is here.
+/// The reference compared with this workspace.
 #[derive(Default)]
 struct Comparison {
     identical: usize,
-    /// how many lines, by reason
+    /// the number of lines, by reason
     by_design: BTreeMap<String, usize>,
     additions: BTreeSet<String>,
     problems: Vec<String>,
@@ -150,7 +150,7 @@ impl Comparison {
     }
 }
 
-/// The lines of a list, each with its reason: the last line before it that begins with `#`.
+/// Returns the lines of a list, each with its reason: the last preceding line that starts with `#`.
 fn reasons(list: &str, listing: &Listing) -> BTreeMap<String, String> {
     let mut reason = "";
     let mut reasons = BTreeMap::new();
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_fails() {
+    fn missing_items_are_failures() {
         let gone = compare("pub struct rustls::A\npub struct rustls::B", "");
         assert_eq!(gone.problems, ["gone: pub struct rustls::B"]);
         assert_eq!(gone.identical, 1);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_a_reason_is_counted() {
+    fn items_with_a_reason_are_counted() {
         let reference = "pub struct rustls::B\npub struct rustls::C\npub fn rustls::A::f(&self)";
         let comparison = compare(
             reference,
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_holds_nothing_old() {
+    fn outdated_list_entries_are_failures() {
         let here = compare("pub struct rustls::A", "# design\npub struct rustls::A");
         assert!(here.problems[0].contains("take it off"));
         let unknown = compare("pub struct rustls::A", "# design\npub struct rustls::Z");

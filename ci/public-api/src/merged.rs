@@ -1,14 +1,15 @@
-//! One crate out of several, in rustdoc's JSON: the items of the parts stand where the whole re-exports them, for
-//! programs that look into one file only.
+//! Merges several crates into one, in rustdoc's JSON: the items of the parts replace their
+//! re-exports. It is for programs that only read one file.
 //!
-//! Identifiers are numbers that mean something within one file. Here each item gets a new one: by its path where it has
-//! one, which is the same in all files, else by its file and old identifier.
+//! Identifiers are numbers that are only valid within one file. Each item gets a new one here: by
+//! its path if it has one, because paths are the same in all files, otherwise by its file and old
+//! identifier.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-/// `whole` with the items of `parts`, all in rustdoc's JSON.
+/// Merges the items of `parts` into `whole`, all in rustdoc's JSON.
 pub(crate) fn merged(whole: &Value, parts: &[Value]) -> Result<Value, String> {
     let crates: Vec<Crate<'_>> = [whole]
         .into_iter()
@@ -55,7 +56,7 @@ pub(crate) fn merged(whole: &Value, parts: &[Value]) -> Result<Value, String> {
     Ok(merged)
 }
 
-/// One file.
+/// The JSON of one crate.
 struct Crate<'a> {
     name: &'a str,
     root: u64,
@@ -87,7 +88,7 @@ enum Key {
 }
 
 struct Ids<'a> {
-    /// the crates that become one
+    /// the crates to merge
     own: Vec<&'a str>,
     known: HashMap<Key, u64>,
     others: HashMap<String, u64>,
@@ -103,7 +104,7 @@ impl Ids<'_> {
             .ok_or_else(|| format!("{}: no crate {id}", krate.name))
     }
 
-    /// 0 is the crate that a file is about.
+    /// Returns the new identifier of a crate. 0 is the crate that a file is about.
     fn crate_id(&mut self, krate: &Crate<'_>, id: &Value) -> Result<u64, String> {
         let name = self.crate_name(krate, id)?;
         if self.own.contains(&name) {
@@ -126,7 +127,7 @@ impl Ids<'_> {
         Ok(*self.known.entry(key).or_insert(next))
     }
 
-    /// `value` with another identifier wherever one stands.
+    /// Replaces all identifiers in `value`.
     fn rename_all(&mut self, krate: &Crate<'_>, value: &Value) -> Result<Value, String> {
         match value {
             Value::Object(fields) => fields
@@ -164,7 +165,8 @@ impl Ids<'_> {
         }
     }
 
-    /// Fields that are not shown are null, and the elements of a tuple type are types.
+    /// Replaces a number, if it is an identifier. Hidden fields are null, and the elements of tuple
+    /// types are types.
     fn rename_number(&mut self, krate: &Crate<'_>, value: &Value) -> Result<Value, String> {
         match value.as_u64() {
             Some(id) => Ok(self.renamed(krate, id)?.into()),
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_re_exported_leads_to_the_item_of_the_part() {
+    fn re_exports_refer_to_the_items_of_the_parts() {
         let whole = json!({
             "root": 7,
             "index": {
@@ -229,7 +231,7 @@ mod tests {
             item(&fields[1])["inner"]["struct_field"]["tuple"],
             json!(["u8"])
         );
-        // what stays outside is named, and has a crate
+        // an external item is named and has a crate
         let b = &item(&uses[1])["inner"]["use"]["id"];
         assert_eq!(item(b), &Value::Null);
         let b = &merged["paths"][b.to_string()];

@@ -5,7 +5,7 @@ use aws_lc_rs::rand::SystemRandom;
 use rustls_core::blocks::{Curve, Ecdh};
 use rustls_core::crypto::{GetRandomFailed, SharedSecret};
 
-/// A curve of aws-lc-rs.
+/// A curve over aws-lc-rs.
 #[derive(Clone, Copy)]
 pub(super) struct AwsLcCurve(pub(super) Curve, pub(super) &'static agreement::Algorithm);
 
@@ -26,7 +26,7 @@ impl Ecdh for AwsLcCurve {
         Ok((private_key, public_key))
     }
 
-    /// Validates the point, as RFC 9846 §7.4.2 asks.
+    /// Validates the point, as required by RFC 9846 §7.4.2.
     fn agree(&self, private_key: EphemeralPrivateKey, peer: &[u8]) -> Option<SharedSecret> {
         let peer = UnparsedPublicKey::new(self.1, peer);
         agreement::agree_ephemeral(private_key, peer, (), |secret| Ok(secret.into())).ok()

@@ -1,8 +1,8 @@
-//! Hybrid key exchange (draft-ietf-tls-hybrid-design): an elliptic curve and ML-KEM at once, so that
-//! the secret holds as long as either does.
+//! Hybrid key exchange (draft-ietf-tls-hybrid-design): an elliptic curve together with ML-KEM. The
+//! secret is safe as long as either of them is.
 //!
-//! Shares and secrets of the two parts are concatenated. Which part comes first is the group's choice
-//! (draft-ietf-tls-ecdhe-mlkem §4), the same for shares and secret.
+//! Shares and secrets of the two parts are concatenated. The group determines which part comes
+//! first, for shares and secrets alike (draft-ietf-tls-ecdhe-mlkem §4).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -62,7 +62,7 @@ impl SupportedKxGroup for Hybrid {
         self.name
     }
 
-    /// SP 800-56C lets any bytes follow an approved secret, so the part that comes first decides.
+    /// SP 800-56C allows any bytes after an approved secret, so the first part decides.
     fn fips(&self) -> bool {
         match self.first {
             First::Classical => self.classical.fips(),
@@ -85,7 +85,7 @@ impl fmt::Debug for Hybrid {
 struct HybridExchange {
     name: NamedGroup,
     first: First,
-    /// Length in bytes of the curve's shares, which is the same for both sides.
+    /// The length in bytes of the curve's shares, the same for both sides.
     classical_share_len: usize,
     classical: Box<dyn ActiveKeyExchange>,
     post_quantum: Box<dyn ActiveKeyExchange>,
@@ -94,7 +94,7 @@ struct HybridExchange {
 
 impl ActiveKeyExchange for HybridExchange {
     fn complete(self: Box<Self>, server_share: &[u8]) -> Result<SharedSecret, Error> {
-        // Each part checks the length of what it gets.
+        // each part checks the length of its input
         let (classical, post_quantum) = self
             .first
             .split(server_share, self.classical_share_len)
@@ -126,7 +126,7 @@ impl ActiveKeyExchange for HybridExchange {
     }
 }
 
-/// Which part of a hybrid share or secret comes first.
+/// The part of a hybrid share or secret that comes first.
 #[derive(Clone, Copy)]
 pub(super) enum First {
     Classical,
@@ -141,12 +141,13 @@ impl First {
         }
     }
 
-    /// `concat` takes memory once, so no copy of a secret is left behind unzeroized.
+    /// Concatenates two secrets. `concat` allocates once, so no unzeroized copy of a secret is left
+    /// behind.
     fn join_secrets(self, classical: &SharedSecret, post_quantum: &[u8]) -> SharedSecret {
         self.join(classical.secret_bytes(), post_quantum).into()
     }
 
-    /// The classical and the post-quantum part of `joined`, or `None` when it is too short.
+    /// Splits `joined` into the classical and the post-quantum part; `None` if it is too short.
     fn split(self, joined: &[u8], classical_len: usize) -> Option<(&[u8], &[u8])> {
         match self {
             Self::Classical => joined.split_at_checked(classical_len),

@@ -1,5 +1,5 @@
-//! ML-KEM (FIPS 203) as a key exchange group: the client's share is an encapsulation key, the
-//! server's a ciphertext for it (draft-ietf-tls-mlkem).
+//! ML-KEM (FIPS 203) as a key exchange group. The client's share is an encapsulation key, the
+//! server's share a ciphertext for it (draft-ietf-tls-mlkem).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -17,9 +17,9 @@ use rustls_core::error::{Error, PeerMisbehaved};
 pub(super) struct MlKem {
     name: NamedGroup,
     algorithm: &'static kem::Algorithm<kem::AlgorithmId>,
-    /// Length in bytes of a client's share, an encapsulation key (FIPS 203 table 3).
+    /// The length in bytes of a client's share, an encapsulation key (FIPS 203 table 3).
     pub(super) client_share_len: usize,
-    /// Length in bytes of a server's share, a ciphertext (FIPS 203 table 3).
+    /// The length in bytes of a server's share, a ciphertext (FIPS 203 table 3).
     pub(super) server_share_len: usize,
 }
 
@@ -40,13 +40,13 @@ impl MlKem {
 }
 
 impl MlKem {
-    /// The server's share and the secret.
+    /// Returns the server's share and the secret.
     pub(super) fn encapsulate(
         &self,
         client_share: &[u8],
     ) -> Result<(Ciphertext<'static>, kem::SharedSecret), PeerMisbehaved> {
-        // FIPS 203 §7.2: the length of an encapsulation key is checked when it is taken, its
-        // coefficients when it is used
+        // FIPS 203 §7.2: the library checks the length of an encapsulation key when it is created,
+        // and its coefficients when it is used
         EncapsulationKey::new(self.algorithm, client_share)
             .ok()
             .and_then(|key| key.encapsulate().ok())
@@ -106,7 +106,7 @@ struct MlKemExchange {
 
 impl ActiveKeyExchange for MlKemExchange {
     fn complete(self: Box<Self>, server_share: &[u8]) -> Result<SharedSecret, Error> {
-        // FIPS 203 §7.3: a ciphertext of the wrong length is refused. Any other gives a secret.
+        // FIPS 203 §7.3: reject a ciphertext of the wrong length; any other yields a secret
         if server_share.len() != self.group.server_share_len {
             return Err(PeerMisbehaved::InvalidKeyShare.into());
         }

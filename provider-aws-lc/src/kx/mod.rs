@@ -1,4 +1,4 @@
-//! Key exchange: elliptic curves, ML-KEM, and both at once.
+//! Key exchange: elliptic curves, ML-KEM, and hybrids of both.
 
 use aws_lc_rs::agreement;
 use rustls_core::blocks::{Curve, EcdhGroup};

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the private keys of these tests anew, each as OpenSSL writes it in each of its encodings.
+# Regenerates the private keys of these tests, written by OpenSSL in each of its encodings.
 set -eu
 cd "$(dirname "$0")"
 

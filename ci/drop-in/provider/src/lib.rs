@@ -1,1 +1,2 @@
-//! rustls-graviola, a crypto provider of others, written for rustls 0.23 and ported by `port`. It is in the tests.
+//! Tests of rustls-graviola: an external crypto provider, written for rustls 0.23 and ported by
+//! `port`.

@@ -1,5 +1,5 @@
-//! Connections between rustls-graviola and aws-lc-rs in both roles: every suite, data both ways, encrypted both from
-//! other memory and in place.
+//! Connects rustls-graviola and aws-lc-rs in both roles, with every suite. Data go both ways,
+//! encrypted both in place and from other memory.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn limit(mut provider: CryptoProvider, suite: SupportedCipherSuite) -> CryptoPro
     provider
 }
 
-/// Takes what `from` has to send to `to`.
+/// Transfers the output of `from` to `to`.
 fn transfer<A, B>(from: &mut ConnectionCommon<A>, to: &mut ConnectionCommon<B>) {
     while from.wants_write() {
         let mut records = Vec::new();
@@ -44,7 +44,7 @@ fn read<D>(from: &mut ConnectionCommon<D>, received: &mut Vec<u8>) {
     from.reader().read_exact(&mut received[start..]).unwrap();
 }
 
-/// Sends the page in pieces, every other one encrypted in place.
+/// Sends the page in pieces, every second one encrypted in place.
 fn send_page<A, B>(from: &mut ConnectionCommon<A>, to: &mut ConnectionCommon<B>) {
     let (page, mut received) = (page(), Vec::new());
     for (i, piece) in page.chunks(10_007).enumerate() {
@@ -64,7 +64,7 @@ fn send_page<A, B>(from: &mut ConnectionCommon<A>, to: &mut ConnectionCommon<B>)
         }
         read(to, &mut received);
     }
-    assert!(received == page, "another page");
+    assert!(received == page, "wrong page");
 }
 
 /// Connects the two providers under `suite`, and sends the page both ways.
@@ -94,9 +94,9 @@ fn connect(
 }
 
 #[test]
-fn graviola_speaks_with_aws_lc_rs() {
+fn graviola_interoperates_with_aws_lc_rs() {
     let usable = |suite: &&SupportedCipherSuite| {
-        // the certificate is for ECDSA; what RSA signs has the same encrypters
+        // the certificate is for ECDSA; suites with RSA use the same encrypters
         let tls12 = suite.tls12();
         tls12.is_none_or(|suite| suite.sign.contains(&SignatureScheme::ECDSA_NISTP256_SHA256))
     };

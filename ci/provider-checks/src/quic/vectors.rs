@@ -1,8 +1,8 @@
-//! Appendix A of RFC 9001 and of RFC 9369, which has the same packets in version 2.
+//! Appendix A of RFC 9001 and of RFC 9369. The latter has the same packets in version 2.
 
 use rustls_core::quic::Version;
 
-/// What the appendix of one version has, as it is printed there.
+/// The vectors of one version, as printed in the appendix.
 pub(super) struct Vectors {
     pub(super) version: Version,
     /// §A.1 (RFC 9369 §A.1): key, IV and header protection key of client and server.
@@ -11,7 +11,7 @@ pub(super) struct Vectors {
     pub(super) client_initial: &'static str,
     pub(super) server_header: &'static str,
     pub(super) server_initial: &'static str,
-    /// §A.5: key, IV and header protection key made of [`SECRET`].
+    /// §A.5: key, IV and header protection key derived from [`SECRET`].
     pub(super) chacha20_keys: [&'static str; 3],
     /// The secret after [`SECRET`].
     pub(super) chacha20_updated: &'static str,
@@ -21,7 +21,7 @@ pub(super) struct Vectors {
 /// §A.1: the Destination Connection ID of the client's first packet.
 pub(super) const CONNECTION_ID: &str = "8394c8f03e515708";
 
-/// §A.5.
+/// §A.5: the secret.
 pub(super) const SECRET: &str = "9ac312a7f877468ebe69422748ad00a1 5443f18203a07d6060f688f30f21632b";
 
 pub(super) const VECTORS: [Vectors; 2] = [
@@ -79,7 +79,7 @@ pub(super) const VECTORS: [Vectors; 2] = [
     },
 ];
 
-/// §A.2: what comes before the padding, in both versions.
+/// §A.2: the payload before the padding, in both versions.
 pub(super) const CLIENT_CRYPTO_FRAME: &str = "
     060040f1010000ed0303ebf8fa56f129 39b9584a3896472ec40bb863cfd3e868
     04fe3a47f06a2b69484c000004130113 02010000c000000010000e00000b6578
@@ -91,7 +91,7 @@ pub(super) const CLIENT_CRYPTO_FRAME: &str = "
     75300901100f088394c8f03e51570806 048000ffff
 ";
 
-/// §A.3, in both versions.
+/// §A.3: the payload, in both versions.
 pub(super) const SERVER_PAYLOAD: &str = "
     02000000000600405a020000560303ee fce7f7b37ba1d1632e96677825ddf739
     88cfc79825df566dc5430b9a045a1200 130100002e00330024001d00209d3c94
@@ -99,7 +99,7 @@ pub(super) const SERVER_PAYLOAD: &str = "
     020304
 ";
 
-/// RFC 9001 §A.2.
+/// RFC 9001 §A.2: the client's packet.
 const CLIENT_INITIAL_V1: &str = "
     c000000001088394c8f03e5157080000 449e7b9aec34d1b1c98dd7689fb8ec11
     d242b123dc9bd8bab936b47d92ec356c 0bab7df5976d27cd449f63300099f399
@@ -141,7 +141,7 @@ const CLIENT_INITIAL_V1: &str = "
     e221af44860018ab0856972e194cd934
 ";
 
-/// RFC 9001 §A.3.
+/// RFC 9001 §A.3: the server's packet.
 const SERVER_INITIAL_V1: &str = "
     cf000000010008f067a5502a4262b500 4075c0d95a482cd0991cd25b0aac406a
     5816b6394100f37a1c69797554780bb3 8cc5a99f5ede4cf73c3ec2493a1839b3
@@ -150,7 +150,7 @@ const SERVER_INITIAL_V1: &str = "
     2158407dd074ee
 ";
 
-/// RFC 9369 §A.2.
+/// RFC 9369 §A.2: the client's packet.
 const CLIENT_INITIAL_V2: &str = "
     d76b3343cf088394c8f03e5157080000 449ea0c95e82ffe67b6abcdb4298b485
     dd04de806071bf03dceebfa162e75d6c 96058bdbfb127cdfcbf903388e99ad04
@@ -192,7 +192,7 @@ const CLIENT_INITIAL_V2: &str = "
     a18b2faa745b6fe189cf772a9f84cbfc
 ";
 
-/// RFC 9369 §A.3.
+/// RFC 9369 §A.3: the server's packet.
 const SERVER_INITIAL_V2: &str = "
     dc6b3343cf0008f067a5502a4262b500 4075d92faaf16f05d8a4398c47089698
     baeea26b91eb761d9b89237bbf872630 17915358230035f7fd3945d88965cf17
