@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn read_bytes_refuses_what_is_left_over() {
+    fn read_bytes_rejects_trailing_bytes() {
         assert_eq!(u8::read_bytes(&[7]), Ok(7));
         assert_eq!(
             u8::read_bytes(&[7, 8]),
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_of_a_prefix_counts() {
+    fn every_byte_of_a_prefix_is_used() {
         let body = vec![0x5a; 0x01_0203];
         let mut bytes = Vec::new();
         encode_bytes(&mut bytes, LengthSize::U24, &body);
@@ -488,7 +488,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(debug_assertions, should_panic(expected = "256 bytes exceed U8"))]
-    fn a_body_beyond_a_one_byte_prefix_is_a_bug() {
+    fn a_body_too_long_for_a_one_byte_prefix_is_a_bug() {
         let mut bytes = Vec::new();
         encode_bytes(&mut bytes, LengthSize::U8, &[0; 256]);
         assert_eq!((bytes.len(), bytes[0]), (1 + 256, 255));

@@ -53,7 +53,7 @@ mod tests {
     use super::{PAGE, PIECE, SLOW, copy};
 
     #[test]
-    fn all_bytes_and_no_others_are_copied_wherever_they_lie() {
+    fn exactly_the_given_bytes_are_copied_at_any_offset() {
         let from: Vec<u8> = (0..2 * PAGE).map(|i| (i % 251) as u8).collect();
         for len in [0, 1, PIECE - 1, PIECE, PIECE + 1, PAGE, PAGE + 77] {
             for distance in [0, 1, 5, 13, SLOW.end - 1, SLOW.end, 1000, PAGE - 1] {
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     #[should_panic]
-    fn lengths_that_differ_are_a_mistake() {
+    fn different_lengths_panic() {
         copy(&[0; 3], &mut [0; 2]);
     }
 }

@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_list_is_refused() {
+    fn an_empty_list_is_rejected() {
         assert_eq!(
             EchConfigPayload::read_list(&mut Reader::new(&[0, 0])),
             Err(InvalidMessage::IllegalEmptyList("ECHConfigList"))
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_fields_are_refused() {
+    fn empty_fields_are_rejected() {
         assert_eq!(
             EchConfigPayload::read_bytes(&ech_config(b"a.b", &[], SUITES, &[])),
             Err(InvalidMessage::IllegalEmptyValue)
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_behind_the_contents_are_refused() {
+    fn bytes_after_the_contents_are_rejected() {
         let mut bytes = ech_config(b"a.b", KEY, SUITES, &[]);
         bytes.push(0);
         bytes[3] += 1;
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn mandatory_and_duplicate_extensions_are_seen() {
+    fn mandatory_and_duplicate_extensions_are_detected() {
         let extension = |extension_type| EchConfigExtension {
             extension_type,
             data: vec![],

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn leading_zeros_of_parameters_do_not_count() {
+    fn leading_zeros_of_parameters_are_ignored() {
         let group = FfdheGroup::from_params_trimming_leading_zeros(&[0, 0, 1, 0], &[0, 2]);
         assert_eq!(
             group,

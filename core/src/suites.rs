@@ -243,7 +243,7 @@ mod tests {
     use crate::crypto::toy::{TLS12_SUITE, TLS13_SUITE, ToyHash, tls13_suite};
 
     #[test]
-    fn suite_of_either_version_tells_what_it_is() {
+    fn suites_of_both_versions_report_their_properties() {
         let tls12 = SupportedCipherSuite::from(&TLS12_SUITE);
         let tls13 = SupportedCipherSuite::from(&TLS13_SUITE);
         assert_eq!((tls12.version(), tls13.version()), (&TLS12, &TLS13));

@@ -138,13 +138,13 @@ const INFO_ROOM: usize = 128;
 impl Key for HmacKey {
     fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
         match (first, middle, last) {
-            ([], [whole], []) => self.sign_whole(whole),
+            ([], [message], []) => self.sign_single(message),
             // the first block of HKDF-Expand: copying its public input is cheaper than another call
             ([], [info], [counter]) if info.len() < INFO_ROOM => {
-                let mut whole = [0; INFO_ROOM];
-                whole[..info.len()].copy_from_slice(info);
-                whole[info.len()] = *counter;
-                self.sign_whole(&whole[..=info.len()])
+                let mut message = [0; INFO_ROOM];
+                message[..info.len()].copy_from_slice(info);
+                message[info.len()] = *counter;
+                self.sign_single(&message[..=info.len()])
             }
             _ => self.sign_pieces(first, middle, last),
         }
@@ -156,7 +156,7 @@ impl Key for HmacKey {
 }
 
 impl HmacKey {
-    fn sign_whole(&self, message: &[u8]) -> Tag {
+    fn sign_single(&self, message: &[u8]) -> Tag {
         Tag::written_by(|room| {
             let tag = hmac::sign_to_buffer(&self.0, message, room);
             tag.expect("there is room for the longest tag").len()

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_library_derives_what_its_hmac_does() {
+    fn library_derivation_equals_derivation_with_hmac() {
         check_hkdf::<Sha256>();
         check_hkdf::<Sha384>();
         check_prf::<Sha256>();

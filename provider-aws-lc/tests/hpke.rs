@@ -91,7 +91,7 @@ fn each_opens_what_the_other_seals() {
 }
 
 #[test]
-fn contexts_number_messages_alike() {
+fn contexts_number_messages_like_upstream() {
     for (ours, theirs) in suites() {
         let (public_key, key) = ours.generate_key_pair().unwrap();
         let (enc, mut sealer) = ours.setup_sealer(INFO, &public_key).unwrap();

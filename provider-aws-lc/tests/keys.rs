@@ -222,10 +222,10 @@ fn keys_load_with_the_function_for_their_kind() {
 fn truncated_keys_are_rejected() {
     for provider in Provider::ALL {
         for (name, ..) in provider.keys() {
-            let whole = read(name);
-            let whole = whole.secret_der();
-            for len in 0..whole.len() {
-                for der in labelled(&whole[..len]) {
+            let complete = read(name);
+            let complete = complete.secret_der();
+            for len in 0..complete.len() {
+                for der in labelled(&complete[..len]) {
                     assert_general(provider.ours().key_provider.load_private_key(der));
                 }
             }

@@ -99,9 +99,9 @@ fn with_peer(
 
 #[track_caller]
 fn succeeded(output: &Output) {
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    assert_eq!(said, "");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    assert_eq!(stderr, "");
 }
 
 /// Upstream's configurations, and the arguments for a server run by the shim.
@@ -238,7 +238,7 @@ fn a_server_can_have_two_certificate_types() {
 #[test]
 fn unmet_expectations_are_failures() {
     let peers = Peers::new("unexpected");
-    let said = |arguments: &[&str], connections| {
+    let failure = |arguments: &[&str], connections| {
         let output = with_peer("ring", arguments, connections, |mut stream| {
             let mut server = ServerConnection::new(peers.server.clone()).unwrap();
             while server.is_handshaking() && server.complete_io(&mut stream).is_ok() {}
@@ -246,14 +246,14 @@ fn unmet_expectations_are_failures() {
         assert_eq!(output.status.code(), Some(1));
         first_line(&output.stderr)
     };
-    assert_eq!(said(&["-expect-version", "771"], 1), "<Expectation>");
-    assert_eq!(said(&["-expect-hrr"], 1), "<Expectation>");
+    assert_eq!(failure(&["-expect-version", "771"], 1), "<Expectation>");
+    assert_eq!(failure(&["-expect-hrr"], 1), "<Expectation>");
     assert_eq!(
-        said(&["-verify-peer", "-verify-fail"], 1),
+        failure(&["-verify-peer", "-verify-fail"], 1),
         "<InvalidCertificate::Other>"
     );
     assert_eq!(
-        said(&["-check-close-notify"], 1),
+        failure(&["-check-close-notify"], 1),
         "<EndInsteadOfCloseNotify>"
     );
 }

@@ -87,7 +87,7 @@ fn requests_are_answered_once_or_together() {
 
 /// A request is not lost if the sender takes another at the same time.
 #[test]
-fn different_news_do_not_hide_each_other() {
+fn concurrent_news_are_both_kept() {
     model(|link| {
         let receiver = {
             let link = link.clone();

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-/// Merges the items of `parts` into `whole`, all in rustdoc's JSON.
-pub(crate) fn merged(whole: &Value, parts: &[Value]) -> Result<Value, String> {
-    let crates: Vec<Crate<'_>> = [whole]
+/// Merges the items of `parts` into `facade`, all in rustdoc's JSON.
+pub(crate) fn merged(facade: &Value, parts: &[Value]) -> Result<Value, String> {
+    let crates: Vec<Crate<'_>> = [facade]
         .into_iter()
         .chain(parts)
         .map(Crate::new)
@@ -48,7 +48,7 @@ pub(crate) fn merged(whole: &Value, parts: &[Value]) -> Result<Value, String> {
             }
         }
     }
-    let mut merged = whole.clone();
+    let mut merged = facade.clone();
     merged["root"] = ids.renamed(&crates[0], crates[0].root)?.into();
     merged["index"] = index.into();
     merged["paths"] = paths.into();
@@ -191,15 +191,15 @@ mod tests {
 
     #[test]
     fn re_exports_refer_to_the_items_of_the_parts() {
-        let whole = json!({
+        let facade = json!({
             "root": 7,
             "index": {
-                "7": { "id": 7, "crate_id": 0, "name": "whole", "inner": { "module": { "items": [1, 2] } } },
+                "7": { "id": 7, "crate_id": 0, "name": "facade", "inner": { "module": { "items": [1, 2] } } },
                 "1": { "id": 1, "crate_id": 0, "name": null, "inner": { "use": { "id": 9, "name": "A" } } },
                 "2": { "id": 2, "crate_id": 0, "name": null, "inner": { "use": { "id": 8, "name": "B" } } },
             },
             "paths": {
-                "7": path(0, &["whole"], "module"),
+                "7": path(0, &["facade"], "module"),
                 "9": path(3, &["part", "A"], "struct"),
                 "8": path(4, &["other", "B"], "struct"),
             },
@@ -215,10 +215,10 @@ mod tests {
             "paths": { "1": path(0, &["part"], "module"), "2": path(0, &["part", "A"], "struct") },
             "external_crates": {},
         });
-        let merged = merged(&whole, &[part]).unwrap();
+        let merged = merged(&facade, &[part]).unwrap();
         let item = |id: &Value| &merged["index"][id.to_string()];
         let root = item(&merged["root"]);
-        assert_eq!(root["name"], "whole");
+        assert_eq!(root["name"], "facade");
         let uses = &root["inner"]["module"]["items"];
         let a = item(&item(&uses[0])["inner"]["use"]["id"]);
         assert_eq!((&a["name"], &a["crate_id"]), (&json!("A"), &json!(0)));

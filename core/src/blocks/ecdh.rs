@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn exchange_is_that_of_the_library() {
+    fn exchange_uses_the_library() {
         for curve in CURVES {
             let group = EcdhGroup(ToyCurve(curve));
             let share = share(curve, 1);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_wrong_length_form_or_place_are_refused() {
+    fn shares_of_wrong_length_or_form_or_off_the_curve_are_rejected() {
         let refused = Err(PeerMisbehaved::InvalidKeyShare.into());
         for curve in CURVES {
             let good = share(curve, 1);

@@ -546,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_was_wrong() {
+    fn errors_name_their_cause() {
         let messages = [
             HpkeError::InvalidPublicKey,
             HpkeError::InvalidPrivateKey,

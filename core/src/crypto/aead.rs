@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_of_wrong_length_are_refused_and_left_alone() {
+    fn outputs_of_wrong_length_are_rejected_unchanged() {
         let needed = 5 + 1 + TAG_LEN;
         for len in (0..2 * needed).filter(|len| *len != needed) {
             let mut out = alloc::vec![0xee; len];

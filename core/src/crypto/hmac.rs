@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     #[should_panic = "a tag of 65 bytes"]
-    fn no_tag_is_longer_than_the_longest() {
+    fn a_tag_longer_than_the_maximum_panics() {
         Tag::written_by(|_| Tag::MAX_LEN + 1);
     }
 }

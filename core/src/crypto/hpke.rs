@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn private_key_is_what_it_was_made_of() {
+    fn private_key_keeps_its_bytes() {
         assert_eq!(
             HpkePrivateKey::from(alloc::vec![1, 2]).secret_bytes(),
             [1, 2]

@@ -105,7 +105,7 @@ mod tests {
     use crate::error::PeerMisbehaved;
 
     #[test]
-    fn output_is_the_sequence_of_the_rfc_cut_to_length() {
+    fn output_is_the_truncated_sequence_of_the_rfc() {
         let hmac = |parts: &[&[u8]]| ToyHmac.with_key(b"secret").sign(parts).as_ref().to_vec();
         let mut expected = Vec::new();
         let mut a = hmac(&[b"labelseed"]);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn key_exchange_ends_in_the_master_secret() {
+    fn key_exchange_derives_the_master_secret() {
         struct Exchange;
 
         impl ActiveKeyExchange for Exchange {

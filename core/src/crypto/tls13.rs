@@ -188,8 +188,8 @@ impl HkdfLabelLengths {
             &self.context,
             context,
         ];
-        let mut whole = [0; Self::ONE_PIECE];
-        let mut rest = &mut whole[..];
+        let mut encoded = [0; Self::ONE_PIECE];
+        let mut rest = &mut encoded[..];
         for piece in pieces {
             let Some((start, behind)) = rest.split_at_mut_checked(piece.len()) else {
                 return expand(&pieces);
@@ -198,7 +198,7 @@ impl HkdfLabelLengths {
             rest = behind;
         }
         let len = Self::ONE_PIECE - rest.len();
-        expand(&[&whole[..len]])
+        expand(&[&encoded[..len]])
     }
 }
 

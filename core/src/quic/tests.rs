@@ -90,7 +90,7 @@ fn initial_keys_come_from_the_connection_id() {
 }
 
 #[test]
-fn key_update_goes_from_secret_to_secret() {
+fn key_updates_derive_each_secret_from_the_last() {
     let secrets = |side, version| {
         Secrets::new(
             TLS13_SUITE.quic_suite().unwrap(),

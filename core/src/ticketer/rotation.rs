@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn new_key_makes_tickets_and_older_still_opens_its_own() {
+    fn new_key_creates_tickets_and_previous_key_opens_its_own() {
         let rotator = rotator();
         assert_eq!(rotator.encrypt(1010, b"a").unwrap(), b"\x01a");
         assert_eq!(rotator.encrypt(1011, b"b").unwrap(), b"\x02b");
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn ticket_is_refused_after_twice_the_lifetime() {
+    fn ticket_is_rejected_after_twice_the_lifetime() {
         let rotator = rotator();
         let changed_late = 1019;
         assert!(rotator.decrypt(changed_late, b"\x01a").is_some());

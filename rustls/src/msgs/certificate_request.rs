@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_in_a_sequence_is_der() {
+    fn a_name_in_a_sequence_is_valid_der() {
         for (len, header) in [
             (0, &[0x30, 0][..]),
             (1, &[0x30, 1]),

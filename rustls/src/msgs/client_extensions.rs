@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_outlasts_a_retry() {
+    fn the_order_is_kept_after_a_retry() {
         for order_seed in 0..100 {
             let first = ClientExtensions {
                 supported_versions: Some(smallvec::smallvec![ProtocolVersion::TLSv1_3]),

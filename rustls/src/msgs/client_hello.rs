@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn session_ids_of_every_length() {
+    fn session_ids_of_every_length_are_read() {
         for len in 0..=32u8 {
             let mut bytes = vec![len];
             bytes.resize(1 + usize::from(len), 7);

@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_must_be_taken_whole() {
+    fn a_body_must_be_consumed_completely() {
         let block = [0, 5, 0x12, 0x34, 0, 1, 9];
         for (context, name) in [
             (ExtensionContext::ClientHello, "ClientExtensions"),

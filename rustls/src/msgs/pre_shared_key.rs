@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn binders_len_says_where_the_binders_begin() {
+    fn binders_len_is_the_length_of_the_binders() {
         let offered = OfferedPsks {
             identities: vec![
                 PskIdentity {

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn host_names_are_sorted_by_kind() {
+    fn host_names_are_classified() {
         let name = DnsName::try_from("a_b.Example").unwrap();
         assert_eq!(
             read_host_name(b"a_b.Example"),

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_number_of_items_comes_back() {
+    fn any_number_of_items_round_trips() {
         for len in 0..=48u16 {
             let bytes: Vec<u8> = (0..len).flat_map(u16::to_be_bytes).collect();
             let list: ShortList<u16> = read_items(&mut Reader::new(&bytes)).unwrap();
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_cut_is_refused() {
+    fn a_truncated_list_is_rejected() {
         assert_eq!(
             read_items::<u16, ShortList<_>>(&mut Reader::new(&[0, 1, 2])),
             Err(InvalidMessage::MissingData("u16"))
