@@ -417,9 +417,8 @@ impl SignatureScheme {
             Self::ECDSA_NISTP256_SHA256
             | Self::ECDSA_NISTP384_SHA384
             | Self::ECDSA_NISTP521_SHA512 => true,
-            // RFC 9846 §4.3.3: other pairs of a TLS 1.2 hash (1 to 6) and signature are for
-            // certificates
-            // at most, such as RSASSA-PKCS1-v1_5 and all pairs with SHA-1
+            // RFC 9846 §4.3.3: other pairs of a TLS 1.2 hash (1 to 6) and signature are only for
+            // certificates, such as RSASSA-PKCS1-v1_5 and all pairs with SHA-1
             _ => self.to_array()[0] > 6,
         }
     }

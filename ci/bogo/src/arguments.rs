@@ -1,9 +1,9 @@
 //! The command line: the flags of the shim, and their effects on the options of a connection.
 //!
-//! A flag applies to every connection of the process, or with a prefix to some: `-on-initial-` for
-//! the first, `-on-resume-` for the later ones, `-on-retry-` for a connection that continues after
-//! its early data was rejected. `-on-shim-` is this process, `-on-handshaker-` a second one that
-//! this shim does not have.
+//! A flag applies to every connection of the process. A prefix restricts it: `-on-initial-` to the
+//! first, `-on-resume-` to the later ones, `-on-retry-` to a connection that continues after its
+//! early data was rejected. `-on-shim-` is this process, `-on-handshaker-` a second one that this
+//! shim does not have.
 //!
 //! Flags outside the table are not supported, nor are flags that ask for something the public API
 //! of the crate lacks. The runner then counts the test as unimplemented.

@@ -57,10 +57,10 @@ pub trait Computation: Clone + Send + Sync + 'static {
 }
 
 /// [`Hash`], [`Hmac`] and [`Hkdf`] over the hash function `H` of a library.
+///
 /// Like [`HkdfUsingHmac`](crate::crypto::tls13::HkdfUsingHmac), but a key used only once stays on
 /// the stack. An expander takes one allocation instead of two, or none if it is used at once. That
 /// saves more than twenty allocations per handshake.
-/// at once. That saves more than twenty allocations in a handshake.
 pub struct Hashing<H>(PhantomData<H>);
 
 impl<H: HashFunction> Hashing<H> {

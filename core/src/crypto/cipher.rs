@@ -291,9 +291,9 @@ pub trait Tls12AeadAlgorithm: Send + Sync + 'static {
 
 /// The key material of one direction of a connection.
 ///
-/// For AES-GCM in TLS 1.2, the IV is the 4 implicit bytes followed by 8 from which the explicit
-/// nonces are derived (RFC 5288 §3), by counting up or by XOR with the sequence number. The IV for
-/// sending leads to no nonce that the connection has already used.
+/// For AES-GCM in TLS 1.2, the IV is the 4 implicit bytes followed by 8 bytes for the explicit
+/// nonces (RFC 5288 §3). These are derived by counting up, or by XOR with the sequence number. The
+/// IV for sending leads to no nonce that the connection has already used.
 #[non_exhaustive]
 pub enum ConnectionTrafficSecrets {
     /// The key material for AES-128-GCM.

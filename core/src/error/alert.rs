@@ -10,8 +10,8 @@ impl Error {
     /// The alert that is sent to the peer when a connection fails with this error, unless the
     /// handshake selects another.
     ///
-    /// Returns `None` if no alert is sent: the peer has already sent an alert of its own, the
-    /// record for the alert could not be sealed, or errors of this kind do not end a connection.
+    /// Returns `None` if no alert is sent. Either the peer has already sent one, or the record for
+    /// it could not be sealed, or errors of this kind do not end a connection.
     pub fn alert(&self) -> Option<AlertDescription> {
         Some(match self {
             Self::InvalidMessage(cause) => (*cause).into(),

@@ -1,9 +1,9 @@
 //! Record framing: nonce, additional data, inner content type, explicit nonce.
 //!
-//! All that TLS 1.3 (RFC 9846 §5.2) and the AEAD suites of TLS 1.2 (RFC 5246 §6.2.3.3, RFC 5288,
-//! RFC 7905) add to encrypting a record is here, once, over a provider's [`SealingKey`] and
-//! [`OpeningKey`]. The state of a direction (sequence number, limits) is in [`super::sender`] and
-//! [`super::receiver`].
+//! TLS 1.3 (RFC 9846 §5.2) and the AEAD suites of TLS 1.2 (RFC 5246 §6.2.3.3, RFC 5288, RFC 7905)
+//! do more to a record than encrypt it. This file does it for all providers, over their
+//! [`SealingKey`] and [`OpeningKey`]. The state of a direction (sequence number, limits) is in
+//! [`super::sender`] and [`super::receiver`].
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;

@@ -64,9 +64,9 @@ impl RecordHeader {
     ///
     /// # Errors
     ///
-    /// Rejects anything that cannot start a TLS 1.2 or 1.3 record as soon as the offending byte is
-    /// there, so that nothing is awaited or stored because of it. The length limit depends on the
-    /// keys, so it is not checked here.
+    /// Returns an error as soon as a byte is there that no TLS 1.2 or 1.3 record can have. So
+    /// nothing is awaited or stored because of it. The length limit depends on the keys, so it is
+    /// not checked here.
     pub fn read(bytes: &[u8]) -> Result<Option<Self>, InvalidMessage> {
         let (typ, version, payload_len) = match *bytes {
             [typ, ..] if matches!(ContentType::from(typ), ContentType::Unknown(_)) => {
@@ -205,7 +205,6 @@ impl RecordReceiver {
     /// - [`PeerMisbehaved::IllegalTlsInnerPlaintext`] if such a handshake or alert record is empty;
     /// - [`PeerMisbehaved::TooManyEmptyFragments`];
     /// - [`Error::DecryptError`] after [`Self::close`].
-    /// [`Self::close`].
     // a call would take a tenth longer, because the result would pass through memory
     #[inline(always)]
     pub fn open(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {

@@ -381,8 +381,8 @@ fn assert_same_verdict(what: &str, bytes: &[u8]) {
     assert_eq!(ours, upstream, "{what}: {bytes:02x?}");
 }
 
-/// True if `message` has an extension whose body only upstream parses: those of TLS 1.2 and those
-/// that are not allowed in the message, which this crate rejects by type, and ECH.
+/// True if `message` has an extension whose body only upstream parses: ECH, or one that this crate
+/// rejects by its type, because it is for TLS 1.2 or not allowed in the message.
 fn has_unread_extension(message: &Decoded<'_>) -> bool {
     let (received, unread) = match &message.payload {
         decoded::Payload::ClientHello(m) => (&m.extensions.received, &[0xfd00, 0xfe0d][..]),
