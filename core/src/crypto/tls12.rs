@@ -72,8 +72,8 @@ impl Prf for PrfUsingHmac<'_> {
 /// `P_hash` of RFC 5246 §5, with its seed in two pieces:
 ///
 /// ```text
+///   A(1) = HMAC(secret, seed)          A(i) = HMAC(secret, A(i-1))
 ///   output = HMAC(secret, A(1) + seed) + HMAC(secret, A(2) + seed) + ...   truncated
-///   output = HMAC(secret, A(1) + seed) + HMAC(secret, A(2) + seed) + ...   cut to length
 /// ```
 fn p_hash(hmac: &dyn Hmac, output: &mut [u8], secret: &[u8], seed: [&[u8]; 2]) {
     let key = hmac.with_key(secret);
