@@ -121,7 +121,8 @@ pub enum Side {
 pub enum KeyExchangeAlgorithm {
     /// Finite-field Diffie-Hellman with ephemeral keys.
     DHE,
-    /// Elliptic-curve Diffie-Hellman with ephemeral keys. TLS 1.3 suites report it too.
+    /// Elliptic-curve Diffie-Hellman with ephemeral keys. Also stands for all other groups of TLS
+    /// 1.3, such as those with ML-KEM.
     ECDHE,
 }
 
@@ -411,7 +412,8 @@ impl SignatureScheme {
         }
     }
 
-    /// True if TLS 1.3 allows the scheme in CertificateVerify, or if the scheme is unknown.
+    /// True if TLS 1.3 allows the scheme in CertificateVerify. Unknown schemes are allowed unless they
+    /// are pairs of a TLS 1.2 hash and signature.
     pub fn supported_in_tls13(&self) -> bool {
         match self {
             Self::ECDSA_NISTP256_SHA256
