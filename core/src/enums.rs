@@ -412,8 +412,8 @@ impl SignatureScheme {
         }
     }
 
-    /// True if TLS 1.3 allows the scheme in CertificateVerify. Unknown schemes are allowed unless they
-    /// are pairs of a TLS 1.2 hash and signature.
+    /// True if TLS 1.3 allows the scheme in CertificateVerify. Unknown schemes are allowed unless
+    /// they are pairs of a TLS 1.2 hash and signature.
     pub fn supported_in_tls13(&self) -> bool {
         match self {
             Self::ECDSA_NISTP256_SHA256

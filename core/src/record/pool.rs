@@ -1,15 +1,16 @@
-//! The memory of record buffers, in a few lengths, and each thread's pool of what no connection uses.
+//! The memory of record buffers, in a few lengths, and each thread's pool of unused buffers.
 //!
-//! A connection needs a buffer only from the first byte of a record to the last, and a thread works on few
-//! connections at a time. So a handful of buffers serves any number of connections, stays in the cache, and
-//! is cheap to take and to give back. Without feature `std` there is no thread-local storage to keep them in:
-//! each is allocated and freed.
+//! A connection needs a buffer only from the first byte of a record to the last, and a thread works
+//! on few connections at a time. So a handful of buffers serves any number of connections, stays in
+//! the cache, and is cheap to take and return. Without feature `std` there is no thread-local
+//! storage for a pool, so each buffer is allocated and freed.
 //!
-//! A pool keeps at most [`BUDGET`] bytes. What is over that is freed, the least recently used first.
+//! A pool keeps at most [`BUDGET`] bytes. Beyond that, the least recently used buffers are freed.
 //!
-//! Buffers are zeroed when they are allocated. Afterwards they hold the bytes of the connection that used them last. The
-//! pool knows which one that was: it gets its buffers back as they are, and another connection gets them with those bytes
-//! marked as stale. [`Memory::expose`] clears stale bytes before the connection's transport or cipher can see them.
+//! Buffers are zeroed when they are allocated. Afterwards they hold the bytes of the connection
+//! that used them last. The pool remembers that connection. It gets its buffers back unchanged;
+//! another connection gets them with those bytes marked as stale. [`Memory::expose`] clears stale
+//! bytes before the connection's transport or cipher can see them.
 
 use alloc::alloc::handle_alloc_error;
 use alloc::boxed::Box;
@@ -22,11 +23,12 @@ use super::{HEADER_LEN, MAX_TLS13_PAYLOAD_LEN};
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
-/// Room for the longest record of TLS 1.3, which ciphers of TLS 1.2 do not exceed either, and the header of the next.
+/// Room for a TLS 1.3 record of maximum length, which TLS 1.2 ciphers do not exceed either, and the
+/// next header.
 pub(super) const RECORD_LEN: usize = 2 * HEADER_LEN + MAX_TLS13_PAYLOAD_LEN;
 
-/// The lengths of pooled buffers: from a few short records up to 64 KiB of application data plus what records add
-/// to it. Longer buffers are not kept.
+/// The lengths of pooled buffers: from a few short records to 64 KiB of application data with
+/// record overhead. Longer buffers are not pooled.
 const LENS: [usize; 9] = [
     1 << 8,
     1 << 10,
@@ -39,16 +41,16 @@ const LENS: [usize; 9] = [
     MAX_POOLED_LEN,
 ];
 
-/// Length of the longest buffers that are kept.
+/// The maximum length of a pooled buffer.
 pub(super) const MAX_POOLED_LEN: usize = 72 * 1024;
 
-/// The most bytes of buffers that a thread keeps.
+/// The maximum number of bytes in a thread's pool.
 #[cfg(feature = "std")]
 const BUDGET: usize = 128 * 1024;
 
-/// Identifies a connection to the pool. The buffers of one connection share it.
+/// Identifies a connection to the pool. All buffers of one connection share it.
 ///
-/// The default identifies none: its buffers count as those of another connection each time.
+/// The default identifies no connection: each of its buffers counts as one of another connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Owner {
     #[cfg(feature = "std")]
@@ -56,7 +58,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Creates an owner that differs from all others in the process.
+    /// Creates an owner that is unique in the process.
     pub fn new() -> Self {
         Self {
             #[cfg(feature = "std")]
@@ -69,7 +71,7 @@ impl Owner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory;
 
-/// A buffer, and how much of it may hold bytes of its present and of former owners.
+/// A buffer, with the ranges that may hold bytes of its current and of former owners.
 ///
 /// ```text
 ///   0               exposed          stale            len
@@ -83,11 +85,11 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Allocates `len` zeros, which the pool does not keep unless it has this length.
+    /// Allocates `len` zeros. The pool only keeps them if it has this length.
     ///
     /// # Errors
     ///
-    /// [`OutOfMemory`].
+    /// Returns [`OutOfMemory`] if memory runs out.
     fn new(len: usize) -> Result<Self, OutOfMemory> {
         #[cfg(test)]
         limit::count(len)?;
@@ -97,7 +99,8 @@ impl Memory {
         Ok(Self::from(bytes))
     }
 
-    /// Clears what others have left in the first `end` bytes. Call it before anything outside the record layer gets them.
+    /// Clears stale bytes among the first `end`. Call it before anything outside the record layer
+    /// gets them.
     #[inline]
     pub(super) fn expose(&mut self, end: usize) {
         if end > self.exposed as usize {
@@ -115,7 +118,7 @@ impl Memory {
         self.exposed = u32::try_from(end).unwrap_or(u32::MAX);
     }
 
-    /// Copies `bytes` to `at`, right behind the bytes that are in use.
+    /// Copies `bytes` to `at`, directly after the bytes in use.
     pub(super) fn write(&mut self, at: usize, bytes: &[u8]) {
         let end = at + bytes.len();
         self.expose(at);
@@ -124,7 +127,7 @@ impl Memory {
         self.exposed = Ord::max(self.exposed, exposed);
     }
 
-    /// Marks all that its owner may have left as another's.
+    /// Marks everything that its owner may have left as stale.
     #[cfg(feature = "std")]
     fn change_owner(&mut self) {
         self.stale = Ord::max(self.stale, self.exposed);
@@ -158,12 +161,13 @@ impl DerefMut for Memory {
     }
 }
 
-/// Returns a buffer of [`fitting_len`] bytes. Aborts the process when there is no memory, as allocations do elsewhere.
+/// Returns a buffer of [`fitting_len`] bytes. Aborts the process if memory runs out, like other
+/// allocations.
 pub(super) fn take(len: usize, owner: Owner) -> Memory {
     try_take(len, owner).unwrap_or_else(|_| abort(len))
 }
 
-/// Aborts the process for want of `len` bytes.
+/// Aborts the process because `len` bytes could not be allocated.
 #[cold]
 pub(super) fn abort(len: usize) -> ! {
     let bytes = Layout::array::<u8>(len).unwrap_or(Layout::new::<usize>());
@@ -174,7 +178,7 @@ pub(super) fn abort(len: usize) -> ! {
 ///
 /// # Errors
 ///
-/// [`OutOfMemory`].
+/// Returns [`OutOfMemory`] if memory runs out.
 #[inline]
 pub(super) fn try_take(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> {
     #[cfg(feature = "std")]
@@ -184,7 +188,7 @@ pub(super) fn try_take(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> 
     try_take_other(len, owner)
 }
 
-/// [`try_take`] when the buffer given back last is of no use.
+/// The slow path of [`try_take`], if the buffer given back last does not fit.
 #[cold]
 fn try_take_other(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> {
     #[cfg(feature = "std")]
@@ -196,21 +200,22 @@ fn try_take_other(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> {
     Memory::new(fitting_len(len))
 }
 
-/// Like [`try_take`], but allocates exactly `len` bytes if the longest pooled buffer would be much too long.
+/// Like [`try_take`], but allocates exactly `len` bytes if the longest pooled buffer would be much
+/// too long.
 ///
 /// # Errors
 ///
-/// [`OutOfMemory`].
+/// Returns [`OutOfMemory`] if memory runs out.
 pub(super) fn try_take_close(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> {
     if fitting_len(len) == MAX_POOLED_LEN && len < MAX_POOLED_LEN / 5 * 4 {
-        // longer than the other lengths of the pool, by which `give` knows it
+        // longer than half the maximum, so that `give` recognises it
         Memory::new(Ord::max(len, MAX_POOLED_LEN / 2 + 1))
     } else {
         try_take(len, owner)
     }
 }
 
-/// Gives back what [`take`] returned.
+/// Returns a buffer from [`take`] to the pool.
 #[inline]
 pub(super) fn give(memory: Memory, owner: Owner) {
     #[cfg(feature = "std")]
@@ -219,16 +224,17 @@ pub(super) fn give(memory: Memory, owner: Owner) {
     let _ = (memory, owner);
 }
 
-/// Length of the buffer that [`take`] returns for `len` bytes: the shortest of [`LENS`] that fits, or `len`.
+/// The length of the buffer that [`take`] returns for `len` bytes: the shortest of [`LENS`] that
+/// fits, or `len`.
 #[inline]
 pub(super) fn fitting_len(len: usize) -> usize {
     class(len).map_or(len, |class| LENS[class])
 }
 
-/// The index of the shortest of [`LENS`] that has `len` bytes.
+/// The index of the shortest of [`LENS`] that fits `len` bytes.
 #[inline]
 fn class(len: usize) -> Option<usize> {
-    // most data is in records of the greatest length
+    // most data is in records of maximum length
     const RECORD: usize = 6;
     if len > LENS[RECORD - 1] && len <= LENS[RECORD] {
         return Some(RECORD);
@@ -242,7 +248,7 @@ mod threads {
 
     use super::{BUDGET, LENS, MAX_POOLED_LEN, Memory, Owner, class, fitting_len};
 
-    /// Stands for the owner of buffers that belong to no connection in the pool, where no buffer of it is found.
+    /// The owner in the pool of buffers without a connection. It equals no [`Owner`].
     const NOBODY: u64 = u64::MAX;
 
     #[cfg(target_has_atomic = "64")]
@@ -263,21 +269,22 @@ mod threads {
         *last
     }
 
-    /// The number of buffers of each length that a thread keeps beside the newest: enough for both directions of a
-    /// connection and of the one it forwards to; fewer of those longer than a record.
+    /// The number of buffers of each length in a pool, besides the newest. It is enough for both
+    /// directions of a connection and of the one it forwards to, and lower for buffers longer than
+    /// a record.
     const SLOTS: [usize; LENS.len()] = [4, 4, 4, 4, 4, 4, 4, 2, 1];
 
     /// The largest of [`SLOTS`].
     const MOST_SLOTS: usize = 4;
 
-    /// A buffer, the connection that used it last, and when.
+    /// A buffer, with its last owner and the time when it was given back.
     struct Slot {
         memory: Option<Memory>,
         owner: u64,
         given: u32,
     }
 
-    /// Buffers of one length, in no order.
+    /// Buffers of one length, unordered.
     struct Stack {
         slots: [Slot; MOST_SLOTS],
         used: usize,
@@ -304,7 +311,7 @@ mod threads {
             (0..self.used).max_by_key(|index| self.slots[*index].age(now))
         }
 
-        /// Takes out the buffer at `index`.
+        /// Removes the buffer at `index`.
         fn remove(&mut self, index: usize) -> Option<Memory> {
             let memory = self.slots[index].memory.take();
             self.used -= 1;
@@ -314,7 +321,7 @@ mod threads {
     }
 
     impl Slot {
-        /// The number of buffers that were put with the others since this one was.
+        /// The number of buffers added to the others since this one.
         fn age(&self, now: u32) -> u32 {
             now.wrapping_sub(self.given)
         }
@@ -322,24 +329,24 @@ mod threads {
 
     /// The buffers of a thread.
     struct Pool {
-        /// The buffer given back last, which is the one most likely in the cache, and its owner.
+        /// The buffer given back last, which is most likely still in the cache, and its owner.
         newest: Cell<Option<Memory>>,
         owner: Cell<u64>,
-        /// The bytes of the buffers in `others`.
+        /// The total length of the buffers in `others`.
         held: Cell<usize>,
         others: RefCell<Others>,
     }
 
     struct Others {
         stacks: [Stack; LENS.len()],
-        /// A second buffer of this length was allocated although there was one.
+        /// True if a second buffer of this length was allocated although there was one.
         has_second: [bool; LENS.len()],
-        /// Counts buffers put there: the time by which the least recently used is found.
+        /// The number of buffers added so far: the clock for finding the least recently used one.
         clock: u32,
     }
 
     impl Pool {
-        /// Takes a buffer that is not the newest: another one of `owner`, or one of another connection.
+        /// Takes a buffer other than the newest: one of `owner`, or of another connection.
         #[cold]
         fn take_other(&self, class: usize, owner: u64) -> Option<Memory> {
             let others = &mut *self.others.borrow_mut();
@@ -349,7 +356,7 @@ mod threads {
             let stack = &mut others.stacks[class];
             let own = |slot: &Slot| slot.owner == owner;
             let own = stack.used().iter().rposition(own);
-            // two connections that take turns have a buffer each
+            // give each of two alternating connections a buffer of its own
             let may_have_second = self.held.get() + LENS[class] <= BUDGET;
             if own.is_none() && stack.used == 1 && may_have_second && !others.has_second[class] {
                 others.has_second[class] = true;
@@ -364,9 +371,9 @@ mod threads {
             Some(memory)
         }
 
-        /// Puts `older`, which was the newest, with the others. If there is no place for it, and the newest has the same
-        /// length, frees the newest instead: buffers allocated in a burst are freed last to first, so that the allocator
-        /// can return their memory to the system.
+        /// Moves `older`, which was the newest, to the others. If they are full and the newest has
+        /// the same length, frees the newest instead: buffers allocated in a burst are then freed
+        /// last to first, so that the allocator can return their memory to the system.
         #[cold]
         fn keep_older(&self, older: Memory, owner: u64, len: usize) {
             let others = &mut *self.others.borrow_mut();
@@ -379,7 +386,8 @@ mod threads {
             }
         }
 
-        /// Puts `memory` with the others, in the place of the least recently used one if there are enough of its length.
+        /// Adds `memory` to the others. Frees the least recently used one if there are enough of
+        /// its length.
         fn keep(&self, others: &mut Others, memory: Memory, owner: u64) {
             let Some(class) = class(memory.len()) else {
                 return;
@@ -398,7 +406,7 @@ mod threads {
             stack.used += 1;
         }
 
-        /// Frees the least recently used buffers of the others for the sake of the newest, of `len` bytes.
+        /// Frees the least recently used of the others to make room for the newest, of `len` bytes.
         #[cold]
         fn make_place(&self, len: usize) {
             let others = &mut *self.others.borrow_mut();
@@ -444,7 +452,7 @@ mod threads {
         };
     }
 
-    /// The bytes that the pool of this thread keeps.
+    /// The number of bytes in this thread's pool.
     #[cfg(test)]
     pub(super) fn held() -> usize {
         POOL.with(|pool| {
@@ -455,10 +463,11 @@ mod threads {
         })
     }
 
-    /// Returns the buffer given back last if it was this owner's and has the length for `len` bytes.
+    /// Returns the buffer given back last if it was this owner's and has the right length for `len`
+    /// bytes.
     #[inline]
     pub(super) fn take_newest(len: usize, owner: Owner) -> Option<Memory> {
-        // there is no pool any more while the thread's locals are being destroyed
+        // the pool is gone while the thread's locals are being destroyed
         let newest = POOL.try_with(|pool| {
             let newest = pool.newest.take()?;
             if pool.owner.get() == owner.id && newest.len() == fitting_len(len) {
@@ -477,16 +486,16 @@ mod threads {
         other.ok()?
     }
 
-    /// Keeps `memory` for the next [`take_newest`], unless it has another length than those of the pool.
+    /// Keeps `memory` for the next [`take_newest`], unless its length is not one of the pool's.
     #[inline]
     pub(super) fn give(memory: Memory, owner: Owner) {
         let len = memory.len();
-        // all shorter ones are from the pool
+        // all shorter buffers are from the pool
         if len > MAX_POOLED_LEN / 2 && len != MAX_POOLED_LEN {
             return;
         }
         let _ = POOL.try_with(|pool| {
-            // a buffer of nobody is found by nobody
+            // the default owner must not find its own buffers
             let owner = if owner.id == 0 { NOBODY } else { owner.id };
             let older = (pool.newest.replace(Some(memory)), pool.owner.replace(owner));
             if let (Some(older), owner) = older {
@@ -510,7 +519,7 @@ pub(super) mod limit {
         static LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
     }
 
-    /// Lets the thread allocate `left` more bytes; [`usize::MAX`] is no limit.
+    /// Lets the thread allocate `left` more bytes. [`usize::MAX`] means no limit.
     pub(crate) fn set(left: usize) {
         LEFT.set(left);
     }
