@@ -51,11 +51,11 @@ pub fn any_eddsa_type(der: &PrivatePkcs8KeyDer<'_>) -> Result<Arc<dyn SigningKey
 pub struct RsaSigningKey(Arc<dyn SigningKey>);
 
 impl RsaSigningKey {
-    /// Makes a signing key of an RSA key in PKCS#8 or PKCS#1 encoding.
+    /// Creates a signing key from an RSA key in PKCS#8 or PKCS#1 encoding.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when `der` is no such key.
+    /// Returns [`Error::General`] if `der` is no such key.
     pub fn new(der: &PrivateKeyDer<'_>) -> Result<Self, Error> {
         blocks::any_rsa_type::<KeyPair>(der).map(Self)
     }

@@ -201,7 +201,7 @@ impl RecordReceiver {
     ///   records;
     /// - [`Error::PeerSentOversizedRecord`] if it exceeds the limit for this record;
     /// - [`InvalidMessage::InvalidContentType`] if the content type is unknown;
-    /// - [`PeerMisbehaved::IllegalMiddleboxChangeCipherSpec`] if a protected TLS 1.3 record contains one;
+    /// - [`PeerMisbehaved::IllegalMiddleboxChangeCipherSpec`] if a protected record contains one;
     /// - [`PeerMisbehaved::IllegalTlsInnerPlaintext`] if such a handshake or alert record is empty;
     /// - [`PeerMisbehaved::TooManyEmptyFragments`];
     /// - [`Error::DecryptError`] after [`Self::close`].

@@ -11,43 +11,46 @@ use crate::record::{HEADER_LEN, MAX_WIRE_PAYLOAD_LEN};
 #[cfg(test)]
 pub(super) mod tests;
 
-/// The number of bytes to read when the length of what comes is unknown, and the least that is offered while the memory
-/// can be made longer: callers may count on it, as rustls 0.23 offers as much. A longer record is read to its end and
-/// hardly beyond, so that little has to be moved to the front for the next.
+/// The number of bytes to read if the next length is unknown, and the minimum room while the memory
+/// can grow. Callers may rely on it, because rustls 0.23 offers as much. A longer record is read to
+/// its end and hardly beyond, so that little has to be moved to the front for the next.
 const READ_LEN: usize = 4096;
 
-/// The number of bytes to read behind a long record and the next header, if there is room: the payload of an alert in
-/// TLS 1.2 with AES-GCM. A close_notify, or a last record of a few bytes, then takes no read of its own.
+/// The number of bytes to read after a long record and the next header, if there is room: the
+/// payload of a TLS 1.2 AES-GCM alert. So a close_notify, or a last record of a few bytes, needs no
+/// separate read.
 const ALERT_LEN: usize = 8 + 2 + 16;
 
-/// The most to read at once when records are small: as much as one large record takes.
+/// The maximum read for small records: as much as one record of maximum length.
 const MAX_AHEAD: usize = RECORD_LEN - HEADER_LEN;
 
-/// Plaintext that fills at most this fraction of its memory moves to a shorter one while the application reads.
+/// Plaintext that fills at most this fraction of its memory moves to a shorter one while it is
+/// read.
 const LITTLE: usize = 16;
 
-/// Received bytes: records not yet opened, and before them opened records with unread plaintext.
+/// Received bytes: unopened records, preceded by opened records with unread plaintext.
 ///
 /// ```text
 ///   0          read             opened          filled          memory.len()
-///   │ done     │ opened records │ not yet opened │ room          │
+///   │ done     │ opened records │ unopened       │ room          │
 ///              │                │
 ///     ┌────────┴────────────────┴──────────────────────┐
 ///     │ marker │ … │ plaintext │ … │ marker │ … │ plai… │
 ///     └────────────────────────────────────────────────┘
 /// ```
 ///
-/// An opened record stays where it is until it is read. Its header is no longer needed, and a marker of the
-/// same five bytes overwrites it: where the plaintext begins, how long it is, and how long the record is. So
-/// any number of records can wait to be read without a queue, and nothing is moved.
+/// An opened record stays in place until it is read. Its header is no longer needed, so a marker of
+/// the same five bytes overwrites it: position and length of the plaintext, and length of the
+/// record. So any number of records can be unread without a queue, and nothing is moved.
 ///
-/// When room gets short, opened records are joined into one, which frees the bytes of headers, tags and
-/// padding. A peer that pads its records cannot make waiting plaintext take more than its length and a
-/// quarter.
+/// If room runs short, opened records are joined into one, which frees the bytes of headers, tags
+/// and padding. So unread plaintext takes at most its length and a quarter, even if the peer pads
+/// its records.
 ///
-/// The memory is in proportion to what is in it. A read that brings less than there was room for has emptied the socket:
-/// the rest may take long. Then [`Self::park`] moves what came to a memory that fits, and further reads go to a memory of
-/// the pool, from which they are appended to it. A read that fills the room is followed by others, and nothing is moved.
+/// The memory is proportional to its content. A read that does not fill the room has emptied the
+/// socket, so the rest may take long. Then [`Self::park`] moves the received bytes to a memory that
+/// fits. Further reads go to a memory of the pool and are appended from there. After a read that
+/// fills the room, more follow, so nothing is moved.
 #[derive(Default)]
 pub struct ReceiveBuffer {
     memory: Memory,
@@ -55,19 +58,19 @@ pub struct ReceiveBuffer {
     read: usize,
     opened: usize,
     filled: usize,
-    /// The number of bytes of plaintext that wait.
+    /// The number of unread bytes of plaintext.
     unread: usize,
-    /// The number of bytes of the plaintext at `read` that have been read already.
+    /// The number of bytes already read of the plaintext at `read`.
     partly: u16,
-    /// The number of bytes that the last read of several small records was for.
+    /// The target length of the last read of several small records.
     ahead: u16,
-    /// The number of bytes with which a long record like the last one is complete.
+    /// The length of a long record like the last one, with the next header.
     expected: u16,
-    /// The last read brought less than there was room for.
+    /// True if the last read did not fill the room.
     has_run_dry: bool,
 }
 
-/// Overwrites the header of an opened record.
+/// The marker that overwrites the header of an opened record.
 struct Marker {
     offset: u8,
     plain_len: u16,
@@ -75,7 +78,7 @@ struct Marker {
 }
 
 impl Marker {
-    /// The marker of a record that is nothing but `len` bytes of plaintext, at most 2^16 - 1.
+    /// Creates the marker of a record that consists of `len` bytes of plaintext, at most 2^16 - 1.
     fn joined(len: usize) -> Self {
         Self {
             offset: 0,
@@ -104,19 +107,20 @@ impl Marker {
 }
 
 impl ReceiveBuffer {
-    /// Creates the receive buffer of the connection that is `owner`.
+    /// Creates the receive buffer of the connection `owner`.
     pub fn new(owner: Owner) -> Self {
         let mut buffer = Self::default();
         buffer.owner = owner;
         buffer
     }
 
-    /// Calls `read` with room to read into, and adds as many bytes as it returns. Returns its result.
+    /// Calls `read` with room to read into, and adds the number of bytes that it returns. Returns
+    /// its result.
     ///
-    /// The room reaches to the end of the record being received and the header of the next, for several
-    /// records when they are small. Behind a long record, there is room for an alert as well if the memory has it. It is
-    /// [`READ_LEN`] when the length is unknown, or as long as the last long record, and at least [`READ_LEN`] unless that
-    /// much has been received.
+    /// The room reaches to the end of the current record and the next header, or for small records,
+    /// of several records. After a long record it includes an alert, if the memory has room for it.
+    /// If the length is unknown, it is [`READ_LEN`], or the length of the last long record. It is
+    /// at least [`READ_LEN`] unless that much has been received.
     #[inline]
     pub fn receive<E>(
         &mut self,
@@ -124,7 +128,7 @@ impl ReceiveBuffer {
     ) -> Result<usize, E> {
         let want = self.wanted();
         let left = self.memory.len() - self.filled;
-        if left < want || left < READ_LEN && self.could_have_more() {
+        if left < want || left < READ_LEN && self.may_gain_room() {
             if self.waits_for_rest() {
                 return self.receive_aside(want, read);
             }
@@ -141,8 +145,8 @@ impl ReceiveBuffer {
         result
     }
 
-    /// [`Self::receive`] behind part of a record whose rest comes slowly: the memory of that part is too short to read to,
-    /// and grows only with what comes.
+    /// Like [`Self::receive`], after part of a record whose rest arrives slowly: the memory of that
+    /// part is too short to read into, and only grows with the received bytes.
     #[cold]
     fn receive_aside<E>(
         &mut self,
@@ -175,7 +179,7 @@ impl ReceiveBuffer {
         result
     }
 
-    /// The number of bytes to read where `left` fit and `want` are [`Self::wanted`].
+    /// The number of bytes to read if `left` fit into the memory and [`Self::wanted`] is `want`.
     #[inline]
     fn offered(&self, want: usize, left: usize) -> usize {
         let most = if want > READ_LEN && self.ahead == 0 {
@@ -194,14 +198,14 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Gives back the memory, or as much of it as what is left does not need.
+    /// Returns the memory to the pool, or the part that its content does not need.
     #[cold]
     fn shrink_all(&mut self) {
         self.release_if_empty();
         self.park();
     }
 
-    /// True when part of a record is all there is, and its rest comes slowly.
+    /// True if there is only part of a record, and its rest arrives slowly.
     fn waits_for_rest(&self) -> bool {
         self.has_run_dry
             && self.read == self.opened
@@ -209,14 +213,16 @@ impl ReceiveBuffer {
             && self.memory.len() < RECORD_LEN
     }
 
-    /// True when it is short of room because of bytes in front that have been read, or of a short memory.
-    fn could_have_more(&self) -> bool {
+    /// True if moving the content would gain room: bytes in front have been read, or the memory is
+    /// short.
+    fn may_gain_room(&self) -> bool {
         self.read >= READ_LEN || self.memory.len() < RECORD_LEN
     }
 
-    /// The number of bytes to read next: to the end of the record and the header of the next one. When records are
-    /// small, several at once: the following ones are assumed to have the same length. A read that ends
-    /// between two records leaves nothing to move; each time one does, twice as much is read.
+    /// The number of bytes to read next: to the end of the record and the next header. For small
+    /// records it covers several, which are assumed to have the same length. A read that ends
+    /// between two records leaves nothing to move. Each time that happens, the next read is twice
+    /// as long.
     #[inline]
     fn wanted(&mut self) -> usize {
         let record_len = self.record_len();
@@ -243,8 +249,8 @@ impl ReceiveBuffer {
         records * record_len + HEADER_LEN - waiting
     }
 
-    /// Length of the first unopened record; zero while its header is incomplete. A longer one than the wire allows is
-    /// refused by its header.
+    /// The length of the first unopened record; zero while its header is incomplete. Capped at the
+    /// maximum of the wire format: longer records are rejected by their header.
     #[inline]
     fn record_len(&self) -> usize {
         match self.memory[self.opened..self.filled].first_chunk::<HEADER_LEN>() {
@@ -270,7 +276,7 @@ impl ReceiveBuffer {
         let before = self.filled;
         self.join_opened();
         if !pays(before - self.filled, self.filled) || len - self.filled < want {
-            // make it longer in any case, so that moving pays the next time
+            // grow in any case, so that moving pays off next time
             let longer = if len < MAX_POOLED_LEN {
                 len + 1
             } else {
@@ -280,8 +286,8 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Moves what is in use to a memory of at least `len` bytes. Records are moved as they are, so that a chunk stays a
-    /// chunk.
+    /// Moves the content to a memory of at least `len` bytes. Records are not joined, so that each
+    /// chunk stays the same.
     fn move_in_use(&mut self, len: usize) {
         let memory = pool::take(len, self.owner);
         let in_use = self.read..self.filled;
@@ -291,10 +297,10 @@ impl ReceiveBuffer {
         move_to(&mut self.memory, in_use, memory, self.owner);
     }
 
-    /// Moves what is in use to the front, and joins the opened records into as few as possible.
+    /// Moves the content to the front, and joins the opened records into as few as possible.
     fn join_opened(&mut self) {
         let mut from = self.read;
-        // where the joined record begins, and how long its plaintext is
+        // position of the joined record, and length of its plaintext
         let (mut at, mut len) = (0, 0);
         while from < self.opened {
             let marker = Marker::read(&self.memory[from..]);
@@ -323,20 +329,20 @@ impl ReceiveBuffer {
         (self.read, self.opened) = (0, joined);
     }
 
-    /// Moves what is left to a memory that fits, if the rest may take long to come. The connection calls this whenever it
-    /// has opened all it can.
+    /// Moves the content to a memory that fits if the rest may take long to arrive. The connection
+    /// calls this whenever it has opened everything that it can.
     #[inline]
     pub fn park(&mut self) {
         if self.read == self.opened {
             self.shrink_part();
         } else if self.has_run_dry && self.memory.len() > READ_LEN {
-            // records as long as the one before are in a memory that fits
+            // records as long as the previous one already have a memory that fits
             self.shrink_opened();
         }
     }
 
-    /// Moves part of a record, when that is all there is, to a memory for what has come, or for the record if its rest
-    /// follows at once.
+    /// If there is only part of a record, moves it to a memory for the received bytes, or for the
+    /// whole record if its rest follows at once.
     #[inline]
     fn shrink_part(&mut self) {
         let waiting = self.filled - self.opened;
@@ -350,12 +356,12 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Moves what is not yet opened, when that is all there is, to a memory that fits `len` bytes.
+    /// If there are only unopened bytes, moves them to a memory that fits `len` bytes.
     #[cold]
     fn move_part(&mut self, len: usize) {
         let part = self.opened..self.filled;
         let waiting = part.len();
-        // not for the sake of a quarter
+        // moving to save only a quarter is not worth it
         if waiting != 0 && pool::fitting_len(len) <= self.memory.len() / 3 * 2 {
             let memory = pool::take(len, self.owner);
             move_to(&mut self.memory, part, memory, self.owner);
@@ -363,19 +369,19 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Moves plaintext that waits, and what is behind it, to a memory that fits.
+    /// Moves unread plaintext, and everything after it, to a memory that fits.
     #[cold]
     fn shrink_opened(&mut self) {
         let needed = Ord::max(self.filled - self.read, READ_LEN);
         if pool::fitting_len(needed) < self.memory.len() {
             self.move_in_use(needed);
-            // long records do not come any more, or come rarely
+            // long records have become rare, or have stopped
             self.expected /= 2;
         }
     }
 
-    /// Has the record at `read` begin behind the plaintext that has been read.
-    fn cut_what_was_read(&mut self) {
+    /// Makes the record at `read` start after the plaintext that has been read.
+    fn trim_read_plaintext(&mut self) {
         let marker = Marker::read(&self.memory[self.read..]);
         let cut = usize::from(marker.offset) + usize::from(self.partly);
         self.read += cut;
@@ -388,31 +394,31 @@ impl ReceiveBuffer {
         self.partly = 0;
     }
 
-    /// The bytes received and not yet opened. The record layer opens the first record in it in place.
+    /// The unopened bytes. The record layer opens the first record in place.
     #[inline]
     pub fn unopened(&mut self) -> &mut [u8] {
         &mut self.memory[self.opened..self.filled]
     }
 
-    /// True when at least a maximum record's worth of bytes waits to be opened. Then the first record is
-    /// complete, or its header is invalid: reading more does not help.
+    /// True if the unopened bytes are at least as long as a record of maximum length. Then the
+    /// first record is complete, or its header is invalid: reading more does not help.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.filled - self.opened >= HEADER_LEN + MAX_WIRE_PAYLOAD_LEN
     }
 
-    /// True when there is nothing that was not yet opened.
+    /// True if all received records are opened.
     #[inline]
     pub fn all_opened(&self) -> bool {
         self.opened == self.filled
     }
 
-    /// Keeps the plaintext at `payload` of the first `record_len` bytes of [`Self::unopened`], for
-    /// [`Self::chunk`] to find; the record counts as opened.
+    /// Marks the first `record_len` bytes of [`Self::unopened`] as an opened record with plaintext
+    /// at `payload`, which [`Self::chunk`] returns.
     #[inline]
     pub fn keep(&mut self, record_len: usize, mut payload: Range<usize>) {
         if payload.start - HEADER_LEN > usize::from(u8::MAX) {
-            // farther in than any cipher puts it, and than a marker can express
+            // farther in than in any cipher, and than a marker can express
             self.unopened().copy_within(payload.clone(), HEADER_LEN);
             payload = HEADER_LEN..HEADER_LEN + payload.len();
         }
@@ -449,7 +455,7 @@ impl ReceiveBuffer {
         self.unread
     }
 
-    /// The first piece of plaintext that waits, where it lies; empty when none does.
+    /// The first piece of unread plaintext, in place; empty if there is none.
     #[inline]
     pub fn chunk(&self) -> &[u8] {
         if self.unread == 0 {
@@ -461,11 +467,11 @@ impl ReceiveBuffer {
         &record[start + usize::from(self.partly)..start + usize::from(marker.plain_len)]
     }
 
-    /// Drops the first `len` bytes of [`Self::chunk`], or all of it when it has fewer.
+    /// Drops the first `len` bytes of [`Self::chunk`], or all of it if it has fewer.
     #[inline]
     pub fn consume(&mut self, len: usize) {
         let len = Ord::min(len, self.chunk().len());
-        // a chunk's length is that of a marker
+        // a chunk's length fits a marker
         self.partly += len as u16;
         self.unread -= len;
         self.skip_read();
@@ -476,16 +482,16 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Moves the little that is left in a long memory to a shorter one.
+    /// Moves the short rest from a long memory to a shorter one.
     fn shrink_if_little(&mut self) {
         let left = self.filled - self.read - usize::from(self.partly);
         if self.memory.len() > READ_LEN && left <= self.memory.len() / LITTLE {
-            self.cut_what_was_read();
+            self.trim_read_plaintext();
             self.move_in_use(self.filled - self.read);
         }
     }
 
-    /// Copies plaintext to the front of `out` until either runs out; returns how much.
+    /// Copies plaintext to the front of `out` until either runs out. Returns how much.
     #[inline]
     pub fn read(&mut self, out: &mut [u8]) -> usize {
         let mut used = 0;
@@ -499,7 +505,7 @@ impl ReceiveBuffer {
         used
     }
 
-    /// Skips opened records whose plaintext has all been read.
+    /// Skips opened records whose plaintext is completely read.
     #[inline]
     fn skip_read(&mut self) {
         while self.read < self.opened {
