@@ -159,8 +159,8 @@ impl<K: OpeningKey> MessageDecrypter for Tls13Record<K> {
     }
 }
 
-/// Returns the error for an authentic record whose outer type is not application_data: an unexpected
-/// record type is an unexpected_message (RFC 9846 §5).
+/// Returns the error for an authentic record whose outer type is not application_data. RFC 9846 §5:
+/// an unexpected record type is an unexpected_message.
 #[cold]
 fn unexpected_outer_type(got_type: ContentType) -> Error {
     Error::InappropriateMessage {
