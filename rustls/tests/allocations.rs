@@ -1,5 +1,5 @@
-//! No allocation for a record, sent or received, by either API, few in handshakes and for tickets, and no more for a
-//! stapled response than its length: counted, not believed.
+//! No allocation for a record, sent or received, by either API, few in handshakes and for tickets,
+//! and no more for a stapled response than its length: counted, not believed.
 //!
 //! One test in a program of its own: the count is of the whole process.
 
@@ -52,8 +52,8 @@ fn assert_no_allocation(what: &str, mut round: impl FnMut()) {
     );
 }
 
-/// A suite for each way that records are framed: the nonce of TLS 1.3, the explicit one of TLS 1.2's GCM, and the
-/// implicit one of its ChaCha20-Poly1305.
+/// A suite for each way that records are framed: the nonce of TLS 1.3, the explicit one of TLS
+/// 1.2's GCM, and the implicit one of its ChaCha20-Poly1305.
 const SUITES: [CipherSuite; 3] = [
     CipherSuite::TLS13_AES_128_GCM_SHA256,
     CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
@@ -68,7 +68,8 @@ struct Case {
 }
 
 impl Case {
-    /// What stands around the payload: header and explicit nonce (RFC 5288 §3), content type and tag.
+    /// What stands around the payload: header and explicit nonce (RFC 5288 §3), content type and
+    /// tag.
     fn room(self) -> (usize, usize) {
         match self.suite {
             CipherSuite::TLS13_AES_128_GCM_SHA256 => (5, 1 + 16),
@@ -122,8 +123,8 @@ fn no_allocation_for_a_record() {
     assert_ne!(region.change().allocations, 0);
 }
 
-/// The most allocations of two tickets that a client receives. Each has two that last: the session that it
-/// keeps, and the name that the store finds it by. The store makes room now and then.
+/// The most allocations of two tickets that a client receives. Each has two that last: the session
+/// that it keeps, and the name that the store finds it by. The store makes room now and then.
 const TWO_TICKETS_LIMIT: usize = 2 * 2 + 1;
 
 /// What a client allocates for two tickets, the first of a server and others.
@@ -209,10 +210,11 @@ fn handshake(
     change.allocations + change.reallocations
 }
 
-/// A stapled OCSP response is passed on as it is, however many certificates are in it: each byte of it takes a few
-/// bytes of both sides together, and a longer one takes hardly more allocations.
+/// A stapled OCSP response is passed on as it is, however many certificates are in it: each byte of
+/// it takes a few bytes of both sides together, and a longer one takes hardly more allocations.
 fn stapled_responses(provider: Provider) {
-    /// What a response is copied to: the message, records on both sides, the message again, what the verifier gets.
+    /// What a response is copied to: the message, records on both sides, the message again, what
+    /// the verifier gets.
     const COPIES: usize = 4;
     const STEP: usize = 12_000;
     /// The longest record buffer, which the pool of the thread may have had no room for.
@@ -382,8 +384,8 @@ fn by_unbuffered(
     });
 }
 
-/// Into a `Vec` from nothing, which is allocated once and then long enough, and received record by record, each looked
-/// at before it is opened.
+/// Into a `Vec` from nothing, which is allocated once and then long enough, and received record by
+/// record, each looked at before it is opened.
 fn to_vec_and_one_by_one(
     case: Case,
     size: usize,

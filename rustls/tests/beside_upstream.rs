@@ -1,5 +1,5 @@
-//! Memory and allocations of connections whose peers are slow, in the same states as connections of rustls 0.23, which are
-//! never to hold or take less.
+//! Memory and allocations of connections whose peers are slow, in the same states as connections of
+//! rustls 0.23, which are never to hold or take less.
 //!
 //! One test in a program of its own: the count is of the whole process.
 
@@ -19,7 +19,8 @@ fn heap() -> usize {
     stats.bytes_allocated - stats.bytes_deallocated
 }
 
-/// The heap bytes that `value` holds. It is dropped by a thread of its own, whose pool of buffers ends with the thread.
+/// The heap bytes that `value` holds. It is dropped by a thread of its own, whose pool of buffers
+/// ends with the thread.
 fn held_by<T: Send>(value: T) -> usize {
     let before = heap();
     std::thread::scope(|scope| scope.spawn(|| drop(value)).join()).unwrap();
@@ -105,7 +106,8 @@ macro_rules! measures {
                 held_by(pair.server)
             }
 
-            /// Returns the bytes that a connection holds for `len` bytes of blocked output, after long output was sent.
+            /// Returns the bytes that a connection holds for `len` bytes of blocked output, after
+            /// long output was sent.
             pub(super) fn blocked_output(configs: &Configs, len: usize) -> usize {
                 let mut pair = Pair::connect(configs).unwrap();
                 pair.exchange(&[1; 64_000], &mut Vec::new(), &mut [0; 100_000])
@@ -119,7 +121,8 @@ macro_rules! measures {
                 held_by(pair.server) - held_by(idle)
             }
 
-            /// The allocations and their bytes while a ClientHello of `len` bytes comes byte by byte.
+            /// The allocations and their bytes while a ClientHello of `len` bytes comes byte by
+            /// byte.
             pub(super) fn byte_by_byte(configs: &Configs, len: usize) -> (usize, usize) {
                 let mut client = $tls::ClientConfig::clone(&configs.client);
                 client.alpn_protocols = vec![vec![b'a'; 250]; len / 250];
@@ -143,7 +146,8 @@ macro_rules! measures {
                 (allocations, change.bytes_allocated)
             }
 
-            /// Returns the bytes held after `len` bytes were written without a limit, and after half was sent.
+            /// Returns the bytes held after `len` bytes were written without a limit, and after
+            /// half was sent.
             pub(super) fn unlimited(configs: &Configs, len: usize) -> [usize; 2] {
                 let mut pair = Pair::connect(configs).unwrap();
                 pair.client.set_buffer_limit(None);
@@ -157,7 +161,8 @@ macro_rules! measures {
                 [all, heap() - before]
             }
 
-            /// The heap bytes that a thread keeps which has served connections and does not any more.
+            /// The heap bytes that a thread keeps which has served connections and does not any
+            /// more.
             pub(super) fn resting_thread(configs: &Configs) -> usize {
                 let before = heap();
                 let mut pair = Pair::connect(configs).unwrap();

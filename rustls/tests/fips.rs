@@ -1,4 +1,5 @@
-//! Connections of the provider that is validated for FIPS 140-3, among themselves and with upstream's.
+//! Connections of the provider that is validated for FIPS 140-3, among themselves and with
+//! upstream's.
 
 use std::sync::Arc;
 
@@ -53,7 +54,8 @@ fn all_that_is_offered_is_approved() {
         let (mut client, mut server) = configs(versions, key_type);
         assert!(client.require_ems && server.require_ems);
         assert!(client.fips() && server.fips());
-        // without the extended master secret TLS 1.2 is not approved, and whether it is enabled does not count
+        // without the extended master secret TLS 1.2 is not approved, and whether it is enabled
+        // does not count
         client.require_ems = false;
         server.require_ems = false;
         assert!(!client.fips() && !server.fips());

@@ -27,7 +27,8 @@ fn heap() -> usize {
     stats.bytes_allocated - stats.bytes_deallocated
 }
 
-/// The heap bytes that `value` holds. It is dropped by a thread of its own, whose pool of buffers ends with the thread.
+/// The heap bytes that `value` holds. It is dropped by a thread of its own, whose pool of buffers
+/// ends with the thread.
 fn held_by<T: Send>(value: T) -> usize {
     let before = heap();
     std::thread::scope(|scope| scope.spawn(|| drop(value)).join()).unwrap();
@@ -46,8 +47,9 @@ fn held_memory_is_what_was_received() {
     peers_that_are_gone();
 }
 
-/// Whatever certificates peers have shown, a server holds no more when they are gone than after the first of them:
-/// neither of those that it refused, nor of those that it accepted beyond what there is room for.
+/// Whatever certificates peers have shown, a server holds no more when they are gone than after the
+/// first of them: neither of those that it refused, nor of those that it accepted beyond what there
+/// is room for.
 fn peers_that_are_gone() {
     const ROOM: usize = 4;
     let lasting = |params: &mut rcgen::CertificateParams| {
@@ -120,8 +122,8 @@ fn is_taken(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> bool {
     }
 }
 
-/// Certificates that decompress to megabytes, and say that they need a window as large: what is taken is in
-/// proportion to the 64 KiB that a Certificate may have.
+/// Certificates that decompress to megabytes, and say that they need a window as large: what is
+/// taken is in proportion to the 64 KiB that a Certificate may have.
 fn compression_bombs() {
     const MOST: usize = 0x10_0000;
     for (compressor, decompressor) in [
@@ -201,8 +203,8 @@ fn use_buffers(configs: &Configs) {
     }
 }
 
-/// Until its handshake is complete, a connection that waits for the rest of a record holds at most two and a quarter times
-/// what it has received and 2 KiB more, itself included.
+/// Until its handshake is complete, a connection that waits for the rest of a record holds at most
+/// two and a quarter times what it has received and 2 KiB more, itself included.
 fn slow_handshakes(provider: Provider) {
     let configs = configs(provider);
     use_buffers(&configs);
@@ -248,8 +250,8 @@ fn client_hello(config: &ClientConfig, protocols: usize) -> Vec<u8> {
     output(&mut client)
 }
 
-/// The handshake messages in `payload`, which may have record headers in it as far as a server that waits
-/// is concerned, in records of `len` bytes.
+/// The handshake messages in `payload`, which may have record headers in it as far as a server that
+/// waits is concerned, in records of `len` bytes.
 fn in_records(payload: &[u8], len: usize) -> Vec<u8> {
     let record = |payload: &[u8]| {
         let [high, low] = (payload.len() as u16).to_be_bytes();
@@ -258,7 +260,8 @@ fn in_records(payload: &[u8], len: usize) -> Vec<u8> {
     payload.chunks(len).flat_map(record).collect()
 }
 
-/// After the handshake it is in proportion to what has come, and with plaintext that waits at least 4 KiB.
+/// After the handshake it is in proportion to what has come, and with plaintext that waits at least
+/// 4 KiB.
 fn slow_records(provider: Provider) {
     let configs = configs(provider);
     use_buffers(&configs);
@@ -341,8 +344,8 @@ fn half_closed(provider: Provider) {
     assert!(held < COUNT * 1024, "{provider:?}: {held} bytes");
 }
 
-/// What waits to be read is limited by its length, and padding does not add to it. As with upstream, the
-/// limit is 16 KiB of plaintext.
+/// What waits to be read is limited by its length, and padding does not add to it. As with
+/// upstream, the limit is 16 KiB of plaintext.
 fn padded_records() {
     let mut client = transparent::this::client(ClientAuth::None);
     let mut server = transparent::this::server(ClientAuth::None);

@@ -1,5 +1,5 @@
-//! What a handshake tells the `log` crate: each message at trace, what was negotiated at debug, and no secret; and
-//! what a cache of root certificates, and what a reload warns of.
+//! What a handshake tells the `log` crate: each message at trace, what was negotiated at debug, and
+//! no secret; and what a cache of root certificates, and what a reload warns of.
 //!
 //! One test in a program of its own: the collector is the process's.
 

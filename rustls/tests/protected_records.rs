@@ -1,5 +1,6 @@
-//! Records under real ciphers that are not what the peer sent: changed, cut, replayed, in another order,
-//! of another connection, in the clear. On both APIs: the error and the alert that upstream has.
+//! Records under real ciphers that are not what the peer sent: changed, cut, replayed, in another
+//! order, of another connection, in the clear. On both APIs: the error and the alert that upstream
+//! has.
 
 use std::sync::Arc;
 
@@ -177,7 +178,8 @@ fn a_changed_byte_is_a_bad_record_mac() {
     }
 }
 
-/// RFC 9846 §5.2: the header as it came is the additional data. Upstream takes the one that it expects.
+/// RFC 9846 §5.2: the header as it came is the additional data. Upstream takes the one that it
+/// expects.
 #[test]
 fn the_header_is_authentic_too() {
     for setup in Setup::all() {
@@ -261,8 +263,8 @@ fn plaintext_after_encryption_began() {
     }
 }
 
-/// RFC 9846 §5.2: longer than 2^14 + 256 bytes is a record_overflow, before it is decrypted. Upstream waits
-/// for up to 2048 bytes more than 2^14, and has another name for what is longer.
+/// RFC 9846 §5.2: longer than 2^14 + 256 bytes is a record_overflow, before it is decrypted.
+/// Upstream waits for up to 2048 bytes more than 2^14, and has another name for what is longer.
 #[test]
 fn longer_than_any_record() {
     for setup in Setup::all() {

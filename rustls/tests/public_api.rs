@@ -1,7 +1,8 @@
-//! The public API of configurations and verifiers is upstream's: one text compiles against both crates.
+//! The public API of configurations and verifiers is upstream's: one text compiles against both
+//! crates.
 //!
-//! Names, signatures, fields and the traits that types implement are checked by the compiler; there is
-//! nothing to run.
+//! Names, signatures, fields and the traits that types implement are checked by the compiler; there
+//! is nothing to run.
 
 #![cfg(all(feature = "std", feature = "tls12"))]
 #![allow(dead_code)] // compiled, not run

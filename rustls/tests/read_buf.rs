@@ -1,5 +1,5 @@
-//! Feature `read_buf`, on a nightly compiler: reading into memory that is not initialized is the same as into
-//! memory that is.
+//! Feature `read_buf`, on a nightly compiler: reading into memory that is not initialized is the
+//! same as into memory that is.
 
 #![cfg_attr(read_buf, feature(read_buf, core_io_borrowed_buf, borrowed_buf_init))]
 
@@ -50,7 +50,8 @@ mod on_nightly {
         }
     }
 
-    /// What `reader` gives for a buffer of `room` bytes, of which it initializes no more than it fills.
+    /// What `reader` gives for a buffer of `room` bytes, of which it initializes no more than it
+    /// fills.
     fn read_buf(reader: &mut impl Read, room: usize) -> Result<Vec<u8>, io::ErrorKind> {
         let mut memory = vec![MaybeUninit::uninit(); room];
         let mut buf = BorrowedBuf::from(&mut memory[..]);
@@ -71,7 +72,8 @@ mod on_nightly {
         Ok(buf[..len].to_vec())
     }
 
-    /// Three records, and more or less room than they need; then nothing, the end, or a stream cut off.
+    /// Three records, and more or less room than they need; then nothing, the end, or a stream cut
+    /// off.
     #[test]
     fn the_reader() {
         for provider in PROVIDERS {

@@ -1,5 +1,5 @@
-//! How much memory a server holds for the certificates of its clients: as much as there are different ones that
-//! somebody has, and no more than it was told to remember.
+//! How much memory a server holds for the certificates of its clients: as much as there are
+//! different ones that somebody has, and no more than it was told to remember.
 //!
 //! In a program of its own: the count is of the whole process.
 
@@ -93,7 +93,8 @@ fn session(versions: Versions) -> (ServerSessionValue, usize) {
     (session.unwrap(), len)
 }
 
-/// 100 000 sessions of one client, in a storage that is large enough for all, and in one that is not.
+/// 100 000 sessions of one client, in a storage that is large enough for all, and in one that is
+/// not.
 fn sessions_of_one_client(versions: Versions) {
     const SESSIONS: u32 = 100_000;
     let (session, chain_len) = session(versions);
@@ -133,7 +134,8 @@ fn sessions_of_one_client(versions: Versions) {
     assert!(grown < SLACK, "{versions:?}: {grown}");
 }
 
-/// Connections that one client has resumed by tickets, each of which holds its chain: together they have it once.
+/// Connections that one client has resumed by tickets, each of which holds its chain: together they
+/// have it once.
 fn connections_of_one_client(provider: Provider, versions: Versions) {
     const CONNECTIONS: usize = 100;
     let authority = Authority::get();
@@ -171,7 +173,8 @@ fn connections_of_one_client(provider: Provider, versions: Versions) {
     );
 }
 
-/// Clients that come one after the other, each with a chain of its own, and are remembered: some of them.
+/// Clients that come one after the other, each with a chain of its own, and are remembered: some of
+/// them.
 fn many_clients(count: usize) {
     const REMEMBERED: usize = 64;
     let authority = Authority::get();

@@ -1,5 +1,6 @@
-//! An output buffer of every length from none to enough: what is too short is refused with the length
-//! that is needed, nothing is written and nothing lost, and the same call with enough space succeeds.
+//! An output buffer of every length from none to enough: what is too short is refused with the
+//! length that is needed, nothing is written and nothing lost, and the same call with enough space
+//! succeeds.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use rustls::unbuffered::{
 
 const UNTOUCHED: u8 = 0xa5;
 
-/// Calls `write` with buffers of each of `lens` that are too short, and then of enough and more; returns
-/// what it wrote.
+/// Calls `write` with buffers of each of `lens` that are too short, and then of enough and more;
+/// returns what it wrote.
 fn write_everywhere(
     lens: impl Fn(usize) -> Vec<usize>,
     mut write: impl FnMut(&mut [u8]) -> Result<usize, usize>,

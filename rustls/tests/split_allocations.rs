@@ -1,5 +1,5 @@
-//! No allocation for a record, sent or received by the halves of a split connection, whose records and keys are those
-//! of a whole one: counted, not believed.
+//! No allocation for a record, sent or received by the halves of a split connection, whose records
+//! and keys are those of a whole one: counted, not believed.
 //!
 //! One test in a program of its own: the count is of the whole process.
 

@@ -1,7 +1,9 @@
-//! Mistakes that others made, and advisories were written about: one test for each rule that was learnt.
+//! Mistakes that others made, and advisories were written about: one test for each rule that was
+//! learnt.
 //!
-//! The rules are SECURITY.md's, whose table says where each has its tests. Those of its own subject are elsewhere; the
-//! others are here, in the order of that table: they are short, and without cryptography.
+//! The rules are SECURITY.md's, whose table says where each has its tests. Those of its own subject
+//! are elsewhere; the others are here, in the order of that table: they are short, and without
+//! cryptography.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -97,7 +99,8 @@ fn refused(end: &mut dyn Endpoint, bytes: &[u8]) -> (String, Option<u8>) {
     (error, alert)
 }
 
-/// RUSTSEC-2026-0285: no handshake bytes may remain when keys change (RFC 9846 §5.1), a whole message or a part.
+/// RUSTSEC-2026-0285: no handshake bytes may remain when keys change (RFC 9846 §5.1), a whole
+/// message or a part.
 #[test]
 fn handshake_bytes_across_a_key_change() {
     const UNEXPECTED_MESSAGE: Option<u8> = Some(10);
@@ -150,7 +153,8 @@ fn handshake_bytes_across_a_key_change() {
     }
 }
 
-/// What comes from a network: some bytes, and then nothing. It notes when somebody asks in vain too often.
+/// What comes from a network: some bytes, and then nothing. It notes when somebody asks in vain too
+/// often.
 struct Wire<'a> {
     incoming: &'a [u8],
     in_vain: usize,
@@ -185,7 +189,8 @@ impl Write for Wire<'_> {
     }
 }
 
-/// RUSTSEC-2024-0336: a close_notify during the handshake keeps none of the loops going that do I/O.
+/// RUSTSEC-2024-0336: a close_notify during the handshake keeps none of the loops going that do
+/// I/O.
 #[test]
 fn close_notify_during_the_handshake_keeps_no_loop_going() {
     let close_notify = record(ContentType::Alert.into(), &[1, 0]);
@@ -360,7 +365,8 @@ fn too_long_handshake_messages_are_refused_by_their_header() {
     }
 }
 
-/// RFC 9846 §4.2.3: a client of both versions sees that it was talked into TLS 1.2 by its peer's random.
+/// RFC 9846 §4.2.3: a client of both versions sees that it was talked into TLS 1.2 by its peer's
+/// random.
 #[test]
 fn downgrades_are_seen() {
     for provider in PROVIDERS {
@@ -418,7 +424,8 @@ fn downgrades_are_seen() {
     }
 }
 
-/// A close_notify that nothing authenticates ends no stream cleanly, nor does the end of the stream.
+/// A close_notify that nothing authenticates ends no stream cleanly, nor does the end of the
+/// stream.
 #[test]
 fn truncation_is_not_an_end() {
     let close_notify = record(ContentType::Alert.into(), &[1, 0]);
@@ -505,8 +512,9 @@ fn path_building_is_of_a_good_version() {
     assert!(patch >= 14, "0.103.{patch}");
 }
 
-/// What cannot be seen from outside: each comparison with a secret is `subtle`'s. That secrets are zeroized can be seen:
-/// the bench's `freed_memory` looks for them in the memory that connections give back.
+/// What cannot be seen from outside: each comparison with a secret is `subtle`'s. That secrets are
+/// zeroized can be seen: the bench's `freed_memory` looks for them in the memory that connections
+/// give back.
 #[test]
 fn secrets_are_compared_in_constant_time() {
     for (what, text) in [

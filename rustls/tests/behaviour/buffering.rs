@@ -1,5 +1,6 @@
 //! How much the buffered connection takes in, and what it says about it: buffer limits, `IoState`,
-//! `wants_read` and `wants_write`, and every way to read plaintext, as the same calls on upstream do.
+//! `wants_read` and `wants_write`, and every way to read plaintext, as the same calls on upstream
+//! do.
 
 use std::io::{self, BufRead, IoSlice, Read, Write};
 
@@ -68,8 +69,8 @@ macro_rules! scripts {
                 }
             }
 
-            /// Ten records of `len` bytes, of which each chunk is given to one call of `read_tls`, whatever that says
-            /// of how much it took; whether the application gets it all.
+            /// Ten records of `len` bytes, of which each chunk is given to one call of `read_tls`,
+            /// whatever that says of how much it took; whether the application gets it all.
             pub fn in_chunks(provider: Provider, role: Role, len: usize, chunk: usize) -> bool {
                 let (mut conn, mut peer) = connected(provider, role);
                 for _ in 0..10 {
@@ -318,8 +319,8 @@ fn states_during_the_handshake() {
         let mut ours = this::handshake(provider, role);
         let mut theirs = upstream::handshake(provider, role);
         if role == Role::Client {
-            // upstream's answers the ServerHello at once, with a change_cipher_spec; ours sends that
-            // with the rest of the flight
+            // upstream's answers the ServerHello at once, with a change_cipher_spec; ours sends
+            // that with the rest of the flight
             for log in [&mut ours, &mut theirs] {
                 log.retain(|line| !line.ends_with("true"));
             }
@@ -348,8 +349,8 @@ fn every_way_to_read() {
     });
 }
 
-/// Programs that do not look at what `read_tls` returns lose nothing here that they would not lose with 0.23: it has room
-/// for 4 KiB in each call, as long as no more than 18 KiB wait.
+/// Programs that do not look at what `read_tls` returns lose nothing here that they would not lose
+/// with 0.23: it has room for 4 KiB in each call, as long as no more than 18 KiB wait.
 #[test]
 fn chunks_are_taken_whole_where_upstream_takes_them() {
     for_all(|provider, role| {

@@ -1,5 +1,5 @@
-//! Client certificates that are missing, of the wrong authority or out of date, and the hints that a
-//! client's resolver gets: as between two ends of upstream.
+//! Client certificates that are missing, of the wrong authority or out of date, and the hints that
+//! a client's resolver gets: as between two ends of upstream.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -348,8 +348,8 @@ impl rustls::client::ResolvesClientCert for KeyAlone {
     }
 }
 
-/// RFC 9846 §4.5.2: no CertificateVerify follows an empty Certificate, so that a server that can do without one
-/// goes on.
+/// RFC 9846 §4.5.2: no CertificateVerify follows an empty Certificate, so that a server that can do
+/// without one goes on.
 #[test]
 fn a_key_without_a_certificate_signs_nothing() {
     for provider in PROVIDERS {

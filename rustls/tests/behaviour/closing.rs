@@ -184,7 +184,8 @@ macro_rules! scripts {
                 log
             }
 
-            /// The same, and the peer goes on: a client takes no notice, a server of TLS 1.3 ends the handshake.
+            /// The same, and the peer goes on: a client takes no notice, a server of TLS 1.3 ends
+            /// the handshake.
             pub fn a_handshake_behind_a_close_notify(
                 provider: Provider,
                 role: Role,

@@ -48,8 +48,8 @@ pub fn for_all(test: impl Fn(Provider, Role)) {
     }
 }
 
-/// How a handshake ends for a connection and its peer: what was agreed on, or the first error, and the
-/// alert that the other end gets to see.
+/// How a handshake ends for a connection and its peer: what was agreed on, or the first error, and
+/// the alert that the other end gets to see.
 pub fn outcome<'a>(
     under_test: &'a mut (dyn Endpoint + 'a),
     peer: &'a mut (dyn Endpoint + 'a),

@@ -1,4 +1,5 @@
-//! Numbers that tests of programs count are upstream's: the slices that a writer is given, and random bytes.
+//! Numbers that tests of programs count are upstream's: the slices that a writer is given, and
+//! random bytes.
 
 use std::io::{self, IoSlice, Write};
 use std::sync::Mutex;
@@ -73,7 +74,8 @@ macro_rules! scripts {
             use super::*;
             use crate::connected::$module::{fresh, input};
 
-            /// The slices of a handshake, of data written before and behind it, and of the close_notify.
+            /// The slices of a handshake, of data written before and behind it, and of the
+            /// close_notify.
             pub fn slices(provider: Provider, role: Role, most: usize) -> Vec<String> {
                 let mut conn = fresh(provider, role);
                 let mut peer: UpstreamBuffered = fresh_peer(provider, role);
@@ -103,7 +105,8 @@ macro_rules! scripts {
                     if round >= 4 {
                         log.push(format!("{:?}", out.lengths));
                     } else if most == usize::MAX {
-                        // what hellos offer, and so their length, depends on the features of each crate
+                        // what hellos offer, and so their length, depends on the features of each
+                        // crate
                         let counts: Vec<usize> = out.lengths.iter().map(Vec::len).collect();
                         log.push(format!("{counts:?} slices"));
                     }

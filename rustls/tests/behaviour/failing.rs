@@ -1,5 +1,5 @@
-//! What a failure leaves behind, and what is no end: nothing is sent but the alert, no key is kept, and nothing
-//! that nobody authenticated ends a stream.
+//! What a failure leaves behind, and what is no end: nothing is sent but the alert, no key is kept,
+//! and nothing that nobody authenticated ends a stream.
 
 use std::io::{ErrorKind, Read, Write};
 use std::ops::Range;
@@ -298,7 +298,8 @@ fn data_left_for_later_outlives_a_failure() {
     }
 }
 
-/// A sequence number is used up by it, and there are records of which nobody knows whether they are whole.
+/// A sequence number is used up by it, and there are records of which nobody knows whether they are
+/// whole.
 #[test]
 fn data_that_cannot_be_sealed_ends_the_connection() {
     for_all(|provider, role| {

@@ -49,8 +49,8 @@ fn machines_with_one_secret_open_each_others_tickets() {
     }
 }
 
-/// What a client began at one machine goes on at another, with a clock an hour ahead and the other provider;
-/// not at one with another secret.
+/// What a client began at one machine goes on at another, with a clock an hour ahead and the other
+/// provider; not at one with another secret.
 #[test]
 fn sessions_go_on_at_another_machine() {
     let begin = 80_000 * 6 * u64::from(HOUR);
@@ -64,8 +64,8 @@ fn sessions_go_on_at_another_machine() {
         .iter()
         .flat_map(|one| PROVIDERS.map(|other| (*one, other)))
     {
-        // verifiers of the two providers know other signature schemes: a session with a client's certificate is
-        // not resumed under another verifier
+        // verifiers of the two providers know other signature schemes: a session with a client's
+        // certificate is not resumed under another verifier
         let auth = if one == other {
             ClientAuth::Required
         } else {

@@ -82,7 +82,8 @@ fn for_each(test: impl Fn(Provider, Versions)) {
     }
 }
 
-/// A client comes back at the end of the lifetime that it was told, and meets a clock that is ahead.
+/// A client comes back at the end of the lifetime that it was told, and meets a clock that is
+/// ahead.
 #[test]
 fn a_ticket_is_good_for_its_lifetime_by_clocks_that_are_ahead() {
     for_each(|provider, versions| {

@@ -1,5 +1,5 @@
-//! Records that keep a connection busy and bring nothing: how many of them it takes, one kind by itself and
-//! several in turn.
+//! Records that keep a connection busy and bring nothing: how many of them it takes, one kind by
+//! itself and several in turn.
 
 use harness::configs::{ClientAuth, server_name};
 use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake};

@@ -1,5 +1,5 @@
-//! `max_fragment_size`: no record is longer than it says, in handshakes and after, and what arrives is
-//! what was sent.
+//! `max_fragment_size`: no record is longer than it says, in handshakes and after, and what arrives
+//! is what was sent.
 
 use harness::configs::Provider;
 use harness::endpoints::Endpoint;
@@ -40,8 +40,8 @@ macro_rules! scripts {
                 })
             }
 
-            /// The lengths of all records of a connection: of its handshake if they are the same for
-            /// both crates, and of much data.
+            /// The lengths of all records of a connection: of its handshake if they are the same
+            /// for both crates, and of much data.
             pub fn records(provider: Provider, role: Role, size: Option<usize>) -> Vec<String> {
                 let mut conn = with_size(provider, role, size).unwrap();
                 let mut peer = fresh_peer(provider, role);

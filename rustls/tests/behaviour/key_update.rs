@@ -100,8 +100,8 @@ fn many_in_either_direction_and_both_at_once() {
     });
 }
 
-/// RFC 9846 §4.7.3: a request is answered before the next application data, and requests that come before the
-/// answer is sent need one answer. Until then nothing waits, as with upstream.
+/// RFC 9846 §4.7.3: a request is answered before the next application data, and requests that come
+/// before the answer is sent need one answer. Until then nothing waits, as with upstream.
 #[test]
 fn the_next_write_carries_the_answer() {
     /// A KeyUpdate: header, message of five bytes, content type and tag.
@@ -215,7 +215,8 @@ fn unbuffered_the_answer_counts() {
     }
 }
 
-/// A flood ends the connection as it does upstream's; data between lets as many as one likes through.
+/// A flood ends the connection as it does upstream's; data between lets as many as one likes
+/// through.
 #[test]
 fn flood_is_bounded_and_data_resets_the_bound() {
     for_all(|provider, role| {
@@ -235,8 +236,8 @@ fn flood_is_bounded_and_data_resets_the_bound() {
     });
 }
 
-/// Sends KeyUpdates and nothing else until they are refused; the number, the error, and how much was
-/// sent about it.
+/// Sends KeyUpdates and nothing else until they are refused; the number, the error, and how much
+/// was sent about it.
 fn flood(from: &mut dyn Endpoint, to: &mut dyn Endpoint) -> (usize, String, usize) {
     for at in 0..1000 {
         from.refresh_traffic_keys();

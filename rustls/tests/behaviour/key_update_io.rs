@@ -1,7 +1,7 @@
-//! KeyUpdates that request an answer, as one who reads through `Stream`, `StreamOwned` or `complete_io` meets
-//! them: not at all. Every read returns what upstream's returns, and `WouldBlock` only when the socket said so:
-//! after any other a blocking socket would still have data, and one whose readiness is reported once would never
-//! be asked again.
+//! KeyUpdates that request an answer, as one who reads through `Stream`, `StreamOwned` or
+//! `complete_io` meets them: not at all. Every read returns what upstream's returns, and
+//! `WouldBlock` only when the socket said so: after any other a blocking socket would still have
+//! data, and one whose readiness is reported once would never be asked again.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
@@ -12,7 +12,8 @@ use harness::endpoints::{Endpoint, UpstreamBuffered};
 use crate::compared::{assert_same, for_all, shown};
 use crate::connected::Role;
 
-/// What the peer sends: a request for a KeyUpdate, data, a close_notify; `|` ends what one `read` gets.
+/// What the peer sends: a request for a KeyUpdate, data, a close_notify; `|` ends what one `read`
+/// gets.
 const SCENES: [&str; 12] = [
     "request",
     "request | request | request",
@@ -115,7 +116,8 @@ enum By {
     FillBuf,
 }
 
-/// Reads as a loop over a socket's events does: until there is nothing more. What each call returned.
+/// Reads as a loop over a socket's events does: until there is nothing more. What each call
+/// returned.
 fn read_all<S: BufRead>(stream: &mut S, by: By, drained: impl Fn(&S) -> bool) -> Vec<String> {
     let mut log = Vec::new();
     loop {
@@ -149,8 +151,8 @@ macro_rules! scripts {
             use super::*;
             use crate::connected::$module::{connected, input, output};
 
-            /// Reads through a stream, then has the answer written and sees that the keys of both ends
-            /// fit, unless the peer has closed.
+            /// Reads through a stream, then has the answer written and sees that the keys of both
+            /// ends fit, unless the peer has closed.
             pub fn read(
                 provider: Provider,
                 role: Role,

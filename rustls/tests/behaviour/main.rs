@@ -1,5 +1,5 @@
-//! What connections do besides completing a handshake, topic by topic, as the same calls on upstream
-//! rustls have it.
+//! What connections do besides completing a handshake, topic by topic, as the same calls on
+//! upstream rustls have it.
 //!
 //! Most tests write their body once, in a macro over both crates, and compare what the two did.
 

@@ -1,5 +1,5 @@
-//! Calls that make no sense in a connection's state return what upstream's return, in every state, and panic where
-//! upstream's do. An error that has nothing but a text begins with upstream's.
+//! Calls that make no sense in a connection's state return what upstream's return, in every state,
+//! and panic where upstream's do. An error that has nothing but a text begins with upstream's.
 
 use std::fmt::Debug;
 use std::io::{Read, Write};

@@ -1,5 +1,5 @@
-//! `process_tls_records` goes past records without data, up to whatever the application has to be told of, and no
-//! further.
+//! `process_tls_records` goes past records without data, up to whatever the application has to be
+//! told of, and no further.
 
 use harness::Noise;
 use harness::configs::ClientAuth;
@@ -72,7 +72,8 @@ fn send_all(server: &mut UnbufferedServerConnection) {
     }
 }
 
-/// The bytes behind an error are never looked at, and the error stays. The record that caused it is discarded.
+/// The bytes behind an error are never looked at, and the error stays. The record that caused it is
+/// discarded.
 #[test]
 fn nothing_comes_after_an_error() {
     let (mut server, _) = connected();

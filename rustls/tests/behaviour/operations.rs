@@ -1,8 +1,8 @@
-//! Operations in any order, on a buffered connection of each crate: what every call returns, and what the connection
-//! says of itself after each, are the same.
+//! Operations in any order, on a buffered connection of each crate: what every call returns, and
+//! what the connection says of itself after each, are the same.
 //!
-//! The orders are random, the same in each run, and made short when two connections differ. Left out is what this
-//! crate does otherwise on purpose, which other tests are about.
+//! The orders are random, the same in each run, and made short when two connections differ. Left
+//! out is what this crate does otherwise on purpose, which other tests are about.
 
 use std::io::{BufRead, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
@@ -147,7 +147,8 @@ impl Read for Limited<'_> {
     }
 }
 
-/// How much is read before it is processed: how much more than a record each crate would take is its own affair.
+/// How much is read before it is processed: how much more than a record each crate would take is
+/// its own affair.
 const UNPROCESSED: usize = 1000;
 
 /// How much early data a server accepts.
@@ -174,8 +175,8 @@ macro_rules! runs {
                 has_refreshed: bool,
                 /// To a KeyUpdate of the peer.
                 owes_answer: bool,
-                /// How much there is to write need not be the same: in the handshake flights differ in length, and
-                /// what was written meanwhile is in fewer records here.
+                /// How much there is to write need not be the same: in the handshake flights differ
+                /// in length, and what was written meanwhile is in fewer records here.
                 is_rough: bool,
                 log: Vec<String>,
             }
@@ -350,8 +351,9 @@ macro_rules! runs {
                             }
                             $tls::Connection::Client(_) => String::new(),
                         },
-                        // once: this crate does not replace keys that are still unused, asks again only when it was
-                        // answered, does not answer and ask at once, and sends nothing behind a close_notify
+                        // once: this crate does not replace keys that are still unused, asks again
+                        // only when it was answered, does not answer and ask at once, and sends
+                        // nothing behind a close_notify
                         Operation::RefreshTrafficKeys
                             if self.has_refreshed || self.owes_answer || self.has_closed =>
                         {
@@ -389,8 +391,8 @@ macro_rules! runs {
                     }
                 }
 
-                /// The answer goes out with the next plaintext that is accepted, however little there is room for; in
-                /// upstream with any write.
+                /// The answer goes out with the next plaintext that is accepted, however little
+                /// there is room for; in upstream with any write.
                 fn peer_refreshes(&mut self) -> String {
                     let mut log = self.write_tls(Moved::All);
                     // what waits to be read would keep the KeyUpdate away
@@ -489,8 +491,8 @@ macro_rules! runs {
                     let conn = &self.conn;
                     let (wants_read, wants_write) = (conn.wants_read(), conn.wants_write());
                     let wants = match self.role {
-                        // upstream's client answers the ServerHello at once, with a change_cipher_spec, and
-                        // does not read before that is written
+                        // upstream's client answers the ServerHello at once, with a
+                        // change_cipher_spec, and does not read before that is written
                         Role::Client if conn.is_handshaking() => (wants_read || wants_write, true),
                         _ => (wants_read, wants_write),
                     };
@@ -499,7 +501,8 @@ macro_rules! runs {
                         true => (None, None),
                         false => (conn.handshake_kind(), conn.negotiated_key_exchange_group()),
                     };
-                    // upstream tells the suite that early data is sent under, before any is agreed on
+                    // upstream tells the suite that early data is sent under, before any is agreed
+                    // on
                     let suite = conn
                         .negotiated_cipher_suite()
                         .filter(|_| conn.protocol_version().is_some());

@@ -65,8 +65,8 @@ impl Transport {
         }
     }
 
-    /// How the peer ended up. A close_notify behind data that waits for the end of the handshake waits,
-    /// too, where upstream sends it ahead of the data.
+    /// How the peer ended up. A close_notify behind data that waits for the end of the handshake
+    /// waits, too, where upstream sends it ahead of the data.
     fn seen(&self, handshaking: bool) -> String {
         format!(
             "peer handshaking {}, closed {}",
@@ -232,7 +232,8 @@ macro_rules! scripts {
                 log
             }
 
-            /// `complete_io` with a peer that has sent `bytes` and no more, or ended the stream too.
+            /// `complete_io` with a peer that has sent `bytes` and no more, or ended the stream
+            /// too.
             pub fn after_bytes(role: Role, bytes: &[u8], ends: bool) -> Vec<String> {
                 let mut conn = fresh(PROVIDERS[0], role);
                 let mut transport = Recorded {
@@ -473,8 +474,8 @@ fn the_stream_ends_during_the_handshake() {
             Role::Client => Vec::new(),
             Role::Server => fresh_peer(PROVIDERS[0], role).take_output(),
         };
-        // without a version yet, a close_notify is a warning like others, and the end of the stream is one
-        // that nobody announced; with a version, it is a failure
+        // without a version yet, a close_notify is a warning like others, and the end of the stream
+        // is one that nobody announced; with a version, it is a failure
         for end in [&[][..], &FATAL, &CUT, &CLOSE_NOTIFY] {
             for ends in [false, true] {
                 let input = [&before, end].concat();
@@ -589,8 +590,8 @@ impl Write for Gated {
     }
 }
 
-/// `Ok(0)` would say that the connection takes no more, ever: `write_all` gives up then. So it does with upstream,
-/// when the peer sends and does not read.
+/// `Ok(0)` would say that the connection takes no more, ever: `write_all` gives up then. So it does
+/// with upstream, when the peer sends and does not read.
 #[test]
 fn a_write_that_finds_no_room_would_block() {
     fn write<C, S>(conn: &mut C, peer: &mut UpstreamBuffered)

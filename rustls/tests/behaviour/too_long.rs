@@ -1,5 +1,6 @@
-//! What configuration and the application's own parts have a connection say that no message can carry: it is
-//! refused when the connection is made, or ends the handshake. Nothing is cut, and nothing panics.
+//! What configuration and the application's own parts have a connection say that no message can
+//! carry: it is refused when the connection is made, or ends the handshake. Nothing is cut, and
+//! nothing panics.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,8 +1,9 @@
-//! The unbuffered API of each crate under the same bytes in the same pieces, with the same use made of each state:
-//! the states that are shown, what is to be discarded, and what every call returns, are the same.
+//! The unbuffered API of each crate under the same bytes in the same pieces, with the same use made
+//! of each state: the states that are shown, what is to be discarded, and what every call returns,
+//! are the same.
 //!
-//! The orders are random, the same in each run, and made short when two connections differ. Left out is what this
-//! crate does otherwise on purpose, which other tests are about.
+//! The orders are random, the same in each run, and made short when two connections differ. Left
+//! out is what this crate does otherwise on purpose, which other tests are about.
 
 use harness::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, server_name};
 use harness::endpoints::{Endpoint, UpstreamBuffered};

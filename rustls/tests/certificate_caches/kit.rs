@@ -25,7 +25,8 @@ impl Folder {
         self.0.join(name)
     }
 
-    /// Writes a file that was changed last when the year 2001 began: nobody takes it for one that may be changing.
+    /// Writes a file that was changed last when the year 2001 began: nobody takes it for one that
+    /// may be changing.
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, content).unwrap();

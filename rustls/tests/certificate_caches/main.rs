@@ -1,5 +1,5 @@
-//! What is loaded and parsed once, kept and shared: that it is, that it is replaced when it is to be, and that no
-//! handshake is decided by anything old.
+//! What is loaded and parsed once, kept and shared: that it is, that it is replaced when it is to
+//! be, and that no handshake is decided by anything old.
 
 mod kit;
 #[cfg(feature = "native-certs")]

@@ -1,4 +1,5 @@
-//! The roots of the platform, in a process of its own: what the platform trusts can be said by its environment.
+//! The roots of the platform, in a process of its own: what the platform trusts can be said by its
+//! environment.
 
 use std::env;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! Revocation lists that are read again: a list in use is replaced by a newer one, and by nothing else.
+//! Revocation lists that are read again: a list in use is replaced by a newer one, and by nothing
+//! else.
 
 use std::fs;
 use std::path::PathBuf;

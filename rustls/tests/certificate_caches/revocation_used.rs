@@ -168,8 +168,8 @@ fn lists_of_others() {
     }
 }
 
-/// An authority may have lists of several scopes that are for one certificate. An old one of another scope is no way
-/// around the newer one.
+/// An authority may have lists of several scopes that are for one certificate. An old one of
+/// another scope is no way around the newer one.
 #[test]
 fn the_newest_of_several_scopes() {
     let pki = Pki::new("Root");

@@ -1,5 +1,5 @@
-//! Root certificates: files that change, are gone, or are damaged while a cache has them, and what that means to
-//! handshakes.
+//! Root certificates: files that change, are gone, or are damaged while a cache has them, and what
+//! that means to handshakes.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Root certificates: what cannot be read is named, and the rest used; what cannot be read at all is an error.
+//! Root certificates: what cannot be read is named, and the rest used; what cannot be read at all
+//! is an error.
 
 use std::error::Error as _;
 use std::fs::{self, File};

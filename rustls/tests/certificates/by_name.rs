@@ -1,5 +1,5 @@
-//! Which key `ResolvesServerCertUsingSni` answers with, as upstream does: names are added and asked for in any case,
-//! and with a dot at the end.
+//! Which key `ResolvesServerCertUsingSni` answers with, as upstream does: names are added and asked
+//! for in any case, and with a dot at the end.
 
 use std::sync::Arc;
 

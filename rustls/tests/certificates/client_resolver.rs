@@ -1,4 +1,5 @@
-//! What a client's resolver is told of a CertificateRequest, and what becomes of its answer, in each version.
+//! What a client's resolver is told of a CertificateRequest, and what becomes of its answer, in
+//! each version.
 
 use std::sync::{Arc, Mutex};
 
@@ -95,8 +96,8 @@ fn client_config(setup: Setup, resolver: Arc<Recording<CertifiedKey>>) -> Client
     config
 }
 
-/// Names of authorities as the server has them, one for each of its roots, and schemes as its verifier has
-/// them: the resolver of upstream is told the same.
+/// Names of authorities as the server has them, one for each of its roots, and schemes as its
+/// verifier has them: the resolver of upstream is told the same.
 #[test]
 fn resolvers_are_told_names_and_schemes() {
     for provider in PROVIDERS {

@@ -1,5 +1,5 @@
-//! CompressedCertificate, right and wrong, to clients and servers of this crate and of upstream: error and
-//! alert must be the same, except where RFC 8879 demands more than 0.23 does.
+//! CompressedCertificate, right and wrong, to clients and servers of this crate and of upstream:
+//! error and alert must be the same, except where RFC 8879 demands more than 0.23 does.
 
 use std::sync::Arc;
 
@@ -211,8 +211,8 @@ fn wrong_ones_to_clients() {
     }
 }
 
-/// A Certificate that cannot be read has the error it has uncompressed, and the alert bad_certificate. 0.23 takes bytes
-/// behind the Certificate, and reads an empty one.
+/// A Certificate that cannot be read has the error it has uncompressed, and the alert
+/// bad_certificate. 0.23 takes bytes behind the Certificate, and reads an empty one.
 #[test]
 fn wrong_contents_to_clients() {
     let identity = Identity::new(Provider::Ring.this());
@@ -281,7 +281,8 @@ fn wrong_contents_to_servers() {
     }
 }
 
-/// Each byte changed in turn: nothing is accepted that was not signed, and both crates say the same.
+/// Each byte changed in turn: nothing is accepted that was not signed, and both crates say the
+/// same.
 #[test]
 fn every_byte_counts() {
     let identity = Identity::new(Provider::Ring.this());
@@ -381,7 +382,8 @@ fn it_comes_once() {
     }
 }
 
-/// A client without a certificate may say so in either form, and is nobody then: no signature follows.
+/// A client without a certificate may say so in either form, and is nobody then: no signature
+/// follows.
 #[test]
 fn an_empty_chain_is_nobody() {
     let setup = client_auth();
@@ -554,8 +556,8 @@ fn servers(setup: Setup, algorithms: &[u16]) -> [Box<dyn Endpoint>; 2] {
     ]
 }
 
-/// What both servers say to a client that sends `sent` in the place of its Certificate, and goes on with the
-/// right key.
+/// What both servers say to a client that sends `sent` in the place of its Certificate, and goes on
+/// with the right key.
 fn told_by_servers(setup: Setup, algorithms: &[u16], sent: &[u8]) -> [Result<(), Refused>; 2] {
     let provider = Provider::Ring.this();
     let key = setup.key_type.identities().client.key();

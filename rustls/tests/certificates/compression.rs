@@ -1,5 +1,5 @@
-//! Certificate compression between this crate and upstream: with each algorithm, both ways, and what is
-//! kept of it.
+//! Certificate compression between this crate and upstream: with each algorithm, both ways, and
+//! what is kept of it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -86,8 +86,8 @@ fn name() -> ServerName<'static> {
     ServerName::try_from(SERVER_NAME).unwrap()
 }
 
-/// What this crate compresses, upstream decompresses, and the other way round; in both APIs, with each
-/// algorithm, chains and raw public keys.
+/// What this crate compresses, upstream decompresses, and the other way round; in both APIs, with
+/// each algorithm, chains and raw public keys.
 #[test]
 fn each_algorithm_goes_both_ways() {
     for setup in setups() {
@@ -200,8 +200,8 @@ fn the_senders_preference_decides() {
     }
 }
 
-/// Two decompressors of one algorithm are one offer, and the first does the work; upstream's server would
-/// refuse an offer that names it twice.
+/// Two decompressors of one algorithm are one offer, and the first does the work; upstream's server
+/// would refuse an offer that names it twice.
 #[test]
 fn an_algorithm_is_offered_once() {
     let setup = Setup::new(Provider::AwsLc);

@@ -1,4 +1,5 @@
-//! GnuTLS's tools as peers: raw public keys both ways, and compressed certificates where it is built with them.
+//! GnuTLS's tools as peers: raw public keys both ways, and compressed certificates where it is
+//! built with them.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

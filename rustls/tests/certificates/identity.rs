@@ -197,8 +197,9 @@ fn a_stolen_certificate_identifies_nobody() {
     }
 }
 
-/// Somebody who saw a client's first message on the wire sends it, too. Whose session that is, does not say who sent it:
-/// neither while the handshake goes on, when a server may send data already, nor when it has failed.
+/// Somebody who saw a client's first message on the wire sends it, too. Whose session that is, does
+/// not say who sent it: neither while the handshake goes on, when a server may send data already,
+/// nor when it has failed.
 #[test]
 fn who_repeats_a_client_hello_is_nobody() {
     for setup in setups() {

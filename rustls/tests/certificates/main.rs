@@ -1,4 +1,5 @@
-//! What sides authenticate with: certificates compressed and not, raw public keys, and who chooses them.
+//! What sides authenticate with: certificates compressed and not, raw public keys, and who chooses
+//! them.
 
 mod by_name;
 mod client_resolver;

@@ -1,5 +1,6 @@
-//! What is read out of certificates, beside what OpenSSL's command line, x509-cert and webpki read out of them: of
-//! the authorities that Mozilla trusts, and of certificates with what those do not have.
+//! What is read out of certificates, beside what OpenSSL's command line, x509-cert and webpki read
+//! out of them: of the authorities that Mozilla trusts, and of certificates with what those do not
+//! have.
 //!
 //! Needs the `openssl` program, 3.0 or later, on the path.
 

@@ -103,9 +103,9 @@ fn every_kind_authenticates_either_side() {
     }
 }
 
-/// Raw public keys are for TLS 1.3: a side that is configured for them refuses TLS 1.2, and a client that
-/// offers nothing else is refused by the server. Deviates from 0.23, whose form of them in TLS 1.2 is not that
-/// of RFC 7250 §3.
+/// Raw public keys are for TLS 1.3: a side that is configured for them refuses TLS 1.2, and a
+/// client that offers nothing else is refused by the server. Deviates from 0.23, whose form of them
+/// in TLS 1.2 is not that of RFC 7250 §3.
 #[test]
 fn tls12_has_none() {
     for versions in [
@@ -158,7 +158,8 @@ fn tls12_has_none_for_clients() {
                 client,
                 ..Setup::new(Provider::AwsLc)
             };
-            // both a server that has what the client wants, in 0.23's way, and one that does not care
+            // both a server that has what the client wants, in 0.23's way, and one that does not
+            // care
             let same = Setup {
                 versions: Versions::Tls12,
                 ..of_client

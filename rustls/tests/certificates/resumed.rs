@@ -1,5 +1,5 @@
-//! Sessions in which a side has authenticated with a raw public key: they are resumed, and never with the other
-//! kind.
+//! Sessions in which a side has authenticated with a raw public key: they are resumed, and never
+//! with the other kind.
 
 use std::sync::Arc;
 
@@ -63,7 +63,8 @@ fn raw_public_keys_are_remembered() {
     }
 }
 
-/// A client that remembers sessions under one kind of server authentication, and goes on with the other.
+/// A client that remembers sessions under one kind of server authentication, and goes on with the
+/// other.
 #[test]
 fn a_client_does_not_mix_kinds() {
     for before in KINDS {
@@ -96,7 +97,8 @@ fn a_client_does_not_mix_kinds() {
     }
 }
 
-/// A server that is asked to resume a session whose client has authenticated in another way, or not at all.
+/// A server that is asked to resume a session whose client has authenticated in another way, or not
+/// at all.
 #[test]
 fn a_server_does_not_mix_kinds() {
     let kinds = [None, Some(Kind::X509), Some(Kind::Raw)];

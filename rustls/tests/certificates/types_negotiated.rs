@@ -1,5 +1,5 @@
-//! client_certificate_type and server_certificate_type (RFC 7250): every offer to every server, and every answer
-//! to every client, compared with 0.23.
+//! client_certificate_type and server_certificate_type (RFC 7250): every offer to every server, and
+//! every answer to every client, compared with 0.23.
 
 use harness::client_hello::{CLIENT_CERTIFICATE_TYPE, ClientHello, SERVER_CERTIFICATE_TYPE};
 use harness::configs::{Provider, Versions};
@@ -171,8 +171,8 @@ fn nothing_in_common_is_an_unsupported_certificate() {
     }
 }
 
-/// RFC 7250 §4.2: a server that asks for no certificate leaves the client's kind out, and the client goes on. 0.23
-/// refuses the offer, and the answer.
+/// RFC 7250 §4.2: a server that asks for no certificate leaves the client's kind out, and the
+/// client goes on. 0.23 refuses the offer, and the answer.
 #[test]
 fn a_raw_public_key_that_is_not_asked_for() {
     let mut client = Setup::new(Provider::Ring);
@@ -239,7 +239,8 @@ fn every_answer_to_every_client() {
                         let ours = identity.run(&mut ours, &script);
                         let mut for_upstream = setup;
                         if !requests && client == Some(Kind::Raw) && of_client.is_none() {
-                            // RFC 7250 §4.2: left out where no certificate is asked for. 0.23 takes that for X.509
+                            // RFC 7250 §4.2: left out where no certificate is asked for. 0.23 takes
+                            // that for X.509
                             for_upstream.client = None;
                         }
                         let config = upstream::client_config(for_upstream);

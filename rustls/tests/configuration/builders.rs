@@ -1,5 +1,5 @@
-//! Builders, constructors and what they are given return the same errors as upstream's. An error that has nothing but
-//! a text begins with upstream's.
+//! Builders, constructors and what they are given return the same errors as upstream's. An error
+//! that has nothing but a text begins with upstream's.
 
 use std::sync::Arc;
 

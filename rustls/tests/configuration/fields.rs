@@ -1,4 +1,5 @@
-//! What configurations are when nobody has changed them, and when they are for FIPS-approved mode: as upstream's.
+//! What configurations are when nobody has changed them, and when they are for FIPS-approved mode:
+//! as upstream's.
 
 use std::sync::Arc;
 
@@ -304,8 +305,8 @@ fn defaults_are_those_of_upstream() {
     }
 }
 
-/// A configuration is for FIPS-approved mode when every part of its provider is, and the extended master secret
-/// is required.
+/// A configuration is for FIPS-approved mode when every part of its provider is, and the extended
+/// master secret is required.
 #[test]
 fn fips_is_what_it_is_upstream() {
     const PARTS: [&str; 8] = [

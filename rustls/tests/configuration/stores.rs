@@ -1,4 +1,5 @@
-//! How much the memories for sessions hold, what they return, and the ticketers around others: as upstream's.
+//! How much the memories for sessions hold, what they return, and the ticketers around others: as
+//! upstream's.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

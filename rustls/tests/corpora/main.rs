@@ -41,8 +41,9 @@ fn noise() {
     }
 }
 
-/// Writes the inputs that are made of what is genuine into a folder for each target, in the one that is told:
-/// `GENUINE_INPUTS=FOLDER cargo test -p rustls --test corpora -- --ignored`. `fuzz/run --minimise` chooses from them.
+/// Writes the inputs that are made of what is genuine into a folder for each target, in the one
+/// that is told: `GENUINE_INPUTS=FOLDER cargo test -p rustls --test corpora -- --ignored`.
+/// `fuzz/run --minimise` chooses from them.
 #[test]
 #[ignore = "it writes files"]
 fn genuine_inputs() {

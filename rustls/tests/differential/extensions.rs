@@ -1,5 +1,5 @@
-//! Extension blocks of every message: each extension left out, twice, moved, changed; and every known
-//! type and unknown ones where they do not belong, with several bodies.
+//! Extension blocks of every message: each extension left out, twice, moved, changed; and every
+//! known type and unknown ones where they do not belong, with several bodies.
 
 use harness::recorded::extensions::{self, Extensions};
 use harness::recorded::flights::{HANDSHAKE, encode};

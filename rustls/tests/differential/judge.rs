@@ -1,4 +1,5 @@
-//! Where this crate's answer to wrong bytes is not upstream's: [`harness::deviations`] must say why.
+//! Where this crate's answer to wrong bytes is not upstream's: [`harness::deviations`] must say
+//! why.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

@@ -1,10 +1,11 @@
 //! The same wrong bytes to this crate, on both of its APIs, and to upstream: the same error and the
 //! same alert, or a reason why not.
 //!
-//! Both crates use a provider that encrypts nothing ([`harness::transparent`]), so that every byte of
-//! every handshake message can be changed and still arrives. What the peer sends is recorded once
-//! ([`harness::recorded`]), changed in each way that [`bytes`], [`messages`], [`extensions`] [`records`] and [`quic`] know, and
-//! replayed to fresh connections. Where the outcomes differ, the table in [`harness::deviations`] must say why.
+//! Both crates use a provider that encrypts nothing ([`harness::transparent`]), so that every byte
+//! of every handshake message can be changed and still arrives. What the peer sends is recorded
+//! once ([`harness::recorded`]), changed in each way that [`bytes`], [`messages`], [`extensions`]
+//! [`records`] and [`quic`] know, and replayed to fresh connections. Where the outcomes differ, the
+//! table in [`harness::deviations`] must say why.
 
 mod bytes;
 mod extensions;

@@ -1,5 +1,5 @@
-//! Handshake messages left out, repeated, in another order, of every type where they do not belong, of
-//! wrong lengths, and across changes of keys.
+//! Handshake messages left out, repeated, in another order, of every type where they do not belong,
+//! of wrong lengths, and across changes of keys.
 
 use harness::recorded::flights::{HANDSHAKE, Record, encode, message};
 use harness::recorded::{Scene, scenes};
@@ -147,7 +147,8 @@ fn with_empty_certificate(scene: &Scene, judge: &Judge, at: usize) {
         |flight| {
             let mut messages = scene.messages(flight);
             let body = &messages[at].content[4..];
-            // in TLS 1.3 there is a context before the list, and a block of extensions in each entry
+            // in TLS 1.3 there is a context before the list, and a block of extensions in each
+            // entry
             let (context, list, empty) = match scene.name.contains("1.2") {
                 true => (&body[..0], &body[3..], &[0; 3][..]),
                 false => {
@@ -166,7 +167,8 @@ fn with_empty_certificate(scene: &Scene, judge: &Judge, at: usize) {
 
 const CERTIFICATE: u8 = 11;
 
-/// Moves bytes between the record of message `at` and the next record, whatever changes between them.
+/// Moves bytes between the record of message `at` and the next record, whatever changes between
+/// them.
 fn spanning(scene: &Scene, judge: &Judge, at: usize) {
     let change = |what: &str, change: fn(&mut Vec<Record>, usize)| {
         judge.compare(scene, &format!("{what} after message {at}"), |flight| {

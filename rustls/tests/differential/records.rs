@@ -1,5 +1,6 @@
-//! Records that should not be there, at every point of every flight: empty, oversized, badly padded,
-//! mistyped, of wrong versions, alerts of every kind, change_cipher_spec, and too many of each.
+//! Records that should not be there, at every point of every flight: empty, oversized, badly
+//! padded, mistyped, of wrong versions, alerts of every kind, change_cipher_spec, and too many of
+//! each.
 
 use harness::recorded::flights::{
     ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, Framing, HANDSHAKE, Record, encode, frame, message,

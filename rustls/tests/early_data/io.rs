@@ -1,5 +1,5 @@
-//! Early data where bytes move only as fast as the peer takes them: both ends over a pipe that holds little and
-//! blocks.
+//! Early data where bytes move only as fast as the peer takes them: both ends over a pipe that
+//! holds little and blocks.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -61,8 +61,9 @@ fn unless_blocked(io: io::Result<usize>) -> usize {
 
 const LIMIT: usize = 50_000;
 
-/// A connection with this early data, as much of it as goes before the handshake is complete, and other data each way.
-/// `reads_early` says whether the server reads what comes early before the end. Returns how much went, and what came.
+/// A connection with this early data, as much of it as goes before the handshake is complete, and
+/// other data each way. `reads_early` says whether the server reads what comes early before the
+/// end. Returns how much went, and what came.
 fn connect(
     client: &Arc<ClientConfig>,
     server: &Arc<ServerConfig>,
@@ -128,7 +129,8 @@ fn little_room_delays_and_never_hangs() {
             rejecting.alpn_protocols.clear();
             rejecting.send_tls13_tickets = 0;
             let (accepting, rejecting) = (Arc::new(server.clone()), Arc::new(rejecting));
-            // as in 0.23 neither end reads while it has handshake messages to write, so that the server's flight must fit
+            // as in 0.23 neither end reads while it has handshake messages to write, so that the
+            // server's flight must fit
             for capacity in [2000, 10_000, 100_000] {
                 for reads_early in [true, false] {
                     // leaves tickets for the next two

@@ -154,8 +154,8 @@ fn retry_configs_are_not_for_those_accepted() {
     }
 }
 
-/// A confirmation with a single wrong bit is none: the client goes on with ClientHelloOuter, and cannot read what the
-/// server says.
+/// A confirmation with a single wrong bit is none: the client goes on with ClientHelloOuter, and
+/// cannot read what the server says.
 #[test]
 fn every_bit_of_the_confirmation_counts() {
     let peers = Peers::new(PROVIDERS[0]);

@@ -58,7 +58,8 @@ pub(crate) trait Client: Endpoint {
     /// `ech_status`, as it prints.
     fn ech_status(&self) -> String;
 
-    /// The retry configurations of the error that the connection has ended with, where the test can use them.
+    /// The retry configurations of the error that the connection has ended with, where the test can
+    /// use them.
     fn retry_configs(&mut self) -> Option<Vec<EchConfigPayload>>;
 
     /// How many tickets have come.

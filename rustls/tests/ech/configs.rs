@@ -171,8 +171,8 @@ fn malformed_lists_are_refused() {
     }
 }
 
-/// RFC 9849 §6.1.7: a name that is no host name, or might be read as an address, makes the config one to ignore.
-/// Upstream refuses the whole list, or takes the name.
+/// RFC 9849 §6.1.7: a name that is no host name, or might be read as an address, makes the config
+/// one to ignore. Upstream refuses the whole list, or takes the name.
 #[test]
 fn a_config_with_a_bad_public_name_is_passed_over() {
     let peers = Peers::new(PROVIDERS[0]);

@@ -1,5 +1,5 @@
-//! Go's crypto/tls as the server: one that accepts Encrypted Client Hello and is nobody's here. Where Go is not installed,
-//! or is older than 1.26, the tests say so and do nothing.
+//! Go's crypto/tls as the server: one that accepts Encrypted Client Hello and is nobody's here.
+//! Where Go is not installed, or is older than 1.26, the tests say so and do nothing.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -147,7 +147,8 @@ impl Running {
         (ClientConnection::new(config.clone(), name).unwrap(), socket)
     }
 
-    /// Sends something, reads it back and closes; returns the connection, and what the server says that it was.
+    /// Sends something, reads it back and closes; returns the connection, and what the server says
+    /// that it was.
     fn talk(&mut self, config: &Arc<ClientConfig>) -> (ClientConnection, String) {
         let (mut conn, mut socket) = self.connect(config, SECRET);
         let mut tls = Stream::new(&mut conn, &mut socket);

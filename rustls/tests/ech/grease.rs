@@ -1,5 +1,5 @@
-//! A client that greases (RFC 9849 §6.2.1): the server ignores the extension, or says something about it that the client
-//! checks and forgets.
+//! A client that greases (RFC 9849 §6.2.1): the server ignores the extension, or says something
+//! about it that the client checks and forgets.
 
 use std::collections::BTreeSet;
 

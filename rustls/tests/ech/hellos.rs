@@ -26,7 +26,8 @@ fn lengths(
     names.map(length).collect()
 }
 
-/// The ClientHello for `name`; the rest of the handshake fails, as there is no certificate for that.
+/// The ClientHello for `name`; the rest of the handshake fails, as there is no certificate for
+/// that.
 fn opened_for(peers: &Peers, stack: Stack, name: &str) -> Opened {
     let setup = Setup {
         server: name.to_owned(),

@@ -15,7 +15,8 @@ pub(crate) const SECRET: &str = "the-inner-name.example";
 /// That of the server which clients are seen to talk to.
 pub(crate) const PUBLIC: &str = "public.example";
 
-/// DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM: the suite that all must have (RFC 9849 §9).
+/// DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM: the suite that all must have (RFC 9849
+/// §9).
 pub(crate) const SUITE: (u16, u16, u16) = (0x0020, 1, 1);
 
 /// What the client sends once it may. It is longer than anything of the handshake.
@@ -226,7 +227,8 @@ pub(crate) fn accepting_retry() -> Script {
     script
 }
 
-/// What a HelloRetryRequest without a cookie must not change of a ClientHello without a session (RFC 9846 §4.2.2).
+/// What a HelloRetryRequest without a cookie must not change of a ClientHello without a session
+/// (RFC 9846 §4.2.2).
 pub(crate) fn lasting(hello: &ClientHello) -> ClientHello {
     hello.clone().without(KEY_SHARE)
 }

@@ -10,8 +10,8 @@ use rustls::HandshakeType;
 use crate::clients::{Mode, OURS, stacks};
 use crate::kit::{PUBLIC, Peers, SUITE};
 
-/// Both ClientHellos have a ticket, or something of its length, and one of them is in an extension of the other. What does
-/// not fit is left out; the connection is made.
+/// Both ClientHellos have a ticket, or something of its length, and one of them is in an extension
+/// of the other. What does not fit is left out; the connection is made.
 #[test]
 fn tickets_of_every_length() {
     for provider in PROVIDERS {
@@ -50,8 +50,8 @@ fn tickets_of_every_length() {
     }
 }
 
-/// A client that greases has a ticket, and beside it what looks like an encrypted ClientHello with that ticket. The
-/// connection is made, if need be without the session.
+/// A client that greases has a ticket, and beside it what looks like an encrypted ClientHello with
+/// that ticket. The connection is made, if need be without the session.
 #[test]
 fn tickets_of_clients_that_grease() {
     let peers = Peers::new(PROVIDERS[0]);
@@ -127,7 +127,8 @@ fn inner_hellos_on_the_brink() {
     }
 }
 
-/// A list of protocols is in ClientHelloOuter alone; one that is too long is an error before anything is sent.
+/// A list of protocols is in ClientHelloOuter alone; one that is too long is an error before
+/// anything is sent.
 #[test]
 fn protocols_of_every_length() {
     let peers = Peers::new(PROVIDERS[0]);

@@ -1,5 +1,5 @@
-//! Encrypted Client Hello (RFC 9849) of the client: this crate's and upstream's, against a scripted server that takes
-//! no liberties and, where a test wants it, the wrong ones.
+//! Encrypted Client Hello (RFC 9849) of the client: this crate's and upstream's, against a scripted
+//! server that takes no liberties and, where a test wants it, the wrong ones.
 
 mod accepted;
 mod clients;

@@ -1,4 +1,5 @@
-//! What a client's own key log and verifier get to see: they tell for which of the two hellos a handshake is.
+//! What a client's own key log and verifier get to see: they tell for which of the two hellos a
+//! handshake is.
 
 use std::sync::{Arc, Mutex};
 
@@ -95,7 +96,8 @@ fn run(peers: &Peers, config: &Arc<ClientConfig>, script: &Script) -> Run {
     peers.run_client(this::connect(config, name).unwrap(), script)
 }
 
-/// Each secret is logged with the random of the hello that it was derived with; the verifier is asked for the name in it.
+/// Each secret is logged with the random of the hello that it was derived with; the verifier is
+/// asked for the name in it.
 #[test]
 fn each_sees_the_hello_that_counts() {
     for provider in PROVIDERS {

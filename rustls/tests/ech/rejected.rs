@@ -1,5 +1,5 @@
-//! What a server rejects (RFC 9849 §6.1.6, §6.1.7): a handshake with the public name, which serves to learn that, and
-//! nothing else.
+//! What a server rejects (RFC 9849 §6.1.6, §6.1.7): a handshake with the public name, which serves
+//! to learn that, and nothing else.
 
 use harness::client_hello::{ALPN, PRE_SHARED_KEY, SERVER_NAME, protocols};
 use harness::configs::PROVIDERS;
@@ -16,7 +16,8 @@ use crate::kit::{
     DATA, ECH, PUBLIC, Peers, SECRET, SUITE, accepting_retry, lasting, not_valid_for, refused,
 };
 
-/// Scripts that reject: at once, or after a HelloRetryRequest that has no confirmation, or a wrong one.
+/// Scripts that reject: at once, or after a HelloRetryRequest that has no confirmation, or a wrong
+/// one.
 fn scripts(peers: &Peers) -> [Script; 3] {
     let mut wrong = accepting_retry();
     wrong.corrupt = std::sync::Arc::new(|position, message| {
@@ -316,7 +317,8 @@ fn nothing_is_kept_of_the_session() {
     }
 }
 
-/// A group that a server asks for is remembered for the next connection: not when nobody vouches for the server.
+/// A group that a server asks for is remembered for the next connection: not when nobody vouches
+/// for the server.
 #[test]
 fn no_group_is_remembered() {
     for provider in PROVIDERS {
@@ -358,7 +360,8 @@ fn the_connection_is_not_usable() {
     }
 }
 
-/// RFC 9849 §6.1.6: before any application data. What was written before is not sent, though a close_notify waits behind it.
+/// RFC 9849 §6.1.6: before any application data. What was written before is not sent, though a
+/// close_notify waits behind it.
 #[test]
 fn what_was_written_before_is_dropped() {
     for provider in PROVIDERS {
@@ -381,7 +384,8 @@ fn what_was_written_before_is_dropped() {
     }
 }
 
-/// RFC 9849 §5 and §6.1.4: what stands in a HelloRetryRequest is a confirmation, and nothing of another length.
+/// RFC 9849 §5 and §6.1.4: what stands in a HelloRetryRequest is a confirmation, and nothing of
+/// another length.
 #[test]
 fn the_extension_of_a_retry_has_eight_bytes() {
     for provider in PROVIDERS {

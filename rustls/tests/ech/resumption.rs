@@ -141,7 +141,8 @@ fn early_data_is_rejected() {
     }
 }
 
-/// RFC 9849 §6.1.2: what ClientHelloOuter offers is random; a server that selects it does not know what it does.
+/// RFC 9849 §6.1.2: what ClientHelloOuter offers is random; a server that selects it does not know
+/// what it does.
 #[test]
 fn the_psk_of_the_outer_hello_cannot_be_selected() {
     for provider in PROVIDERS {
@@ -167,8 +168,8 @@ fn the_psk_of_the_outer_hello_cannot_be_selected() {
     }
 }
 
-/// RFC 9846 §4.2.2: the second ClientHello offers what the first one did, with another age and binder, unless the suite has
-/// another hash. Servers check that, this crate's among them.
+/// RFC 9846 §4.2.2: the second ClientHello offers what the first one did, with another age and
+/// binder, unless the suite has another hash. Servers check that, this crate's among them.
 #[test]
 fn the_psk_of_the_outer_hello_is_offered_again_after_a_rejection() {
     for provider in PROVIDERS {

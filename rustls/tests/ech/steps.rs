@@ -1,4 +1,5 @@
-//! What a client says of ECH as the handshake goes on, and what it says of a server that it does not want to talk to.
+//! What a client says of ECH as the handshake goes on, and what it says of a server that it does
+//! not want to talk to.
 
 use harness::client_hello::COOKIE;
 use harness::configs::PROVIDERS;
@@ -112,7 +113,8 @@ fn the_status_is_known_from_the_server_hello_on() {
                 let outcome = peers.identity.run(&mut steps, &script);
                 let accepts = expected[1] == "Accepted";
                 assert_eq!(outcome.error.is_none(), accepts);
-                // the first is the ServerHello or the HelloRetryRequest; others follow, which change nothing
+                // the first is the ServerHello or the HelloRetryRequest; others follow, which
+                // change nothing
                 assert!(steps.seen.len() > 4);
                 assert_ne!(steps.seen[1 + script.retries.len()], "Offered");
                 assert_eq!(steps.changes(), expected, "{stack:?}");
@@ -165,7 +167,8 @@ fn nothing_is_told_of_a_server_that_rejects() {
     }
 }
 
-/// RFC 9849 §5: the extension of a HelloRetryRequest may be anywhere in it, and so may what else is asked for.
+/// RFC 9849 §5: the extension of a HelloRetryRequest may be anywhere in it, and so may what else is
+/// asked for.
 #[test]
 fn retries_of_every_form() {
     for provider in PROVIDERS {

@@ -1,4 +1,5 @@
-//! The same flawed bytes for both clients: each bit of what a server says about ECH, changed one at a time.
+//! The same flawed bytes for both clients: each bit of what a server says about ECH, changed one at
+//! a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use harness::scripted::{Outcome, Script, bytes};
 use crate::clients::Stack;
 use crate::kit::{ECH, Peers, accepting_retry};
 
-/// Position of the message, and of the first byte that is changed. What is before it is that of any handshake.
+/// Position of the message, and of the first byte that is changed. What is before it is that of any
+/// handshake.
 struct Case {
     name: &'static str,
     script: Script,

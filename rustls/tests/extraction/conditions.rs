@@ -179,8 +179,9 @@ fn a_failure_is_the_answer_first_of_all() {
     assert_eq!(extracted.err(), Some(Error::DecryptError));
 }
 
-/// 0.23 drops what was received and has not been read, and says nothing of it: whoever goes on with the keys would
-/// have a gap in the data, or the second half of a record or message without the first.
+/// 0.23 drops what was received and has not been read, and says nothing of it: whoever goes on with
+/// the keys would have a gap in the data, or the second half of a record or message without the
+/// first.
 #[test]
 fn not_while_something_waits_to_be_read() {
     fn assert_refused(conn: rustls::Connection, what: &str) {
@@ -282,8 +283,8 @@ fn not_in_the_middle_of_a_message() {
     }
 }
 
-/// RFC 9846 §4.7.3: the peer's request must be answered before the next application data, and whoever gets the
-/// secrets would not know of it.
+/// RFC 9846 §4.7.3: the peer's request must be answered before the next application data, and
+/// whoever gets the secrets would not know of it.
 #[test]
 fn not_while_a_key_update_is_owed() {
     for provider in PROVIDERS {

@@ -1,5 +1,5 @@
-//! Secrets that leave a connection: who gets them and when, that records made of them are the connection's, and
-//! what a `KernelConnection` does for the rest of its life.
+//! Secrets that leave a connection: who gets them and when, that records made of them are the
+//! connection's, and what a `KernelConnection` does for the rest of its life.
 
 mod conditions;
 mod kernel;

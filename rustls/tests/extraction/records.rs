@@ -56,8 +56,8 @@ fn records_of_every_suite() {
     }
 }
 
-/// The same secrets and numbers as upstream's, but for the nonces that TLS 1.2 sends with each record, which differ in
-/// one bit. Those of two ends of this crate are equal.
+/// The same secrets and numbers as upstream's, but for the nonces that TLS 1.2 sends with each
+/// record, which differ in one bit. Those of two ends of this crate are equal.
 #[test]
 fn secrets_are_those_of_the_peer() {
     for case in cases() {
@@ -76,8 +76,9 @@ fn secrets_are_those_of_the_peer() {
     }
 }
 
-/// RFC 5288 §3: a nonce of AES-GCM must not be used twice under a key. Whoever goes on with extracted secrets
-/// counts up from the explicit nonce, as the kernel does, or adds the sequence number bit by bit.
+/// RFC 5288 §3: a nonce of AES-GCM must not be used twice under a key. Whoever goes on with
+/// extracted secrets counts up from the explicit nonce, as the kernel does, or adds the sequence
+/// number bit by bit.
 #[test]
 fn explicit_nonces_that_were_used_are_not_used_again() {
     for case in cases().filter(|case| !case.is_tls13()) {

@@ -1,6 +1,6 @@
-//! Callbacks that return what makes no sense: an error, or as if they had returned nothing, but no panic, and no
-//! connection that the other side should not have accepted. Lengths that no message can carry are in
-//! `behaviour/too_long.rs`.
+//! Callbacks that return what makes no sense: an error, or as if they had returned nothing, but no
+//! panic, and no connection that the other side should not have accepted. Lengths that no message
+//! can carry are in `behaviour/too_long.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! An `Acceptor` over a transport that goes wrong at one of its calls, whichever, and the alert for a client that it
-//! refuses.
+//! An `Acceptor` over a transport that goes wrong at one of its calls, whichever, and the alert for
+//! a client that it refuses.
 
 use std::io::{self, Write};
 use std::panic::resume_unwind;

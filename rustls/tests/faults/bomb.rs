@@ -1,4 +1,5 @@
-//! Callbacks that go wrong when a test has told them to: of one name, at one of the times that it is called.
+//! Callbacks that go wrong when a test has told them to: of one name, at one of the times that it
+//! is called.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -15,7 +16,8 @@ pub(crate) enum Wrong {
     Panics,
     /// It returns an error, or nothing.
     Fails,
-    /// It makes whole connections of its own with the same configurations, and then does what it should.
+    /// It makes whole connections of its own with the same configurations, and then does what it
+    /// should.
     Reenters,
 }
 

@@ -1,5 +1,6 @@
-//! Callbacks of the application and of the crypto provider that panic, fail, or use the same configurations for other
-//! connections: each of them, at several of the times that it is called, from the first byte to the close_notify.
+//! Callbacks of the application and of the crypto provider that panic, fail, or use the same
+//! configurations for other connections: each of them, at several of the times that it is called,
+//! from the first byte to the close_notify.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -240,8 +241,8 @@ fn callbacks_connect_with_the_same_configurations() {
     }
 }
 
-/// A connection that is ending calls the application, too: it logs, seals an alert, has its session removed. If that
-/// panics it is over nevertheless, for the reason that it had.
+/// A connection that is ending calls the application, too: it logs, seals an alert, has its session
+/// removed. If that panics it is over nevertheless, for the reason that it had.
 #[test]
 fn callbacks_panic_while_a_connection_fails() {
     // of no key that they have

@@ -47,8 +47,8 @@ pub(crate) trait End {
     /// Whether it says who its peer is.
     fn knows_peer(&self) -> bool;
 
-    /// Checks that the connection is over: nothing can be sent, and each call returns the same error, which this
-    /// returns. Output was taken before.
+    /// Checks that the connection is over: nothing can be sent, and each call returns the same
+    /// error, which this returns. Output was taken before.
     fn check_over(&mut self) -> String;
 }
 

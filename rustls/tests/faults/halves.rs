@@ -1,4 +1,5 @@
-//! The halves of a split connection over a transport that goes wrong at one of its calls, whichever.
+//! The halves of a split connection over a transport that goes wrong at one of its calls,
+//! whichever.
 
 use std::io::{ErrorKind, Read, Write};
 
@@ -9,8 +10,8 @@ use crate::pieces::{Pieces, piece};
 use crate::scripts::{Role, Scene, Tried, plans, this, tried};
 use crate::transport::{Counts, KINDS, Plan, Transport};
 
-/// Moves what can be moved: everything that is to be sent, and what has come. A fault of the transport is no reason to
-/// stop.
+/// Moves what can be moved: everything that is to be sent, and what has come. A fault of the
+/// transport is no reason to stop.
 fn pump<D>(
     sender: &mut Sender,
     receiver: &mut Receiver<D>,

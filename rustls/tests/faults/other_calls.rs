@@ -1,5 +1,5 @@
-//! Callbacks that panic in calls that the talks of `callbacks` do not make: records in place, exporters, and connections
-//! whose records the kernel makes.
+//! Callbacks that panic in calls that the talks of `callbacks` do not make: records in place,
+//! exporters, and connections whose records the kernel makes.
 
 use std::io::{Read, Write};
 

@@ -1,4 +1,5 @@
-//! What an application writes, piece by piece, so that what is lost, comes twice or in another order shows.
+//! What an application writes, piece by piece, so that what is lost, comes twice or in another
+//! order shows.
 
 /// The pieces written so far, and what went wrong meanwhile.
 #[derive(Default)]

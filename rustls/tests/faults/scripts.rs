@@ -1,6 +1,7 @@
-//! What an application does over a transport that goes wrong at one of its calls, whichever: it tries again, and in the
-//! end everything that it has written has arrived, once, in order, and so has everything that its peer has written.
-//! Both crates run the same, and the results of all calls are compared.
+//! What an application does over a transport that goes wrong at one of its calls, whichever: it
+//! tries again, and in the end everything that it has written has arrived, once, in order, and so
+//! has everything that its peer has written. Both crates run the same, and the results of all calls
+//! are compared.
 
 use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
 use std::ops::DerefMut;
@@ -139,7 +140,8 @@ macro_rules! scripts {
         pub(crate) mod $module {
             use super::*;
 
-            /// The configuration of the connection under test, and that of its peer, for any number of connections.
+            /// The configuration of the connection under test, and that of its peer, for any number
+            /// of connections.
             pub(crate) struct Configs {
                 scene: Scene,
                 client: Arc<$tls::ClientConfig>,
@@ -320,7 +322,8 @@ macro_rules! scripts {
                     pieces.log
                 }
 
-                /// Writes the next piece until it is taken. What a panic has done to it, nobody knows.
+                /// Writes the next piece until it is taken. What a panic has done to it, nobody
+                /// knows.
                 fn write(&mut self, pieces: &mut Pieces, way: usize, transport: &mut Transport) {
                     let piece = pieces.next();
                     let Self { conn, style } = self;

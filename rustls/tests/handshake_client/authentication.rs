@@ -66,7 +66,8 @@ fn a_request_names_schemes_for_certificate_verify() {
 fn extensions_of_a_request() {
     let peers = Peers::new();
     let with = |extension: Extension| request(|script| script.request_extensions.push(extension));
-    // unknown, status_request, oid_filters, signature_algorithms_cert, empty certificate_authorities
+    // unknown, status_request, oid_filters, signature_algorithms_cert, empty
+    // certificate_authorities
     for extension in [
         bytes(0xfafa, &[]),
         bytes(5, &[]),
@@ -122,7 +123,8 @@ fn no_certificate_is_empty() {
         let entry = (Some(Vec::new()), Vec::new());
         script(|script| script.certificates.insert(at, entry))
     };
-    // RFC 9846 §6.2: a length out of range is a decode_error. rustls 0.23 looks for a path without an empty issuer
+    // RFC 9846 §6.2: a length out of range is a decode_error. rustls 0.23 looks for a path without
+    // an empty issuer
     peers.only_we_refuse(
         &empty(1),
         InvalidMessage::IllegalEmptyValue,

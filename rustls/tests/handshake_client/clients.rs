@@ -11,7 +11,8 @@ use rustls::pki_types::ServerName;
 use rustls::version::TLS13;
 use rustls::{ClientConfig, ClientConnection, NamedGroup, RootCertStore};
 
-/// The groups that clients and servers here know: few, so that a test can name one that is not offered.
+/// The groups that clients and servers here know: few, so that a test can name one that is not
+/// offered.
 const GROUPS: [NamedGroup; 2] = [NamedGroup::X25519, NamedGroup::secp256r1];
 
 /// That of the features under test.

@@ -1,5 +1,5 @@
-//! Every byte of a server's messages changed, and every message cut at every byte, before it is encrypted:
-//! this client and that of rustls 0.23 must end alike.
+//! Every byte of a server's messages changed, and every message cut at every byte, before it is
+//! encrypted: this client and that of rustls 0.23 must end alike.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -43,8 +43,8 @@ impl Peers {
         (self.ours(&script), self.theirs(&script))
     }
 
-    /// Changes the bytes of `range`, counted from behind the header, one after the other, and cuts the
-    /// message before each of them.
+    /// Changes the bytes of `range`, counted from behind the header, one after the other, and cuts
+    /// the message before each of them.
     fn check(&self, script: &Script, position: usize, range: Range<usize>) {
         let mut different = Vec::new();
         for offset in range {
@@ -75,8 +75,8 @@ impl Peers {
     }
 }
 
-/// How two outcomes differ, unless RFC 9846 demands what rustls 0.23 does not check, legacy_version, or names another
-/// alert than 0.23 sends.
+/// How two outcomes differ, unless RFC 9846 demands what rustls 0.23 does not check,
+/// legacy_version, or names another alert than 0.23 sends.
 fn difference((ours, theirs): (Outcome, Outcome), offset: usize, how: &str) -> Option<String> {
     let deliberate = [refused(
         PeerIncompatible::ServerDoesNotSupportTls12Or13,

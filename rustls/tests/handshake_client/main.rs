@@ -1,7 +1,7 @@
 //! The client against a server that says what a test wants, and against that of rustls 0.23.
 //!
-//! What a scripted server gets wrong is shown to the client of rustls 0.23, too: error and alert must be
-//! the same, except where RFC 9846 demands more than 0.23 does.
+//! What a scripted server gets wrong is shown to the client of rustls 0.23, too: error and alert
+//! must be the same, except where RFC 9846 demands more than 0.23 does.
 
 mod authentication;
 mod client_hello;

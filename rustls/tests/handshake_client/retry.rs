@@ -1,4 +1,5 @@
-//! What a HelloRetryRequest must and must not be (RFC 9846 §4.2.4), and the ClientHello that follows.
+//! What a HelloRetryRequest must and must not be (RFC 9846 §4.2.4), and the ClientHello that
+//! follows.
 
 use harness::client_hello::{COOKIE, ClientHello};
 use harness::endpoints::Endpoint;

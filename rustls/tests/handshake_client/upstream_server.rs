@@ -55,7 +55,8 @@ impl Pair {
         config(&peers.identity, provider)
     }
 
-    /// A server; one that asks for the client's certificate, and must have it, if that is `required`.
+    /// A server; one that asks for the client's certificate, and must have it, if that is
+    /// `required`.
     fn server_config(&self, required: Option<bool>) -> rustls_upstream::ServerConfig {
         let provider = Arc::new(rustls_upstream::crypto::aws_lc_rs::default_provider());
         let mut roots = rustls_upstream::RootCertStore::empty();

@@ -1,5 +1,5 @@
-//! Reading a ClientHello before a configuration is chosen: what the acceptor shows of it, and that a handshake
-//! through it is the same as without.
+//! Reading a ClientHello before a configuration is chosen: what the acceptor shows of it, and that
+//! a handshake through it is the same as without.
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
@@ -120,8 +120,8 @@ fn a_hello_over_many_records_is_read() {
     }
 }
 
-/// Whatever is wrong, the error is that of a connection with the same configuration, and the alert what that
-/// would send.
+/// Whatever is wrong, the error is that of a connection with the same configuration, and the alert
+/// what that would send.
 #[test]
 fn errors_and_alerts_are_those_of_a_connection() {
     let hello = ClientHello::new().record();
@@ -374,7 +374,8 @@ fn early_data_behind_the_hello_is_kept() {
     }
 }
 
-/// As an event loop has it: as much as a read takes, and the rest of the early data after the choice.
+/// As an event loop has it: as much as a read takes, and the rest of the early data after the
+/// choice.
 #[test]
 fn early_data_of_any_length_may_follow_the_hello() {
     for provider in PROVIDERS {
@@ -455,7 +456,8 @@ fn a_handshake_goes_on_where_it_stopped() {
     }
 }
 
-/// Has `client` connect through an acceptor, and uses the connection; returns how the handshake went.
+/// Has `client` connect through an acceptor, and uses the connection; returns how the handshake
+/// went.
 fn connect(client: &mut dyn Endpoint, config: &Arc<rustls::ServerConfig>) -> HandshakeKind {
     let hello = client.take_output();
     let accepted = accept(&[&hello]);

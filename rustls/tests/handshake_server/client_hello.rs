@@ -456,7 +456,8 @@ fn every_cut_and_every_flip_gives_upstreams_answer() {
         .with_psk()
         .with(ALPN, protocols(&[b"aa"]))
         .message();
-    // what is ignored or checked differently, as tested above: legacy_version and session id's length
+    // what is ignored or checked differently, as tested above: legacy_version and session id's
+    // length
     let skipped = [4, 5];
     for at in (4..good.len()).filter(|at| !skipped.contains(at)) {
         let mut flipped = good.clone();

@@ -332,8 +332,8 @@ fn early_data_is_skipped_until_the_second_client_hello() {
     assert_eq!(answer.error.unwrap(), "DecryptError");
 }
 
-/// RFC 9846 §5.1: early data that is skipped must not interrupt a message either. Upstream gives another reason, and
-/// no alert.
+/// RFC 9846 §5.1: early data that is skipped must not interrupt a message either. Upstream gives
+/// another reason, and no alert.
 #[test]
 fn early_data_within_the_second_hello_is_refused() {
     let first = ClientHello::without_share().with_early_data();

@@ -1,5 +1,5 @@
-//! What the client sends after the server's flight, and after the handshake: Finished, KeyUpdate, and
-//! everything that is out of place.
+//! What the client sends after the server's flight, and after the handshake: Finished, KeyUpdate,
+//! and everything that is out of place.
 
 use harness::client_hello::*;
 use harness::scripted::{Refused, ScriptedClient};
@@ -152,8 +152,8 @@ fn early_data_is_skipped_until_the_client_finishes() {
         }
     }
 
-    // RFC 9846 §4.3.10: up to a limit, in bytes of content. Upstream counts what protects them, too, so that it
-    // disconnects a client that has sent all that it may
+    // RFC 9846 §4.3.10: up to a limit, in bytes of content. Upstream counts what protects them,
+    // too, so that it disconnects a client that has sent all that it may
     let setup = Setup::new(PROVIDERS[0]);
     let hello = ClientHello::new().with_early_data();
     let mut client = ScriptedClient::new(Box::new(setup.ours()), &setup.provider.this(), hello);

@@ -1,8 +1,8 @@
 //! Few cases in which all triples of values meet.
 //!
-//! All combinations of all features are many millions. A mistake that shows only when certain features meet
-//! shows, as a rule, when two or three of them do; so every three values that can be had together are had
-//! together in some case.
+//! All combinations of all features are many millions. A mistake that shows only when certain
+//! features meet shows, as a rule, when two or three of them do; so every three values that can be
+//! had together are had together in some case.
 
 use std::collections::HashSet;
 

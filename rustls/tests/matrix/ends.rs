@@ -60,8 +60,8 @@ impl Server {
         }
     }
 
-    /// Another server with the same sessions, that speaks no protocol of the client: it resumes and takes no early
-    /// data (RFC 9846 §4.3.10).
+    /// Another server with the same sessions, that speaks no protocol of the client: it resumes and
+    /// takes no early data (RFC 9846 §4.3.10).
     pub(crate) fn without_alpn(&self) -> Self {
         let (mut this, mut upstream) = ((*self.this).clone(), (*self.upstream).clone());
         this.alpn_protocols.clear();
@@ -203,9 +203,9 @@ macro_rules! configs {
                 }
             }
 
-            /// With the suite and the group of the case. Before the group there is another one if the server
-            /// is to ask for a retry. Beside the suite there is one of the other version, so that both can
-            /// be offered.
+            /// With the suite and the group of the case. Before the group there is another one if
+            /// the server is to ask for a retry. Beside the suite there is one of the other
+            /// version, so that both can be offered.
             fn provider(case: &Case, with_other_group: bool) -> CryptoProvider {
                 let mut provider = case.provider().$module();
                 let is_named = |suite: &$tls::SupportedCipherSuite| {

@@ -1,8 +1,8 @@
-//! Every feature together with every other, with upstream rustls as the peer in either role, and with itself:
-//! what can be negotiated is negotiated, and data flows.
+//! Every feature together with every other, with upstream rustls as the peer in either role, and
+//! with itself: what can be negotiated is negotiated, and data flows.
 //!
-//! `table.rs` says what there is and what goes together, `cover.rs` chooses cases, `ends.rs` makes the ends of
-//! one, and here is what they must do.
+//! `table.rs` says what there is and what goes together, `cover.rs` chooses cases, `ends.rs` makes
+//! the ends of one, and here is what they must do.
 
 mod cover;
 mod ends;

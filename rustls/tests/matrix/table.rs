@@ -115,7 +115,8 @@ pub(crate) const RULES: [Rule; 13] = [
     when("versions", TLS12, "compression", &["none"]),
     when("versions", TLS12, "raw keys", &["none"]),
     when("raw keys", &["client's", "both"], "client auth", PRESENTED),
-    // single use is what keeps early data from being replayed, so 0.23 takes it from stored sessions only
+    // single use is what keeps early data from being replayed, so 0.23 takes it from stored
+    // sessions only
     when("early data", &["accepted", "rejected"], "resumption", &["stored"]),
     when("early data", &["accepted", "rejected"], "versions", TLS13),
     // what ring has not

@@ -208,8 +208,8 @@ impl Case {
         options.map(String::from).to_vec()
     }
 
-    /// The group, and what else TLS 1.2 needs: OpenSSL has one list for the key exchange and for the curves of
-    /// certificates.
+    /// The group, and what else TLS 1.2 needs: OpenSSL has one list for the key exchange and for
+    /// the curves of certificates.
     fn all_groups(&self) -> String {
         let mut groups = vec![self.group];
         let curves = ["P-256", "P-384", "P-521"].into_iter();
@@ -348,8 +348,8 @@ fn s_server_with(
 #[test]
 fn our_client_with_their_server() {
     for_all_cases(|case| {
-        // OpenSSL refuses TLS 1.2 to clients that do not name its certificate's curve, and no group of ours is
-        // P-521
+        // OpenSSL refuses TLS 1.2 to clients that do not name its certificate's curve, and no group
+        // of ours is P-521
         if case.is_tls12() && case.key_type == KeyType::EcdsaP521 {
             return;
         }
@@ -434,7 +434,8 @@ fn their_client_with_our_server() {
 
         let mut conn = ServerConnection::new(Arc::new(case.our_server())).unwrap();
         let (mut sock, _) = listener.accept().unwrap();
-        // what follows is small records one after the other: none should wait for an acknowledgement
+        // what follows is small records one after the other: none should wait for an
+        // acknowledgement
         sock.set_nodelay(true).unwrap();
         let mut stdin = client.0.stdin.take().unwrap();
         let mut stdout = client.0.stdout.take().unwrap();
@@ -472,7 +473,8 @@ fn their_client_with_our_server() {
     });
 }
 
-/// KeyUpdates that request an answer and come alone, then a request: a server that reads by a stream answers.
+/// KeyUpdates that request an answer and come alone, then a request: a server that reads by a
+/// stream answers.
 #[test]
 fn their_client_updates_keys_and_asks() {
     const REQUEST: &[u8] = b"a line to send back\n";
@@ -522,8 +524,8 @@ fn ask_after_key_updates(
     let mut line = String::new();
     for _ in 0..3 {
         stdin.write_all(b"K\n").unwrap();
-        // s_client takes all that it reads at once for one command: what comes next must wait until this
-        // one was carried out
+        // s_client takes all that it reads at once for one command: what comes next must wait until
+        // this one was carried out
         while !line.starts_with("KEYUPDATE") {
             line.clear();
             assert_ne!(said.read_line(&mut line).unwrap(), 0, "s_client ended");

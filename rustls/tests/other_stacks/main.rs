@@ -1,5 +1,5 @@
-//! More opinions: the tools of GnuTLS and NSS as peers in both roles, TLS 1.2 and TLS 1.3, full handshakes and
-//! resumed ones. Where a tool is not installed its tests say so, and do nothing.
+//! More opinions: the tools of GnuTLS and NSS as peers in both roles, TLS 1.2 and TLS 1.3, full
+//! handshakes and resumed ones. Where a tool is not installed its tests say so, and do nothing.
 
 mod gnutls;
 mod nss;

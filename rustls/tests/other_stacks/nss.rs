@@ -12,7 +12,8 @@ use crate::{Case, answer_twice, ask_twice};
 /// Certificates with Ed25519 are new to NSS.
 const KEY_TYPES: [KeyType; 3] = [KeyType::EcdsaP256, KeyType::EcdsaP384, KeyType::Rsa2048];
 
-/// A database with the authority, and certificate and key of `name`; `None` where the tools are not installed.
+/// A database with the authority, and certificate and key of `name`; `None` where the tools are not
+/// installed.
 fn database(files: &Files, name: &str) -> Option<String> {
     let database = format!("sql:{}", files.path(""));
     let strings =

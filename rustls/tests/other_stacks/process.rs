@@ -10,7 +10,8 @@ use std::{fs, thread};
 use harness::configs::KeyType;
 use harness::ports::ReservedPort;
 
-/// A running program, ended when it is dropped, and the port that it listens on, released after that.
+/// A running program, ended when it is dropped, and the port that it listens on, released after
+/// that.
 pub(crate) struct Program(pub(crate) Child, Option<ReservedPort>);
 
 impl Program {

@@ -1,5 +1,5 @@
-//! Who does not share: configurations that were not told to, and peers that are not authenticated. And that no
-//! answer depends on it.
+//! Who does not share: configurations that were not told to, and peers that are not authenticated.
+//! And that no answer depends on it.
 
 use std::ptr;
 use std::sync::Arc;
@@ -64,7 +64,8 @@ fn a_clone_of_a_configuration_shares() {
     ));
 }
 
-/// Chains of other authorities, and of ours without the key, on both sides: nobody gets into the map.
+/// Chains of other authorities, and of ours without the key, on both sides: nobody gets into the
+/// map.
 #[test]
 fn peers_that_are_not_authenticated_leave_nothing() {
     let (authority, other) = (Authority::get(), Authority::new("theirs"));
@@ -123,8 +124,8 @@ fn stolen(
     Arc::new(rustls::sign::SingleCertAndKey::from(certified))
 }
 
-/// A chain that one server knows well is refused by another of the same map, whose authority is another: in a full
-/// handshake, and when a session of the first one is to be resumed.
+/// A chain that one server knows well is refused by another of the same map, whose authority is
+/// another: in a full handshake, and when a session of the first one is to be resumed.
 #[test]
 fn a_known_chain_is_no_accepted_chain() {
     let other = Authority::new("theirs");

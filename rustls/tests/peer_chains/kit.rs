@@ -1,4 +1,5 @@
-//! Both sides authenticate with chains of three certificates; clients with as many different ones as wanted.
+//! Both sides authenticate with chains of three certificates; clients with as many different ones
+//! as wanted.
 
 use std::io::{Read, Write};
 use std::sync::{Arc, OnceLock};

@@ -37,7 +37,8 @@ impl StoresServerSessions for Bytes {
     }
 }
 
-/// A storage around another, which passes sessions on, except that it may make bytes of them on the way.
+/// A storage around another, which passes sessions on, except that it may make bytes of them on the
+/// way.
 #[derive(Debug)]
 struct Passing {
     inner: Arc<ServerSessionMemoryCache>,

@@ -29,7 +29,8 @@ fn connect(config: &Arc<ClientConfig>, name: ServerName<'static>) -> Connection 
         .into()
 }
 
-/// The handshake goes on for the public name to its end, and that is an alert without keys for anything.
+/// The handshake goes on for the public name to its end, and that is an alert without keys for
+/// anything.
 #[test]
 fn a_rejection_ends_the_connection() {
     for provider in PROVIDERS {

@@ -14,7 +14,8 @@ fn the_error_stays_and_everything_else_is_gone() {
         server.read_hs(&hello).unwrap();
         let flight = write_all(&mut server);
 
-        // the client has keys of 0-RTT, of Handshake packets that nobody took, and the server of everything
+        // the client has keys of 0-RTT, of Handshake packets that nobody took, and the server of
+        // everything
         client.read_hs(&flight[0].bytes).unwrap();
         let mut wrong = flight[1].bytes.clone();
         *wrong.last_mut().unwrap() ^= 1;

@@ -1,7 +1,8 @@
-//! What a QUIC implementation gets of a handshake, and when: messages and keys by packet number space, 0-RTT keys,
-//! alerts; and the rules of RFC 9001 for the messages.
+//! What a QUIC implementation gets of a handshake, and when: messages and keys by packet number
+//! space, 0-RTT keys, alerts; and the rules of RFC 9001 for the messages.
 //!
-//! Both ends are this crate's. What they agree on with upstream's, keys included, is in `quic_matrix`.
+//! Both ends are this crate's. What they agree on with upstream's, keys included, is in
+//! `quic_matrix`.
 
 mod early_data;
 mod ech;

@@ -31,8 +31,8 @@ pub(crate) fn with_session_id(hello: &[u8], session_id: &[u8]) -> Vec<u8> {
     message(hello[0], &body)
 }
 
-/// The ClientHello or EncryptedExtensions `encoded`, each of whose extensions is replaced by what `change` makes of its
-/// type and body.
+/// The ClientHello or EncryptedExtensions `encoded`, each of whose extensions is replaced by what
+/// `change` makes of its type and body.
 pub(crate) fn with_extensions(
     encoded: &[u8],
     mut change: impl FnMut(u16, &[u8]) -> Option<Vec<u8>>,

@@ -186,7 +186,8 @@ fn early_data_is_offered_only_where_it_may_be_taken() {
     }
 }
 
-/// The parameters that early data went by are those of the session; the server's own take their place.
+/// The parameters that early data went by are those of the session; the server's own take their
+/// place.
 #[test]
 fn remembered_parameters_are_replaced() {
     for_all_ends(|ends, provider| {
@@ -220,7 +221,8 @@ fn parameters_are_remembered_for_early_data() {
     }
 }
 
-/// A session of the other kind is resumed, and early data that comes with it all the same is rejected.
+/// A session of the other kind is resumed, and early data that comes with it all the same is
+/// rejected.
 #[test]
 fn early_data_stays_with_what_carried_the_session() {
     for ends in ENDS {

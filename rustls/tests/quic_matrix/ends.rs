@@ -64,8 +64,8 @@ impl Case {
         }
     }
 
-    /// As usual, with sessions that are stored and early data, without which none of the connections differs
-    /// from what [`Self::usual`] has.
+    /// As usual, with sessions that are stored and early data, without which none of the
+    /// connections differs from what [`Self::usual`] has.
     pub(crate) fn with_early_data(ends: [Crate; 2], provider: Provider) -> Self {
         Self {
             sessions: Sessions::Stored,
@@ -147,7 +147,8 @@ pub(crate) const SERVER_PARAMETERS: &[u8] = b"of the server";
 macro_rules! sides {
     ($($side:ident: $config:ident, $start:ident, $constructor:ident, $parameters:ident;)*) => {
         $(
-            /// A configuration of this crate's and an equal one of upstream's, of which one is used.
+            /// A configuration of this crate's and an equal one of upstream's, of which one is
+            /// used.
             #[derive(Clone)]
             pub(crate) struct $side {
                 of: Crate,

@@ -97,8 +97,8 @@ fn initial_packets_are_the_same_in_both_crates() {
     }
 }
 
-/// Without chance and without a transcript, the secrets are the same whoever is connected; so are the packets. Those
-/// of a resumed connection depend on the nonce of its ticket, so on the server.
+/// Without chance and without a transcript, the secrets are the same whoever is connected; so are
+/// the packets. Those of a resumed connection depend on the nonce of its ticket, so on the server.
 #[test]
 fn packets_of_all_levels_are_the_same_in_both_crates() {
     let setup = Setup {

@@ -1,5 +1,5 @@
-//! QUIC with upstream rustls as the peer in either role, with itself, and upstream with itself: whatever can be
-//! negotiated is, and both ends have the same keys at every level.
+//! QUIC with upstream rustls as the peer in either role, with itself, and upstream with itself:
+//! whatever can be negotiated is, and both ends have the same keys at every level.
 //!
 //! `ends.rs` makes the ends of a case; here are the handshakes.
 

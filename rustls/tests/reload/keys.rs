@@ -25,8 +25,8 @@ fn chain_of(end: &dyn Endpoint) -> Vec<Vec<u8>> {
     end.peer_certificates()
 }
 
-/// A server's handshakes have the certificate that is in force when their ClientHello comes, wherever a reload parks
-/// them.
+/// A server's handshakes have the certificate that is in force when their ClientHello comes,
+/// wherever a reload parks them.
 #[test]
 fn a_servers_certificate_is_replaced_between_handshakes_only() {
     let ca = Authority::new("ca");
@@ -70,7 +70,8 @@ fn a_servers_certificate_is_replaced_between_handshakes_only() {
     }
 }
 
-/// A client's sessions are those of its certificate; a reload that brings nothing new lets them live.
+/// A client's sessions are those of its certificate; a reload that brings nothing new lets them
+/// live.
 #[test]
 fn a_clients_sessions_end_with_its_certificate() {
     let ca = Authority::new("ca");
@@ -101,8 +102,8 @@ fn a_clients_sessions_end_with_its_certificate() {
     }
 }
 
-/// Whatever is wrong with new files, the old ones stay in force, it is said what is wrong, and the next good ones
-/// come into force.
+/// Whatever is wrong with new files, the old ones stay in force, it is said what is wrong, and the
+/// next good ones come into force.
 #[test]
 fn bad_files_change_nothing_and_are_told_apart() {
     let ca = Authority::new("ca");

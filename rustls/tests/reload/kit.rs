@@ -203,8 +203,8 @@ impl Setup {
 /// Into how many pieces each flight is cut for [`exchange_and`].
 pub(crate) const PIECES: usize = 6;
 
-/// Moves bytes until neither end has any to send, each flight in [`PIECES`] pieces, and does `then` when `at` pieces
-/// have been moved. Returns how many were; the first error of either.
+/// Moves bytes until neither end has any to send, each flight in [`PIECES`] pieces, and does `then`
+/// when `at` pieces have been moved. Returns how many were; the first error of either.
 pub(crate) fn exchange_and(
     client: &mut dyn Endpoint,
     server: &mut dyn Endpoint,

@@ -119,7 +119,8 @@ fn the_responder_may_be_five_minutes_ahead() {
     }
 }
 
-/// Two authorities may give the same serial number (RFC 5280 §4.1.2.2), and one name may have had two keys.
+/// Two authorities may give the same serial number (RFC 5280 §4.1.2.2), and one name may have had
+/// two keys.
 #[test]
 fn an_ocsp_response_must_be_of_the_issuer() {
     let fixture = Fixture::new();

@@ -1,5 +1,5 @@
-//! Configurations whose parts are all replaced, in the ways that servers use them: by many threads, by an `Acceptor`,
-//! with connections that last.
+//! Configurations whose parts are all replaced, in the ways that servers use them: by many threads,
+//! by an `Acceptor`, with connections that last.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
@@ -16,7 +16,8 @@ use rustls::{ClientConfig, ServerConfig};
 use crate::kit::{Authority, Dir, Setup, setups};
 use crate::trust::{connect, of_clients, of_servers, roots};
 
-/// Both sides, of which everything is replaced at each [`Self::reload`]: two authorities take turns.
+/// Both sides, of which everything is replaced at each [`Self::reload`]: two authorities take
+/// turns.
 struct Running {
     setup: Setup,
     authorities: [Authority; 2],
@@ -83,7 +84,8 @@ impl Running {
     }
 }
 
-/// Threads connect for as long as another reloads: every connection succeeds, full or resumed, and works.
+/// Threads connect for as long as another reloads: every connection succeeds, full or resumed, and
+/// works.
 #[test]
 fn no_connection_fails_while_everything_is_replaced() {
     const THREADS: usize = 3;
@@ -191,7 +193,8 @@ fn an_acceptor_serves_what_is_in_force() {
     }
 }
 
-/// Connections that last keep nothing alive that is no longer in force, and what comes to them late is of no use.
+/// Connections that last keep nothing alive that is no longer in force, and what comes to them late
+/// is of no use.
 #[test]
 fn connections_that_last_do_not_hold_on_to_the_past() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));

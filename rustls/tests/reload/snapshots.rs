@@ -287,8 +287,9 @@ fn take(log: &Log) -> Vec<u32> {
     std::mem::take(&mut *log.lock().unwrap())
 }
 
-/// Parked at each point of the handshake, while all that can be replaced is: whoever was asked first is asked to the
-/// end, on both sides, and the handshake succeeds as far as both began before.
+/// Parked at each point of the handshake, while all that can be replaced is: whoever was asked
+/// first is asked to the end, on both sides, and the handshake succeeds as far as both began
+/// before.
 #[test]
 fn a_handshake_goes_by_what_was_in_force_when_it_began() {
     for setup in setups() {
@@ -322,7 +323,8 @@ fn a_handshake_goes_by_what_was_in_force_when_it_began() {
                     break;
                 }
             } else {
-                // the client shows the certificate of an authority that the server has never trusted
+                // the client shows the certificate of an authority that the server has never
+                // trusted
                 let error = outcome.unwrap_err();
                 assert!(error.contains("UnknownIssuer"), "{setup:?} {at}: {error}");
             }
@@ -332,7 +334,8 @@ fn a_handshake_goes_by_what_was_in_force_when_it_began() {
     }
 }
 
-/// A client's sessions are of the objects that it went by when the handshake began, not when the ticket came.
+/// A client's sessions are of the objects that it went by when the handshake began, not when the
+/// ticket came.
 #[test]
 fn a_clients_sessions_are_of_what_was_in_force_when_they_began() {
     type Replace = fn(&Scene);

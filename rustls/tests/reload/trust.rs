@@ -1,4 +1,5 @@
-//! Roots and revocation lists that are replaced: whom it lets in, whom it keeps out, and which sessions live on.
+//! Roots and revocation lists that are replaced: whom it lets in, whom it keeps out, and which
+//! sessions live on.
 
 use std::fs;
 use std::sync::Arc;
@@ -56,8 +57,8 @@ pub(crate) fn client_of(setup: Setup, ca: &Authority, identity: &Identity) -> Ar
     )
 }
 
-/// A client of an authority that is no longer trusted: neither its session nor a full handshake lets it in, while the
-/// clients of another authority resume.
+/// A client of an authority that is no longer trusted: neither its session nor a full handshake
+/// lets it in, while the clients of another authority resume.
 #[test]
 fn a_server_forgets_an_authority() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
@@ -93,7 +94,8 @@ fn a_server_forgets_an_authority() {
     }
 }
 
-/// With no names of authorities to tell sessions apart by, the certificate of a session is still verified again.
+/// With no names of authorities to tell sessions apart by, the certificate of a session is still
+/// verified again.
 #[test]
 fn a_server_without_hints_forgets_an_authority_all_the_same() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
@@ -115,7 +117,8 @@ fn a_server_without_hints_forgets_an_authority_all_the_same() {
     }
 }
 
-/// What a client trusts decides about its sessions, too: they end with a change, and live on without one.
+/// What a client trusts decides about its sessions, too: they end with a change, and live on
+/// without one.
 #[test]
 fn a_client_resumes_no_session_of_other_roots() {
     let (a, b, c) = (
@@ -202,8 +205,8 @@ fn a_client_resumes_no_session_of_another_list() {
     }
 }
 
-/// Whatever is wrong with one source, what it brought last stays in force, and it is said what is wrong; the others are
-/// replaced nevertheless.
+/// Whatever is wrong with one source, what it brought last stays in force, and it is said what is
+/// wrong; the others are replaced nevertheless.
 #[test]
 fn bad_sources_never_weaken_what_is_checked() {
     let ca = Authority::new("ca");
@@ -335,8 +338,8 @@ fn bad_sources_never_weaken_what_is_checked() {
     }
 }
 
-/// What a file had that cannot be used when its roots were taken is forgiven ever after, and nothing in place of it: that
-/// is a sign that the file is not whole.
+/// What a file had that cannot be used when its roots were taken is forgiven ever after, and
+/// nothing in place of it: that is a sign that the file is not whole.
 #[test]
 fn one_fault_does_not_excuse_another() {
     const NO_ROOT: &str = "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n";
@@ -401,8 +404,8 @@ fn an_older_list_of_another_source_does_not_come_first() {
     }
 }
 
-/// An authority that is given up takes its list with it, but only when that is asked for; and even then not when
-/// anything is wrong.
+/// An authority that is given up takes its list with it, but only when that is asked for; and even
+/// then not when anything is wrong.
 #[test]
 fn a_list_is_dropped_on_purpose_only() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
@@ -472,8 +475,8 @@ fn options_outlive_reloads() {
     }
 }
 
-/// Parked at each point of a handshake, with both sides' trust replaced: the handshake ends as it would have without,
-/// from the moment that the server has the ClientHello.
+/// Parked at each point of a handshake, with both sides' trust replaced: the handshake ends as it
+/// would have without, from the moment that the server has the ClientHello.
 #[test]
 fn handshakes_under_way_are_not_disturbed() {
     let (old, new) = (Authority::new("old"), Authority::new("new"));
@@ -540,7 +543,8 @@ fn roots_with_too_many_names_do_not_come_into_force() {
     }
 }
 
-/// What was read, but did not come into force, is nothing that later lists are compared with: it may have been forged.
+/// What was read, but did not come into force, is nothing that later lists are compared with: it
+/// may have been forged.
 #[test]
 fn a_list_that_never_was_in_force_is_forgotten() {
     let ca = Authority::new("ca");

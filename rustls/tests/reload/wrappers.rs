@@ -99,8 +99,8 @@ impl ClientCertVerifier for Around<Arc<ReloadingClientVerifier>> {
     }
 }
 
-/// Sessions under a wrapper that knows nothing of reloads could not be told apart, so there are none, nor connections;
-/// wrapped the other way round, there are both.
+/// Sessions under a wrapper that knows nothing of reloads could not be told apart, so there are
+/// none, nor connections; wrapped the other way round, there are both.
 #[test]
 fn a_wrapper_that_knows_nothing_of_reloads_gets_no_connection_of_a_client() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));

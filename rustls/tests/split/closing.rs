@@ -1,4 +1,5 @@
-//! How each direction ends: by a close_notify, by the end of the stream, or because its half is dropped.
+//! How each direction ends: by a close_notify, by the end of the stream, or because its half is
+//! dropped.
 
 use std::io::{ErrorKind, Read, Write};
 
@@ -45,7 +46,8 @@ fn ours_ends_the_sender() {
     }
 }
 
-/// TLS 1.2 cannot replace keys: a worn one ends the sender, which answers nothing that the peer asks for later.
+/// TLS 1.2 cannot replace keys: a worn one ends the sender, which answers nothing that the peer
+/// asks for later.
 #[test]
 fn a_worn_key_ends_the_sender() {
     for case in cases().filter(|case| !case.is_tls13()) {

@@ -1,4 +1,5 @@
-//! A failure of either half ends both: the peer is told once, nothing follows, and all later calls return the error.
+//! A failure of either half ends both: the peer is told once, nothing follows, and all later calls
+//! return the error.
 
 use std::io::Write;
 

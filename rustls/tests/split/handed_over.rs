@@ -1,5 +1,5 @@
-//! What the receiving half meets and the sending half has to do: answers to KeyUpdates, refusals to renegotiate; and
-//! what the sending half asks for and the receiving half gets.
+//! What the receiving half meets and the sending half has to do: answers to KeyUpdates, refusals to
+//! renegotiate; and what the sending half asks for and the receiving half gets.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -204,7 +204,8 @@ fn answers_do_not_pile_up() {
     }
 }
 
-/// However often the application tries to write in place while the peer reads nothing: one answer is held.
+/// However often the application tries to write in place while the peer reads nothing: one answer
+/// is held.
 #[test]
 fn answers_do_not_pile_up_in_place() {
     for case in tls13_cases() {
@@ -232,7 +233,8 @@ fn answers_do_not_pile_up_in_place() {
     }
 }
 
-/// Data that waits and the answer go out together, so a write in place that is tried again then succeeds.
+/// Data that waits and the answer go out together, so a write in place that is tried again then
+/// succeeds.
 #[test]
 fn in_place_data_and_the_answer_are_sent_together() {
     for case in tls13_cases() {
@@ -258,8 +260,9 @@ fn in_place_data_and_the_answer_are_sent_together() {
     }
 }
 
-/// An answer behind output that waits is not lost when one `write_tls` sends only the output: the sending half wants
-/// to write until it is sent, though the receiving half does not ask for it a second time.
+/// An answer behind output that waits is not lost when one `write_tls` sends only the output: the
+/// sending half wants to write until it is sent, though the receiving half does not ask for it a
+/// second time.
 #[test]
 fn an_answer_behind_output_is_wanted_until_it_is_sent() {
     for case in tls13_cases() {

@@ -6,7 +6,8 @@ use rustls::unbuffered::EncryptError;
 
 use crate::kit::{Halves, Receiving, cases, tls13_cases};
 
-/// Opens all records in the first `filled` bytes of `buffer`, and moves the rest to the front; the application data.
+/// Opens all records in the first `filled` bytes of `buffer`, and moves the rest to the front; the
+/// application data.
 fn drain(receiver: &mut dyn Receiving, buffer: &mut [u8], filled: &mut usize) -> Vec<Vec<u8>> {
     let (mut done, mut payloads) = (0, Vec::new());
     loop {
@@ -98,7 +99,8 @@ fn receives(peer: &mut UpstreamBuffered, bytes: &[u8], expected: &[u8]) {
     assert!(received == expected);
 }
 
-/// As a proxy does between connections of the same kind: each record is made in the bytes of the one that came.
+/// As a proxy does between connections of the same kind: each record is made in the bytes of the
+/// one that came.
 #[test]
 fn records_are_made_of_those_that_were_opened() {
     for case in cases() {

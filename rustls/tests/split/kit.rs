@@ -1,4 +1,5 @@
-//! A split connection in either role and version, and its peer: upstream's, or one that makes its records itself.
+//! A split connection in either role and version, and its peer: upstream's, or one that makes its
+//! records itself.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;

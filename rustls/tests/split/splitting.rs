@@ -136,7 +136,8 @@ fn key_updates_under_way_move_along() {
         assert!(halves.sender.wants_write());
         halves.talk(&mut peer, b"owed");
 
-        // our request, before the split; the answer comes after the next one, which so requests none
+        // our request, before the split; the answer comes after the next one, which so requests
+        // none
         let (mut conn, mut peer) = case.connected();
         conn.refresh_traffic_keys().unwrap();
         let mut halves = split(conn);

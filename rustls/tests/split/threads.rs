@@ -1,5 +1,5 @@
-//! Both halves at work, each on a thread of its own, under the eyes of a peer that is not ours: much data both ways,
-//! and new keys whenever either side likes.
+//! Both halves at work, each on a thread of its own, under the eyes of a peer that is not ours:
+//! much data both ways, and new keys whenever either side likes.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -187,8 +187,9 @@ fn much_data_both_ways_with_new_keys_at_any_time() {
     }
 }
 
-/// Both ends are ours and split: four threads. All the data of one direction goes over a socket whose buffers are
-/// shorter than it is, so that neither end gets on unless it reads and writes at the same time.
+/// Both ends are ours and split: four threads. All the data of one direction goes over a socket
+/// whose buffers are shorter than it is, so that neither end gets on unless it reads and writes at
+/// the same time.
 #[test]
 fn both_ends_split_over_sockets() {
     for case in cases() {

@@ -1,5 +1,5 @@
-//! A connection between two live ends with a man in the middle, until both are over or nothing moves any more; and
-//! what must be true of it whatever he does.
+//! A connection between two live ends with a man in the middle, until both are over or nothing
+//! moves any more; and what must be true of it whatever he does.
 
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
@@ -13,8 +13,8 @@ use harness::wire::records;
 use crate::kinds::{Api, EarlyData, Pair, Untouched};
 use crate::transcript;
 
-/// The message of a panic that is not this crate's. In debug builds upstream asserts things that do not hold, and
-/// some of its errors do not stay.
+/// The message of a panic that is not this crate's. In debug builds upstream asserts things that do
+/// not hold, and some of its errors do not stay.
 pub(crate) const UPSTREAM_PANICKED: &str = "upstream panicked";
 
 pub(crate) const EARLY: &[u8] = &[0xe0; 40];
@@ -166,8 +166,8 @@ impl<'a> Conversation<'a> {
         self.conclude()
     }
 
-    /// Once both ends are complete: they agree on everything, and on nothing else than without a man in the middle,
-    /// and no byte that either goes by was changed.
+    /// Once both ends are complete: they agree on everything, and on nothing else than without a
+    /// man in the middle, and no byte that either goes by was changed.
     fn check_agreement(&mut self) {
         let [client, server] = &self.sides;
         let is_complete = |side: &Side| side.error.is_none() && !side.end.is_handshaking();
@@ -354,7 +354,8 @@ impl Side {
     /// After a failure there is at most one alert, nothing to read, and nothing that can be sent.
     fn check_silence(&mut self) {
         let words = records(&self.last_words);
-        // what it failed at may follow, in the same piece, a message that it has answered, as a Finished with tickets
+        // what it failed at may follow, in the same piece, a message that it has answered, as a
+        // Finished with tickets
         let answers = words.iter().take_while(|record| {
             let len = record.payload.len();
             // in the clear; with a tag, and an explicit nonce or a type

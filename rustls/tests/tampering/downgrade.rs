@@ -1,4 +1,5 @@
-//! Ends of both versions whose hellos are rewritten so that they settle for less: they notice, whatever was changed.
+//! Ends of both versions whose hellos are rewritten so that they settle for less: they notice,
+//! whatever was changed.
 
 use std::slice;
 
@@ -14,7 +15,8 @@ use crate::judge::{Ends, Judge};
 use crate::kinds::BOTH;
 use crate::plans::Plan;
 
-/// Where the random of a ServerHello that is first in its record ends, and what follows it: the session ID of 32 bytes.
+/// Where the random of a ServerHello that is first in its record ends, and what follows it: the
+/// session ID of 32 bytes.
 const RANDOM_END: usize = 4 + 2 + 32;
 const SUITE_AT: usize = RANDOM_END + 33;
 

@@ -1,5 +1,6 @@
-//! One plan tried on ends of this crate and of upstream: what must not happen does not, and what an end of this crate
-//! answers is what one of upstream in its place answers, or [`harness::deviations`] says why not.
+//! One plan tried on ends of this crate and of upstream: what must not happen does not, and what an
+//! end of this crate answers is what one of upstream in its place answers, or
+//! [`harness::deviations`] says why not.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -106,7 +107,8 @@ impl Judge {
         }
     }
 
-    /// Compares what came of the end that is this crate's in one conversation, and upstream's in the other.
+    /// Compares what came of the end that is this crate's in one conversation, and upstream's in
+    /// the other.
     fn compare(&self, ours: &Told, theirs: &Told, pairs: [&Pair; 2], end: usize, plan: &Plan) {
         let [untouched, other] = pairs.map(Pair::untouched);
         if ours.applied != theirs.applied || !plan.compares(end == 0, untouched, other) {

@@ -1,4 +1,5 @@
-//! What the man in the middle does: every change to every record, every byte, and several at a time.
+//! What the man in the middle does: every change to every record, every byte, and several at a
+//! time.
 
 use std::mem;
 
@@ -107,8 +108,9 @@ impl Plan {
         }
     }
 
-    /// Whether an end can be compared with another of the other crate in its place, whose conversations are these if
-    /// nobody meddles with them: they get the same records then up to the one that is changed.
+    /// Whether an end can be compared with another of the other crate in its place, whose
+    /// conversations are these if nobody meddles with them: they get the same records then up to
+    /// the one that is changed.
     pub(crate) fn compares(&self, is_client: bool, a: &Untouched, b: &Untouched) -> bool {
         let [
             Operation {
@@ -346,7 +348,8 @@ fn inserted() -> Vec<Change> {
     changes
 }
 
-/// These bits of each byte that is in the clear, and of every fifth that is not: of those one is like another.
+/// These bits of each byte that is in the clear, and of every fifth that is not: of those one is
+/// like another.
 pub(crate) fn bytes(kind: &Kind, untouched: &Untouched, bits: &[u32]) -> Vec<Plan> {
     let mut plans = Vec::new();
     for direction in DIRECTIONS {

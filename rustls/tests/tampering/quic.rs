@@ -1,7 +1,8 @@
-//! The same over QUIC, whose stack has dealt with packets that were lost, repeated and out of order: CRYPTO bytes that
-//! are changed, cut, missing, repeated, or of another level.
+//! The same over QUIC, whose stack has dealt with packets that were lost, repeated and out of
+//! order: CRYPTO bytes that are changed, cut, missing, repeated, or of another level.
 //!
-//! They come to TLS unprotected, so that each change is read; only the handshake itself tells that it is one.
+//! They come to TLS unprotected, so that each change is read; only the handshake itself tells that
+//! it is one.
 
 use std::mem;
 use std::panic::{self, AssertUnwindSafe};

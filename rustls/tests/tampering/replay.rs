@@ -23,8 +23,8 @@ fn replay(end: &mut dyn Endpoint, records: &[Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
     (early, received)
 }
 
-/// Neither is a handshake complete, nor does anything arrive; but for the early data of a session that a storage hands
-/// out again.
+/// Neither is a handshake complete, nor does anything arrive; but for the early data of a session
+/// that a storage hands out again.
 #[test]
 fn of_a_whole_connection() {
     for provider in PROVIDERS {
@@ -46,8 +46,8 @@ fn of_a_whole_connection() {
     }
 }
 
-/// RFC 9846 §8.1: where sessions can be taken once, so can the early data; by the copy or by the original, whichever is
-/// first.
+/// RFC 9846 §8.1: where sessions can be taken once, so can the early data; by the copy or by the
+/// original, whichever is first.
 #[test]
 fn of_early_data() {
     for provider in PROVIDERS {

@@ -1,5 +1,6 @@
-//! Where ends keep sessions that many connections can resume: once frozen, a store takes nothing more. Those of TLS 1.2,
-//! and all of a server, are handed out again and again; of TLS 1.3 a client has many.
+//! Where ends keep sessions that many connections can resume: once frozen, a store takes nothing
+//! more. Those of TLS 1.2, and all of a server, are handed out again and again; of TLS 1.3 a client
+//! has many.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;

@@ -1,7 +1,8 @@
 //! What of the bytes on the wire both ends go by once their handshakes are complete.
 //!
-//! Record boundaries of handshake messages in the clear are not part of it, nor is what is dropped unread: alerts and, in
-//! TLS 1.3, change_cipher_spec in the clear, and what a server that rejects early data takes for that until the Finished. Of protected records each byte is.
+//! Record boundaries of handshake messages in the clear are not part of it, nor is what is dropped
+//! unread: alerts and, in TLS 1.3, change_cipher_spec in the clear, and what a server that rejects
+//! early data takes for that until the Finished. Of protected records each byte is.
 
 use harness::wire::{Record, records};
 
@@ -12,7 +13,8 @@ const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 
-/// Of what was sent, and of what was delivered; with `skips`, of protected records only the one with the Finished.
+/// Of what was sent, and of what was delivered; with `skips`, of protected records only the one
+/// with the Finished.
 pub(crate) fn authenticated(
     kind: &Kind,
     skips: bool,

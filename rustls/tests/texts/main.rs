@@ -1,8 +1,9 @@
 //! Texts that programs print, log and compare are those of 0.23.
 //!
-//! - `Display` and `Debug` of each variant of each public enum. The listing of 0.23's public API names the variants and
-//!   the types, so none can be forgotten.
-//! - Errors that have nothing but a text, from calls that fail in both crates. The text here may go on in parentheses.
+//! - `Display` and `Debug` of each variant of each public enum. The listing of 0.23's public API
+//!   names the variants and the types, so none can be forgotten.
+//! - Errors that have nothing but a text, from calls that fail in both crates. The text here may go
+//!   on in parentheses.
 
 #![allow(unreachable_pub, reason = "the macros over both crates make modules")]
 

@@ -100,8 +100,8 @@ macro_rules! primitives {
                 }
             }
 
-            /// HPKE's errors hold one of the crypto library, or of the building blocks: an `OtherError`, whose text is
-            /// its own.
+            /// HPKE's errors hold one of the crypto library, or of the building blocks: an
+            /// `OtherError`, whose text is its own.
             fn use_hpke(log: &mut Log, provider: Provider) {
                 if provider == Provider::Ring {
                     return;

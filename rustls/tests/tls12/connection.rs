@@ -1,5 +1,5 @@
-//! What a connection of TLS 1.2 does after the handshake, in both roles and APIs: worn keys, key log,
-//! exporters, what waits to be sent.
+//! What a connection of TLS 1.2 does after the handshake, in both roles and APIs: worn keys, key
+//! log, exporters, what waits to be sent.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};

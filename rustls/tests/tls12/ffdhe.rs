@@ -1,5 +1,5 @@
-//! Finite-field key exchange (RFC 7919) with a provider made elsewhere, in both roles and against upstream
-//! with the like.
+//! Finite-field key exchange (RFC 7919) with a provider made elsewhere, in both roles and against
+//! upstream with the like.
 
 use std::sync::Arc;
 
@@ -254,8 +254,8 @@ fn the_clients_preference_decides() {
     }
 }
 
-/// RFC 7919 §4: a client that names finite-field groups gets none that it has not named, and a curve instead
-/// where it can.
+/// RFC 7919 §4: a client that names finite-field groups gets none that it has not named, and a
+/// curve instead where it can.
 #[test]
 fn without_a_finite_field_group_in_common() {
     for provider in PROVIDERS {

@@ -1,5 +1,5 @@
-//! Content that has no place, put in at every point of full and of abbreviated handshakes: both sides refuse what
-//! upstream refuses, and more only where RFC 5246 says so.
+//! Content that has no place, put in at every point of full and of abbreviated handshakes: both
+//! sides refuse what upstream refuses, and more only where RFC 5246 says so.
 
 use harness::client_hello::{ClientHello, SESSION_TICKET};
 use harness::configs::{PROVIDERS, Versions};
@@ -15,8 +15,8 @@ use crate::server::{Server, Setup, servers};
 /// An empty one, with its header.
 const CLIENT_HELLO: [u8; 4] = [1, 0, 0, 0];
 
-/// It takes its length from the next message. What comes behind that length may be bytes of a public key, which make
-/// one error or another.
+/// It takes its length from the next message. What comes behind that length may be bytes of a
+/// public key, which make one error or another.
 const CUT_HEADER: [u8; 3] = [20, 0, 0];
 
 fn contents() -> Vec<(ContentType, Vec<u8>)> {
@@ -84,7 +84,8 @@ impl Kind {
         script
     }
 
-    /// How each of `clients` ends when `content` stands before the step `at`; whether that is the last.
+    /// How each of `clients` ends when `content` stands before the step `at`; whether that is the
+    /// last.
     fn ends(
         self,
         clients: &[Client],

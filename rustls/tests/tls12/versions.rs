@@ -125,8 +125,8 @@ fn a_retry_is_not_answered_with_tls12() {
     }
 }
 
-/// RFC 5246 §7.1: a change_cipher_spec has one place. One that is dropped because TLS 1.3 would allow it takes
-/// that place.
+/// RFC 5246 §7.1: a change_cipher_spec has one place. One that is dropped because TLS 1.3 would
+/// allow it takes that place.
 #[test]
 fn a_client_drops_no_change_cipher_spec_on_the_way_to_tls12() {
     for provider in PROVIDERS {

@@ -1,5 +1,5 @@
-//! What `Debug` shows of connections, configurations and what they hold: no secret, no private key, no data of the
-//! application. Every secret that the key schedule derives is looked for.
+//! What `Debug` shows of connections, configurations and what they hold: no secret, no private key,
+//! no data of the application. Every secret that the key schedule derives is looked for.
 
 use std::fmt::Debug;
 use std::io::{BufRead, Write};

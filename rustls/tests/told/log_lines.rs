@@ -376,7 +376,8 @@ fn does_otherwise(versions: Versions, event: Event, of_client: bool) -> bool {
     match event {
         // this crate chooses all before it sends anything
         Event::NoAlpnInCommon => true,
-        // this crate's client sends its change_cipher_spec with its second flight, which does not come
+        // this crate's client sends its change_cipher_spec with its second flight, which does not
+        // come
         Event::UnknownIssuer => !of_client,
         // at the client it comes before the ServerHello, at which this crate drops it
         Event::ChangeCipherSpec => of_client,

@@ -1,5 +1,5 @@
-//! What the library tells of itself: through the `log` crate, and by `Debug`. As much as upstream does, at the same
-//! levels, and no secret.
+//! What the library tells of itself: through the `log` crate, and by `Debug`. As much as upstream
+//! does, at the same levels, and no secret.
 //!
 //! A program of its own: the collector of log lines is the process's.
 

@@ -12,7 +12,8 @@ thread_local! {
 /// Less is no secret, but a coincidence.
 const SHORTEST: usize = 12;
 
-/// In how long pieces secrets are looked for, in bytes: what is told of one in a row is shorter than two.
+/// In how long pieces secrets are looked for, in bytes: what is told of one in a row is shorter
+/// than two.
 const PIECE: usize = 8;
 
 /// Keeps `secret`, of this thread.
@@ -27,7 +28,8 @@ pub fn forget() -> usize {
     SECRETS.take().len()
 }
 
-/// Fails when `text` has a part of any secret of this thread: as decimal numbers, in hexadecimal, or as it is.
+/// Fails when `text` has a part of any secret of this thread: as decimal numbers, in hexadecimal,
+/// or as it is.
 #[track_caller]
 pub fn assert_no_secret(text: &str) {
     let plain = text.to_lowercase();

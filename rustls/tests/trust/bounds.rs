@@ -1,4 +1,5 @@
-//! Whatever peers show, no more is kept than there is room for, and nothing of those that are refused.
+//! Whatever peers show, no more is kept than there is room for, and nothing of those that are
+//! refused.
 
 use harness::pki::{self, key, leaf_of};
 

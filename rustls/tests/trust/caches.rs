@@ -1,4 +1,5 @@
-//! What a side that judges keeps of certificates from one connection to the next, and a side that keeps nothing.
+//! What a side that judges keeps of certificates from one connection to the next, and a side that
+//! keeps nothing.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -82,7 +83,8 @@ impl Caches {
         }
     }
 
-    /// Reads all there is to be read of a connection that is complete, and leaves it open for a while.
+    /// Reads all there is to be read of a connection that is complete, and leaves it open for a
+    /// while.
     pub(crate) fn keep(&self, end: ThisBuffered) {
         let Self::On(kept) = self else {
             return;

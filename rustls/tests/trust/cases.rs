@@ -1,7 +1,7 @@
 //! Certificate cases: what a peer shows, to whom, and when.
 //!
-//! Each stands for itself; that a verdict is right is tested where verifiers are (`rustls/src/webpki/tests`). Here
-//! verdicts are compared.
+//! Each stands for itself; that a verdict is right is tested where verifiers are
+//! (`rustls/src/webpki/tests`). Here verdicts are compared.
 
 use std::sync::LazyLock;
 
@@ -43,7 +43,8 @@ pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) trust: Trust,
     pub(crate) now: UnixTime,
-    /// What the same peer shows when it is accepted: the same key, name and issuer, without what is wrong.
+    /// What the same peer shows when it is accepted: the same key, name and issuer, without what is
+    /// wrong.
     pub(crate) good: Shown,
     pub(crate) shown: Shown,
 }

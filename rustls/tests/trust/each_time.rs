@@ -1,5 +1,5 @@
-//! What is kept of an accepted certificate spares it no check: dates, names and lists count each time, and a
-//! refusal is not kept either.
+//! What is kept of an accepted certificate spares it no check: dates, names and lists count each
+//! time, and a refusal is not kept either.
 
 use harness::pki::at;
 use pki_types::UnixTime;
@@ -48,8 +48,9 @@ fn assert_checked_each_time(
         let verdict = trial.connect(Who::Judge, &case.good);
         let is_session_over = after.as_secs() < before.as_secs() || after.as_secs() > LAST;
         if setup.side == Side::Client && setup.resumes && !is_session_over {
-            // a client verifies nothing where it resumes: a session stands for its verifier's word for some days, as long
-            // as the certificates have not expired and the clock was not set back by more
+            // a client verifies nothing where it resumes: a session stands for its verifier's word
+            // for some days, as long as the certificates have not expired and the clock was not set
+            // back by more
             assert!(verdict.is_resumed(), "{setup:?}: {verdict:?}");
         } else {
             let said = verdict.error.unwrap_or_default();

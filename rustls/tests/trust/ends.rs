@@ -1,5 +1,5 @@
-//! The two ends of a connection: a side that judges, of this crate or of upstream, and a peer of upstream's
-//! that shows whatever it is told to.
+//! The two ends of a connection: a side that judges, of this crate or of upstream, and a peer of
+//! upstream's that shows whatever it is told to.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! Configurations that share caches, session storage and tickets, and trust differently: each goes by its own
-//! trust.
+//! Configurations that share caches, session storage and tickets, and trust differently: each goes
+//! by its own trust.
 
 use crate::caches::Caches;
 use crate::cases::named;

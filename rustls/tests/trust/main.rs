@@ -1,5 +1,5 @@
-//! What is trusted, judged from outside: whatever is kept of certificates from earlier connections, each
-//! connection accepts and refuses what it would without.
+//! What is trusted, judged from outside: whatever is kept of certificates from earlier connections,
+//! each connection accepts and refuses what it would without.
 
 mod bounds;
 mod caches;

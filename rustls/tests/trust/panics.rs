@@ -1,5 +1,5 @@
-//! Verifiers, clocks and storages of an application may panic. Whatever is shared with other connections goes on
-//! as if they had not.
+//! Verifiers, clocks and storages of an application may panic. Whatever is shared with other
+//! connections goes on as if they had not.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -91,7 +91,8 @@ fn caches_survive_clocks_that_panic() {
     fs::remove_file(&path).unwrap();
 }
 
-/// A verifier, a verifier's signature check or a storage that panics takes its connection with it, and no other.
+/// A verifier, a verifier's signature check or a storage that panics takes its connection with it,
+/// and no other.
 #[test]
 fn connections_survive_others_that_panic() {
     for versions in [Versions::Tls12, Versions::Tls13] {

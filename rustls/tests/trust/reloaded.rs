@@ -1,5 +1,5 @@
-//! A judge whose roots are replaced while it is in use: with each set of roots it judges as one that never had
-//! others, and no session outlives the roots that it was made under.
+//! A judge whose roots are replaced while it is in use: with each set of roots it judges as one
+//! that never had others, and no session outlives the roots that it was made under.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -49,7 +49,8 @@ impl Trial {
         Self::with(case, setup, kept, Arc::new(Peer::new(setup)), caches)
     }
 
-    /// The same peer before judges of another case, who share caches and sessions with those of this one.
+    /// The same peer before judges of another case, who share caches and sessions with those of
+    /// this one.
     pub(crate) fn sharing(&self, case: &Case) -> Self {
         let (kept, peer) = (self.kept.clone(), self.peer.clone());
         Self::with(case, &self.setup, kept, peer, &self.caches)
@@ -86,7 +87,8 @@ impl Trial {
         }
     }
 
-    /// The same peer before judges whose verifiers `wrap` changes, with the same caches and sessions.
+    /// The same peer before judges whose verifiers `wrap` changes, with the same caches and
+    /// sessions.
     pub(crate) fn wrapped(&self, case: &Case, wrap: impl Fn(Verifier) -> Verifier) -> Self {
         let (kept, peer) = (self.kept.clone(), self.peer.clone());
         Self::with_verifiers(case, &self.setup, kept, peer, &self.caches, wrap)

@@ -1,5 +1,5 @@
-//! Every case before judges that keep nothing, that keep everything, and of upstream: the same verdicts,
-//! whatever was kept before.
+//! Every case before judges that keep nothing, that keep everything, and of upstream: the same
+//! verdicts, whatever was kept before.
 
 use harness::configs::{Provider, Versions};
 
@@ -17,8 +17,8 @@ enum History {
     Accepted,
     /// The same peer was judged already.
     Judged,
-    /// Another configuration, which has the same caches and sessions and trusts anybody, has accepted what is
-    /// shown.
+    /// Another configuration, which has the same caches and sessions and trusts anybody, has
+    /// accepted what is shown.
     AcceptedElsewhere,
 }
 
@@ -85,7 +85,8 @@ fn setups(provider: Provider, resumes: bool, test: impl Fn(&Setup, Sessions, &Ca
     }
 }
 
-/// Where upstream is not compared: it shows verifiers further raw public keys, which are refused here.
+/// Where upstream is not compared: it shows verifiers further raw public keys, which are refused
+/// here.
 const NOT_UPSTREAM: &[&str] = &["two raw keys"];
 
 /// Where upstream sends no alert, or another (README, "Where it differs").
@@ -107,7 +108,8 @@ fn assert_same_as_upstream(verdict: &Verdict, case: &Case, setup: &Setup) {
     if OTHER_ALERTS.contains(&name) {
         expected.alert.clone_from(&verdict.alert);
     }
-    // RFC 9846 §4.5.1, RFC 5246 §7.4.2: a certificate has at least one byte. Here no verifier sees one without
+    // RFC 9846 §4.5.1, RFC 5246 §7.4.2: a certificate has at least one byte. Here no verifier sees
+    // one without
     if case.shown.chain.iter().any(|cert| cert.is_empty()) {
         expected.error = Some("InvalidMessage(IllegalEmptyValue)".to_owned());
         expected.alert = Some("AlertReceived(DecodeError)".to_owned());
@@ -185,7 +187,8 @@ fn resumed_handshakes_of_ring() {
     compare(Provider::Ring, true);
 }
 
-/// That the comparisons are of something: peers are accepted when they show what is good, and resume.
+/// That the comparisons are of something: peers are accepted when they show what is good, and
+/// resume.
 #[test]
 fn good_chains_are_accepted_and_resumed() {
     let refused = |side| {

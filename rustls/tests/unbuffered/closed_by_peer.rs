@@ -60,7 +60,8 @@ fn this_side_goes_on_and_closes() {
     for_all!(test);
 }
 
-/// Data that comes with the close_notify is read first, or not at all, and what comes behind it is nothing.
+/// Data that comes with the close_notify is read first, or not at all, and what comes behind it is
+/// nothing.
 #[test]
 fn what_came_before_is_read_and_what_comes_after_is_not() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
@@ -86,7 +87,8 @@ fn what_came_before_is_read_and_what_comes_after_is_not() {
     for_all!(test);
 }
 
-/// The answer to a KeyUpdate that came before the close_notify goes out with what is sent next, or with the close.
+/// The answer to a KeyUpdate that came before the close_notify goes out with what is sent next, or
+/// with the close.
 #[test]
 fn a_key_update_is_answered_after_the_close() {
     fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
@@ -105,8 +107,8 @@ fn a_key_update_is_answered_after_the_close() {
     for_all!(test);
 }
 
-/// During a handshake there is nothing to go on with: before TLS 1.3 is authentic, and in all of TLS 1.2 (RFC 5246
-/// §7.2.1).
+/// During a handshake there is nothing to go on with: before TLS 1.3 is authentic, and in all of
+/// TLS 1.2 (RFC 5246 §7.2.1).
 #[test]
 fn a_close_in_the_clear_opens_no_way_to_send() {
     for case in Case::all() {

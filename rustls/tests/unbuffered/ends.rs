@@ -66,7 +66,8 @@ impl Case {
     }
 }
 
-/// Runs a test of the form `fn test(case: Case, conn: impl Unbuffered, peer: UpstreamBuffered)` with all of them.
+/// Runs a test of the form `fn test(case: Case, conn: impl Unbuffered, peer: UpstreamBuffered)`
+/// with all of them.
 macro_rules! for_all {
     ($test:path $(, $more:expr)?) => {
         for case in crate::ends::Case::all() {

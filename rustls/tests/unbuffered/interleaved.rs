@@ -1,5 +1,6 @@
-//! Any order of refusing, opening, sending, replacing keys and closing, on both sides, against what must come of it:
-//! all that was sent arrives once and in order, and what was not opened is as it came.
+//! Any order of refusing, opening, sending, replacing keys and closing, on both sides, against what
+//! must come of it: all that was sent arrives once and in order, and what was not opened is as it
+//! came.
 
 use harness::Noise;
 use harness::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};

@@ -10,7 +10,8 @@ fn record_len(wire: &[u8]) -> usize {
     5 + usize::from(u16::from_be_bytes([wire[3], wire[4]]))
 }
 
-/// It waits while this side sends, replaces keys and closes, and then it is what it was, wherever its bytes are.
+/// It waits while this side sends, replaces keys and closes, and then it is what it was, wherever
+/// its bytes are.
 #[test]
 fn a_refused_record_waits() {
     fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
@@ -128,8 +129,8 @@ fn what_is_behind_a_refused_record_waits_too() {
     for_all!(test);
 }
 
-/// Records that the connection needs for itself carry none, so one at a time is enough for the whole handshake; and
-/// application data directly behind it can be refused.
+/// Records that the connection needs for itself carry none, so one at a time is enough for the
+/// whole handshake; and application data directly behind it can be refused.
 #[test]
 fn the_handshake_is_not_refused() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {

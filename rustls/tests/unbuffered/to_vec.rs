@@ -1,5 +1,5 @@
-//! Output to a `Vec` that grows: the same records as into a slice, behind what is there, and errors that leave it as
-//! it was. How often it allocates is counted in `allocations.rs`.
+//! Output to a `Vec` that grows: the same records as into a slice, behind what is there, and errors
+//! that leave it as it was. How often it allocates is counted in `allocations.rs`.
 
 use harness::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
@@ -45,7 +45,8 @@ fn handshakes_grow_it() {
     }
 }
 
-/// Behind what is there, byte for byte as long as into a slice; what lies behind that stays as it is.
+/// Behind what is there, byte for byte as long as into a slice; what lies behind that stays as it
+/// is.
 #[test]
 fn output_is_appended() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {

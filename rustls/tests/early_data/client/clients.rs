@@ -44,7 +44,8 @@ pub(crate) enum Client {
 }
 
 impl Client {
-    /// Starts a connection and sends the pieces as early data; returns what goes out first. All pieces must fit.
+    /// Starts a connection and sends the pieces as early data; returns what goes out first. All
+    /// pieces must fit.
     pub(crate) fn start(api: Api, config: &Arc<ClientConfig>, early: &[&[u8]]) -> (Self, Vec<u8>) {
         match api {
             Api::Buffered => {

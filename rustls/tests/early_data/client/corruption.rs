@@ -1,5 +1,5 @@
-//! Every byte that a server sends to resume a session changed, and every message cut at every byte, before it is
-//! encrypted: this client and that of rustls 0.23 must end alike.
+//! Every byte that a server sends to resume a session changed, and every message cut at every byte,
+//! before it is encrypted: this client and that of rustls 0.23 must end alike.
 
 use std::sync::{Arc, Mutex};
 
@@ -37,8 +37,8 @@ fn message_len(accepts: bool, position: usize) -> usize {
     *len.lock().unwrap()
 }
 
-/// How two outcomes differ, unless RFC 9846 demands what rustls 0.23 does not check, or names another alert than
-/// 0.23 sends.
+/// How two outcomes differ, unless RFC 9846 demands what rustls 0.23 does not check, or names
+/// another alert than 0.23 sends.
 fn difference(ours: Outcome, theirs: Outcome, offset: usize, how: &str) -> Option<String> {
     let not_checked = [
         refused(

@@ -170,7 +170,8 @@ fn unbuffered_refuses_what_exceeds_the_limit() {
     }
 }
 
-/// RFC 9846 §5.5: early data ends when its key is worn out, and EndOfEarlyData is the last that it protects.
+/// RFC 9846 §5.5: early data ends when its key is worn out, and EndOfEarlyData is the last that it
+/// protects.
 #[test]
 fn writes_end_with_the_key() {
     const RECORDS: usize = 5;

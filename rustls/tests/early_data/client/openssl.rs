@@ -1,4 +1,5 @@
-//! Our client resumes, and sends early data, to `openssl s_server`. Skipped where there is no `openssl`.
+//! Our client resumes, and sends early data, to `openssl s_server`. Skipped where there is no
+//! `openssl`.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -95,7 +96,8 @@ impl Server {
         Some(server)
     }
 
-    /// Reads until it has printed `expected`, in any order: some of it goes through a buffer, some does not.
+    /// Reads until it has printed `expected`, in any order: some of it goes through a buffer, some
+    /// does not.
     fn wait_for(&mut self, expected: &str) {
         while !self.printed.contains(expected) {
             self.read_more();

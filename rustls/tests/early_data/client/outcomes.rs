@@ -17,8 +17,8 @@ use super::clients::{
 
 const EARLY: [&[u8]; 3] = [b"first ", b"", b"and second"];
 
-/// Offers early data to a server of `server_config`, gives it the client's bytes in pieces of `cut`, and returns what it
-/// has read of it.
+/// Offers early data to a server of `server_config`, gives it the client's bytes in pieces of
+/// `cut`, and returns what it has read of it.
 fn offer(
     api: Api,
     client_config: &Arc<ClientConfig>,
@@ -105,7 +105,8 @@ fn early_data_with_an_unknown_ticket_is_rejected() {
     }
 }
 
-/// After a HelloRetryRequest the client starts over in the clear, without early data but with the ticket.
+/// After a HelloRetryRequest the client starts over in the clear, without early data but with the
+/// ticket.
 #[test]
 fn early_data_ends_with_a_retry() {
     for provider in PROVIDERS {
@@ -219,8 +220,8 @@ fn early_data_needs_its_suite() {
     }
 }
 
-/// What is written as application data before the handshake is complete comes behind early data, and is not lost
-/// with it.
+/// What is written as application data before the handshake is complete comes behind early data,
+/// and is not lost with it.
 #[test]
 fn application_data_waits_for_the_handshake() {
     for provider in PROVIDERS {
@@ -341,7 +342,8 @@ fn the_early_secrets_are_logged() {
     }
 }
 
-/// RFC 9846 §E.4: the change_cipher_spec stands between the ClientHello and early data, and nowhere else.
+/// RFC 9846 §E.4: the change_cipher_spec stands between the ClientHello and early data, and nowhere
+/// else.
 #[test]
 fn the_change_cipher_spec_comes_before_early_data() {
     for api in APIS {
@@ -425,8 +427,8 @@ fn between_our_own_ends() {
     }
 }
 
-/// RFC 9846 §E.3: a client that has sent early data goes on with TLS 1.3, or not at all. The server was replaced by an
-/// older one, and one that would have had a choice is an attacker's.
+/// RFC 9846 §E.3: a client that has sent early data goes on with TLS 1.3, or not at all. The server
+/// was replaced by an older one, and one that would have had a choice is an attacker's.
 #[test]
 fn an_older_server_gets_nothing_for_early_data() {
     for provider in PROVIDERS {

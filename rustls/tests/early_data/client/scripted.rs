@@ -1,5 +1,6 @@
-//! Resumption and early data against a server that says what a test wants. What it gets wrong is shown to the
-//! client of rustls 0.23, too: error and alert must be the same, unless the test says otherwise.
+//! Resumption and early data against a server that says what a test wants. What it gets wrong is
+//! shown to the client of rustls 0.23, too: error and alert must be the same, unless the test says
+//! otherwise.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -107,7 +108,8 @@ fn alpn(protocol: &[u8]) -> (u16, Body) {
     bytes(ALPN, &vector(2, &vector(1, protocol)))
 }
 
-/// Two connections, of which the first leaves a ticket and the second gets a server that follows a script.
+/// Two connections, of which the first leaves a ticket and the second gets a server that follows a
+/// script.
 pub(super) struct Resumption {
     /// How much early data the ticket allows.
     early_data: u32,
@@ -295,7 +297,8 @@ fn chacha(script: &mut Script) {
     script.server_hello.suite = CipherSuite::TLS13_CHACHA20_POLY1305_SHA256.into();
 }
 
-/// RFC 9846 §4.7.1: any suite of the session's hash resumes it, but then early data is not accepted.
+/// RFC 9846 §4.7.1: any suite of the session's hash resumes it, but then early data is not
+/// accepted.
 #[test]
 fn another_suite_of_the_hash_resumes_without_early_data() {
     let resumption = Resumption::new(chacha);
@@ -461,7 +464,8 @@ fn a_retry_ends_early_data() {
     );
 }
 
-/// RFC 9846 §4.2.2: a session that does not go with the suite of a HelloRetryRequest is not offered again.
+/// RFC 9846 §4.2.2: a session that does not go with the suite of a HelloRetryRequest is not offered
+/// again.
 #[test]
 fn a_retry_with_another_hash_ends_the_offer() {
     let retry = |script: &mut Script| {

@@ -132,7 +132,8 @@ fn a_record_that_was_changed_is_refused() {
     for provider in PROVIDERS {
         let settings = settings(provider);
         for server in settings.servers() {
-            // RFC 9846 §4.3.10: a record of accepted early data that does not open is a bad_record_mac
+            // RFC 9846 §4.3.10: a record of accepted early data that does not open is a
+            // bad_record_mac
             let mut client = accepted(&settings, &server);
             let refused = client.server.receive(&record(0x17, &[7; 40]));
             assert_eq!(refused, Err("DecryptError".into()));
@@ -215,8 +216,8 @@ fn every_byte_matters() {
     }
 }
 
-/// RFC 9846 §6: an alert among early data ends the connection, and close_notify is no end of the data: the handshake is
-/// not complete. One that only announces another passes.
+/// RFC 9846 §6: an alert among early data ends the connection, and close_notify is no end of the
+/// data: the handshake is not complete. One that only announces another passes.
 #[test]
 fn alerts_are_no_end() {
     for provider in PROVIDERS {

@@ -69,8 +69,8 @@ fn all_that_is_allowed_is_taken() {
     }
 }
 
-/// RFC 9846 §4.3.10: what is not accepted is skipped up to the same limit, which is one of content. Upstream
-/// counts what protects it, too.
+/// RFC 9846 §4.3.10: what is not accepted is skipped up to the same limit, which is one of content.
+/// Upstream counts what protects it, too.
 #[test]
 fn skipped_data_has_a_limit() {
     for provider in PROVIDERS {

@@ -7,8 +7,8 @@ use rustls_upstream as theirs;
 
 use super::settings;
 
-/// Early data of a client of upstream, in several records; and the rest of its side of the connection once it
-/// has `server`'s flight.
+/// Early data of a client of upstream, in several records; and the rest of its side of the
+/// connection once it has `server`'s flight.
 struct Recorded {
     first_flight: Vec<u8>,
     client: theirs::ClientConnection,

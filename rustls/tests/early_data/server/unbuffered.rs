@@ -96,8 +96,9 @@ fn early_data_is_handed_out_where_it_was_received() {
     }
 }
 
-/// A buffer that holds the longest record and not a byte more is enough: nothing waits for bytes that there is no
-/// room for. The handshake comes in many records, early data behind it, accepted or not.
+/// A buffer that holds the longest record and not a byte more is enough: nothing waits for bytes
+/// that there is no room for. The handshake comes in many records, early data behind it, accepted
+/// or not.
 #[test]
 fn room_for_one_record_is_enough() {
     const EARLY: [u8; 900] = [7; 900];
@@ -211,7 +212,8 @@ fn longest_record(mut wire: &[u8]) -> usize {
     longest
 }
 
-/// Early data can be refused: nothing is lost by it, whatever is done meanwhile. What is not accepted does not ask to be.
+/// Early data can be refused: nothing is lost by it, whatever is done meanwhile. What is not
+/// accepted does not ask to be.
 #[test]
 fn early_data_can_wait() {
     const EARLY: [&[u8]; 2] = [&[1; 100], &[2; 200]];

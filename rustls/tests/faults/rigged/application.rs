@@ -1,4 +1,5 @@
-//! The callbacks of an application: verifiers, resolvers, keys, storages, tickets, clocks, logs, compression.
+//! The callbacks of an application: verifiers, resolvers, keys, storages, tickets, clocks, logs,
+//! compression.
 
 use std::fmt;
 use std::sync::Arc;

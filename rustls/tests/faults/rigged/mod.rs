@@ -1,4 +1,5 @@
-//! Configurations all of whose callbacks are rigged with the bomb of the thread, and otherwise do what they should.
+//! Configurations all of whose callbacks are rigged with the bomb of the thread, and otherwise do
+//! what they should.
 
 mod application;
 mod provider;

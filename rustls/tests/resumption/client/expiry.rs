@@ -242,7 +242,8 @@ fn under_another_verifier_a_session_ends_with_the_end_entity_s_certificate() {
     });
 }
 
-/// A verifier that takes an expired certificate does not go by the time, nor does it make full handshakes only.
+/// A verifier that takes an expired certificate does not go by the time, nor does it make full
+/// handshakes only.
 #[test]
 fn a_verifier_that_ignores_expiry_has_sessions() {
     for_each_client(|provider, versions, unbuffered| {

@@ -180,7 +180,8 @@ fn a_server_may_decline() {
     }
 }
 
-/// A session skips the verifier and the client's certificate, so it must not be used where these are others.
+/// A session skips the verifier and the client's certificate, so it must not be used where these
+/// are others.
 #[test]
 fn sessions_do_not_cross_verifiers_and_client_certificates() {
     for provider in PROVIDERS {
@@ -343,8 +344,8 @@ impl Hkdf for Counted {
     }
 }
 
-/// Where configurations share a store, a session may have been made with another's provider: it goes on with that of
-/// the configuration, whose `fips` speaks of no other.
+/// Where configurations share a store, a session may have been made with another's provider: it
+/// goes on with that of the configuration, whose `fips` speaks of no other.
 #[test]
 fn a_session_goes_on_with_the_configuration_s_own_suites() {
     for provider in PROVIDERS {
@@ -465,8 +466,8 @@ fn tickets_expire() {
     }
 }
 
-/// RFC 9846 §4.7.1: sessions that follow each other do not last for ever; but a server that is verified anew is another
-/// beginning.
+/// RFC 9846 §4.7.1: sessions that follow each other do not last for ever; but a server that is
+/// verified anew is another beginning.
 #[test]
 fn sessions_are_not_prolonged_for_ever() {
     for provider in PROVIDERS {
@@ -509,7 +510,8 @@ fn obfuscated_age(hello: &ClientHello) -> u32 {
     u32::from_be_bytes(age.try_into().unwrap())
 }
 
-/// Of one ticket, offered by connections that start at different times: `ticket_age_add` is not known here.
+/// Of one ticket, offered by connections that start at different times: `ticket_age_add` is not
+/// known here.
 #[test]
 fn ages_are_in_milliseconds_and_never_negative() {
     use rustls::client::{ClientSessionStore, Resumption};
@@ -607,7 +609,8 @@ fn tickets_are_requested_as_configured() {
     }
 }
 
-/// A client of rustls 0.23 and ours ask the same server, which sends as many tickets as it is asked for.
+/// A client of rustls 0.23 and ours ask the same server, which sends as many tickets as it is asked
+/// for.
 #[test]
 fn requested_tickets_come() {
     for provider in PROVIDERS {

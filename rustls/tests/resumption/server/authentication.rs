@@ -1,4 +1,5 @@
-//! A resumed session skips the client's certificate, so it is resumed only where that is as good as showing it.
+//! A resumed session skips the client's certificate, so it is resumed only where that is as good as
+//! showing it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,5 @@
-//! A session with one server and a network that leads its client to another, which shares ticketer and storage.
+//! A session with one server and a network that leads its client to another, which shares ticketer
+//! and storage.
 
 use std::sync::Arc;
 

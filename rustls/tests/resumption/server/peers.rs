@@ -163,8 +163,8 @@ fn after_a_hello_retry_request() {
     }
 }
 
-/// RFC 9846 §4.2.2: a client leaves out a session that does not go with the suite of the HelloRetryRequest, and is
-/// not to blame for it.
+/// RFC 9846 §4.2.2: a client leaves out a session that does not go with the suite of the
+/// HelloRetryRequest, and is not to blame for it.
 #[test]
 fn after_a_hello_retry_request_of_another_hash() {
     for provider in PROVIDERS {

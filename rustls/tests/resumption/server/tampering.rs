@@ -114,7 +114,8 @@ fn missing_binders_are_refused() {
     }
 }
 
-/// Tries to connect with the body of pre_shared_key changed; the error of a refusal, with its alert checked.
+/// Tries to connect with the body of pre_shared_key changed; the error of a refusal, with its alert
+/// checked.
 fn connect_edited(
     settings: &Settings,
     server: &Server,

@@ -12,7 +12,8 @@ use rustls_upstream as theirs;
 const TICKET_REQUEST: u16 = 58;
 const ENCRYPTED_EXTENSIONS: u8 = 8;
 
-/// How many tickets there are, and how many were announced, with `request` and, if `resumed`, a session.
+/// How many tickets there are, and how many were announced, with `request` and, if `resumed`, a
+/// session.
 fn counts(
     settings: &Settings,
     server: &Server,

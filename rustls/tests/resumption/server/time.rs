@@ -6,7 +6,8 @@ use harness::servers::{Server, Settings, hello};
 const HOUR: i64 = 60 * 60;
 const DAY: i64 = 24 * HOUR;
 
-/// The servers of this crate: upstream's goes by the client's honesty, and resumes sessions of any age.
+/// The servers of this crate: upstream's goes by the client's honesty, and resumes sessions of any
+/// age.
 fn servers(settings: &Settings) -> [Server; 2] {
     let [buffered, unbuffered, _] = settings.servers();
     [buffered, unbuffered]

@@ -57,7 +57,8 @@ fn key(key_type: KeyType) -> Option<Arc<CertifiedKey>> {
     Some(Arc::new(key.unwrap()))
 }
 
-/// What a client with this key sends for a request of these types and schemes, and what its resolver was asked.
+/// What a client with this key sends for a request of these types and schemes, and what its
+/// resolver was asked.
 fn answer(
     key: Option<Arc<CertifiedKey>>,
     types: &[u8],
@@ -176,8 +177,8 @@ fn resolvers_are_asked_for_schemes_of_the_version() {
     assert_eq!(asked[0].1, [SignatureScheme::ECDSA_NISTP256_SHA256]);
 }
 
-/// A resolver that denies having certificates, and then chooses one: the messages that the signature covers are
-/// gone.
+/// A resolver that denies having certificates, and then chooses one: the messages that the
+/// signature covers are gone.
 #[test]
 fn a_resolver_that_contradicts_itself() {
     let identity = Identity::new(Provider::AwsLc.this());

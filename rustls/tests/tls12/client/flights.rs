@@ -156,8 +156,8 @@ fn messages_that_have_no_place() {
     }
 }
 
-/// After the ServerHelloDone it is the client's turn: nothing may follow it, nor part of a message, in a record
-/// or in the next one.
+/// After the ServerHelloDone it is the client's turn: nothing may follow it, nor part of a message,
+/// in a record or in the next one.
 #[test]
 fn nothing_follows_the_server_hello_done() {
     let identity = Identity::new(Provider::AwsLc.this());
@@ -207,8 +207,8 @@ fn change_cipher_specs_out_of_place() {
     }
 }
 
-/// Every byte of every message, changed in its lowest bit. The server goes on with the message as it is now: what
-/// does not matter to the client is accepted.
+/// Every byte of every message, changed in its lowest bit. The server goes on with the message as
+/// it is now: what does not matter to the client is accepted.
 #[test]
 fn a_bit_changed_in_every_byte() {
     let identity = Identity::new(Provider::AwsLc.this());

@@ -164,8 +164,8 @@ fn a_scheme_that_was_not_offered() {
     }
 }
 
-/// RFC 7919 §4: the parameters are those of a group that was offered, leading zeros aside, and the value is one
-/// that gives nothing away.
+/// RFC 7919 §4: the parameters are those of a group that was offered, leading zeros aside, and the
+/// value is one that gives nothing away.
 #[test]
 fn finite_field_parameters() {
     let group = ffdhe::this::Group::leak(NamedGroup::FFDHE2048, FFDHE2048, ffdhe::Key::Random);

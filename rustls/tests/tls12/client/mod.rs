@@ -1,5 +1,5 @@
-//! The client, with scripted servers and upstream's: what it does is what upstream does, but for what is said
-//! here.
+//! The client, with scripted servers and upstream's: what it does is what upstream does, but for
+//! what is said here.
 
 mod after;
 mod flights;
@@ -132,7 +132,8 @@ pub(crate) fn localhost() -> ServerName<'static> {
 
 type Change<Config> = fn(&mut Config);
 
-/// Keeps clients from remembering sessions, though they ask for tickets: changes for both configurations.
+/// Keeps clients from remembering sessions, though they ask for tickets: changes for both
+/// configurations.
 pub(crate) fn forgetful() -> (
     Change<rustls::ClientConfig>,
     Change<rustls_upstream::ClientConfig>,
@@ -206,7 +207,8 @@ impl End {
         }
     }
 
-    /// Whether a message came out of place. The alert cannot be read when the server has another transcript.
+    /// Whether a message came out of place. The alert cannot be read when the server has another
+    /// transcript.
     pub(crate) fn is_unexpected(&self) -> bool {
         let error = self.error.as_deref().unwrap_or_default();
         match self.alert {
@@ -222,16 +224,19 @@ impl End {
         };
         let is_decode_error = |end: &Self| end.alert == Some(50);
         ours == other && self.alert == theirs.alert
-            // several things may be missing from a message that is cut, and several messages may be due
+            // several things may be missing from a message that is cut, and several messages may be
+            // due
             || is_decode_error(self) && is_decode_error(theirs)
             || self.is_unexpected() && theirs.is_unexpected()
             // upstream reads a message before it looks at its type
             || self.is_unexpected() && other.starts_with("InvalidMessage(")
             // RFC 5246 §7.2.2: there is an alert for every failure
             || ours == other && theirs.alert.is_none()
-            // RFC 5246 §7.2.2: illegal_parameter is for values out of range or inconsistent with others
+            // RFC 5246 §7.2.2: illegal_parameter is for values out of range or inconsistent with
+            // others
             || ours.contains("SelectedUnofferedCipherSuite") && ours == other
-            // RFC 9846 §6.2: a signature in the chain is a bad_certificate, one of the handshake a decrypt_error
+            // RFC 9846 §6.2: a signature in the chain is a bad_certificate, one of the handshake a
+            // decrypt_error
             || ours == other && ours.contains("BadSignature") && self.alert == Some(42)
             // RFC 8422 §5.1.2: illegal_parameter
             || ours.contains("ServerHelloMustOfferUncompressedEcPoints") && ours == other

@@ -486,7 +486,8 @@ fn a_new_ticket_takes_the_place_of_the_old_one() {
     }
 }
 
-/// RFC 9846 §4.7.1, RFC 5246 §F.1.4: tickets that follow each other do not prolong a session for ever.
+/// RFC 9846 §4.7.1, RFC 5246 §F.1.4: tickets that follow each other do not prolong a session for
+/// ever.
 #[test]
 fn new_tickets_do_not_prolong_a_session_for_ever() {
     const HOUR: u64 = 60 * 60;

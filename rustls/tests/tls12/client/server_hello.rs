@@ -137,7 +137,8 @@ fn wrong_selections_beyond_upstream() {
         assert!(error.contains("ServerDoesNotSupportTls12Or13"), "{error}");
         assert_eq!(alert, Some(70));
     }
-    // RFC 9846 §4.3.1: supported_versions selects no older version, and was not offered with TLS 1.2 alone
+    // RFC 9846 §4.3.1: supported_versions selects no older version, and was not offered with TLS
+    // 1.2 alone
     for (versions, selected, error, alert) in [
         (
             Versions::Both,

@@ -34,7 +34,8 @@ fn connect(
     let mut server = UpstreamBuffered::new(ServerConnection::new(server.clone()).unwrap());
     let output = client.take_output();
     let hello = ClientHello::read(&plain_messages(&output));
-    // without the change_cipher_spec that goes before early data, which an old server refuses at once
+    // without the change_cipher_spec that goes before early data, which an old server refuses at
+    // once
     let record_len = 5 + usize::from(u16::from_be_bytes([output[3], output[4]]));
     let output = &output[..record_len];
     let result = server

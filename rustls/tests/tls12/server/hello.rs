@@ -334,7 +334,8 @@ fn the_status_is_stapled() {
     }
 }
 
-/// RFC 6066 §8: an OCSPResponse has at least one byte. Upstream's server panics, where it is built to assert.
+/// RFC 6066 §8: an OCSPResponse has at least one byte. Upstream's server panics, where it is built
+/// to assert.
 #[test]
 fn an_empty_status_is_none() {
     let hello = ClientHello::tls12().and(STATUS_REQUEST, vec![1, 0, 0, 0, 0]);
@@ -367,7 +368,8 @@ impl rustls::server::ResolvesServerCert for Curious {
     }
 }
 
-/// A certificate is chosen by the schemes that a suite in common can use: others would choose one in vain.
+/// A certificate is chosen by the schemes that a suite in common can use: others would choose one
+/// in vain.
 #[test]
 fn resolvers_see_the_schemes_that_suites_can_use() {
     for provider in PROVIDERS {

@@ -1,5 +1,5 @@
-//! The server, with scripted clients and upstream's: what it does is what upstream does, but for what is said
-//! here.
+//! The server, with scripted clients and upstream's: what it does is what upstream does, but for
+//! what is said here.
 
 mod hello;
 mod order;

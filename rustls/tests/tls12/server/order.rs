@@ -1,5 +1,5 @@
-//! Flights in which messages are missing, early, repeated or of another kind: the same error and alert as
-//! upstream's, or what is said here.
+//! Flights in which messages are missing, early, repeated or of another kind: the same error and
+//! alert as upstream's, or what is said here.
 
 use std::sync::Arc;
 
@@ -76,7 +76,8 @@ const FLIGHTS: &[(&str, Flight)] = &[
         exchange_keys(c)?;
         send_finished(c)
     }),
-    // what a server without keys makes of a protected Finished. A real one would say another length each time
+    // what a server without keys makes of a protected Finished. A real one would say another length
+    // each time
     ("no change_cipher_spec, but keys", |c| {
         exchange_keys(c)?;
         c.send_raw(Handshake, &[0xa5; 40])
@@ -551,7 +552,8 @@ impl ClientCertVerifier for Credulous {
     }
 }
 
-/// RFC 5246 §7.4.8: the algorithm is one of the CertificateRequest, whatever the verifier makes of it.
+/// RFC 5246 §7.4.8: the algorithm is one of the CertificateRequest, whatever the verifier makes of
+/// it.
 #[test]
 fn a_scheme_must_have_been_asked_for() {
     for provider in PROVIDERS {

@@ -545,7 +545,8 @@ fn renewed_tickets_do_not_prolong_a_session_for_ever() {
     }
 }
 
-/// RFC 6066 §3: a ServerHello that resumes a session acknowledges no name; nor does a status follow (§8).
+/// RFC 6066 §3: a ServerHello that resumes a session acknowledges no name; nor does a status follow
+/// (§8).
 #[test]
 fn a_resumed_session_acknowledges_neither_name_nor_status() {
     for setup in setups() {

@@ -10,8 +10,8 @@ use rustls::ContentType;
 use super::{Pair, hello, offering, resumes, session, this_server};
 use crate::server::Setup;
 
-/// A session's id is on the wire in the clear: whoever has seen it cannot make the server forget the session
-/// with it, in either version.
+/// A session's id is on the wire in the clear: whoever has seen it cannot make the server forget
+/// the session with it, in either version.
 #[test]
 fn sessions_are_not_lost_to_who_knows_their_ids() {
     for provider in PROVIDERS {
@@ -42,8 +42,8 @@ fn sessions_are_not_lost_to_who_knows_their_ids() {
     }
 }
 
-/// RFC 5246 §7.2.2: what a fatal alert has ended is not resumed, though not because of somebody who has but seen the
-/// id.
+/// RFC 5246 §7.2.2: what a fatal alert has ended is not resumed, though not because of somebody who
+/// has but seen the id.
 #[test]
 fn a_session_ends_with_a_connection_that_fails() {
     type Failing = fn(&mut ScriptedClient) -> Result<(), Refused>;
