@@ -1,7 +1,7 @@
-//! No allocation for a record, sent or received, by either API, few in handshakes and for tickets,
-//! and no more for a stapled response than its length: counted, not believed.
+//! Counts allocations: none for a record sent or received by either API, and few for handshakes and
+//! tickets. A stapled response takes no more bytes than a few copies of itself.
 //!
-//! One test in a program of its own: the count is of the whole process.
+//! This test has a program of its own because the count is for the whole process.
 
 use std::alloc::System;
 use std::io::{BufRead, Read, Write};
@@ -26,12 +26,12 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Plaintext sizes that lie on either side of each limit there is.
+/// Plaintext sizes on either side of each limit of the record layer.
 const SIZES: [usize; 7] = [1, 64, 1400, 16383, 16384, 16385, 60_000];
 
 const ROUNDS: usize = 50;
 
-/// Runs `round` until it has what it needs, then counts the allocations of many more.
+/// Warms up with a few calls of `round`, then asserts that many more allocate nothing.
 fn assert_no_allocation(what: &str, mut round: impl FnMut()) {
     for _ in 0..10 {
         round();
@@ -52,15 +52,15 @@ fn assert_no_allocation(what: &str, mut round: impl FnMut()) {
     );
 }
 
-/// A suite for each way that records are framed: the nonce of TLS 1.3, the explicit one of TLS
-/// 1.2's GCM, and the implicit one of its ChaCha20-Poly1305.
+/// One suite for each record framing: the TLS 1.3 nonce, the explicit nonce of TLS 1.2's GCM, and
+/// the implicit nonce of its ChaCha20-Poly1305.
 const SUITES: [CipherSuite; 3] = [
     CipherSuite::TLS13_AES_128_GCM_SHA256,
     CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
     CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
 ];
 
-/// What the connections that carry records use.
+/// The provider and suite of the connections that carry the records.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     provider: Provider,
@@ -68,8 +68,8 @@ struct Case {
 }
 
 impl Case {
-    /// What stands around the payload: header and explicit nonce (RFC 5288 §3), content type and
-    /// tag.
+    /// The bytes around the payload: header and explicit nonce (RFC 5288 §3) before it, content
+    /// type and tag behind it.
     fn room(self) -> (usize, usize) {
         match self.suite {
             CipherSuite::TLS13_AES_128_GCM_SHA256 => (5, 1 + 16),
@@ -117,17 +117,17 @@ fn no_allocation_for_a_record() {
         stapled_responses(provider);
         certificates_by_name(provider);
     }
-    // the count counts
+    // check that the counter counts at all
     let region = Region::new(ALLOCATOR);
     drop(Box::new([0u8; 100]));
     assert_ne!(region.change().allocations, 0);
 }
 
-/// The most allocations of two tickets that a client receives. Each has two that last: the session
-/// that it keeps, and the name that the store finds it by. The store makes room now and then.
+/// The most allocations for a client that receives two tickets. Two per ticket last: the session
+/// and the name under which the store finds it. The store also grows now and then.
 const TWO_TICKETS_LIMIT: usize = 2 * 2 + 1;
 
-/// What a client allocates for two tickets, the first of a server and others.
+/// Counts the client's allocations for two tickets: the first from a server, then later ones.
 fn received_tickets(provider: Provider) {
     let Configs { client, server } = configs(provider);
     for round in 0..6 {
@@ -148,7 +148,7 @@ fn received_tickets(provider: Provider) {
         let change = region.change();
         assert_eq!(client.tls13_tickets_received() - before, 2);
         if round < 2 {
-            // the thread's record buffers are made once
+            // the thread's record buffers are allocated once
             continue;
         }
         assert!(
@@ -159,11 +159,12 @@ fn received_tickets(provider: Provider) {
     }
 }
 
-/// The most allocations of both sides in a full handshake without tickets, and in a resumed one.
+/// The most allocations of both sides together, for a full handshake without tickets and for a
+/// resumed one.
 const FULL_LIMIT: usize = 70;
 const RESUMED_LIMIT: usize = 60;
 
-/// With X25519: the post-quantum groups of a provider allocate more.
+/// Uses X25519, because the providers' post-quantum groups allocate more.
 fn handshakes(provider: Provider) {
     let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
     let mut crypto = provider.this();
@@ -177,7 +178,7 @@ fn handshakes(provider: Provider) {
     server.send_tls13_tickets = 0;
     let without_tickets = Arc::new(server);
 
-    // what is made once is not a handshake's, nor are the thread's record buffers
+    // warm up: one-time setup and the thread's record buffers are not part of a handshake
     for _ in 0..4 {
         handshake(&client, &without_tickets, HandshakeKind::Full);
     }
@@ -190,7 +191,7 @@ fn handshakes(provider: Provider) {
     assert!(resumed <= RESUMED_LIMIT, "{provider:?}: {resumed}");
 }
 
-/// The allocations of a handshake, which has to be of this kind.
+/// Returns the allocations of a handshake and asserts its kind.
 fn handshake(
     client: &Arc<rustls::ClientConfig>,
     server: &Arc<ServerConfig>,
@@ -210,14 +211,15 @@ fn handshake(
     change.allocations + change.reallocations
 }
 
-/// A stapled OCSP response is passed on as it is, however many certificates are in it: each byte of
-/// it takes a few bytes of both sides together, and a longer one takes hardly more allocations.
+/// A stapled OCSP response is forwarded unparsed, however many certificates it contains. Each of
+/// its bytes takes a few bytes on both sides together, and a longer response takes hardly more
+/// allocations.
 fn stapled_responses(provider: Provider) {
-    /// What a response is copied to: the message, records on both sides, the message again, what
-    /// the verifier gets.
+    /// The copies of a response: the message, records on both sides, the message again, and the
+    /// verifier's copy.
     const COPIES: usize = 4;
     const STEP: usize = 12_000;
-    /// The longest record buffer, which the pool of the thread may have had no room for.
+    /// The longest record buffer, which may not fit into the thread's pool.
     const POOLED: usize = 72 * 1024;
 
     for versions in [Versions::Tls12, Versions::Tls13] {
@@ -235,7 +237,7 @@ fn stapled_responses(provider: Provider) {
                 .with_single_cert_with_ocsp(identity.chain.clone(), identity.key(), response)
                 .unwrap();
             let server = Arc::new(server);
-            // what is made once is not a response's
+            // warm up: one-time setup is not part of a response
             cost(&client, &server);
             cost(&client, &server)
         });
@@ -249,7 +251,7 @@ fn stapled_responses(provider: Provider) {
     }
 }
 
-/// The bytes and the allocations of both sides in a handshake.
+/// Returns the bytes and the number of allocations of both sides in a handshake.
 fn cost(client: &Arc<rustls::ClientConfig>, server: &Arc<ServerConfig>) -> (usize, usize) {
     let mut wire = Vec::with_capacity(100_000);
     let region = Region::new(ALLOCATOR);
@@ -283,7 +285,7 @@ fn move_tls<A, B>(
     }
 }
 
-/// `write` to `write_tls` to `read_tls` to `process_new_packets` to `read`.
+/// Sends through `write`, `write_tls`, `read_tls`, `process_new_packets` and `read`.
 fn by_buffered(
     case: Case,
     size: usize,
@@ -310,7 +312,7 @@ fn by_buffered(
         }
         assert_eq!(received, plaintext);
     });
-    // the other direction, vectored and without a copy out
+    // the other direction, with vectored writes and without copying the plaintext out
     assert_no_allocation(&format!("{case:?} vectored {size}"), || {
         wire.clear();
         let (front, back) = plaintext.split_at(size / 2);
@@ -335,7 +337,7 @@ fn by_buffered(
     });
 }
 
-/// A record built around its plaintext, with the room that the connection asks for.
+/// Returns a buffer with the headroom and tailroom that the connection asks for around `plaintext`.
 fn framed(room: rustls::InPlaceRoom, plaintext: &[u8]) -> (Vec<u8>, Range<usize>) {
     let payload = room.headroom..room.headroom + plaintext.len();
     let mut buf = vec![0; payload.end + room.tailroom];
@@ -384,8 +386,8 @@ fn by_unbuffered(
     });
 }
 
-/// Into a `Vec` from nothing, which is allocated once and then long enough, and received record by
-/// record, each looked at before it is opened.
+/// Encrypts into an empty `Vec`, which is allocated once with enough capacity. The receiver peeks
+/// at each record before it opens it.
 fn to_vec_and_one_by_one(
     case: Case,
     size: usize,
@@ -449,7 +451,7 @@ fn unbuffered_in_place(
     });
 }
 
-/// Opens all records of `wire` where they lie; returns how much plaintext they had.
+/// Opens all records of `wire` in place and returns the length of their plaintext.
 fn receive(
     server: &mut UnbufferedServerConnection,
     mut wire: &mut [u8],
@@ -472,7 +474,7 @@ fn receive(
     used
 }
 
-/// A server looks for the certificate of a name that is spelled in capitals.
+/// A server looks up the certificate for a name spelled in capitals.
 fn certificates_by_name(provider: Provider) {
     let identity = &KeyType::EcdsaP256.identities().server;
     let chain = identity.chain.clone();

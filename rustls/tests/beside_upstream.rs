@@ -1,7 +1,7 @@
-//! Memory and allocations of connections whose peers are slow, in the same states as connections of
-//! rustls 0.23, which are never to hold or take less.
+//! Memory and allocations of connections with slow peers never exceed those of rustls 0.23 in the
+//! same state.
 //!
-//! One test in a program of its own: the count is of the whole process.
+//! This test has a program of its own because the count is for the whole process.
 
 use std::alloc::System;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
@@ -15,19 +15,19 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 fn heap() -> usize {
     let stats = ALLOCATOR.stats();
-    // what a reallocation adds or takes away is in both already
+    // both totals already include the changes of reallocations
     stats.bytes_allocated - stats.bytes_deallocated
 }
 
-/// The heap bytes that `value` holds. It is dropped by a thread of its own, whose pool of buffers
-/// ends with the thread.
+/// The heap bytes that `value` holds. A separate thread drops it, and that thread's buffer pool
+/// ends with it.
 fn held_by<T: Send>(value: T) -> usize {
     let before = heap();
     std::thread::scope(|scope| scope.spawn(|| drop(value)).join()).unwrap();
     before.saturating_sub(heap())
 }
 
-/// A transport that has nothing to read and takes nothing.
+/// A transport with nothing to read that accepts no output.
 struct Blocked;
 
 impl Read for Blocked {
@@ -50,16 +50,16 @@ impl Write for Blocked {
     }
 }
 
-/// A connection that waits in the middle of a record, or whose application has not read one.
+/// A connection that waits in the middle of a record or holds an unread one.
 #[derive(Clone, Copy, Debug)]
 struct Waiting<'a> {
-    /// The lengths of what came before.
+    /// The lengths of earlier plaintexts.
     before: &'a [usize],
     /// The length of the plaintext.
     len: usize,
-    /// The number of bytes on the wire that have come, if not all.
+    /// The number of bytes on the wire that have arrived, if not all.
     part: Option<usize>,
-    /// The application reads until the socket has no more.
+    /// True if the application reads until the socket blocks.
     until_blocked: bool,
 }
 
@@ -107,7 +107,7 @@ macro_rules! measures {
             }
 
             /// Returns the bytes that a connection holds for `len` bytes of blocked output, after
-            /// long output was sent.
+            /// it has sent long output.
             pub(super) fn blocked_output(configs: &Configs, len: usize) -> usize {
                 let mut pair = Pair::connect(configs).unwrap();
                 pair.exchange(&[1; 64_000], &mut Vec::new(), &mut [0; 100_000])
@@ -121,8 +121,8 @@ macro_rules! measures {
                 held_by(pair.server) - held_by(idle)
             }
 
-            /// The allocations and their bytes while a ClientHello of `len` bytes comes byte by
-            /// byte.
+            /// Returns the allocations and their bytes while a ClientHello of `len` bytes arrives
+            /// byte by byte.
             pub(super) fn byte_by_byte(configs: &Configs, len: usize) -> (usize, usize) {
                 let mut client = $tls::ClientConfig::clone(&configs.client);
                 client.alpn_protocols = vec![vec![b'a'; 250]; len / 250];
@@ -146,8 +146,8 @@ macro_rules! measures {
                 (allocations, change.bytes_allocated)
             }
 
-            /// Returns the bytes held after `len` bytes were written without a limit, and after
-            /// half was sent.
+            /// Returns the bytes held after writing `len` bytes without a limit, and after sending
+            /// half of them.
             pub(super) fn unlimited(configs: &Configs, len: usize) -> [usize; 2] {
                 let mut pair = Pair::connect(configs).unwrap();
                 pair.client.set_buffer_limit(None);
@@ -161,8 +161,7 @@ macro_rules! measures {
                 [all, heap() - before]
             }
 
-            /// The heap bytes that a thread keeps which has served connections and does not any
-            /// more.
+            /// The heap bytes that a thread keeps after it has served connections.
             pub(super) fn resting_thread(configs: &Configs) -> usize {
                 let before = heap();
                 let mut pair = Pair::connect(configs).unwrap();
@@ -172,7 +171,7 @@ macro_rules! measures {
                         pair.exchange(&vec![1; len], &mut Vec::new(), &mut application)
                             .unwrap();
                     }
-                    // more than one at a time
+                    // several connections at once
                     let mut others = Vec::new();
                     for _ in 0..4 {
                         let mut other = Pair::connect(configs).unwrap();
@@ -190,7 +189,7 @@ macro_rules! measures {
 measures!(this, rustls);
 measures!(upstream, rustls_upstream);
 
-/// A transport that takes 16 KiB in a call.
+/// A transport that accepts 16 KiB per call.
 struct Some16Kib;
 
 impl Write for Some16Kib {
@@ -206,7 +205,7 @@ impl Write for Some16Kib {
 #[test]
 fn no_more_than_upstream() {
     let (ours, theirs) = (this::configs(), upstream::configs());
-    // what is made once for a process or a thread is not a connection's
+    // warm up: one-time setup of a process or thread is not part of a connection
     let state = Waiting {
         before: &[64_000],
         len: 100,
@@ -280,7 +279,7 @@ fn no_more_than_upstream() {
         );
     }
 
-    // the thread of a test has had its buffers already
+    // the test's own thread already has its buffers
     let resting = std::thread::scope(|scope| {
         let rested = scope.spawn(|| {
             (

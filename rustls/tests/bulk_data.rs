@@ -1,4 +1,4 @@
-//! Much data, written in pieces of every kind of size and received cut anywhere.
+//! Bulk data, written in pieces of every kind of size and received in arbitrary pieces.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use rustls::CipherSuite;
 
 const MIB: usize = 1 << 20;
 
-/// What is sent each way: several times the longest write and the period of the pattern.
+/// The bytes sent each way: several times the longest write and the pattern's period.
 const TOTAL: usize = 8 * MIB;
 
-/// The same where each byte has a record to itself.
+/// The bytes sent each way if each has its own record.
 const TOTAL_OF_SINGLE_BYTES: usize = MIB;
 
-/// How much is written at once.
+/// The size of each write.
 #[derive(Clone, Copy, Debug)]
 enum WriteSize {
     Fixed(usize),
@@ -34,8 +34,8 @@ const WRITE_SIZES: [WriteSize; 6] = [
     WriteSize::Random,
 ];
 
-/// A stream of noise, the same for who sends and who checks, repeating after a length that is no
-/// multiple of any size here.
+/// A stream of noise that sender and receiver generate alike. Its period is no multiple of any size
+/// here.
 struct Pattern {
     bytes: Vec<u8>,
     at: usize,
@@ -46,7 +46,7 @@ impl Pattern {
 
     fn new() -> Self {
         let mut noise = Noise::new(7);
-        // twice, so that any piece up to a period long lies in one slice
+        // two periods, so that any piece up to one period is one slice
         let once: Vec<u8> = (0..Self::PERIOD).map(|_| noise.next() as u8).collect();
         Self {
             bytes: [&once[..], &once].concat(),
@@ -65,7 +65,7 @@ impl Pattern {
 
 macro_rules! transfer {
     ($name:ident, $from:ident, $to:ident) => {
-        /// Sends `total` bytes and checks each that arrives.
+        /// Sends `total` bytes and checks each one on arrival.
         fn $name(
             from: &mut $from::Connection,
             to: &mut $to::Connection,
@@ -78,7 +78,7 @@ macro_rules! transfer {
             let mut wire = Vec::new();
             let mut plaintext = vec![0; 100_000];
             while missing != 0 {
-                // fill the sender up to its limit, then deliver all of it
+                // fill the sender up to its limit, then deliver everything
                 while left != 0 {
                     let len = match size {
                         WriteSize::Fixed(len) => len,
@@ -117,7 +117,7 @@ macro_rules! transfer {
 transfer!(this_to_upstream, rustls, rustls_upstream);
 transfer!(upstream_to_this, rustls_upstream, rustls);
 
-/// What the connections use.
+/// The provider and suite of the connections.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     provider: Provider,
@@ -132,7 +132,7 @@ impl Case {
         }
     }
 
-    /// The two providers with this suite alone.
+    /// Both crates' providers, restricted to this suite.
     fn providers(
         self,
     ) -> (
@@ -176,8 +176,7 @@ fn our_server(case: Case) -> (rustls::Connection, rustls_upstream::Connection) {
     (server.conn, client.conn)
 }
 
-/// Every write size but the smallest, in both directions, with this crate as the client and as the
-/// server.
+/// Every write size except one byte, in both directions, with this crate as client and as server.
 fn eight_mebibytes_each_way(provider: Provider) {
     for size in WRITE_SIZES {
         println!("{provider:?} {size:?}");
@@ -201,7 +200,7 @@ fn eight_mebibytes_each_way_with_ring() {
     eight_mebibytes_each_way(Provider::Ring);
 }
 
-/// The nonces of TLS 1.2 are made otherwise, explicit and implicit ones.
+/// TLS 1.2 makes its nonces differently: explicit for GCM, implicit for ChaCha20.
 #[test]
 fn two_mebibytes_each_way_of_tls12() {
     for provider in PROVIDERS {
@@ -228,7 +227,7 @@ fn two_mebibytes_each_way_of_tls12() {
     }
 }
 
-// 2^20 records of one byte each way: with one provider and once for each role is enough
+// 2^20 records of one byte each way: one provider and each role once is enough
 
 #[test]
 fn one_byte_at_a_time_from_our_client() {

@@ -1,4 +1,5 @@
-//! The process-wide default crypto provider. This is a process of its own, and has one test.
+//! The process-wide default crypto provider. This program has a single test because the default
+//! belongs to the process.
 
 #![cfg(all(feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
 
@@ -40,7 +41,7 @@ fn it_is_chosen_by_features_or_installed() {
     ));
     assert!(WebPkiServerVerifier::builder(roots()).build().is_err());
 
-    // it is installed once
+    // a provider can be installed only once
     let refused = provider().install_default().unwrap_err();
     assert!(!Arc::ptr_eq(&refused, default));
     assert!(Arc::ptr_eq(CryptoProvider::get_default().unwrap(), default));

@@ -1,9 +1,7 @@
-//! Mistakes that others made, and advisories were written about: one test for each rule that was
-//! learnt.
+//! One test for each rule learnt from advisories about other implementations.
 //!
-//! The rules are SECURITY.md's, whose table says where each has its tests. Those of its own subject
-//! are elsewhere; the others are here, in the order of that table: they are short, and without
-//! cryptography.
+//! SECURITY.md lists the rules and the tests of each. Rules that fit another topic are tested
+//! there. The rest are here in the order of that table, short and without cryptography.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -32,7 +30,7 @@ fn configs(versions: Versions, auth: ClientAuth) -> this::Configs {
     })
 }
 
-/// A client in both APIs.
+/// A client of each API.
 fn clients(configs: &this::Configs) -> [Box<dyn Endpoint>; 2] {
     let config = configs.client.clone();
     [
@@ -43,7 +41,7 @@ fn clients(configs: &this::Configs) -> [Box<dyn Endpoint>; 2] {
     ]
 }
 
-/// A server in both APIs.
+/// A server of each API.
 fn servers(configs: &this::Configs) -> [Box<dyn Endpoint>; 2] {
     let config = configs.server.clone();
     [
@@ -54,21 +52,21 @@ fn servers(configs: &this::Configs) -> [Box<dyn Endpoint>; 2] {
     ]
 }
 
-/// A record of TLS 1.3 that the transparent cipher protects.
+/// A TLS 1.3 record that the transparent cipher protects.
 fn protected(typ: u8, content: &[u8]) -> Vec<u8> {
     let mut record = record(APPLICATION_DATA, &[content, &[typ], &TAG].concat());
     record[2] = 3;
     record
 }
 
-/// And one of TLS 1.2.
+/// A TLS 1.2 record that the transparent cipher protects.
 fn protected12(typ: u8, content: &[u8]) -> Vec<u8> {
     let mut record = record(typ, &[content, &TAG].concat());
     record[2] = 3;
     record
 }
 
-/// The flight with `rest` behind the handshake messages of one of its records of TLS 1.3.
+/// The flight with `rest` appended to the handshake messages of its TLS 1.3 record number `at`.
 fn with_rest(flight: &[u8], at: usize, rest: &[u8]) -> Option<Vec<u8>> {
     let mut records = wire::records(flight);
     let record = &mut records[at];
@@ -91,7 +89,7 @@ fn with_rest(flight: &[u8], at: usize, rest: &[u8]) -> Option<Vec<u8>> {
     Some(records.iter().flat_map(encode).collect())
 }
 
-/// The error, and the alert behind it: its description.
+/// Returns the error and the description of the alert sent for it.
 fn refused(end: &mut dyn Endpoint, bytes: &[u8]) -> (String, Option<u8>) {
     let error = end.receive(bytes).expect_err("wrong bytes are refused");
     let output = wire::records(&end.take_output());
@@ -99,8 +97,8 @@ fn refused(end: &mut dyn Endpoint, bytes: &[u8]) -> (String, Option<u8>) {
     (error, alert)
 }
 
-/// RUSTSEC-2026-0285: no handshake bytes may remain when keys change (RFC 9846 §5.1), a whole
-/// message or a part.
+/// RUSTSEC-2026-0285: no handshake bytes may remain when keys change (RFC 9846 §5.1), neither a
+/// whole message nor a part of one.
 #[test]
 fn handshake_bytes_across_a_key_change() {
     const UNEXPECTED_MESSAGE: Option<u8> = Some(10);
@@ -116,7 +114,7 @@ fn handshake_bytes_across_a_key_change() {
             server.receive(&client.take_output()).unwrap();
             server.take_output()
         };
-        // ServerHello is in the first record, Finished in the last
+        // the first record holds ServerHello, the last one Finished
         let count = wire::records(&server_flight(&mut *clients(&tls13)[0])).len();
         for at in [0, count - 1] {
             for mut client in clients(&tls13) {
@@ -141,7 +139,7 @@ fn handshake_bytes_across_a_key_change() {
             assert_eq!(refused(&mut *server, &update), expected);
         }
     }
-    // TLS 1.2: the beginning of the next message before a change_cipher_spec
+    // TLS 1.2: the start of the next message ahead of a change_cipher_spec
     let tls12 = configs(Versions::Tls12, ClientAuth::None);
     for mut server in servers(&tls12) {
         let mut client = ThisBuffered::new(tls12.client());
@@ -153,8 +151,7 @@ fn handshake_bytes_across_a_key_change() {
     }
 }
 
-/// What comes from a network: some bytes, and then nothing. It notes when somebody asks in vain too
-/// often.
+/// The network: delivers some bytes, then nothing. It detects a caller that keeps reading in vain.
 struct Wire<'a> {
     incoming: &'a [u8],
     in_vain: usize,
@@ -189,8 +186,7 @@ impl Write for Wire<'_> {
     }
 }
 
-/// RUSTSEC-2024-0336: a close_notify during the handshake keeps none of the loops going that do
-/// I/O.
+/// RUSTSEC-2024-0336: a close_notify during the handshake must not keep an I/O loop running.
 #[test]
 fn close_notify_during_the_handshake_keeps_no_loop_going() {
     let close_notify = record(ContentType::Alert.into(), &[1, 0]);
@@ -208,7 +204,7 @@ fn close_notify_during_the_handshake_keeps_no_loop_going() {
 
         let connections =
             || -> [rustls::Connection; 2] { [configs.client().into(), configs.server().into()] };
-        // a warning, and the end of the stream nobody has announced
+        // a warning, followed by an unannounced end of the stream
         for bytes in &before_a_version {
             for conn in connections() {
                 assert_ends(conn, bytes, io::ErrorKind::UnexpectedEof);
@@ -217,7 +213,7 @@ fn close_notify_during_the_handshake_keeps_no_loop_going() {
         for conn in connections() {
             assert_ends(conn, &too_many, io::ErrorKind::InvalidData);
         }
-        // in TLS 1.2 a warning like others
+        // TLS 1.2 treats it like any other warning
         let kind = match versions {
             Versions::Tls12 => io::ErrorKind::UnexpectedEof,
             _ => io::ErrorKind::InvalidData,
@@ -235,7 +231,7 @@ fn close_notify_during_the_handshake_keeps_no_loop_going() {
     }
 }
 
-/// That `complete_io` ends with an error of this kind, and does so again.
+/// Asserts that `complete_io` fails with this kind of error, and does so again.
 fn assert_ends(mut conn: rustls::Connection, incoming: &[u8], kind: io::ErrorKind) {
     let mut wire = Wire::new(incoming);
     for _ in 0..2 {
@@ -255,7 +251,7 @@ where
     let _ = stream.flush();
 }
 
-/// RUSTSEC-2024-0399: an Acceptor takes a ClientHello in any pieces.
+/// RUSTSEC-2024-0399: an Acceptor accepts a ClientHello split anywhere.
 #[test]
 fn acceptor_takes_a_client_hello_in_any_pieces() {
     for versions in [Versions::Tls12, Versions::Tls13, Versions::Both] {
@@ -276,7 +272,7 @@ fn acceptor_takes_a_client_hello_in_any_pieces() {
     }
 }
 
-/// How many of these records an end takes, of a thousand, and why no more.
+/// The number of these records that an end accepts, at most 1000, and the error that stopped it.
 fn taken(end: &mut dyn Endpoint, record: &[u8]) -> (usize, String) {
     for count in 0..1000 {
         if let Err(error) = end.receive(record) {
@@ -287,7 +283,7 @@ fn taken(end: &mut dyn Endpoint, record: &[u8]) -> (usize, String) {
     (1000, String::new())
 }
 
-/// Records that bring nothing are bounded, in both versions.
+/// Useless records are bounded in both versions.
 #[test]
 fn floods_are_bounded() {
     let tls13 = configs(Versions::Tls13, ClientAuth::None);
@@ -337,7 +333,7 @@ fn floods_are_bounded() {
             check(&mut *client, record, what);
         }
     }
-    // requests to renegotiate, by either side
+    // requests to renegotiate, sent by either side
     let what = "TooManyRenegotiationRequests";
     for mut server in servers(&tls12) {
         handshake(&mut ThisBuffered::new(tls12.client()), &mut *server);
@@ -349,7 +345,7 @@ fn floods_are_bounded() {
     }
 }
 
-/// The length of a handshake message is checked when its header has come.
+/// The length of a handshake message is checked as soon as its header has arrived.
 #[test]
 fn too_long_handshake_messages_are_refused_by_their_header() {
     for versions in [Versions::Tls12, Versions::Tls13, Versions::Both] {
@@ -365,7 +361,7 @@ fn too_long_handshake_messages_are_refused_by_their_header() {
     }
 }
 
-/// RFC 9846 §4.2.3: a client of both versions sees that it was talked into TLS 1.2 by its peer's
+/// RFC 9846 §4.2.3: a client of both versions recognises a downgrade to TLS 1.2 by the server's
 /// random.
 #[test]
 fn downgrades_are_seen() {
@@ -389,12 +385,12 @@ fn downgrades_are_seen() {
                 "{error}"
             );
         }
-        // and a choice that was not offered: a suite without forward secrecy, and one of TLS 1.3
+        // choices that were not offered: a suite without forward secrecy, and a TLS 1.3 suite
         for suite in [0x009c_u16, 0x1301] {
             let script = Script::new().edit(|script| {
                 script.corrupt = std::sync::Arc::new(move |index, message| {
                     if index == 0 {
-                        // behind header, version, random and an empty session ID
+                        // after header, version, random and an empty session ID
                         message[39..41].copy_from_slice(&suite.to_be_bytes());
                     }
                 });
@@ -402,7 +398,7 @@ fn downgrades_are_seen() {
             let error = identity.run_tls12(&mut client(), &script).error.unwrap();
             assert!(error.contains("Selected"), "{suite:#x}: {error}");
         }
-        // a server of both versions says that it would have had TLS 1.3
+        // a server of both versions marks its random when it negotiates TLS 1.2
         let config = configs::this::server_of(
             Versions::Both,
             provider.this(),
@@ -416,7 +412,7 @@ fn downgrades_are_seen() {
             &ClientHello::tls12(),
             None,
         );
-        // behind header, version and 24 bytes of the random
+        // after header, version and the first 24 bytes of the random
         assert_eq!(
             &client.unwrap().flight[0][4 + 2 + 24..][..8],
             b"DOWNGRD\x01"
@@ -424,8 +420,7 @@ fn downgrades_are_seen() {
     }
 }
 
-/// A close_notify that nothing authenticates ends no stream cleanly, nor does the end of the
-/// stream.
+/// Neither an unauthenticated close_notify nor the end of the stream counts as a clean end.
 #[test]
 fn truncation_is_not_an_end() {
     let close_notify = record(ContentType::Alert.into(), &[1, 0]);
@@ -460,14 +455,15 @@ fn truncation_is_not_an_end() {
     }
 }
 
-/// SECURITY.md's table of rules names the tests that hold each: there they are.
+/// The tests that SECURITY.md's table names for each rule exist.
 #[test]
 fn each_rule_has_the_tests_that_are_named_for_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let document = fs::read_to_string(root.join("SECURITY.md")).unwrap();
     let mut rules = 0;
     for row in document.lines() {
-        // where it went wrong, the rule, held by: [name](file) `test`, `test`; [name](file) `test`
+        // columns: where it went wrong, the rule, held by: [name](file) `test`, `test`;
+        // [name](file) `test`
         let Some((_, held_by)) = row
             .strip_suffix(" |")
             .and_then(|row| row.rsplit_once(" | "))
@@ -485,7 +481,7 @@ fn each_rule_has_the_tests_that_are_named_for_it() {
             let names: Vec<_> = tests.split('`').skip(1).step_by(2).collect();
             assert!(!names.is_empty(), "{row}");
             for name in names {
-                // between the two may stand that Miri passes over it
+                // an attribute that skips the test under Miri may stand between the two
                 let function = format!("\nfn {name}()");
                 let before = text.split_once(&function).map(|(before, _)| before);
                 let attributes = before.unwrap_or_default().lines().rev();
@@ -499,7 +495,7 @@ fn each_rule_has_the_tests_that_are_named_for_it() {
     assert!(rules >= 12, "{rules}");
 }
 
-/// rustls-webpki before 0.103.14 has defects of its own.
+/// rustls-webpki before 0.103.14 has known defects.
 #[test]
 fn path_building_is_of_a_good_version() {
     let manifest = include_str!("../../../Cargo.toml");
@@ -512,9 +508,8 @@ fn path_building_is_of_a_good_version() {
     assert!(patch >= 14, "0.103.{patch}");
 }
 
-/// What cannot be seen from outside: each comparison with a secret is `subtle`'s. That secrets are
-/// zeroized can be seen: the bench's `freed_memory` looks for them in the memory that connections
-/// give back.
+/// Every comparison with a secret uses `subtle`, which no test can see from outside. Zeroized
+/// secrets are tested elsewhere: the bench's `freed_memory` searches freed memory for them.
 #[test]
 fn secrets_are_compared_in_constant_time() {
     for (what, text) in [

@@ -1,4 +1,4 @@
-//! What the client's hello says, and what the server makes of it: ALPN, server names, resolvers.
+//! The client's hello and the server's use of it: ALPN, server names and resolvers.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
@@ -45,7 +45,7 @@ macro_rules! scripts {
                 outcome(&mut conn, &mut peer, role)
             }
 
-            /// What a server's resolver is shown.
+            /// Records the hellos that a server's resolver receives.
             #[derive(Debug, Default)]
             struct Seen(Mutex<Vec<String>>);
 
@@ -69,8 +69,8 @@ macro_rules! scripts {
                 }
             }
 
-            /// What the resolver of this crate's server sees of a client's hello, and how the
-            /// handshake without a certificate ends.
+            /// Returns the client's hello as this crate's resolver sees it, and how the handshake
+            /// ends without a certificate.
             pub fn resolver_sees(
                 provider: Provider,
                 mut peer: UpstreamBuffered,
@@ -84,7 +84,7 @@ macro_rules! scripts {
                 (seen, end)
             }
 
-            /// A server that knows one name and its certificate.
+            /// Resolves the certificate with a server that knows a single name.
             pub fn resolver_by_name(
                 provider: Provider,
                 known: &str,
@@ -108,7 +108,7 @@ macro_rules! scripts {
                 )
             }
 
-            /// The server name that upstream's server is told.
+            /// The server name that upstream's server receives.
             pub fn name_sent(
                 provider: Provider,
                 name: ServerName<'static>,
@@ -127,7 +127,7 @@ macro_rules! scripts {
                 server.server_name().map(str::to_string)
             }
 
-            /// The server name as this crate's server tells it.
+            /// The server name that this crate's server reports.
             pub fn name_received(provider: Provider, name: ServerName<'static>) -> Option<String> {
                 let config = Arc::new(connected::upstream::client_config(provider));
                 let conn = rustls_upstream::ClientConnection::new(config, name).unwrap();
@@ -140,7 +140,8 @@ macro_rules! scripts {
                 server.server_name().map(str::to_string)
             }
 
-            /// Why this crate's server cannot go on, and the server name as it tells it then.
+            /// Returns the error of a server that lacks something, and the server name that it
+            /// still reports.
             pub fn name_after(
                 provider: Provider,
                 lack: Lack,
@@ -161,7 +162,7 @@ macro_rules! scripts {
     };
 }
 
-/// What a server has not that a handshake takes.
+/// The thing that the server lacks for this handshake.
 #[derive(Clone, Copy, Debug)]
 enum Lack {
     Certificate,
@@ -261,7 +262,7 @@ fn resolver_sees_the_hello_and_may_have_no_certificate() {
     }
 }
 
-/// Servers log it.
+/// Servers log the name.
 #[test]
 fn server_name_is_known_after_a_failure() {
     for provider in PROVIDERS {

@@ -1,6 +1,5 @@
-//! How much the buffered connection takes in, and what it says about it: buffer limits, `IoState`,
-//! `wants_read` and `wants_write`, and every way to read plaintext, as the same calls on upstream
-//! do.
+//! Buffer limits, `IoState`, `wants_read`, `wants_write` and every way to read plaintext, compared
+//! with the same calls on upstream.
 
 use std::io::{self, BufRead, IoSlice, Read, Write};
 
@@ -12,7 +11,7 @@ use crate::connected::{self, Role, deliver};
 
 const LIMITS: [Option<usize>; 6] = [None, Some(0), Some(1), Some(100), Some(16384), Some(65536)];
 
-/// What is written, one after the other.
+/// The lengths of successive writes.
 const WRITES: [usize; 7] = [0, 1, 50, 100, 16384, 16385, 70_000];
 
 macro_rules! scripts {
@@ -31,7 +30,7 @@ macro_rules! scripts {
                 )
             }
 
-            /// How much each write takes with a limit that is set before the handshake.
+            /// The bytes that each write accepts with a limit set before the handshake.
             pub fn limit_before(
                 provider: Provider,
                 role: Role,
@@ -69,8 +68,8 @@ macro_rules! scripts {
                 }
             }
 
-            /// Ten records of `len` bytes, of which each chunk is given to one call of `read_tls`,
-            /// whatever that says of how much it took; whether the application gets it all.
+            /// Sends ten records of `len` bytes and gives each chunk to one call of `read_tls`,
+            /// ignoring how much that call took. True if the application still receives everything.
             pub fn in_chunks(provider: Provider, role: Role, len: usize, chunk: usize) -> bool {
                 let (mut conn, mut peer) = connected(provider, role);
                 for _ in 0..10 {
@@ -87,7 +86,7 @@ macro_rules! scripts {
                 received == vec![7; 10 * len]
             }
 
-            /// The same with a limit that is set after it.
+            /// The bytes that each write accepts with a limit set after the handshake.
             pub fn limit_after(
                 provider: Provider,
                 role: Role,
@@ -98,10 +97,10 @@ macro_rules! scripts {
                 let mut log = writes(&mut conn);
                 settle_reading(&mut conn, &mut peer, &mut log);
                 log.extend(writes(&mut conn));
-                // raised while something waits
+                // raised while data is buffered
                 conn.set_buffer_limit(Some(200_000));
                 log.extend(writes(&mut conn));
-                // and lowered below it
+                // lowered below the buffered length
                 conn.set_buffer_limit(Some(10));
                 log.extend(writes(&mut conn));
                 settle_reading(&mut conn, &mut peer, &mut log);
@@ -118,7 +117,7 @@ macro_rules! scripts {
                 log
             }
 
-            /// Pieces of a vectored write: how much is taken, and how many bytes that makes.
+            /// Writes slices of various lengths in one call and logs the bytes accepted.
             pub fn vectored(provider: Provider, role: Role, limit: Option<usize>) -> Vec<String> {
                 let (mut conn, mut peer) = connected(provider, role);
                 conn.set_buffer_limit(limit);
@@ -145,7 +144,7 @@ macro_rules! scripts {
                 log
             }
 
-            /// The states of a handshake, message by message and record by record.
+            /// The states of a handshake, by message and by record.
             pub fn handshake(provider: Provider, role: Role) -> Vec<String> {
                 let mut conn = fresh(provider, role);
                 let mut peer = fresh_peer(provider, role);
@@ -165,7 +164,7 @@ macro_rules! scripts {
                             let state = conn.process_new_packets().unwrap();
                             log.push(format!(
                                 "{} {} {} {}",
-                                // flights of the two crates differ in length
+                                // the flights of the two crates differ in length
                                 state.tls_bytes_to_write() != 0,
                                 state.plaintext_bytes_to_read(),
                                 state.peer_has_closed(),
@@ -179,7 +178,8 @@ macro_rules! scripts {
                 }
             }
 
-            /// What is refused while plaintext waits, and what reading does about it.
+            /// Logs when `read_tls` is refused because plaintext is unread, and how reading
+            /// resolves it.
             pub fn received(provider: Provider, role: Role, record: usize) -> Vec<String> {
                 let (mut conn, mut peer) = connected(provider, role);
                 let mut wire = Vec::new();
@@ -191,7 +191,7 @@ macro_rules! scripts {
                 let mut rest = &wire[..];
                 let mut buf = vec![0; 3000];
                 while !rest.is_empty() {
-                    // in pieces smaller than any read buffer; one may take several reads
+                    // pieces smaller than any read buffer; one may take several reads
                     let piece = &rest[..rest.len().min(1000)];
                     let mut left = piece;
                     let result = loop {
@@ -221,7 +221,7 @@ macro_rules! scripts {
                 }
             }
 
-            /// Every way to read, of plaintext in several records.
+            /// Every way to read plaintext that spans several records.
             pub fn reading(provider: Provider, role: Role) -> Vec<String> {
                 let (mut conn, mut peer) = connected(provider, role);
                 let mut log = vec![shown(conn.reader().read(&mut []))];
@@ -251,7 +251,7 @@ macro_rules! scripts {
                 conn.reader().consume(1);
                 log.push(shown(conn.reader().fill_buf()));
                 log.push(format!("{}", wants(&conn)));
-                // the end of the stream, first without and then with a close_notify
+                // the end of the stream, first without a close_notify, then with one
                 log.push(shown(conn.read_tls(&mut io::empty())));
                 log.push(format!("{:?} {}", conn.process_new_packets(), wants(&conn)));
                 log.push(shown(conn.reader().read(&mut [])));
@@ -319,8 +319,8 @@ fn states_during_the_handshake() {
         let mut ours = this::handshake(provider, role);
         let mut theirs = upstream::handshake(provider, role);
         if role == Role::Client {
-            // upstream's answers the ServerHello at once, with a change_cipher_spec; ours sends
-            // that with the rest of the flight
+            // upstream's client answers the ServerHello at once with a change_cipher_spec; ours
+            // sends it with the rest of the flight
             for log in [&mut ours, &mut theirs] {
                 log.retain(|line| !line.ends_with("true"));
             }
@@ -349,8 +349,8 @@ fn every_way_to_read() {
     });
 }
 
-/// Programs that do not look at what `read_tls` returns lose nothing here that they would not lose
-/// with 0.23: it has room for 4 KiB in each call, as long as no more than 18 KiB wait.
+/// Programs that ignore the return value of `read_tls` lose no data that upstream would have kept.
+/// Every call has room for 4 KiB while at most 18 KiB are buffered.
 #[test]
 fn chunks_are_taken_whole_where_upstream_takes_them() {
     for_all(|provider, role| {

@@ -1,5 +1,5 @@
-//! Client certificates that are missing, of the wrong authority or out of date, and the hints that
-//! a client's resolver gets: as between two ends of upstream.
+//! Client certificates that are missing, from the wrong authority or expired, and the hints passed
+//! to a client's resolver. All outcomes are compared with those of two upstream ends.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use rustls::pki_types::UnixTime;
 use crate::compared::{assert_same, for_all, outcome};
 use crate::connected::{self, KEY_TYPE, Role};
 
-/// What the server asks for.
+/// The server's policy on client certificates.
 #[derive(Clone, Copy, Debug)]
 enum Asks {
     Nothing,
@@ -19,21 +19,21 @@ enum Asks {
     Required,
 }
 
-/// What the client has.
+/// The client's certificate.
 #[derive(Clone, Copy, Debug)]
 enum Has {
     Nothing,
     Good,
-    /// From another authority.
+    /// From an authority that the server does not trust.
     Unknown,
-    /// A certificate for servers.
+    /// A server certificate.
     Servers,
 }
 
 const ASKS: [Asks; 3] = [Asks::Nothing, Asks::Optional, Asks::Required];
 const HAS: [Has; 4] = [Has::Nothing, Has::Good, Has::Unknown, Has::Servers];
 
-/// A time at which no certificate of the tests is good any more.
+/// A clock at which every test certificate has expired.
 #[derive(Debug)]
 struct FarFuture;
 
@@ -113,7 +113,7 @@ macro_rules! scripts {
                 $endpoint::new(connections::server(config))
             }
 
-            /// Refuses certificates for a reason, or the signature that goes with them.
+            /// Rejects the certificate or its signature with a given error.
             #[derive(Debug)]
             struct Refuses {
                 certificate: bool,
@@ -162,7 +162,7 @@ macro_rules! scripts {
                 }
             }
 
-            /// How handshakes end with verifiers of the application's own.
+            /// Handshake outcomes with an application's own verifiers.
             pub fn verifiers(provider: Provider) -> Vec<String> {
                 let mut log = Vec::new();
                 for certificate in [true, false] {
@@ -193,7 +193,7 @@ macro_rules! scripts {
                 log
             }
 
-            /// What a client's resolver is asked.
+            /// Records the calls to a client's resolver.
             #[derive(Debug, Default)]
             struct Seen(Mutex<Vec<String>>);
 
@@ -213,7 +213,7 @@ macro_rules! scripts {
                 }
             }
 
-            /// The hints, and how the handshake without a certificate ends.
+            /// Returns the hints, and how the handshake ends without a certificate.
             pub fn resolver_sees(provider: Provider, asks: Asks) -> Vec<String> {
                 let seen = Arc::new(Seen::default());
                 let mut config = connections::client_config(provider);
@@ -274,9 +274,9 @@ fn every_certificate_for_every_demand() {
     });
 }
 
-/// What the above compares says what it should.
+/// Checks that the outcomes compared above name the expected errors.
 #[test]
-fn refusals_are_told() {
+fn refusals_name_their_reason() {
     for provider in PROVIDERS {
         for (has, late, error, alert) in [
             (
@@ -330,7 +330,7 @@ fn verifiers_of_the_application() {
     }
 }
 
-/// A key without a certificate.
+/// Resolves to a key without a certificate.
 #[derive(Debug)]
 struct KeyAlone(Arc<rustls::sign::CertifiedKey>);
 
@@ -348,8 +348,8 @@ impl rustls::client::ResolvesClientCert for KeyAlone {
     }
 }
 
-/// RFC 9846 §4.5.2: no CertificateVerify follows an empty Certificate, so that a server that can do
-/// without one goes on.
+/// RFC 9846 §4.5.2: no CertificateVerify follows an empty Certificate. A server that does not
+/// require a certificate completes the handshake.
 #[test]
 fn a_key_without_a_certificate_signs_nothing() {
     for provider in PROVIDERS {

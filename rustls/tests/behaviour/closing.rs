@@ -1,5 +1,5 @@
-//! How a connection ends: close_notify in either direction, alerts received and sent, errors that
-//! repeat, and what can still be read.
+//! Ends of connections: close_notify in either direction, alerts sent and received, errors that
+//! repeat, and data still readable.
 
 use std::io::{Read, Write};
 
@@ -32,7 +32,7 @@ macro_rules! scripts {
                 state(conn, log);
             }
 
-            /// We close first, the peer goes on and then closes too.
+            /// This end closes first; the peer goes on and closes later.
             pub fn close_first(provider: Provider, role: Role) -> Vec<String> {
                 let (mut conn, mut peer) = connected(provider, role);
                 let mut log = Vec::new();
@@ -44,14 +44,14 @@ macro_rules! scripts {
                 log.push(format!("{} bytes", out.len()));
                 peer.receive(&out).unwrap();
                 log.push(format!("peer sees the end: {}", peer.peer_has_closed()));
-                // the other direction is open
+                // the peer may still send
                 peer.send(b"half closed");
                 feed(&mut conn, &peer.take_output(), &mut log);
                 read(&mut conn, &mut log);
                 read(&mut conn, &mut log);
                 conn.send_close_notify();
                 state(&mut conn, &mut log);
-                // a KeyUpdate that asks for an answer gets none any more
+                // a KeyUpdate that requests an answer no longer gets one
                 peer.refresh_traffic_keys();
                 peer.send(b"new keys");
                 feed(&mut conn, &peer.take_output(), &mut log);
@@ -62,7 +62,7 @@ macro_rules! scripts {
                 log
             }
 
-            /// The peer closes first; what follows is ignored.
+            /// The peer closes first; anything it sends afterwards is ignored.
             pub fn close_second(provider: Provider, role: Role) -> Vec<String> {
                 let (mut conn, mut peer) = connected(provider, role);
                 let mut log = Vec::new();
@@ -77,7 +77,7 @@ macro_rules! scripts {
                 feed(&mut conn, &all, &mut log);
                 feed(&mut conn, &[], &mut log);
                 read(&mut conn, &mut log);
-                // the direction to the peer is open
+                // this end may still send
                 log.push(shown(conn.writer().write(b"after")));
                 peer.receive(&output(&mut conn)).unwrap();
                 let mut received = Vec::new();
@@ -90,8 +90,8 @@ macro_rules! scripts {
                 log
             }
 
-            /// Data, then a record that cannot be opened: what is there can be read, one alert goes
-            /// out, and the error stays.
+            /// A record that cannot be opened follows data. The data is readable, one alert is
+            /// sent, and the error repeats.
             pub fn bad_record(provider: Provider, role: Role) -> Vec<String> {
                 let (mut conn, mut peer) = connected(provider, role);
                 let mut log = Vec::new();
@@ -121,13 +121,13 @@ macro_rules! scripts {
                 log
             }
 
-            /// A fatal alert from the peer, and calls after it.
+            /// The peer sends a fatal alert, and calls follow it.
             pub fn alert_received(provider: Provider, role: Role) -> Vec<String> {
                 let (mut conn, mut peer) = connected(provider, role);
                 let mut log = Vec::new();
                 peer.send(b"before");
                 let before = peer.take_output();
-                // makes the peer fail
+                // make the peer fail
                 peer.receive(b"\x17\x03\x03\x00\x20 thirty-two bytes of no one's key")
                     .unwrap_err();
                 let all = [before, peer.take_output()].concat();
@@ -141,7 +141,7 @@ macro_rules! scripts {
                 log
             }
 
-            /// Every alert, at either level, in the clear while the handshake waits.
+            /// Every alert at either level, in the clear, during the handshake.
             pub fn alerts_in_the_clear(provider: Provider, role: Role) -> Vec<String> {
                 let mut log = Vec::new();
                 for level in [1, 2, 3] {
@@ -158,7 +158,7 @@ macro_rules! scripts {
                 log
             }
 
-            /// The same warning again and again.
+            /// Repeats one warning.
             pub fn warnings_in_a_row(provider: Provider, role: Role) -> Vec<String> {
                 let mut log = Vec::new();
                 for description in [90, 100, 112] {
@@ -172,7 +172,7 @@ macro_rules! scripts {
                 log
             }
 
-            /// A close before there was any handshake, and nothing to send before it.
+            /// Closes before the handshake, with nothing else to send.
             pub fn close_before_the_handshake(provider: Provider, role: Role) -> Vec<String> {
                 let mut conn = fresh(provider, role);
                 let mut log = Vec::new();
@@ -184,8 +184,8 @@ macro_rules! scripts {
                 log
             }
 
-            /// The same, and the peer goes on: a client takes no notice, a server of TLS 1.3 ends
-            /// the handshake.
+            /// Closes before the handshake while the peer goes on. A client ignores this; a TLS 1.3
+            /// server ends the handshake.
             pub fn a_handshake_behind_a_close_notify(
                 provider: Provider,
                 role: Role,
@@ -238,7 +238,7 @@ same!(
     a_handshake_behind_a_close_notify
 );
 
-/// RFC 9846 §6.1: nothing follows close_notify. Writers drop such data, as upstream's do.
+/// RFC 9846 §6.1: nothing may follow close_notify. Writers drop such data, as upstream's do.
 #[test]
 fn data_written_after_close_notify_is_dropped() {
     for_all(|provider, role| {
@@ -255,7 +255,7 @@ fn data_written_after_close_notify_is_dropped() {
     });
 }
 
-/// RFC 9846 §6.1: not even tickets, where a server has closed before the handshake was complete.
+/// RFC 9846 §6.1: not even tickets may follow, if a server closes before the handshake completes.
 #[test]
 fn no_tickets_follow_a_close_notify() {
     for provider in PROVIDERS {
@@ -276,7 +276,7 @@ fn no_tickets_follow_a_close_notify() {
 
             connected::this::input(&mut conn, &peer.take_output()).unwrap();
             assert!(!conn.is_handshaking() && !conn.wants_write());
-            // the other direction is open
+            // the peer may still send
             peer.send(b"answer");
             connected::this::input(&mut conn, &peer.take_output()).unwrap();
             let mut received = [0; 6];
@@ -286,7 +286,7 @@ fn no_tickets_follow_a_close_notify() {
     }
 }
 
-/// The other end knows what came before an orderly end, and both ends that it was orderly.
+/// Each end receives the data sent before the other's close_notify and sees a clean end.
 #[test]
 fn both_close_at_once() {
     for_all(|provider, role| {

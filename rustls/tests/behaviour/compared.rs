@@ -1,4 +1,4 @@
-//! What two crates did, as text that can be compared.
+//! Describes results of both crates as text and compares them.
 
 use std::borrow::Borrow;
 use std::fmt::Debug;
@@ -9,7 +9,7 @@ use harness::endpoints::{Endpoint, exchange};
 
 use crate::connected::{ROLES, Role};
 
-/// Returns a result for comparison: an error as its kind and text.
+/// Describes a result for comparison: the value, or the error's kind and text.
 pub fn shown<T: Debug, E: Borrow<io::Error>>(result: Result<T, E>) -> String {
     match result {
         Ok(value) => format!("{value:?}"),
@@ -28,7 +28,7 @@ pub fn assert_same(what: &str, ours: &[String], theirs: &[String]) {
     }
 }
 
-/// The first line that differs, and what came before.
+/// The first line that differs, and the lines before it.
 pub fn first_difference(ours: &[String], theirs: &[String]) -> Option<String> {
     let at = (0..ours.len().max(theirs.len())).find(|&at| ours.get(at) != theirs.get(at))?;
     Some(format!(
@@ -48,8 +48,8 @@ pub fn for_all(test: impl Fn(Provider, Role)) {
     }
 }
 
-/// How a handshake ends for a connection and its peer: what was agreed on, or the first error, and
-/// the alert that the other end gets to see.
+/// Describes how a handshake ends: the negotiated values, or the first error and the alert that the
+/// other end receives.
 pub fn outcome<'a>(
     under_test: &'a mut (dyn Endpoint + 'a),
     peer: &'a mut (dyn Endpoint + 'a),

@@ -1,12 +1,12 @@
-//! A buffered connection of either crate and its peer, upstream's, which is the same for both: so a
-//! difference is one of the connection under test.
+//! A buffered connection of either crate and its peer. The peer is always upstream's, so any
+//! difference comes from the connection under test.
 
 use std::sync::Arc;
 
 use harness::configs::{self, ClientAuth, KeyType, Provider, server_name};
 use harness::endpoints::{Endpoint, UpstreamBuffered};
 
-/// Which side the connection under test is.
+/// The side of the connection under test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Role {
     Client,
@@ -15,7 +15,7 @@ pub enum Role {
 
 pub const ROLES: [Role; 2] = [Role::Client, Role::Server];
 
-/// Lengths of signatures vary for ECDSA, and then so do those of flights.
+/// ECDSA signatures vary in length, and so would the flights.
 pub const KEY_TYPE: KeyType = KeyType::Ed25519;
 
 macro_rules! connected {
@@ -42,7 +42,7 @@ macro_rules! connected {
                     .into()
             }
 
-            /// A connection that has not yet done anything.
+            /// A connection before its handshake.
             pub fn fresh(provider: Provider, role: Role) -> $tls::Connection {
                 match role {
                     Role::Client => client(client_config(provider)),
@@ -50,7 +50,7 @@ macro_rules! connected {
                 }
             }
 
-            /// All that waits to be written.
+            /// Everything that the connection has to send.
             pub fn output(conn: &mut $tls::Connection) -> Vec<u8> {
                 let mut out = Vec::new();
                 while conn.wants_write() {
@@ -59,7 +59,8 @@ macro_rules! connected {
                 out
             }
 
-            /// Reads and processes all of `bytes`, which must not be too much plaintext.
+            /// Reads and processes all of `bytes`, whose plaintext must fit into the receive
+            /// buffer.
             pub fn input(conn: &mut $tls::Connection, mut bytes: &[u8]) -> Result<(), $tls::Error> {
                 while !bytes.is_empty() && conn.read_tls(&mut bytes).unwrap() != 0 {
                     conn.process_new_packets()?;
@@ -67,7 +68,7 @@ macro_rules! connected {
                 Ok(())
             }
 
-            /// Moves bytes between the two until neither has any to send.
+            /// Moves bytes between both ends until neither has any to send.
             pub fn settle(conn: &mut $tls::Connection, peer: &mut UpstreamBuffered) {
                 loop {
                     let to_peer = output(conn);
@@ -80,7 +81,7 @@ macro_rules! connected {
                 }
             }
 
-            /// A connection and its peer after the handshake, with nothing on the way.
+            /// A connection and its peer after the handshake, with nothing in transit.
             pub fn connected(
                 provider: Provider,
                 role: Role,
@@ -98,7 +99,7 @@ macro_rules! connected {
 connected!(this, rustls);
 connected!(upstream, rustls_upstream);
 
-/// The peer of a connection in `role`, which has not yet done anything.
+/// The peer of a connection in `role`, before its handshake.
 pub fn fresh_peer(provider: Provider, role: Role) -> UpstreamBuffered {
     UpstreamBuffered::new(upstream::fresh(
         provider,
@@ -109,7 +110,7 @@ pub fn fresh_peer(provider: Provider, role: Role) -> UpstreamBuffered {
     ))
 }
 
-/// Gives a peer much data; what it reads of it.
+/// Delivers many bytes to a peer and returns the plaintext it reads.
 pub fn deliver(peer: &mut UpstreamBuffered, mut bytes: &[u8]) -> Vec<u8> {
     let mut plaintext = Vec::new();
     while !bytes.is_empty() {

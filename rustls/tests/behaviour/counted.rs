@@ -1,5 +1,5 @@
-//! Numbers that tests of programs count are upstream's: the slices that a writer is given, and
-//! random bytes.
+//! Counts that programs' tests rely on match upstream's: slices per vectored write, and random
+//! bytes.
 
 use std::io::{self, IoSlice, Write};
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use harness::endpoints::{Endpoint, UpstreamBuffered};
 use crate::compared::{assert_same, for_all};
 use crate::connected::{KEY_TYPE, Role, fresh_peer};
 
-/// Takes at most `most` bytes at a time, and keeps the lengths of the slices it was given.
+/// Accepts at most `most` bytes per call and records the lengths of the slices.
 struct Slices {
     most: usize,
     bytes: Vec<u8>,
@@ -36,7 +36,7 @@ impl Write for Slices {
     }
 }
 
-/// The random bytes that were asked for.
+/// Records the lengths of the random bytes requested.
 #[derive(Debug)]
 struct Counting(Mutex<Vec<usize>>);
 
@@ -74,7 +74,7 @@ macro_rules! scripts {
             use super::*;
             use crate::connected::$module::{fresh, input};
 
-            /// The slices of a handshake, of data written before and behind it, and of the
+            /// Logs the slices of a handshake, of data written before and after it, and of the
             /// close_notify.
             pub fn slices(provider: Provider, role: Role, most: usize) -> Vec<String> {
                 let mut conn = fresh(provider, role);
@@ -88,7 +88,7 @@ macro_rules! scripts {
                         for len in [1, 2, 40_000] {
                             conn.writer().write_all(&vec![3; len]).unwrap();
                         }
-                        // more records than a writer is given in one call
+                        // more records than one call hands to a writer
                         for len in 0..300 {
                             conn.writer().write_all(&vec![4; 1 + len % 50]).unwrap();
                         }
@@ -105,8 +105,7 @@ macro_rules! scripts {
                     if round >= 4 {
                         log.push(format!("{:?}", out.lengths));
                     } else if most == usize::MAX {
-                        // what hellos offer, and so their length, depends on the features of each
-                        // crate
+                        // the length of a hello depends on the features of each crate
                         let counts: Vec<usize> = out.lengths.iter().map(Vec::len).collect();
                         log.push(format!("{counts:?} slices"));
                     }
@@ -117,7 +116,7 @@ macro_rules! scripts {
                 log
             }
 
-            /// The random bytes that a client takes.
+            /// The number of random bytes that a client requests.
             pub fn random_bytes(provider: Provider) -> usize {
                 let mut counting = provider.$module();
                 counting.secure_random = &$counting;

@@ -1,5 +1,5 @@
-//! What a failure leaves behind, and what is no end: nothing is sent but the alert, no key is kept,
-//! and nothing that nobody authenticated ends a stream.
+//! Behaviour after a failure: the alert is sent and nothing else, and no key is kept.
+//! Unauthenticated data never ends a stream.
 
 use std::io::{ErrorKind, Read, Write};
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::connected::{self, KEY_TYPE, Role, fresh_peer};
 
 const CLOSE_NOTIFY: [u8; 7] = *b"\x15\x03\x03\x00\x02\x01\x00";
 
-/// Like other warnings then, and not an end of data: anybody can send it.
+/// Anybody can send it, so it counts as a warning and not as the end of the data.
 #[test]
 fn a_close_notify_before_the_version_is_known_is_no_end() {
     for_all(|provider, role| {
@@ -39,7 +39,7 @@ fn a_close_notify_before_the_version_is_known_is_no_end() {
     });
 }
 
-/// And the handshake goes on behind it.
+/// The handshake completes after it.
 #[test]
 fn a_handshake_goes_on_behind_an_early_close_notify() {
     for_all(|provider, role| {
@@ -58,7 +58,7 @@ fn an_early_close_notify_is_no_end_unbuffered() {
     for provider in PROVIDERS {
         let config = connected::this::client_config(provider);
         let mut client = UnbufferedClientConnection::new(config.into(), server_name()).unwrap();
-        // it has a ClientHello to send first
+        // the client has a ClientHello to send first
         let ConnectionState::EncodeTlsData(mut state) =
             client.process_tls_records(&mut []).state.unwrap()
         else {
@@ -85,7 +85,7 @@ fn an_early_close_notify_is_no_end_unbuffered() {
     }
 }
 
-/// Once TLS 1.3 is agreed on, it is the peer's refusal to go on.
+/// Once TLS 1.3 is negotiated, it means that the peer refuses to continue.
 #[test]
 fn a_close_notify_in_the_middle_of_a_handshake_is_a_failure() {
     for_all(|provider, role| {
@@ -115,7 +115,7 @@ fn encrypt_in_place(
     }
 }
 
-/// All ways to send, after a failure.
+/// Tries every way to send after a failure.
 fn assert_sends_nothing(conn: &mut Connection, expected: &Error) {
     assert_eq!(conn.process_new_packets().unwrap_err(), *expected);
     assert!(!conn.wants_write());
@@ -155,14 +155,14 @@ fn nothing_is_sent_after_too_many_key_updates() {
             if let Err(error) = input(&mut conn, &peer.take_output()) {
                 break error;
             }
-            // answers that the peer never gets
+            // answers that the peer never receives
             output(&mut conn);
         };
         assert_sends_nothing(&mut conn, &error);
     });
 }
 
-/// The alert is sealed before the keys go, and is the last there is.
+/// The alert is sealed before the keys are dropped, and nothing follows it.
 #[test]
 fn the_alert_is_the_last_that_is_sent() {
     for_all(|provider, role| {
@@ -175,7 +175,7 @@ fn the_alert_is_the_last_that_is_sent() {
     });
 }
 
-/// Plaintext that waited for the handshake is never sent then.
+/// Plaintext buffered for the end of the handshake is never sent.
 #[test]
 fn nothing_is_sent_after_a_failed_handshake() {
     for_all(|provider, role| {
@@ -189,7 +189,7 @@ fn nothing_is_sent_after_a_failed_handshake() {
     });
 }
 
-/// RFC 9846 §6.1: data written before a close_notify goes before it.
+/// RFC 9846 §6.1: data written before a close_notify is sent before it.
 #[test]
 fn a_close_notify_waits_behind_what_was_written() {
     for_all(|provider, role| {
@@ -207,7 +207,7 @@ fn a_close_notify_waits_behind_what_was_written() {
         let mut received = Vec::new();
         peer.read_into(&mut received);
         assert_eq!(received, b"before");
-        // the other direction is open
+        // the peer may still send
         peer.send(b"answer");
         input(&mut conn, &peer.take_output()).unwrap();
         let mut received = [0; 6];
@@ -216,7 +216,7 @@ fn a_close_notify_waits_behind_what_was_written() {
     });
 }
 
-/// A flight that cannot be sealed ends the connection, in both APIs.
+/// A flight that cannot be sealed ends the connection in both APIs.
 #[test]
 fn a_flight_that_cannot_be_sealed_is_an_error() {
     for_all(|provider, role| {
@@ -254,7 +254,7 @@ fn a_flight_that_cannot_be_sealed_is_an_error() {
     });
 }
 
-/// Data that was left for later is handed out although the connection has failed since.
+/// Data left unread is still handed out after the connection has failed.
 #[test]
 fn data_left_for_later_outlives_a_failure() {
     for provider in PROVIDERS {
@@ -274,7 +274,7 @@ fn data_left_for_later_outlives_a_failure() {
         assert_eq!(traffic.peek_len().unwrap().get(), 10);
         let mut traffic = conn.write_traffic().unwrap();
         traffic.encrypt(b"x", &mut [0; 100]).unwrap_err();
-        // it was authentic before
+        // the data was authenticated before the failure
         let status = conn.process_tls_records(&mut []);
         let Ok(ConnectionState::ReadTraffic(mut traffic)) = status.state else {
             panic!("{:?}", status.state);
@@ -298,8 +298,7 @@ fn data_left_for_later_outlives_a_failure() {
     }
 }
 
-/// A sequence number is used up by it, and there are records of which nobody knows whether they are
-/// whole.
+/// The failed seal uses up a sequence number and may leave a partial record.
 #[test]
 fn data_that_cannot_be_sealed_ends_the_connection() {
     for_all(|provider, role| {

@@ -1,4 +1,4 @@
-//! Tickets of a fleet: what one machine makes any other opens, whatever provider each uses.
+//! Tickets of a fleet: any machine opens the tickets of another, whichever provider each uses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use rustls::server::ProducesTickets;
 const SECRET: [u8; 32] = [0x5e; 32];
 const HOUR: u32 = 60 * 60;
 
-/// Two machines at `secs` since 1970, by provider.
+/// The ticketer of a machine whose clock shows `secs` since 1970.
 fn machine(provider: Provider, secret: &[u8], secs: u64) -> Arc<dyn ProducesTickets> {
     let clock = move || Some(UnixTime::since_unix_epoch(Duration::from_secs(secs)));
     let made = match provider {
@@ -49,10 +49,10 @@ fn machines_with_one_secret_open_each_others_tickets() {
     }
 }
 
-/// What a client began at one machine goes on at another, with a clock an hour ahead and the other
-/// provider; not at one with another secret.
+/// Sessions begun at one machine resume at another, whose clock is an hour ahead and whose provider
+/// may differ. They do not resume at a machine with another secret.
 #[test]
-fn sessions_go_on_at_another_machine() {
+fn sessions_resume_at_another_machine() {
     let begin = 80_000 * 6 * u64::from(HOUR);
     let server = |provider: Provider, auth, versions, secret: &[u8], secs| {
         let mut config =
@@ -64,8 +64,8 @@ fn sessions_go_on_at_another_machine() {
         .iter()
         .flat_map(|one| PROVIDERS.map(|other| (*one, other)))
     {
-        // verifiers of the two providers know other signature schemes: a session with a client's
-        // certificate is not resumed under another verifier
+        // the providers' verifiers support different signature schemes, and a session with a client
+        // certificate does not resume under a different verifier
         let auth = if one == other {
             ClientAuth::Required
         } else {
@@ -103,7 +103,7 @@ fn system_clock_and_refused_secrets() {
         let machine = make(&SECRET, 6 * HOUR).unwrap();
         assert!(machine.enabled());
         let ticket = machine.encrypt(b"session").unwrap();
-        // even if an epoch ended meanwhile
+        // even if an epoch ended in between
         assert_eq!(machine.decrypt(&ticket).unwrap(), b"session");
         assert!(make(&SECRET[1..], 6 * HOUR).is_err());
         assert!(make(&SECRET, HOUR - 1).is_err());

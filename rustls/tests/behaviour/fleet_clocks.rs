@@ -15,13 +15,13 @@ const SECRET: [u8; 32] = [0x5e; 32];
 const EPOCH: u32 = 6 * 60 * 60;
 const WEEK: u64 = 7 * 24 * 60 * 60;
 
-/// The seconds by which clocks may differ.
+/// The tolerated difference between clocks, in seconds.
 const TOLERANCE: u64 = 300;
 
-/// When an epoch begins.
+/// The start of an epoch.
 const BEGIN: u64 = 80_000 * EPOCH as u64;
 
-/// A clock that is set.
+/// A clock that tests set.
 #[derive(Clone, Debug)]
 struct Clock(Arc<AtomicU64>);
 
@@ -57,7 +57,7 @@ impl Machine {
         }
     }
 
-    /// Serves `client` when this machine's clock shows `secs`; true if it resumes.
+    /// Serves `client` while this machine's clock shows `secs`; true if the session resumes.
     fn resumes(&self, secs: u64, client: &Arc<rustls_upstream::ClientConfig>) -> bool {
         self.clock.0.store(secs, Ordering::Relaxed);
         let conn = rustls_upstream::ClientConnection::new(client.clone(), server_name());
@@ -82,8 +82,7 @@ fn for_each(test: impl Fn(Provider, Versions)) {
     }
 }
 
-/// A client comes back at the end of the lifetime that it was told, and meets a clock that is
-/// ahead.
+/// A client returns at the end of its ticket's lifetime and meets a clock that is ahead.
 #[test]
 fn a_ticket_is_good_for_its_lifetime_by_clocks_that_are_ahead() {
     for_each(|provider, versions| {
@@ -108,7 +107,8 @@ fn a_ticket_is_good_for_its_lifetime_by_clocks_that_are_ahead() {
     });
 }
 
-/// A ticket is dated in the future by clocks that are behind, and of an epoch that has not begun.
+/// To clocks that are behind, a ticket is dated in the future and comes from an epoch not yet
+/// begun.
 #[test]
 fn a_ticket_is_good_at_once_by_clocks_that_are_behind() {
     for_each(|provider, versions| {
@@ -121,7 +121,7 @@ fn a_ticket_is_good_at_once_by_clocks_that_are_behind() {
     });
 }
 
-/// The time left of a week is promised, too, to sessions that follow each other.
+/// A chain of sessions lasts a week, and its tickets carry the time left.
 #[test]
 fn the_last_ticket_of_a_chain_is_good_for_its_lifetime_by_clocks_that_are_ahead() {
     for_each(|provider, versions| {

@@ -1,5 +1,5 @@
-//! Records that keep a connection busy and bring nothing: how many of them it takes, one kind by
-//! itself and several in turn.
+//! Floods of useless records: the number that a connection accepts, of one kind and of several
+//! kinds in turn.
 
 use harness::configs::{ClientAuth, server_name};
 use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake};
@@ -13,7 +13,7 @@ use crate::connected::{ROLES, Role};
 
 const SETUP: Setup = Setup::usual(ClientAuth::None);
 
-/// A record under the transparent cipher.
+/// A record protected by the transparent cipher.
 fn protected(typ: ContentType, content: &[u8]) -> Vec<u8> {
     let payload = [content, &[typ.into()], &TAG].concat();
     let mut record = record(ContentType::ApplicationData.into(), &payload);
@@ -33,7 +33,7 @@ fn key_update(request: u8) -> Vec<u8> {
     protected(ContentType::Handshake, &[24, 0, 0, 1, request])
 }
 
-/// Connections in `role` after the handshake: both of this crate's APIs, then upstream.
+/// Connections in `role` after the handshake: both APIs of this crate, then upstream.
 fn connected(role: Role) -> [Box<dyn Endpoint>; 3] {
     let ours = transparent::this::Configs::new(SETUP);
     let theirs = transparent::upstream::Configs::new(SETUP);
@@ -62,7 +62,7 @@ fn connected(role: Role) -> [Box<dyn Endpoint>; 3] {
     ends
 }
 
-/// How many rounds of `records` an end takes, of a thousand, and why no more.
+/// The rounds of `records` that an end accepts, at most 1000, and the error that stopped it.
 fn rounds(end: &mut dyn Endpoint, records: &[Vec<u8>]) -> (usize, String) {
     for round in 0..1000 {
         for record in records {
@@ -76,7 +76,7 @@ fn rounds(end: &mut dyn Endpoint, records: &[Vec<u8>]) -> (usize, String) {
     (1000, String::new())
 }
 
-/// Nothing makes up for warnings: an honest peer sends one at the most.
+/// No data resets the count of warnings, because an honest peer sends at most one.
 #[test]
 fn warnings_are_counted_whatever_comes_between() {
     let expected = (4, "PeerMisbehaved(TooManyWarningAlertsReceived)".to_owned());
@@ -104,7 +104,7 @@ fn data_makes_up_for_key_updates_and_for_empty_records() {
     }
 }
 
-/// An empty record of application data is none. Upstream takes KeyUpdates without end this way.
+/// An empty record does not count as data. Upstream accepts unlimited KeyUpdates this way.
 #[test]
 fn empty_records_do_not_make_up_for_key_updates() {
     let expected = (32, "PeerMisbehaved(TooManyKeyUpdateRequests)".to_owned());

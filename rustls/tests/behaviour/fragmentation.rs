@@ -1,5 +1,5 @@
-//! `max_fragment_size`: no record is longer than it says, in handshakes and after, and what arrives
-//! is what was sent.
+//! `max_fragment_size`: no record exceeds it, during handshakes or after, and the data arrives
+//! intact.
 
 use harness::configs::Provider;
 use harness::endpoints::Endpoint;
@@ -7,7 +7,7 @@ use harness::endpoints::Endpoint;
 use crate::compared::{assert_same, for_all};
 use crate::connected::{Role, deliver, fresh_peer};
 
-/// Header, content type and tag: what a record has besides its plaintext.
+/// The bytes of a record besides its plaintext: header, content type and tag.
 const OVERHEAD: usize = 5 + 1 + 16;
 
 const SIZES: [usize; 9] = [32, 33, 37, 64, 100, 512, 4096, 16384, 16389];
@@ -40,8 +40,8 @@ macro_rules! scripts {
                 })
             }
 
-            /// The lengths of all records of a connection: of its handshake if they are the same
-            /// for both crates, and of much data.
+            /// The lengths of a connection's records while it sends much data. Those of the
+            /// handshake are included if both crates agree on them.
             pub fn records(provider: Provider, role: Role, size: Option<usize>) -> Vec<String> {
                 let mut conn = with_size(provider, role, size).unwrap();
                 let mut peer = fresh_peer(provider, role);
@@ -50,7 +50,7 @@ macro_rules! scripts {
                 loop {
                     let out = output(&mut conn);
                     for len in lens(&out) {
-                        // the limit counts a header and the plaintext
+                        // the limit covers the header and the plaintext
                         assert!(len <= limit - 5 + OVERHEAD, "{len} bytes at {limit}");
                     }
                     received.extend(deliver(&mut peer, &out));
@@ -97,7 +97,7 @@ macro_rules! scripts {
 scripts!(this, rustls);
 scripts!(upstream, rustls_upstream);
 
-/// The lengths of the records in `bytes`, headers included.
+/// The lengths of the records in `bytes`, including headers.
 fn lens(mut bytes: &[u8]) -> Vec<usize> {
     let mut lens = Vec::new();
     while let [_, _, _, high, low, rest @ ..] = bytes {

@@ -1,5 +1,5 @@
-//! Encrypting plaintext where it lies, on both APIs: upstream opens the records, and what cannot be
-//! done leaves the buffer and the connection as they were.
+//! In-place encryption in both APIs. Upstream opens the records, and a failed call changes neither
+//! the buffer nor the connection.
 
 use std::io::{Read, Write};
 use std::ops::Range;
@@ -28,7 +28,7 @@ trait InPlace {
 
     fn refresh(&mut self);
 
-    /// What waits to be sent besides.
+    /// Other bytes that are ready to be sent.
     fn pending(&mut self) -> Vec<u8>;
 }
 
@@ -86,7 +86,7 @@ macro_rules! unbuffered {
 
             fn refresh(&mut self) {
                 self.refresh_traffic_keys();
-                // it is asked for when there is something to drive
+                // the request takes effect when the connection is next driven
                 self.send(b"");
             }
 
@@ -100,7 +100,7 @@ macro_rules! unbuffered {
 unbuffered!(UnbufferedClientConnection);
 unbuffered!(UnbufferedServerConnection);
 
-/// Both APIs, connected to upstream.
+/// Both APIs, each connected to upstream.
 fn pairs(provider: Provider, role: Role) -> Vec<(Box<dyn InPlace>, UpstreamBuffered)> {
     let (conn, peer) = connected(provider, role);
     let mut pairs: Vec<(Box<dyn InPlace>, UpstreamBuffered)> = vec![(Box::new(conn), peer)];
@@ -143,7 +143,7 @@ fn upstream_opens_every_length() {
             assert_eq!((headroom, max_payload, tailroom), (5, 16384, 1 + 16));
             let lens = (0..70).chain([255, 256, 1400, 4096, 16383, 16384]);
             for (extra, len) in lens.enumerate() {
-                // more room than is needed, on either side
+                // more room than needed on either side
                 let (before, behind) = (headroom + extra % 3, tailroom + extra % 2);
                 let plaintext: Vec<u8> = (0..len).map(|at| at as u8).collect();
                 let mut buf = vec![0xa5; before + len + behind];
@@ -217,7 +217,7 @@ fn errors_change_nothing() {
 }
 
 #[test]
-fn not_before_what_waits() {
+fn refused_while_other_output_is_pending() {
     for_all(|provider, role| {
         let (mut conn, mut peer) = connected(provider, role);
         conn.writer().write_all(b"first").unwrap();
@@ -232,7 +232,7 @@ fn not_before_what_waits() {
         assert_eq!(received(&mut peer, &conn.pending()), b"first");
         let record = conn.encrypt(&mut buf, payload.clone()).unwrap();
         assert_eq!(received(&mut peer, &buf[record]), [7; 6]);
-        // a KeyUpdate is something that waits, too
+        // a KeyUpdate has to be sent first, too
         conn.refresh();
         buf.fill(8);
         assert_eq!(
@@ -264,7 +264,7 @@ fn neither_before_the_handshake_nor_after_the_end() {
     });
 }
 
-/// In place and through the writer, turn and turn about.
+/// Alternates between in-place encryption and the writer.
 #[test]
 fn mixed_with_the_writer() {
     for_all(|provider, role| {

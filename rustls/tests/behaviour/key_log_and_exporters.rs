@@ -1,5 +1,5 @@
-//! What a connection tells of its secrets: to a key log, and as exported keying material. Both ends
-//! say the same.
+//! Secrets that a connection reveals: key log lines and exported keying material. Both ends agree
+//! on them.
 
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -13,11 +13,11 @@ use crate::connected::{self, Role, fresh_peer};
 /// Label, client random and secret.
 type Line = (String, Vec<u8>, Vec<u8>);
 
-/// Keeps what it is told.
+/// Stores key log lines.
 #[derive(Debug, Default)]
-struct Kept(Mutex<Vec<Line>>);
+struct LoggedLines(Mutex<Vec<Line>>);
 
-impl Kept {
+impl LoggedLines {
     fn keep(&self, label: &str, client_random: &[u8], secret: &[u8]) {
         let line = (label.to_string(), client_random.to_vec(), secret.to_vec());
         self.0.lock().unwrap().push(line);
@@ -32,7 +32,7 @@ impl Kept {
 
 macro_rules! key_log {
     ($tls:ident) => {
-        impl $tls::KeyLog for Kept {
+        impl $tls::KeyLog for LoggedLines {
             fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
                 self.keep(label, client_random, secret);
             }
@@ -46,7 +46,10 @@ key_log!(rustls_upstream);
 #[test]
 fn both_ends_log_the_same() {
     for_all(|provider, role| {
-        let (here, there) = (Arc::new(Kept::default()), Arc::new(Kept::default()));
+        let (here, there) = (
+            Arc::new(LoggedLines::default()),
+            Arc::new(LoggedLines::default()),
+        );
         let (conn, peer) = match role {
             Role::Client => {
                 let mut config = connected::this::client_config(provider);
@@ -105,7 +108,7 @@ fn both_ends_export_the_same() {
                 }
             }
         }
-        // in TLS 1.3 no context is an empty one (RFC 9846 §7.5)
+        // in TLS 1.3, no context equals an empty one (RFC 9846 §7.5)
         let export = |context| {
             conn.export_keying_material([0; 32], b"label", context)
                 .unwrap()
@@ -121,7 +124,7 @@ fn exports_that_are_refused() {
         let fresh = connected::this::fresh(provider, role);
         let reference = fresh_peer(provider, role);
         let (conn, peer) = connected::this::connected(provider, role);
-        // of errors without a cause the text is each crate's own
+        // each crate has its own text for errors without a cause
         let kind = |error: String| error.split('(').next().unwrap_or_default().to_string();
         for (ours, theirs) in [(&fresh, &reference), (&conn, &peer)] {
             for len in [1, 32, 1 << 14, 1 << 17] {
@@ -142,7 +145,7 @@ fn exports_that_are_refused() {
         );
         let empty = conn.export_keying_material([0; 0], b"label", None);
         assert!(matches!(empty, Err(rustls::Error::General(_))));
-        // upstream lets the length of a label wrap
+        // upstream lets the label's length wrap around
         let long = conn.export_keying_material([0; 32], &[b'l'; 250], None);
         assert!(matches!(long, Err(rustls::Error::General(_))));
     });
@@ -150,10 +153,10 @@ fn exports_that_are_refused() {
 
 const FILE_TEST: &str = "key_log_and_exporters::key_log_file";
 
-/// Set for the process of its own, in which the test logs to a file.
+/// Set for the child process that logs to a file.
 const INNER: &str = "KEY_LOG_FILE_TEST_INNER";
 
-/// `SSLKEYLOGFILE` is read by a process of its own, so that no other test sees it.
+/// A child process reads `SSLKEYLOGFILE`, so that no other test sees it.
 #[test]
 fn key_log_file() {
     if std::env::var_os(INNER).is_some() {

@@ -1,4 +1,4 @@
-//! KeyUpdate: asked for, answered, flooded with, and automatic when a key nears its limit.
+//! KeyUpdate: requested, answered, flooding, and automatic when a key nears its limit.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use rustls::unbuffered::{ConnectionState, EncryptError};
 use crate::compared::for_all;
 use crate::connected::{self, KEY_TYPE, Role, deliver, fresh_peer};
 
-/// Our APIs in either role, in place among them, and upstream as the peer.
+/// Both APIs of this crate in either role, also in place, each with an upstream peer.
 fn pairs(provider: Provider, role: Role) -> Vec<(Box<dyn Endpoint>, UpstreamBuffered)> {
     pairs_with(provider.this(), provider, role)
 }
@@ -89,7 +89,7 @@ fn many_in_either_direction_and_both_at_once() {
                 theirs.refresh_traffic_keys();
                 send_and_check(&mut theirs, &mut *ours, &[round; 20_000]);
                 send_and_check(&mut *ours, &mut theirs, &[round; 20_000]);
-                // neither has yet seen that the other asks, too
+                // neither has yet seen the other's request
                 ours.refresh_traffic_keys();
                 theirs.refresh_traffic_keys();
                 exchange(&mut *ours, &mut theirs).unwrap();
@@ -100,11 +100,11 @@ fn many_in_either_direction_and_both_at_once() {
     });
 }
 
-/// RFC 9846 §4.7.3: a request is answered before the next application data, and requests that come
-/// before the answer is sent need one answer. Until then nothing waits, as with upstream.
+/// RFC 9846 §4.7.3: a request is answered before the next application data. Several requests before
+/// that need a single answer, and nothing is buffered until then.
 #[test]
 fn the_next_write_carries_the_answer() {
-    /// A KeyUpdate: header, message of five bytes, content type and tag.
+    /// The length of a KeyUpdate: header, message of five bytes, content type and tag.
     const ANSWER: usize = 5 + 5 + 1 + 16;
     for_all(|provider, role| {
         for requests in [1, 5] {
@@ -134,7 +134,7 @@ fn the_next_write_carries_the_answer() {
     });
 }
 
-/// However often the peer asks while this side only listens, nothing adds up: it is answered once.
+/// Requests do not accumulate while this side only listens: it sends one answer.
 #[test]
 fn a_thousand_requests_need_one_answer() {
     for_all(|provider, role| {
@@ -153,7 +153,7 @@ fn a_thousand_requests_need_one_answer() {
     });
 }
 
-/// In place, the answer has to be sent first.
+/// In place, the answer must be sent first.
 #[test]
 fn in_place_the_answer_goes_first() {
     for_all(|provider, role| {
@@ -173,7 +173,7 @@ fn in_place_the_answer_goes_first() {
     });
 }
 
-/// An answer that has to find room in the caller's buffer is asked room for.
+/// The required buffer size includes the answer.
 #[test]
 fn unbuffered_the_answer_counts() {
     for provider in PROVIDERS {
@@ -215,8 +215,7 @@ fn unbuffered_the_answer_counts() {
     }
 }
 
-/// A flood ends the connection as it does upstream's; data between lets as many as one likes
-/// through.
+/// A flood ends the connection as upstream's does; data in between resets the count.
 #[test]
 fn flood_is_bounded_and_data_resets_the_bound() {
     for_all(|provider, role| {
@@ -236,22 +235,22 @@ fn flood_is_bounded_and_data_resets_the_bound() {
     });
 }
 
-/// Sends KeyUpdates and nothing else until they are refused; the number, the error, and how much
-/// was sent about it.
+/// Sends only KeyUpdates until they are refused. Returns their number, the error, and the bytes
+/// sent in response.
 fn flood(from: &mut dyn Endpoint, to: &mut dyn Endpoint) -> (usize, String, usize) {
     for at in 0..1000 {
         from.refresh_traffic_keys();
         if let Err(error) = to.receive(&from.take_output()) {
             return (at, error, to.take_output().len());
         }
-        // what it answers does not matter
+        // its answers do not matter
         to.take_output();
     }
     panic!("never refused");
 }
 
-/// How many records a receiver with this limit sees under each key is not visible; that it can open
-/// them all is, and that there were more records than data needs.
+/// The keys of single records are not visible. The receiver must open all of them, and there must
+/// be more records than the data alone needs.
 #[test]
 fn automatic_near_the_limit() {
     for_all(|provider, role| {
@@ -272,7 +271,7 @@ fn automatic_near_the_limit() {
                     // the answers to the updates, and data under the new keys
                     send_and_check(&mut theirs, &mut *ours, b"back");
                 }
-                // one record of each key is the KeyUpdate
+                // one record under each key is the KeyUpdate
                 let data_per_key = limit - 1;
                 let expected = (3 * limit / data_per_key) as usize;
                 assert!(
@@ -284,7 +283,7 @@ fn automatic_near_the_limit() {
     });
 }
 
-/// In place, too: the KeyUpdate is something to send first.
+/// In place, too, the KeyUpdate must be sent first.
 #[test]
 fn automatic_in_place() {
     const LIMIT: u64 = 4;
@@ -331,7 +330,7 @@ fn record_lens(mut bytes: &[u8]) -> Vec<usize> {
     lens
 }
 
-/// One write that no single key can protect.
+/// A single write longer than one key can protect.
 #[test]
 fn writes_larger_than_a_key_can_protect() {
     const LEN: usize = 300_000;
@@ -367,17 +366,17 @@ fn writes_larger_than_a_key_can_protect() {
     });
 }
 
-/// The length of a protected KeyUpdate, and of no other record in these tests.
+/// The length of a protected KeyUpdate, which no other record in these tests has.
 const KEY_UPDATE_RECORD: usize = 5 + 1 + 16;
 
-/// No key protects more than `limit` records, its KeyUpdate included.
+/// Asserts that no key protects more than `limit` records, including its KeyUpdate.
 fn assert_keys_kept_their_limit(records: &[usize], limit: usize) {
     for under_one_key in records.split_inclusive(|len| *len == KEY_UPDATE_RECORD) {
         assert!(under_one_key.len() <= limit, "{under_one_key:?}");
     }
 }
 
-/// What waits for the handshake is sent in one go when it ends.
+/// Plaintext buffered during the handshake is sent in one go at its end.
 #[test]
 fn plaintext_that_waited_wears_out_no_key() {
     const LIMIT: u64 = 4;
@@ -393,7 +392,7 @@ fn plaintext_that_waited_wears_out_no_key() {
             connected::this::input(&mut conn, &peer.take_output()).unwrap();
             let out = connected::this::output(&mut conn);
             if !conn.is_handshaking() {
-                // the first is a client's Finished, under other keys, or a server's tickets
+                // the first record is a client's Finished under other keys, or a server's tickets
                 assert_keys_kept_their_limit(&record_lens(&out)[2..], LIMIT as usize);
             }
             received.extend(deliver(&mut peer, &out));
@@ -402,7 +401,7 @@ fn plaintext_that_waited_wears_out_no_key() {
     });
 }
 
-/// The size that is asked for includes the KeyUpdates.
+/// The required buffer size includes the KeyUpdates.
 #[test]
 fn one_large_unbuffered_encrypt_wears_out_no_key() {
     const LIMIT: u64 = 4;
@@ -432,7 +431,7 @@ fn one_large_unbuffered_encrypt_wears_out_no_key() {
             ));
             assert_eq!(state.encrypt(&plaintext, &mut out).unwrap(), len);
             let records = record_lens(&out);
-            // the first key of a round has protected a part of the round before
+            // the first key of a round has already protected part of the previous round
             assert!(records.contains(&KEY_UPDATE_RECORD), "{round}");
             assert_keys_kept_their_limit(&records, LIMIT as usize);
             assert!(deliver(&mut peer, &out) == plaintext);
@@ -441,7 +440,7 @@ fn one_large_unbuffered_encrypt_wears_out_no_key() {
     }
 }
 
-/// A connection of ours whose provider is `ours`, and its peer.
+/// A connection that uses the provider `ours`, and its peer.
 fn limited(
     ours: CryptoProvider,
     theirs: Provider,
@@ -474,7 +473,7 @@ fn not_before_the_handshake() {
     }
 }
 
-/// Half-RTT data may leave nothing of the key but the record for the KeyUpdate.
+/// Half-RTT data may use up the key except for the KeyUpdate's record.
 #[test]
 fn tickets_do_not_go_beyond_the_limit() {
     for provider in PROVIDERS {
@@ -495,7 +494,7 @@ fn tickets_do_not_go_beyond_the_limit() {
                 panic!("not a client");
             };
             assert_eq!(client.tls13_tickets_received() == 0, half_rtt != 0);
-            // and the next data comes under the next key
+            // the next data uses the next key
             ours.writer().write_all(b"more").unwrap();
             theirs.receive(&connected::this::output(&mut ours)).unwrap();
             let mut received = Vec::new();

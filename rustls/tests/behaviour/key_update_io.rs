@@ -1,7 +1,9 @@
-//! KeyUpdates that request an answer, as one who reads through `Stream`, `StreamOwned` or
-//! `complete_io` meets them: not at all. Every read returns what upstream's returns, and
-//! `WouldBlock` only when the socket said so: after any other a blocking socket would still have
-//! data, and one whose readiness is reported once would never be asked again.
+//! KeyUpdates that request an answer stay invisible to readers of `Stream`, `StreamOwned` and
+//! `complete_io`.
+//!
+//! Every read returns what upstream's returns. `WouldBlock` appears only if the socket reported it:
+//! otherwise a blocking socket would still have data, and an edge-triggered one would never be
+//! polled again.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
@@ -12,8 +14,8 @@ use harness::endpoints::{Endpoint, UpstreamBuffered};
 use crate::compared::{assert_same, for_all, shown};
 use crate::connected::Role;
 
-/// What the peer sends: a request for a KeyUpdate, data, a close_notify; `|` ends what one `read`
-/// gets.
+/// The peer's output: a request for a KeyUpdate, data, a close_notify. `|` ends the input of one
+/// `read`.
 const SCENES: [&str; 12] = [
     "request",
     "request | request | request",
@@ -29,25 +31,25 @@ const SCENES: [&str; 12] = [
     "request data close",
 ];
 
-/// What the socket's `write` does.
+/// The behaviour of the socket's `write`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Takes {
     Everything,
-    /// One byte at a time.
+    /// Accepts one byte at a time.
     OneByte,
-    /// Blocks at every other call.
+    /// Blocks on every other call.
     EveryOther,
-    /// Blocks.
+    /// Always blocks.
     Nothing,
 }
 
-/// A socket that does not block, on which a few things have arrived.
+/// A non-blocking socket on which a few records have arrived.
 struct Socket {
     arrived: VecDeque<Vec<u8>>,
     written: Vec<u8>,
     writes: usize,
     takes: Takes,
-    /// `read` said that there is no more.
+    /// `read` has reported that nothing is left.
     drained: bool,
 }
 
@@ -109,15 +111,14 @@ impl Write for Socket {
     }
 }
 
-/// By which call to read.
+/// The method used to read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum By {
     Read,
     FillBuf,
 }
 
-/// Reads as a loop over a socket's events does: until there is nothing more. What each call
-/// returned.
+/// Reads until the socket is drained, as an event loop does. Returns the result of each call.
 fn read_all<S: BufRead>(stream: &mut S, by: By, drained: impl Fn(&S) -> bool) -> Vec<String> {
     let mut log = Vec::new();
     loop {
@@ -151,8 +152,8 @@ macro_rules! scripts {
             use super::*;
             use crate::connected::$module::{connected, input, output};
 
-            /// Reads through a stream, then has the answer written and sees that the keys of both
-            /// ends fit, unless the peer has closed.
+            /// Reads through a stream, then sends the answer. Checks that both ends' keys match
+            /// unless the peer has closed.
             pub fn read(
                 provider: Provider,
                 role: Role,
@@ -176,7 +177,7 @@ macro_rules! scripts {
                 log
             }
 
-            /// The same with a stream that owns both.
+            /// Reads through a stream that owns the connection and the socket.
             pub fn read_owned(
                 provider: Provider,
                 role: Role,
@@ -206,7 +207,8 @@ macro_rules! scripts {
                 }
             }
 
-            /// Calls `complete_io` until it reads nothing; how much each call read, and what came.
+            /// Calls `complete_io` until it reads nothing. Returns the bytes read by each call, and
+            /// the data.
             pub fn complete_io(provider: Provider, role: Role, scene: &str) -> Vec<String> {
                 let (mut conn, mut peer) = connected(provider, role);
                 let mut socket = Socket::new(&mut peer, scene, Takes::Everything);
@@ -280,7 +282,7 @@ fn streams_read_on() {
     });
 }
 
-/// Programs take a call of `complete_io` that reads nothing for the end.
+/// Programs treat a call of `complete_io` that reads nothing as the end.
 #[test]
 fn complete_io_reads_on() {
     for_all(|provider, role| {
@@ -293,7 +295,7 @@ fn complete_io_reads_on() {
     });
 }
 
-/// The answer waits for the next write: reading writes nothing.
+/// Reading writes nothing; the answer is sent with the next write.
 #[test]
 fn reading_writes_nothing() {
     for_all(|provider, role| {
@@ -304,7 +306,7 @@ fn reading_writes_nothing() {
         assert!(!conn.wants_write());
         conn.writer().write_all(b"data").unwrap();
         let (_, written) = conn.complete_io(&mut socket).unwrap();
-        // header, message, content type and tag, twice
+        // header, message, content type and tag, for two records
         assert_eq!(written, 5 + 5 + 1 + 16 + 5 + 4 + 1 + 16);
         peer.receive(&socket.written).unwrap();
     });

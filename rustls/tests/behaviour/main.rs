@@ -1,7 +1,8 @@
-//! What connections do besides completing a handshake, topic by topic, as the same calls on
-//! upstream rustls have it.
+//! Connection behaviour other than completing a handshake, by topic, compared with the same calls
+//! on upstream rustls.
 //!
-//! Most tests write their body once, in a macro over both crates, and compare what the two did.
+//! Most tests have a body in a macro that is compiled against both crates, and compare the two
+//! logs.
 
 #![allow(unreachable_pub, reason = "the macros over both crates make modules")]
 

@@ -1,5 +1,5 @@
-//! Calls that make no sense in a connection's state return what upstream's return, in every state,
-//! and panic where upstream's do. An error that has nothing but a text begins with upstream's.
+//! Calls that do not fit a connection's state return what upstream's return, and panic where
+//! upstream's do. An error that consists of a text begins with upstream's text.
 
 use std::fmt::Debug;
 use std::io::{Read, Write};
@@ -12,13 +12,13 @@ use harness::texts::agree;
 
 use crate::connected::{KEY_TYPE, ROLES, Role};
 
-/// Where a connection stands.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Stands {
+enum State {
     Fresh,
     InHandshake,
     Connected,
-    /// With something to send, and something to read.
+    /// Has output to send and plaintext to read.
     Busy,
     HasClosed,
     PeerHasClosed,
@@ -26,15 +26,15 @@ enum Stands {
     Failed,
 }
 
-const ALL: [Stands; 8] = [
-    Stands::Fresh,
-    Stands::InHandshake,
-    Stands::Connected,
-    Stands::Busy,
-    Stands::HasClosed,
-    Stands::PeerHasClosed,
-    Stands::BothClosed,
-    Stands::Failed,
+const ALL: [State; 8] = [
+    State::Fresh,
+    State::InHandshake,
+    State::Connected,
+    State::Busy,
+    State::HasClosed,
+    State::PeerHasClosed,
+    State::BothClosed,
+    State::Failed,
 ];
 
 /// A call whose outcome is compared.
@@ -110,11 +110,11 @@ macro_rules! misuse {
                 provider: Provider,
                 versions: Versions,
                 role: Role,
-                stands: Stands,
+                state: State,
                 call: Call,
             ) -> String {
                 let (mut conn, mut peer) = fresh(provider, versions, role, call);
-                bring(&mut conn, &mut peer, stands);
+                bring(&mut conn, &mut peer, state);
                 let made = catch_unwind(AssertUnwindSafe(|| make(conn, call)));
                 made.unwrap_or_else(|_| "panic".to_string())
             }
@@ -153,10 +153,10 @@ macro_rules! misuse {
                 }
             }
 
-            fn bring(conn: &mut Connection, peer: &mut UpstreamBuffered, stands: Stands) {
-                match stands {
-                    Stands::Fresh => return,
-                    Stands::InHandshake => {
+            fn bring(conn: &mut Connection, peer: &mut UpstreamBuffered, state: State) {
+                match state {
+                    State::Fresh => return,
+                    State::InHandshake => {
                         peer.receive(&output(conn)).unwrap();
                         input(conn, &peer.take_output()).unwrap();
                         if !conn.is_handshaking() {
@@ -167,23 +167,23 @@ macro_rules! misuse {
                     }
                     _ => settle(conn, peer),
                 }
-                match stands {
-                    Stands::Busy => {
+                match state {
+                    State::Busy => {
                         conn.writer().write_all(b"to be sent").unwrap();
                         peer.send(b"to be read");
                         input(conn, &peer.take_output()).unwrap();
                     }
-                    Stands::HasClosed => conn.send_close_notify(),
-                    Stands::PeerHasClosed => {
+                    State::HasClosed => conn.send_close_notify(),
+                    State::PeerHasClosed => {
                         peer.close();
                         input(conn, &peer.take_output()).unwrap();
                     }
-                    Stands::BothClosed => {
+                    State::BothClosed => {
                         conn.send_close_notify();
                         peer.close();
                         settle(conn, peer);
                     }
-                    Stands::Failed => {
+                    State::Failed => {
                         let bad = [&[23, 3, 3, 0, 40][..], &[7; 40]].concat();
                         input(conn, &bad).unwrap_err();
                     }
@@ -297,19 +297,19 @@ pub fn peer(provider: Provider, versions: Versions, role: Role) -> UpstreamBuffe
     }
 }
 
-/// What this crate does otherwise on purpose.
-fn is_deviation(stands: Stands, call: Call) -> bool {
+/// True if this crate deliberately differs from upstream.
+fn is_deviation(state: State, call: Call) -> bool {
     match call {
-        // two things are wrong, and this one is told first
+        // the state is wrong as well, and this crate reports that first
         Call::ExportNothing => {
-            matches!(stands, Stands::Fresh | Stands::InHandshake | Stands::Failed)
+            matches!(state, State::Fresh | State::InHandshake | State::Failed)
         }
-        // RFC 9846 §6.1: upstream takes what it will never send
+        // RFC 9846 §6.1: upstream accepts data that it will never send
         Call::Write | Call::WriteNothing => {
-            matches!(stands, Stands::HasClosed | Stands::BothClosed)
+            matches!(state, State::HasClosed | State::BothClosed)
         }
-        // the failure is told, rather than that its alert waits to be sent
-        Call::Extract => stands == Stands::Failed,
+        // this crate reports the failure, not the unsent alert
+        Call::Extract => state == State::Failed,
         _ => false,
     }
 }
@@ -320,15 +320,15 @@ fn calls_in_every_state() {
     for provider in PROVIDERS {
         for versions in [Versions::Tls12, Versions::Tls13] {
             for role in ROLES {
-                for (stands, call) in ALL.iter().flat_map(|it| CALLS.map(|call| (*it, call))) {
-                    if is_deviation(stands, call) {
+                for (state, call) in ALL.iter().flat_map(|it| CALLS.map(|call| (*it, call))) {
+                    if is_deviation(state, call) {
                         continue;
                     }
-                    let ours = this::run(provider, versions, role, stands, call);
-                    let theirs = upstream::run(provider, versions, role, stands, call);
+                    let ours = this::run(provider, versions, role, state, call);
+                    let theirs = upstream::run(provider, versions, role, state, call);
                     if !agree(&ours, &theirs) {
                         different.push(format!(
-                            "{provider:?} {versions:?} {role:?} {stands:?} {call:?}: \
+                            "{provider:?} {versions:?} {role:?} {state:?} {call:?}: \
                              ours {ours}, theirs {theirs}"
                         ));
                     }

@@ -1,5 +1,5 @@
-//! `process_tls_records` goes past records without data, up to whatever the application has to be
-//! told of, and no further.
+//! `process_tls_records` skips records without data, and stops at the first one that concerns the
+//! application.
 
 use harness::Noise;
 use harness::configs::ClientAuth;
@@ -10,7 +10,7 @@ use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{AlertDescription, ContentType, Error};
 
-/// A record under the transparent cipher, with `padding` zeros.
+/// A record under the transparent cipher with `padding` zeros.
 fn protected(typ: ContentType, content: &[u8], padding: usize) -> Vec<u8> {
     let payload = [content, &[typ.into()], &vec![0; padding], &TAG].concat();
     let mut record = record(ContentType::ApplicationData.into(), &payload);
@@ -30,7 +30,7 @@ fn alert(level: u8, description: u8) -> Vec<u8> {
     protected(ContentType::Alert, &[level, description], 0)
 }
 
-/// A server after the handshake, in both APIs.
+/// A server after the handshake, in each API.
 fn connected() -> (UnbufferedServerConnection, ThisBuffered) {
     let mut client = ThisBuffered::new(this::client(ClientAuth::None));
     let mut buffered = ThisBuffered::new(this::server(ClientAuth::None));
@@ -38,7 +38,7 @@ fn connected() -> (UnbufferedServerConnection, ThisBuffered) {
     let config = this::Configs::new(setup).server;
     let mut server = UnbufferedServerConnection::new(config).unwrap();
     let mut incoming = Vec::new();
-    // everything of the provider's is always the same, so that one client does for both
+    // the provider is deterministic, so one client serves both
     while server.is_handshaking() {
         let from_client = client.take_output();
         buffered.receive(&from_client).unwrap();
@@ -59,7 +59,7 @@ fn connected() -> (UnbufferedServerConnection, ThisBuffered) {
     (server, buffered)
 }
 
-/// Has it send what it wants to send.
+/// Sends everything that the server has to send.
 fn send_all(server: &mut UnbufferedServerConnection) {
     loop {
         match server.process_tls_records(&mut []).state {
@@ -72,7 +72,7 @@ fn send_all(server: &mut UnbufferedServerConnection) {
     }
 }
 
-/// The bytes behind an error are never looked at, and the error stays. The record that caused it is
+/// Bytes after an error are never processed, the error repeats, and the record that caused it is
 /// discarded.
 #[test]
 fn nothing_comes_after_an_error() {
@@ -104,7 +104,7 @@ fn nothing_comes_after_an_error() {
     }
 }
 
-/// Both crates discard the same number of bytes with an error, and show the same states then.
+/// Both crates discard equally many bytes on an error and show the same state afterwards.
 #[test]
 fn errors_discard_what_upstream_does() {
     let bad_update = key_update(7);
@@ -130,7 +130,7 @@ fn errors_discard_what_upstream_does() {
         for behind in [&b""[..], &data(b"behind")] {
             let bytes = [&case[..], behind].concat();
             let (ours, theirs) = (this_crate::first(&bytes), upstream::first(&bytes));
-            // the beginning of a message is not kept in the caller's buffer here
+            // this crate does not keep the beginning of a message in the caller's buffer
             let begun = if name == "an alert in a message" {
                 24
             } else {
@@ -151,7 +151,7 @@ macro_rules! first {
 
             use super::*;
 
-            /// Returns how many of `bytes` a connected server discards, and its state.
+            /// Returns the bytes that a connected server discards of `bytes`, and its state.
             pub(super) fn first(bytes: &[u8]) -> (usize, String) {
                 let mut client = ThisBuffered::new(this::client(ClientAuth::None));
                 let config =
@@ -189,7 +189,7 @@ macro_rules! first {
 first!(this_crate, this, rustls);
 first!(upstream, upstream, rustls_upstream);
 
-/// All that a server got out of what it was given.
+/// Everything that a server reports about its input.
 #[derive(Debug, Default, PartialEq)]
 struct Outcome {
     plaintext: Vec<u8>,
@@ -197,7 +197,7 @@ struct Outcome {
     closed: bool,
 }
 
-/// Offers any number of the bytes that are there, and leaves some states for later.
+/// Offers random prefixes of the available bytes, and leaves some states for later.
 fn drive(
     server: &mut UnbufferedServerConnection,
     mut incoming: Vec<u8>,
@@ -210,7 +210,7 @@ fn drive(
         calls += 1;
         let (offered, most) = match (below(3), server.peek_record(&incoming)) {
             (0, _) => (below(incoming.len() + 1), usize::MAX),
-            // padding of any length is counted, too
+            // `max_payload` includes padding of any length
             (1, Some(record)) => (record.record_len, record.max_payload),
             _ => (incoming.len(), usize::MAX),
         };
@@ -255,7 +255,7 @@ fn drive(
         }
         incoming.drain(..discard);
         assert!(calls < 100_000, "no end, with {} bytes", incoming.len());
-        // what follows a close_notify is left
+        // bytes after a close_notify are left unread
         let is_done = incoming.is_empty() || outcome.closed;
         if calls > 20 && !is_left && is_done && (0..8).all(|_| below(2) == 0) {
             return outcome;
@@ -263,7 +263,7 @@ fn drive(
     }
 }
 
-/// Whatever is offered and taken when, it is what the buffered API gets out of the same records.
+/// Any sequence of offers yields what the buffered API yields from the same records.
 #[test]
 fn any_way_through_any_records() {
     let mut noise = Noise::new(0x5eed);

@@ -1,8 +1,8 @@
-//! Operations in any order, on a buffered connection of each crate: what every call returns, and
-//! what the connection says of itself after each, are the same.
+//! Random sequences of operations on a buffered connection of each crate. Each call returns the
+//! same, and so do the accessors after it.
 //!
-//! The orders are random, the same in each run, and made short when two connections differ. Left
-//! out is what this crate does otherwise on purpose, which other tests are about.
+//! The sequences are the same in each run, and are shortened when two connections differ.
+//! Deliberate deviations of this crate are left out and have their own tests.
 
 use std::io::{BufRead, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use crate::compared::{first_difference, shown};
 use crate::connected::{KEY_TYPE, ROLES, Role};
 
-/// What is done to the connection, or by its peer.
+/// An operation of the connection or its peer.
 #[derive(Clone, Debug)]
 enum Operation {
     Write(usize),
     WriteVectored(usize, usize),
     SetBufferLimit(Option<usize>),
-    /// Nothing but what was sent reaches the peer, and nothing arrives that it has not answered.
+    /// The peer receives only what was sent, and its answers arrive at once.
     WriteTls(Moved),
     ReadTls(Moved),
     Process,
@@ -40,14 +40,14 @@ enum Operation {
     PeerCloses,
 }
 
-/// How much the transport moves before it blocks.
+/// The amount that the transport moves before it blocks.
 #[derive(Clone, Copy, Debug)]
 enum Moved {
     All,
     AtMost(usize),
 }
 
-/// What the connection begins with.
+/// The kind of connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Scene {
     Tls12,
@@ -101,7 +101,7 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
     proptest::collection::vec(operation, 1..120)
 }
 
-/// Moves at most so many bytes, then blocks.
+/// Moves a limited number of bytes, then blocks.
 struct Limited<'a> {
     bytes: &'a mut Vec<u8>,
     left: usize,
@@ -147,11 +147,11 @@ impl Read for Limited<'_> {
     }
 }
 
-/// How much is read before it is processed: how much more than a record each crate would take is
-/// its own affair.
+/// The most bytes read before they are processed. Beyond a record, the crates may differ in how
+/// much they read.
 const UNPROCESSED: usize = 1000;
 
-/// How much early data a server accepts.
+/// The early data limit of the server.
 const EARLY: u32 = 10_000;
 
 macro_rules! runs {
@@ -160,7 +160,7 @@ macro_rules! runs {
             use super::*;
             use crate::connected::$module::settle;
 
-            /// A connection, and all that is around it.
+            /// A connection with its peer and the bytes in transit.
             struct Run {
                 conn: $tls::Connection,
                 peer: UpstreamBuffered,
@@ -169,14 +169,14 @@ macro_rules! runs {
                 from_peer: Vec<u8>,
                 unprocessed: usize,
                 is_limited: bool,
-                /// What was written, so that every byte differs from its neighbours.
+                /// The next byte to write; each byte differs from its neighbours.
                 written: u8,
                 has_closed: bool,
                 has_refreshed: bool,
-                /// To a KeyUpdate of the peer.
+                /// The peer's KeyUpdate is unanswered.
                 owes_answer: bool,
-                /// How much there is to write need not be the same: in the handshake flights differ
-                /// in length, and what was written meanwhile is in fewer records here.
+                /// The output may differ in length. Flights do in the handshake, and data written
+                /// meanwhile takes fewer records in this crate.
                 is_rough: bool,
                 log: Vec<String>,
             }
@@ -271,14 +271,14 @@ macro_rules! runs {
 
             impl Run {
                 fn step(&mut self, operation: &Operation) -> String {
-                    // a server may send before the handshake is complete
+                    // a server may send before the handshake completes
                     let sends = self.role == Role::Server || !self.conn.is_handshaking();
                     if self.is_rough && sends {
                         self.write_tls(Moved::All);
                     }
                     let conn = &mut self.conn;
                     match *operation {
-                        // this crate refuses to write behind a close_notify
+                        // this crate refuses to write after a close_notify
                         Operation::Write(_) | Operation::WriteVectored(..) if self.has_closed => {
                             String::new()
                         }
@@ -295,7 +295,7 @@ macro_rules! runs {
                             self.owes_answer &= !matches!(written, Ok(1..));
                             shown(written)
                         }
-                        // for `peer_refreshes`
+                        // `peer_refreshes` needs room to write
                         Operation::SetBufferLimit(_) if self.owes_answer => String::new(),
                         Operation::SetBufferLimit(limit) => {
                             self.is_limited = true;
@@ -309,7 +309,7 @@ macro_rules! runs {
                             let mut buf = vec![0; len];
                             shown(conn.reader().read(&mut buf).map(|len| buf[..len].to_vec()))
                         }
-                        // how much of what waits is one chunk, each crate may choose
+                        // each crate may choose the size of a chunk
                         Operation::FillBuf => {
                             let mut reader = conn.reader();
                             let first = reader.fill_buf().map(|chunk| chunk.first().copied());
@@ -323,7 +323,7 @@ macro_rules! runs {
                             shown(first.map(|chunk| chunk.first().copied()))
                         }
                         Operation::Flush => shown(conn.writer().flush()),
-                        // upstream counts what it was given, not what the limit lets it take
+                        // upstream charges the whole write, not only what the limit accepts
                         Operation::WriteEarly(_) if self.is_limited => String::new(),
                         Operation::WriteEarly(len) => {
                             let plaintext = next(&mut self.written, len);
@@ -351,9 +351,9 @@ macro_rules! runs {
                             }
                             $tls::Connection::Client(_) => String::new(),
                         },
-                        // once: this crate does not replace keys that are still unused, asks again
-                        // only when it was answered, does not answer and ask at once, and sends
-                        // nothing behind a close_notify
+                        // once: this crate does not replace unused keys, asks again only after an
+                        // answer, does not answer and ask at once, and sends nothing after a
+                        // close_notify
                         Operation::RefreshTrafficKeys
                             if self.has_refreshed || self.owes_answer || self.has_closed =>
                         {
@@ -364,7 +364,7 @@ macro_rules! runs {
                             self.has_refreshed = refreshed.is_ok();
                             format!("{refreshed:?}")
                         }
-                        // during the handshake it waits, in this crate
+                        // this crate delays it until the handshake is complete
                         Operation::CloseNotify => {
                             if !conn.is_handshaking() {
                                 conn.send_close_notify();
@@ -391,11 +391,11 @@ macro_rules! runs {
                     }
                 }
 
-                /// The answer goes out with the next plaintext that is accepted, however little
-                /// there is room for; in upstream with any write.
+                /// Has the peer update its keys. This crate answers with the next plaintext
+                /// accepted, upstream with any write.
                 fn peer_refreshes(&mut self) -> String {
                     let mut log = self.write_tls(Moved::All);
-                    // what waits to be read would keep the KeyUpdate away
+                    // unread plaintext would keep the KeyUpdate away
                     for _ in 0..10 {
                         log.push_str(&self.read_tls(Moved::All));
                         let mut plaintext = Vec::new();
@@ -404,7 +404,7 @@ macro_rules! runs {
                     }
                     if !self.is_limited && !self.conn.is_handshaking() && self.from_peer.is_empty()
                     {
-                        // it fails for TLS 1.2
+                        // fails for TLS 1.2
                         let _ = self.peer.conn.refresh_traffic_keys();
                         self.owes_answer = true;
                         log.push_str(&self.read_tls(Moved::All));
@@ -435,7 +435,7 @@ macro_rules! runs {
                     format!("{moved} {}", shown(result))
                 }
 
-                /// All is read in pieces, each processed before the next.
+                /// Reads everything in pieces and processes each before the next.
                 fn read_tls(&mut self, moved: Moved) -> String {
                     self.from_peer.extend(self.peer.take_output());
                     let Moved::AtMost(most) = moved else {
@@ -486,23 +486,22 @@ macro_rules! runs {
                     )
                 }
 
-                /// What the connection says of itself.
+                /// Logs what the connection's accessors report.
                 fn look(&mut self) {
                     let conn = &self.conn;
                     let (wants_read, wants_write) = (conn.wants_read(), conn.wants_write());
                     let wants = match self.role {
-                        // upstream's client answers the ServerHello at once, with a
-                        // change_cipher_spec, and does not read before that is written
+                        // upstream's client answers the ServerHello at once with a
+                        // change_cipher_spec, and does not read until that is written
                         Role::Client if conn.is_handshaking() => (wants_read || wants_write, true),
                         _ => (wants_read, wants_write),
                     };
-                    // this crate tells them as soon as they are chosen
+                    // this crate reports them as soon as they are chosen
                     let (kind, group) = match conn.is_handshaking() {
                         true => (None, None),
                         false => (conn.handshake_kind(), conn.negotiated_key_exchange_group()),
                     };
-                    // upstream tells the suite that early data is sent under, before any is agreed
-                    // on
+                    // upstream reports the suite of early data before one is negotiated
                     let suite = conn
                         .negotiated_cipher_suite()
                         .filter(|_| conn.protocol_version().is_some());
@@ -515,7 +514,7 @@ macro_rules! runs {
                     ));
                 }
 
-                /// All that was written on either side arrives on the other.
+                /// Delivers all output to the other side, in both directions.
                 fn end(&mut self) {
                     let (mut at_conn, mut at_peer) = (Vec::new(), Vec::new());
                     for _ in 0..50 {
@@ -540,7 +539,7 @@ macro_rules! runs {
 runs!(this, rustls);
 runs!(upstream, rustls_upstream);
 
-/// Bytes that go on counting from `written`.
+/// Returns `len` bytes that count up from `written`.
 pub fn next(written: &mut u8, len: usize) -> Vec<u8> {
     let bytes = (0..len).map(|at| written.wrapping_add(at as u8)).collect();
     *written = written.wrapping_add(len as u8);

@@ -1,4 +1,4 @@
-//! `Writer::room_left`: what it says is what a write takes, whatever the connection is doing.
+//! `Writer::room_left` predicts what a write accepts in every state of the connection.
 
 use std::cell::RefCell;
 use std::io::{IoSlice, Write};
@@ -31,7 +31,7 @@ fn fresh(provider: Provider, role: Role, versions: Versions) -> (Connection, Ups
     }
 }
 
-/// Takes what the peer has received; how much that is.
+/// Reads the plaintext that the peer has received and returns its length.
 fn read(peer: &mut UpstreamBuffered) -> usize {
     let mut plaintext = Vec::new();
     peer.read_into(&mut plaintext);
@@ -49,19 +49,19 @@ fn during_the_handshake_and_after() {
             conn.set_buffer_limit(None);
             assert_eq!(room(&mut conn), None);
             conn.set_buffer_limit(Some(100));
-            // what the handshake sends takes nothing of it
+            // the handshake's own output does not count
             conn.writer().write_all(&[7; 30]).unwrap();
             assert_eq!(room(&mut conn), Some(70));
             assert_eq!(conn.writer().write(&[7; 80]).unwrap(), 70);
             assert_eq!(room(&mut conn), Some(0));
-            // lowered below what waits
+            // lowered below the buffered length
             conn.set_buffer_limit(Some(10));
             assert_eq!(room(&mut conn), Some(0));
             conn.set_buffer_limit(Some(1000));
             this::settle(&mut conn, &mut peer);
             assert_eq!(room(&mut conn), Some(1000));
 
-            // from here on TLS bytes count
+            // from here on the limit covers TLS bytes
             conn.writer().write_all(&[7; 100]).unwrap();
             let mut out = Vec::new();
             let waits = 1000 - room(&mut conn).unwrap();
@@ -72,7 +72,7 @@ fn during_the_handshake_and_after() {
             conn.set_buffer_limit(None);
             match versions {
                 Versions::Tls13 => assert_eq!(room(&mut conn), None),
-                // keys that cannot be replaced are a limit; that of Chacha20 is none
+                // keys that cannot be replaced impose a limit, except those of ChaCha20
                 _ => {
                     let much = usize::try_from(1_u64 << 37).unwrap_or(usize::MAX / 2);
                     assert!(room(&mut conn).is_none_or(|room| room > much));
@@ -86,7 +86,7 @@ fn during_the_handshake_and_after() {
 }
 
 #[test]
-fn none_is_left_after_a_failure() {
+fn no_room_after_a_failure() {
     for_all(|provider, role| {
         let (mut conn, _) = fresh(provider, role, Versions::Tls13);
         conn.set_buffer_limit(None);
@@ -96,7 +96,7 @@ fn none_is_left_after_a_failure() {
     });
 }
 
-/// Any order of writing, limits, sending and handshaking.
+/// Random sequences of writing, setting limits, sending and handshaking.
 #[test]
 fn a_write_takes_what_is_left() {
     let noise = RefCell::new(Noise::new(0x700e));

@@ -1,5 +1,5 @@
-//! A client that does not like the server's certificate, and one that is told to: the errors and
-//! alerts at both ends are those that two ends of upstream have.
+//! A client whose verifier rejects the server's certificate: errors and alerts at both ends match
+//! those of two upstream ends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl rustls_upstream::time_provider::TimeProvider for Clock {
     }
 }
 
-/// When the certificates of the tests are good, and when they are not yet or no longer.
+/// Times when the test certificates are valid, not yet valid and expired.
 const NOW: u64 = 1_800_000_000;
 const BEFORE: u64 = 100_000_000;
 const AFTER: u64 = 100_000_000_000;
@@ -49,7 +49,7 @@ macro_rules! scripts {
             use super::*;
             use crate::connected::$module::client_config;
 
-            /// Accepts or refuses for a reason, after it has looked at what it is given.
+            /// Inspects its arguments, then accepts or returns an error.
             #[derive(Debug)]
             struct Verifier {
                 webpki: Arc<WebPkiServerVerifier>,
@@ -123,7 +123,7 @@ macro_rules! scripts {
                 against_upstream(provider, config, super::server_name())
             }
 
-            /// The authority of other certificates than the server's.
+            /// A client that trusts an authority other than the server's.
             pub fn issuer(provider: Provider) -> String {
                 let webpki = WebPkiServerVerifier::builder_with_provider(
                     roots(KeyType::EcdsaP384),
@@ -136,7 +136,7 @@ macro_rules! scripts {
                 against_upstream(provider, config, super::server_name())
             }
 
-            /// A verifier of the application's own, for a name that webpki would refuse.
+            /// An application's own verifier, with a name that webpki would reject.
             pub fn verifier(provider: Provider) -> Vec<String> {
                 let errors = [
                     Error::InvalidCertificate(CertificateError::Expired),
@@ -149,7 +149,7 @@ macro_rules! scripts {
                     Error::InvalidCertificate(CertificateError::UnknownRevocationStatus),
                     Error::General("no".into()),
                     Error::DecryptError,
-                    // what it says of messages elsewhere is not what happened here
+                    // the verifier refers to other messages, not to those of this handshake
                     Error::InvalidMessage(InvalidMessage::MessageTooShort),
                     Error::PeerMisbehaved(PeerMisbehaved::InvalidKeyShare),
                     Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon),

@@ -1,4 +1,4 @@
-//! Connections of a thread share record buffers, and see nothing of each other there.
+//! Connections of a thread share record buffers and see nothing of each other's data there.
 
 use std::io::{self, Read, Write};
 
@@ -8,10 +8,10 @@ use harness::endpoints::Endpoint;
 use crate::connected::this::connected;
 use crate::connected::{Role, deliver};
 
-/// A transport that looks at the memory it is given to read to.
+/// A transport that inspects the memory it is given to read into.
 struct Spy<'a> {
     wire: &'a [u8],
-    /// The longest run of one byte other than zero that it has seen, and the byte.
+    /// The longest run of one non-zero byte that it has seen, and that byte.
     seen: &'a mut (usize, u8),
 }
 
@@ -26,7 +26,7 @@ impl Read for Spy<'_> {
     }
 }
 
-/// More connections than the thread has buffers, which receive and send in turns.
+/// More connections than the thread has buffers receive and send in turn.
 #[test]
 fn a_transport_sees_nothing_of_other_connections() {
     for (provider, len) in PROVIDERS

@@ -1,4 +1,4 @@
-//! What `Debug` and `Display` say: what it is, and nothing that is secret.
+//! `Debug` and `Display` output names the type and reveals no secret.
 
 use std::io::Write;
 use std::ops::Deref;
@@ -12,7 +12,7 @@ use rustls::{ClientConfig, ClientConnection, Connection, KeyLog, ServerConfig, S
 
 use crate::connected::this::{client_config, input, output, server_config};
 
-/// All secrets of some connections.
+/// Collects all secrets of some connections.
 #[derive(Debug, Default)]
 struct Secrets(Mutex<Vec<Vec<u8>>>);
 
@@ -60,7 +60,7 @@ impl Ends {
         ClientConnection::new(self.client.clone(), server_name()).unwrap()
     }
 
-    /// A client and a server after their handshake, the client with tickets.
+    /// A client with tickets and a server after their handshake.
     fn connected(&self) -> [Connection; 2] {
         let mut client = self.client().into();
         let server = ServerConnection::new(self.server.clone()).unwrap();
@@ -75,7 +75,7 @@ impl Ends {
         }
     }
 
-    /// What is shown begins with `name` and contains no secret.
+    /// Asserts that `shown` begins with `name` and contains no secret.
     fn check(&self, name: &str, shown: String) {
         assert!(shown.starts_with(name), "{name}: {shown}");
         self.secrets.assert_not_in(&shown);
@@ -91,7 +91,7 @@ fn connections() {
             ends.check("", format!("{conn:?}"));
             ends.check("Reader", format!("{:?}", conn.reader()));
             ends.check("Writer", format!("{:?}", conn.writer()));
-            // what is written waits for write_tls
+            // written data waits for write_tls
             conn.writer().flush().unwrap();
             assert!(!conn.wants_write());
             match conn {
@@ -139,7 +139,7 @@ fn unbuffered() {
             panic!("{state:?}");
         };
         state.encode(&mut [0; 4096]).unwrap();
-        // a change_cipher_spec goes before early data
+        // a change_cipher_spec precedes early data
         if let Ok(ConnectionState::EncodeTlsData(mut state)) =
             client.process_tls_records(&mut []).state
         {

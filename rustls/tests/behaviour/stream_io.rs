@@ -1,5 +1,5 @@
 //! `complete_io`, `Stream` and `StreamOwned` over a transport that blocks, fails, ends or moves one
-//! byte at a time, at each of its calls in turn: every call returns what upstream's returns.
+//! byte at a time, at each call in turn. Every call returns what upstream's returns.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::ops::{Deref, DerefMut};
@@ -10,12 +10,12 @@ use harness::endpoints::{Endpoint, UpstreamBuffered};
 use crate::compared::{for_all, shown};
 use crate::connected::{self, ROLES, Role, fresh_peer};
 
-/// What the transport does wrong.
+/// The fault of the transport.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
-    /// Fails with this, once.
+    /// Fails once with this kind.
     Once(ErrorKind),
-    /// Fails with this from then on.
+    /// Fails with this kind from then on.
     Always(ErrorKind),
     /// Returns `Ok(0)` from then on.
     Zero,
@@ -23,11 +23,11 @@ enum Fault {
     OneByte,
     /// Moves one byte, then blocks from then on.
     OneByteThenBlocks,
-    /// Blocks at every second call.
+    /// Blocks on every second call.
     BlocksAndMoves,
 }
 
-/// Which calls count and go wrong.
+/// The calls that are counted and go wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Call {
     Read,
@@ -35,7 +35,7 @@ enum Call {
     Flush,
 }
 
-/// The one thing that goes wrong, and at which call.
+/// A fault and the call at which it begins.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     call: Call,
@@ -43,7 +43,7 @@ struct Plan {
     fault: Fault,
 }
 
-/// A transport with the peer at its other end, which sends back reversed what it gets.
+/// A transport to a peer that sends back everything reversed.
 struct Transport {
     peer: UpstreamBuffered,
     incoming: Vec<u8>,
@@ -65,8 +65,8 @@ impl Transport {
         }
     }
 
-    /// How the peer ended up. A close_notify behind data that waits for the end of the handshake
-    /// waits, too, where upstream sends it ahead of the data.
+    /// Describes the final state of the peer. A close_notify written during the handshake waits
+    /// behind buffered data here; upstream sends it first.
     fn seen(&self, handshaking: bool) -> String {
         format!(
             "peer handshaking {}, closed {}",
@@ -75,7 +75,7 @@ impl Transport {
         )
     }
 
-    /// Counts the call; what it may move, or how it fails.
+    /// Counts the call. Returns the bytes it may move, or its failure.
     fn call(&mut self, call: Call) -> io::Result<usize> {
         let count = match call {
             Call::Read => &mut self.reads,
@@ -126,7 +126,7 @@ impl Read for Transport {
 impl Write for Transport {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         let len = self.call(Call::Write)?.min(buf.len());
-        // the connection reports errors, not its peer
+        // the connection reports errors, its peer does not
         let _ = self.peer.receive(&buf[..len]);
         Ok(len)
     }
@@ -141,10 +141,10 @@ impl Write for Transport {
     }
 }
 
-/// A transport from which a few bytes come, whatever is written.
+/// A transport with a few bytes to read, which ignores writes.
 struct Recorded {
     bytes: Vec<u8>,
-    /// The stream ends behind the bytes, instead of going on some time.
+    /// The stream ends after the bytes instead of blocking.
     ends: bool,
     calls: usize,
 }
@@ -176,10 +176,10 @@ impl Write for Recorded {
 
 const REQUEST: &[u8] = b"request";
 
-/// How often a call is made again that fails or does nothing.
+/// The number of attempts at a call that fails or does nothing.
 const TRIES: usize = 4;
 
-/// What a test does with a connection and its transport, for each side's type.
+/// Runs a test body for the connection type of each side.
 macro_rules! for_role {
     ($tls:ident, $module:ident, $provider:expr, $role:expr, $conn:ident => $body:expr) => {
         match crate::connected::$module::fresh($provider, $role) {
@@ -195,7 +195,7 @@ macro_rules! scripts {
             use super::*;
             use crate::connected::$module::fresh;
 
-            /// `complete_io` again and again, with writes and reads between.
+            /// Calls `complete_io` repeatedly, with writes and reads in between.
             pub fn complete_io(provider: Provider, role: Role, plan: Option<Plan>) -> Vec<String> {
                 let mut conn = fresh(provider, role);
                 let mut transport = Transport::new(provider, role, plan);
@@ -203,7 +203,7 @@ macro_rules! scripts {
                 let mut step = |conn: &mut $tls::Connection, what: &str| {
                     for _ in 0..TRIES {
                         let result = conn.complete_io(&mut transport);
-                        // the two crates' ClientHellos differ in length
+                        // the two ClientHellos differ in length
                         let result = shown(result.map(|(read, written)| match what {
                             "handshake" => (read.min(1), written.min(1)),
                             _ => (read, written),
@@ -232,8 +232,7 @@ macro_rules! scripts {
                 log
             }
 
-            /// `complete_io` with a peer that has sent `bytes` and no more, or ended the stream
-            /// too.
+            /// Calls `complete_io` with a peer that has sent `bytes` and may have ended the stream.
             pub fn after_bytes(role: Role, bytes: &[u8], ends: bool) -> Vec<String> {
                 let mut conn = fresh(PROVIDERS[0], role);
                 let mut transport = Recorded {
@@ -246,7 +245,7 @@ macro_rules! scripts {
                     let moved = conn.complete_io(&mut transport).map(|(read, _)| read);
                     let has_failed = has_failed(&moved);
                     log.push(shown(moved));
-                    // after a failure upstream reads on, and sees how the stream ends
+                    // upstream reads on after a failure and sees the end of the stream
                     if !has_failed {
                         log.push(shown(conn.reader().read(&mut [0])));
                     }
@@ -254,7 +253,7 @@ macro_rules! scripts {
                 log
             }
 
-            /// A connection that fails when it reads, and what flushing says then.
+            /// Flushes a connection after a failed read and returns the errors.
             pub fn flush_after_failure(provider: Provider, role: Role) -> Vec<ErrorKind> {
                 let (conn, _) = crate::connected::$module::connected(provider, role);
                 let transport = Recorded {
@@ -273,7 +272,7 @@ macro_rules! scripts {
                 }
             }
 
-            /// The calls of [`super::calls`] on a `Stream`.
+            /// Makes the calls of [`super::calls`] on a `Stream`.
             pub fn stream(provider: Provider, role: Role, plan: Option<Plan>) -> Vec<String> {
                 let mut transport = Transport::new(provider, role, plan);
                 for_role!($tls, $module, provider, role, conn => {
@@ -287,7 +286,7 @@ macro_rules! scripts {
                 })
             }
 
-            /// The same on a `StreamOwned`.
+            /// Makes the same calls on a `StreamOwned`.
             pub fn stream_owned(provider: Provider, role: Role, plan: Option<Plan>) -> Vec<String> {
                 let transport = Transport::new(provider, role, plan);
                 for_role!($tls, $module, provider, role, conn => {
@@ -307,7 +306,7 @@ macro_rules! scripts {
 scripts!(this, rustls);
 scripts!(upstream, rustls_upstream);
 
-/// Writes and reads; what each call returned.
+/// Writes and reads, and returns the result of each call.
 fn calls<S: BufRead + Write>(stream: &mut S) -> Vec<String> {
     let mut log = Vec::new();
     let mut buf = [0; 100];
@@ -327,7 +326,7 @@ fn calls<S: BufRead + Write>(stream: &mut S) -> Vec<String> {
     for _ in 0..TRIES {
         let result = stream.write_vectored(&pieces);
         log.push(format!("write_vectored {}", shown(result)));
-        // again if that fails: what is left to read, upstream reads when it writes nothing
+        // retries a failed flush: upstream reads what is left when it writes nothing
         // (`writing_nothing_reads_nothing`)
         for _ in 0..2 {
             log.push(format!("read nothing {}", shown(stream.read(&mut []))));
@@ -351,7 +350,7 @@ fn calls_after_close<S: BufRead + Write>(stream: &mut S) -> Vec<String> {
     log
 }
 
-/// Every fault at every call, and none.
+/// Every fault at every call, and no fault.
 fn plans() -> Vec<Option<Plan>> {
     const CALLS: usize = 6;
     let faults = [
@@ -376,7 +375,7 @@ fn plans() -> Vec<Option<Plan>> {
     plans
 }
 
-/// Runs both for all plans; fails after it has shown every difference.
+/// Runs both crates with all plans, and fails after printing every difference.
 fn compare(
     ours: impl Fn(Provider, Role, Option<Plan>) -> Vec<String>,
     theirs: impl Fn(Provider, Role, Option<Plan>) -> Vec<String>,
@@ -416,7 +415,7 @@ fn stream_owned_over_a_faulty_transport() {
     compare(this::stream_owned, upstream::stream_owned);
 }
 
-/// A writer that counts its calls, and takes bytes by `write_vectored` alone.
+/// A writer that counts calls and accepts bytes through `write_vectored` only.
 #[derive(Default)]
 struct VectoredOnly {
     calls: usize,
@@ -462,20 +461,20 @@ fn write_tls_needs_no_more_than_write_vectored() {
     });
 }
 
-/// RUSTSEC-2024-0336: an early end, orderly or not, must not keep anybody in a loop.
+/// RUSTSEC-2024-0336: an early end of the stream, clean or not, must not cause an endless loop.
 #[test]
 fn the_stream_ends_during_the_handshake() {
     const CLOSE_NOTIFY: [u8; 7] = *b"\x15\x03\x03\x00\x02\x01\x00";
     const FATAL: [u8; 7] = *b"\x15\x03\x03\x00\x02\x02\x28";
     const CUT: [u8; 4] = *b"\x16\x03\x03\x00";
     for role in ROLES {
-        // a client's first flight, or nothing: both wait for more
+        // a client's first flight or nothing; both ends then wait for more
         let before = match role {
             Role::Client => Vec::new(),
             Role::Server => fresh_peer(PROVIDERS[0], role).take_output(),
         };
-        // without a version yet, a close_notify is a warning like others, and the end of the stream
-        // is one that nobody announced; with a version, it is a failure
+        // before the version is known, a close_notify is a warning and the stream's end is
+        // unexpected; afterwards, a close_notify is a failure
         for end in [&[][..], &FATAL, &CUT, &CLOSE_NOTIFY] {
             for ends in [false, true] {
                 let input = [&before, end].concat();
@@ -487,7 +486,7 @@ fn the_stream_ends_during_the_handshake() {
     }
 }
 
-/// A peer that says something wrong, and then nothing more, keeps nobody waiting for it.
+/// Nothing waits for a peer that sends an invalid message and falls silent.
 #[test]
 fn nothing_is_read_after_a_failure() {
     for_all(|provider, role| {
@@ -518,7 +517,7 @@ fn nothing_is_read_after_a_failure() {
     });
 }
 
-/// On a blocking transport it would wait until the peer sends something. Upstream does.
+/// An empty write must not wait for the peer on a blocking transport. Upstream's does.
 #[test]
 fn writing_nothing_reads_nothing() {
     fn write(mut stream: impl Write, payload: &[u8]) {
@@ -556,7 +555,7 @@ fn writing_nothing_reads_nothing() {
     });
 }
 
-/// A transport that gives and takes what it is told to, and blocks otherwise.
+/// A transport that moves as many bytes as it is told to, and blocks otherwise.
 #[derive(Default)]
 struct Gated {
     incoming: Vec<u8>,
@@ -590,8 +589,8 @@ impl Write for Gated {
     }
 }
 
-/// `Ok(0)` would say that the connection takes no more, ever: `write_all` gives up then. So it does
-/// with upstream, when the peer sends and does not read.
+/// `write_all` gives up on `Ok(0)`, so a full connection must return `WouldBlock`. Upstream returns
+/// `Ok(0)` if the peer sends without reading.
 #[test]
 fn a_write_that_finds_no_room_would_block() {
     fn write<C, S>(conn: &mut C, peer: &mut UpstreamBuffered)
@@ -604,7 +603,7 @@ fn a_write_that_finds_no_room_would_block() {
         let mut stream = rustls::Stream::new(conn, &mut transport);
         assert_eq!(stream.write(b"request").unwrap(), 4);
         for vectored in [false, true] {
-            // the write blocks, and then the read goes
+            // the write blocks, but the read succeeds
             peer.send(b"answer");
             stream.sock.incoming = peer.take_output();
             let written = if vectored {
@@ -633,7 +632,7 @@ fn a_write_that_finds_no_room_would_block() {
     });
 }
 
-/// The same while the handshake goes on, bit by bit.
+/// The same during the handshake, which proceeds bit by bit.
 #[test]
 fn a_write_that_finds_no_room_during_the_handshake_would_block() {
     fn write<C, S>(conn: &mut C)
@@ -662,7 +661,7 @@ fn a_write_that_finds_no_room_during_the_handshake_would_block() {
     );
 }
 
-/// Reads from a stream of the two, and writes to it.
+/// Reads from and writes to a stream of the two.
 fn read_and_write<C, S>(conn: &mut C, transport: &mut Recorded) -> [io::Result<usize>; 2]
 where
     C: DerefMut + Deref<Target = rustls::ConnectionCommon<S>>,
@@ -676,7 +675,7 @@ fn has_failed<T>(result: &io::Result<T>) -> bool {
     matches!(result, Err(error) if error.kind() == ErrorKind::InvalidData)
 }
 
-/// A program that flushes last learns that what it has written may not have arrived.
+/// A program that flushes last learns that its data may not have arrived.
 #[test]
 fn flushing_says_that_the_connection_has_failed() {
     for_all(|provider, role| {

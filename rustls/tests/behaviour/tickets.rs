@@ -1,5 +1,5 @@
-//! Tickets: our server sends as many as it is told, our client keeps those it gets, and a peer that
-//! offers one gets a full handshake.
+//! Tickets: our server sends the configured number, our client stores those it receives, and a peer
+//! whose ticket is not accepted gets a full handshake.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange, tal
 
 use crate::connected;
 
-/// A store that counts the tickets put into it and gives them back.
+/// A store that counts inserted tickets and returns them.
 #[derive(Default)]
 struct Counting {
     put: AtomicUsize,
@@ -81,7 +81,7 @@ store!(rustls_upstream, |store: &Counting, ticket| store
 
 store!(rustls, |_: &Counting, _| {});
 
-/// How the server makes its tickets.
+/// The kind of tickets that the server issues.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Stored,
@@ -107,7 +107,7 @@ fn their_client(provider: Provider, store: &Arc<Counting>) -> UpstreamBuffered {
 }
 
 #[test]
-fn our_server_sends_as_many_as_it_is_told() {
+fn our_server_sends_the_configured_number() {
     for provider in PROVIDERS {
         for kind in [Kind::Stored, Kind::Stateless] {
             for count in [0, 1, 2, 5, 20] {
@@ -136,7 +136,7 @@ fn offered_ticket_gets_a_full_handshake() {
             let held = store.theirs.lock().unwrap().len();
             assert_eq!(held, 2);
             let mut client = their_client(provider, &store);
-            // it has taken one to offer
+            // the client has taken one to offer it
             assert_eq!(store.theirs.lock().unwrap().len(), held - 1);
             let mut server = our_server(provider, kind, 0);
             exchange(&mut client, &mut server).unwrap();
@@ -152,7 +152,7 @@ fn offered_ticket_gets_a_full_handshake() {
 }
 
 #[test]
-fn our_client_keeps_what_it_gets() {
+fn our_client_stores_what_it_receives() {
     for provider in PROVIDERS {
         for count in [0, 1, 2, 5, 20] {
             let store = Arc::new(Counting::default());

@@ -1,6 +1,5 @@
-//! What configuration and the application's own parts have a connection say that no message can
-//! carry: it is refused when the connection is made, or ends the handshake. Nothing is cut, and
-//! nothing panics.
+//! Configuration and callbacks that produce more than a message can carry. Such a value is rejected
+//! when the connection is created, or ends the handshake; nothing is truncated and nothing panics.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,15 +28,16 @@ use crate::connected::{KEY_TYPE, Role};
 
 const PROVIDER: Provider = Provider::AwsLc;
 
-/// What a CertificateRequest has room for: two bytes of length less 1 KiB for what else is in it.
+/// The room for authorities in a CertificateRequest: a two-byte length less 1 KiB for the rest of
+/// the message.
 const AUTHORITIES_LEN: usize = 0xffff - 0x400;
 
-/// Accepts everybody; says what it is told to.
+/// Accepts every certificate and reports configured authorities and schemes.
 #[derive(Debug)]
 struct Verifier {
     authorities: Vec<DistinguishedName>,
     schemes: Vec<SignatureScheme>,
-    /// How often `root_hint_subjects` is asked before it returns `authorities`.
+    /// The number of calls of `root_hint_subjects` that return nothing before `authorities` appear.
     none_before: AtomicUsize,
 }
 
@@ -143,7 +143,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Names that take `len` bytes in a list.
+/// Distinguished names that take `len` bytes in a list.
 fn authorities(len: usize) -> Vec<DistinguishedName> {
     const NAME_LEN: usize = 1000;
     let mut names = vec![DistinguishedName::from(vec![7; NAME_LEN]); len / (2 + NAME_LEN) - 1];
@@ -175,7 +175,7 @@ fn client_with_provider(provider: CryptoProvider, verifier: Verifier) -> ClientC
         .with_no_client_auth()
 }
 
-/// The text of the error that keeps a server connection of either API from being made.
+/// The text of the error that prevents a server connection of either API.
 #[track_caller]
 fn server_refusal(config: ServerConfig) -> String {
     let config = Arc::new(config);
@@ -184,7 +184,7 @@ fn server_refusal(config: ServerConfig) -> String {
     general(error)
 }
 
-/// The same for a client.
+/// The text of the error that prevents a client connection of either API.
 #[track_caller]
 fn client_refusal(config: ClientConfig) -> String {
     let config = Arc::new(config);
@@ -204,7 +204,7 @@ fn general(error: Error) -> String {
     }
 }
 
-/// How a handshake ends, and the error that the other side then finds the alert for.
+/// Returns the result of a handshake, and the other side's error for the alert it receives.
 fn outcome(client: ClientConfig, server: ServerConfig) -> (Result<(), String>, String) {
     let client = ClientConnection::new(Arc::new(client), server_name()).unwrap();
     let server = ServerConnection::new(Arc::new(server)).unwrap();
@@ -212,21 +212,21 @@ fn outcome(client: ClientConfig, server: ServerConfig) -> (Result<(), String>, S
     let result = exchange(&mut client, &mut server);
     let to_server = server.receive(&client.take_output());
     let to_client = client.receive(&server.take_output());
-    let told = [to_server, to_client].into_iter().find_map(Result::err);
-    (result, told.unwrap_or_default())
+    let alert = [to_server, to_client].into_iter().find_map(Result::err);
+    (result, alert.unwrap_or_default())
 }
 
-/// The handshake ends with an error of the given side that says `text`, and the other is told.
+/// Asserts that the given side fails with `text` and that the other side receives an alert.
 #[track_caller]
 fn assert_ends(client: ClientConfig, server: ServerConfig, by: Role, text: &str) {
-    let (result, told) = outcome(client, server);
+    let (result, alert) = outcome(client, server);
     let error = result.unwrap_err();
     let side = match by {
         Role::Client => "client: General",
         Role::Server => "server: General",
     };
     assert!(error.starts_with(side) && error.contains(text), "{error}");
-    assert_eq!(told, "AlertReceived(InternalError)");
+    assert_eq!(alert, "AlertReceived(InternalError)");
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn authorities_of_a_server() {
     );
 }
 
-/// A verifier may change its mind.
+/// A verifier may answer differently during the handshake.
 #[test]
 fn authorities_and_schemes_of_a_server_during_the_handshake() {
     let mut verifier = Verifier::new(authorities(0x1_0000));
@@ -288,7 +288,7 @@ fn lists_of_a_client() {
     assert!(client_refusal(suites).contains("ClientHello cannot be sent"));
 }
 
-/// A group whose shares have 2^16 bytes.
+/// A group whose key shares have 2^16 bytes.
 #[derive(Debug)]
 struct LargeShares;
 
@@ -330,7 +330,7 @@ fn key_shares() {
     assert_ends(client, server, Role::Server, "ServerHello cannot be sent");
 }
 
-/// Authenticates either side with the same.
+/// Resolves the same certificate for either side.
 #[derive(Debug)]
 struct Resolver(Arc<CertifiedKey>);
 
@@ -350,7 +350,7 @@ impl ResolvesClientCert for Resolver {
     }
 }
 
-/// Signs with as many bytes as it says.
+/// Makes signatures of a given length.
 #[derive(Clone, Debug)]
 struct Signs(usize);
 
@@ -374,13 +374,13 @@ impl Signer for Signs {
     }
 }
 
-/// A certificate of `cert_len` bytes whose key makes signatures of `signature_len`.
+/// A certificate of `cert_len` bytes with a key that makes signatures of `signature_len`.
 fn certified_key(cert_len: usize, signature_len: usize) -> CertifiedKey {
     let cert = CertificateDer::from(vec![7; cert_len]);
     CertifiedKey::new(vec![cert], Arc::new(Signs(signature_len)))
 }
 
-/// A client and a server that accept any certificate, with one or the other authenticated by this.
+/// A client and a server that accept any certificate. The side `role` uses the given one.
 fn with_certified_key(role: Role, certified_key: CertifiedKey) -> (ClientConfig, ServerConfig) {
     let mut client = client_verifying_by(Verifier::new(Vec::new()));
     let mut server = server_asking_for(Verifier::new(Vec::new()));
@@ -400,7 +400,7 @@ fn certificates_and_signatures() {
 
         let (client, server) = with_certified_key(role, certified_key(100, 0x1_0000));
         assert_ends(client, server, role, "CertificateVerify cannot be sent");
-        // one that is too long, and many that are too long together
+        // one certificate that is too long, and many that together are too long
         let (client, server) = with_certified_key(role, certified_key(0x100_0000, 100));
         assert_ends(client, server, role, "Certificate cannot be sent");
         let mut many = certified_key(0x1_0000, 100);
@@ -412,16 +412,16 @@ fn certificates_and_signatures() {
 
 #[test]
 fn ocsp_responses() {
-    // 2^16 - 1, less the extension's header and that of the status in it
+    // 2^16 - 1, less the headers of the extension and of the status in it
     const MOST: usize = 0xffff - 8;
     for (len, fits) in [(MOST, true), (MOST + 1, false), (0x100_0000, false)] {
         let mut certified_key = certified_key(100, 100);
         certified_key.ocsp = Some(vec![7; len]);
         let (client, server) = with_certified_key(Role::Server, certified_key);
-        let (result, told) = outcome(client, server);
+        let (result, alert) = outcome(client, server);
         let error = result.unwrap_err();
         if fits {
-            // it was sent, and is longer than our client takes
+            // it was sent, but exceeds our client's limit
             assert!(error.contains("MessageTooLarge"), "{error}");
         } else {
             let text = format!("an OCSP response of {len} bytes cannot be sent");
@@ -429,12 +429,12 @@ fn ocsp_responses() {
                 error.starts_with("server: General") && error.contains(&text),
                 "{error}"
             );
-            assert_eq!(told, "AlertReceived(InternalError)");
+            assert_eq!(alert, "AlertReceived(InternalError)");
         }
     }
 }
 
-/// Makes tickets of a given length.
+/// Issues tickets of a given length.
 #[derive(Debug)]
 struct Tickets(usize);
 
@@ -456,7 +456,7 @@ impl ProducesTickets for Tickets {
     }
 }
 
-/// Without a ticket a client cannot resume, and nothing else is wrong.
+/// Without a ticket, a client cannot resume; nothing else fails.
 #[test]
 fn tickets() {
     for (len, sent) in [(65_000, true), (0xffff, false), (0x1_0000, false)] {

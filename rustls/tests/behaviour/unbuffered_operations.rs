@@ -1,9 +1,8 @@
-//! The unbuffered API of each crate under the same bytes in the same pieces, with the same use made
-//! of each state: the states that are shown, what is to be discarded, and what every call returns,
-//! are the same.
+//! The unbuffered API of each crate with the same bytes in the same pieces and the same use of each
+//! state. States, discarded lengths and results of all calls are the same.
 //!
-//! The orders are random, the same in each run, and made short when two connections differ. Left
-//! out is what this crate does otherwise on purpose, which other tests are about.
+//! The sequences are random but the same in each run, and are shortened when two connections
+//! differ. Deliberate deviations of this crate are left out and have their own tests.
 
 use harness::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, server_name};
 use harness::endpoints::{Endpoint, UpstreamBuffered};
@@ -15,26 +14,26 @@ use crate::connected::{KEY_TYPE, ROLES, Role};
 use crate::misuse::peer;
 use crate::operations::next;
 
-/// What is done to the connection, or by its peer.
+/// An operation of the connection or its peer.
 #[derive(Clone, Debug)]
 enum Operation {
-    /// So many bytes more have arrived.
+    /// This many more bytes arrive.
     Arrive(usize),
     ArriveAll,
-    /// `process_tls_records`, and the state that it shows dealt with.
+    /// Calls `process_tls_records` and handles the resulting state.
     Process(Use),
     PeerSends(usize),
     PeerRefreshes,
     PeerCloses,
 }
 
-/// What is made of a state that leaves a choice.
+/// The use of a state that leaves a choice.
 #[derive(Clone, Copy, Debug)]
 enum Use {
     Nothing,
-    /// Ask how much data there is, and leave it for the next state.
+    /// Asks for the length of the data and leaves it for the next state.
     PeekOnly,
-    /// Encrypt so much, where it can be.
+    /// Encrypts this many bytes, where possible.
     Encrypt(usize),
     Refresh,
     Close,
@@ -154,7 +153,7 @@ macro_rules! runs {
                             self.peer.send(&next(&mut self.written, len));
                         }
                         Operation::PeerRefreshes => {
-                            // it fails for TLS 1.2
+                            // fails for TLS 1.2
                             if !self.peer.is_handshaking()
                                 && !self.peer_has_closed
                                 && self.peer.conn.refresh_traffic_keys().is_ok()
@@ -185,7 +184,7 @@ macro_rules! runs {
                     self.peer.read_into(&mut self.at_peer);
                 }
 
-                /// What happened, and how much was discarded.
+                /// Returns what happened and the number of bytes discarded.
                 fn process(&mut self, made: Use) -> (String, usize) {
                     let UnbufferedStatus { discard, state, .. } =
                         self.conn.process(&mut self.incoming);
@@ -198,7 +197,7 @@ macro_rules! runs {
                             "transmitted".to_string()
                         }
                         Ok(ConnectionState::ReadTraffic(state)) => match made {
-                            // it comes again
+                            // the state comes again
                             Use::PeekOnly => format!("ReadTraffic {:?}", state.peek_len()),
                             _ => read(state),
                         },
@@ -207,7 +206,7 @@ macro_rules! runs {
                                 let plaintext = next(&mut self.written, len);
                                 encrypt(state, &plaintext, &mut self.to_peer)
                             }
-                            // as for buffered connections
+                            // the same conditions as for buffered connections
                             Use::Refresh if !self.has_refreshed && !self.has_closed => {
                                 self.has_refreshed = true;
                                 format!("refresh {:?}", state.refresh_traffic_keys())
@@ -235,7 +234,7 @@ macro_rules! runs {
                 out.resize(start + 100_000, 0);
                 let len = state.encode(&mut out[start..]).unwrap();
                 out.truncate(start + len);
-                // one record, whose length may differ
+                // a single record, whose length may differ
                 let (typ, records) = (out[start], harness::wire::records(&out[start..]).len());
                 let again = format!("{:?}", state.encode(&mut []));
                 format!("encoded {typ}: {short} {records} {again}")
@@ -277,7 +276,7 @@ macro_rules! runs {
                 }
             }
 
-            /// The record, and what is said when there is no other.
+            /// Reads the record, and logs the answer when there is no other.
             fn read<D>(mut state: ReadTraffic<'_, '_, D>) -> String {
                 let record = match state.next_record() {
                     Some(Ok(record)) => format!("{:?}, discard {}", record.payload, record.discard),

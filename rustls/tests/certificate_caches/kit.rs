@@ -1,4 +1,4 @@
-//! Files, a clock that stands still, and authorities.
+//! Test files, a clock that tests set, and certificate authorities.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair, PKCS_ED2
 use rustls::RootCertStore;
 use rustls::time_provider::TimeProvider;
 
-/// A folder of its own for each test, empty at first.
+/// An empty folder of its own for each test.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -25,8 +25,7 @@ impl Folder {
         self.0.join(name)
     }
 
-    /// Writes a file that was changed last when the year 2001 began: nobody takes it for one that
-    /// may be changing.
+    /// Writes a file with a modification time in 2001, so that it does not count as still changing.
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, content).unwrap();
@@ -41,19 +40,19 @@ impl AsRef<Path> for Folder {
     }
 }
 
-/// So many seconds after the year 2001 began.
+/// Sets a file's modification time to `seconds` after the start of 2001.
 pub(crate) fn set_modified(path: &Path, seconds: u64) {
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(978_307_200 + seconds);
     let file = File::options().append(true).open(path).unwrap();
     file.set_modified(time).unwrap();
 }
 
-/// A clock that moves when it is told to.
+/// A clock that only moves when told to.
 #[derive(Debug)]
 pub(crate) struct Clock(AtomicU64);
 
 impl Clock {
-    /// One that shows the present, so that certificates are valid.
+    /// Starts at the present, so that certificates are valid.
     pub(crate) fn new() -> Self {
         Self(AtomicU64::new(UnixTime::now().as_secs()))
     }
@@ -74,7 +73,7 @@ impl TimeProvider for Clock {
     }
 }
 
-/// A certificate that can be a root, in both forms.
+/// A root certificate in both formats.
 #[derive(Clone)]
 pub(crate) struct Root {
     pub(crate) der: CertificateDer<'static>,
@@ -82,7 +81,7 @@ pub(crate) struct Root {
 }
 
 impl Root {
-    /// As long as any other one with a name of this length.
+    /// Names of equal length make certificates of equal length.
     pub(crate) fn new(name: &str) -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.distinguished_name.push(DnType::CommonName, name);
@@ -101,7 +100,7 @@ pub(crate) fn some_roots<const N: usize>() -> [Root; N] {
     std::array::from_fn(|number| Root::new(&format!("root {number}")))
 }
 
-/// All of them in one text.
+/// All roots in one PEM text.
 pub(crate) fn bundle(roots: &[Root]) -> String {
     roots.iter().map(|root| root.pem.as_str()).collect()
 }

@@ -1,5 +1,5 @@
-//! What is loaded and parsed once, kept and shared: that it is, that it is replaced when it is to
-//! be, and that no handshake is decided by anything old.
+//! Shared caches of roots and revocation lists: each source is loaded and parsed once, replaced
+//! when due, and no handshake uses outdated data.
 
 mod kit;
 #[cfg(feature = "native-certs")]

@@ -1,5 +1,4 @@
-//! The roots of the platform, in a process of its own: what the platform trusts can be said by its
-//! environment.
+//! The platform's roots, in a process of its own because environment variables can change them.
 
 use std::env;
 use std::process::Command;
@@ -63,7 +62,7 @@ fn in_a_process_of_its_own() {
             let again = cache.store(&RootSource::Platform).unwrap();
             assert!(Arc::ptr_eq(&loaded.store, &again));
             assert_eq!(cache.stats().misses, 1);
-            // it has no version that could be looked at
+            // the platform has no version to compare
             let watchful = RootCache::new().with_change_detection(true);
             watchful.store(&RootSource::Platform).unwrap();
             watchful.store(&RootSource::Platform).unwrap();

@@ -1,4 +1,4 @@
-//! Revocation lists out of files: what is read, and what is not good enough to begin with.
+//! Revocation lists read from files, and sources that cannot be used at first.
 
 use std::process::Command;
 use std::sync::{Arc, Barrier};
@@ -13,7 +13,7 @@ use rustls::pki_types::CertificateRevocationListDer as Crl;
 
 use crate::kit::Folder;
 
-/// What a new cache says of `source`.
+/// The problems that a new cache reports for `source`.
 fn problems_of(source: &CrlSource) -> Arc<[CrlProblem]> {
     match CrlCache::new().load(source) {
         Err(CrlError::Unusable(problems)) => problems,
@@ -21,7 +21,7 @@ fn problems_of(source: &CrlSource) -> Arc<[CrlProblem]> {
     }
 }
 
-/// In whatever order.
+/// Compares lists in any order.
 #[track_caller]
 pub(crate) fn assert_lists(lists: &[Arc<RevocationList>], expected: &[&Crl<'_>]) {
     let mut ders = lists
@@ -57,7 +57,7 @@ fn der_and_pem() {
     let pem = CrlSource::File(folder.write("pem", text));
     let loaded = cache.load(&pem).unwrap();
     assert_eq!(loaded.lists.len(), 2);
-    // parsed once, whatever file it is in
+    // each list is parsed once, whichever file holds it
     assert!(Arc::ptr_eq(&loaded.lists[0], &lists[0]));
     assert_eq!(loaded.lists[1].der(), two.der());
     assert!(loaded.problems.is_empty() && loaded.failed_reload.is_none());
@@ -83,18 +83,18 @@ fn directory() {
     folder.write("a.crl", old.der());
     folder.write("b.pem", new.pem().unwrap());
     folder.write("c.pem", of_two.pem().unwrap());
-    // not lists, and no harm
+    // other files are skipped without a problem
     folder.write("d.pem", two.pem());
     folder.write("e.txt", "what these files are for");
     fs::create_dir(folder.path("f")).unwrap();
     fs::write(folder.path("f").join("g"), [7]).unwrap();
-    // the links of `openssl rehash`
+    // a link as `openssl rehash` makes it
     #[cfg(unix)]
     std::os::unix::fs::symlink("c.pem", folder.path("5ed36f99.r0")).unwrap();
 
     let source = CrlSource::Directory(folder.as_ref().into());
     let loaded = CrlCache::new().load(&source).unwrap();
-    // of one authority the later one, wherever it is
+    // the later of an authority's lists wins, in whichever file it is
     assert_lists(&loaded.lists, &[new.der(), of_two.der()]);
     assert!(loaded.problems.is_empty());
 }
@@ -138,7 +138,7 @@ fn unusable_to_begin_with() {
             &is_list_error,
         ),
         ("joined.pem", format!("x{pem}").into(), None, &is_marked),
-        // what a download brought in place of a list
+        // a downloaded error page instead of a list
         ("page.crl", page.into(), None, &is_no_list),
         ("5ed36f99.r0", page.into(), None, &is_no_list),
         ("empty.pem", Vec::new(), None, &|reason| {
@@ -147,7 +147,7 @@ fn unusable_to_begin_with() {
     ];
     for (name, content, position, is_right) in cases {
         let path = folder.write(name, content);
-        // alone, and in a directory together with a good one
+        // alone, and in a directory that also has a good list
         let directory = Folder::new("crl-unusable-directory");
         fs::copy(&path, directory.path(name)).unwrap();
         directory.write("good.crl", &der);
@@ -170,7 +170,7 @@ fn unusable_to_begin_with() {
 }
 
 #[test]
-fn many_problems_in_few_words() {
+fn problems_are_summarised() {
     let folder = Folder::new("crl-problems");
     for number in 0..100 {
         folder.write(&format!("{number:03}"), "");
@@ -183,7 +183,7 @@ fn many_problems_in_few_words() {
 }
 
 #[test]
-fn nothing_there() {
+fn missing_files() {
     let folder = Folder::new("crl-nothing");
     let source = CrlSource::Directory(folder.as_ref().into());
     assert!(matches!(
@@ -245,12 +245,13 @@ fn too_many() {
     );
 }
 
-/// A process shares so many lists and no more: while it is full, other tests would not find theirs.
+/// A process shares a limited number of lists. While the table is full, other tests would not find
+/// theirs.
 #[test]
 #[ignore = "run by too_many"]
 fn in_a_process_of_its_own() {
     let folder = Folder::new("crl-too-many");
-    // of as many authorities: the name is changed, the signature is not looked at
+    // one list for each authority: only the name is changed, and nothing checks the signature
     let der = crl(&root("00000", |_| ()), &[], |_| ());
     let name = der.windows(5).position(|bytes| bytes == b"00000").unwrap();
     for number in 0..4097 {
@@ -274,7 +275,7 @@ fn in_a_process_of_its_own() {
             .all(|(one, other)| Arc::ptr_eq(one, other))
     );
 
-    // lists of other authorities take the place of as many that are gone
+    // lists of other authorities replace those whose files were removed
     let cache = CrlCache::new();
     cache.load(&source).unwrap();
     for number in 0..4097 {
@@ -336,7 +337,7 @@ fn turned_off() {
     let source = CrlSource::File(path.clone());
     let cache = CrlCache::new().with_lifetime(Duration::ZERO);
     let lists = cache.lists(&source).unwrap();
-    // the list is still parsed once
+    // the list is still parsed only once
     assert!(Arc::ptr_eq(&lists[0], &cache.lists(&source).unwrap()[0]));
 
     folder.write("crl", [7]);
@@ -345,7 +346,7 @@ fn turned_off() {
 }
 
 #[test]
-fn the_process_has_one() {
+fn the_process_has_one_cache() {
     let folder = Folder::new("crl-global");
     let der = crl(&root("Global", |_| ()), &[3], |_| ());
     let source = CrlSource::File(folder.write("crl", &der));

@@ -1,5 +1,4 @@
-//! Revocation lists that are read again: a list in use is replaced by a newer one, and by nothing
-//! else.
+//! Reloading revocation lists: only a newer list replaces one in use.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +15,7 @@ use crate::revocation::assert_lists;
 
 const LIFETIME: u64 = 100;
 
-/// A directory of lists, and a cache with a clock.
+/// A directory of lists, and a cache with a test clock.
 struct Fixture {
     folder: Folder,
     clock: Arc<Clock>,
@@ -43,14 +42,14 @@ impl Fixture {
         self.folder.write(name, der)
     }
 
-    /// What there is when the lifetime is over.
+    /// Loads the lists after their lifetime has passed.
     fn load_later(&self) -> LoadedCrls {
         self.clock.advance(LIFETIME);
         self.cache.load(&self.source).unwrap()
     }
 }
 
-/// A list that was issued on this day of January 2023.
+/// A list issued on the given day of January 2023.
 fn issued(issuer: &Issuer, day: u8, number: u64) -> Crl<'static> {
     crl(issuer, &[day], |params| {
         params.this_update = date_time_ymd(2023, 1, day);
@@ -73,7 +72,7 @@ fn newer_lists() {
     let before = fixture.cache.load(&fixture.source).unwrap();
     assert_has(&before, &[&first, &other]);
 
-    // not before its time
+    // not before the lifetime has passed
     let second = issued(&one, 2, 2);
     fixture.write("one", &second);
     fixture.clock.advance(LIFETIME - 1);
@@ -83,12 +82,12 @@ fn newer_lists() {
     let after = fixture.cache.load(&fixture.source).unwrap();
     assert_has(&after, &[&second, &other]);
     assert!(after.problems.is_empty() && after.failed_reload.is_none());
-    // what did not change is the same list
+    // an unchanged list stays the same allocation
     assert!(Arc::ptr_eq(&after.lists[1], &before.lists[1]));
 
     let again = fixture.load_later();
     assert!(Arc::ptr_eq(&again.lists, &after.lists));
-    // what began with the old ones has them
+    // earlier results keep their lists
     assert_has(&before, &[&first, &other]);
     let stats = fixture.cache.stats();
     assert_eq!((stats.misses, stats.reloads, stats.failures), (3, 2, 0));
@@ -134,7 +133,7 @@ fn older_lists() {
         assert_eq!(loaded.problems[0].file, Some(path));
         assert!(matches!(loaded.problems[0].reason, CrlProblemReason::Older));
     }
-    // of the same time and number, though signed anew
+    // equal time and number, but another signature
     let same = crl(&one, &[8], |params| {
         params.this_update = date_time_ymd(2023, 1, 2);
     });
@@ -143,7 +142,7 @@ fn older_lists() {
     assert_has(&loaded, &[&same, &newer]);
     assert!(loaded.problems.is_empty());
 
-    // on purpose
+    // an explicit invalidation accepts an older list
     let older = issued(&one, 1, 1);
     fixture.write("one", &older);
     fixture.cache.invalidate(&fixture.source);
@@ -163,7 +162,7 @@ fn lists_of_the_future() {
         params.crl_number = SerialNumber::from_slice(&[0x7f; 20]);
     });
 
-    // it does not get in
+    // a forged list cannot replace one in use
     let in_use = issued(&issuer, 1, 1);
     fixture.write("one", &in_use);
     fixture.cache.load(&fixture.source).unwrap();
@@ -172,7 +171,7 @@ fn lists_of_the_future() {
     assert_has(&loaded, &[&in_use]);
     assert!(matches!(loaded.problems[0].reason, CrlProblemReason::Older));
 
-    // and where it was the first, the next one replaces it
+    // if the forged list came first, the next one replaces it
     fixture.cache.clear();
     assert_has(&fixture.cache.load(&fixture.source).unwrap(), &[&forged]);
     let genuine = issued(&issuer, 2, 2);
@@ -183,7 +182,7 @@ fn lists_of_the_future() {
 }
 
 #[test]
-fn lists_that_are_gone_or_damaged() {
+fn removed_and_damaged_lists() {
     let fixture = Fixture::new("crl-gone");
     let [one, two] = ["One", "Two"].map(|name| root(name, |_| ()));
     let in_use = issued(&one, 1, 1);
@@ -193,7 +192,7 @@ fn lists_that_are_gone_or_damaged() {
         .issuer()
         .to_vec();
 
-    // each time the other list is replaced nevertheless
+    // the other list is replaced each time
     for (day, content) in [
         (2, None),
         (3, Some(Vec::new())),
@@ -231,7 +230,7 @@ fn lists_that_are_gone_or_damaged() {
 }
 
 #[test]
-fn all_of_them_gone() {
+fn all_lists_removed() {
     let fixture = Fixture::new("crl-all-gone");
     let issuer = root("One", |_| ());
     let in_use = issued(&issuer, 1, 1);
@@ -255,7 +254,7 @@ fn all_of_them_gone() {
     assert!(matches!(loaded.failed_reload, Some(CrlError::File(_))));
     assert_eq!(fixture.cache.stats().failures, 3);
 
-    // and it says so until there are some
+    // the cache reports the failure until there are lists again
     let again = fixture.cache.load(&fixture.source).unwrap();
     assert!(again.failed_reload.is_some());
     assert_eq!(fixture.cache.stats().failures, 3);

@@ -1,4 +1,4 @@
-//! Verifiers with revocation lists out of the cache, in handshakes.
+//! Handshakes with verifiers that use cached revocation lists.
 
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::kit::{Clock, Folder};
 
 type Lists = Arc<[Arc<RevocationList>]>;
 
-/// An authority, and who has a certificate of it.
+/// An authority that issues certificates to both sides.
 struct Pki {
     issuer: Issuer,
     key: KeyPair,
@@ -49,7 +49,8 @@ impl Pki {
         (vec![cert], key)
     }
 
-    /// What a server says to the client with this serial number, and a client to such a server.
+    /// Returns a server's verdict on the client with this serial number, and a client's verdict on
+    /// such a server.
     fn verdicts(&self, provider: Provider, lists: &Lists, serial: u64) -> [Option<String>; 2] {
         let [server, client] = [(); 2].map(|()| Arc::new(provider.this()));
         let client_verifier =
@@ -62,7 +63,7 @@ impl Pki {
                 .with_shared_crls(lists.iter().cloned())
                 .build()
                 .unwrap();
-        // the other side is always good
+        // the other side's certificate is always valid
         let good = self.identity(1);
         let shown = self.identity(serial);
 
@@ -104,7 +105,7 @@ fn assert_refused(verdicts: [Option<String>; 2], why: &str) {
 const ACCEPTED: [Option<String>; 2] = [None, None];
 
 #[test]
-fn revoked_meanwhile() {
+fn revoked_after_loading() {
     let pki = Pki::new("Root");
     let folder = Folder::new("crl-revoked-meanwhile");
     let clock = Arc::new(Clock::new());
@@ -127,10 +128,10 @@ fn revoked_meanwhile() {
         clock.advance(60 * 60);
         let after = cache.lists(&source).unwrap();
         assert_refused(pki.verdicts(provider, &after, 4), "Revoked");
-        // a verifier keeps what it was made with
+        // a verifier keeps the lists it was built with
         assert_eq!(pki.verdicts(provider, &before, 4), ACCEPTED);
 
-        // neither an older list, nor none, nor a damaged one brings the certificate back
+        // an older list, no list or a damaged list does not reinstate the certificate
         let older: Crl<'_> = crl(&pki.issuer, &[], |_| ());
         for content in [
             older.to_vec(),
@@ -147,7 +148,7 @@ fn revoked_meanwhile() {
 }
 
 #[test]
-fn lists_of_others() {
+fn lists_of_other_authorities() {
     let [pki, other] = ["Root", "Other"].map(Pki::new);
     let namesake = Pki::new("Root");
     let folder = Folder::new("crl-of-others");
@@ -168,8 +169,8 @@ fn lists_of_others() {
     }
 }
 
-/// An authority may have lists of several scopes that are for one certificate. An old one of
-/// another scope is no way around the newer one.
+/// An authority may publish lists of several scopes that cover one certificate. An older list of
+/// another scope must not bypass the newer one.
 #[test]
 fn the_newest_of_several_scopes() {
     let pki = Pki::new("Root");
@@ -188,7 +189,7 @@ fn the_newest_of_several_scopes() {
         let folder = Folder::new("crl-scopes");
         let cache = CrlCache::new();
         let source = CrlSource::Directory(folder.as_ref().into());
-        // whatever the order of their names
+        // in either order of the file names
         for (first, second) in [(&older, &newer), (&newer, &older)] {
             folder.write("1", first);
             folder.write("2", second);
@@ -198,7 +199,7 @@ fn the_newest_of_several_scopes() {
             assert_refused(pki.verdicts(provider, &lists, 4), "Revoked");
         }
 
-        // nor when the old one comes in place of the one that is in use
+        // nor does it if the old list replaces the current one's file
         fs::remove_file(folder.path("2")).unwrap();
         cache.invalidate(&source);
         assert_eq!(cache.lists(&source).unwrap().len(), 1);
@@ -222,7 +223,7 @@ fn a_hundred_thousand_entries() {
     let source = CrlSource::File(folder.write("crl", &der));
     let cache = CrlCache::new().with_lifetime(Duration::MAX);
 
-    // by whatever way and by however many at once, it is parsed once
+    // loaded on several paths and threads at once, it is parsed once
     let barrier = Barrier::new(THREADS);
     let lists = thread::scope(|scope| {
         let threads = [(); THREADS].map(|()| {

@@ -1,4 +1,4 @@
-//! Root certificates: each source is loaded once, whoever asks for it, and its store is shared.
+//! Root certificates: each source is loaded once for all callers, and its store is shared.
 
 use std::path::{self, PathBuf};
 use std::sync::{Arc, Barrier};
@@ -12,7 +12,7 @@ use crate::kit::{Clock, Folder, Root, assert_has, bundle, some_roots};
 
 const HOUR: u64 = 60 * 60;
 
-/// Each kind of source that can be made of files, with `roots` in it in this order.
+/// Every kind of file source, each with `roots` in this order.
 fn sources(folder: &Folder, roots: &[Root]) -> [RootSource; 3] {
     let directory = folder.path("directory");
     fs::create_dir(&directory).unwrap();
@@ -61,7 +61,7 @@ fn each_source_is_loaded_once_and_shared() {
 fn the_same_bytes_are_the_same_source_and_others_are_not() {
     let [a, b] = some_roots::<2>();
     let cache = RootCache::new();
-    // long, of one length, and different in one byte, where no sample is taken
+    // long, of equal length, and different in one byte that the hash does not sample
     let padding = "#".repeat(100_000);
     let pem = format!("{}{padding}{}", a.pem, b.pem).into_bytes();
     let mut changed = pem.clone();
@@ -81,7 +81,7 @@ fn the_same_bytes_are_the_same_source_and_others_are_not() {
         format!("Pem([ {} bytes ])", pem.len())
     );
 
-    // a path is not what it leads to
+    // a path differs from its content
     let path = PathBuf::from("a");
     assert_ne!(
         RootSource::PemFile(path.clone()),
@@ -95,7 +95,7 @@ fn a_relative_path_is_the_absolute_one() {
     let [a] = some_roots();
     let absolute = folder.write("a.pem", &a.pem);
     let here = path::absolute(".").unwrap();
-    // up to the root, and down again
+    // up to the root and down again
     let mut relative = PathBuf::new();
     relative.extend(here.components().skip(1).map(|_| ".."));
     relative.extend(absolute.components().skip(1));
@@ -108,7 +108,7 @@ fn a_relative_path_is_the_absolute_one() {
     let plain = RootSource::PemFile("no-such-file.pem".into());
     let error = cache.store(&plain).unwrap_err().to_string();
     assert!(error.contains(here.to_str().unwrap()), "{error}");
-    // neither of these goes wrong
+    // relative paths work here, too
     cache.invalidate(&plain);
     assert_eq!(cache.stats().entries, 1);
 }
@@ -146,7 +146,7 @@ fn the_cache_of_the_process_is_one() {
     ));
     let loaded = RootCache::global().load(&source).unwrap();
     assert!(Arc::ptr_eq(&store, &loaded.store));
-    // it is in use
+    // it is already in use
     assert!(RootCache::new().install_global().is_err());
 }
 
@@ -205,7 +205,7 @@ fn forever() {
 }
 
 #[test]
-fn a_clock_that_was_set_back_keeps_nothing() {
+fn a_clock_that_was_set_back_expires_entries() {
     let [a, b] = some_roots();
     let folder = Folder::new("set-back");
     let clock = Arc::new(Clock::new());
@@ -238,7 +238,7 @@ fn the_same_roots_are_the_same_store() {
     let source = RootSource::PemFile(folder.write("a.pem", &a.pem));
     let old = cache.load(&source).unwrap();
 
-    // other bytes, the same roots
+    // different bytes, the same roots
     folder.write("a.pem", format!("a comment\n{}{}", a.pem, a.pem));
     clock.advance(24 * HOUR);
     let new = cache.load(&source).unwrap();
@@ -251,7 +251,7 @@ fn the_same_roots_are_the_same_store() {
     clock.advance(24 * HOUR);
     let newer = cache.load(&source).unwrap();
     assert_has(&newer.store, &[&a, &b]);
-    // whoever has the old one still has it
+    // earlier callers keep the old store
     assert_has(&old.store, &[&a]);
 }
 

@@ -1,5 +1,4 @@
-//! Root certificates: files that change, are gone, or are damaged while a cache has them, and what
-//! that means to handshakes.
+//! Root files that change, disappear or are damaged while cached, and the effect on handshakes.
 
 use std::fs;
 use std::path::Path;
@@ -14,12 +13,12 @@ use rustls::{ClientConfig, ClientConnection, ServerConnection};
 use crate::kit::{Clock, Folder, assert_has, set_modified, some_roots};
 
 const DAY: u64 = 24 * 60 * 60;
-/// By default and by the clock of a test.
+/// A cache with default settings and a test clock.
 fn cache(clock: &Arc<Clock>) -> RootCache {
     RootCache::new().with_time_provider(clock.clone())
 }
 
-/// What happens to a file.
+/// A change to a file.
 type Damage<'a> = &'a dyn Fn(&Path);
 
 #[test]
@@ -57,14 +56,14 @@ fn a_failed_reload_keeps_the_old_and_says_so() {
         let failure = kept.failed_reload.unwrap().to_string();
         assert!(failure.contains(expected), "{failure}");
         assert!(Arc::ptr_eq(&cache.store(&source).unwrap(), &old.store));
-        // once a minute
+        // retried once a minute
         clock.advance(59);
         cache.load(&source).unwrap();
         assert_eq!(cache.stats().failures, 1);
         clock.advance(1);
         cache.load(&source).unwrap();
         assert_eq!(cache.stats().failures, 2);
-        // or when it is wanted
+        // or on request
         let kept = cache.reload(&source).unwrap();
         assert!(kept.failed_reload.is_some() && Arc::ptr_eq(&kept.store, &old.store));
 
@@ -171,7 +170,7 @@ fn a_file_written_a_moment_ago_is_read_again() {
     let cache = RootCache::new().with_change_detection(true);
     let path = folder.path("a.pem");
     let source = RootSource::PemFile(path.clone());
-    // of one size, and in all likelihood of one date as file systems tell it
+    // equal sizes, and probably equal times at the file system's resolution
     for root in [&a, &b, &a, &b] {
         fs::write(&path, &root.pem).unwrap();
         assert_has(&cache.store(&source).unwrap(), &[root]);
@@ -186,24 +185,24 @@ fn a_changed_directory_is_seen_at_once_if_asked_for() {
     folder.write("c.pem", &c.pem);
     let cache = RootCache::new().with_change_detection(true);
     let source = RootSource::Directory(folder.path(""));
-    // or else it would be one that may be changing
-    let settle = || {
+    // otherwise the directory would count as still changing
+    let age_directory = || {
         let directory = fs::File::open(&folder).unwrap();
         directory.set_modified(SystemTime::UNIX_EPOCH).unwrap();
     };
-    settle();
+    age_directory();
     let old = cache.store(&source).unwrap();
     assert_has(&old, &[&a, &c]);
     assert!(Arc::ptr_eq(&old, &cache.store(&source).unwrap()));
     assert_eq!(cache.stats().misses, 1);
 
-    // in place, which the directory itself does not show
+    // changed in place, which does not show in the directory's own time
     fs::write(folder.path("c.pem"), &b.pem).unwrap();
     set_modified(&folder.path("c.pem"), 1);
     assert_has(&cache.store(&source).unwrap(), &[&a, &b]);
     folder.write("b.pem", &c.pem);
     assert_has(&cache.store(&source).unwrap(), &[&a, &c, &b]);
-    settle();
+    age_directory();
     cache.store(&source).unwrap();
     fs::remove_file(folder.path("a.pem")).unwrap();
     assert_has(&cache.store(&source).unwrap(), &[&c, &b]);
@@ -227,7 +226,7 @@ fn a_damaged_change_keeps_the_old_until_it_changes_again() {
     assert_has(&cache.load(&source).unwrap().store, &[&b]);
 }
 
-/// Whether a client that trusts `source` accepts a server of this kind of key.
+/// Connects a client that trusts `source` to a server with each provider, and returns the results.
 fn connect(cache: &RootCache, source: &RootSource) -> Vec<Result<(), String>> {
     let connect = |provider: harness::configs::Provider| {
         let key_type = KeyType::Ed25519;
@@ -258,7 +257,7 @@ fn handshakes_go_by_what_the_file_says() {
     let accepts = |cache: &RootCache| connect(cache, &source).iter().all(Result::is_ok);
     assert!(accepts(&cache));
 
-    // the authority is not trusted any more: seen when the day is over
+    // the authority is no longer trusted once a day has passed
     folder.write("a.pem", &other.ca_pem);
     assert!(accepts(&cache));
     clock.advance(DAY);
@@ -270,7 +269,7 @@ fn handshakes_go_by_what_the_file_says() {
         );
     }
 
-    // and a file that cannot be used does not bring it back
+    // an unusable file does not bring it back
     folder.write("a.pem", "");
     clock.advance(DAY);
     assert!(!accepts(&cache));

@@ -1,5 +1,5 @@
-//! Root certificates: what cannot be read is named, and the rest used; what cannot be read at all
-//! is an error.
+//! Root sources with unreadable parts: those are reported and the rest is used. A source with
+//! nothing usable is an error.
 
 use std::error::Error as _;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use rustls::{CertificateError, Error};
 
 use crate::kit::{Folder, Root, assert_has, bundle, some_roots};
 
-/// What was ignored, as (position, kind and text of the reason).
+/// Returns the ignored parts as (position, kind and text of the reason).
 fn reasons(loaded: &LoadedRoots) -> Vec<(Option<usize>, String)> {
     assert_eq!(loaded.ignored.len(), loaded.ignored_count);
     loaded
@@ -30,7 +30,7 @@ fn damage(pem: &str, by: impl FnOnce(&mut Vec<&str>)) -> String {
 }
 
 #[test]
-fn each_kind_of_damage_is_named_and_the_rest_used() {
+fn each_kind_of_damage_is_reported_and_the_rest_used() {
     let [a, b] = some_roots::<2>();
     let other = Root::new("damaged");
     let garbage = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
@@ -95,7 +95,7 @@ fn each_kind_of_damage_is_named_and_the_rest_used() {
         }
     }
 
-    // without an end, it takes the next one with it
+    // without its end marker, it swallows the next certificate
     let no_end = damage(&other.pem, |lines| _ = lines.remove(last));
     let pem = format!("{}{no_end}{}{}", a.pem, other.pem, b.pem);
     let loaded = RootCache::new().load(&RootSource::Pem(pem.into_bytes().into()));
@@ -144,7 +144,7 @@ fn lines_that_run_into_one_another_are_noticed() {
 }
 
 #[test]
-fn of_much_that_is_ignored_a_thousand_are_named() {
+fn at_most_a_thousand_ignored_parts_are_reported() {
     let [a] = some_roots();
     let garbage = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
     let pem = garbage.repeat(3000) + &a.pem;
@@ -155,7 +155,7 @@ fn of_much_that_is_ignored_a_thousand_are_named() {
 }
 
 #[test]
-fn a_directory_has_all_sorts() {
+fn a_directory_with_all_kinds_of_files() {
     let folder = Folder::new("all-sorts");
     let [a, b, c, below] = some_roots::<4>();
     folder.write("1-a.pem", &a.pem);
@@ -209,7 +209,7 @@ fn a_directory_has_all_sorts() {
 }
 
 #[test]
-fn of_a_directory_so_much_is_read() {
+fn the_bytes_read_of_a_directory_are_limited() {
     let folder = Folder::new("much");
     let [a, b] = some_roots::<2>();
     folder.write("0.pem", &a.pem);
@@ -223,7 +223,7 @@ fn of_a_directory_so_much_is_read() {
     folder.write("5.pem", &b.pem);
     let source = RootSource::Directory(folder.path(""));
     let loaded = RootCache::new().load(&source).unwrap();
-    // the fourth is beyond what is left of 64 MiB, the last one is not
+    // the fourth exceeds what is left of 64 MiB, the last one does not
     assert_has(&loaded.store, &[&a, &b]);
     let reasons: Vec<_> = reasons(&loaded)
         .into_iter()
@@ -299,7 +299,7 @@ fn no_root_is_an_error() {
 }
 
 #[test]
-fn what_is_no_file_or_too_long_is_an_error() {
+fn special_and_oversized_files_are_errors() {
     let folder = Folder::new("no-file");
     folder.write("file", "");
     File::create(folder.path("long"))

@@ -1,5 +1,5 @@
-//! Which key `ResolvesServerCertUsingSni` answers with, as upstream does: names are added and asked
-//! for in any case, and with a dot at the end.
+//! `ResolvesServerCertUsingSni` returns the same key as upstream's for names in any case and with a
+//! trailing dot.
 
 use std::sync::Arc;
 
@@ -7,10 +7,11 @@ use harness::client_hello::{ClientHello, SERVER_NAME, host_name};
 use harness::configs::Provider;
 use pki_types::PrivatePkcs8KeyDer;
 
-/// The names that the certificate is for, in the spelling of the certificate.
+/// The names in the certificate, as it spells them.
 const NAMES: [&str; 3] = ["a.Example", "b.example", "*.c.example"];
 
-/// Whether each of `added` could be added, and for each of `asked` whether there is a key.
+/// Returns for each of `added` whether adding it succeeded, and for each of `asked` whether a key
+/// was found.
 macro_rules! answers {
     ($tls:ident, $provider:expr, $added:expr, $asked:expr) => {{
         let identity = rcgen::generate_simple_self_signed(NAMES.map(String::from)).unwrap();

@@ -1,5 +1,5 @@
-//! What a client's resolver is told of a CertificateRequest, and what becomes of its answer, in
-//! each version.
+//! A client's resolver: the arguments it receives from a CertificateRequest and the use of its
+//! answer, in each version.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,10 +12,10 @@ use rustls_upstream as theirs;
 
 use crate::kit::{Setup, this, upstream};
 
-/// What a resolver was asked: hints and schemes.
+/// The resolver's arguments: hints and schemes.
 type Asked = Vec<(Vec<Vec<u8>>, Vec<u16>)>;
 
-/// Answers with one key, or with nothing, and keeps what it was asked.
+/// Returns a fixed key or none, and records its arguments.
 #[derive(Debug)]
 struct Recording<Key> {
     answer: Option<Arc<Key>>,
@@ -73,7 +73,7 @@ impl theirs::client::ResolvesClientCert for Recording<theirs::sign::CertifiedKey
     }
 }
 
-/// The versions that clients have.
+/// The version settings of clients.
 fn versions() -> Vec<Versions> {
     vec![Versions::Tls12, Versions::Tls13]
 }
@@ -96,10 +96,10 @@ fn client_config(setup: Setup, resolver: Arc<Recording<CertifiedKey>>) -> Client
     config
 }
 
-/// Names of authorities as the server has them, one for each of its roots, and schemes as its
-/// verifier has them: the resolver of upstream is told the same.
+/// Resolvers receive the server's authority names, one per root, and its verifier's schemes.
+/// Upstream's resolver receives the same.
 #[test]
-fn resolvers_are_told_names_and_schemes() {
+fn resolvers_receive_names_and_schemes() {
     for provider in PROVIDERS {
         for versions in versions() {
             let setup = Setup {
@@ -152,7 +152,7 @@ fn resolvers_are_told_names_and_schemes() {
     }
 }
 
-/// A key that no scheme of the server fits is as good as none.
+/// A key that fits no scheme of the server is not used.
 #[test]
 fn a_key_that_cannot_sign_is_not_sent() {
     for versions in versions() {
@@ -162,7 +162,7 @@ fn a_key_that_cannot_sign_is_not_sent() {
         };
         let optional = || {
             let mut crypto = Provider::AwsLc.this();
-            // ECDSA with P-256 alone
+            // only ECDSA with P-256
             let algorithms = &mut crypto.signature_verification_algorithms;
             let mut mapping = algorithms.mapping.chunks(1);
             algorithms.mapping = mapping
@@ -188,9 +188,10 @@ fn a_key_that_cannot_sign_is_not_sent() {
     }
 }
 
-/// Without a certificate an empty Certificate is sent: the server goes on if it does not insist.
+/// Without a certificate, an empty Certificate is sent. The server continues if it does not require
+/// one.
 #[test]
-fn a_resolver_may_have_nothing() {
+fn a_resolver_may_return_nothing() {
     for provider in PROVIDERS {
         for versions in versions() {
             let setup = Setup {
@@ -230,7 +231,7 @@ fn a_resolver_may_have_nothing() {
     }
 }
 
-/// Who is not asked resolves nothing.
+/// The resolver is not called without a CertificateRequest.
 #[test]
 fn resolvers_wait_for_a_request() {
     for versions in versions() {

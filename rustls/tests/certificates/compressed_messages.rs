@@ -1,5 +1,5 @@
-//! CompressedCertificate, right and wrong, to clients and servers of this crate and of upstream:
-//! error and alert must be the same, except where RFC 8879 demands more than 0.23 does.
+//! Valid and invalid CompressedCertificate messages to clients and servers of this crate and of
+//! upstream. Error and alert must match, except where RFC 8879 demands more than upstream checks.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ const COMPRESS_CERTIFICATE: u16 = 27;
 const BROTLI: u16 = 2;
 const ZLIB: u16 = 1;
 
-/// The contents of a CompressedCertificate.
+/// The fields of a CompressedCertificate.
 #[derive(Clone, Debug)]
 struct Compressed {
     algorithm: u16,
@@ -29,7 +29,7 @@ struct Compressed {
 }
 
 impl Compressed {
-    /// Of this Certificate, without its header.
+    /// Compresses this Certificate, given without its header.
     fn new(algorithm: u16, certificate: &[u8]) -> Self {
         let compressor: &dyn CertCompressor = match algorithm {
             BROTLI => BROTLI_COMPRESSOR,
@@ -63,7 +63,7 @@ fn certificate(chain: &[&[u8]]) -> Vec<u8> {
     [vec![0], vector(3, &entries)].concat()
 }
 
-/// Messages that are wrong in one way each, of a Certificate that would be accepted.
+/// Messages with a single mistake each, which carry a valid Certificate.
 fn wrong_messages(accepted: &[u8], algorithm: u16) -> Vec<(String, Vec<u8>)> {
     let right = Compressed::new(algorithm, accepted);
     let with = |edit: &dyn Fn(&mut Compressed)| {
@@ -105,7 +105,7 @@ fn wrong_messages(accepted: &[u8], algorithm: u16) -> Vec<(String, Vec<u8>)> {
     cases
 }
 
-/// Certificates without header, to be compressed: most are wrong.
+/// Certificates without their headers, most of them invalid, to be compressed.
 fn wrong_contents(accepted: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     let with_extension = |extension: &[u8]| {
         let mut contents = accepted[..accepted.len() - 2].to_vec();
@@ -133,7 +133,7 @@ fn wrong_contents(accepted: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Clients that trust `identity`, and undo `algorithms`.
+/// Clients that trust `identity` and decompress `algorithms`.
 fn clients(identity: &Identity, algorithms: &[u16]) -> [Box<dyn Endpoint>; 2] {
     let setup = Setup::new(Provider::Ring);
     let mut ours = this::client_config(setup);
@@ -169,8 +169,8 @@ fn clients(identity: &Identity, algorithms: &[u16]) -> [Box<dyn Endpoint>; 2] {
     ]
 }
 
-/// What both clients say to a server that sends `sent` in the place of its Certificate.
-fn told_by_clients(identity: &Identity, algorithms: &[u16], sent: &[u8]) -> [Outcome; 2] {
+/// The outcomes of both clients for a server that sends `sent` instead of its Certificate.
+fn outcomes_of_clients(identity: &Identity, algorithms: &[u16], sent: &[u8]) -> [Outcome; 2] {
     let sent = sent.to_vec();
     let script = Script {
         corrupt: Arc::new(move |_, message| {
@@ -192,7 +192,7 @@ fn wrong_ones_to_clients() {
     let identity = Identity::new(Provider::Ring.this());
     for algorithm in [ZLIB, BROTLI] {
         for (name, sent) in wrong_messages(&accepted_by_clients(&identity), algorithm) {
-            let [ours, theirs] = told_by_clients(&identity, &[algorithm], &sent);
+            let [ours, theirs] = outcomes_of_clients(&identity, &[algorithm], &sent);
             assert_eq!(ours, theirs, "{algorithm}, {name}");
             let is_right = name == "right" || name == format!("algorithm {algorithm}");
             assert_eq!(ours.error.is_none(), is_right, "{name}: {ours:?}");
@@ -211,23 +211,23 @@ fn wrong_ones_to_clients() {
     }
 }
 
-/// A Certificate that cannot be read has the error it has uncompressed, and the alert
-/// bad_certificate. 0.23 takes bytes behind the Certificate, and reads an empty one.
+/// An invalid Certificate causes the same error compressed as uncompressed, with the alert
+/// bad_certificate. Upstream accepts bytes after the Certificate, and reads an empty one.
 #[test]
 fn wrong_contents_to_clients() {
     let identity = Identity::new(Provider::Ring.this());
     for (name, contents) in wrong_contents(&accepted_by_clients(&identity)) {
         let plain = message(HandshakeType::Certificate.into(), &contents);
-        let [plain, _] = told_by_clients(&identity, &[ZLIB, BROTLI], &plain);
+        let [plain, _] = outcomes_of_clients(&identity, &[ZLIB, BROTLI], &plain);
         for algorithm in [ZLIB, BROTLI] {
             let sent = Compressed::new(algorithm, &contents).message();
-            let [ours, theirs] = told_by_clients(&identity, &[ZLIB, BROTLI], &sent);
+            let [ours, theirs] = outcomes_of_clients(&identity, &[ZLIB, BROTLI], &sent);
             assert_eq!(ours.error, plain.error, "{algorithm}, {name}");
             if name == "continued" {
                 assert_eq!(theirs.error, None);
             } else if name != "an empty certificate" {
                 assert_eq!(ours.error, theirs.error, "{algorithm}, {name}");
-                // of some other errors 0.23 does not tell the peer
+                // upstream sends no alert for some other errors
                 if let Some(alert) = theirs.alert {
                     assert_eq!(ours.alert, Some(alert), "{algorithm}, {name}");
                 }
@@ -242,7 +242,7 @@ fn wrong_ones_to_servers() {
     let accepted = accepted_by_servers(setup);
     for algorithm in [ZLIB, BROTLI] {
         for (name, sent) in wrong_messages(&accepted, algorithm) {
-            let [ours, theirs] = told_by_servers(setup, &[algorithm], &sent);
+            let [ours, theirs] = outcomes_of_servers(setup, &[algorithm], &sent);
             assert_eq!(ours, theirs, "{algorithm}, {name}");
             let is_right = name == "right" || name == format!("algorithm {algorithm}");
             assert_eq!(ours.is_ok(), is_right, "{name}: {ours:?}");
@@ -250,18 +250,18 @@ fn wrong_ones_to_servers() {
     }
 }
 
-/// As to clients.
+/// The same contents to servers.
 #[test]
 fn wrong_contents_to_servers() {
     let setup = client_auth();
     for (name, contents) in wrong_contents(&accepted_by_servers(setup)) {
         let plain = message(HandshakeType::Certificate.into(), &contents);
-        let [plain, _] = told_by_servers(setup, &[ZLIB, BROTLI], &plain);
+        let [plain, _] = outcomes_of_servers(setup, &[ZLIB, BROTLI], &plain);
         for algorithm in [ZLIB, BROTLI] {
             let sent = Compressed::new(algorithm, &contents).message();
-            let [ours, theirs] = told_by_servers(setup, &[ZLIB, BROTLI], &sent);
-            let error = |told: &Result<(), Refused>| {
-                let refused = told.as_ref().err();
+            let [ours, theirs] = outcomes_of_servers(setup, &[ZLIB, BROTLI], &sent);
+            let error = |outcomes: &Result<(), Refused>| {
+                let refused = outcomes.as_ref().err();
                 refused.map(|refused| refused.error.clone())
             };
             assert_eq!(error(&ours), error(&plain), "{algorithm}, {name}");
@@ -269,8 +269,8 @@ fn wrong_contents_to_servers() {
                 assert_eq!(theirs, Ok(()));
             } else if name != "an empty certificate" {
                 assert_eq!(error(&ours), error(&theirs), "{algorithm}, {name}");
-                let alert = |told: &Result<(), Refused>| {
-                    let refused = told.as_ref().err();
+                let alert = |outcomes: &Result<(), Refused>| {
+                    let refused = outcomes.as_ref().err();
                     refused.and_then(|refused| refused.alert.clone())
                 };
                 if let Some(theirs) = alert(&theirs) {
@@ -281,8 +281,8 @@ fn wrong_contents_to_servers() {
     }
 }
 
-/// Each byte changed in turn: nothing is accepted that was not signed, and both crates say the
-/// same.
+/// Changes each bit in turn: no unsigned content is accepted, and both crates report the same
+/// error.
 #[test]
 fn every_byte_counts() {
     let identity = Identity::new(Provider::Ring.this());
@@ -291,18 +291,18 @@ fn every_byte_counts() {
         let accepted = accepted_by_clients(&identity);
         let right = Compressed::new(algorithm, &accepted).message();
         let to_server = Compressed::new(algorithm, &accepted_by_servers(setup)).message();
-        // not the header: another type or length is another message
+        // without the header, whose changes make it another message
         for i in 4..right.len() {
             let mut wrong = right.clone();
             wrong[i] ^= 1 << (i % 8);
-            let [ours, theirs] = told_by_clients(&identity, &[algorithm], &wrong);
+            let [ours, theirs] = outcomes_of_clients(&identity, &[algorithm], &wrong);
             assert_eq!(ours, theirs, "{algorithm}, byte {i}");
         }
         for i in 4..to_server.len() {
             let mut wrong = to_server.clone();
             wrong[i] ^= 1 << (i % 8);
-            let told = told_by_servers(setup, &[algorithm], &wrong);
-            let [ours, theirs] = told.map(|told| match told {
+            let outcomes = outcomes_of_servers(setup, &[algorithm], &wrong);
+            let [ours, theirs] = outcomes.map(|outcomes| match outcomes {
                 Ok(()) => Outcome {
                     error: None,
                     alert: None,
@@ -317,15 +317,15 @@ fn every_byte_counts() {
     }
 }
 
-/// RFC 8879 §4: the message holds the result of the compression, and nothing else.
+/// RFC 8879 §4: the message holds the output of the compression and nothing else.
 #[test]
-fn nothing_follows_what_was_compressed() {
+fn nothing_follows_the_compressed_data() {
     let identity = Identity::new(Provider::Ring.this());
     for algorithm in [ZLIB, BROTLI] {
         for more in [1, 4, 5, 1000] {
             let mut sent = Compressed::new(algorithm, &accepted_by_clients(&identity));
             sent.bytes.resize(sent.bytes.len() + more, 0);
-            let [ours, theirs] = told_by_clients(&identity, &[algorithm], &sent.message());
+            let [ours, theirs] = outcomes_of_clients(&identity, &[algorithm], &sent.message());
             let refused = Outcome {
                 error: Some("PeerMisbehaved(InvalidCertCompression)".to_owned()),
                 alert: Some(Alert::BadCertificate),
@@ -336,12 +336,12 @@ fn nothing_follows_what_was_compressed() {
     }
 }
 
-/// Who offers no algorithm expects no such message.
+/// An end that offered no algorithm rejects the message.
 #[test]
 fn without_an_offer_it_is_unexpected() {
     let identity = Identity::new(Provider::Ring.this());
     let sent = Compressed::new(ZLIB, &accepted_by_clients(&identity)).message();
-    let told = told_by_clients(&identity, &[], &sent);
+    let outcomes = outcomes_of_clients(&identity, &[], &sent);
     let unexpected = |expected: &str| Outcome {
         error: Some(format!(
             "InappropriateHandshakeMessage {{ expect_types: [{expected}], \
@@ -349,20 +349,20 @@ fn without_an_offer_it_is_unexpected() {
         )),
         alert: Some(Alert::UnexpectedMessage),
     };
-    assert_eq!(told[0], unexpected("Certificate, CertificateRequest"));
-    assert_eq!(told[0], told[1]);
+    assert_eq!(outcomes[0], unexpected("Certificate, CertificateRequest"));
+    assert_eq!(outcomes[0], outcomes[1]);
 
     let setup = client_auth();
     let sent = Compressed::new(ZLIB, &accepted_by_servers(setup)).message();
-    let [ours, theirs] = told_by_servers(setup, &[], &sent);
+    let [ours, theirs] = outcomes_of_servers(setup, &[], &sent);
     let expected = unexpected("Certificate");
     assert_eq!(ours, theirs);
     assert_eq!(Some(ours.unwrap_err().error), expected.error);
 }
 
-/// Either side in place of a second Certificate, and of what comes after.
+/// Sent again instead of either later message.
 #[test]
-fn it_comes_once() {
+fn a_second_one_is_unexpected() {
     let identity = Identity::new(Provider::Ring.this());
     let sent = Compressed::new(ZLIB, &accepted_by_clients(&identity)).message();
     for typ in [HandshakeType::CertificateVerify, HandshakeType::Finished] {
@@ -382,10 +382,10 @@ fn it_comes_once() {
     }
 }
 
-/// A client without a certificate may say so in either form, and is nobody then: no signature
-/// follows.
+/// A client without a certificate may send an empty chain in either form. It stays unauthenticated,
+/// and no signature follows.
 #[test]
-fn an_empty_chain_is_nobody() {
+fn an_empty_chain_authenticates_nobody() {
     let setup = client_auth();
     let provider = Provider::Ring.this();
     let key = setup.key_type.identities().client.key();
@@ -414,9 +414,9 @@ fn an_empty_chain_is_nobody() {
     }
 }
 
-/// In a resumed handshake no side sends certificates, in whichever form.
+/// In a resumed handshake, neither side sends a certificate in any form.
 #[test]
-fn no_place_in_a_resumed_handshake() {
+fn unexpected_in_a_resumed_handshake() {
     let setup = client_auth();
     let provider = Provider::Ring.this();
     let key = setup.key_type.identities().client.key();
@@ -439,7 +439,7 @@ fn no_place_in_a_resumed_handshake() {
     let refused = second.send(&sent).unwrap_err();
     assert!(refused.error.contains("got_type: CompressedCertificate"));
 
-    // a client, in the place of either message
+    // to a client, instead of either message
     let identity = Identity::new(Provider::Ring.this());
     let sent = Compressed::new(ZLIB, &accepted_by_clients(&identity)).message();
     let ticket = [
@@ -488,7 +488,7 @@ fn no_place_in_a_resumed_handshake() {
     }
 }
 
-/// The extension in ClientHello and CertificateRequest.
+/// Invalid extensions in ClientHello and CertificateRequest.
 #[test]
 fn offers_that_are_wrong() {
     let identity = Identity::new(Provider::Ring.this());
@@ -503,7 +503,7 @@ fn offers_that_are_wrong() {
         &[0],
         &[0, 1, 0],
     ] {
-        // the one that becomes TLS 1.2 is checked as well
+        // the extension is checked even if TLS 1.2 is negotiated
         for hello in [ClientHello::new(), ClientHello::tls12()] {
             let hello = hello.with(COMPRESS_CERTIFICATE, u8_vec(list));
             let setup = Setup {
@@ -541,7 +541,7 @@ fn accepted_by_servers(setup: Setup) -> Vec<u8> {
     certificate(&[&setup.key_type.identities().client.chain[0]])
 }
 
-/// Servers that ask for a certificate, and undo `algorithms`.
+/// Servers that ask for a certificate and decompress `algorithms`.
 fn servers(setup: Setup, algorithms: &[u16]) -> [Box<dyn Endpoint>; 2] {
     let mut ours = this::server_config(setup);
     let mut theirs = upstream::server_config(setup);
@@ -556,9 +556,9 @@ fn servers(setup: Setup, algorithms: &[u16]) -> [Box<dyn Endpoint>; 2] {
     ]
 }
 
-/// What both servers say to a client that sends `sent` in the place of its Certificate, and goes on
+/// The outcomes of both servers for a client that sends `sent` instead of its Certificate and signs
 /// with the right key.
-fn told_by_servers(setup: Setup, algorithms: &[u16], sent: &[u8]) -> [Result<(), Refused>; 2] {
+fn outcomes_of_servers(setup: Setup, algorithms: &[u16], sent: &[u8]) -> [Result<(), Refused>; 2] {
     let provider = Provider::Ring.this();
     let key = setup.key_type.identities().client.key();
     let key = provider.key_provider.load_private_key(key).unwrap();

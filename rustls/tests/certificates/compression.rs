@@ -1,5 +1,5 @@
-//! Certificate compression between this crate and upstream: with each algorithm, both ways, and
-//! what is kept of it.
+//! Certificate compression between this crate and upstream: each algorithm in both directions, and
+//! the cache of compressed messages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use rustls::server::UnbufferedServerConnection;
 
 use crate::kit::{KINDS, Kind, Setup, this, upstream};
 
-/// Counts what goes through another compressor, or decompressor.
+/// Counts the calls of another compressor or decompressor.
 #[derive(Debug)]
 pub(crate) struct Counting<T: 'static + ?Sized> {
     inner: &'static T,
@@ -86,8 +86,8 @@ fn name() -> ServerName<'static> {
     ServerName::try_from(SERVER_NAME).unwrap()
 }
 
-/// What this crate compresses, upstream decompresses, and the other way round; in both APIs, with
-/// each algorithm, chains and raw public keys.
+/// Each crate decompresses what the other compressed, in both APIs, with each algorithm, for chains
+/// and raw public keys.
 #[test]
 fn each_algorithm_goes_both_ways() {
     for setup in setups() {
@@ -105,7 +105,7 @@ fn each_algorithm_goes_both_ways() {
         ] {
             let compressed = usize::from(setup.client.is_some());
             for unbuffered in [false, true] {
-                // between two of this crate: both are counted
+                // two ends of this crate, both counted
                 let (sent, received) = (Counting::new(compressor), Counting::new(decompressor));
                 let mut client = this::client_config(setup);
                 client.cert_compressors = vec![sent];
@@ -133,7 +133,7 @@ fn each_algorithm_goes_both_ways() {
                 assert_eq!(received.count(), 1 + compressed, "{setup:?}");
             }
 
-            // this client, upstream's server
+            // our client with upstream's server
             let (sent, received) = (Counting::new(compressor), Counting::new(decompressor));
             let mut client = this::client_config(setup);
             client.cert_compressors = vec![sent];
@@ -149,7 +149,7 @@ fn each_algorithm_goes_both_ways() {
                 "{setup:?}"
             );
 
-            // upstream's client, this server
+            // upstream's client with our server
             let (sent, received) = (Counting::new(compressor), Counting::new(decompressor));
             let mut client = upstream::client_config(setup);
             client.cert_compressors = vec![theirs];
@@ -168,7 +168,8 @@ fn each_algorithm_goes_both_ways() {
     }
 }
 
-/// The first of the sender's algorithms that the receiver offers; none if there is none in common.
+/// The sender uses the first of its algorithms that the receiver offers, or none if they share
+/// none.
 #[test]
 fn the_senders_preference_decides() {
     let setup = Setup::new(Provider::AwsLc);
@@ -200,8 +201,8 @@ fn the_senders_preference_decides() {
     }
 }
 
-/// Two decompressors of one algorithm are one offer, and the first does the work; upstream's server
-/// would refuse an offer that names it twice.
+/// Two decompressors of one algorithm make one offer, and the first is used. Upstream's server
+/// would reject an offer that names it twice.
 #[test]
 fn an_algorithm_is_offered_once() {
     let setup = Setup::new(Provider::AwsLc);
@@ -219,7 +220,7 @@ fn an_algorithm_is_offered_once() {
     assert_eq!((first.count(), second.count()), (1, 0));
 }
 
-/// More algorithms than an extension can name.
+/// More algorithms than an extension can hold.
 #[test]
 fn a_long_list_is_cut() {
     #[derive(Debug)]
@@ -269,7 +270,7 @@ impl CertCompressor for Unable {
     }
 }
 
-/// The chain is sent as it is when the compressor fails, or has nothing to say.
+/// The chain is sent uncompressed when the compressor fails or returns nothing.
 #[test]
 fn a_failed_compression_is_no_failure() {
     for says_nothing in [false, true] {
@@ -286,7 +287,7 @@ fn a_failed_compression_is_no_failure() {
     }
 }
 
-/// The number of compressions, quick and thorough ones, of a server that is connected to.
+/// Returns the numbers of quick and thorough compressions of a server after some connections.
 fn compressions(cache: CompressionCache, connections: usize) -> (usize, usize) {
     let setup = Setup::new(Provider::AwsLc);
     let counting = Counting::new(BROTLI_COMPRESSOR);
@@ -308,13 +309,13 @@ fn compressions(cache: CompressionCache, connections: usize) -> (usize, usize) {
 fn a_chain_is_compressed_once() {
     assert_eq!(compressions(CompressionCache::default(), 5), (1, 0));
     assert_eq!(compressions(CompressionCache::new(1), 5), (1, 0));
-    // and once more, when it is worth it
+    // and compressed thoroughly once, when that pays off
     assert_eq!(compressions(CompressionCache::new(1), 120), (1, 1));
     assert_eq!(compressions(CompressionCache::new(0), 5), (5, 0));
     assert_eq!(compressions(CompressionCache::Disabled, 5), (5, 0));
 }
 
-/// What is sent differs by OCSP response, certificate and algorithm, and so does what is kept.
+/// The OCSP response, certificate and algorithm determine the message, and so the cache entry.
 #[test]
 fn another_message_is_another_entry() {
     let setup = Setup::new(Provider::AwsLc);
@@ -351,11 +352,11 @@ fn another_message_is_another_entry() {
     assert_eq!(connect(b"", brotli, false), (1, 0));
     assert_eq!(connect(b"response", brotli, false), (2, 0));
     assert_eq!(connect(b"", zlib, false), (2, 1));
-    // all three are there
+    // all three are cached
     assert_eq!(connect(b"", brotli, false), (2, 1));
     assert_eq!(connect(b"", zlib, false), (2, 1));
     assert_eq!(connect(b"response", brotli, false), (2, 1));
-    // a fourth takes the place of the one used longest ago, the first
+    // a fourth evicts the least recently used, which is the first
     assert_eq!(connect(b"", brotli, true), (3, 1));
     assert_eq!(connect(b"", zlib, false), (3, 1));
     assert_eq!(connect(b"response", brotli, false), (3, 1));

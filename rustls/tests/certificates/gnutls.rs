@@ -1,5 +1,5 @@
-//! GnuTLS's tools as peers: raw public keys both ways, and compressed certificates where it is
-//! built with them.
+//! GnuTLS's tools as peers: raw public keys in both directions, and compressed certificates if
+//! GnuTLS supports them.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -22,7 +22,7 @@ use rustls::{ClientConnection, ServerConnection, Stream};
 use crate::compression::Counting;
 use crate::kit::{KINDS, Kind, Setup, this};
 
-/// A running tool, ended when it is dropped, and the port that it listens on, released after that.
+/// A running tool, killed on drop, and its port, which is released after that.
 struct GnuTls(Child, Option<ReservedPort>);
 
 impl Drop for GnuTls {
@@ -33,7 +33,7 @@ impl Drop for GnuTls {
 }
 
 impl GnuTls {
-    /// `None`, and a word about it, where it is not installed.
+    /// Starts the tool, or returns `None` with a message if it is not installed.
     fn start(program: &str, args: &[String]) -> Option<Self> {
         let child = Command::new(program)
             .args(args)
@@ -52,7 +52,7 @@ impl GnuTls {
     }
 }
 
-/// The files of a key type for one test.
+/// The files of one key type for one test.
 struct Files(PathBuf);
 
 impl Files {
@@ -81,7 +81,7 @@ impl Files {
         self.0.join(name).to_str().unwrap().to_owned()
     }
 
-    /// Who has the identity `name`, of this kind.
+    /// The arguments that load the identity `name` in this form.
     fn identity_args(&self, name: &str, kind: Kind) -> Vec<String> {
         let (key, public, extension) = match kind {
             Kind::X509 => ("--x509keyfile", "--x509certfile", "pem"),
@@ -94,7 +94,7 @@ impl Files {
     }
 }
 
-/// TLS 1.3, and exactly these kinds.
+/// Restricts GnuTLS to TLS 1.3 and to the certificate types of `setup`.
 fn priority(setup: Setup) -> String {
     let kind = |kind| match kind {
         Kind::X509 => "X509",
@@ -107,7 +107,7 @@ fn priority(setup: Setup) -> String {
     )
 }
 
-/// The kinds of keys that are tried with each kind of certificate.
+/// The key types tested with each certificate type.
 fn setups() -> Vec<Setup> {
     let mut setups = Vec::new();
     for provider in PROVIDERS {
@@ -130,9 +130,9 @@ fn setups() -> Vec<Setup> {
     setups
 }
 
-/// Starts `gnutls-serv`, which sends lines back, and connects to it.
+/// Starts `gnutls-serv` as an echo server and connects to it.
 fn serve(setup: Setup, files: &Files, more: &[String]) -> Option<(GnuTls, TcpStream)> {
-    // the port may be used by a program that knows nothing of tests
+    // a program outside the tests may take the port
     for _ in 0..10 {
         let reserved = ReservedPort::take();
         let port = reserved.number();
@@ -153,7 +153,7 @@ fn serve(setup: Setup, files: &Files, more: &[String]) -> Option<(GnuTls, TcpStr
         args.extend_from_slice(more);
         let mut server = GnuTls::start("gnutls-serv", &args)?;
         server.1 = Some(reserved);
-        // its output is buffered, so that it does not say in time that it listens
+        // its output is buffered and does not show in time that it listens
         while server.0.try_wait().unwrap().is_none() {
             match TcpStream::connect(("127.0.0.1", port)) {
                 Ok(sock) => return Some((server, sock)),
@@ -177,7 +177,7 @@ fn our_client_with_their_server() {
     }
 }
 
-/// Sends a line, and reads it again.
+/// Sends a line and reads it back.
 fn talk(config: Arc<rustls::ClientConfig>, mut sock: TcpStream) {
     let mut conn = ClientConnection::new(config, server_name()).unwrap();
     let mut tls = Stream::new(&mut conn, &mut sock);
@@ -199,7 +199,7 @@ fn their_client_with_our_server() {
     }
 }
 
-/// Has `gnutls-cli` connect and send a line; false where there is none.
+/// Lets `gnutls-cli` connect and send a line; false if it is not installed.
 fn answer(config: Arc<rustls::ServerConfig>, setup: Setup, files: &Files, more: &[String]) -> bool {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -210,7 +210,7 @@ fn answer(config: Arc<rustls::ServerConfig>, setup: Setup, files: &Files, more: 
             args.push(format!("--x509cafile={}", files.path("ca.pem")));
             args.push("--verify-hostname=server.example".to_owned());
         }
-        // it has no way to say which key is trusted
+        // gnutls-cli has no option for a trusted raw key
         Kind::Raw => args.push("--insecure".to_owned()),
     }
     if let Some(kind) = setup.client {
@@ -238,7 +238,7 @@ fn answer(config: Arc<rustls::ServerConfig>, setup: Setup, files: &Files, more: 
     true
 }
 
-/// Debian's GnuTLS has no compression; where it has, each algorithm goes both ways.
+/// Debian's GnuTLS lacks compression. If GnuTLS has it, each algorithm works in both directions.
 #[test]
 fn certificates_are_compressed() {
     let algorithms: [(
@@ -278,7 +278,7 @@ fn certificates_are_compressed() {
     }
 }
 
-/// Whether `gnutls-cli` with this option offers to undo what `compressor` does.
+/// True if `gnutls-cli` with this option offers the algorithm of `compressor`.
 fn offers(compressor: &dyn CertCompressor, option: &str) -> bool {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -1,4 +1,4 @@
-//! Who the peer is: on connections of either kind, side and version, full and resumed.
+//! The peer's identity on connections of either API, side and version, full and resumed.
 
 use std::io::Write;
 use std::sync::{Arc, Barrier};
@@ -14,7 +14,7 @@ use rustls::{ClientConfig, CommonState, Connection, Error, HandshakeKind, Server
 
 use crate::kit::{KINDS, Kind, Setup, this};
 
-/// An end that shows what the application sees of its connection.
+/// An end whose connection state tests can inspect.
 trait Peer: Endpoint {
     fn state(&self) -> &CommonState;
 }
@@ -67,7 +67,7 @@ fn both(setup: Setup) -> (Arc<ClientConfig>, Arc<ServerConfig>) {
     (Arc::new(client), Arc::new(this::server_config(setup)))
 }
 
-/// Both versions, with both providers; raw public keys where they can be.
+/// Both versions with both providers, and raw public keys where the version supports them.
 fn setups() -> impl Iterator<Item = Setup> {
     let versions = [Versions::Tls12, Versions::Tls13];
     let each = PROVIDERS
@@ -75,7 +75,7 @@ fn setups() -> impl Iterator<Item = Setup> {
         .flat_map(move |provider| versions.map(|versions| (provider, versions)));
     each.flat_map(|(provider, versions)| {
         let kinds = KINDS.into_iter().filter(move |kind| {
-            // RFC 7250 for TLS 1.2 is not implemented, as in 0.23
+            // raw public keys (RFC 7250) are not supported in TLS 1.2
             *kind == Kind::X509 || matches!(versions, Versions::Tls13)
         });
         kinds.map(move |kind| Setup {
@@ -87,7 +87,7 @@ fn setups() -> impl Iterator<Item = Setup> {
     })
 }
 
-/// A handshake, byte by byte: there is an identity whenever there are certificates, and no sooner.
+/// Runs a handshake byte by byte. An identity exists exactly when certificates do.
 fn handshake_in_steps(client: &mut dyn Peer, server: &mut dyn Peer) {
     fn check(end: &dyn Peer) {
         let state = end.state();
@@ -165,13 +165,13 @@ fn on_every_connection() {
     }
 }
 
-/// The `SubjectPublicKeyInfo` as the signing key tells it.
+/// The `SubjectPublicKeyInfo` of the identity's signing key.
 fn this_key(identity: &configs::Identity, provider: Provider) -> Vec<u8> {
     let key = harness::raw_keys::this::raw_key(identity, provider);
     key.key.public_key().unwrap().to_vec()
 }
 
-/// A side that shows the other's kind of certificate, good as it is, and has not its key.
+/// An end presents a valid certificate without its key.
 #[test]
 fn a_stolen_certificate_identifies_nobody() {
     for setup in setups().filter(|setup| setup.server == Kind::X509) {
@@ -197,11 +197,10 @@ fn a_stolen_certificate_identifies_nobody() {
     }
 }
 
-/// Somebody who saw a client's first message on the wire sends it, too. Whose session that is, does
-/// not say who sent it: neither while the handshake goes on, when a server may send data already,
-/// nor when it has failed.
+/// An attacker repeats a recorded ClientHello. The session in it does not authenticate the sender,
+/// neither during the handshake, when the server may already send data, nor after its failure.
 #[test]
-fn who_repeats_a_client_hello_is_nobody() {
+fn a_repeated_client_hello_identifies_nobody() {
     for setup in setups() {
         for at_server in [Api::Buffered, Api::Unbuffered] {
             for tickets in [false, true] {
@@ -223,7 +222,7 @@ fn who_repeats_a_client_hello_is_nobody() {
                 let state = server.state();
                 assert_eq!(state.handshake_kind(), Some(HandshakeKind::Resumed));
                 assert!(state.peer_identity().is_none(), "{setup:?}");
-                // change_cipher_spec, and a record that nobody has a key for
+                // a change_cipher_spec and a record under unknown keys
                 let forged = [&[0x14, 3, 3, 0, 1, 1][..], &[0x17, 3, 3, 0, 64], &[7; 64]];
                 server.receive(&forged.concat()).unwrap_err();
                 assert!(server.state().peer_identity().is_none(), "{setup:?}");
@@ -232,9 +231,10 @@ fn who_repeats_a_client_hello_is_nobody() {
     }
 }
 
-/// Early data is from the client that it seems to be from: its session is good for one connection.
+/// Accepted early data authenticates the client, because its session is good for one connection
+/// only.
 #[test]
-fn who_sends_early_data_is_known_and_who_repeats_it_is_nobody() {
+fn early_data_identifies_the_client_and_its_replay_nobody() {
     for setup in setups().filter(|setup| matches!(setup.versions, Versions::Tls13)) {
         let (mut client_config, mut server_config) = both(setup);
         Arc::get_mut(&mut client_config).unwrap().enable_early_data = true;
@@ -273,9 +273,9 @@ fn accepts_early_data(server: &mut ThisBuffered) -> bool {
     }
 }
 
-/// At a client of TLS 1.2: what a server says before its Finished, anybody can say.
+/// A TLS 1.2 client must not trust the server's messages before its Finished.
 #[test]
-fn who_repeats_a_session_id_is_nobody() {
+fn a_repeated_session_id_identifies_nobody() {
     for setup in setups().filter(|setup| matches!(setup.versions, Versions::Tls12)) {
         let (client_config, server_config) = both(setup);
         let mut first = client(Api::Buffered, &client_config);
@@ -295,7 +295,7 @@ fn who_repeats_a_session_id_is_nobody() {
 }
 
 #[test]
-fn a_client_without_certificate_is_nobody() {
+fn a_client_without_certificate_has_no_identity() {
     for provider in PROVIDERS {
         let (client_config, server_config) = both(Setup::new(provider));
         let (mut client, mut server) = (this::client(client_config), this::server(server_config));
@@ -305,9 +305,9 @@ fn a_client_without_certificate_is_nobody() {
     }
 }
 
-/// What is read on one connection is there on the next, and for whoever keeps it beyond them.
+/// Parsed values are shared by later connections and by callers that keep the identity.
 #[test]
-fn what_was_read_is_shared() {
+fn parsed_values_are_shared() {
     for setup in setups().filter(|setup| setup.server == Kind::X509) {
         let (client_config, server_config) = both(setup);
         let mut kept: Vec<PeerIdentity> = Vec::new();
@@ -322,7 +322,7 @@ fn what_was_read_is_shared() {
             assert_eq!(server.conn.handshake_kind(), Some(kind));
             kept.push(server.conn.peer_identity().unwrap().clone());
         }
-        // the connections are gone
+        // the connections have been dropped
         let names = kept.iter().map(|identity| {
             let certificate = identity.certificate().unwrap();
             ptr::from_ref(certificate.subject().unwrap())
@@ -372,7 +372,8 @@ fn threads_that_ask_at_once_get_the_same() {
     }
 }
 
-/// The connection's provider has no cipher suite with SHA-256; another provider can be asked.
+/// The connection's provider has no suite with SHA-256, but another provider can compute the
+/// fingerprint.
 #[test]
 fn without_sha256_there_is_no_fingerprint() {
     for provider in PROVIDERS {
@@ -394,7 +395,7 @@ fn without_sha256_there_is_no_fingerprint() {
         let certificate = identity.certificate().unwrap();
         let fingerprint = certificate.sha256_fingerprint(&provider.this());
         assert!(fingerprint.is_ok());
-        // and now it is kept
+        // now the fingerprint is cached
         assert_eq!(identity.sha256_fingerprint(), fingerprint);
     }
 }

@@ -1,10 +1,10 @@
-//! Configurations with raw public keys and compression, of this crate and of upstream.
+//! Configurations of this crate and of upstream with raw public keys and certificate compression.
 
 use std::sync::Arc;
 
 use harness::configs::{KeyType, Provider, SERVER_NAME, Versions};
 
-/// How a side authenticates.
+/// The kind of credential that a side uses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     X509,
@@ -13,14 +13,14 @@ pub(crate) enum Kind {
 
 pub(crate) const KINDS: [Kind; 2] = [Kind::X509, Kind::Raw];
 
-/// What both sides are to be like.
+/// The settings of both sides.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
     pub(crate) provider: Provider,
     pub(crate) versions: Versions,
     pub(crate) key_type: KeyType,
     pub(crate) server: Kind,
-    /// `None`: the server asks for no certificate, and the client has none.
+    /// `None`: the server requests no certificate, and the client has none.
     pub(crate) client: Option<Kind>,
 }
 
@@ -36,7 +36,7 @@ impl Setup {
     }
 }
 
-// One text for two crates: their types have the same names and are not the same.
+// One text for both crates, whose types have equal names but differ.
 macro_rules! kit {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         pub(crate) mod $module {
@@ -78,7 +78,7 @@ macro_rules! kit {
                 }
                 config.cert_compressors = default_cert_compressors().to_vec();
                 config.cert_decompressors = default_cert_decompressors().to_vec();
-                // quick, since it is for one connection
+                // a single connection gains nothing from the cache
                 config.cert_compression_cache = Arc::new(CompressionCache::Disabled);
                 config.resumption = $tls::client::Resumption::disabled();
                 config

@@ -1,5 +1,5 @@
-//! What sides authenticate with: certificates compressed and not, raw public keys, and who chooses
-//! them.
+//! Authentication of both sides: certificates, compressed or not, raw public keys, and the
+//! resolvers that choose them.
 
 mod by_name;
 mod client_resolver;

@@ -1,6 +1,6 @@
-//! What is read out of certificates, beside what OpenSSL's command line, x509-cert and webpki read
-//! out of them: of the authorities that Mozilla trusts, and of certificates with what those do not
-//! have.
+//! Certificate properties as read by this crate, by OpenSSL's command line, by x509-cert and by
+//! webpki. The certificates are those that Mozilla trusts, and others with properties that those
+//! lack.
 //!
 //! Needs the `openssl` program, 3.0 or later, on the path.
 
@@ -132,7 +132,7 @@ fn openssl_reads_the_same() {
     }
 }
 
-/// Everything at once, of one certificate.
+/// OpenSSL's output for all properties of one certificate.
 fn openssl(der: &CertificateDer<'_>) -> String {
     let names = "-nameopt RFC2253,utf8,-esc_msb";
     let arguments = format!(
@@ -152,7 +152,7 @@ fn openssl(der: &CertificateDer<'_>) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The extensions as OpenSSL shows them, by the names of their kinds.
+/// The extensions in OpenSSL's output, sorted by kind.
 fn shown_extensions(shown: &str) -> Vec<(String, String)> {
     let mut extensions: Vec<_> = shown
         .lines()
@@ -166,7 +166,7 @@ fn shown_extensions(shown: &str) -> Vec<(String, String)> {
     extensions
 }
 
-/// The extensions as read here, in OpenSSL's words.
+/// The extensions as this crate reads them, formatted like OpenSSL's.
 fn extensions(certificate: &Certificate) -> Vec<(String, String)> {
     let mut extensions = Vec::new();
     if let Some(constraints) = certificate.basic_constraints().unwrap() {
@@ -252,7 +252,7 @@ fn x509_cert_and_webpki_read_the_same() {
             });
             assert!(dns_names.eq(webpki.valid_dns_names()));
         }
-        // it knows no time before 1970
+        // x509-cert does not support times before 1970
         let Ok(bare) = x509_cert::Certificate::from_der(&der) else {
             continue;
         };
@@ -321,7 +321,7 @@ fn x509_cert_and_webpki_read_the_same() {
     assert!(compared > 100, "{compared}");
 }
 
-/// Genuine certificates with changes in a few places.
+/// Genuine certificates with a few changed bytes.
 #[test]
 fn damaged_roots() {
     let mut noise = harness::Noise::new(3);
@@ -333,7 +333,7 @@ fn damaged_roots() {
                 damaged[index] = noise.next() as u8;
             }
             for bytes in [&damaged[..], &der[..noise.up_to(der.len()) - 1]] {
-                // the target's first byte asks for the properties of a certificate
+                // the target reads properties if the first byte is 0
                 harness::fuzzed::run("certificates", &[&[0], bytes].concat());
             }
         }

@@ -1,5 +1,5 @@
-//! The names of certificate compression and of raw public keys are upstream's: one text compiles
-//! against both crates.
+//! Names of certificate compression and raw public keys match upstream's: one text compiles against
+//! both crates.
 
 #![allow(dead_code, reason = "compiled, not run")]
 

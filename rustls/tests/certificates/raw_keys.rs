@@ -1,4 +1,5 @@
-//! Raw public keys (RFC 7250): between this crate and upstream, both ways, each key type.
+//! Raw public keys (RFC 7250) between this crate and upstream, in both directions, with each key
+//! type.
 
 use std::sync::Arc;
 
@@ -35,10 +36,10 @@ fn setups() -> Vec<Setup> {
     setups
 }
 
-/// A name for it, client and server.
+/// A name, the client and the server.
 type Pair = (&'static str, Box<dyn Endpoint>, Box<dyn Endpoint>);
 
-/// Both of this crate in each API, and one of upstream on either side.
+/// Both ends of this crate in each API, and upstream as either end.
 fn pairs(setup: Setup) -> Vec<Pair> {
     let name = || ServerName::try_from(SERVER_NAME).unwrap();
     let unbuffered_client = || {
@@ -103,9 +104,8 @@ fn every_kind_authenticates_either_side() {
     }
 }
 
-/// Raw public keys are for TLS 1.3: a side that is configured for them refuses TLS 1.2, and a
-/// client that offers nothing else is refused by the server. Deviates from 0.23, whose form of them
-/// in TLS 1.2 is not that of RFC 7250 §3.
+/// Raw public keys require TLS 1.3. A server configured for them refuses TLS 1.2 and clients that
+/// offer only that. Upstream's TLS 1.2 form of them differs from RFC 7250 §3.
 #[test]
 fn tls12_has_none() {
     for versions in [
@@ -137,13 +137,14 @@ fn tls12_has_none() {
                 error,
                 "server: PeerIncompatible(IncorrectCertificateTypeExtension)"
             );
-            let told = client.receive(&server.take_output()).unwrap_err();
-            assert_eq!(told, "AlertReceived(UnsupportedCertificate)");
+            let alert = client.receive(&server.take_output()).unwrap_err();
+            assert_eq!(alert, "AlertReceived(UnsupportedCertificate)");
         }
     }
 }
 
-/// As above, by the client, which offers TLS 1.2 and does not go on with it.
+/// A client configured for raw public keys offers TLS 1.2, but ends the handshake if the server
+/// chooses it.
 #[test]
 fn tls12_has_none_for_clients() {
     for versions in [Versions::Tls12, Versions::Both] {
@@ -158,8 +159,7 @@ fn tls12_has_none_for_clients() {
                 client,
                 ..Setup::new(Provider::AwsLc)
             };
-            // both a server that has what the client wants, in 0.23's way, and one that does not
-            // care
+            // a server with raw keys in upstream's form, and one without
             let same = Setup {
                 versions: Versions::Tls12,
                 ..of_client
@@ -181,7 +181,7 @@ fn tls12_has_none_for_clients() {
     }
 }
 
-/// RFC 9846 §4.5.1: a raw public key has at least one byte. 0.23 leaves that to the verifier.
+/// RFC 9846 §4.5.1: a raw public key has at least one byte. Upstream leaves that to the verifier.
 #[test]
 fn an_empty_key_is_refused() {
     let setup = Setup {
@@ -206,8 +206,8 @@ fn an_empty_key_is_refused() {
     let mut server = upstream::server(config);
     let error = exchange(&mut client, &mut server).unwrap_err();
     assert_eq!(error, "client: InvalidMessage(IllegalEmptyValue)");
-    let told = server.receive(&client.take_output()).unwrap_err();
-    assert_eq!(told, "AlertReceived(BadCertificate)");
+    let alert = server.receive(&client.take_output()).unwrap_err();
+    assert_eq!(alert, "AlertReceived(BadCertificate)");
 
     let mut config = upstream::client_config(setup);
     let key = empty(upstream::raw_key(&identities.client, setup.provider));
@@ -217,11 +217,11 @@ fn an_empty_key_is_refused() {
     let mut server = this::server(this::server_config(setup));
     let error = exchange(&mut client, &mut server).unwrap_err();
     assert_eq!(error, "server: InvalidMessage(IllegalEmptyValue)");
-    let told = client.receive(&server.take_output()).unwrap_err();
-    assert_eq!(told, "AlertReceived(BadCertificate)");
+    let alert = client.receive(&server.take_output()).unwrap_err();
+    assert_eq!(alert, "AlertReceived(BadCertificate)");
 }
 
-/// With both versions enabled on both sides it is TLS 1.3, and there they are.
+/// With both versions enabled on both sides, TLS 1.3 is negotiated and raw public keys work.
 #[test]
 fn tls12_may_be_enabled_beside() {
     let setup = Setup {
@@ -235,7 +235,7 @@ fn tls12_may_be_enabled_beside() {
     }
 }
 
-/// A raw public key that is not the trusted one.
+/// A raw public key other than the trusted one.
 #[test]
 fn another_key_is_refused() {
     for provider in PROVIDERS {
@@ -263,7 +263,7 @@ fn another_key_is_refused() {
     }
 }
 
-/// A key for one kind in a signature by another: the proof of possession counts.
+/// The key must prove possession: a signature by another key fails.
 #[test]
 fn the_key_must_sign() {
     for provider in PROVIDERS {
@@ -272,7 +272,7 @@ fn the_key_must_sign() {
             ..Setup::new(provider)
         };
         let identities = setup.key_type.identities();
-        // the server claims the trusted key, and has another
+        // the server claims the trusted key but signs with another
         let claimed = upstream::raw_key(&identities.server, provider);
         let owned = upstream::raw_key(&identities.client, provider);
         let forged =
@@ -285,12 +285,13 @@ fn the_key_must_sign() {
         let mut server = upstream::server(server);
         let error = exchange(&mut client, &mut server).unwrap_err();
         assert_eq!(error, "client: InvalidCertificate(BadSignature)");
-        let told = server.receive(&client.take_output()).unwrap_err();
-        assert_eq!(told, "AlertReceived(DecryptError)");
+        let alert = server.receive(&client.take_output()).unwrap_err();
+        assert_eq!(alert, "AlertReceived(DecryptError)");
     }
 }
 
-/// RFC 9846 §4.5.1: one entry. What a resolver has beyond it is not sent, and a second is refused.
+/// RFC 9846 §4.5.1: there is one entry. Further entries of a resolver are not sent, and a second
+/// one from the peer is rejected.
 #[test]
 fn a_raw_public_key_stands_alone() {
     let setup = Setup {
@@ -335,8 +336,8 @@ fn a_raw_public_key_stands_alone() {
     );
     let error = exchange(&mut client, &mut server).unwrap_err();
     assert_eq!(error, format!("client: {ERROR}"));
-    let told = server.receive(&client.take_output()).unwrap_err();
-    assert_eq!(told, "AlertReceived(IllegalParameter)");
+    let alert = server.receive(&client.take_output()).unwrap_err();
+    assert_eq!(alert, "AlertReceived(IllegalParameter)");
 
     let mut client = upstream::client_config(setup);
     client.client_auth_cert_resolver = Arc::new(
@@ -348,6 +349,6 @@ fn a_raw_public_key_stands_alone() {
     );
     let error = exchange(&mut client, &mut server).unwrap_err();
     assert_eq!(error, format!("server: {ERROR}"));
-    let told = client.receive(&server.take_output()).unwrap_err();
-    assert_eq!(told, "AlertReceived(IllegalParameter)");
+    let alert = client.receive(&server.take_output()).unwrap_err();
+    assert_eq!(alert, "AlertReceived(IllegalParameter)");
 }

@@ -1,5 +1,4 @@
-//! Sessions in which a side has authenticated with a raw public key: they are resumed, and never
-//! with the other kind.
+//! Sessions authenticated by a raw public key resume, but never under the other kind of credential.
 
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use rustls::client::Resumption;
 
 use crate::kit::{KINDS, Kind, Setup, this, upstream};
 
-/// The last word of what was negotiated.
+/// Reads the last word of the negotiated values.
 fn is_resumed(end: &dyn Endpoint) -> bool {
     end.negotiated().ends_with("Some(Resumed)")
 }
@@ -63,7 +62,7 @@ fn raw_public_keys_are_remembered() {
     }
 }
 
-/// A client that remembers sessions under one kind of server authentication, and goes on with the
+/// A client remembers sessions under one kind of server authentication and reconnects under the
 /// other.
 #[test]
 fn a_client_does_not_mix_kinds() {
@@ -74,7 +73,7 @@ fn a_client_does_not_mix_kinds() {
                 ..Setup::new(Provider::AwsLc)
             };
             let resumption = Resumption::in_memory_sessions(8);
-            // one server that has both keys, and keeps its sessions
+            // one server with both keys and one session store
             let first_server = this::server_config(setup(before));
             let mut second_server = this::server_config(setup(after));
             second_server.session_storage = first_server.session_storage.clone();
@@ -97,8 +96,7 @@ fn a_client_does_not_mix_kinds() {
     }
 }
 
-/// A server that is asked to resume a session whose client has authenticated in another way, or not
-/// at all.
+/// A server is asked to resume a session whose client authenticated by another kind, or not at all.
 #[test]
 fn a_server_does_not_mix_kinds() {
     let kinds = [None, Some(Kind::X509), Some(Kind::Raw)];

@@ -1,5 +1,5 @@
-//! client_certificate_type and server_certificate_type (RFC 7250): every offer to every server, and
-//! every answer to every client, compared with 0.23.
+//! client_certificate_type and server_certificate_type (RFC 7250): every offer to every server and
+//! every answer to every client, compared with upstream.
 
 use harness::client_hello::{CLIENT_CERTIFICATE_TYPE, ClientHello, SERVER_CERTIFICATE_TYPE};
 use harness::configs::{Provider, Versions};
@@ -14,7 +14,7 @@ const INCORRECT: &str = "PeerIncompatible(IncorrectCertificateTypeExtension)";
 
 const CLIENT_KINDS: [Option<Kind>; 3] = [None, Some(Kind::X509), Some(Kind::Raw)];
 
-/// The lists of types that clients offer, none among them.
+/// The lists of types in client offers, including no list.
 const LISTS: [Option<&[u8]>; 9] = [
     None,
     Some(&[]),
@@ -27,7 +27,7 @@ const LISTS: [Option<&[u8]>; 9] = [
     Some(&[1, 0, 0xe0]),
 ];
 
-/// How a server answers a ClientHello: its EncryptedExtensions, or its error.
+/// Returns a server's answer to a ClientHello: its EncryptedExtensions or its error.
 fn answer(
     new_server: &dyn Fn() -> Box<dyn Endpoint>,
     hello: &ClientHello,
@@ -38,7 +38,7 @@ fn answer(
     Ok(Reader::of_message(&client.flight[0], typ).extensions())
 }
 
-/// What a ClientHello says about certificates.
+/// The certificate types that a ClientHello offers.
 #[derive(Clone, Copy, Debug)]
 struct Offer {
     of_client: Option<&'static [u8]>,
@@ -65,13 +65,14 @@ impl Offer {
         hello
     }
 
-    /// The offer that 0.23 has to be made to answer as RFC 7250 §4.2 has it.
+    /// Adapts the offer so that upstream answers it as RFC 7250 §4.2 demands of ours.
     fn for_upstream(mut self, setup: Setup) -> Self {
-        // what is offered for the client does not matter to a server that asks for no certificate
+        // a server that requests no certificate ignores the client's types
         if setup.client.is_none() && self.of_client != Some(&[]) {
             self.of_client = None;
         }
-        // it refuses a list of one kind that it knows, and not one of a kind that it does not know
+        // upstream rejects a list of one known type that does not fit, but accepts a list of one
+        // unknown type
         let known = |list: Option<&'static [u8]>, configured| match (list, configured) {
             (Some([1]), Kind::X509) => Some(&[2][..]),
             (Some([1]), Kind::Raw) => Some(&[0][..]),
@@ -111,7 +112,7 @@ fn every_offer_to_every_server() {
     assert!(accepted > 50 && refused > 50, "{accepted} {refused}");
 }
 
-/// In TLS 1.2, where a server with certificates goes by the same rules.
+/// TLS 1.2, where a server with X.509 certificates follows the same rules.
 #[test]
 fn every_offer_with_tls12() {
     for client in [None, Some(Kind::X509)] {
@@ -131,7 +132,7 @@ fn every_offer_with_tls12() {
     }
 }
 
-/// RFC 7250 §4.2: the client is told unsupported_certificate.
+/// RFC 7250 §4.2: the client receives unsupported_certificate.
 #[test]
 fn nothing_in_common_is_an_unsupported_certificate() {
     for versions in [Versions::Tls12, Versions::Tls13] {
@@ -171,8 +172,8 @@ fn nothing_in_common_is_an_unsupported_certificate() {
     }
 }
 
-/// RFC 7250 §4.2: a server that asks for no certificate leaves the client's kind out, and the
-/// client goes on. 0.23 refuses the offer, and the answer.
+/// RFC 7250 §4.2: a server that requests no certificate omits the client's type, and the client
+/// goes on. Upstream rejects both the offer and the answer.
 #[test]
 fn a_raw_public_key_that_is_not_asked_for() {
     let mut client = Setup::new(Provider::Ring);
@@ -190,7 +191,7 @@ fn a_raw_public_key_that_is_not_asked_for() {
     }
 }
 
-/// And one that leaves it out and then asks for a certificate asks for X.509.
+/// A server that omits the type but requests a certificate requests X.509.
 #[test]
 fn a_request_for_x509_of_a_client_with_a_raw_public_key() {
     let identity = Identity::new(Provider::Ring.this());
@@ -239,14 +240,14 @@ fn every_answer_to_every_client() {
                         let ours = identity.run(&mut ours, &script);
                         let mut for_upstream = setup;
                         if !requests && client == Some(Kind::Raw) && of_client.is_none() {
-                            // RFC 7250 §4.2: left out where no certificate is asked for. 0.23 takes
+                            // RFC 7250 §4.2: omitted if no certificate is requested. Upstream takes
                             // that for X.509
                             for_upstream.client = None;
                         }
                         let config = upstream::client_config(for_upstream);
                         let mut theirs = upstream::client(config);
                         let mut theirs = identity.run(&mut theirs, &script);
-                        // RFC 7250 §4.2; 0.23 says handshake_failure
+                        // RFC 7250 §4.2; upstream sends handshake_failure
                         if theirs.error.as_deref() == Some(INCORRECT) {
                             theirs.alert = Some(AlertDescription::UnsupportedCertificate);
                         }

@@ -1,5 +1,5 @@
-//! Builders, constructors and what they are given return the same errors as upstream's. An error
-//! that has nothing but a text begins with upstream's.
+//! Builders and constructors return the same errors as upstream's for the same arguments. An error
+//! that consists of a text begins with upstream's text.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use rustls_upstream::pki_types::{
 
 use crate::refused::{or_panic, outcome};
 
-/// What a certificate chain may be wrongly.
+/// Certificate chains with all kinds of mistakes, and a valid one.
 fn chains() -> Vec<(&'static str, Vec<CertificateDer<'static>>)> {
     let good = &KeyType::EcdsaP256.identities().server.chain;
     let cut = good[0][..good[0].len() - 1].to_vec();
@@ -31,7 +31,7 @@ fn chains() -> Vec<(&'static str, Vec<CertificateDer<'static>>)> {
     ]
 }
 
-/// What a private key may be wrongly, and good ones of each kind.
+/// Private keys with all kinds of mistakes, and valid ones of each kind.
 fn keys() -> Vec<(String, PrivateKeyDer<'static>)> {
     let good = KeyType::EcdsaP256.identities().server.key();
     let PrivateKeyDer::Pkcs8(pkcs8) = &good else {
@@ -90,7 +90,7 @@ macro_rules! builders {
 
             use super::*;
 
-            /// Providers that lack something, with all choices of versions.
+            /// Providers that lack a part, with every choice of versions.
             pub(super) fn versions(provider: Provider) -> Vec<String> {
                 let of = |what: &str| {
                     let mut changed = provider.$module();
@@ -155,7 +155,7 @@ macro_rules! builders {
                         outcome(builder.with_protocol_versions(choice))
                     }
                     for choice in choices {
-                        // refused here: no handshake could succeed
+                        // this crate refuses it because no handshake could succeed
                         if what == "hybrid only"
                             && choice == [&TLS12]
                             && provider == Provider::AwsLc
@@ -192,7 +192,7 @@ macro_rules! builders {
                     .with_no_client_auth()
             }
 
-            /// All ways to give a chain and a key.
+            /// Every constructor that takes a chain and a key.
             pub(super) fn chains_and_keys(provider: Provider) -> Vec<String> {
                 let mut log = Vec::new();
                 for (chain_is, chain) in chains() {
@@ -218,7 +218,7 @@ macro_rules! builders {
                 log
             }
 
-            /// Keys alone: what loading says, and the loaded key.
+            /// Loads keys alone and describes the result.
             pub(super) fn loaded(provider: Provider) -> Vec<String> {
                 let loader = provider.$module().key_provider;
                 let schemes = $tls::crypto::ring::default_provider()
@@ -346,7 +346,7 @@ macro_rules! builders {
                 log
             }
 
-            /// Configurations that no connection can be made with, and some that are fine.
+            /// Configurations that connections reject, and some valid ones.
             pub(super) fn connections(provider: Provider) -> Vec<String> {
                 let mut log = Vec::new();
                 let fragment_sizes = [0, 1, 31, 32, 33, 100, 16_384, 16_388, 16_389, 16_390]
@@ -391,7 +391,7 @@ macro_rules! builders {
                 log
             }
 
-            /// Values of a limited length.
+            /// Values of limited length.
             pub(super) fn values() -> Vec<String> {
                 let mut log = Vec::new();
                 for len in [0, 1, 12, 31, 32, 33, 48, 64, 65, 1000] {

@@ -1,5 +1,4 @@
-//! What configurations are when nobody has changed them, and when they are for FIPS-approved mode:
-//! as upstream's.
+//! Default values of configurations, and their FIPS status, match upstream's.
 
 use std::sync::Arc;
 
@@ -48,7 +47,7 @@ macro_rules! configurations {
                     .with_cert_resolver(Arc::new($lib::server::ResolvesServerCertUsingSni::new()))
             }
 
-            /// All fields, as far as they can be shown.
+            /// All fields whose values can be printed.
             pub(super) fn defaults(provider: Provider) -> Vec<String> {
                 let client = client(provider.$module(), &[&TLS13, &TLS12]);
                 let server = server(provider.$module(), &[&TLS13, &TLS12]);
@@ -104,7 +103,7 @@ macro_rules! configurations {
                 ]
             }
 
-            /// What `fips` is when the provider's parts say so, all but those of `missing`.
+            /// The FIPS status if every part of the provider except `missing` is approved.
             pub(super) fn fips(missing: &str, require_ems: bool, versions: &str) -> Vec<bool> {
                 let versions: &[&'static SupportedProtocolVersion] = match versions {
                     "1.3" => &[&TLS13],
@@ -127,7 +126,7 @@ macro_rules! configurations {
                 log
             }
 
-            /// A part of a provider that says it is approved, or not.
+            /// A part of a provider that reports whether it is approved.
             struct Part<T: ?Sized + 'static>(&'static T, bool);
 
             fn approved_but(missing: &str) -> CryptoProvider {
@@ -305,8 +304,8 @@ fn defaults_are_those_of_upstream() {
     }
 }
 
-/// A configuration is for FIPS-approved mode when every part of its provider is, and the extended
-/// master secret is required.
+/// A configuration is FIPS-approved if every part of its provider is and the extended master secret
+/// is required.
 #[test]
 fn fips_is_what_it_is_upstream() {
     const PARTS: [&str; 8] = [

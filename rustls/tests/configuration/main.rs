@@ -1,5 +1,5 @@
-//! What configurations, providers and what they are made of are by default, and what is refused
-//! when they are made: as upstream's.
+//! Defaults of configurations and providers, and arguments rejected when they are built, match
+//! upstream's.
 
 #![cfg(feature = "tls12")]
 #![allow(unreachable_pub, reason = "the macros over both crates make modules")]

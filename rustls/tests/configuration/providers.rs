@@ -1,4 +1,4 @@
-//! What providers have, in which order, and what they say of it: as upstream's.
+//! Contents of providers, their order and their properties match upstream's.
 
 use harness::configs::Provider;
 
@@ -55,7 +55,7 @@ macro_rules! providers {
                 log
             }
 
-            /// All that can be asked about the parts of a provider.
+            /// Every property of the parts of a provider.
             pub(super) fn parts(provider: Provider) -> Vec<String> {
                 let CryptoProvider {
                     cipher_suites,
@@ -157,7 +157,7 @@ macro_rules! providers {
                 log
             }
 
-            /// What is the same for all providers.
+            /// Values that are the same for all providers.
             pub(super) fn constants() -> Vec<String> {
                 let versions = |of: &[&SupportedProtocolVersion]| {
                     let versions = of.iter().map(|it| (it.version, format!("{it:?}")));

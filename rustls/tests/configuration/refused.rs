@@ -1,4 +1,4 @@
-//! How a refusal is compared.
+//! Describes rejections for comparison.
 
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +11,7 @@ pub fn outcome<T, E: Debug>(result: Result<T, E>) -> String {
     }
 }
 
-/// Whether `call` panics, and otherwise what came of it.
+/// Returns the result of `call`, or a note if it panics.
 pub fn or_panic(call: impl FnOnce() -> String) -> String {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| "panic".to_string())
 }

@@ -1,5 +1,4 @@
-//! How much the memories for sessions hold, what they return, and the ticketers around others: as
-//! upstream's.
+//! Session stores and wrapping ticketers match upstream's in capacity and return values.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -31,13 +30,13 @@ macro_rules! stores {
 
             use super::*;
 
-            /// Which of many servers a client remembers.
+            /// Logs the servers that a client still remembers after many.
             pub(super) fn servers(size: usize) -> Vec<String> {
                 let cache = ClientSessionMemoryCache::new(size);
                 let servers = size + 20;
                 for number in 0..servers {
                     cache.set_kx_hint(name(number), NamedGroup::X25519);
-                    // again: one server, not two
+                    // the same server again, not a second one
                     cache.set_kx_hint(name(number), NamedGroup::secp256r1);
                 }
                 let hints = (0..servers).map(|number| cache.kx_hint(&name(number)));
@@ -48,7 +47,7 @@ macro_rules! stores {
                 log
             }
 
-            /// Which of many sessions a server remembers.
+            /// Logs the sessions that a server still remembers after many.
             pub(super) fn sessions(size: usize) -> Vec<String> {
                 let cache = ServerSessionMemoryCache::new(size);
                 let sessions = size + 40;
@@ -157,9 +156,9 @@ fn sessions_that_a_server_remembers() {
     }
 }
 
-/// Upstream's keeps nothing either, and claims to.
+/// A store without room reports failure. Upstream's stores nothing either, but reports success.
 #[test]
-fn a_memory_for_no_sessions_says_so() {
+fn a_store_of_size_zero_reports_failure() {
     let denied =
         |log: Vec<String>| -> Vec<_> { log.iter().map(|it| it.replace("true", "false")).collect() };
     let said = this::sessions(0);

@@ -1,4 +1,4 @@
-//! Certificates, plain and compressed.
+//! Inputs with certificates, plain and compressed.
 
 use harness::configs::KeyType;
 use harness::wire::vector;
@@ -10,14 +10,14 @@ use rcgen::{
 };
 use rustls::compress::{BROTLI_COMPRESSOR, CompressionLevel, ZLIB_COMPRESSOR};
 
-/// What the first byte of an input says that the rest is.
+/// The kinds of input, as given by its first byte.
 const PROPERTIES: u8 = 0;
 const COMPRESSED: u8 = 2;
 const TO_BE_COMPRESSED: u8 = 3;
 const FOR_SERVER: u8 = 4;
 const BROTLI: u8 = 8;
 
-/// Certificates as they are, and Certificate messages compressed well and badly.
+/// Plain certificates, and Certificate messages with valid and invalid compression.
 pub(crate) fn inputs() -> Vec<(String, Vec<u8>)> {
     let mut inputs = Vec::new();
     for (name, der) in genuine() {
@@ -68,7 +68,7 @@ fn run(der: &[u8]) {
     fuzzed::run("certificates", &[&[PROPERTIES][..], der].concat());
 }
 
-/// Certificates that between them have each property in each of its forms.
+/// Certificates that together have each property in each of its forms.
 fn genuine() -> [(&'static str, Vec<u8>); 4] {
     let plain = |_: &mut CertificateParams| ();
     let full = |params: &mut CertificateParams| {
@@ -108,7 +108,7 @@ fn genuine() -> [(&'static str, Vec<u8>); 4] {
     ]
 }
 
-/// Each byte of a certificate changed, and the certificate cut at each.
+/// Changes each byte of a certificate and truncates it at each.
 #[test]
 fn damaged_certificates() {
     for (_, der) in genuine() {
@@ -123,7 +123,7 @@ fn damaged_certificates() {
     }
 }
 
-/// Several bytes of a genuine certificate changed, taken out or put in.
+/// Changes, removes or inserts several bytes of a genuine certificate.
 #[test]
 fn certificates_changed_in_many_places() {
     let mut noise = Noise::new(7);

@@ -1,9 +1,9 @@
-//! What servers and the DNS say of Encrypted Client Hello.
+//! Inputs for Encrypted Client Hello from servers and the DNS.
 
 use harness::scripted::ech::{Config, EchKey, config_list};
 use harness::{Noise, fuzzed};
 
-/// Lists, answers, and changes to them.
+/// Configuration lists, answers, and changed versions of both.
 pub(crate) fn inputs() -> Vec<(String, Vec<u8>)> {
     let keys = [(0x10, 1, 1), (0x11, 2, 2), (0x12, 3, 3), (0x20, 1, 1)];
     let keys = keys.map(|suite| EchKey::new(7, "public.example", suite).config);
@@ -45,7 +45,7 @@ pub(crate) fn inputs() -> Vec<(String, Vec<u8>)> {
     inputs
 }
 
-/// Each byte of them changed, and each cut; then several bytes of any input.
+/// Changes each byte and truncates at each, then changes several bytes of any input.
 #[test]
 fn damaged_inputs() {
     let mut noise = Noise::new(3);

@@ -1,4 +1,4 @@
-//! Replays the corpora of the fuzz targets, and some inputs more that are made here.
+//! Replays the corpora of the fuzz targets, and further inputs generated here.
 
 mod certificates;
 mod ech;
@@ -41,13 +41,13 @@ fn noise() {
     }
 }
 
-/// Writes the inputs that are made of what is genuine into a folder for each target, in the one
-/// that is told: `GENUINE_INPUTS=FOLDER cargo test -p rustls --test corpora -- --ignored`.
-/// `fuzz/run --minimise` chooses from them.
+/// Writes genuine inputs for each target into a subfolder of `GENUINE_INPUTS`:
+/// `GENUINE_INPUTS=FOLDER cargo test -p rustls --test corpora -- --ignored`. `fuzz/run --minimise`
+/// selects from them.
 #[test]
 #[ignore = "it writes files"]
 fn genuine_inputs() {
-    let folder = env::var_os("GENUINE_INPUTS").expect("GENUINE_INPUTS says where to write");
+    let folder = env::var_os("GENUINE_INPUTS").expect("GENUINE_INPUTS names the output folder");
     let recorded = ["client", "server", "quic", "differential"];
     let recorded = recorded.map(|target| (target, fuzzed::seeds(target)));
     for (target, inputs) in recorded.into_iter().chain([

@@ -1,4 +1,5 @@
-//! Every byte of every flight: flipped, zeroed, removed, doubled, and the flight cut there.
+//! Every byte of every flight is flipped, zeroed, removed and doubled, and the flight is truncated
+//! there.
 
 use harness::recorded::scenes;
 

@@ -1,5 +1,5 @@
-//! Extension blocks of every message: each extension left out, twice, moved, changed; and every
-//! known type and unknown ones where they do not belong, with several bodies.
+//! Extension blocks of every message. Each extension is omitted, repeated, moved and changed. Known
+//! and unknown types are inserted with several bodies where they do not belong.
 
 use harness::recorded::extensions::{self, Extensions};
 use harness::recorded::flights::{HANDSHAKE, encode};
@@ -7,7 +7,7 @@ use harness::recorded::{Scene, scenes};
 
 use crate::judge::Judge;
 
-/// Types that RFC 9846 or IANA know of, one of GREASE (RFC 8701), and one that nobody knows.
+/// Types known to RFC 9846 or IANA, one of GREASE (RFC 8701), and an unassigned one.
 const UNUSUAL_TYPES: [u16; 8] = [
     0x0a0a, 0x1234, 0x3374, 0xff01, 0xffa5, 0xfd00, 0xfe0d, 0xffff,
 ];
@@ -90,7 +90,7 @@ impl Block<'_> {
         }
     }
 
-    /// RFC 5746 §3.4: empty in a first handshake.
+    /// RFC 5746 §3.4: the extension is empty in a first handshake.
     fn renegotiated(&self, judge: &Judge) {
         self.change(judge, "renegotiation_info is not empty", |extensions| {
             for (_, body) in extensions.iter_mut().filter(|(typ, _)| *typ == 0xff01) {

@@ -1,5 +1,5 @@
-//! Where this crate's answer to wrong bytes is not upstream's: [`harness::deviations`] must say
-//! why.
+//! Compares this crate's answers to invalid bytes with upstream's. [`harness::deviations`] must
+//! explain each difference.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -8,21 +8,21 @@ use harness::deviations::{self, DEVIATIONS};
 use harness::recorded::Scene;
 use harness::recorded::outcome::Outcome;
 
-/// Collects what differs.
+/// Collects the differences.
 #[derive(Default)]
 pub(crate) struct Judge(Mutex<Findings>);
 
 #[derive(Default)]
 struct Findings {
     cases: usize,
-    /// By which of [`DEVIATIONS`].
+    /// The uses of each entry of [`DEVIATIONS`].
     used: BTreeMap<usize, usize>,
-    /// By what differs: how often, and where for example.
+    /// The count and examples of each kind of difference.
     differences: BTreeMap<String, (usize, Vec<String>)>,
 }
 
 impl Judge {
-    /// Compares what comes of the scene's flight after `change`, which `what` describes.
+    /// Compares the outcomes of the scene's flight after `change`, described by `what`.
     pub(crate) fn compare(&self, scene: &Scene, what: &str, change: impl Fn(&[u8]) -> Vec<u8>) {
         let Some(outcomes) = scene.outcomes(&change) else {
             return;
@@ -34,7 +34,7 @@ impl Judge {
         self.upstream(&case, &outcomes.buffered, &outcomes.upstream);
     }
 
-    /// The two APIs do the same.
+    /// Both APIs of this crate have the same outcome.
     fn apis(&self, scene: &Scene, what: &str, buffered: &Outcome, unbuffered: &Outcome) {
         if buffered != unbuffered {
             let class = format!("buffered   {buffered}\n  unbuffered {unbuffered}");
@@ -43,7 +43,7 @@ impl Judge {
         }
     }
 
-    /// Both crates do the same, or one of [`DEVIATIONS`] says why not.
+    /// Both crates have the same outcome, or an entry of [`DEVIATIONS`] explains the difference.
     fn upstream(&self, case: &str, ours: &Outcome, theirs: &Outcome) {
         let mut findings = self.0.lock().unwrap();
         findings.cases += 1;
@@ -64,7 +64,7 @@ impl Judge {
         }
     }
 
-    /// Fails if anything differed without a reason, or a reason was without a difference.
+    /// Fails if a difference has no reason, or a reason has no difference.
     pub(crate) fn conclude(self) {
         let findings = self.0.into_inner().unwrap();
         for (class, (count, examples)) in &findings.differences {

@@ -1,11 +1,11 @@
-//! The same wrong bytes to this crate, on both of its APIs, and to upstream: the same error and the
-//! same alert, or a reason why not.
+//! Feeds the same invalid bytes to both APIs of this crate and to upstream. Error and alert must be
+//! the same unless there is a reason.
 //!
-//! Both crates use a provider that encrypts nothing ([`harness::transparent`]), so that every byte
-//! of every handshake message can be changed and still arrives. What the peer sends is recorded
-//! once ([`harness::recorded`]), changed in each way that [`bytes`], [`messages`], [`extensions`]
-//! [`records`] and [`quic`] know, and replayed to fresh connections. Where the outcomes differ, the
-//! table in [`harness::deviations`] must say why.
+//! Both crates use a provider that encrypts nothing ([`harness::transparent`]), so every byte of
+//! every handshake message can be changed and still arrives. The peer's output is recorded once
+//! ([`harness::recorded`]). It is changed in every way that [`bytes`], [`messages`],
+//! [`extensions`], [`records`] and [`quic`] know, and replayed to fresh connections. The table in
+//! [`harness::deviations`] must explain each difference.
 
 mod bytes;
 mod extensions;

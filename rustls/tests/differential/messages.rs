@@ -1,5 +1,5 @@
-//! Handshake messages left out, repeated, in another order, of every type where they do not belong,
-//! of wrong lengths, and across changes of keys.
+//! Handshake messages omitted, repeated, reordered, misplaced, of wrong lengths, and split across
+//! key changes.
 
 use harness::recorded::flights::{HANDSHAKE, Record, encode, message};
 use harness::recorded::{Scene, scenes};
@@ -23,7 +23,7 @@ pub(crate) fn compare(judge: &Judge) {
     }
 }
 
-/// One message of each type that comes in any scene, and of types that do not, with several bodies.
+/// One message of each type in any scene, and messages of other types with several bodies.
 fn samples(scenes: &[Scene]) -> Vec<Vec<u8>> {
     let mut samples: Vec<Vec<u8>> = Vec::new();
     for scene in scenes {
@@ -81,7 +81,7 @@ fn rearranged(scene: &Scene, judge: &Judge, count: usize) {
     }
 }
 
-/// Inserts each sample before the message `at`, protected as that, or as the last.
+/// Inserts each sample before the message `at`, protected like that message or like the last one.
 fn inserted(scene: &Scene, judge: &Judge, at: usize, samples: &[Vec<u8>]) {
     for sample in samples {
         let what = format!("{:02x?} inserted at {at}", &sample[..sample.len().min(8)]);
@@ -99,7 +99,7 @@ fn inserted(scene: &Scene, judge: &Judge, at: usize, samples: &[Vec<u8>]) {
     }
 }
 
-/// Makes message `at` claim other lengths, with and without the bytes to show for it.
+/// Gives message `at` other declared lengths, with and without matching bytes.
 fn resized(scene: &Scene, judge: &Judge, at: usize) {
     let change = |what: &str, change: fn(&mut Vec<u8>)| {
         judge.compare(scene, &format!("message {at} {what}"), |flight| {
@@ -111,7 +111,7 @@ fn resized(scene: &Scene, judge: &Judge, at: usize) {
         });
     };
     change("a byte shorter", |m| {
-        // one that is empty stays so
+        // an empty message stays empty
         let end = m.len().saturating_sub(1).max(4);
         *m = message(m[0], &m[4..end]);
     });
@@ -134,7 +134,7 @@ fn resized(scene: &Scene, judge: &Judge, at: usize) {
     change("claiming 2^24 - 1 bytes", |m| m[1..4].fill(0xff));
 }
 
-/// Puts a certificate of no bytes behind those of message `at`, if it is a Certificate.
+/// Appends an empty certificate to those of message `at`, if it is a Certificate.
 fn with_empty_certificate(scene: &Scene, judge: &Judge, at: usize) {
     let is_certificate =
         |record: &Record| record.typ == HANDSHAKE && record.content[0] == CERTIFICATE;
@@ -147,8 +147,7 @@ fn with_empty_certificate(scene: &Scene, judge: &Judge, at: usize) {
         |flight| {
             let mut messages = scene.messages(flight);
             let body = &messages[at].content[4..];
-            // in TLS 1.3 there is a context before the list, and a block of extensions in each
-            // entry
+            // in TLS 1.3, a context precedes the list, and each entry has a block of extensions
             let (context, list, empty) = match scene.name.contains("1.2") {
                 true => (&body[..0], &body[3..], &[0; 3][..]),
                 false => {
@@ -167,8 +166,7 @@ fn with_empty_certificate(scene: &Scene, judge: &Judge, at: usize) {
 
 const CERTIFICATE: u8 = 11;
 
-/// Moves bytes between the record of message `at` and the next record, whatever changes between
-/// them.
+/// Moves bytes between the record of message `at` and the next record, across any change of keys.
 fn spanning(scene: &Scene, judge: &Judge, at: usize) {
     let change = |what: &str, change: fn(&mut Vec<Record>, usize)| {
         judge.compare(scene, &format!("{what} after message {at}"), |flight| {
@@ -177,7 +175,7 @@ fn spanning(scene: &Scene, judge: &Judge, at: usize) {
             encode(&messages)
         });
     };
-    // RUSTSEC-2026-0285 is about these
+    // the case of RUSTSEC-2026-0285
     change("a byte of another message", |messages, at| {
         messages[at].content.push(24);
     });
@@ -219,7 +217,7 @@ fn spanning(scene: &Scene, judge: &Judge, at: usize) {
     });
 }
 
-/// Puts a record of this type between the halves of a message, protected like it.
+/// Inserts a record of this type between the halves of a message, with the same protection.
 fn insert_inside(messages: &mut Vec<Record>, at: usize, typ: u8) {
     let half = messages[at].content.len() / 2;
     let half = messages[at].content.split_off(half);

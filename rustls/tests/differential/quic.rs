@@ -1,4 +1,4 @@
-//! What is different when the handshake is that of QUIC.
+//! Rules specific to QUIC handshakes.
 
 use harness::recorded::flights::{Record, encode, message};
 use harness::recorded::{Scene, scenes};
@@ -9,7 +9,7 @@ const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
 const NEW_SESSION_TICKET: u8 = 4;
 
-/// Where the length of the session ID is in both hellos: behind header, version and random.
+/// The offset of the session ID's length in both hellos, after header, version and random.
 const SESSION_ID_AT: usize = 4 + 2 + 32;
 
 pub(crate) fn compare(judge: &Judge) {
@@ -26,7 +26,7 @@ pub(crate) fn compare(judge: &Judge) {
     }
 }
 
-/// RFC 9001 §8.4: a client must not ask for compatibility with middleboxes.
+/// RFC 9001 §8.4: a client must not request middlebox compatibility.
 fn session_ids(scene: &Scene, judge: &Judge, at: usize) {
     for len in [1, 31, 32, 33, 255] {
         change(scene, judge, at, &format!("session ID of {len}"), |body| {
@@ -37,11 +37,11 @@ fn session_ids(scene: &Scene, judge: &Judge, at: usize) {
     }
 }
 
-/// RFC 9001 §4.6.1: early data is unlimited or not there.
+/// RFC 9001 §4.6.1: early data is unlimited or absent.
 fn early_data_sizes(scene: &Scene, judge: &Judge, at: usize) {
     for size in [0, 1, 1000, 1 << 14, u32::MAX - 1, u32::MAX] {
         change(scene, judge, at, &format!("early data of {size}"), |body| {
-            // the only extension, and it comes last
+            // the only extension, and the last field
             let size_at = body.len() - 4;
             assert_eq!(body[size_at..], [0xff; 4]);
             body[size_at..].copy_from_slice(&size.to_be_bytes());
@@ -61,7 +61,7 @@ fn change(scene: &Scene, judge: &Judge, at: usize, what: &str, change: impl Fn(&
     });
 }
 
-/// All of the flight at once, as if there were one level.
+/// Sends the whole flight at once on a single level.
 fn joined(scene: &Scene, judge: &Judge) {
     judge.compare(scene, "all messages at once", |flight| {
         let mut messages = scene.messages(flight);

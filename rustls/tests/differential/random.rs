@@ -1,4 +1,4 @@
-//! Bytes that nobody has thought of: no panic, and the same on both APIs.
+//! Random bytes cause no panic, and the same outcome on both APIs.
 
 use harness::recorded::flights::{Framing, Record, encode, frame};
 use harness::recorded::outcome::Outcome;
@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 fn random_bytes_are_refused_alike_on_both_apis() {
     for scene in scenes(true) {
         let flight = scene.flight();
-        // bytes, records, protected records, and the flight with some of it replaced
+        // bytes, records, protected records, and the flight with parts replaced
         let bytes = prop_oneof![
             vec(any::<u8>(), 0..600),
             vec(records(scene.framing()), 1..5).prop_map(|records| records.concat()),
@@ -39,7 +39,7 @@ fn random_bytes_are_refused_alike_on_both_apis() {
     }
 }
 
-/// A record with a proper header.
+/// Records with valid headers.
 fn records(framing: Framing) -> impl Strategy<Value = Vec<u8>> {
     let typ = || prop_oneof![20..=24_u8, any::<u8>()];
     let content = || vec(any::<u8>(), 0..100);

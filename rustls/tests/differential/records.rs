@@ -1,6 +1,5 @@
-//! Records that should not be there, at every point of every flight: empty, oversized, badly
-//! padded, mistyped, of wrong versions, alerts of every kind, change_cipher_spec, and too many of
-//! each.
+//! Invalid records at every point of every flight: empty, oversized, badly padded, mistyped, of
+//! wrong versions, alerts of every kind, change_cipher_spec, and floods of each.
 
 use harness::recorded::flights::{
     ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, Framing, HANDSHAKE, Record, encode, frame, message,
@@ -34,7 +33,7 @@ pub(crate) fn compare(judge: &Judge) {
     }
 }
 
-/// Records in the clear and protected, by what is strange about them.
+/// Records in the clear and protected, each with a name for its anomaly.
 fn strange_records(framing: Framing) -> Vec<(String, Vec<u8>)> {
     let mut strange = Vec::new();
     let mut add = |what: String, bytes: Vec<u8>| strange.push((what, bytes));
@@ -82,7 +81,7 @@ fn strange_records(framing: Framing) -> Vec<(String, Vec<u8>)> {
             add(format!("{count} of {what}"), record.encode().repeat(count));
         }
     }
-    // padding and length of what is protected
+    // padding and length of the protected content
     for (what, inner) in [
         ("nothing", vec![]),
         ("one zero", vec![0]),
@@ -168,7 +167,7 @@ fn strange_records(framing: Framing) -> Vec<(String, Vec<u8>)> {
     strange
 }
 
-/// Contents for each type, good and bad.
+/// Valid and invalid contents for each type.
 fn contents() -> Vec<(u8, Vec<u8>)> {
     let mut contents: Vec<(u8, Vec<u8>)> = Vec::new();
     for typ in [0, 19, 20, 21, 22, 23, 24, 25, 255] {
@@ -193,7 +192,7 @@ fn contents() -> Vec<(u8, Vec<u8>)> {
     contents
 }
 
-/// Changes record `at` of the flight as a whole.
+/// Replaces record `at` of the flight.
 fn changed(scene: &Scene, judge: &Judge, at: usize) {
     let change = |what: &str, change: &dyn Fn(&mut Vec<Record>)| {
         judge.compare(scene, &format!("record {at} {what}"), |flight| {

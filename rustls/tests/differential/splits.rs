@@ -1,10 +1,10 @@
-//! Every record split at every byte: whatever pieces a flight comes in, the outcome is the same.
+//! Every record split at every byte: the outcome does not depend on the pieces.
 
 use harness::recorded::outcome::Outcome;
 use harness::recorded::{Receiver, scenes};
 
 #[test]
-fn pieces_of_a_flight_do_as_the_whole() {
+fn split_flights_have_the_outcome_of_the_whole() {
     for scene in scenes(true) {
         let flight = scene.flight();
         for receiver in [Receiver::Buffered, Receiver::Unbuffered] {

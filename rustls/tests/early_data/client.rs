@@ -1,4 +1,4 @@
-//! Early data that our client sends.
+//! Early data sent by our client.
 
 mod clients;
 mod corruption;

@@ -1,5 +1,5 @@
-//! Early data where bytes move only as fast as the peer takes them: both ends over a pipe that
-//! holds little and blocks.
+//! Early data over pipes that hold little and block, so that bytes move only as fast as the peer
+//! reads.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, server_name};
 use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection, Stream};
 
-/// One end: what it has sent waits in the first queue until the other end reads it.
+/// One end of a pipe. Sent bytes stay in the first queue until the other end reads them.
 struct Pipe {
     sent: Rc<RefCell<VecDeque<u8>>>,
     to_read: Rc<RefCell<VecDeque<u8>>>,
@@ -50,7 +50,7 @@ impl Write for Pipe {
     }
 }
 
-/// What `io` did; blocking is nothing.
+/// Returns the bytes moved, 0 if the call blocked.
 fn unless_blocked(io: io::Result<usize>) -> usize {
     match io {
         Ok(len) => len,
@@ -61,9 +61,9 @@ fn unless_blocked(io: io::Result<usize>) -> usize {
 
 const LIMIT: usize = 50_000;
 
-/// A connection with this early data, as much of it as goes before the handshake is complete, and
-/// other data each way. `reads_early` says whether the server reads what comes early before the
-/// end. Returns how much went, and what came.
+/// Connects and sends early data until the handshake completes, then other data in both directions.
+/// With `reads_early`, the server reads early data as it arrives, otherwise at the end. Returns the
+/// early bytes sent, and those received.
 fn connect(
     client: &Arc<ClientConfig>,
     server: &Arc<ServerConfig>,
@@ -129,11 +129,11 @@ fn little_room_delays_and_never_hangs() {
             rejecting.alpn_protocols.clear();
             rejecting.send_tls13_tickets = 0;
             let (accepting, rejecting) = (Arc::new(server.clone()), Arc::new(rejecting));
-            // as in 0.23 neither end reads while it has handshake messages to write, so that the
-            // server's flight must fit
+            // neither end reads while it has handshake messages to write, so the server's flight
+            // must fit
             for capacity in [2000, 10_000, 100_000] {
                 for reads_early in [true, false] {
-                    // leaves tickets for the next two
+                    // leaves tickets for the next two connections
                     connect(&client, &accepting, capacity, &[], reads_early);
                     let (sent, received) =
                         connect(&client, &rejecting, capacity, &early, reads_early);

@@ -1,4 +1,4 @@
-//! Early data (0-RTT, RFC 9846 §2.3): sent by this crate's client, and received by its server.
+//! Early data (0-RTT, RFC 9846 §2.3), sent by this crate's client and received by its server.
 
 mod client;
 mod io;

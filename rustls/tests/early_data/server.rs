@@ -1,4 +1,4 @@
-//! Early data that our server receives.
+//! Early data received by our server.
 
 mod accepted;
 mod end;
@@ -32,7 +32,7 @@ fn accepted(settings: &Settings, server: &Server) -> ScriptedClient {
     client
 }
 
-/// A client that offers early data and may not send any, under the handshake key.
+/// A client that offers early data but must not send any, under the handshake key.
 fn rejected(settings: &Settings, server: &Server) -> ScriptedClient {
     let mut offer = server.tickets(settings).remove(0).offer_early(0);
     // RFC 9846 §4.3.10: only the first session counts
@@ -48,7 +48,7 @@ fn early_data(server: &mut dyn Endpoint) -> Vec<u8> {
     plaintext
 }
 
-/// Finishes the handshake, and checks that data goes both ways.
+/// Finishes the handshake and checks data in both directions.
 fn finish(client: &mut ScriptedClient) {
     client.finish().unwrap();
     assert!(!client.server.is_handshaking());

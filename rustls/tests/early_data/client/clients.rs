@@ -1,4 +1,4 @@
-//! Our client in both APIs, and the server of rustls 0.23.
+//! Our client in both APIs, and upstream's server.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub(crate) type ServerConfig = rustls_upstream::ServerConfig;
 
 const KEY_TYPE: KeyType = KeyType::Ed25519;
 
-/// How much early data the server allows unless a test says otherwise.
+/// The early data limit of the server, unless a test sets another.
 pub(crate) const LIMIT: u32 = 20_000;
 
 pub(crate) fn client_config(provider: Provider) -> ClientConfig {
@@ -37,15 +37,15 @@ pub(crate) enum Api {
 
 pub(crate) const APIS: [Api; 2] = [Api::Buffered, Api::Unbuffered];
 
-/// Our client, after its first flight.
+/// Our client after its first flight.
 pub(crate) enum Client {
     Buffered(ThisBuffered),
     Unbuffered(ThisUnbuffered<UnbufferedClientConnection>),
 }
 
 impl Client {
-    /// Starts a connection and sends the pieces as early data; returns what goes out first. All
-    /// pieces must fit.
+    /// Starts a connection and sends the pieces as early data. Returns the first output. All pieces
+    /// must fit.
     pub(crate) fn start(api: Api, config: &Arc<ClientConfig>, early: &[&[u8]]) -> (Self, Vec<u8>) {
         match api {
             Api::Buffered => {
@@ -96,7 +96,7 @@ impl Client {
     }
 }
 
-/// The first flight: the ClientHello and, if it may be sent, the pieces of early data.
+/// Encodes the first flight: the ClientHello and, if early data may be sent, the pieces.
 pub(crate) fn encode_early_data(conn: &mut UnbufferedClientConnection, early: &[&[u8]]) -> Vec<u8> {
     let mut output = Vec::new();
     encode(conn, &mut output);
@@ -114,7 +114,7 @@ pub(crate) fn encode_early_data(conn: &mut UnbufferedClientConnection, early: &[
     output
 }
 
-/// Appends what waits to be sent.
+/// Appends all pending output.
 pub(crate) fn encode(conn: &mut UnbufferedClientConnection, output: &mut Vec<u8>) {
     loop {
         let UnbufferedStatus { state, .. } = conn.process_tls_records(&mut []);
@@ -133,7 +133,7 @@ pub(crate) fn server(config: &Arc<ServerConfig>) -> UpstreamBuffered {
     UpstreamBuffered::new(rustls_upstream::ServerConnection::new(config.clone()).unwrap())
 }
 
-/// All early data that waits in the server; `None` when it accepts none.
+/// Reads all early data buffered in the server; `None` if it accepts none.
 pub(crate) fn read_early(server: &mut UpstreamBuffered) -> Option<Vec<u8>> {
     let rustls_upstream::Connection::Server(conn) = &mut server.conn else {
         unreachable!()
@@ -143,7 +143,7 @@ pub(crate) fn read_early(server: &mut UpstreamBuffered) -> Option<Vec<u8>> {
     Some(early)
 }
 
-/// A first connection, which leaves its sessions in the store of `client`.
+/// Makes a first connection, which leaves its sessions in the store of `client`.
 pub(crate) fn prime(client: &Arc<ClientConfig>, server_config: &Arc<ServerConfig>) {
     let conn = ClientConnection::new(client.clone(), server_name()).unwrap();
     handshake(&mut ThisBuffered::new(conn), &mut server(server_config));

@@ -1,5 +1,5 @@
-//! Every byte that a server sends to resume a session changed, and every message cut at every byte,
-//! before it is encrypted: this client and that of rustls 0.23 must end alike.
+//! Changes every byte of a server's resumption flight and truncates every message at every byte,
+//! before encryption. Our client and upstream's must fail alike.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,12 +8,12 @@ use rustls::{AlertDescription as Alert, Error, InvalidMessage, PeerIncompatible,
 
 use super::scripted::{ACCEPTED, Resumption, accept_early_data, refused, ticket};
 
-/// Type and length of a handshake message.
+/// The length of a handshake message's type and length fields.
 const HEADER: usize = 4;
 
 const CHANGED: &str = "changed";
 
-/// ServerHello, EncryptedExtensions, Finished.
+/// ServerHello, EncryptedExtensions and Finished.
 const MESSAGES: [usize; 3] = [0, 1, 2];
 
 fn resumption(accepts: bool, corrupt: Corrupt) -> Resumption {
@@ -37,8 +37,8 @@ fn message_len(accepts: bool, position: usize) -> usize {
     *len.lock().unwrap()
 }
 
-/// How two outcomes differ, unless RFC 9846 demands what rustls 0.23 does not check, or names
-/// another alert than 0.23 sends.
+/// Describes how two outcomes differ. Returns nothing if RFC 9846 demands a check that upstream
+/// lacks, or another alert.
 fn difference(ours: Outcome, theirs: Outcome, offset: usize, how: &str) -> Option<String> {
     let not_checked = [
         refused(
@@ -62,7 +62,7 @@ fn difference(ours: Outcome, theirs: Outcome, offset: usize, how: &str) -> Optio
     ];
     // RFC 9846 §6.2: a message of incorrect length is a decode_error
     let short_finished = refused(InvalidMessage::MissingData("Finished"), Alert::DecodeError);
-    // which message has a type that is a known one by accident depends on what else a client knows
+    // a changed type may be one that only one of the clients knows
     let other_type = [
         refused(
             PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
@@ -111,7 +111,7 @@ fn flights_that_resume() {
     }
 }
 
-/// A ticket that was changed on its way is taken, or refused, but never a reason to panic.
+/// A ticket changed in transit is accepted or rejected, but never causes a panic.
 #[test]
 fn tickets() {
     let whole = ticket(100);

@@ -1,4 +1,4 @@
-//! No more early data than the server's ticket allows, exact to the byte.
+//! Early data stays within the ticket's limit, to the byte.
 
 use std::io::{ErrorKind, Write};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn all_that_is_allowed_arrives() {
                 let mut server_config = server_config(provider);
                 server_config.max_early_data_size = limit;
                 let server_config = Arc::new(server_config);
-                // in one piece, and with the last byte by itself
+                // in one piece, and with the last byte separate
                 for pieces in [vec![&early[..]], vec![&early[1..], &early[..1]]] {
                     prime(&client_config, &server_config);
                     let (mut client, flight) = Client::start(api, &client_config, &pieces);
@@ -52,7 +52,7 @@ fn primed(provider: Provider, limit: u32) -> (Arc<ClientConfig>, Arc<ServerConfi
     (client_config, server_config)
 }
 
-/// A write takes what is left, and then nothing: `write_all` finds out.
+/// A write accepts the bytes left, and then nothing, which `write_all` reports.
 #[test]
 fn writes_end_at_the_limit() {
     for provider in PROVIDERS {
@@ -70,7 +70,7 @@ fn writes_end_at_the_limit() {
             assert_eq!(writer.write(&[1]).unwrap(), 0);
             let error = writer.write_all(&[1]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::WriteZero);
-            // there is still a writer, which takes no more
+            // the writer still exists but accepts nothing
             assert_eq!(conn.early_data().unwrap().bytes_left(), 0);
 
             let mut server = server(&server_config);
@@ -82,7 +82,7 @@ fn writes_end_at_the_limit() {
     }
 }
 
-/// The buffer limit counts, too; what was sent makes room.
+/// The buffer limit applies as well; sending makes room.
 #[test]
 fn writes_end_at_the_buffer_limit() {
     let client_config = Arc::new(client_config(Provider::AwsLc));
@@ -117,7 +117,7 @@ fn writes_end_at_the_buffer_limit() {
     assert_eq!(received, early);
 }
 
-/// What exceeds the limit is refused whole: nothing is cut off.
+/// Early data beyond the limit is rejected as a whole and never truncated.
 #[test]
 fn unbuffered_refuses_what_exceeds_the_limit() {
     for provider in PROVIDERS {
@@ -148,7 +148,7 @@ fn unbuffered_refuses_what_exceeds_the_limit() {
                 ));
                 assert_eq!(vec, b"before");
             }
-            // too short an output uses nothing up, either
+            // an output buffer that is too short uses up nothing
             assert!(matches!(
                 encrypter.encrypt(&early[..limit], &mut out[..limit]),
                 Err(EarlyDataError::Encrypt(EncryptError::InsufficientSize(_)))
@@ -170,8 +170,8 @@ fn unbuffered_refuses_what_exceeds_the_limit() {
     }
 }
 
-/// RFC 9846 §5.5: early data ends when its key is worn out, and EndOfEarlyData is the last that it
-/// protects.
+/// RFC 9846 §5.5: early data ends when its key is worn out. EndOfEarlyData is the last message
+/// under that key.
 #[test]
 fn writes_end_with_the_key() {
     const RECORDS: usize = 5;
@@ -222,7 +222,7 @@ fn writes_end_with_the_key() {
     }
 }
 
-/// The same calls on connections of either crate.
+/// Makes the same calls on connections of either crate.
 macro_rules! writes {
     ($tls:ident, $config:expr, $server:expr) => {{
         let config = Arc::new($config);
@@ -257,7 +257,7 @@ macro_rules! writes {
         early.flush().unwrap();
         seen.push(Some(early.write_all(&[1; 1]).is_err().into()));
         seen.push(Some(conn.is_early_data_accepted().into()));
-        // and as application data, which waits
+        // written as application data, which is buffered
         seen.push(Some(conn.writer().write(&[1; 100]).unwrap()));
         seen.push(Some(conn.wants_write().into()));
         seen.push(Some(conn.wants_read().into()));

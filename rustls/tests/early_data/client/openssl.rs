@@ -1,5 +1,4 @@
-//! Our client resumes, and sends early data, to `openssl s_server`. Skipped where there is no
-//! `openssl`.
+//! Our client resumes and sends early data to `openssl s_server`. Skipped if `openssl` is missing.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -23,20 +22,20 @@ const SUITES: [&str; 3] = [
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
-/// How long to wait for what never comes. It decides no test that passes.
+/// The time limit for expected output. It affects no passing test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A running `s_server`, ended when it is dropped.
+/// A running `s_server`, killed on drop.
 struct Server {
     process: Child,
-    /// What it prints: what it receives, among other things.
+    /// Its printed output, which includes the data it receives.
     output: Receiver<String>,
     printed: String,
     port: u16,
 }
 
 impl Server {
-    /// `None` where there is no `openssl`.
+    /// Starts the server, or returns `None` without `openssl`.
     fn start(name: &str, more: &[&str]) -> Option<Self> {
         let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("early-{name}"));
         fs::create_dir_all(&directory).unwrap();
@@ -55,7 +54,7 @@ impl Server {
             .args(["-cert", "server.pem", "-key", "server.key"])
             .args(more)
             .current_dir(directory)
-            // it ends with its input
+            // the server exits at the end of its input
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -96,8 +95,8 @@ impl Server {
         Some(server)
     }
 
-    /// Reads until it has printed `expected`, in any order: some of it goes through a buffer, some
-    /// does not.
+    /// Reads until the server has printed `expected`, in any order, because it buffers only some of
+    /// its output.
     fn wait_for(&mut self, expected: &str) {
         while !self.printed.contains(expected) {
             self.read_more();
@@ -119,7 +118,7 @@ impl Drop for Server {
     }
 }
 
-/// A connection up to the server's two tickets.
+/// Connects and waits for the server's two tickets.
 fn connect(
     api: Api,
     config: &Arc<ClientConfig>,

@@ -1,4 +1,4 @@
-//! What becomes of early data: accepted, rejected, or never offered.
+//! Early data that is accepted, rejected or never offered.
 
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
@@ -17,8 +17,8 @@ use super::clients::{
 
 const EARLY: [&[u8]; 3] = [b"first ", b"", b"and second"];
 
-/// Offers early data to a server of `server_config`, gives it the client's bytes in pieces of
-/// `cut`, and returns what it has read of it.
+/// Offers early data to a server, passing on the client's bytes in pieces of `cut`. Returns the
+/// early data that the server read.
 fn offer(
     api: Api,
     client_config: &Arc<ClientConfig>,
@@ -57,7 +57,7 @@ fn accepted_early_data_arrives_however_it_is_cut() {
 }
 
 #[test]
-fn offered_but_not_used_early_data_is_accepted_all_the_same() {
+fn an_unused_offer_of_early_data_is_accepted() {
     for provider in PROVIDERS {
         for api in APIS {
             let client_config = Arc::new(client_config(provider));
@@ -70,7 +70,7 @@ fn offered_but_not_used_early_data_is_accepted_all_the_same() {
     }
 }
 
-/// A server that cannot take early data skips it, and the connection goes on.
+/// A server that does not accept early data skips it, and the connection goes on.
 #[test]
 fn rejected_early_data_is_lost_and_reported() {
     for provider in PROVIDERS {
@@ -89,7 +89,7 @@ fn rejected_early_data_is_lost_and_reported() {
     }
 }
 
-/// The server does not know the ticket, and makes a full handshake.
+/// The server does not know the ticket and performs a full handshake.
 #[test]
 fn early_data_with_an_unknown_ticket_is_rejected() {
     for provider in PROVIDERS {
@@ -105,8 +105,8 @@ fn early_data_with_an_unknown_ticket_is_rejected() {
     }
 }
 
-/// After a HelloRetryRequest the client starts over in the clear, without early data but with the
-/// ticket.
+/// After a HelloRetryRequest, the client continues in the clear, with the ticket but without early
+/// data.
 #[test]
 fn early_data_ends_with_a_retry() {
     for provider in PROVIDERS {
@@ -163,7 +163,7 @@ fn early_data_is_not_offered_without_a_reason() {
         assert!(starts_with_early_data(&fresh(|config| {
             config.alpn_protocols = vec![b"h3".to_vec(), b"http/1.1".to_vec()];
         })));
-        // or another, which the server has to reject
+        // with another protocol, the server must reject early data
         assert!(starts_with_early_data(&fresh(|config| {
             config.alpn_protocols = vec![b"h2".to_vec()];
         })));
@@ -173,7 +173,7 @@ fn early_data_is_not_offered_without_a_reason() {
 
         // no session
         assert!(!starts_with_early_data(&Arc::new(client_config(provider))));
-        // one that allows none
+        // a session that allows no early data
         let mut server_config = server_config(provider);
         server_config.max_early_data_size = 0;
         let config = Arc::new(client_config(provider));
@@ -182,7 +182,7 @@ fn early_data_is_not_offered_without_a_reason() {
     }
 }
 
-/// The suite of the session has to be offered, too.
+/// The session's suite must be offered, too.
 #[test]
 fn early_data_needs_its_suite() {
     let provider = Provider::AwsLc;
@@ -220,8 +220,7 @@ fn early_data_needs_its_suite() {
     }
 }
 
-/// What is written as application data before the handshake is complete comes behind early data,
-/// and is not lost with it.
+/// Application data written during the handshake follows the early data and survives its rejection.
 #[test]
 fn application_data_waits_for_the_handshake() {
     for provider in PROVIDERS {
@@ -254,7 +253,7 @@ fn application_data_waits_for_the_handshake() {
     }
 }
 
-/// Between the server's acceptance and its Finished more early data may follow.
+/// More early data may follow between the server's acceptance and its Finished.
 #[test]
 fn early_data_ends_with_the_handshake() {
     for provider in PROVIDERS {
@@ -342,7 +341,7 @@ fn the_early_secrets_are_logged() {
     }
 }
 
-/// RFC 9846 §E.4: the change_cipher_spec stands between the ClientHello and early data, and nowhere
+/// RFC 9846 §E.4: a change_cipher_spec stands between the ClientHello and early data, and nowhere
 /// else.
 #[test]
 fn the_change_cipher_spec_comes_before_early_data() {
@@ -365,7 +364,7 @@ fn the_change_cipher_spec_comes_before_early_data() {
     }
 }
 
-/// An unbuffered client that offers no early data says so where it would be encrypted.
+/// An unbuffered client without early data reports that where it would encrypt some.
 #[test]
 fn unbuffered_without_a_session_encrypts_no_early_data() {
     use rustls::client::UnbufferedClientConnection;
@@ -383,7 +382,7 @@ fn unbuffered_without_a_session_encrypts_no_early_data() {
     state.done();
 }
 
-/// Our client and our server.
+/// Our client with our server.
 #[test]
 fn between_our_own_ends() {
     for provider in PROVIDERS {
@@ -427,8 +426,8 @@ fn between_our_own_ends() {
     }
 }
 
-/// RFC 9846 §E.3: a client that has sent early data goes on with TLS 1.3, or not at all. The server
-/// was replaced by an older one, and one that would have had a choice is an attacker's.
+/// RFC 9846 §E.3: a client that has sent early data accepts TLS 1.3 only. An older server may have
+/// replaced the original, but an attacker may also have forced the downgrade.
 #[test]
 fn an_older_server_gets_nothing_for_early_data() {
     for provider in PROVIDERS {
@@ -454,7 +453,7 @@ fn an_older_server_gets_nothing_for_early_data() {
                 prime(&config, &old(true));
                 let (mut client, flight) = Client::start(api, &config, &[]);
                 let mut old = server(&old(false));
-                // it does not read what it takes for application data
+                // an older server does not process records that look like application data
                 let hello_len = 5 + usize::from(u16::from_be_bytes([flight[3], flight[4]]));
                 old.receive(&flight[..hello_len]).unwrap();
                 let result = client.endpoint().receive(&old.take_output());

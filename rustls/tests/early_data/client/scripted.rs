@@ -1,6 +1,5 @@
-//! Resumption and early data against a server that says what a test wants. What it gets wrong is
-//! shown to the client of rustls 0.23, too: error and alert must be the same, unless the test says
-//! otherwise.
+//! Resumption and early data against a scripted server. Upstream's client receives the same
+//! mistakes; error and alert must match unless a test says otherwise.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -55,7 +54,7 @@ fn their_config(identity: &Identity) -> Arc<rustls_upstream::ClientConfig> {
     config!(rustls_upstream, upstream, identity)
 }
 
-/// Starts a connection; if it may send early data, it sends [`EARLY`].
+/// Starts a connection and sends [`EARLY`] if early data may be sent.
 type Start<'a> = Box<dyn Fn() -> Box<dyn Endpoint> + 'a>;
 
 fn our_buffered(identity: &Identity) -> Start<'static> {
@@ -108,10 +107,9 @@ fn alpn(protocol: &[u8]) -> (u16, Body) {
     bytes(ALPN, &vector(2, &vector(1, protocol)))
 }
 
-/// Two connections, of which the first leaves a ticket and the second gets a server that follows a
-/// script.
+/// Two connections: the first leaves a ticket, the second meets a scripted server.
 pub(super) struct Resumption {
-    /// How much early data the ticket allows.
+    /// The early data limit of the ticket.
     early_data: u32,
     script: Box<dyn Fn(Vec<u8>) -> Script>,
 }
@@ -144,7 +142,7 @@ impl Resumption {
         identity.converse(&mut *start(), &script)
     }
 
-    /// Our two clients, which must agree.
+    /// Both of our clients, which must agree.
     pub(super) fn ours(&self) -> Conversation {
         let identity = Identity::new(Provider::AwsLc.this());
         let buffered = self.run(&identity, &our_buffered(&identity));
@@ -153,7 +151,7 @@ impl Resumption {
         buffered
     }
 
-    /// Our buffered client alone, for tests of many cases.
+    /// Our buffered client alone, for tests with many cases.
     pub(super) fn our_buffered(&self) -> Outcome {
         let identity = Identity::new(Provider::AwsLc.this());
         self.run(&identity, &our_buffered(&identity)).outcome
@@ -166,10 +164,10 @@ impl Resumption {
 
     #[track_caller]
     fn is_accepted(&self) -> Conversation {
-        let heard = self.ours();
-        assert_eq!(heard.outcome, ACCEPTED);
+        let conversation = self.ours();
+        assert_eq!(conversation.outcome, ACCEPTED);
         assert_eq!(self.theirs(), ACCEPTED);
-        heard
+        conversation
     }
 
     #[track_caller]
@@ -199,9 +197,12 @@ fn unexpected(expected: &[HandshakeType], got_type: HandshakeType) -> Error {
     }
 }
 
-/// The types of the messages of the client's last flight.
-fn flight(heard: &Conversation) -> Vec<HandshakeType> {
-    let types = heard.messages.iter().map(|message| message[0].into());
+/// The types of the messages in the client's last flight.
+fn flight(conversation: &Conversation) -> Vec<HandshakeType> {
+    let types = conversation
+        .messages
+        .iter()
+        .map(|message| message[0].into());
     types
         .filter(|typ| *typ != HandshakeType::ClientHello)
         .collect()
@@ -213,38 +214,38 @@ pub(super) fn accept_early_data(script: &mut Script) {
 
 #[test]
 fn accepted_early_data_ends_with_end_of_early_data() {
-    let heard = Resumption::new(accept_early_data).is_accepted();
-    assert_eq!(heard.early_data, EARLY);
+    let conversation = Resumption::new(accept_early_data).is_accepted();
+    assert_eq!(conversation.early_data, EARLY);
     assert_eq!(
-        flight(&heard),
+        flight(&conversation),
         [HandshakeType::EndOfEarlyData, HandshakeType::Finished]
     );
 }
 
 #[test]
 fn rejected_early_data_ends_without() {
-    let heard = Resumption::new(|_| {}).is_accepted();
-    assert_eq!(heard.early_data, EARLY);
-    assert_eq!(flight(&heard), [HandshakeType::Finished]);
+    let conversation = Resumption::new(|_| {}).is_accepted();
+    assert_eq!(conversation.early_data, EARLY);
+    assert_eq!(flight(&conversation), [HandshakeType::Finished]);
 }
 
 #[test]
 fn a_session_may_be_resumed_without_early_data() {
-    let heard = Resumption::new(|_| {}).without_early_data().is_accepted();
-    assert_eq!(heard.early_data, b"");
-    let hello = ClientHello::read(&heard.messages[0]);
+    let conversation = Resumption::new(|_| {}).without_early_data().is_accepted();
+    assert_eq!(conversation.early_data, b"");
+    let hello = ClientHello::read(&conversation.messages[0]);
     assert_eq!(hello.extension(EARLY_DATA), None);
 }
 
-/// RFC 9846 §4.3.10: the server rejects early data with a full handshake, too.
+/// RFC 9846 §4.3.10: a full handshake also rejects early data.
 #[test]
 fn a_full_handshake_rejects_early_data() {
     let full = |script: &mut Script| {
         *script = Script::new();
         script.encrypted_extensions = vec![alpn(b"h3")];
     };
-    let heard = Resumption::new(full).is_accepted();
-    assert_eq!(flight(&heard), [HandshakeType::Finished]);
+    let conversation = Resumption::new(full).is_accepted();
+    assert_eq!(flight(&conversation), [HandshakeType::Finished]);
 }
 
 #[test]
@@ -281,7 +282,7 @@ fn a_session_that_was_not_offered_is_not_resumed() {
     }
 }
 
-/// RFC 9846 §4.3.11: the PSK's hash is the suite's.
+/// RFC 9846 §4.3.11: the suite must have the PSK's hash.
 #[test]
 fn a_suite_of_another_hash_does_not_resume() {
     Resumption::new(|script| {
@@ -297,15 +298,15 @@ fn chacha(script: &mut Script) {
     script.server_hello.suite = CipherSuite::TLS13_CHACHA20_POLY1305_SHA256.into();
 }
 
-/// RFC 9846 §4.7.1: any suite of the session's hash resumes it, but then early data is not
+/// RFC 9846 §4.7.1: any suite with the session's hash can resume it, but then early data is not
 /// accepted.
 #[test]
 fn another_suite_of_the_hash_resumes_without_early_data() {
     let resumption = Resumption::new(chacha);
-    let heard = resumption.ours();
-    assert_eq!(heard.outcome, ACCEPTED);
-    assert_eq!(flight(&heard), [HandshakeType::Finished]);
-    // 0.23 refuses even that
+    let conversation = resumption.ours();
+    assert_eq!(conversation.outcome, ACCEPTED);
+    assert_eq!(flight(&conversation), [HandshakeType::Finished]);
+    // upstream refuses even that
     let varied = PeerMisbehaved::EarlyDataOfferedWithVariedCipherSuite;
     assert_eq!(
         resumption.theirs(),
@@ -323,7 +324,7 @@ fn another_suite_of_the_hash_resumes_without_early_data() {
     );
 }
 
-/// RFC 9846 §4.3.11: without one it is an illegal_parameter; 0.23 says missing_extension.
+/// RFC 9846 §4.3.11: a missing key_share is an illegal_parameter. Upstream sends missing_extension.
 #[test]
 fn a_resumed_handshake_needs_a_key_share() {
     let resumption = Resumption::new(|script| {
@@ -339,7 +340,7 @@ fn a_resumed_handshake_needs_a_key_share() {
     assert_eq!(theirs, refused(error, Alert::MissingExtension));
 }
 
-/// RFC 9846 §4.5: a server that resumes sends no certificates, and asks for none.
+/// RFC 9846 §4.5: a server that resumes neither sends nor requests certificates.
 #[test]
 fn a_resumed_handshake_has_no_certificates() {
     for typ in [
@@ -382,11 +383,11 @@ fn early_data_is_accepted_only_with_the_session() {
     let error = PeerMisbehaved::EarlyDataExtensionWithoutResumption;
     let expected = refused(error, Alert::UnsupportedExtension);
     assert_eq!(resumption.ours().outcome, expected);
-    // 0.23's alert is under keys that this server does not have
+    // upstream's alert is under keys that this server lacks
     assert_eq!(resumption.theirs().error, expected.error);
 }
 
-/// RFC 9846 §4.3.10: the protocol of early data is the session's.
+/// RFC 9846 §4.3.10: early data requires the session's protocol.
 #[test]
 fn early_data_is_accepted_only_with_its_protocol() {
     for protocols in [vec![alpn(b"h3")], vec![]] {
@@ -400,12 +401,12 @@ fn early_data_is_accepted_only_with_its_protocol() {
             outcome,
             refused(Error::General(error.into()), Alert::IllegalParameter)
         );
-        // 0.23 does not look at it
+        // upstream does not check it
         assert_eq!(resumption.theirs(), ACCEPTED);
     }
 }
 
-/// The server does not have the key of the ticket it accepts.
+/// The server does not have the key of the accepted ticket.
 #[test]
 fn a_wrong_key_opens_nothing() {
     Resumption::new(|script| {
@@ -435,13 +436,13 @@ fn retry_for_p256(script: &mut Script) {
         .retain(|(typ, _)| *typ != PRE_SHARED_KEY);
 }
 
-/// RFC 9846 §4.2.2, §4.3.10: the second ClientHello has the session, but no early data.
+/// RFC 9846 §4.2.2, §4.3.10: the second ClientHello offers the session, but no early data.
 #[test]
 fn a_retry_ends_early_data() {
-    let heard = Resumption::new(retry_for_p256).is_accepted();
-    assert_eq!(flight(&heard), [HandshakeType::Finished]);
-    let [first, second, ..] = &heard.messages[..] else {
-        panic!("{} messages", heard.messages.len());
+    let conversation = Resumption::new(retry_for_p256).is_accepted();
+    assert_eq!(flight(&conversation), [HandshakeType::Finished]);
+    let [first, second, ..] = &conversation.messages[..] else {
+        panic!("{} messages", conversation.messages.len());
     };
     let (first, second) = (ClientHello::read(first), ClientHello::read(second));
     assert!(first.extension(EARLY_DATA).is_some());
@@ -464,7 +465,7 @@ fn a_retry_ends_early_data() {
     );
 }
 
-/// RFC 9846 §4.2.2: a session that does not go with the suite of a HelloRetryRequest is not offered
+/// RFC 9846 §4.2.2: a session that does not fit the suite of a HelloRetryRequest is not offered
 /// again.
 #[test]
 fn a_retry_with_another_hash_ends_the_offer() {
@@ -476,8 +477,8 @@ fn a_retry_with_another_hash_ends_the_offer() {
         *script = Script::new();
         retry(script);
     });
-    let heard = full.is_accepted();
-    let second = ClientHello::read(&heard.messages[1]);
+    let conversation = full.is_accepted();
+    let second = ClientHello::read(&conversation.messages[1]);
     assert!(second.extension(PRE_SHARED_KEY).is_none());
     assert!(second.extension(EARLY_DATA).is_none());
 
@@ -501,10 +502,11 @@ fn early_data_is_not_sent_to_an_older_server() {
     assert_eq!(outcome, resumption.theirs());
 }
 
-/// A ticket of `len` bytes, on a connection that resumes: whether the next ClientHello offers it.
+/// Connects again with a ticket of `len` bytes. Returns for each ClientHello whether it offers the
+/// ticket.
 fn is_offered(len: usize, cookie: Option<usize>) -> Vec<bool> {
     let identity = Identity::new(Provider::AwsLc.this());
-    let mut heard = Vec::new();
+    let mut offered = Vec::new();
     for start in [our_buffered(&identity), our_unbuffered(&identity)] {
         let mut first = Script::new();
         let body = [
@@ -525,25 +527,26 @@ fn is_offered(len: usize, cookie: Option<usize>) -> Vec<bool> {
         }
         let conversation = identity.converse(&mut *start(), &full);
         assert_eq!(conversation.outcome, ACCEPTED);
-        heard = conversation
+        offered = conversation
             .messages
             .iter()
             .filter(|message| message[0] == HandshakeType::ClientHello.into())
             .map(|hello| ClientHello::read(hello).extension(PRE_SHARED_KEY).is_some())
             .collect();
     }
-    heard
+    offered
 }
 
 const COOKIE: u16 = 44;
 
-/// A ticket that does not fit into a ClientHello is not offered; the connection does without.
+/// A ticket that does not fit into a ClientHello is not offered, and the connection works without
+/// it.
 #[test]
 fn tickets_that_do_not_fit_are_not_offered() {
     assert_eq!(is_offered(60_000, None), [true]);
     assert_eq!(is_offered(65_400, None), [false]);
     assert_eq!(is_offered(0xffff - 20, None), [false]);
-    // nor beside a cookie
+    // nor one that does not fit beside a cookie
     assert_eq!(is_offered(30_000, Some(30_000)), [true, true]);
     assert_eq!(is_offered(40_000, Some(40_000)), [true, false]);
 }

@@ -1,4 +1,4 @@
-//! Early data that is accepted, and when.
+//! Accepted early data and the conditions for it.
 
 use std::io::Read;
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,7 @@ fn early_data_is_read_apart_from_what_follows() {
                 .unwrap();
             client.end_early_data().unwrap();
             finish(&mut client);
-            // it waits even now
+            // the rest is still buffered
             assert_eq!(early_data(&mut *client.server), b" three");
             assert_eq!(early_data(&mut *client.server), b"");
         }
@@ -39,7 +39,7 @@ fn early_data_is_read_apart_from_what_follows() {
 }
 
 #[test]
-fn it_may_never_be_read() {
+fn early_data_may_stay_unread() {
     for provider in PROVIDERS {
         let settings = Settings {
             max_early_data_size: 1 << 20,
@@ -62,9 +62,9 @@ fn it_may_never_be_read() {
     }
 }
 
-/// What the ticket says, and so the client.
+/// The limit in the tickets, which the client follows.
 #[test]
-fn tickets_say_how_much() {
+fn tickets_carry_the_limit() {
     for provider in PROVIDERS {
         for max in [0, 1, 16_384, u32::MAX] {
             for sealed in [false, true] {
@@ -75,7 +75,7 @@ fn tickets_say_how_much() {
                 };
                 for server in settings.servers() {
                     for ticket in server.tickets(&settings) {
-                        // RFC 9846 §8: none that may be used twice allows any
+                        // RFC 9846 §8: a ticket that can be used twice allows none
                         let expected = (max != 0 && !sealed).then_some(max);
                         assert_eq!(ticket.max_early_data_size, expected);
                     }
@@ -85,7 +85,7 @@ fn tickets_say_how_much() {
     }
 }
 
-/// RFC 9846 §4.3.10: what must be the same, and §8.3: within what time.
+/// RFC 9846 §4.3.10: parameters that must match, and §8.3: the time window.
 #[test]
 fn acceptance_has_conditions() {
     struct Case {
@@ -214,7 +214,7 @@ fn add_age(offer: &mut OfferedPsk, milliseconds: u32) {
     offer.identities[0].1 = offer.identities[0].1.wrapping_add(milliseconds);
 }
 
-/// What the ticket allows must still be allowed.
+/// The server's limit must not be lower than the ticket's.
 #[test]
 fn a_lower_limit_than_before_rejects() {
     for provider in PROVIDERS {
@@ -230,7 +230,7 @@ fn a_lower_limit_than_before_rejects() {
             let mut client = server.connect(&settings, hello(), Some(&offer)).unwrap();
             assert_eq!(client.early_data_accepted(), accepted, "{now}");
             if accepted {
-                // the limit is the ticket's
+                // the ticket's limit applies
                 let data = vec![7; MAX as usize + 1];
                 let refused = client.send_raw(ContentType::ApplicationData, &data);
                 assert_eq!(
@@ -242,7 +242,7 @@ fn a_lower_limit_than_before_rejects() {
     }
 }
 
-/// Data of the server before the client has finished (RFC 9846 §4.5.3).
+/// The server sends data before the client has finished (RFC 9846 §4.5.3).
 #[test]
 fn the_server_may_answer_early() {
     for provider in PROVIDERS {
@@ -270,7 +270,7 @@ fn the_server_may_answer_early() {
     }
 }
 
-/// A key log.
+/// A key log that records secrets.
 #[derive(Debug, Default)]
 struct Secrets(Mutex<Vec<(String, Vec<u8>)>>);
 
@@ -302,7 +302,7 @@ fn early_secrets_are_logged() {
         assert_eq!(labels(), []);
         let of =
             |labels: &[&str]| -> Vec<_> { labels.iter().map(|it| (it.to_string(), 32)).collect() };
-        // the client may have sent some all the same
+        // the client may still have sent early data
         super::rejected(&settings, &server);
         assert_eq!(labels(), of(&["CLIENT_EARLY_TRAFFIC_SECRET"]));
         accepted(&settings, &server);
@@ -313,7 +313,7 @@ fn early_secrets_are_logged() {
     }
 }
 
-/// Reading in pieces of any length.
+/// Readers may use buffers of any length.
 #[test]
 fn readers_take_as_much_as_they_want() {
     let settings = settings(PROVIDERS[0]);
@@ -350,7 +350,7 @@ fn readers_take_as_much_as_they_want() {
     }
 }
 
-/// A connection that is looked at while a script talks to it.
+/// A connection that a test inspects while a script talks to it.
 pub(super) struct Shared(pub(super) Arc<Mutex<harness::endpoints::ThisBuffered>>);
 
 impl Endpoint for Shared {
@@ -407,7 +407,7 @@ impl Endpoint for Shared {
     }
 }
 
-/// A server that chooses its configuration by the ClientHello, with early data right behind it.
+/// A server chooses its configuration by the ClientHello, with early data directly behind it.
 #[test]
 fn behind_an_acceptor() {
     for provider in PROVIDERS {
@@ -450,7 +450,7 @@ fn behind_an_acceptor() {
             for piece in pieces {
                 end.receive(piece).unwrap();
             }
-            // the session is used up after the first time
+            // the session is used up after the first connection
             let expected: &[u8] = if is_first { b"early" } else { b"" };
             assert_eq!(early_data(&mut end), expected);
             assert_eq!(is_first, len == 1);

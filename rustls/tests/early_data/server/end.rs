@@ -1,4 +1,4 @@
-//! EndOfEarlyData (RFC 9846 §4.6), and what may stand before and behind it.
+//! EndOfEarlyData (RFC 9846 §4.6), and messages before and after it.
 
 use harness::configs::PROVIDERS;
 use harness::scripted::{Refused, ScriptedClient};
@@ -17,12 +17,12 @@ fn end() -> Vec<u8> {
 /// RFC 9846 §5.1: handshake messages must not span key changes.
 const TWO_MESSAGES: &str = "PeerMisbehaved(KeyEpochWithPendingFragment)";
 
-/// What a client does with its accepted early data.
-type Act = fn(&mut ScriptedClient) -> Result<(), Refused>;
+/// A client's actions after its early data was accepted.
+type Actions = fn(&mut ScriptedClient) -> Result<(), Refused>;
 
 #[test]
-fn what_is_out_of_order_is_refused() {
-    let cases: [(&str, Act, &str); 8] = [
+fn messages_out_of_order_are_refused() {
+    let cases: [(&str, Actions, &str); 8] = [
         (
             "Finished instead",
             |client| {
@@ -99,19 +99,19 @@ fn what_is_out_of_order_is_refused() {
                 };
                 match refused.alert {
                     Some(alert) => assert_eq!(alert, [2, expected], "{what}"),
-                    // it says nothing of interleaved messages
+                    // upstream sends no alert for interleaved messages
                     None => assert!(matches!(server, Server::Upstream(_)), "{what}"),
                 }
-                // what came before is not lost
+                // earlier data is not lost
                 assert_eq!(early_data(&mut *client.server), b"early", "{what}");
             }
         }
     }
 }
 
-/// RFC 9846 §4.6: none where none was accepted.
+/// RFC 9846 §4.6: it must not follow rejected early data.
 #[test]
-fn it_does_not_end_what_was_not_accepted() {
+fn it_is_refused_after_rejected_early_data() {
     for provider in PROVIDERS {
         let settings = settings(provider);
         for server in settings.servers() {
@@ -126,13 +126,13 @@ fn it_does_not_end_what_was_not_accepted() {
     }
 }
 
-/// Every byte of the record that carries it is protected.
+/// A forged record is rejected.
 #[test]
-fn a_record_that_was_changed_is_refused() {
+fn a_forged_record_is_refused() {
     for provider in PROVIDERS {
         let settings = settings(provider);
         for server in settings.servers() {
-            // RFC 9846 §4.3.10: a record of accepted early data that does not open is a
+            // RFC 9846 §4.3.10: a record of accepted early data that cannot be opened is a
             // bad_record_mac
             let mut client = accepted(&settings, &server);
             let refused = client.server.receive(&record(0x17, &[7; 40]));
@@ -141,7 +141,8 @@ fn a_record_that_was_changed_is_refused() {
     }
 }
 
-/// RFC 9846 §E.4: for middleboxes, a change_cipher_spec stands before early data, or anywhere.
+/// RFC 9846 §E.4: for middleboxes, a change_cipher_spec may precede early data or stand anywhere in
+/// it.
 #[test]
 fn change_cipher_spec_may_stand_between() {
     for provider in PROVIDERS {
@@ -160,9 +161,9 @@ fn change_cipher_spec_may_stand_between() {
     }
 }
 
-/// In pieces, one byte in each record.
+/// The message arrives with one byte per record.
 #[test]
-fn it_may_be_fragmented() {
+fn the_message_may_be_fragmented() {
     for provider in PROVIDERS {
         let settings = settings(provider);
         for server in settings.servers() {
@@ -177,7 +178,7 @@ fn it_may_be_fragmented() {
     }
 }
 
-/// With any byte of it changed, as with upstream.
+/// Changes each bit of the message and compares the outcome with upstream's.
 #[test]
 fn every_byte_matters() {
     for provider in PROVIDERS {
@@ -202,13 +203,13 @@ fn every_byte_matters() {
                 buffered.as_ref().unwrap_err();
                 assert_eq!(buffered, unbuffered, "bit {bit} of byte {at}");
                 if at == 0 {
-                    // RFC 9846 §4: out of order, whatever it contains. Upstream reads it first
+                    // RFC 9846 §4: unexpected, whatever it contains. Upstream parses it first
                     assert_eq!(buffered.unwrap_err().alert.as_deref(), Some(&[2, 10][..]));
                     upstream.unwrap_err();
                 } else {
                     let (ours, theirs) = (buffered.unwrap_err(), upstream.unwrap_err());
                     assert_eq!(ours.error, theirs.error, "bit {bit} of byte {at}");
-                    // upstream says nothing of messages that are too long
+                    // upstream sends no alert for messages that are too long
                     assert!(theirs.alert.is_none() || theirs.alert == ours.alert);
                 }
             }
@@ -216,10 +217,11 @@ fn every_byte_matters() {
     }
 }
 
-/// RFC 9846 §6: an alert among early data ends the connection, and close_notify is no end of the
-/// data: the handshake is not complete. One that only announces another passes.
+/// RFC 9846 §6: an alert among early data ends the connection. A close_notify is no clean end,
+/// because the handshake is incomplete. Only the warning user_canceled, which announces another
+/// alert, passes.
 #[test]
-fn alerts_are_no_end() {
+fn alerts_are_no_end_of_early_data() {
     for provider in PROVIDERS {
         let settings = settings(provider);
         let [buffered, unbuffered, _] = settings.servers();
@@ -238,7 +240,7 @@ fn alerts_are_no_end() {
                 assert_eq!(refused.error, error);
                 assert_eq!(refused.alert, None);
                 assert!(!client.server.peer_has_closed() && client.server.is_handshaking());
-                // nor does it go on
+                // nothing else is accepted either
                 client
                     .send_raw(ContentType::ApplicationData, b"more")
                     .unwrap_err();

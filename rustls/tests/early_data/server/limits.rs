@@ -1,4 +1,4 @@
-//! How much early data is taken, to the byte: accepted or skipped.
+//! Limits of early data, exact to the byte, accepted or skipped.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn accepted_data_has_a_limit() {
                         .send_raw(ContentType::ApplicationData, piece)
                         .unwrap();
                 }
-                // nothing more is not too much
+                // an empty record does not exceed the limit
                 client.send_raw(ContentType::ApplicationData, b"").unwrap();
                 assert_eq!(early_data(&mut *client.server), sent);
                 let refused = client.send_raw(ContentType::ApplicationData, b"x");
@@ -34,7 +34,7 @@ fn accepted_data_has_a_limit() {
                 assert_eq!(refused.alert.as_deref(), Some(&[2, 10][..]));
             }
 
-            // at once: nothing of it is handed out
+            // one record beyond the limit: none of it is handed out
             let mut client = accepted(&settings, &server);
             let refused = client.send_raw(ContentType::ApplicationData, &[7; MAX as usize + 1]);
             assert_eq!(refused.unwrap_err().error, TOO_MUCH);
@@ -43,7 +43,7 @@ fn accepted_data_has_a_limit() {
     }
 }
 
-/// As much as there may be, and the handshake goes on behind it.
+/// The full limit is accepted, and the handshake completes after it.
 #[test]
 fn all_that_is_allowed_is_taken() {
     for provider in PROVIDERS {
@@ -69,8 +69,8 @@ fn all_that_is_allowed_is_taken() {
     }
 }
 
-/// RFC 9846 §4.3.10: what is not accepted is skipped up to the same limit, which is one of content.
-/// Upstream counts what protects it, too.
+/// RFC 9846 §4.3.10: rejected early data is skipped up to the same limit, which covers content
+/// only. Upstream also counts the protection.
 #[test]
 fn skipped_data_has_a_limit() {
     for provider in PROVIDERS {
@@ -100,7 +100,7 @@ fn skipped_data_has_a_limit() {
     }
 }
 
-/// Early data does not make a server hold more than it allows, however it comes.
+/// Empty records are bounded, so early data never uses more memory than allowed.
 #[test]
 fn empty_records_are_counted() {
     for provider in PROVIDERS {
@@ -117,11 +117,11 @@ fn empty_records_are_counted() {
     }
 }
 
-/// A client goes by its ticket. RFC 9846 §4.3.10: up to what that allows is skipped, also where a
-/// HelloRetryRequest comes before the session is looked at.
+/// A client follows its ticket. RFC 9846 §4.3.10: the server skips as much as the ticket allows,
+/// even if a HelloRetryRequest precedes the lookup of the session.
 #[test]
 fn what_older_tickets_allow_is_skipped() {
-    /// Little enough for the client's buffer.
+    /// Fits into the client's buffer.
     const BEFORE: u32 = 60_000;
 
     for provider in PROVIDERS {

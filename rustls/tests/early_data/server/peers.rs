@@ -9,7 +9,8 @@ use harness::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
 
 use super::{early_data, settings};
 
-/// Sends early data on a second connection; whether it was accepted, and what the server read.
+/// Sends early data on a second connection. Returns whether it was accepted, and the bytes that the
+/// server read.
 macro_rules! client_sends {
     ($name:ident, $tls:ident, $module:ident, $crypto:ident, $endpoint:ident) => {
         fn $name(settings: &Settings, first: &Server, second: &Server) -> (bool, Vec<u8>) {
@@ -47,7 +48,7 @@ client_sends!(
 client_sends!(this_sends, rustls, this, this, ThisBuffered);
 
 #[test]
-fn clients_are_heard() {
+fn early_data_of_clients_is_read() {
     for provider in PROVIDERS {
         for auth in [ClientAuth::None, ClientAuth::Required] {
             let settings = Settings {
@@ -64,7 +65,7 @@ fn clients_are_heard() {
     }
 }
 
-/// RFC 9846 §4.3.10: after a HelloRetryRequest it is skipped by its record type.
+/// RFC 9846 §4.3.10: after a HelloRetryRequest, early data is skipped by its record type.
 #[test]
 fn a_hello_retry_request_rejects_it() {
     for provider in PROVIDERS {

@@ -1,4 +1,4 @@
-//! Early data that is not accepted.
+//! Rejected early data.
 
 use harness::configs::PROVIDERS;
 use harness::scripted::ScriptedClient;
@@ -8,7 +8,7 @@ use rustls::ContentType;
 use super::accepted::Shared;
 use super::{accepted, early_data, finish, rejected, settings};
 
-/// It is skipped, and nobody reads it.
+/// It is skipped and never handed out.
 #[test]
 fn rejected_data_is_skipped() {
     for provider in PROVIDERS {
@@ -23,7 +23,7 @@ fn rejected_data_is_skipped() {
             client.start_handshake();
             finish(&mut client);
             assert_eq!(early_data(&mut *client.server), b"");
-            // none is skipped behind the first record that opens
+            // nothing is skipped after the first record that opens
             let refused = client
                 .server
                 .receive(&harness::wire::record(0x17, &[7; 40]));
@@ -32,7 +32,7 @@ fn rejected_data_is_skipped() {
     }
 }
 
-/// RFC 9846 §8.1: what is sent again is not accepted again.
+/// RFC 9846 §8.1: a replayed ClientHello is not accepted again.
 #[test]
 fn a_replay_gets_a_full_handshake() {
     for provider in PROVIDERS {
@@ -59,7 +59,7 @@ fn a_replay_gets_a_full_handshake() {
     }
 }
 
-/// A replay of the very bytes, which no scripted client can tell from an answer to itself.
+/// Replays recorded bytes, because a scripted client would adapt to the server's answer.
 #[test]
 fn replayed_bytes_are_not_read() {
     for provider in PROVIDERS {
@@ -94,7 +94,7 @@ fn replayed_bytes_are_not_read() {
     }
 }
 
-/// Where none is allowed, a client that was allowed some by another server is put up with.
+/// A server that allows none tolerates a client whose ticket, from another server, allows some.
 #[test]
 fn servers_that_want_none_skip_it() {
     for provider in PROVIDERS {
@@ -122,7 +122,7 @@ fn servers_that_want_none_skip_it() {
     }
 }
 
-/// The application may say no, as with upstream.
+/// The application may reject early data, as with upstream.
 macro_rules! application_rejects {
     ($name:ident, $tls:ident, $endpoint:ident, $settings:ident, $server:ident) => {
         #[test]
@@ -151,7 +151,7 @@ macro_rules! application_rejects {
                 client.start_handshake();
                 finish(&mut client);
 
-                // it is too late once the handshake is complete
+                // after the handshake it is too late
                 let mut conn = $tls::ServerConnection::new(config).unwrap();
                 let mut end = $endpoint::new(
                     $tls::ClientConnection::new(
@@ -212,7 +212,8 @@ application_rejects!(
     Upstream
 );
 
-/// Once the client was told yes, what waits is dropped, and more is refused.
+/// After the server has accepted early data, a rejection drops the buffered data and makes any more
+/// an error.
 #[test]
 fn a_late_no_ends_the_connection_at_more() {
     use std::sync::{Arc, Mutex};
@@ -248,7 +249,7 @@ fn a_late_no_ends_the_connection_at_more() {
             "PeerMisbehaved(TooMuchEarlyDataReceived)"
         );
     }
-    // and the other way round it is as ever
+    // without a rejection, nothing changes
     let settings = settings(PROVIDERS[0]);
     for server in settings.servers() {
         accepted(&settings, &server).end_early_data().unwrap();

@@ -1,4 +1,4 @@
-//! Early data, its end, Finished and later data, read in pieces of every length.
+//! Early data, its end, Finished and later data, split at every length.
 
 use harness::configs::PROVIDERS;
 use harness::endpoints::Endpoint;
@@ -7,8 +7,8 @@ use rustls_upstream as theirs;
 
 use super::settings;
 
-/// Early data of a client of upstream, in several records; and the rest of its side of the
-/// connection once it has `server`'s flight.
+/// The early data of upstream's client in several records. The client produces the rest of its
+/// output from the server's flight.
 struct Recorded {
     first_flight: Vec<u8>,
     client: theirs::ClientConnection,
@@ -49,7 +49,7 @@ fn output(conn: &mut theirs::ClientConnection) -> Vec<u8> {
 }
 
 impl Recorded {
-    /// The second flight, with data behind it.
+    /// The second flight, followed by data.
     fn second_flight(&mut self, answer: &[u8]) -> Vec<u8> {
         let mut rest = answer;
         while !rest.is_empty() {
@@ -64,7 +64,7 @@ impl Recorded {
     }
 }
 
-/// What the application reads, whenever it does.
+/// Collects everything that the application reads.
 #[derive(Default)]
 struct Read {
     early: Vec<u8>,
@@ -117,7 +117,7 @@ fn nothing_is_lost_mixed_or_repeated() {
     }
 }
 
-/// One cut at every byte of the second flight.
+/// A single cut at every byte of the second flight.
 #[test]
 fn every_cut_of_the_second_flight() {
     let settings = settings(PROVIDERS[0]);
