@@ -1,5 +1,5 @@
-//! Connections of the provider that is validated for FIPS 140-3, among themselves and with
-//! upstream's.
+//! Connections with the provider validated for FIPS 140-3, between two ends of this crate and with
+//! upstream.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ fn assert_approved(conn: &Connection) {
 }
 
 #[test]
-fn all_that_is_offered_is_approved() {
+fn everything_offered_is_approved() {
     let provider = default_fips_provider();
     assert!(provider.fips());
     assert!(provider.cipher_suites.iter().all(|suite| suite.fips()));
@@ -54,8 +54,7 @@ fn all_that_is_offered_is_approved() {
         let (mut client, mut server) = configs(versions, key_type);
         assert!(client.require_ems && server.require_ems);
         assert!(client.fips() && server.fips());
-        // without the extended master secret TLS 1.2 is not approved, and whether it is enabled
-        // does not count
+        // without the extended master secret, TLS 1.2 is not approved, even if it is disabled
         client.require_ems = false;
         server.require_ems = false;
         assert!(!client.fips() && !server.fips());

@@ -1,6 +1,6 @@
-//! How much memory a connection holds for a peer that is slow, or pads what it sends.
+//! Memory that a connection holds for a slow peer, or for one that pads its records.
 //!
-//! One test in a program of its own: the count is of the whole process.
+//! This test has a program of its own because the count is for the whole process.
 
 use std::alloc::System;
 use std::io::{Read, Write};
@@ -23,12 +23,12 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 fn heap() -> usize {
     let stats = ALLOCATOR.stats();
-    // what a reallocation adds or takes away is in both already
+    // both totals already include the changes of reallocations
     stats.bytes_allocated - stats.bytes_deallocated
 }
 
-/// The heap bytes that `value` holds. It is dropped by a thread of its own, whose pool of buffers
-/// ends with the thread.
+/// The heap bytes that `value` holds. A separate thread drops it, and that thread's buffer pool
+/// ends with it.
 fn held_by<T: Send>(value: T) -> usize {
     let before = heap();
     std::thread::scope(|scope| scope.spawn(|| drop(value)).join()).unwrap();
@@ -44,13 +44,12 @@ fn held_memory_is_what_was_received() {
     }
     padded_records();
     compression_bombs();
-    peers_that_are_gone();
+    disconnected_peers();
 }
 
-/// Whatever certificates peers have shown, a server holds no more when they are gone than after the
-/// first of them: neither of those that it refused, nor of those that it accepted beyond what there
-/// is room for.
-fn peers_that_are_gone() {
+/// Certificates of disconnected peers do not accumulate, whether the server refused or accepted
+/// them.
+fn disconnected_peers() {
     const ROOM: usize = 4;
     let lasting = |params: &mut rcgen::CertificateParams| {
         params.not_after = rcgen::date_time_ymd(4000, 1, 1);
@@ -77,7 +76,7 @@ fn peers_that_are_gone() {
             for number in 0..40 {
                 let leaf = pki::leaf_of(&key, issuer, |params| {
                     lasting(params);
-                    // of one length
+                    // serial numbers of equal length
                     params.serial_number = Some((0x4000_0000_u64 + number).into());
                 });
                 let client = ClientConfig::builder_with_provider(crypto.clone())
@@ -89,10 +88,10 @@ fn peers_that_are_gone() {
                         PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
                     )
                     .unwrap();
-                assert_eq!(is_taken(&Arc::new(client), &server), is_accepted);
+                assert_eq!(is_accepted_by(&Arc::new(client), &server), is_accepted);
                 held.push(heap());
             }
-            // signatures, and sessions with them, are not all of one length
+            // signatures vary in length, and so do sessions with them
             let (after_some, in_the_end) = (held[10], held[39]);
             let is_flat = in_the_end.abs_diff(after_some) < 1024;
             assert!(is_flat, "{provider:?}, {is_accepted}: {held:?}");
@@ -101,8 +100,8 @@ fn peers_that_are_gone() {
     }
 }
 
-/// Whether the server completes a handshake.
-fn is_taken(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> bool {
+/// True if the server completes a handshake.
+fn is_accepted_by(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> bool {
     let mut client = ClientConnection::new(client.clone(), server_name()).unwrap();
     let mut server = ServerConnection::new(server.clone()).unwrap();
     loop {
@@ -122,8 +121,8 @@ fn is_taken(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> bool {
     }
 }
 
-/// Certificates that decompress to megabytes, and say that they need a window as large: what is
-/// taken is in proportion to the 64 KiB that a Certificate may have.
+/// Certificates that decompress to megabytes and declare a window as large. The memory used stays
+/// in proportion to the 64 KiB that a Certificate may have.
 fn compression_bombs() {
     const MOST: usize = 0x10_0000;
     for (compressor, decompressor) in [
@@ -166,7 +165,7 @@ fn output<Data>(conn: &mut ConnectionCommon<Data>) -> Vec<u8> {
     wire
 }
 
-/// As a program does that is told that there is something to read: reads until nothing more comes.
+/// Reads until nothing is left, as a program does after a readiness event.
 fn feed<Data>(conn: &mut ConnectionCommon<Data>, mut wire: &[u8]) {
     struct WouldBlock;
 
@@ -183,7 +182,7 @@ fn feed<Data>(conn: &mut ConnectionCommon<Data>, mut wire: &[u8]) {
     conn.read_tls(&mut WouldBlock).unwrap_err();
 }
 
-/// Leaves buffers of all lengths to the thread.
+/// Fills the thread's pool with buffers of all lengths.
 fn use_buffers(configs: &Configs) {
     let mut client = ClientConnection::new(configs.0.clone(), server_name()).unwrap();
     let mut server = ServerConnection::new(configs.1.clone()).unwrap();
@@ -203,8 +202,8 @@ fn use_buffers(configs: &Configs) {
     }
 }
 
-/// Until its handshake is complete, a connection that waits for the rest of a record holds at most
-/// two and a quarter times what it has received and 2 KiB more, itself included.
+/// During the handshake, a connection that waits for the rest of a record holds a limited amount.
+/// It is at most 2.25 times the bytes received plus 2 KiB, including the connection itself.
 fn slow_handshakes(provider: Provider) {
     let configs = configs(provider);
     use_buffers(&configs);
@@ -224,7 +223,7 @@ fn slow_handshakes(provider: Provider) {
             ),
             ("three records but a byte", &in_three[..in_three.len() - 1]),
         ] {
-            // at once, byte by byte, and in between
+            // all at once, byte by byte, and in between
             for piece in [usize::MAX, 1, 700] {
                 let mut conn = Box::new(ServerConnection::new(configs.1.clone()).unwrap());
                 for bytes in received.chunks(piece) {
@@ -242,7 +241,7 @@ fn slow_handshakes(provider: Provider) {
     }
 }
 
-/// A ClientHello with so many protocols of 250 bytes, in one record as far as it fits.
+/// A ClientHello with this many protocols of 250 bytes.
 fn client_hello(config: &ClientConfig, protocols: usize) -> Vec<u8> {
     let mut config = config.clone();
     config.alpn_protocols = vec![vec![b'a'; 250]; protocols];
@@ -250,8 +249,8 @@ fn client_hello(config: &ClientConfig, protocols: usize) -> Vec<u8> {
     output(&mut client)
 }
 
-/// The handshake messages in `payload`, which may have record headers in it as far as a server that
-/// waits is concerned, in records of `len` bytes.
+/// Splits the handshake messages in `payload` into records of `len` bytes. Record headers inside
+/// `payload` do no harm, because the server does not parse that far.
 fn in_records(payload: &[u8], len: usize) -> Vec<u8> {
     let record = |payload: &[u8]| {
         let [high, low] = (payload.len() as u16).to_be_bytes();
@@ -260,8 +259,8 @@ fn in_records(payload: &[u8], len: usize) -> Vec<u8> {
     payload.chunks(len).flat_map(record).collect()
 }
 
-/// After the handshake it is in proportion to what has come, and with plaintext that waits at least
-/// 4 KiB.
+/// After the handshake, the memory is in proportion to the received bytes. With unread plaintext,
+/// up to 4 KiB are allowed in any case.
 fn slow_records(provider: Provider) {
     let configs = configs(provider);
     use_buffers(&configs);
@@ -275,7 +274,7 @@ fn slow_records(provider: Provider) {
         (100, 50, 256),
     ] {
         let mut idle = None;
-        // nothing, part of a record, and as much with data before it, which is read, or not
+        // nothing, part of a record, and the same after data that was read or is unread
         for (with_part, with_data, is_read) in [
             (false, true, true),
             (true, false, true),
@@ -315,7 +314,7 @@ fn slow_records(provider: Provider) {
     }
 }
 
-/// A connection that the peer has closed holds nothing of what was sent behind the close_notify.
+/// A connection whose peer has closed holds nothing that was sent after the close_notify.
 fn half_closed(provider: Provider) {
     const COUNT: usize = 20;
     let configs = configs(provider);
@@ -335,7 +334,7 @@ fn half_closed(provider: Provider) {
         let wire = [&output(client)[..], b"\x17\x03\x03\xff\xff"].concat();
         assert_eq!(server.read_tls(&mut &wire[..]).unwrap(), wire.len());
         server.process_new_packets().unwrap();
-        // what came before it is there
+        // earlier data is still there
         let mut plaintext = Vec::new();
         server.reader().read_to_end(&mut plaintext).unwrap();
         assert_eq!(plaintext, b"last");
@@ -344,8 +343,8 @@ fn half_closed(provider: Provider) {
     assert!(held < COUNT * 1024, "{provider:?}: {held} bytes");
 }
 
-/// What waits to be read is limited by its length, and padding does not add to it. As with
-/// upstream, the limit is 16 KiB of plaintext.
+/// Unread plaintext is limited by its length, and padding does not use memory. As with upstream,
+/// the limit is 16 KiB of plaintext.
 fn padded_records() {
     let mut client = transparent::this::client(ClientAuth::None);
     let mut server = transparent::this::server(ClientAuth::None);

@@ -1,6 +1,6 @@
-//! What a connection holds while nothing happens on it: no record buffer, in either role.
+//! An idle connection holds no record buffer, in either role.
 //!
-//! One test in a program of its own: the count is of the whole process.
+//! This test has a program of its own because the count is for the whole process.
 
 use std::alloc::System;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// The most that an idle client's connection may take in bytes, itself included, and a server's.
+/// The maximum size in bytes of an idle client's connection, including the connection itself, and
+/// of a server's.
 const CLIENT_LIMIT: usize = 3_000;
 const SERVER_LIMIT: usize = 2_300;
 
@@ -22,7 +23,7 @@ const CONNECTIONS: usize = 16;
 
 fn heap() -> isize {
     let stats = ALLOCATOR.stats();
-    // what a reallocation adds or takes away is in both already
+    // both totals already include the changes of reallocations
     stats.bytes_allocated as isize - stats.bytes_deallocated as isize
 }
 
@@ -32,7 +33,7 @@ fn idle_connection_holds_no_record_buffer() {
         .into_iter()
         .flat_map(|provider| [Versions::Tls12, Versions::Tls13].map(|it| (provider, it)))
     {
-        // what is made once for a process or a thread is not a connection's
+        // warm up: one-time setup of a process or thread is not part of a connection
         let configs = configs(provider, versions);
         drop(pair_after_traffic(&configs));
         let pairs: Vec<_> = (0..CONNECTIONS)

@@ -1,7 +1,7 @@
-//! What a handshake tells the `log` crate: each message at trace, what was negotiated at debug, and
-//! no secret; and what a cache of root certificates, and what a reload warns of.
+//! Log lines of handshakes, root caches and reloads: each message at trace level, negotiated values
+//! at debug level, warnings about sources, and no secret.
 //!
-//! One test in a program of its own: the collector is the process's.
+//! This test has a program of its own because the collector belongs to the process.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ struct Collector;
 
 impl Log for Collector {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        // of this crate alone: upstream's has its name, too
+        // only this library's lines; upstream's targets have the same name
         metadata.target().starts_with("rustls")
     }
 
@@ -61,7 +61,7 @@ fn handshakes_and_root_certificates() {
             assert!(has(Level::Trace, &format!("sending {message}")) >= 1);
             assert!(has(Level::Trace, &format!("received {message}")) >= 1);
         }
-        // by either side
+        // logged by both sides
         assert_eq!(
             has(Level::Debug, "cipher suite TLS13_AES_"),
             2,
@@ -78,11 +78,11 @@ fn handshakes_and_root_certificates() {
             assert_eq!(has(level, "a secret"), 0);
         }
     }
-    what_is_wrong_with_root_certificates();
-    failed_reloads_are_told();
+    problems_of_root_certificates();
+    failed_reloads_are_logged();
 }
 
-fn what_is_wrong_with_root_certificates() {
+fn problems_of_root_certificates() {
     let warnings = || {
         let lines = std::mem::take(&mut *LINES.lock().unwrap());
         let warnings = lines.into_iter().filter(|(level, _)| *level == Level::Warn);
@@ -95,7 +95,7 @@ fn what_is_wrong_with_root_certificates() {
     let damaged = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
     let good = &KeyType::Ed25519.identities().ca_pem;
 
-    // a first load that fails is told to the caller alone
+    // only the caller learns of a failed first load
     fs::write(&path, "").unwrap();
     assert!(cache.load(&source).is_err());
     assert_eq!(warnings(), [""; 0]);
@@ -128,7 +128,7 @@ fn what_is_wrong_with_root_certificates() {
     );
 }
 
-fn failed_reloads_are_told() {
+fn failed_reloads_are_logged() {
     let path = std::env::temp_dir().join(format!("logging-{}.pem", std::process::id()));
     fs::write(&path, &KeyType::Ed25519.identities().ca_pem).unwrap();
     let provider = Arc::new(PROVIDERS[0].this());

@@ -1,6 +1,5 @@
-//! Records under real ciphers that are not what the peer sent: changed, cut, replayed, in another
-//! order, of another connection, in the clear. On both APIs: the error and the alert that upstream
-//! has.
+//! Real ciphers with records that the peer did not send: changed, truncated, replayed, reordered,
+//! from another connection, or in the clear. Both APIs report upstream's error and alert.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ const SUITES: [CipherSuite; 3] = [
     CipherSuite::TLS13_CHACHA20_POLY1305_SHA256,
 ];
 
-/// Who gets the records.
+/// The receiver of the records.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Receiver {
     Buffered,
@@ -24,7 +23,7 @@ enum Receiver {
     Upstream,
 }
 
-/// What came of them: the error, what the sender got for it, and the data before.
+/// The error, the alert that the sender receives for it, and the data received before.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     error: Option<String>,
@@ -46,7 +45,7 @@ impl Outcome {
 struct Setup {
     provider: Provider,
     suite: CipherSuite,
-    /// The client receives, or else the server.
+    /// True if the client receives, false if the server does.
     to_client: bool,
 }
 
@@ -104,7 +103,7 @@ impl Setup {
         Box::new(ThisUnbuffered::new(conn.unwrap()))
     }
 
-    /// Receiver and sender, which is upstream's, after the handshake.
+    /// The receiver and upstream's sender, after the handshake.
     fn connected(self, receiver: Receiver) -> [Box<dyn Endpoint>; 2] {
         let [mut receiver, mut sender] = if self.to_client {
             [self.client(receiver), self.server(Receiver::Upstream)]
@@ -119,7 +118,7 @@ impl Setup {
         [receiver, sender]
     }
 
-    /// Sends three records, changed by `change`.
+    /// Sends three records after `change` was applied to them.
     fn outcome(self, receiver: Receiver, change: &dyn Fn([Vec<u8>; 3]) -> Vec<u8>) -> Outcome {
         let [mut receiver, mut sender] = self.connected(receiver);
         let records = [&b"one"[..], b"two", b"three"].map(|data| {
@@ -163,7 +162,7 @@ fn nothing_changed() {
     Setup::all().for_each(|setup| setup.check(&expected, |records| records.concat()));
 }
 
-/// Whichever byte behind the header it is, content, type or tag.
+/// Changes any byte after the header: content, type or tag.
 #[test]
 fn a_changed_byte_is_a_bad_record_mac() {
     for setup in Setup::all().filter(|setup| !setup.to_client) {
@@ -178,12 +177,12 @@ fn a_changed_byte_is_a_bad_record_mac() {
     }
 }
 
-/// RFC 9846 §5.2: the header as it came is the additional data. Upstream takes the one that it
+/// RFC 9846 §5.2: the received header is the additional data. Upstream uses the header that it
 /// expects.
 #[test]
 fn the_header_is_authentic_too() {
     for setup in Setup::all() {
-        // content type handshake, a minor version
+        // content type handshake, and a minor version
         for (at, value) in [(0, 22), (2, 1)] {
             for receiver in [Receiver::Buffered, Receiver::Unbuffered] {
                 let outcome = setup.outcome(receiver, &|mut records| {
@@ -228,7 +227,7 @@ fn records_of_another_connection_are_refused() {
 }
 
 #[test]
-fn shorter_than_a_tag() {
+fn records_shorter_than_a_tag() {
     for setup in Setup::all() {
         for len in [0, 1, 15, 16] {
             setup.check(&bad_record_mac(b"one"), |[one, mut two, _]| {
@@ -240,7 +239,7 @@ fn shorter_than_a_tag() {
     }
 }
 
-/// RFC 9846 §5: once there are keys, what is in the clear is not the peer's.
+/// RFC 9846 §5: once keys are in use, records in the clear are not accepted.
 #[test]
 fn plaintext_after_encryption_began() {
     for setup in Setup::all() {
@@ -263,15 +262,15 @@ fn plaintext_after_encryption_began() {
     }
 }
 
-/// RFC 9846 §5.2: longer than 2^14 + 256 bytes is a record_overflow, before it is decrypted.
-/// Upstream waits for up to 2048 bytes more than 2^14, and has another name for what is longer.
+/// RFC 9846 §5.2: more than 2^14 + 256 bytes is a record_overflow, before decryption. Upstream
+/// accepts up to 2^14 + 2048 bytes, and reports longer records differently.
 #[test]
-fn longer_than_any_record() {
+fn oversized_records_are_refused() {
     for setup in Setup::all() {
         for len in [(1 << 14) + 257, (1 << 14) + 2049, 0xffff_u16] {
             let expected = match len - (1 << 14) {
                 ..=2048 => Outcome::refused("PeerSentOversizedRecord", "RecordOverflow", b"one"),
-                // of no version
+                // too long in any version
                 _ => Outcome::refused("InvalidMessage(MessageTooLarge)", "DecodeError", b"one"),
             };
             let [high, low] = len.to_be_bytes();

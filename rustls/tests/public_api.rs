@@ -1,8 +1,7 @@
-//! The public API of configurations and verifiers is upstream's: one text compiles against both
+//! Public API of configurations and verifiers matches upstream's: one text compiles against both
 //! crates.
 //!
-//! Names, signatures, fields and the traits that types implement are checked by the compiler; there
-//! is nothing to run.
+//! The compiler checks names, signatures, fields and implemented traits; nothing runs.
 
 #![cfg(all(feature = "std", feature = "tls12"))]
 #![allow(dead_code)] // compiled, not run
@@ -448,7 +447,7 @@ macro_rules! public_api_of {
                 let _: Option<&str> = hello.server_name();
                 let _: &[r::SignatureScheme] = hello.signature_schemes();
                 let _: Option<Vec<&[u8]>> = hello.alpn().map(|names| names.collect());
-                // the names outlive the ClientHello that told them
+                // the names outlive the ClientHello that they came from
                 let names = accepted.client_hello().alpn();
                 let _: Option<Vec<&[u8]>> = names.map(|names| names.collect());
                 let _: &[r::CipherSuite] = hello.cipher_suites();

@@ -1,4 +1,4 @@
-//! What a server accepts: the handshake is that of ClientHelloInner.
+//! Accepted ECH: the handshake uses ClientHelloInner.
 
 use harness::client_hello::{ALPN, host_name, protocols};
 use harness::configs::PROVIDERS;
@@ -40,7 +40,7 @@ fn every_suite_of_hpke() {
     }
 }
 
-/// The confirmation is made with the hash function of the suite that the server chooses.
+/// The confirmation uses the hash function of the suite that the server chooses.
 #[test]
 fn every_suite_of_tls13() {
     for provider in PROVIDERS {
@@ -125,7 +125,7 @@ fn the_server_is_known_by_the_inner_name() {
     }
 }
 
-/// RFC 9849 §5: there is nothing to retry.
+/// RFC 9849 §5: an accepting server must not send retry configurations.
 #[test]
 fn retry_configs_are_not_for_those_accepted() {
     for provider in PROVIDERS {
@@ -136,7 +136,7 @@ fn retry_configs_are_not_for_those_accepted() {
                 let mut script = peers.to_accept(script.clone());
                 script.encrypted_extensions.push(bytes(ECH, list));
                 if list.len() < 4 {
-                    // not well-formed besides: either reason is good
+                    // malformed as well, so either reason is correct
                     for stack in stacks() {
                         let run = peers.run(stack, &peers.setup(), &script);
                         assert!(run.conversation.outcome.error.is_some());
@@ -154,8 +154,8 @@ fn retry_configs_are_not_for_those_accepted() {
     }
 }
 
-/// A confirmation with a single wrong bit is none: the client goes on with ClientHelloOuter, and
-/// cannot read what the server says.
+/// A single wrong bit invalidates the confirmation. The client continues with ClientHelloOuter and
+/// cannot decrypt the server's messages.
 #[test]
 fn every_bit_of_the_confirmation_counts() {
     let peers = Peers::new(PROVIDERS[0]);
@@ -170,7 +170,7 @@ fn every_bit_of_the_confirmation_counts() {
     }
 }
 
-/// What is before the last eight bytes is the server's.
+/// The server chooses the bytes before the last eight, and the confirmation covers them.
 #[test]
 fn the_confirmation_covers_the_hello() {
     let peers = Peers::new(PROVIDERS[0]);
@@ -190,7 +190,7 @@ fn the_confirmation_covers_the_hello() {
 }
 
 #[test]
-fn what_a_client_says_first_is_new_each_time() {
+fn each_client_hello_is_new() {
     let peers = Peers::new(PROVIDERS[0]);
     for stack in stacks() {
         let config = stack.config(&peers.setup()).unwrap();
@@ -225,7 +225,7 @@ fn a_flawed_server_is_still_refused() {
     );
 }
 
-/// In which messages an extension may be, RFC 9849 §11.1.
+/// RFC 9849 §11.1: the extension is allowed in certain messages only.
 #[test]
 fn the_extension_is_in_no_other_message() {
     for provider in PROVIDERS {
@@ -234,7 +234,7 @@ fn the_extension_is_in_no_other_message() {
 
         let mut script = peers.accepting();
         script.server_hello.extensions.push(extension.clone());
-        // RFC 9846 §4.3: one that is known and has no place in a message is an illegal_parameter
+        // RFC 9846 §4.3: a known extension in the wrong message is an illegal_parameter
         let unexpected = PeerMisbehaved::UnexpectedCleartextExtension;
         peers.expect(
             &peers.setup(),
@@ -255,7 +255,7 @@ fn the_extension_is_in_no_other_message() {
 
         let mut script = peers.to_accept(Script::with_request());
         script.request_extensions.push(extension);
-        // upstream passes over it
+        // upstream ignores it
         let unexpected = PeerMisbehaved::DisallowedEncryptedExtension;
         let ours = refused(unexpected, Alert::IllegalParameter);
         peers.expect(&peers.setup(), &script, &ours, &ACCEPTED);

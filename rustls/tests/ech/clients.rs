@@ -1,4 +1,4 @@
-//! Clients of this crate and of upstream with Encrypted Client Hello, set up alike.
+//! Clients of this crate and of upstream with the same ECH settings.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls_core::ech_config::EchConfigPayload;
 
-/// Whose client it is, and through which API it is used.
+/// A client's crate and API.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Stack {
     This,
@@ -20,24 +20,24 @@ pub(crate) enum Stack {
 pub(crate) const OURS: &[Stack] = &[Stack::This, Stack::ThisUnbuffered];
 pub(crate) const THEIRS: &[Stack] = &[Stack::Upstream];
 
-/// All of them.
+/// All clients.
 pub(crate) fn stacks() -> impl Iterator<Item = Stack> {
     OURS.iter().chain(THEIRS).copied()
 }
 
-/// How a client offers ECH.
+/// The ECH mode of a client.
 #[derive(Clone, Debug)]
 pub(crate) enum Mode {
-    /// With an ECHConfigList.
+    /// Offers ECH with this ECHConfigList.
     Real(Vec<u8>),
-    /// With what another connection has ended with.
+    /// Retries with the configurations of another connection's error.
     Retry(Vec<EchConfigPayload>),
-    /// KEM, KDF and AEAD, and a public key.
+    /// Greases with a KEM, KDF and AEAD, and a public key.
     Grease((u16, u16, u16), Vec<u8>),
     Off,
 }
 
-/// What a client is set up with.
+/// The settings of a client.
 #[derive(Clone)]
 pub(crate) struct Setup {
     pub(crate) provider: Provider,
@@ -45,24 +45,23 @@ pub(crate) struct Setup {
     pub(crate) root: CertificateDer<'static>,
     pub(crate) server: String,
     pub(crate) alpn: Vec<Vec<u8>>,
-    /// A chain of its own and the key.
+    /// The client's certificate and its key.
     pub(crate) client_auth: Option<(CertificateDer<'static>, Vec<u8>)>,
     pub(crate) early_data: bool,
     pub(crate) enable_sni: bool,
-    /// Of the provider's groups, those that are offered, in this order; all if empty.
+    /// The provider's groups to offer, in this order; all if empty.
     pub(crate) groups: Vec<u16>,
 }
 
-/// A client's end that says what became of ECH.
+/// A client that reports the outcome of ECH.
 pub(crate) trait Client: Endpoint {
-    /// `ech_status`, as it prints.
+    /// The `Debug` text of `ech_status`.
     fn ech_status(&self) -> String;
 
-    /// The retry configurations of the error that the connection has ended with, where the test can
-    /// use them.
+    /// The retry configurations in the connection's error, if the test can use them.
     fn retry_configs(&mut self) -> Option<Vec<EchConfigPayload>>;
 
-    /// How many tickets have come.
+    /// The number of tickets received.
     fn tickets_received(&self) -> u32;
 }
 
@@ -186,7 +185,7 @@ stack!(
     },
     EchConfig::for_retry
 );
-// upstream has a way to retry too, but its types are its own
+// upstream can retry, too, but has its own types
 stack!(
     upstream,
     rustls_upstream,
@@ -209,7 +208,7 @@ impl Client for ThisUnbuffered<UnbufferedClientConnection> {
     }
 }
 
-/// A configuration of one of the two.
+/// A client configuration of either crate.
 #[derive(Clone)]
 pub(crate) struct Config {
     stack: Stack,
@@ -228,7 +227,7 @@ impl Stack {
         OURS.contains(&self)
     }
 
-    /// A configuration, or the error as it prints.
+    /// Builds a configuration, or returns the error as text.
     pub(crate) fn config(self, setup: &Setup) -> Result<Config, String> {
         let server = ServerName::try_from(setup.server.clone()).unwrap();
         let of = match self {
@@ -250,7 +249,7 @@ impl Stack {
 }
 
 impl Config {
-    /// A new connection.
+    /// Creates a connection.
     pub(crate) fn connect(&self) -> Result<Box<dyn Client>, String> {
         let server = self.server.clone();
         match &self.of {

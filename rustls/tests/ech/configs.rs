@@ -1,4 +1,4 @@
-//! Which ECHConfig of a list is used, and with which suite (RFC 9849 §4, §6.1).
+//! Choice of an ECHConfig from a list, and of its suite (RFC 9849 §4, §6.1).
 
 use harness::configs::PROVIDERS;
 use harness::scripted::ech::{Config, EchKey, SUITES, config_list};
@@ -7,11 +7,11 @@ use rustls::{EncryptedClientHelloError, Error};
 use crate::clients::{Mode, OURS, Setup, stacks};
 use crate::kit::{ACCEPTED, PUBLIC, Peers, SUITE};
 
-/// A change that makes an ECHConfig one that is passed over.
+/// A change that makes clients skip an ECHConfig.
 type Change = fn(&mut Config);
 
-/// ECHConfigs that are well-formed, and not for this client.
-const PASSED_OVER: [(&str, Change); 7] = [
+/// Well-formed ECHConfigs that this client skips.
+const SKIPPED: [(&str, Change); 7] = [
     ("an older version", |config| config.version = 0xfe0c),
     ("a version of other contents", |config| {
         config.version = 0xfe0e;
@@ -40,11 +40,11 @@ fn setup(peers: &Peers, list: Vec<u8>) -> Setup {
 fn the_first_that_is_compatible_is_used() {
     for provider in PROVIDERS {
         let peers = Peers::with_key(provider, EchKey::new(9, PUBLIC, SUITE));
-        // the server has no key for this one: were it chosen, nothing could be opened
+        // the server lacks this key, so choosing this config would fail
         let other = EchKey::new(1, "other.example", SUITE);
         let mut lists = Vec::new();
         let mut all = Vec::new();
-        for (name, change) in PASSED_OVER {
+        for (name, change) in SKIPPED {
             let config = other.clone().with(change).config;
             lists.push((
                 name,
@@ -69,7 +69,7 @@ fn the_first_that_is_compatible_is_used() {
 fn no_compatible_config_is_an_error() {
     let peers = Peers::new(PROVIDERS[0]);
     let mut lists = vec![("none", vec![0, 0])];
-    for (name, change) in PASSED_OVER {
+    for (name, change) in SKIPPED {
         let config = peers.key.clone().with(change).config;
         lists.push((name, config_list(&[&config, &config])));
     }
@@ -82,7 +82,7 @@ fn no_compatible_config_is_an_error() {
     }
 }
 
-/// Extensions that are not mandatory are passed over one by one.
+/// Unknown optional extensions are ignored one by one.
 #[test]
 fn optional_extensions_are_no_obstacle() {
     let key = EchKey::new(7, PUBLIC, SUITE).with(|config| {
@@ -95,7 +95,7 @@ fn optional_extensions_are_no_obstacle() {
     }
 }
 
-/// HPKE is bound to the config as it came, whatever the case of its name.
+/// HPKE is bound to the exact bytes of the config, including the case of its name.
 #[test]
 fn names_keep_their_case() {
     let peers = Peers::with_key(PROVIDERS[0], EchKey::new(7, "PUBLIC.Example", SUITE));
@@ -112,7 +112,7 @@ fn names_keep_their_case() {
     }
 }
 
-/// A suite that the config has, and not merely the KEM's first.
+/// The client chooses a suite from the config, and not always the first with its KEM.
 #[test]
 fn a_suite_of_the_config_is_used() {
     for suite in SUITES {
@@ -151,7 +151,7 @@ fn malformed_lists_are_refused() {
             changed(|config| config.suites.clear()),
             invalid.clone(),
         ),
-        // RFC 9849 §4: nothing follows the fields; upstream is less strict
+        // RFC 9849 §4: nothing follows the fields; upstream accepts more
         ("bytes behind the list", [&list[..], &[0]].concat(), None),
         (
             "bytes behind the fields",
@@ -171,10 +171,10 @@ fn malformed_lists_are_refused() {
     }
 }
 
-/// RFC 9849 §6.1.7: a name that is no host name, or might be read as an address, makes the config
-/// one to ignore. Upstream refuses the whole list, or takes the name.
+/// RFC 9849 §6.1.7: a config is ignored if its public name is no host name or may be read as an
+/// address. Upstream rejects the whole list or accepts the name.
 #[test]
-fn a_config_with_a_bad_public_name_is_passed_over() {
+fn a_config_with_a_bad_public_name_is_skipped() {
     let peers = Peers::new(PROVIDERS[0]);
     let names = [
         "",
@@ -203,9 +203,9 @@ fn a_config_with_a_bad_public_name_is_passed_over() {
     }
 }
 
-/// RFC 9849 §4.2: of each type there is one. Where there are two, it is no config to use.
+/// RFC 9849 §4.2: each type of extension occurs once. A config that repeats one is not used.
 #[test]
-fn extensions_are_not_there_twice() {
+fn repeated_extensions_are_refused() {
     let peers = Peers::new(PROVIDERS[0]);
     let twice = peers.key.clone().with(|config| {
         config.extensions = vec![(1, vec![]), (2, vec![]), (1, vec![])];
@@ -216,9 +216,9 @@ fn extensions_are_not_there_twice() {
     }
 }
 
-/// A key that is none is an error where the connection is made, if not before.
+/// An invalid public key is an error when the connection is created, at the latest.
 #[test]
-fn keys_that_are_none_are_refused() {
+fn invalid_keys_are_refused() {
     let points = SUITES.map(|suite| EchKey::new(7, PUBLIC, suite));
     for key in points {
         let peers = Peers::with_key(PROVIDERS[0], key);
@@ -251,9 +251,10 @@ fn keys_that_are_none_are_refused() {
     }
 }
 
-/// The answer is about the suite alone, and that of a configuration takes the provider's, too.
+/// A suite's FIPS status concerns the suite alone. A configuration's status includes the
+/// provider's.
 #[test]
-fn fips_is_the_suites_answer_and_the_providers() {
+fn fips_needs_the_suite_and_the_provider() {
     use rustls::client::{EchGreaseConfig, EchMode};
     use rustls::crypto::aws_lc_rs::hpke::ALL_SUPPORTED_SUITES;
     use rustls_upstream::client as upstream;

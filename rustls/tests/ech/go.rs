@@ -1,5 +1,5 @@
-//! Go's crypto/tls as the server: one that accepts Encrypted Client Hello and is nobody's here.
-//! Where Go is not installed, or is older than 1.26, the tests say so and do nothing.
+//! Go's crypto/tls as an independent ECH server. Without Go 1.26 or later, the tests print a
+//! message and do nothing.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -23,10 +23,10 @@ use crate::kit::{PUBLIC, Peers, SECRET, SUITE};
 
 const P256: u16 = 23;
 
-/// No peer is waited for any longer.
+/// The longest wait for a peer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The program, compiled once; `None`, and a word about it, where that cannot be.
+/// The server program, compiled once; `None`, with a message, if that is impossible.
 fn program() -> Option<&'static PathBuf> {
     static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
     PROGRAM.get_or_init(build).as_ref()
@@ -35,7 +35,7 @@ fn program() -> Option<&'static PathBuf> {
 fn build() -> Option<PathBuf> {
     let go = || {
         let mut go = Command::new("go");
-        // nothing is to be fetched
+        // disable downloads
         go.env("GOTOOLCHAIN", "local").env("GO111MODULE", "off");
         go
     };
@@ -60,24 +60,24 @@ fn build() -> Option<PathBuf> {
     Some(program)
 }
 
-/// What a server is set up with.
+/// The settings of a server.
 #[derive(Default)]
 struct Server<'a> {
     keys: &'a [&'a EchKey],
-    /// All of Go's, if empty.
+    /// The enabled curves; all of Go's if empty.
     curves: &'a [u16],
     protocols: &'a [&'a str],
-    /// Go's `ClientAuthType`: 0 asks for no certificate, 1 for one that may be absent, 2 for any.
+    /// Go's `ClientAuthType`: 0 requests no certificate, 1 an optional one, 2 requires any.
     client_auth: u8,
     is_quic: bool,
 }
 
-/// A server that runs, until it is dropped.
+/// A running server, killed on drop.
 struct Running {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
-    /// Without QUIC.
+    /// The TCP port, unused with QUIC.
     port: u16,
 }
 
@@ -89,7 +89,7 @@ impl Drop for Running {
 }
 
 impl Server<'_> {
-    /// None where there is no Go.
+    /// Starts the server; `None` without Go.
     fn start(&self, peers: &Peers) -> Option<Running> {
         let mut child = Command::new(program()?)
             .stdin(Stdio::piped())
@@ -133,7 +133,7 @@ impl Server<'_> {
 }
 
 impl Running {
-    /// The next line that the server writes.
+    /// The next line of the server's output.
     fn line(&mut self) -> String {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
@@ -147,8 +147,7 @@ impl Running {
         (ClientConnection::new(config.clone(), name).unwrap(), socket)
     }
 
-    /// Sends something, reads it back and closes; returns the connection, and what the server says
-    /// that it was.
+    /// Sends data, reads it back and closes. Returns the connection and the server's report.
     fn talk(&mut self, config: &Arc<ClientConfig>) -> (ClientConnection, String) {
         let (mut conn, mut socket) = self.connect(config, SECRET);
         let mut tls = Stream::new(&mut conn, &mut socket);
@@ -159,12 +158,12 @@ impl Running {
         assert_eq!(received, sent);
         tls.conn.send_close_notify();
         tls.flush().unwrap();
-        // the rest, tickets included
+        // the rest, including tickets
         tls.read_to_end(&mut Vec::new()).unwrap();
         (conn, self.line())
     }
 
-    /// The error that the client ends with; what the server says is in the next line.
+    /// Returns the connection and the client's error. The server's report is in the next line.
     fn fail(&mut self, config: &Arc<ClientConfig>) -> (ClientConnection, Error) {
         let (mut conn, mut socket) = self.connect(config, SECRET);
         let mut tls = Stream::new(&mut conn, &mut socket);
@@ -182,13 +181,13 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The client has offered a share that the server does not take.
-fn to_be_retried(setup: &mut Setup) {
+/// Makes the client offer a key share that the server does not support.
+fn force_retry(setup: &mut Setup) {
     setup.groups = vec![X25519, P256];
 }
 
 #[test]
-fn it_accepts() {
+fn go_accepts() {
     for provider in PROVIDERS {
         for suite in SUITES {
             let peers = Peers::with_key(provider, EchKey::new(3, PUBLIC, suite));
@@ -221,7 +220,7 @@ fn it_accepts() {
 }
 
 #[test]
-fn it_accepts_after_a_retry() {
+fn go_accepts_after_a_retry() {
     for provider in PROVIDERS {
         let peers = Peers::new(provider);
         let server = Server {
@@ -234,7 +233,7 @@ fn it_accepts_after_a_retry() {
             return;
         };
         let mut setup = peers.setup();
-        to_be_retried(&mut setup);
+        force_retry(&mut setup);
         setup.client_auth = Some(peers.client.clone());
         let config = config(&setup);
         let (conn, line) = server.talk(&config);
@@ -249,7 +248,7 @@ fn it_accepts_after_a_retry() {
 }
 
 #[test]
-fn it_rejects_and_the_retry_is_accepted() {
+fn go_rejects_and_the_retry_is_accepted() {
     for provider in PROVIDERS {
         for curves in [&[][..], &[P256]] {
             let peers = Peers::new(provider);
@@ -264,7 +263,7 @@ fn it_rejects_and_the_retry_is_accepted() {
                 return;
             };
             let mut setup = peers.setup();
-            to_be_retried(&mut setup);
+            force_retry(&mut setup);
             setup.mode = Mode::Real(stale.config.list());
             setup.client_auth = Some(peers.client.clone());
             let (conn, error) = server.fail(&config(&setup));
@@ -293,7 +292,7 @@ fn it_rejects_and_the_retry_is_accepted() {
 }
 
 #[test]
-fn it_knows_nothing_of_ech() {
+fn go_without_ech() {
     for provider in PROVIDERS {
         for curves in [&[][..], &[P256]] {
             let peers = Peers::new(provider);
@@ -305,7 +304,7 @@ fn it_knows_nothing_of_ech() {
                 return;
             };
             let mut setup = peers.setup();
-            to_be_retried(&mut setup);
+            force_retry(&mut setup);
             let (conn, error) = server.fail(&config(&setup));
             let rejected = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
             assert_eq!(error, rejected.into());
@@ -316,7 +315,7 @@ fn it_knows_nothing_of_ech() {
 }
 
 #[test]
-fn it_takes_grease_for_what_it_is() {
+fn go_recognises_grease() {
     for provider in PROVIDERS {
         for curves in [&[][..], &[P256]] {
             let peers = Peers::new(provider);
@@ -329,7 +328,7 @@ fn it_takes_grease_for_what_it_is() {
                 return;
             };
             let mut setup = peers.setup();
-            to_be_retried(&mut setup);
+            force_retry(&mut setup);
             setup.mode = Mode::Grease(SUITE, peers.key.config.public_key.clone());
             let config = config(&setup);
             for resumed in [false, true] {
@@ -344,7 +343,7 @@ fn it_takes_grease_for_what_it_is() {
     }
 }
 
-/// A handshake over QUIC: how it ended for the client, and what the server says.
+/// Runs a handshake over QUIC. Returns the client's result and the server's report.
 fn converse(
     server: &mut Running,
     client: &mut quic::ClientConnection,
@@ -359,7 +358,7 @@ fn converse(
         }
         if !data.is_empty() {
             writeln!(server.stdin, "{level} {}", hex(&data)).unwrap();
-            // the name is in none of it, in whatever form
+            // the name appears nowhere, neither raw nor in hex
             assert!(!hex(&data).contains(&hex(SECRET.as_bytes())));
             loop {
                 status = server.line();
@@ -388,7 +387,7 @@ fn converse(
 }
 
 #[test]
-fn over_quic() {
+fn go_over_quic() {
     for provider in PROVIDERS {
         for curves in [&[][..], &[P256]] {
             let peers = Peers::new(provider);
@@ -399,7 +398,7 @@ fn over_quic() {
                 ..Server::default()
             };
             let mut setup = peers.setup();
-            to_be_retried(&mut setup);
+            force_retry(&mut setup);
             let connect = |setup: &Setup| {
                 let name = ServerName::try_from(SECRET).unwrap();
                 let parameters = b"parameters of the client".to_vec();

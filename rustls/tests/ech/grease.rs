@@ -1,5 +1,5 @@
-//! A client that greases (RFC 9849 §6.2.1): the server ignores the extension, or says something
-//! about it that the client checks and forgets.
+//! GREASE clients (RFC 9849 §6.2.1). The server ignores the extension or answers it, and the client
+//! checks the answer and discards it.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ fn greasing(peers: &Peers, suite: (u16, u16, u16)) -> Setup {
     }
 }
 
-/// A client that greases is one without ECH in all but the extension.
+/// A GREASE client differs from one without ECH in the extension only.
 #[test]
 fn every_suite() {
     for provider in PROVIDERS {
@@ -39,10 +39,11 @@ fn every_suite() {
                         assert_eq!(hello.extension(SERVER_NAME), Some(&name[..]));
                         let extension = read_extension(hello).unwrap();
                         assert_eq!(extension.suite, (suite.1, suite.2));
-                        // RFC 9849 §6.2.1: what a KEM puts out, which is as long as a public key
+                        // RFC 9849 §6.2.1: the length of the KEM's output, which equals that of a
+                        // public key
                         assert_eq!(extension.enc.len(), peers.key.config.public_key.len());
                         assert!(peers.key.decapsulates(&extension), "{suite:?}");
-                        // the second is the first
+                        // the second hello repeats the first
                         assert_eq!(lasting(hello), lasting(&hellos[0]));
                     }
                 }
@@ -52,7 +53,7 @@ fn every_suite() {
 }
 
 #[test]
-fn it_is_random() {
+fn the_extension_is_random() {
     let peers = Peers::new(PROVIDERS[0]);
     for stack in stacks() {
         let config = stack.config(&greasing(&peers, SUITE)).unwrap();
@@ -65,12 +66,12 @@ fn it_is_random() {
             others.insert((extension.enc, extension.payload));
         }
         assert_eq!(others.len(), 40);
-        // the odds of fewer are below 1 in 2^60
+        // fewer have a probability below 1 in 2^60
         assert!(ids.len() > 20, "{ids:?}");
     }
 }
 
-/// RFC 9849 §6.2.1: well-formed retry configurations are ignored.
+/// RFC 9849 §6.2.1: the client checks that retry configurations are well-formed, then ignores them.
 #[test]
 fn retry_configs_are_checked_and_ignored() {
     let peers = Peers::new(PROVIDERS[0]);
@@ -96,7 +97,7 @@ fn retry_configs_are_checked_and_ignored() {
     }
 }
 
-/// RFC 9849 §6.2.1: so is what a HelloRetryRequest has of eight bytes.
+/// RFC 9849 §6.2.1: the client ignores eight bytes in a HelloRetryRequest as well.
 #[test]
 fn the_extension_of_a_retry_is_checked_and_ignored() {
     let peers = Peers::new(PROVIDERS[0]);
@@ -113,15 +114,15 @@ fn the_extension_of_a_retry_is_checked_and_ignored() {
     }
     for len in [0, 7, 9] {
         let invalid = PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch;
-        // upstream does not check it
+        // upstream does not check the length
         let ours = refused(invalid, Alert::DecodeError);
         peers.expect(&setup, &answering(len), &ours, &ACCEPTED);
     }
 }
 
-/// Who sends no extension is not answered.
+/// A client that sent no extension accepts no answer to it.
 #[test]
-fn nobody_else_is_answered() {
+fn without_an_offer_answers_are_refused() {
     let peers = Peers::new(PROVIDERS[0]);
     let mut setup = peers.setup();
     setup.mode = Mode::Off;

@@ -1,4 +1,4 @@
-//! What an observer sees: ClientHelloOuter, and how long it is (RFC 9849 §6.1.3, §10.9.4).
+//! An observer's view: ClientHelloOuter and its length (RFC 9849 §6.1.3, §10.9.4).
 
 use std::collections::BTreeSet;
 
@@ -26,8 +26,8 @@ fn lengths(
     names.map(length).collect()
 }
 
-/// The ClientHello for `name`; the rest of the handshake fails, as there is no certificate for
-/// that.
+/// The decrypted ClientHello for `name`. The rest of the handshake fails without a certificate for
+/// that name.
 fn opened_for(peers: &Peers, stack: Stack, name: &str) -> Opened {
     let setup = Setup {
         server: name.to_owned(),
@@ -37,7 +37,7 @@ fn opened_for(peers: &Peers, stack: Stack, name: &str) -> Opened {
     run.conversation.opened[0].clone()
 }
 
-/// A name of `len` bytes that stands nowhere else.
+/// A name of `len` bytes that appears nowhere else.
 fn name_of(len: usize) -> String {
     let is_dot = |at: usize| at % 50 == 49 && at + 1 < len;
     (0..len)
@@ -62,7 +62,7 @@ fn names_of_the_anonymity_set_make_no_difference() {
     }
 }
 
-/// Without a longest name there are classes of 32 bytes.
+/// Without a maximum name length, lengths are padded to multiples of 32 bytes.
 #[test]
 fn other_names_are_padded_to_32_bytes() {
     let peers = Peers::new(PROVIDERS[0]);
@@ -77,7 +77,7 @@ fn other_names_are_padded_to_32_bytes() {
     }
 }
 
-/// A name longer than the longest there is supposed to be.
+/// A name longer than the config's maximum.
 #[test]
 fn longer_names_than_announced() {
     let key = EchKey::new(7, PUBLIC, SUITE).with(|config| config.maximum_name_length = 10);
@@ -89,7 +89,7 @@ fn longer_names_than_announced() {
     }
 }
 
-/// Whether there is a name at all is not to be seen either.
+/// The length does not even reveal whether a name is present.
 #[test]
 fn addresses_look_like_names() {
     for provider in PROVIDERS {
@@ -106,7 +106,7 @@ fn addresses_look_like_names() {
     }
 }
 
-/// What is large is sent once.
+/// Large extensions are sent only once.
 #[test]
 fn key_shares_are_compressed() {
     let peers = Peers::new(Provider::AwsLc);
@@ -123,7 +123,7 @@ fn key_shares_are_compressed() {
     }
 }
 
-/// The ClientHello of a client that greases differs in nothing that can be seen without a key.
+/// Without a key, an observer cannot tell a GREASE ClientHello from a real one.
 #[test]
 fn grease_has_the_same_shape() {
     for provider in PROVIDERS {
@@ -132,7 +132,7 @@ fn grease_has_the_same_shape() {
             let mut greasing = peers.setup();
             greasing.mode = Mode::Grease(suite, peers.key.config.public_key.clone());
             greasing.alpn = vec![b"h2".to_vec()];
-            // as long as the public name, so that server_name is
+            // as long as the public name, so that server_name has the same length
             greasing.server = "secret.example".to_owned();
             assert_eq!(greasing.server.len(), PUBLIC.len());
             let mut offering = greasing.clone();
@@ -156,7 +156,7 @@ fn first_hello(stack: Stack, setup: &Setup) -> ClientHello {
     split_messages(&plain_messages(&output)).remove(0)
 }
 
-/// All but what is random, and what the two have to differ in.
+/// Erases the random parts and those in which the two must differ.
 fn shape(hello: &ClientHello) -> ClientHello {
     hello.clone().edit(|hello| {
         hello.random = [0; 32];
@@ -166,7 +166,7 @@ fn shape(hello: &ClientHello) -> ClientHello {
                 body.fill(0);
             }
         }
-        // they are in random order
+        // extensions are in random order
         hello.extensions.sort_unstable();
     })
 }

@@ -1,4 +1,4 @@
-//! Names, keys and certificates of the tests, and what they do again and again.
+//! Names, keys, certificates and common steps of the tests.
 
 use harness::client_hello::{ClientHello, KEY_SHARE};
 use harness::configs::Provider;
@@ -10,26 +10,25 @@ use rustls::pki_types::{CertificateDer, ServerName};
 
 use crate::clients::{Client, Config, Mode, OURS, Setup, Stack, THEIRS};
 
-/// The name that must never be seen.
+/// The inner name, which must never be visible.
 pub(crate) const SECRET: &str = "the-inner-name.example";
-/// That of the server which clients are seen to talk to.
+/// The public name, which observers see.
 pub(crate) const PUBLIC: &str = "public.example";
 
-/// DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM: the suite that all must have (RFC 9849
-/// §9).
+/// The mandatory suite (RFC 9849 §9): DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM.
 pub(crate) const SUITE: (u16, u16, u16) = (0x0020, 1, 1);
 
-/// What the client sends once it may. It is longer than anything of the handshake.
+/// The client's first application data, longer than any handshake message.
 pub(crate) const DATA: &[u8] = b"application data that is for the inner server alone";
 
-/// A server with certificates for both names, and a key for ECH.
+/// A server with certificates for both names, and an ECH key.
 pub(crate) struct Peers {
     pub(crate) provider: Provider,
     pub(crate) identity: Identity,
     pub(crate) key: EchKey,
     pub(crate) public_certificate: CertificateDer<'static>,
     pub(crate) root: CertificateDer<'static>,
-    /// What clients authenticate with, if they do.
+    /// The client's certificate and key.
     pub(crate) client: (CertificateDer<'static>, Vec<u8>),
 }
 
@@ -58,7 +57,7 @@ impl Peers {
         }
     }
 
-    /// A client's settings that offer ECH to this server.
+    /// Client settings that offer ECH to this server.
     pub(crate) fn setup(&self) -> Setup {
         Setup {
             provider: self.provider,
@@ -85,7 +84,7 @@ impl Peers {
         }
     }
 
-    /// A script that rejects ECH, and shows the certificate of the public name.
+    /// A script that rejects ECH and presents the certificate of the public name.
     pub(crate) fn rejecting(&self) -> Script {
         self.to_reject(Script::new())
     }
@@ -98,18 +97,18 @@ impl Peers {
         }
     }
 
-    /// What comes of `script` with a client of `setup`.
+    /// Runs `script` with a new client of `setup`.
     pub(crate) fn run(&self, stack: Stack, setup: &Setup, script: &Script) -> Run {
         self.run_with(&stack.config(setup).unwrap(), script)
     }
 
-    /// The same with a configuration that may have been used before.
+    /// Runs `script` with a configuration that may have sessions.
     pub(crate) fn run_with(&self, config: &Config, script: &Script) -> Run {
         let client = config.connect().unwrap();
         self.run_client(client, script)
     }
 
-    /// Both crates end with this error and this alert, through either API.
+    /// Asserts that both crates fail with this error and alert, through either API.
     #[track_caller]
     pub(crate) fn both_refuse(
         &self,
@@ -122,7 +121,7 @@ impl Peers {
         self.expect(setup, script, &expected, &expected);
     }
 
-    /// What RFC 9849 demands of ours, and what upstream does instead.
+    /// Asserts our outcome, which RFC 9849 demands, and upstream's.
     #[track_caller]
     pub(crate) fn expect(&self, setup: &Setup, script: &Script, ours: &Outcome, theirs: &Outcome) {
         for stack in OURS {
@@ -160,14 +159,14 @@ impl Peers {
     }
 }
 
-/// A connection that has come to its end.
+/// A finished connection.
 pub(crate) struct Run {
     pub(crate) conversation: Conversation,
     pub(crate) client: Box<dyn Client>,
 }
 
 impl Run {
-    /// The handshake was done with the inner name.
+    /// Asserts that the handshake used the inner name.
     #[track_caller]
     pub(crate) fn assert_accepted(&self) {
         assert_eq!(self.conversation.outcome, ACCEPTED);
@@ -180,14 +179,14 @@ impl Run {
         assert_eq!(self.client.ech_status(), expected);
     }
 
-    /// ClientHellos as they were sent.
+    /// The ClientHellos on the wire.
     pub(crate) fn outer(&self) -> Vec<ClientHello> {
         let messages = harness::wire::plain_messages(&self.conversation.sent);
         split_messages(&messages)
     }
 }
 
-/// ClientHellos one behind the other.
+/// Splits concatenated ClientHellos.
 pub(crate) fn split_messages(mut messages: &[u8]) -> Vec<ClientHello> {
     let mut hellos = Vec::new();
     while let [1, high, middle, low, ..] = messages {
@@ -217,23 +216,23 @@ pub(crate) fn contains(haystack: &[u8], needle: &[u8]) -> bool {
         .any(|window| window == needle)
 }
 
-/// encrypted_client_hello
+/// The type of the encrypted_client_hello extension.
 pub(crate) use harness::scripted::ech::ENCRYPTED_CLIENT_HELLO as ECH;
 
-/// With a HelloRetryRequest that has room for a confirmation.
+/// A script with a HelloRetryRequest that has room for a confirmation.
 pub(crate) fn accepting_retry() -> Script {
     let mut script = Script::with_retry();
     script.retries[0].extensions.push(bytes(ECH, &[0; 8]));
     script
 }
 
-/// What a HelloRetryRequest without a cookie must not change of a ClientHello without a session
-/// (RFC 9846 §4.2.2).
+/// The parts of a ClientHello without a session that a HelloRetryRequest without a cookie must not
+/// change (RFC 9846 §4.2.2).
 pub(crate) fn lasting(hello: &ClientHello) -> ClientHello {
     hello.clone().without(KEY_SHARE)
 }
 
-/// The error for a certificate of `presented` where `expected` is asked for.
+/// The error for a certificate of `presented` if `expected` was requested.
 pub(crate) fn not_valid_for(expected: &str, presented: &str) -> rustls::Error {
     rustls::Error::InvalidCertificate(rustls::CertificateError::NotValidForNameContext {
         expected: ServerName::try_from(expected.to_owned()).unwrap(),
@@ -241,7 +240,8 @@ pub(crate) fn not_valid_for(expected: &str, presented: &str) -> rustls::Error {
     })
 }
 
-/// The client has other keys than the server; its alert is under them, too.
+/// The outcome if the client's keys differ from the server's. The alert is under the client's keys,
+/// too.
 pub(crate) fn cannot_read() -> Outcome {
     Outcome {
         error: Some(format!("{:?}", rustls::Error::DecryptError)),

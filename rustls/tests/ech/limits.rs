@@ -1,4 +1,4 @@
-//! ClientHellos that are too long, and how they are cut into records.
+//! Oversized ClientHellos, and their split into records.
 
 use harness::client_hello::{EARLY_DATA, PRE_SHARED_KEY};
 use harness::configs::PROVIDERS;
@@ -10,8 +10,8 @@ use rustls::HandshakeType;
 use crate::clients::{Mode, OURS, stacks};
 use crate::kit::{PUBLIC, Peers, SUITE};
 
-/// Both ClientHellos have a ticket, or something of its length, and one of them is in an extension
-/// of the other. What does not fit is left out; the connection is made.
+/// The inner ClientHello, which holds a ticket, is inside an extension of the outer one, which
+/// holds as many random bytes. A ticket that does not fit is omitted, and the connection succeeds.
 #[test]
 fn tickets_of_every_length() {
     for provider in PROVIDERS {
@@ -42,7 +42,7 @@ fn tickets_of_every_length() {
                 run.assert_status("Accepted");
                 let inner = &run.conversation.opened[0].inner;
                 let has_psk = inner.extension(PRE_SHARED_KEY).is_some();
-                // two of them, and the rest
+                // both tickets and the rest must fit
                 assert_eq!(has_psk, len < 32_500, "{len}");
                 assert_eq!(inner.extension(EARLY_DATA).is_some(), has_psk);
             }
@@ -50,8 +50,8 @@ fn tickets_of_every_length() {
     }
 }
 
-/// A client that greases has a ticket, and beside it what looks like an encrypted ClientHello with
-/// that ticket. The connection is made, if need be without the session.
+/// A GREASE client has a ticket and a fake encrypted ClientHello with room for that ticket. The
+/// connection succeeds, without the session if necessary.
 #[test]
 fn tickets_of_clients_that_grease() {
     let peers = Peers::new(PROVIDERS[0]);
@@ -87,7 +87,7 @@ fn tickets_of_clients_that_grease() {
                 let run = peers.run_client(client, &Script::new());
                 assert_eq!(run.conversation.outcome.error, None, "{len} {stack:?}");
                 let offers_session = run.outer()[0].extension(PRE_SHARED_KEY).is_some();
-                // beside the protocols
+                // besides the protocols
                 let room = 65_000 - protocols * 256 - 2000;
                 assert!(offers_session || len > room, "{protocols} {len}");
             }
@@ -105,9 +105,9 @@ fn ticket_of(len: usize) -> Vec<u8> {
     message(HandshakeType::NewSessionTicket.into(), &body.concat())
 }
 
-/// A ClientHelloInner that just fits, with a ClientHelloOuter that does not.
+/// A ClientHelloInner that barely fits, although ClientHelloOuter does not.
 #[test]
-fn inner_hellos_on_the_brink() {
+fn inner_hellos_that_barely_fit() {
     for max in [0, 255] {
         let key = EchKey::new(7, PUBLIC, SUITE).with(|config| config.maximum_name_length = max);
         let peers = Peers::with_key(PROVIDERS[1], key);
@@ -127,7 +127,7 @@ fn inner_hellos_on_the_brink() {
     }
 }
 
-/// A list of protocols is in ClientHelloOuter alone; one that is too long is an error before
+/// Only ClientHelloOuter holds the list of protocols. A list that is too long is an error before
 /// anything is sent.
 #[test]
 fn protocols_of_every_length() {
@@ -154,7 +154,7 @@ fn protocols_of_every_length() {
     }
 }
 
-/// A list of configurations that is as long as can be.
+/// Configuration lists of maximum length.
 #[test]
 fn configs_of_every_length() {
     for (suites, data) in [(16_000, 0), (1, 65_000), (8_000, 33_000)] {
@@ -173,7 +173,7 @@ fn configs_of_every_length() {
     }
 }
 
-/// RFC 9846 §5.1: no record is longer than the others may be.
+/// RFC 9846 §5.1: each record respects the length limit.
 #[test]
 fn the_hello_is_cut_into_records() {
     let peers = Peers::new(PROVIDERS[0]);

@@ -1,5 +1,5 @@
-//! Encrypted Client Hello (RFC 9849) of the client: this crate's and upstream's, against a scripted
-//! server that takes no liberties and, where a test wants it, the wrong ones.
+//! Encrypted Client Hello (RFC 9849) in the clients of this crate and of upstream. Their peer is a
+//! strict scripted server, which makes mistakes where a test wants them.
 
 mod accepted;
 mod clients;

@@ -1,5 +1,4 @@
-//! What a client's own key log and verifier get to see: they tell for which of the two hellos a
-//! handshake is.
+//! Arguments of a client's key log and verifier, which show the hello that the handshake uses.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +14,7 @@ use rustls::{
 use crate::clients::{Setup, this};
 use crate::kit::{ACCEPTED, PUBLIC, Peers, Run, SECRET, accepting_retry, refused};
 
-/// Keeps what it is told.
+/// Records its arguments.
 #[derive(Debug, Default)]
 struct Observer {
     logged: Mutex<Vec<(String, Vec<u8>)>>,
@@ -29,7 +28,7 @@ impl KeyLog for Observer {
     }
 }
 
-/// Accepts whatever certificate there is.
+/// Accepts any certificate.
 impl ServerCertVerifier for Observer {
     fn verify_server_cert(
         &self,
@@ -73,7 +72,7 @@ impl Observer {
     #[track_caller]
     fn assert_seen(&self, random: &[u8; 32], name: &str) {
         let logged = self.logged.lock().unwrap();
-        // two of the handshake, two of what follows, the exporter's
+        // two handshake secrets, two traffic secrets and the exporter's
         assert_eq!(logged.len(), 5, "{logged:?}");
         assert!(logged.iter().all(|(_, logged)| logged == random));
         let names = self.names.lock().unwrap();
@@ -96,8 +95,8 @@ fn run(peers: &Peers, config: &Arc<ClientConfig>, script: &Script) -> Run {
     peers.run_client(this::connect(config, name).unwrap(), script)
 }
 
-/// Each secret is logged with the random of the hello that it was derived with; the verifier is
-/// asked for the name in it.
+/// Each secret is logged with the random of the hello that it belongs to, and the verifier receives
+/// the name in that hello.
 #[test]
 fn each_sees_the_hello_that_counts() {
     for provider in PROVIDERS {
@@ -110,7 +109,7 @@ fn each_sees_the_hello_that_counts() {
             assert_ne!(inner, accepted.outer()[0].random);
             observer.assert_seen(&inner, SECRET);
 
-            // a verifier that accepts everything makes no success of a rejection
+            // a rejection stays an error even if the verifier accepts everything
             let mut script = peers.to_reject(script);
             script.retries.iter_mut().for_each(|retry| {
                 retry.extensions.retain(|(typ, _)| *typ != crate::kit::ECH);

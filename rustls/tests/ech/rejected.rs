@@ -1,5 +1,5 @@
-//! What a server rejects (RFC 9849 §6.1.6, §6.1.7): a handshake with the public name, which serves
-//! to learn that, and nothing else.
+//! Rejected ECH (RFC 9849 §6.1.6, §6.1.7): the handshake uses the public name, and its only purpose
+//! is to authenticate the rejection.
 
 use harness::client_hello::{ALPN, PRE_SHARED_KEY, SERVER_NAME, protocols};
 use harness::configs::PROVIDERS;
@@ -16,8 +16,8 @@ use crate::kit::{
     DATA, ECH, PUBLIC, Peers, SECRET, SUITE, accepting_retry, lasting, not_valid_for, refused,
 };
 
-/// Scripts that reject: at once, or after a HelloRetryRequest that has no confirmation, or a wrong
-/// one.
+/// Scripts that reject ECH: at once, or after a HelloRetryRequest with a wrong confirmation or
+/// none.
 fn scripts(peers: &Peers) -> [Script; 3] {
     let mut wrong = accepting_retry();
     wrong.corrupt = std::sync::Arc::new(|position, message| {
@@ -57,7 +57,7 @@ fn without_retry_configs() {
     }
 }
 
-/// The error has the list of the server, and the connection that is made with it succeeds.
+/// The error carries the server's list, and a connection with that list succeeds.
 #[test]
 fn a_retry_with_the_retry_configs_succeeds() {
     for provider in PROVIDERS {
@@ -111,14 +111,14 @@ fn a_retry_with_the_retry_configs_succeeds() {
                     .run(stack, &setup, &fresh.accepting())
                     .assert_accepted();
             }
-            // this error holds the list, and programs print it
+            // the error includes the list, so it must print the same for all clients
             errors.dedup();
             assert_eq!(errors.len(), 1, "{errors:#?}");
         }
     }
 }
 
-/// RFC 9849 §6.1.6: whoever is not authenticated cannot make a client use other keys.
+/// RFC 9849 §6.1.6: an unauthenticated server cannot make a client use other keys.
 #[test]
 fn retry_configs_of_an_unauthenticated_server_are_not_used() {
     for provider in PROVIDERS {
@@ -129,7 +129,7 @@ fn retry_configs_of_an_unauthenticated_server_are_not_used() {
                 .encrypted_extensions
                 .push(bytes(ECH, &peers.key.config.list()));
 
-            // a certificate for the inner name, which the client did not ask for
+            // a certificate for the inner name, which the client does not accept here
             let mut inner = script.clone();
             inner.certificates[0].0 = None;
             let error = not_valid_for(PUBLIC, SECRET);
@@ -183,7 +183,7 @@ fn malformed_retry_configs() {
         for stack in stacks() {
             let run = peers.run(stack, &peers.setup(), &script);
             let error = run.conversation.outcome.error.unwrap();
-            // RFC 9849 §4: a list has at least one, and nothing follows the fields
+            // RFC 9849 §4: a list is not empty, and nothing follows the fields
             let taken_by_upstream = ["an empty list", "bytes behind a config"];
             if taken_by_upstream.contains(&name) && !stack.is_ours() {
                 let rejected = "PeerIncompatible(ServerRejectedEncryptedClientHello(Some(";
@@ -200,7 +200,7 @@ fn malformed_retry_configs() {
     }
 }
 
-/// RFC 9849 §6.1.7: there is nobody to authenticate to.
+/// RFC 9849 §6.1.7: the client does not authenticate to the public server.
 #[test]
 fn no_certificate_is_sent() {
     for provider in PROVIDERS {
@@ -228,7 +228,7 @@ fn no_certificate_is_sent() {
     }
 }
 
-/// RFC 9849 §6.1.2: what is in ClientHelloOuter is no PSK.
+/// RFC 9849 §6.1.2: the PSK in ClientHelloOuter is not real.
 #[test]
 fn no_psk_can_be_selected() {
     for provider in PROVIDERS {
@@ -237,7 +237,7 @@ fn no_psk_can_be_selected() {
             let mut script = script;
             let selected = bytes(PRE_SHARED_KEY, &[0, 0]);
             script.server_hello.extensions.push(selected);
-            // without a PSK in either ClientHello
+            // neither ClientHello has a PSK
             for stack in stacks() {
                 let run = peers.run(stack, &peers.setup(), &script);
                 assert!(run.conversation.outcome.error.is_some());
@@ -248,7 +248,7 @@ fn no_psk_can_be_selected() {
 }
 
 #[test]
-fn a_version_before_tls13() {
+fn an_older_version_is_refused() {
     for provider in PROVIDERS {
         let peers = Peers::new(provider);
         let mut script = peers.rejecting();
@@ -262,9 +262,9 @@ fn a_version_before_tls13() {
     }
 }
 
-/// A server that says it knows the name, and chooses a protocol, has done so by ClientHelloOuter.
+/// The server's answers on server_name and ALPN refer to ClientHelloOuter.
 #[test]
-fn what_encrypted_extensions_answer_is_the_outer_hello() {
+fn encrypted_extensions_answer_the_outer_hello() {
     for provider in PROVIDERS {
         let peers = Peers::new(provider);
         let mut script = peers.rejecting();
@@ -287,9 +287,9 @@ fn what_encrypted_extensions_answer_is_the_outer_hello() {
     }
 }
 
-/// RFC 9849 §6.1.7: tickets are not for the inner name, and the client is gone besides.
+/// RFC 9849 §6.1.7: tickets are not for the inner name, and the client has failed anyway.
 #[test]
-fn nothing_is_kept_of_the_session() {
+fn no_session_is_stored() {
     for provider in PROVIDERS {
         let peers = Peers::new(provider);
         let ticket = [
@@ -317,15 +317,14 @@ fn nothing_is_kept_of_the_session() {
     }
 }
 
-/// A group that a server asks for is remembered for the next connection: not when nobody vouches
-/// for the server.
+/// A client remembers the group that a server requests, but only if the server was authenticated.
 #[test]
 fn no_group_is_remembered() {
     for provider in PROVIDERS {
         let peers = Peers::new(provider);
         for &stack in OURS {
             let config = stack.config(&peers.setup()).unwrap();
-            // this group is remembered, from a server that was authenticated
+            // an authenticated server's group is remembered
             peers
                 .run_with(&config, &peers.accepting())
                 .assert_accepted();
@@ -343,7 +342,7 @@ fn no_group_is_remembered() {
     }
 }
 
-/// It is over: nothing can be read, written or retried, and the error stays.
+/// The connection is over: nothing can be read, written or retried, and the error repeats.
 #[test]
 fn the_connection_is_not_usable() {
     for provider in PROVIDERS {
@@ -360,10 +359,10 @@ fn the_connection_is_not_usable() {
     }
 }
 
-/// RFC 9849 §6.1.6: before any application data. What was written before is not sent, though a
-/// close_notify waits behind it.
+/// RFC 9849 §6.1.6: the client fails before it sends application data. Data written earlier is
+/// dropped, even with a close_notify behind it.
 #[test]
-fn what_was_written_before_is_dropped() {
+fn buffered_data_is_dropped() {
     for provider in PROVIDERS {
         let peers = Peers::new(provider);
         for script in scripts(&peers) {
@@ -384,8 +383,8 @@ fn what_was_written_before_is_dropped() {
     }
 }
 
-/// RFC 9849 §5 and §6.1.4: what stands in a HelloRetryRequest is a confirmation, and nothing of
-/// another length.
+/// RFC 9849 §5 and §6.1.4: the extension in a HelloRetryRequest is a confirmation of exactly eight
+/// bytes.
 #[test]
 fn the_extension_of_a_retry_has_eight_bytes() {
     for provider in PROVIDERS {
@@ -409,9 +408,9 @@ fn the_extension_of_a_retry_has_eight_bytes() {
     }
 }
 
-/// RFC 9849 §6.1.5: a server that has accepted must do so again.
+/// RFC 9849 §6.1.5: a server that accepted in its HelloRetryRequest must accept again.
 #[test]
-fn what_a_retry_accepts_the_server_hello_accepts() {
+fn the_server_hello_must_accept_after_an_accepting_retry() {
     for provider in PROVIDERS {
         let peers = Peers::new(provider);
         let mut script = peers.to_accept(accepting_retry());

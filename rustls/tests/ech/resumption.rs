@@ -30,7 +30,7 @@ fn new_session_ticket() -> Vec<u8> {
     message(HandshakeType::NewSessionTicket.into(), &body.concat())
 }
 
-/// A client with a session, and its key.
+/// A client with a session, and that session's key.
 fn with_session(peers: &Peers, stack: Stack, early_data: bool) -> (Config, Vec<u8>) {
     let setup = Setup {
         early_data,
@@ -45,7 +45,7 @@ fn with_session(peers: &Peers, stack: Stack, early_data: bool) -> (Config, Vec<u
     (config, run.conversation.ticket_psk(b"nonce"))
 }
 
-/// With a HelloRetryRequest, if asked for.
+/// A script that resumes, after a HelloRetryRequest if requested.
 fn resuming(psk: &[u8], retry: bool) -> Script {
     let script = Script::resuming(psk.to_vec());
     let retrying = accepting_retry();
@@ -83,7 +83,7 @@ fn a_session_is_resumed() {
 }
 
 #[test]
-fn a_session_that_is_not_taken_up() {
+fn a_session_that_is_not_resumed() {
     for provider in PROVIDERS {
         let peers = Peers::new(provider);
         for stack in stacks() {
@@ -115,7 +115,8 @@ fn early_data_is_accepted() {
     }
 }
 
-/// By a server that accepts ECH: with the session or without, and after a HelloRetryRequest.
+/// A server accepts ECH but rejects early data: with or without the session, and after a
+/// HelloRetryRequest.
 #[test]
 fn early_data_is_rejected() {
     for provider in PROVIDERS {
@@ -141,8 +142,7 @@ fn early_data_is_rejected() {
     }
 }
 
-/// RFC 9849 §6.1.2: what ClientHelloOuter offers is random; a server that selects it does not know
-/// what it does.
+/// RFC 9849 §6.1.2: the PSK of ClientHelloOuter is random, so a server that selects it misbehaves.
 #[test]
 fn the_psk_of_the_outer_hello_cannot_be_selected() {
     for provider in PROVIDERS {
@@ -160,7 +160,7 @@ fn the_psk_of_the_outer_hello_cannot_be_selected() {
                     let error = PeerMisbehaved::SelectedInvalidPsk;
                     assert_eq!(outcome, refused(error, Alert::IllegalParameter));
                 } else {
-                    // upstream does not see that, and stumbles later
+                    // upstream misses it and fails later
                     assert!(outcome.error.is_some());
                 }
             }
@@ -168,8 +168,8 @@ fn the_psk_of_the_outer_hello_cannot_be_selected() {
     }
 }
 
-/// RFC 9846 §4.2.2: the second ClientHello offers what the first one did, with another age and
-/// binder, unless the suite has another hash. Servers check that, this crate's among them.
+/// RFC 9846 §4.2.2: the second ClientHello repeats the PSK with a new age and binder, unless the
+/// suite has another hash. Servers check that, including this crate's.
 #[test]
 fn the_psk_of_the_outer_hello_is_offered_again_after_a_rejection() {
     for provider in PROVIDERS {
@@ -215,7 +215,8 @@ fn the_psk_of_the_outer_hello_is_offered_again_after_a_rejection() {
     }
 }
 
-/// Of the public name and without keys for ECH, for a group that clients send no share of.
+/// A server of the public name without ECH keys, which requests a group whose share no client
+/// sends.
 fn public_server(peers: &Peers, suite: CipherSuite) -> ThisBuffered {
     let mut provider = peers.provider.this();
     provider.cipher_suites.retain(|it| it.suite() == suite);
@@ -231,7 +232,7 @@ fn public_server(peers: &Peers, suite: CipherSuite) -> ThisBuffered {
     ThisBuffered::new(ServerConnection::new(config.into()).unwrap())
 }
 
-/// Early data goes with the PSK, of which there is none.
+/// Early data requires a PSK, and there is none.
 #[test]
 fn the_early_data_of_the_outer_hello_cannot_be_accepted() {
     for provider in PROVIDERS {
@@ -252,7 +253,7 @@ fn the_early_data_of_the_outer_hello_cannot_be_accepted() {
     }
 }
 
-/// Nothing of early data reaches the public server, and no session is made with it.
+/// No early data reaches the public server, and no session is stored from it.
 #[test]
 fn a_rejection_with_a_session() {
     for provider in PROVIDERS {
@@ -284,7 +285,7 @@ fn a_rejection_with_a_session() {
     }
 }
 
-/// RFC 9849 §6.2.1: a client that greases may resume what was made without.
+/// RFC 9849 §6.2.1: a GREASE client may resume a session made without GREASE.
 #[test]
 fn a_client_that_greases_resumes() {
     for provider in PROVIDERS {

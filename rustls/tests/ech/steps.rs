@@ -1,5 +1,4 @@
-//! What a client says of ECH as the handshake goes on, and what it says of a server that it does
-//! not want to talk to.
+//! ECH status and negotiated values as the handshake proceeds, also with a rejecting server.
 
 use harness::client_hello::COOKIE;
 use harness::configs::PROVIDERS;
@@ -10,10 +9,10 @@ use harness::wire::{records, u16_vec};
 use crate::clients::{Client, Mode, OURS, stacks};
 use crate::kit::{ACCEPTED, DATA, ECH, Peers, SUITE, accepting_retry};
 
-/// A client that is given one record after the other.
+/// A client that receives one record at a time.
 struct Steps {
     client: Box<dyn Client>,
-    /// `ech_status` before the first, and after each.
+    /// The `ech_status` before the first record and after each.
     seen: Vec<String>,
 }
 
@@ -23,7 +22,7 @@ impl Steps {
         Self { client, seen }
     }
 
-    /// Each status once.
+    /// The distinct statuses in order.
     fn changes(mut self) -> Vec<String> {
         self.seen.dedup();
         self.seen
@@ -95,7 +94,7 @@ fn the_status_is_known_from_the_server_hello_on() {
         let peers = Peers::new(provider);
         let cases = [
             (peers.accepting(), vec!["Offered", "Accepted"]),
-            // RFC 9849 §6.1.5: the ServerHello has to confirm it once more
+            // RFC 9849 §6.1.5: the ServerHello must confirm again
             (
                 peers.to_accept(accepting_retry()),
                 vec!["Offered", "Accepted"],
@@ -113,8 +112,8 @@ fn the_status_is_known_from_the_server_hello_on() {
                 let outcome = peers.identity.run(&mut steps, &script);
                 let accepts = expected[1] == "Accepted";
                 assert_eq!(outcome.error.is_none(), accepts);
-                // the first is the ServerHello or the HelloRetryRequest; others follow, which
-                // change nothing
+                // the first record holds the ServerHello or HelloRetryRequest; later ones change
+                // nothing
                 assert!(steps.seen.len() > 4);
                 assert_ne!(steps.seen[1 + script.retries.len()], "Offered");
                 assert_eq!(steps.changes(), expected, "{stack:?}");
@@ -143,7 +142,7 @@ fn the_status_without_a_key_does_not_change() {
 
 /// RFC 9849 §6.1.7: such a connection is not reported as successful.
 #[test]
-fn nothing_is_told_of_a_server_that_rejects() {
+fn nothing_is_reported_of_a_rejecting_server() {
     for provider in PROVIDERS {
         let peers = Peers::new(provider);
         let mut setup = peers.setup();
@@ -167,8 +166,7 @@ fn nothing_is_told_of_a_server_that_rejects() {
     }
 }
 
-/// RFC 9849 §5: the extension of a HelloRetryRequest may be anywhere in it, and so may what else is
-/// asked for.
+/// RFC 9849 §5: the extensions of a HelloRetryRequest may come in any order and combination.
 #[test]
 fn retries_of_every_form() {
     for provider in PROVIDERS {

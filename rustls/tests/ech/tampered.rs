@@ -1,5 +1,4 @@
-//! The same flawed bytes for both clients: each bit of what a server says about ECH, changed one at
-//! a time.
+//! Changes each bit of a server's ECH messages in turn and compares both crates' clients.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,8 +9,8 @@ use harness::scripted::{Outcome, Script, bytes};
 use crate::clients::Stack;
 use crate::kit::{ECH, Peers, accepting_retry};
 
-/// Position of the message, and of the first byte that is changed. What is before it is that of any
-/// handshake.
+/// A message by its position, and the number of its last bytes to change. The bytes before those
+/// are not specific to ECH.
 struct Case {
     name: &'static str,
     script: Script,
@@ -67,7 +66,7 @@ fn cases(peers: &Peers) -> Vec<Case> {
 
 fn summary(outcome: &Outcome) -> String {
     let error = outcome.error.as_deref().unwrap_or("accepted");
-    // what retry configurations say is another matter
+    // the retry configurations are not compared
     let end = error.find("(Some([").unwrap_or(error.len());
     format!("{} {:?}", &error[..end], outcome.alert)
 }
@@ -121,7 +120,7 @@ fn bit_by_bit() {
     assert_eq!(used.len(), DEVIATIONS.len(), "not seen any more: {used:?}");
 }
 
-/// How answers differ, and why; the beginnings of what [`summary`] says.
+/// An accepted difference and its reason. Both texts are prefixes of a [`summary`].
 struct Deviation {
     ours: &'static str,
     theirs: &'static str,

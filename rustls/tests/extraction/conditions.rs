@@ -1,4 +1,4 @@
-//! When secrets are handed out, and what is said otherwise.
+//! Conditions under which secrets are extracted, and the errors otherwise.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::{ROLES, Role, tls13};
 
 macro_rules! conditions {
     ($module:ident, $tls:ident) => {
-        // upstream's is deprecated for unbuffered connections
+        // upstream's method is deprecated for unbuffered connections
         #[allow(deprecated)]
         mod $module {
             use $tls::client::UnbufferedClientConnection;
@@ -77,7 +77,7 @@ macro_rules! conditions {
                 [client, server]
             }
 
-            /// Returns the error, or that there are secrets.
+            /// Returns the error, or a note that secrets were extracted.
             fn answer<T>(extracted: Result<T, Error>) -> String {
                 match extracted {
                     Ok(_) => "secrets".to_owned(),
@@ -108,7 +108,7 @@ macro_rules! conditions {
                     log.push(answer(client().dangerous_into_kernel_connection()));
                     log.push(answer(server().dangerous_into_kernel_connection()));
                 }
-                // the server's flight waits; was sent; the client's waits; was sent
+                // the server's flight is pending, then sent; the client's is pending, then sent
                 for steps in 1..=4 {
                     let [mut client, mut server] = fresh(provider, true);
                     for step in 1..=steps {
@@ -167,9 +167,9 @@ fn secrets_are_handed_out_when_upstream_does() {
     }
 }
 
-/// After a failure there are no secrets, even if its alert has not been sent.
+/// A failed connection has no secrets, even before its alert is sent.
 #[test]
-fn a_failure_is_the_answer_first_of_all() {
+fn a_failure_takes_precedence() {
     let [_, mut server] = this::connected(PROVIDERS[0]);
     let garbage = [&b"\x17\x03\x03\x00\x20"[..], &[7; 32]].concat();
     server.read_tls(&mut &garbage[..]).unwrap();
@@ -179,11 +179,10 @@ fn a_failure_is_the_answer_first_of_all() {
     assert_eq!(extracted.err(), Some(Error::DecryptError));
 }
 
-/// 0.23 drops what was received and has not been read, and says nothing of it: whoever goes on with
-/// the keys would have a gap in the data, or the second half of a record or message without the
-/// first.
+/// Upstream silently drops received data that was not read. The new owner of the keys would miss
+/// data, or see a record or message without its beginning.
 #[test]
-fn not_while_something_waits_to_be_read() {
+fn not_with_unread_input() {
     fn assert_refused(conn: rustls::Connection, what: &str) {
         let extracted = conn.dangerous_extract_secrets();
         assert!(matches!(extracted, Err(Error::General(_))), "{what}");
@@ -197,7 +196,7 @@ fn not_while_something_waits_to_be_read() {
         server.read_tls(&mut &record[..]).unwrap();
         assert_refused(server, "a record that was not processed");
 
-        // in parts
+        // partial records
         for len in [1, 5, record.len() - 1] {
             let [mut client, mut server] = this::connected(provider);
             client.writer().write_all(b"data").unwrap();
@@ -217,14 +216,14 @@ fn not_while_something_waits_to_be_read() {
         }
         assert_refused(server, "plaintext");
 
-        // and with all of it read
+        // with everything read
         let [mut client, mut server] = this::connected(provider);
         client.writer().write_all(b"data").unwrap();
         this::hand_over(&mut client, &mut server);
         server.reader().read_exact(&mut data).unwrap();
         assert_eq!(server.dangerous_extract_secrets().unwrap().rx.0, 1);
 
-        // what comes after a close_notify is ignored
+        // data after a close_notify is ignored
         let [mut client, mut server] = this::connected(provider);
         client.send_close_notify();
         let mut bytes = Vec::new();
@@ -236,9 +235,9 @@ fn not_while_something_waits_to_be_read() {
     }
 }
 
-/// The same where the caller has what was received: it has been counted already.
+/// The same with data in the caller's buffer, because its record is already counted.
 #[test]
-fn not_while_data_was_shown_and_not_taken() {
+fn not_with_data_that_was_only_peeked() {
     for provider in PROVIDERS {
         for (peeks, takes) in [(false, false), (true, false), (false, true), (true, true)] {
             let case = tls13(provider, Role::Client);
@@ -265,7 +264,7 @@ fn not_while_data_was_shown_and_not_taken() {
     }
 }
 
-/// A message of which only the beginning has come is lost with the connection.
+/// A partial message would be lost with the connection.
 #[test]
 fn not_in_the_middle_of_a_message() {
     for provider in PROVIDERS {
@@ -283,8 +282,8 @@ fn not_in_the_middle_of_a_message() {
     }
 }
 
-/// RFC 9846 §4.7.3: the peer's request must be answered before the next application data, and
-/// whoever gets the secrets would not know of it.
+/// RFC 9846 §4.7.3: the peer's request must be answered before the next application data. The new
+/// owner of the secrets would not know of it.
 #[test]
 fn not_while_a_key_update_is_owed() {
     for provider in PROVIDERS {

@@ -1,4 +1,4 @@
-//! What is left of a connection whose records are made elsewhere: here by the bare AEAD.
+//! The kernel connection that remains when others make the records, here with the bare AEAD.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ impl Kernel {
     }
 }
 
-/// A connection in the way that an application makes one of a [`KernelConnection`].
+/// A [`KernelConnection`] with its record keys, as an application holds them.
 struct End {
     kernel: Kernel,
     sending: Records,
@@ -63,7 +63,7 @@ impl End {
         }
     }
 
-    /// Of `case`, after the handshake with `peer`.
+    /// Completes the handshake of `case` with `peer`.
     fn connected(case: &Case, peer: &mut dyn Endpoint) -> Self {
         let parts = match case.role {
             Role::Client => {
@@ -93,7 +93,7 @@ impl End {
         assert_eq!(received, payload);
     }
 
-    /// Sends a KeyUpdate, and all that follows under the next key.
+    /// Sends a KeyUpdate and switches to the next key.
     fn update(&mut self, peer: &mut dyn Endpoint, requests: bool) {
         let update = message(KEY_UPDATE, &[u8::from(requests)]);
         let sealed = self.sending.seal(HANDSHAKE, &update);
@@ -102,7 +102,7 @@ impl End {
         assert_eq!(self.sending.sequence(), 0);
     }
 
-    /// Takes what the peer has to send.
+    /// Processes everything that the peer has to send.
     fn receive(&mut self, peer: &mut dyn Endpoint) {
         for record in wire::records(&peer.take_output()) {
             let (typ, content) = self.receiving.open(&record).expect("the right keys");
@@ -147,26 +147,26 @@ fn keys_are_updated_by_either_side() {
 fn exchange_keys(case: &Case, peer: &mut dyn Endpoint) {
     let mut end = End::connected(case, peer);
     for round in 0..5 {
-        // the peer asks, and is answered
+        // the peer requests an update and receives one
         peer.refresh_traffic_keys();
         peer.send(b"under new keys");
         end.receive(peer);
         assert_eq!(core::mem::take(&mut end.plaintext), b"under new keys");
         end.send(peer, &[round; 50]);
-        // this side asks
+        // this side requests an update
         end.update(peer, true);
         end.send(peer, &[round; 60]);
         peer.send(b"answered");
         end.receive(peer);
         assert_eq!(core::mem::take(&mut end.plaintext), b"answered");
-        // and does so of its own
+        // this side updates without a request
         end.update(peer, false);
         end.send(peer, &[round; 70]);
     }
 }
 
 #[test]
-fn updates_are_those_of_upstream() {
+fn updates_match_upstream() {
     for case in cases().filter(|case| case.is_tls13() && case.role == Role::Client) {
         let mut config = configs::upstream::server_of(
             Versions::Tls13,
@@ -211,7 +211,7 @@ fn tickets_that_come_later_are_stored() {
         peer.receive(&ours.take_output()).unwrap();
         ours.receive(&peer.take_output()).unwrap();
         peer.receive(&ours.take_output()).unwrap();
-        // the tickets are on their way
+        // the tickets are still in transit
         assert_eq!(ours.conn.tls13_tickets_received(), 0);
         let (secrets, conn) = ours.conn.dangerous_into_kernel_connection().unwrap();
         let mut end = End::new(&case, (secrets, Kernel::Client(conn)));
@@ -224,7 +224,7 @@ fn tickets_that_come_later_are_stored() {
             HandshakeKind::Resumed,
             HandshakeKind::Full,
         ] {
-            // these servers send none
+            // these servers send no tickets
             let mut server = (*server).clone();
             server.send_tls13_tickets = 0;
             let conn = theirs::ServerConnection::new(Arc::new(server)).unwrap();
@@ -267,11 +267,11 @@ fn wrong_tickets_are_refused() {
     );
     // with the message's header
     assert!(give(&message(4, &TICKET[..15])).is_err());
-    // and none of this is the end
+    // none of these errors ends the connection
     assert_eq!(give(&TICKET[..15]), Ok(()));
 }
 
-/// RFC 9846 §6: the secrets of a failed connection are forgotten.
+/// RFC 9846 §6: the secrets of a failed connection are erased.
 #[test]
 fn a_failure_is_the_end() {
     // with an extension that belongs in ClientHello and CertificateRequest
@@ -293,7 +293,7 @@ fn a_failure_is_the_end() {
     }
 }
 
-/// TLS 1.2 has neither.
+/// TLS 1.2 has no KeyUpdate and no tickets after the handshake.
 #[test]
 fn tls12_has_no_updates_and_no_later_tickets() {
     for case in cases().filter(|case| !case.is_tls13()) {

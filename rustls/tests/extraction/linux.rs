@@ -1,4 +1,4 @@
-//! Data through the Linux kernel's own TLS, where it has the module `tls`.
+//! Data through Linux kernel TLS, if the module `tls` is available.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -13,14 +13,14 @@ use rustls::{Connection, ExtractedSecrets};
 
 use crate::{Case, cases};
 
-/// From <linux/tls.h>.
+/// Constants from <linux/tls.h>.
 const TLS_1_2: u16 = 0x0303;
 const TLS_1_3: u16 = 0x0304;
 const AES_GCM_128: u16 = 51;
 const AES_GCM_256: u16 = 52;
 const CHACHA20_POLY1305: u16 = 54;
 
-/// One connected pair.
+/// A connected pair of sockets.
 fn sockets() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -28,7 +28,7 @@ fn sockets() -> (TcpStream, TcpStream) {
     (one, other)
 }
 
-/// How the kernel wants keys: the first four bytes of an AES-GCM nonce apart from the others.
+/// Converts keys for the kernel, which takes the first four bytes of an AES-GCM nonce separately.
 fn crypto_info(is_tls13: bool, keys: Keys) -> TlsCryptoInfo {
     let info = |cipher_type| libc::tls_crypto_info {
         version: if is_tls13 { TLS_1_3 } else { TLS_1_2 },
@@ -73,7 +73,7 @@ fn give_to_kernel(case: &Case, socket: &TcpStream, secrets: ExtractedSecrets) ->
     setsockopt(&fd, TcpTlsRx, &info(secrets.rx.into()))
 }
 
-/// Does the handshake and a few records over `socket`, with `peer` at the other end of it.
+/// Completes the handshake with `peer` and exchanges a few records over `socket`.
 fn connect(case: &Case, ours: &mut Connection, peer: &mut dyn Endpoint) {
     let mut in_memory = |ours: &mut Connection| {
         let mut bytes = Vec::new();
@@ -110,7 +110,7 @@ fn data_goes_through_the_kernel() {
         connect(&case, &mut ours.conn, &mut peer);
         let secrets = ours.conn.dangerous_extract_secrets().unwrap();
         if let Err(error) = give_to_kernel(&case, &socket, secrets) {
-            // older ones do not know every cipher and version
+            // older kernels do not support every cipher and version
             assert!(
                 matches!(error, Errno::EINVAL | Errno::ENOENT | Errno::ENOPROTOOPT),
                 "{case:?}: {error}"
@@ -135,7 +135,7 @@ fn data_goes_through_the_kernel() {
                 peer.read_into(&mut received);
             }
             assert!(received == plaintext, "{case:?}");
-            // and decrypts
+            // the kernel decrypts
             let mut sent = 0;
             while sent < len {
                 sent += peer.send(&plaintext[sent..]);

@@ -1,5 +1,5 @@
-//! Secrets that leave a connection: who gets them and when, that records made of them are the
-//! connection's, and what a `KernelConnection` does for the rest of its life.
+//! Extracted secrets: when they are available, records made with them, and the `KernelConnection`
+//! that remains.
 
 mod conditions;
 mod kernel;
@@ -17,7 +17,7 @@ use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::{SupportedCipherSuite, Tls13CipherSuite};
 
-/// Which side the connection under test is.
+/// The side of the connection under test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Role {
     Client,
@@ -34,7 +34,7 @@ struct Case {
     role: Role,
 }
 
-/// All of them.
+/// All cases.
 fn cases() -> impl Iterator<Item = Case> {
     PROVIDERS.into_iter().flat_map(|provider| {
         let suites = provider.this().cipher_suites.into_iter();
@@ -88,7 +88,7 @@ impl Case {
         Arc::new(config)
     }
 
-    /// Upstream's connection of the other side.
+    /// Upstream's connection on the other side.
     fn peer(&self) -> UpstreamBuffered {
         let (versions, key_type) = (self.versions(), self.key_type());
         let provider = self.provider.upstream();
@@ -110,7 +110,7 @@ impl Case {
         }
     }
 
-    /// Our connection of the other side.
+    /// Our connection on the other side.
     fn our_peer(&self) -> ThisBuffered {
         let role = match self.role {
             Role::Client => Role::Server,
@@ -139,7 +139,7 @@ impl Case {
         }
     }
 
-    /// Completes the handshake, and sends a few records each way, so that sequence numbers differ.
+    /// Completes the handshake and sends a few records each way, so that sequence numbers differ.
     fn connect(&self, ours: &mut dyn Endpoint, peer: &mut dyn Endpoint) {
         match self.role {
             Role::Client => handshake(ours, peer),
@@ -152,7 +152,7 @@ impl Case {
     }
 }
 
-/// The first suite of TLS 1.3.
+/// A case with the provider's first TLS 1.3 suite.
 fn tls13(provider: Provider, role: Role) -> Case {
     let suites = provider.this().cipher_suites;
     let suite: Option<&'static Tls13CipherSuite> =

@@ -1,4 +1,4 @@
-//! Records made and opened with extracted secrets are the connection's.
+//! Records sealed and opened with extracted secrets work with the connection's peer.
 
 use harness::bare_records::{Form, Keys, Records};
 use harness::endpoints::{Endpoint, UpstreamBuffered};
@@ -10,7 +10,7 @@ use crate::{Case, Role, cases};
 const DATA: u8 = 23;
 const ALERT: u8 = 21;
 
-/// What the bare AEAD sends, `peer` receives, and the other way round.
+/// Exchanges records between the bare AEAD and `peer` in both directions.
 fn check_records(case: &Case, secrets: ExtractedSecrets, mut peer: UpstreamBuffered) {
     let is_tls13 = case.is_tls13();
     let mut sending = Records::new(is_tls13, secrets.tx);
@@ -56,8 +56,8 @@ fn records_of_every_suite() {
     }
 }
 
-/// The same secrets and numbers as upstream's, but for the nonces that TLS 1.2 sends with each
-/// record, which differ in one bit. Those of two ends of this crate are equal.
+/// The secrets and numbers equal upstream's, except for one bit in the explicit nonces of TLS 1.2.
+/// Both ends of this crate agree on them.
 #[test]
 fn secrets_are_those_of_the_peer() {
     for case in cases() {
@@ -76,9 +76,8 @@ fn secrets_are_those_of_the_peer() {
     }
 }
 
-/// RFC 5288 §3: a nonce of AES-GCM must not be used twice under a key. Whoever goes on with
-/// extracted secrets counts up from the explicit nonce, as the kernel does, or adds the sequence
-/// number bit by bit.
+/// RFC 5288 §3: an AES-GCM nonce must not repeat under a key. The new owner of the secrets either
+/// increments the explicit nonce, as the kernel does, or XORs it with the sequence number.
 #[test]
 fn explicit_nonces_that_were_used_are_not_used_again() {
     for case in cases().filter(|case| !case.is_tls13()) {

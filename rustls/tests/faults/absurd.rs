@@ -1,6 +1,6 @@
-//! Callbacks that return what makes no sense: an error, or as if they had returned nothing, but no
-//! panic, and no connection that the other side should not have accepted. Lengths that no message
-//! can carry are in `behaviour/too_long.rs`.
+//! Callbacks that return nonsense cause an error, or count as having returned nothing. They never
+//! cause a panic or a connection that the other side should have rejected. Lengths that no message
+//! can carry are tested in `behaviour/too_long.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,27 +11,27 @@ use pki_types::{ServerName, UnixTime};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
-/// What makes no sense.
+/// The nonsensical answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Absurd {
     Lifetime(u32),
-    /// What the ticketer says that a session is, of so many bytes.
+    /// The ticketer returns this many bytes as a session.
     Decrypted(usize),
     EmptyTicket,
-    /// What the storage says that a session is.
+    /// The storage returns this many bytes as a session.
     Stored(usize),
-    /// A storage that keeps nothing, whatever it says.
+    /// A storage that claims to store sessions but keeps none.
     Forgetful,
     EmptyChain,
     EmptySignature,
-    /// A scheme that nobody has offered.
+    /// A signature scheme that was not offered.
     OtherScheme,
     EmptyShare,
     EmptySecret,
     UnknownHint,
     /// A clock at this many seconds.
     Clock(Option<u64>),
-    /// A clock that goes backwards by a day each time.
+    /// A clock that goes back by a day on each call.
     BackwardClock,
 }
 
@@ -234,7 +234,8 @@ macro_rules! absurd {
                 }
             }
 
-            /// How two connections end that may resume each other, seen from both sides.
+            /// Returns the outcomes of two connections, the second of which may resume the first.
+            /// Each is as seen from both sides.
             pub(super) fn outcomes(versions: Versions, absurd: Absurd) -> Vec<String> {
                 let mut provider = Provider::Ring.$module();
                 if matches!(absurd, Absurd::EmptyShare | Absurd::EmptySecret) {
@@ -290,11 +291,11 @@ macro_rules! absurd {
                     }
                     Err(error) => {
                         assert!(client.is_handshaking() || server.is_handshaking());
-                        let told = (
+                        let received = (
                             server.receive(&client.take_output()),
                             client.receive(&server.take_output()),
                         );
-                        format!("{error}, {told:?}")
+                        format!("{error}, {received:?}")
                     }
                 }
             }
@@ -305,23 +306,23 @@ macro_rules! absurd {
 absurd!(this, rustls, ThisBuffered);
 absurd!(upstream, rustls_upstream, UpstreamBuffered);
 
-/// Where this crate answers otherwise, on purpose, and what it says.
+/// This crate's outcome where it deliberately differs from upstream.
 fn deviation(versions: Versions, absurd: Absurd) -> Option<&'static str> {
     Some(match absurd {
-        // RFC 9846 §4.7.1: a lifetime of 0 says that the ticket is to be discarded immediately
+        // RFC 9846 §4.7.1: a ticket with lifetime 0 is discarded immediately
         Absurd::Lifetime(0) if versions == Versions::Tls13 => "Some(Full)",
-        // RFC 9846 §4.7.1: there is no empty one, so none is sent. Upstream panics
+        // RFC 9846 §4.7.1: empty tickets do not exist, so none is sent. Upstream panics
         Absurd::EmptyTicket if versions == Versions::Tls13 => "Some(Full)",
-        // of the side that has none. Upstream leaves it to the client to find out
+        // the side without a chain fails. Upstream leaves it to the client to notice
         Absurd::EmptyChain => "server: General(\"no server certificate chain resolved\")",
         // upstream panics
         Absurd::EmptyShare if versions == Versions::Tls12 => {
             "client: InvalidMessage(IllegalEmptyValue)"
         }
         Absurd::EmptyShare => "server: InvalidMessage(IllegalEmptyValue)",
-        // who cannot tell the time makes no sessions, and connects
+        // without a clock, a connection succeeds but makes no session
         Absurd::Clock(None) => "Some(Full)",
-        // nor does one tell how old a session is whose clock goes back by as long as sessions last
+        // a session's age is unknown if the clock goes back by its whole lifetime
         Absurd::BackwardClock => "Some(Full)",
         _ => return None,
     })

@@ -1,5 +1,5 @@
-//! An `Acceptor` over a transport that goes wrong at one of its calls, whichever, and the alert for
-//! a client that it refuses.
+//! An `Acceptor` over a transport that fails at each of its calls in turn, and the alert for a
+//! client it rejects.
 
 use std::io::{self, Write};
 use std::panic::resume_unwind;
@@ -10,9 +10,9 @@ use harness::endpoints::Endpoint;
 use rustls::server::{AcceptedAlert, Acceptor};
 
 use crate::scripts::{Role, Scene, Tried, plans, this, tried};
-use crate::transport::{AsPlanned, Counts, Fault, KINDS, Plan, Transport};
+use crate::transport::{Counts, Fault, KINDS, Plan, PlannedPanic, Transport};
 
-/// A handshake with a server that chooses its configuration by the ClientHello.
+/// Completes a handshake with a server that chooses its configuration by the ClientHello.
 fn accept(configs: &this::Configs, plan: Option<Plan>) -> Counts {
     configs.prepare(Role::Server);
     let (_, peer) = configs.fresh(Role::Server);
@@ -43,7 +43,7 @@ fn acceptors_survive() {
     }
 }
 
-/// Takes two bytes at a time, and goes wrong at one of its calls.
+/// Accepts two bytes at a time and fails at one call.
 struct Narrow {
     bytes: Vec<u8>,
     calls: usize,
@@ -59,7 +59,7 @@ impl Write for Narrow {
                 Fault::Short => 1,
                 Fault::Fails(kind) => return Err(kind.into()),
                 Fault::Nothing => return Ok(0),
-                Fault::Panics => resume_unwind(Box::new(AsPlanned)),
+                Fault::Panics => resume_unwind(Box::new(PlannedPanic)),
                 Fault::Lies => {
                     self.bytes.extend_from_slice(buf);
                     return Ok(buf.len() + 1);

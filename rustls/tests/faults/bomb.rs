@@ -1,5 +1,4 @@
-//! Callbacks that go wrong when a test has told them to: of one name, at one of the times that it
-//! is called.
+//! Makes a callback fail at a chosen call.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -10,14 +9,13 @@ use std::sync::Once;
 
 use log::{LevelFilter, Log, Metadata, Record};
 
-/// How a callback goes wrong.
+/// The way in which a callback fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Wrong {
     Panics,
-    /// It returns an error, or nothing.
+    /// Returns an error or nothing.
     Fails,
-    /// It makes whole connections of its own with the same configurations, and then does what it
-    /// should.
+    /// Runs whole connections with the same configurations, then works normally.
     Reenters,
 }
 
@@ -32,10 +30,10 @@ thread_local! {
     static BOMB: RefCell<Bomb> = RefCell::default();
 }
 
-/// What callbacks panic with.
-struct AsTold;
+/// The payload of the callbacks' panics.
+struct OrderedPanic;
 
-/// Each callback calls this; true tells it to fail.
+/// Called by each callback; true if it must fail.
 pub(crate) fn called(name: &'static str) -> bool {
     let (wrong, nested) = BOMB.with_borrow_mut(|bomb| {
         let count = bomb.calls.entry(name).or_default();
@@ -52,8 +50,8 @@ pub(crate) fn called(name: &'static str) -> bool {
     match wrong {
         None => false,
         Some(Wrong::Fails) => true,
-        // without the message that a panic of the test's own would print
-        Some(Wrong::Panics) => resume_unwind(Box::new(AsTold)),
+        // avoids the message that `panic!` would print
+        Some(Wrong::Panics) => resume_unwind(Box::new(OrderedPanic)),
         Some(Wrong::Reenters) => {
             nested.unwrap()();
             false
@@ -61,16 +59,16 @@ pub(crate) fn called(name: &'static str) -> bool {
     }
 }
 
-/// As [`called`], for callbacks that return an error of the library's.
+/// Calls [`called`] for callbacks that return one of the library's errors.
 pub(crate) fn fails(name: &'static str) -> Result<(), rustls::Error> {
     if called(name) {
-        Err(rustls::Error::General("as told".into()))
+        Err(rustls::Error::General("as ordered".into()))
     } else {
         Ok(())
     }
 }
 
-/// From now on, call number `at` of `name` goes wrong.
+/// Makes call number `at` of `name` fail from now on.
 pub(crate) fn arm(name: &'static str, at: usize, wrong: Wrong) {
     BOMB.with_borrow_mut(|bomb| {
         bomb.calls.clear();
@@ -78,12 +76,12 @@ pub(crate) fn arm(name: &'static str, at: usize, wrong: Wrong) {
     });
 }
 
-/// Nothing goes wrong any more; whether something has.
+/// Disarms the bomb; true if it has gone off.
 pub(crate) fn disarm() -> bool {
     BOMB.with_borrow_mut(|bomb| bomb.armed.take().is_none())
 }
 
-/// What callbacks that reenter do.
+/// Sets the action of callbacks that reenter.
 pub(crate) fn set_nested(nested: Rc<dyn Fn()>) {
     BOMB.with_borrow_mut(|bomb| bomb.nested = Some(nested));
 }
@@ -93,25 +91,25 @@ pub(crate) fn forget_calls() {
     BOMB.with_borrow_mut(|bomb| bomb.calls.clear());
 }
 
-/// How often each callback was called.
+/// The number of calls of each callback.
 pub(crate) fn calls() -> BTreeMap<&'static str, usize> {
     BOMB.with_borrow(|bomb| bomb.calls.clone())
 }
 
-/// A call that may panic as told; `None` when it did. Any other panic goes on.
+/// Runs a call that may panic as ordered; `None` if it did. Other panics propagate.
 pub(crate) fn survives<T>(call: impl FnOnce() -> T) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(value) => Some(value),
-        Err(panic) if is_as_told(&*panic) => None,
+        Err(panic) if is_ordered(&*panic) => None,
         Err(panic) => resume_unwind(panic),
     }
 }
 
-fn is_as_told(panic: &(dyn Any + Send)) -> bool {
-    panic.is::<AsTold>()
+fn is_ordered(panic: &(dyn Any + Send)) -> bool {
+    panic.is::<OrderedPanic>()
 }
 
-/// Has each log line of this crate call the bomb of its thread.
+/// Makes each log line of this crate a callback of the thread's bomb.
 pub(crate) fn rig_logger() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -129,7 +127,7 @@ impl Log for Logger {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            // as a real one would
+            // formats the text, as a real logger would
             let _ = record.args().to_string();
             called("Log::log");
         }

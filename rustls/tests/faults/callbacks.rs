@@ -1,6 +1,6 @@
-//! Callbacks of the application and of the crypto provider that panic, fail, or use the same
-//! configurations for other connections: each of them, at several of the times that it is called,
-//! from the first byte to the close_notify.
+//! Callbacks of the application and the crypto provider that panic, fail, or open other connections
+//! with the same configurations. Each does so at several of its calls, from the first byte to the
+//! close_notify.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -12,11 +12,11 @@ use crate::ends::{Api, End};
 use crate::rigged::{Rig, Setup};
 use crate::talk::{CLIENT, SERVER, Stop, Talk, good};
 
-/// What every call says of a connection whose callback has panicked.
+/// The error of every call after a callback has panicked.
 pub(crate) const OVER: &str =
     "unexpected error: the connection is over: a call of the application's code has panicked";
 
-/// Connections of one setup, each of which may resume the one before.
+/// Connections with one setup, each of which may resume the previous one.
 struct Scene {
     api: Api,
     setup: Setup,
@@ -25,10 +25,10 @@ struct Scene {
     rig: Rc<Rig>,
 }
 
-/// At which of its calls a callback goes wrong.
+/// The calls at which a callback fails.
 #[derive(Clone, Copy, PartialEq)]
 enum Times {
-    /// The first, one in the middle, and the last.
+    /// The first call, a middle one, and the last.
     Three,
     Last,
 }
@@ -45,7 +45,7 @@ impl Scene {
         }
     }
 
-    /// A scene of this API: full, or else resumed and with as much else as goes with it.
+    /// A scene of this API: a full handshake, or a resumed one with early data if possible.
     fn of(api: Api, versions: Versions, resumes: bool) -> Self {
         let setup = Setup {
             versions,
@@ -57,7 +57,7 @@ impl Scene {
         Self::new(api, setup, resumes)
     }
 
-    /// Sessions for whoever resumes. Who does not gets configurations without.
+    /// Prepares sessions if the scene resumes, otherwise fresh configurations without any.
     fn prepare(&mut self) {
         if self.resumes {
             good(&self.rig, self.setup, self.api);
@@ -66,7 +66,7 @@ impl Scene {
         }
     }
 
-    /// Which callbacks there are, and how often each is called.
+    /// The number of calls of each callback.
     fn calls(&mut self) -> BTreeMap<&'static str, usize> {
         self.prepare();
         bomb::forget_calls();
@@ -74,7 +74,7 @@ impl Scene {
         bomb::calls()
     }
 
-    /// One connection for each callback and each of some times that it is called.
+    /// Runs a connection for each callback and each call at which it fails.
     fn each(&mut self, wrong: Wrong, mut check: impl FnMut(&Self, &str, Option<Talk>, Stop)) {
         for (name, count) in self.calls() {
             let mut times = match self.times {
@@ -90,7 +90,7 @@ impl Scene {
                 let (talk, stop) = Talk::run(&self.rig, self.setup, self.api);
                 assert!(bomb::disarm(), "never called");
                 check(self, name, talk, stop);
-                // and others go on
+                // other connections still work
                 good(&self.rig, self.setup, self.api);
             }
         }
@@ -126,7 +126,7 @@ impl Scene {
                         "{error}"
                     );
                 }
-                // who cannot resume may prove themselves anew
+                // if resumption fails, the peer may authenticate again
                 Stop::Done if name.contains("::verify_") => {
                     assert!(scene.resumes && bomb::calls()[name] > 1, "wrong accept");
                 }
@@ -146,19 +146,19 @@ impl Scene {
     }
 }
 
-/// Who was not verified is nobody, and not connected.
+/// Asserts that an unverified peer is neither identified nor connected.
 fn check_unverified(name: &str, end: &dyn End) {
     if name.contains("::verify_") {
         assert!(end.is_handshaking() && !end.knows_peer());
     }
 }
 
-/// The connection is over, and its keys and callbacks are not used any more.
+/// Asserts that the connection is over and uses no more keys or callbacks.
 fn check_over(end: &mut dyn End) -> String {
     bomb::forget_calls();
     let error = end.check_over();
     let mut calls = bomb::calls();
-    // sessions of a connection that has failed are removed
+    // a failed connection's session is removed
     calls.remove("StoresServerSessions::take");
     calls.remove("ClientSessionStore::remove_tls12_session");
     calls.remove("Log::log");
@@ -166,7 +166,7 @@ fn check_over(end: &mut dyn End) -> String {
     error
 }
 
-/// All ways to connect over records.
+/// All scenes of the buffered API.
 fn buffered_scenes() -> Vec<Scene> {
     let other = |versions, resumes, tickets, retry| {
         let setup = Setup {
@@ -201,12 +201,12 @@ fn callbacks_of_unbuffered_connections_panic() {
     }
 }
 
-/// What one half has met, the other says, too.
+/// Both halves report a failure that one of them met.
 #[test]
 fn callbacks_of_halves_panic() {
     for (versions, resumes) in [(Versions::Tls12, false), (Versions::Tls13, true)] {
         let mut scene = Scene::of(Api::Split, versions, resumes);
-        // the handshake is that of a whole connection
+        // the handshake is the same as that of a whole connection
         scene.times = Times::Last;
         scene.panics();
     }
@@ -233,7 +233,7 @@ fn callbacks_of_quic_connections_fail() {
     }
 }
 
-/// No lock is held and nothing is borrowed while a callback runs.
+/// No lock or borrow is held while a callback runs.
 #[test]
 fn callbacks_connect_with_the_same_configurations() {
     for (versions, resumes) in [(Versions::Tls12, true), (Versions::Tls13, true)] {
@@ -241,11 +241,11 @@ fn callbacks_connect_with_the_same_configurations() {
     }
 }
 
-/// A connection that is ending calls the application, too: it logs, seals an alert, has its session
-/// removed. If that panics it is over nevertheless, for the reason that it had.
+/// A failing connection also calls the application: it logs, seals an alert and removes its
+/// session. A panic there must not keep it alive or change the reason.
 #[test]
 fn callbacks_panic_while_a_connection_fails() {
-    // of no key that they have
+    // a record under an unknown key
     let record = [&[23, 3, 3, 0, 40][..], &[7; 40]].concat();
     for (versions, resumes) in [(Versions::Tls12, false), (Versions::Tls13, true)] {
         for api in [Api::Buffered, Api::Split, Api::Unbuffered] {

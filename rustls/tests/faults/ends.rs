@@ -1,4 +1,4 @@
-//! Connections of this crate in each API, whose every call may fail or panic.
+//! Connections of this crate in each API, any call of which may fail or panic.
 
 use std::io::{ErrorKind, Read, Write};
 use std::mem;
@@ -18,7 +18,7 @@ use crate::splitting::Splitting;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Api {
     Buffered,
-    /// Buffered until the handshake is complete, and two halves from then on.
+    /// Buffered during the handshake, then split into two halves.
     Split,
     Unbuffered,
     Quic,
@@ -26,7 +26,7 @@ pub(crate) enum Api {
 
 /// One end of a connection.
 pub(crate) trait End {
-    /// All that it has to send.
+    /// Takes all pending output.
     fn output(&mut self) -> Vec<u8>;
 
     fn receive(&mut self, bytes: &[u8]) -> Result<(), String>;
@@ -39,16 +39,16 @@ pub(crate) trait End {
 
     fn close(&mut self);
 
-    /// What it has received since the last call.
+    /// Takes the plaintext received since the last call.
     fn received(&mut self) -> Vec<u8>;
 
     fn is_handshaking(&self) -> bool;
 
-    /// Whether it says who its peer is.
+    /// True if it reports the peer's identity.
     fn knows_peer(&self) -> bool;
 
-    /// Checks that the connection is over: nothing can be sent, and each call returns the same
-    /// error, which this returns. Output was taken before.
+    /// Asserts that the connection is over: nothing can be sent, and every call returns the same
+    /// error. Returns that error. Output must be taken first.
     fn check_over(&mut self) -> String;
 }
 
@@ -207,7 +207,7 @@ impl End for Buffered {
             Connection::Server(conn) => Stream::new(conn, &mut nothing).read(&mut [0]),
         };
         match read {
-            // the peer's data had its end before
+            // the peer had already closed
             Ok(0) if self.peer_has_closed => {}
             read => late(read.unwrap_err().kind()),
         }
@@ -216,7 +216,7 @@ impl End for Buffered {
     }
 }
 
-/// A transport that has nothing to read, and nothing must be written to.
+/// A transport with nothing to read, which must not be written to.
 struct Nothing;
 
 impl Read for Nothing {
@@ -235,7 +235,7 @@ impl Write for Nothing {
     }
 }
 
-/// An unbuffered connection and the buffers of its user.
+/// An unbuffered connection with its caller's buffers.
 struct OwnBuffers<C> {
     conn: C,
     incoming: Vec<u8>,
@@ -304,7 +304,7 @@ impl<C: Unbuffered> OwnBuffers<C> {
 
 impl<C: Unbuffered> End for OwnBuffers<C> {
     fn output(&mut self) -> Vec<u8> {
-        // `receive` returns the error, if there is one
+        // `receive` reports the error, if any
         let _ = self.drive();
         mem::take(&mut self.outgoing)
     }
@@ -336,7 +336,7 @@ impl<C: Unbuffered> End for OwnBuffers<C> {
     fn close(&mut self) {
         let used = self.outgoing.len();
         if let Some(mut traffic) = self.conn.write_traffic() {
-            // an error is the connection's, which others return
+            // other calls return the connection's error
             let _ = traffic.queue_close_notify_to_vec(&mut self.outgoing, used);
         }
     }
@@ -360,7 +360,7 @@ impl<C: Unbuffered> End for OwnBuffers<C> {
             let offered = incoming.len();
             let UnbufferedStatus { discard, state, .. } = self.conn.process(incoming);
             match state {
-                // the peer's data had its end before
+                // the peer had already closed
                 Ok(ConnectionState::Closed) if self.peer_has_closed => {}
                 state => {
                     assert_eq!(discard, offered);
@@ -373,7 +373,7 @@ impl<C: Unbuffered> End for OwnBuffers<C> {
     }
 }
 
-/// A QUIC connection. What it sends are its CRYPTO bytes, each behind their length.
+/// A QUIC connection. Its output is CRYPTO data, each piece prefixed by its length.
 struct Crypted(quic::this::End);
 
 impl End for Crypted {
@@ -395,7 +395,7 @@ impl End for Crypted {
         Ok(())
     }
 
-    // packets are none of the connection's business
+    // packets are not the connection's concern
 
     fn send(&mut self, _: &[u8]) -> Result<(), String> {
         Ok(())

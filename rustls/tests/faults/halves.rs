@@ -1,5 +1,4 @@
-//! The halves of a split connection over a transport that goes wrong at one of its calls,
-//! whichever.
+//! The halves of a split connection over a transport that fails at each of its calls in turn.
 
 use std::io::{ErrorKind, Read, Write};
 
@@ -10,8 +9,7 @@ use crate::pieces::{Pieces, piece};
 use crate::scripts::{Role, Scene, Tried, plans, this, tried};
 use crate::transport::{Counts, KINDS, Plan, Transport};
 
-/// Moves what can be moved: everything that is to be sent, and what has come. A fault of the
-/// transport is no reason to stop.
+/// Moves all bytes in both directions, and continues after faults of the transport.
 fn pump<D>(
     sender: &mut Sender,
     receiver: &mut Receiver<D>,
@@ -27,7 +25,7 @@ fn pump<D>(
             receiver.process_new_packets().unwrap();
             match receiver.reader().read_to_end(received) {
                 Ok(_) => assert!(receiver.peer_has_closed()),
-                // after a `read` that has returned `Ok(0)`, and a while later more
+                // UnexpectedEof after a `read` that returned `Ok(0)`; more data follows later
                 Err(error) => assert!(matches!(
                     error.kind(),
                     ErrorKind::WouldBlock | ErrorKind::UnexpectedEof
@@ -38,7 +36,7 @@ fn pump<D>(
     assert!(!sender.wants_write());
 }
 
-/// Data each way, KeyUpdates of both sides, more data, and the end.
+/// Sends data each way, KeyUpdates from both sides, more data, and the end.
 fn talk<D>((mut sender, mut receiver): (Sender, Receiver<D>), transport: &mut Transport) {
     let mut pieces = Pieces::default();
     let (mut sent_by_peer, mut received) = (Vec::new(), Vec::new());
@@ -52,7 +50,7 @@ fn talk<D>((mut sender, mut receiver): (Sender, Receiver<D>), transport: &mut Tr
             sent_by_peer.extend(piece);
         }
         pump(&mut sender, &mut receiver, &mut received, transport);
-        // both fail in TLS 1.2
+        // both calls fail in TLS 1.2
         let _ = sender.refresh_traffic_keys();
         let _ = transport.peer.conn.refresh_traffic_keys();
     }

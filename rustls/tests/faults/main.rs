@@ -1,6 +1,6 @@
-//! Whatever a connection calls may go wrong: transports block, fail, lie and panic, and so do the
-//! callbacks of an application and its crypto provider. Nothing is lost, nothing is sent twice,
-//! nothing is accepted that was not, and no key is used once a connection is over.
+//! Failures of everything a connection calls. Transports block, fail, lie and panic, and so do
+//! callbacks of the application and its crypto provider. Data is neither lost nor sent twice,
+//! nothing wrong is accepted, and a failed connection uses no more keys.
 
 mod absurd;
 mod acceptor;

@@ -1,5 +1,5 @@
-//! Callbacks that panic in calls that the talks of `callbacks` do not make: records in place,
-//! exporters, and connections whose records the kernel makes.
+//! Callbacks that panic in calls outside the talks of `callbacks`: in-place records, exporters and
+//! kernel connections.
 
 use std::io::{Read, Write};
 
@@ -32,7 +32,7 @@ fn connected(rig: &Rig) -> (ClientConnection, ServerConnection) {
     }
 }
 
-/// The first call of `name` panics, in `call`.
+/// Makes the first call of `name` panic inside `call`.
 fn panics<T>(name: &'static str, call: impl FnOnce() -> T) {
     bomb::arm(name, 0, Wrong::Panics);
     assert!(survives(call).is_none());
@@ -80,9 +80,9 @@ fn records_in_place() {
     assert_over(sender.error().map_or(Ok(()), Err));
 }
 
-/// What was opened before a panic is not lost with it.
+/// Plaintext opened before a panic stays readable.
 #[test]
-fn plaintext_that_waits_can_be_read() {
+fn buffered_plaintext_can_be_read() {
     let (mut client, mut server) = connected(&Rig::new(TLS13));
     let mut records = Vec::new();
     for data in [b"one", b"two"] {
@@ -100,7 +100,7 @@ fn plaintext_that_waits_can_be_read() {
     assert_over(client.process_new_packets());
 }
 
-/// An exporter changes nothing, so a panic leaves nothing half done.
+/// An exporter changes no state, so the connection survives a panic in it.
 #[test]
 fn exporters() {
     let (client, server) = connected(&Rig::new(TLS13));

@@ -1,16 +1,15 @@
-//! What an application writes, piece by piece, so that what is lost, comes twice or in another
-//! order shows.
+//! Distinct pieces of plaintext, which reveal lost, repeated and reordered data.
 
-/// The pieces written so far, and what went wrong meanwhile.
+/// The pieces written so far, and the failures meanwhile.
 #[derive(Default)]
 pub(crate) struct Pieces {
     next: u8,
-    /// With whether it was written for certain.
+    /// Each piece, and whether it was certainly written.
     written: Vec<(Vec<u8>, bool)>,
     pub(crate) log: Vec<String>,
 }
 
-/// Like no other, and no part of another.
+/// A piece that differs from all others and is part of none.
 pub(crate) fn piece(number: u8) -> Vec<u8> {
     vec![number; 5 + usize::from(number % 7)]
 }
@@ -25,12 +24,12 @@ impl Pieces {
         self.written.push((piece.to_vec(), true));
     }
 
-    /// The call panicked: before or after it has taken the piece.
+    /// Records a piece whose write panicked, before or after it was accepted.
     pub(crate) fn perhaps_written(&mut self, piece: &[u8]) {
         self.written.push((piece.to_vec(), false));
     }
 
-    /// All of it has arrived, once, in order.
+    /// Asserts that everything has arrived once and in order.
     pub(crate) fn check(&self, mut received: &[u8]) {
         for (piece, is_certain) in &self.written {
             match received.strip_prefix(&piece[..]) {

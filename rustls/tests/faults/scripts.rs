@@ -1,7 +1,6 @@
-//! What an application does over a transport that goes wrong at one of its calls, whichever: it
-//! tries again, and in the end everything that it has written has arrived, once, in order, and so
-//! has everything that its peer has written. Both crates run the same, and the results of all calls
-//! are compared.
+//! An application over a transport that fails at each of its calls in turn. The application
+//! retries, and in the end all data of both sides has arrived once and in order. Both crates run
+//! the same scripts, and the results of all calls are compared.
 
 use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
 use std::ops::DerefMut;
@@ -12,11 +11,11 @@ use harness::configs::{self, ClientAuth, KeyType, Provider, Versions, server_nam
 use harness::endpoints::{Endpoint, UpstreamBuffered};
 
 use crate::pieces::{Pieces, piece};
-use crate::transport::{AsPlanned, Call, Counts, ERRORS, Fault, KINDS, Plan, Transport};
+use crate::transport::{Call, Counts, ERRORS, Fault, KINDS, Plan, PlannedPanic, Transport};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
-/// How often a call that fails is made again.
+/// The number of attempts at a call that fails.
 const TRIES: usize = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +24,7 @@ pub(crate) enum Role {
     Server,
 }
 
-/// What a connection has beside data, a KeyUpdate and the end.
+/// The special features of a connection, apart from data, a KeyUpdate and the end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scene {
     Tls12,
@@ -72,7 +71,7 @@ impl Scene {
     }
 }
 
-/// By which calls the application moves bytes.
+/// The API with which the application moves bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Style {
     /// `read_tls`, `process_new_packets` and `write_tls`.
@@ -85,14 +84,14 @@ enum Style {
 
 const STYLES: [Style; 3] = [Style::Tls, Style::CompleteIo, Style::Stream];
 
-/// What became of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 struct Outcome {
     log: Vec<String>,
     counts: Counts,
 }
 
-/// A call's result: that of the call, or that it has panicked as planned.
+/// The result of a call, or a note that it panicked as planned.
 pub(crate) enum Tried<T> {
     Returned(io::Result<T>),
     Panicked,
@@ -101,17 +100,17 @@ pub(crate) enum Tried<T> {
 pub(crate) fn tried<T>(call: impl FnOnce() -> io::Result<T>) -> Tried<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(result) => Tried::Returned(result),
-        Err(panic) if (*panic).is::<AsPlanned>() => Tried::Panicked,
+        Err(panic) if (*panic).is::<PlannedPanic>() => Tried::Panicked,
         Err(panic) => resume_unwind(panic),
     }
 }
 
-/// Notes what went wrong with a call.
+/// Logs the failure of a call.
 fn note<T>(what: &str, tried: Tried<T>, log: &mut Vec<String>) {
     match tried {
         Tried::Returned(Ok(_)) => {}
         Tried::Returned(Err(error)) => {
-            // the lengths of flights differ, and some texts name them
+            // the lengths of flights differ, and some texts include them
             let text = error.to_string();
             let text = text.split(" (").next().unwrap_or_default();
             log.push(format!("{what}: {:?}: {text}", error.kind()));
@@ -120,7 +119,7 @@ fn note<T>(what: &str, tried: Tried<T>, log: &mut Vec<String>) {
     }
 }
 
-/// Makes a call until it succeeds; each result that is an error, or a panic, in the log.
+/// Repeats a call until it succeeds, and logs each failure or panic.
 fn until_done<T>(
     what: &str,
     log: &mut Vec<String>,
@@ -140,8 +139,8 @@ macro_rules! scripts {
         pub(crate) mod $module {
             use super::*;
 
-            /// The configuration of the connection under test, and that of its peer, for any number
-            /// of connections.
+            /// The configurations of the connection under test and of its peer, for any number of
+            /// connections.
             pub(crate) struct Configs {
                 scene: Scene,
                 client: Arc<$tls::ClientConfig>,
@@ -187,7 +186,7 @@ macro_rules! scripts {
                     }
                 }
 
-                /// A connection and its peer, before the handshake.
+                /// A connection and its peer before the handshake.
                 pub(crate) fn fresh(&self, role: Role) -> ($tls::Connection, UpstreamBuffered) {
                     match role {
                         Role::Client => {
@@ -208,7 +207,7 @@ macro_rules! scripts {
                     }
                 }
 
-                /// Leaves a session behind, for scenes that resume one.
+                /// Stores a session for scenes that resume one.
                 pub(crate) fn prepare(&self, role: Role) {
                     if self.scene.resumes() {
                         connect(&mut self.fresh(role));
@@ -264,7 +263,7 @@ macro_rules! scripts {
                 }
             }
 
-            /// Completes the handshake, tickets included.
+            /// Completes the handshake, including tickets.
             pub(crate) fn connect((conn, peer): &mut ($tls::Connection, UpstreamBuffered)) {
                 let mut to_peer = Vec::new();
                 loop {
@@ -296,7 +295,7 @@ macro_rules! scripts {
                 C: DerefMut<Target = $tls::ConnectionCommon<D>>,
                 D: $tls::SideData,
             {
-                /// Data each way, a KeyUpdate, data each way, and the end.
+                /// Sends data each way, a KeyUpdate, data each way, and the end.
                 fn talk(&mut self, mut pieces: Pieces, transport: &mut Transport) -> Vec<String> {
                     for _ in 0..2 {
                         for way in 0..3 {
@@ -322,8 +321,7 @@ macro_rules! scripts {
                     pieces.log
                 }
 
-                /// Writes the next piece until it is taken. What a panic has done to it, nobody
-                /// knows.
+                /// Writes the next piece until it is accepted. After a panic, its state is unknown.
                 fn write(&mut self, pieces: &mut Pieces, way: usize, transport: &mut Transport) {
                     let piece = pieces.next();
                     let Self { conn, style } = self;
@@ -357,7 +355,7 @@ macro_rules! scripts {
                     panic!("write: {:?}", pieces.log);
                 }
 
-                /// Everything written reaches the peer.
+                /// Delivers everything written to the peer.
                 fn flush(&mut self, log: &mut Vec<String>, transport: &mut Transport) {
                     let Self { conn, style } = self;
                     for _ in 0..TRIES {
@@ -384,7 +382,7 @@ macro_rules! scripts {
                     panic!("flush: {log:?}");
                 }
 
-                /// Moves all bytes that can be moved.
+                /// Moves bytes in both directions until nothing is left.
                 fn pump(&mut self, log: &mut Vec<String>, transport: &mut Transport) {
                     for _ in 0..3 {
                         while self.conn.wants_write() {
@@ -394,7 +392,7 @@ macro_rules! scripts {
                         }
                         for _ in 0..4 {
                             match tried(|| self.conn.read_tls(transport)) {
-                                // the crates need not read equally often until there is no more
+                                // the crates may differ in the number of reads that block
                                 Tried::Returned(Err(error))
                                     if error.kind() == ErrorKind::WouldBlock => {}
                                 result => note("read_tls", result, log),
@@ -404,7 +402,7 @@ macro_rules! scripts {
                     }
                 }
 
-                /// What the peer has sent arrives.
+                /// Receives the peer's data.
                 fn read(
                     &mut self,
                     expected: &[u8],
@@ -472,7 +470,7 @@ macro_rules! scripts {
                     }
                 }
 
-                /// The peer's close_notify arrives.
+                /// Receives the peer's close_notify.
                 fn read_end(&mut self, log: &mut Vec<String>, transport: &mut Transport) {
                     for attempt in 0..2 * TRIES {
                         let result = self.read_once(attempt % 2 == 0, &mut [0; 20], transport);
@@ -492,7 +490,7 @@ macro_rules! scripts {
 scripts!(this, rustls);
 scripts!(upstream, rustls_upstream);
 
-/// Each of these faults at every call.
+/// Every fault at every call.
 pub(crate) fn plans(counts: Counts, faults: &[Fault]) -> Vec<Plan> {
     let mut plans = Vec::new();
     for (call, count) in [
@@ -502,7 +500,7 @@ pub(crate) fn plans(counts: Counts, faults: &[Fault]) -> Vec<Plan> {
     ] {
         for at in 0..count {
             for &fault in faults {
-                // nothing is moved by it
+                // a flush moves no bytes
                 if call != Call::Flush || matches!(fault, Fault::Fails(_) | Fault::Panics) {
                     plans.push(Plan { call, at, fault });
                 }
@@ -512,7 +510,7 @@ pub(crate) fn plans(counts: Counts, faults: &[Fault]) -> Vec<Plan> {
     plans
 }
 
-/// The connection under test survives these faults at all calls of a scene.
+/// Asserts that the connection survives these faults at every call of a scene.
 fn survives(scene: Scene, styles: &[Style], faults: &[Fault]) {
     let configs = this::Configs::new(scene);
     for role in [Role::Client, Role::Server] {
@@ -536,7 +534,7 @@ fn tls13_survives() {
     survives(Scene::Tls13, &STYLES, &KINDS);
 }
 
-/// With faults that leave a connection in the middle of something.
+/// Uses faults that interrupt a connection in the middle of an operation.
 #[test]
 fn other_handshakes_survive() {
     const BREAKS: [Fault; 3] = [
@@ -546,14 +544,14 @@ fn other_handshakes_survive() {
     ];
     for scene in SCENES {
         if !matches!(scene, Scene::Tls12 | Scene::Tls13) {
-            // a stream is what uses `complete_io`
+            // a `Stream` calls `complete_io` anyway
             survives(scene, &[Style::Tls, Style::Stream], &BREAKS);
         }
     }
 }
 
 #[test]
-fn calls_return_what_they_return_upstream() {
+fn calls_return_the_same_as_upstream() {
     let scene = Scene::Tls13;
     let (ours, theirs) = (this::Configs::new(scene), upstream::Configs::new(scene));
     let mut differences = 0;

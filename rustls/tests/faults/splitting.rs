@@ -1,4 +1,4 @@
-//! A connection that is split after its handshake, as one end.
+//! A connection that is split after its handshake, used as one end.
 
 use std::io::{ErrorKind, Read, Write};
 use std::mem;
@@ -23,7 +23,7 @@ enum Receiving {
     OfServer(Receiver<ServerConnectionData>),
 }
 
-/// What both kinds of receiver do alike.
+/// Common operations of both kinds of receiver.
 macro_rules! receiver {
     ($halves:expr, $receiver:ident => $body:expr) => {
         match &mut $halves.receiver {
@@ -33,11 +33,11 @@ macro_rules! receiver {
     };
 }
 
-/// A connection that is taken apart when data is first sent.
+/// A connection that is split when data is first sent.
 pub(crate) enum Splitting {
     Whole(Box<Buffered>),
     Halves(Box<Halves>),
-    /// While it is taken apart.
+    /// Only during the split.
     Neither,
 }
 

@@ -11,19 +11,19 @@ const EARLY: &[u8] = b"early";
 pub(crate) const CLIENT: usize = 0;
 pub(crate) const SERVER: usize = 1;
 
-/// How a connection got to its end.
+/// The end of a connection.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Stop {
     Done,
-    /// A call of this side has panicked.
+    /// A call on this side panicked.
     Panicked(usize),
-    /// A call of this side has returned this error.
+    /// A call on this side returned this error.
     Failed(usize, String),
-    /// There never was a connection.
+    /// The connection could not be created.
     NotMade,
 }
 
-/// A connection, and what was written to it and read from it.
+/// A connection, and the data written to and read from it.
 pub(crate) struct Talk {
     pub(crate) ends: [Box<dyn End>; 2],
     written: [Vec<u8>; 2],
@@ -31,11 +31,11 @@ pub(crate) struct Talk {
 }
 
 impl Talk {
-    /// Handshake, data either way, a KeyUpdate and its answer, more data, and the end.
+    /// Runs a handshake, data each way, a KeyUpdate and its answer, more data, and the end.
     pub(crate) fn run(rig: &Rig, setup: Setup, api: Api) -> (Option<Self>, Stop) {
         match survives(|| Self::new(rig, api)) {
             Some(Ok(mut talk)) => {
-                let stop = talk.go(setup).err().unwrap_or(Stop::Done);
+                let stop = talk.run_to_end(setup).err().unwrap_or(Stop::Done);
                 (Some(talk), stop)
             }
             _ => (None, Stop::NotMade),
@@ -50,7 +50,7 @@ impl Talk {
         })
     }
 
-    fn go(&mut self, setup: Setup) -> Result<(), Stop> {
+    fn run_to_end(&mut self, setup: Setup) -> Result<(), Stop> {
         self.open(setup)?;
         if setup.versions == Versions::Tls13 {
             self.call(CLIENT, |end| end.refresh())?;
@@ -69,10 +69,10 @@ impl Talk {
         Ok(())
     }
 
-    /// Handshake and data either way.
+    /// Runs the handshake and sends data each way.
     pub(crate) fn open(&mut self, setup: Setup) -> Result<(), Stop> {
         if setup.early_data {
-            // an error where there is no session for it
+            // fails without a session
             if let Err(stop @ Stop::Panicked(_)) = self.call(CLIENT, |end| end.send_early(EARLY)) {
                 return Err(stop);
             }
@@ -122,12 +122,12 @@ impl Talk {
 
     fn read(&mut self, side: usize) {
         let received = self.ends[side].received();
-        // a server may have to reject it
+        // a server may have rejected early data
         let received = received.strip_prefix(EARLY).unwrap_or(&received);
         self.received[side].extend(received);
     }
 
-    /// What `side` has left to send arrives.
+    /// Delivers the remaining output of `side`.
     pub(crate) fn deliver_rest(&mut self, side: usize) {
         let peer = 1 - side;
         let rest = self.ends[side].output();
@@ -135,7 +135,7 @@ impl Talk {
         self.read(peer);
     }
 
-    /// What was received is what was written, as far as it came.
+    /// Asserts that the received data is a prefix of what was written.
     pub(crate) fn check_received(&self) {
         for side in [CLIENT, SERVER] {
             assert!(self.written[1 - side].starts_with(&self.received[side]));
@@ -143,7 +143,7 @@ impl Talk {
     }
 }
 
-/// A connection on which nothing goes wrong.
+/// Runs a connection on which nothing fails.
 pub(crate) fn good(rig: &Rig, setup: Setup, api: Api) {
     let (talk, stop) = Talk::run(rig, setup, api);
     assert_eq!(stop, Stop::Done);

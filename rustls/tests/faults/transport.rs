@@ -1,26 +1,26 @@
-//! A transport that goes wrong once, at a call that a test names, with the peer at its other end.
+//! A transport that fails once, at a chosen call, with the peer at its other end.
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::panic::resume_unwind;
 
 use harness::endpoints::{Endpoint, UpstreamBuffered};
 
-/// What one call does wrong.
+/// The fault of a single call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fault {
     /// Moves one byte.
     Short,
-    /// Fails with this, and moves nothing.
+    /// Fails with this kind and moves nothing.
     Fails(ErrorKind),
     /// Returns `Ok(0)`.
     Nothing,
-    /// Says that it has moved more than there was: all of it (`write`), or nothing (`read`).
+    /// Claims to have moved too much: `write` takes all bytes, `read` returns none.
     Lies,
-    /// Panics, and moves nothing.
+    /// Panics and moves nothing.
     Panics,
 }
 
-/// One of each kind that connections may treat otherwise than the rest.
+/// One fault of each kind that connections may handle differently.
 pub(crate) const KINDS: [Fault; 7] = [
     Fault::Short,
     Fault::Fails(ErrorKind::WouldBlock),
@@ -31,7 +31,7 @@ pub(crate) const KINDS: [Fault; 7] = [
     Fault::Panics,
 ];
 
-/// Errors that none of them should treat specially, in an order that has the commonest first.
+/// Errors that connections should not handle specially, the most common first.
 pub(crate) const ERRORS: [Fault; 4] = [
     Fault::Fails(ErrorKind::TimedOut),
     Fault::Fails(ErrorKind::BrokenPipe),
@@ -46,7 +46,7 @@ pub(crate) enum Call {
     Flush,
 }
 
-/// The one thing that goes wrong, and at which call of this kind.
+/// A fault, and the number of the call at which it occurs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) call: Call,
@@ -54,10 +54,10 @@ pub(crate) struct Plan {
     pub(crate) fault: Fault,
 }
 
-/// What a call panics with.
-pub(crate) struct AsPlanned;
+/// The payload of the transport's panics.
+pub(crate) struct PlannedPanic;
 
-/// How often each was called.
+/// The number of calls of each kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) reads: usize,
@@ -84,7 +84,7 @@ impl Transport {
         }
     }
 
-    /// Counts a call. What it does wrong, if anything.
+    /// Counts a call and returns its fault, if any.
     fn call(&mut self, call: Call) -> io::Result<Option<Fault>> {
         let count = match call {
             Call::Read => &mut self.counts.reads,
@@ -97,7 +97,7 @@ impl Transport {
         match self.plan {
             Some(plan) if plan.call == call && plan.at == at => match plan.fault {
                 Fault::Fails(kind) => Err(kind.into()),
-                Fault::Panics => resume_unwind(Box::new(AsPlanned)),
+                Fault::Panics => resume_unwind(Box::new(PlannedPanic)),
                 fault => Ok(Some(fault)),
             },
             _ => Ok(None),

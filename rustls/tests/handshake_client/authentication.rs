@@ -56,7 +56,7 @@ fn a_request_names_schemes_for_certificate_verify() {
         InvalidMessage::NoSignatureSchemes,
         Alert::DecodeError,
     );
-    // one that is not known
+    // an unknown scheme
     peers.both_accept(&request(|script| {
         script.request_extensions = vec![bytes(13, &[0, 2, 0x12, 0x34])];
     }));
@@ -108,7 +108,7 @@ fn a_certificate_message_has_no_context() {
 fn a_server_has_a_certificate() {
     let peers = Peers::new();
     let empty = script(|script| script.certificates.clear());
-    // rustls 0.23 sends no alert
+    // upstream sends no alert
     assert_eq!(
         peers.ours(&empty),
         refused(Error::NoCertificatesPresented, Alert::DecodeError)
@@ -117,14 +117,14 @@ fn a_server_has_a_certificate() {
 }
 
 #[test]
-fn no_certificate_is_empty() {
+fn empty_certificates_are_refused() {
     let peers = Peers::new();
     let empty = |at: usize| {
         let entry = (Some(Vec::new()), Vec::new());
         script(|script| script.certificates.insert(at, entry))
     };
-    // RFC 9846 §6.2: a length out of range is a decode_error. rustls 0.23 looks for a path without
-    // an empty issuer
+    // RFC 9846 §6.2: a length out of range is a decode_error. Upstream looks for a path with an
+    // empty issuer
     peers.only_we_refuse(
         &empty(1),
         InvalidMessage::IllegalEmptyValue,
@@ -283,14 +283,14 @@ fn nothing_is_answered_to_a_finished_with_something_behind_it() {
     let outcome = peers.identity.run(&mut client, &script);
     assert_eq!(outcome.alert, Some(Alert::UnexpectedMessage));
     assert!(client.is_handshaking());
-    // under the handshake's keys: one record, the alert
+    // under the handshake keys: a single record with the alert
     let protected = client.sent.concat();
     let protected = wire::records(&protected).into_iter();
     let protected = protected.filter(|record| record.typ == ContentType::ApplicationData.into());
     assert_eq!(protected.count(), 1);
 }
 
-/// Accepts everything, and notes what it was asked.
+/// Accepts everything and records its arguments.
 #[derive(Debug, Default)]
 struct Lax(Mutex<Vec<String>>);
 
@@ -346,7 +346,7 @@ impl ServerCertVerifier for Lax {
     }
 }
 
-/// A client that accepts everything, and what its verifier was asked.
+/// Runs a client that accepts everything, and returns its verifier's arguments.
 fn lax(script: &Script) -> (Outcome, Vec<String>) {
     let peers = Peers::new();
     let verifier = Arc::new(Lax::default());
@@ -379,7 +379,7 @@ fn the_verifier_gets_what_the_server_sent() {
 }
 
 #[test]
-fn a_lax_verifier_is_not_asked_about_schemes_that_are_out_of_the_question() {
+fn a_lax_verifier_never_sees_invalid_schemes() {
     let with = |scheme| script(|script| script.scheme = Some(scheme));
     let refused = refused(
         PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme,
@@ -387,9 +387,9 @@ fn a_lax_verifier_is_not_asked_about_schemes_that_are_out_of_the_question() {
     );
     for (scheme, accepted) in [
         (SignatureScheme::ECDSA_NISTP256_SHA256, true),
-        // for private use, and offered
+        // for private use, but offered
         (SignatureScheme::Unknown(0xfe00), true),
-        // offered for certificates
+        // offered for certificates only
         (SignatureScheme::RSA_PKCS1_SHA256, false),
         // not offered
         (SignatureScheme::ECDSA_NISTP384_SHA384, false),
@@ -401,7 +401,7 @@ fn a_lax_verifier_is_not_asked_about_schemes_that_are_out_of_the_question() {
     }
 }
 
-/// Has no certificate, and notes what it was asked.
+/// Has no certificate and records its arguments.
 #[derive(Debug, Default)]
 struct Asked(Mutex<Vec<String>>);
 

@@ -1,4 +1,4 @@
-//! What a ClientHello offers: RFC 9846 §4.2.2 and §4.3.
+//! Contents of a ClientHello: RFC 9846 §4.2.2 and §4.3.
 
 use std::sync::{Arc, OnceLock};
 
@@ -109,12 +109,12 @@ fn random_session_id_and_order_differ_between_connections() {
     }
 }
 
-/// RFC 9149.
+/// The ticket_request extension (RFC 9149).
 const TICKET_REQUEST: u16 = 58;
 
-/// An answer to an extension is unsolicited if, and only if, it was not sent.
+/// An answer to an extension is unsolicited exactly if the extension was not sent.
 #[test]
-fn what_is_known_as_offered_is_what_is_sent() {
+fn exactly_the_sent_extensions_count_as_offered() {
     let mut with_all = config_with(provider());
     with_all.alpn_protocols = vec![b"h2".to_vec()];
     with_all
@@ -220,7 +220,7 @@ fn the_group_a_server_chose_before_is_tried_first() {
         hinted("a.example", NamedGroup::secp256r1),
         [NamedGroup::secp256r1]
     );
-    // one that is not offered any more
+    // a group that is no longer offered
     assert_eq!(
         hinted("b.example", NamedGroup::secp384r1),
         [NamedGroup::X25519]
@@ -318,7 +318,7 @@ fn a_hybrid_is_offered_by_default() {
     );
 }
 
-/// No connection is made but an [`Error::General`] returned, by either API.
+/// Asserts that creating a connection returns an [`Error::General`] in either API.
 #[track_caller]
 fn refuse_to_start(config: ClientConfig) {
     let config = Arc::new(config);

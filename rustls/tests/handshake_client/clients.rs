@@ -1,4 +1,4 @@
-//! The clients that run against a scripted server: this crate's, and that of rustls 0.23.
+//! Clients that run against a scripted server: this crate's and upstream's.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use rustls::pki_types::ServerName;
 use rustls::version::TLS13;
 use rustls::{ClientConfig, ClientConnection, NamedGroup, RootCertStore};
 
-/// The groups that clients and servers here know: few, so that a test can name one that is not
-/// offered.
+/// The groups of clients and servers in these tests. There are few, so that a test can name one
+/// that is not offered.
 const GROUPS: [NamedGroup; 2] = [NamedGroup::X25519, NamedGroup::secp256r1];
 
-/// That of the features under test.
+/// The provider selected by the enabled features.
 pub(crate) fn full_provider() -> CryptoProvider {
     if cfg!(feature = "aws_lc_rs") {
         Provider::AwsLc.this()
@@ -32,7 +32,7 @@ pub(crate) fn provider() -> CryptoProvider {
     provider
 }
 
-/// A configuration of TLS 1.3 alone that trusts `identity`.
+/// A configuration for TLS 1.3 only that trusts `identity`.
 pub(crate) fn config(identity: &Identity, provider: CryptoProvider) -> ClientConfig {
     let mut roots = RootCertStore::empty();
     roots.add(identity.certificate.clone()).unwrap();
@@ -60,7 +60,7 @@ pub(crate) fn our_unbuffered_client(
     ThisUnbuffered::new(UnbufferedClientConnection::new(config.into(), name).unwrap())
 }
 
-/// The client of rustls 0.23, with TLS 1.3 alone.
+/// Upstream's client for TLS 1.3 only.
 pub(crate) fn their_client(identity: &Identity, alpn_protocols: &[&[u8]]) -> UpstreamBuffered {
     let mut provider = Provider::Ring.upstream();
     let groups = &mut provider.kx_groups;
@@ -78,7 +78,7 @@ pub(crate) fn their_client(identity: &Identity, alpn_protocols: &[&[u8]]) -> Ups
     UpstreamBuffered::new(client.unwrap())
 }
 
-/// The session tickets that have come.
+/// The number of session tickets received.
 pub(crate) fn tickets_received(client: &ThisBuffered) -> u32 {
     let rustls::Connection::Client(client) = &client.conn else {
         panic!("a server");
@@ -86,7 +86,7 @@ pub(crate) fn tickets_received(client: &ThisBuffered) -> u32 {
     client.tls13_tickets_received()
 }
 
-/// A client of this crate, and what it has sent, piece by piece.
+/// A client of this crate, and its output, piece by piece.
 pub(crate) struct Recorded {
     client: ThisBuffered,
     pub(crate) sent: Vec<Vec<u8>>,

@@ -1,5 +1,5 @@
-//! Every byte of a server's messages changed, and every message cut at every byte, before it is
-//! encrypted: this client and that of rustls 0.23 must end alike.
+//! Changes every byte of a server's messages and truncates every message at every byte, before
+//! encryption. Our client and upstream's must fail alike.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use rustls::{AlertDescription as Alert, Error, InvalidMessage, PeerIncompatible,
 
 use crate::{ACCEPTED, Peers, refused, script};
 
-/// Type and length of a handshake message.
+/// The length of a handshake message's type and length fields.
 const HEADER: usize = 4;
 
 impl Peers {
@@ -27,7 +27,7 @@ impl Peers {
         *len.lock().unwrap()
     }
 
-    /// ours and theirs for the script with message `position` changed.
+    /// Our outcome and upstream's for the script with message `position` changed.
     fn outcomes(
         &self,
         script: &Script,
@@ -43,8 +43,7 @@ impl Peers {
         (self.ours(&script), self.theirs(&script))
     }
 
-    /// Changes the bytes of `range`, counted from behind the header, one after the other, and cuts
-    /// the message before each of them.
+    /// Changes each byte of `range`, counted after the header, and truncates the message before it.
     fn check(&self, script: &Script, position: usize, range: Range<usize>) {
         let mut different = Vec::new();
         for offset in range {
@@ -75,8 +74,8 @@ impl Peers {
     }
 }
 
-/// How two outcomes differ, unless RFC 9846 demands what rustls 0.23 does not check,
-/// legacy_version, or names another alert than 0.23 sends.
+/// Describes how two outcomes differ. Returns nothing if RFC 9846 demands a check that upstream
+/// lacks, or another alert, or for legacy_version.
 fn difference((ours, theirs): (Outcome, Outcome), offset: usize, how: &str) -> Option<String> {
     let deliberate = [refused(
         PeerIncompatible::ServerDoesNotSupportTls12Or13,
@@ -111,7 +110,7 @@ fn difference((ours, theirs): (Outcome, Outcome), offset: usize, how: &str) -> O
 fn server_hello() {
     let peers = Peers::new();
     let script = Script::new();
-    // without the types of its extensions: what they become depends on what else a client knows
+    // without the types of extensions: a changed type may be one that only one client knows
     let len = peers.message_len(&script, 0) - HEADER;
     let extensions = 2 + 32 + 33 + 2 + 1 + 2;
     peers.check(&script, 0, 0..extensions);
@@ -132,7 +131,7 @@ fn encrypted_extensions() {
     let script = script(|script| {
         script.encrypted_extensions = vec![bytes(10, &[0, 4, 0, 29, 0, 23])];
     });
-    // all but the type of its extension
+    // all but the type of the extension
     peers.check(&script, 1, 0..2);
     peers.check(&script, 1, 4..peers.message_len(&script, 1) - HEADER);
 }
@@ -141,7 +140,7 @@ fn encrypted_extensions() {
 fn certificate_request() {
     let peers = Peers::new();
     let script = Script::with_request();
-    // all but the type of its extension
+    // all but the type of the extension
     peers.check(&script, 2, 0..3);
     peers.check(&script, 2, 5..peers.message_len(&script, 2) - HEADER);
 }
@@ -162,7 +161,7 @@ fn certificate() {
 fn certificate_verify_and_finished() {
     let peers = Peers::new();
     let script = Script::new();
-    // signatures differ from run to run, and so do their lengths: the change is relative to them
+    // signatures and their lengths vary from run to run, so the changes are relative to them
     let changes: [fn(u16) -> u16; 4] = [|len| len + 1, |len| len - 1, |_| 0, |_| u16::MAX];
     for change in changes {
         let outcomes = peers.outcomes(&script, 3, move |message| {

@@ -1,4 +1,4 @@
-//! What EncryptedExtensions must not carry: RFC 9846 §4.4.1.
+//! Invalid EncryptedExtensions: RFC 9846 §4.4.1.
 
 use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use harness::scripted::{Extension, Script, bytes};
@@ -82,7 +82,7 @@ fn malformed_ones_are_refused() {
     );
 }
 
-/// Both clients offer h2; the server selects.
+/// Both clients offer h2, and the server selects.
 #[test]
 fn the_selected_protocol_must_have_been_offered() {
     let peers = Peers::new();

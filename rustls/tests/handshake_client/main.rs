@@ -1,7 +1,7 @@
-//! The client against a server that says what a test wants, and against that of rustls 0.23.
+//! The client against a scripted server, and against upstream's.
 //!
-//! What a scripted server gets wrong is shown to the client of rustls 0.23, too: error and alert
-//! must be the same, except where RFC 9846 demands more than 0.23 does.
+//! Upstream's client receives the same mistakes of the scripted server. Error and alert must match,
+//! except where RFC 9846 demands more than upstream checks.
 
 mod authentication;
 mod client_hello;
@@ -18,7 +18,7 @@ use rustls::{AlertDescription, Error};
 
 use crate::clients::{config, our_client, our_unbuffered_client, provider, their_client};
 
-/// Both clients, and the servers that they trust.
+/// Both clients, and the identity of the servers that they trust.
 struct Peers {
     identity: Identity,
 }
@@ -31,7 +31,7 @@ impl Peers {
     }
 
     fn ours(&self, script: &Script) -> Outcome {
-        // two configurations, so that nothing is remembered of the other connection
+        // two configurations, so that the connections share no sessions
         let config = || config(&self.identity, provider());
         let buffered = self.identity.run(&mut our_client(config()), script);
         let unbuffered = &mut our_unbuffered_client(config());
@@ -58,7 +58,7 @@ impl Peers {
         assert_eq!(self.theirs(script), expected);
     }
 
-    /// What both refuse, but only we with the alert that RFC 9846 names.
+    /// Asserts that both refuse, but only ours with the alert that RFC 9846 names.
     #[track_caller]
     fn both_refuse_alerting(
         &self,
@@ -72,7 +72,7 @@ impl Peers {
         assert_eq!(self.theirs(script), refused(error, theirs));
     }
 
-    /// What RFC 9846 forbids and rustls 0.23 lets pass.
+    /// Asserts that ours refuses what RFC 9846 forbids and upstream accepts.
     #[track_caller]
     fn only_we_refuse(&self, script: &Script, error: impl Into<Error>, alert: AlertDescription) {
         assert_eq!(self.ours(script), refused(error, alert));

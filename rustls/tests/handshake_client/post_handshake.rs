@@ -1,4 +1,4 @@
-//! What may come after the handshake: RFC 9846 §4.7.
+//! Messages after the handshake: RFC 9846 §4.7.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -73,7 +73,7 @@ fn tickets_are_checked() {
     );
 }
 
-/// A clock that is asked in vain from the second time on: it dates the certificate and no ticket.
+/// A clock that works once: it serves to check the certificate, but cannot date a ticket.
 #[derive(Debug)]
 struct OneMoment(AtomicBool);
 
@@ -164,7 +164,7 @@ fn key_updates_are_checked() {
         InvalidMessage::InvalidKeyUpdate,
         Alert::IllegalParameter,
     );
-    // RFC 9846 §5.1: under the old keys nothing may follow
+    // RFC 9846 §5.1: nothing may follow under the old keys
     for rest in [key_update(0), vec![24]] {
         peers.both_refuse(
             &after(vec![[key_update(0), rest].concat()]),

@@ -1,5 +1,4 @@
-//! What a HelloRetryRequest must and must not be (RFC 9846 §4.2.4), and the ClientHello that
-//! follows.
+//! Valid and invalid HelloRetryRequests (RFC 9846 §4.2.4), and the second ClientHello.
 
 use harness::client_hello::{COOKIE, ClientHello};
 use harness::endpoints::Endpoint;
@@ -19,7 +18,7 @@ fn with(change: impl FnOnce(&mut Script)) -> Script {
     script
 }
 
-/// A retry for a cookie, and for nothing else.
+/// A script whose retry only sends a cookie.
 fn for_cookie() -> Script {
     with(|script| {
         script.group = NamedGroup::X25519;
@@ -49,7 +48,7 @@ fn both_causes_are_accepted() {
     assert_eq!(group.name(), NamedGroup::secp256r1);
 }
 
-/// What a client sends in front of, and in answer to, the script's HelloRetryRequest, and after it.
+/// Returns the client's output before, in answer to, and after the script's HelloRetryRequest.
 fn sent(script: &Script) -> Vec<Vec<u8>> {
     let peers = Peers::new();
     let mut recorded = Recorded::new(our_client(config(&peers.identity, provider())));
@@ -57,14 +56,14 @@ fn sent(script: &Script) -> Vec<Vec<u8>> {
     recorded.sent
 }
 
-/// The content types and versions of these records.
+/// The content types and versions of the records.
 fn record_headers(sent: &[u8]) -> Vec<(ContentType, u16)> {
     let records = wire::records(sent).into_iter();
     let headers = records.map(|record| (record.typ.into(), record.legacy_version));
     headers.collect()
 }
 
-/// Everything but the extensions that may change.
+/// The ClientHello without the extensions that may change.
 fn unchanged(hello: &ClientHello) -> ClientHello {
     let mut hello = hello.clone();
     if let Some((_, body)) = hello
@@ -123,7 +122,7 @@ fn change_cipher_spec_is_sent_once_before_the_second_flight() {
     );
 }
 
-/// So that it looks like a session of TLS 1.2 that is resumed (RFC 9846 §E.4), to its end.
+/// Up to its end, the connection looks like a resumed TLS 1.2 session (RFC 9846 §E.4).
 #[test]
 fn change_cipher_spec_is_sent_before_an_alert_that_is_protected() {
     use ContentType::{ApplicationData, ChangeCipherSpec, Handshake};
@@ -196,7 +195,7 @@ fn the_suite_must_be_one_offered_and_stay() {
         PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedCipherSuite,
         Alert::IllegalParameter,
     );
-    // rustls 0.23 sees that a suite of TLS 1.2 is none for TLS 1.3 one message later
+    // upstream notices one message later that a TLS 1.2 suite does not fit TLS 1.3
     assert_eq!(
         peers.ours(&suite(0xc02f)),
         refused(
@@ -204,7 +203,7 @@ fn the_suite_must_be_one_offered_and_stay() {
             Alert::IllegalParameter
         )
     );
-    // another hash, and the same
+    // a suite with another hash, and one with the same
     for other in [0x1302, 0x1303] {
         peers.both_refuse(
             &suite(other),
@@ -229,7 +228,7 @@ fn the_group_must_be_one_offered_without_a_share() {
         PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedNamedGroup,
         Alert::IllegalParameter,
     );
-    // a cookie is no excuse
+    // a cookie does not make the retry valid
     let mut with_cookie = for_cookie();
     with_cookie.retries[0]
         .extensions
@@ -242,7 +241,7 @@ fn the_group_must_be_one_offered_without_a_share() {
 }
 
 #[test]
-fn it_must_ask_for_something_new() {
+fn the_retry_must_change_the_hello() {
     Peers::new().both_refuse(
         &with(|script| {
             script.retries[0].extensions.pop();
@@ -302,7 +301,7 @@ fn a_cookie_that_does_not_fit_is_refused_and_any_other_echoed() {
         peers.ours(&cookie(fits + 1)),
         refused(InvalidMessage::MessageTooLarge, Alert::DecodeError)
     );
-    // the longest that a HelloRetryRequest can bring
+    // the longest cookie that fits into a HelloRetryRequest
     assert_ne!(peers.ours(&cookie(0xffff - 90)), ACCEPTED);
 }
 
@@ -332,7 +331,7 @@ fn a_second_one_is_unexpected() {
 }
 
 #[test]
-fn the_server_hello_must_hold_to_it() {
+fn the_server_hello_must_match_the_retry() {
     let peers = Peers::new();
     // back to the first share, or to a group that was never offered
     for group in [NamedGroup::X25519, NamedGroup::secp384r1] {

@@ -1,4 +1,4 @@
-//! What a ServerHello must and must not be: RFC 9846 §4.2.3.
+//! Valid and invalid ServerHellos: RFC 9846 §4.2.3.
 
 use harness::scripted::{KEY_SHARE, SUPPORTED_VERSIONS, Script, bytes};
 use rustls::{
@@ -9,7 +9,7 @@ use rustls::{
 use crate::{Peers, refused, script};
 
 #[test]
-fn a_good_one_is_accepted() {
+fn a_valid_one_is_accepted() {
     Peers::new().both_accept(&Script::new());
 }
 
@@ -23,7 +23,7 @@ fn legacy_version_must_be_tls12() {
 }
 
 #[test]
-fn the_echo_of_the_session_id_is_not_looked_at() {
+fn the_echo_of_the_session_id_is_ignored() {
     let peers = Peers::new();
     for session_id in [vec![], vec![1; 32]] {
         peers.both_accept(&script(|script| {
@@ -89,7 +89,7 @@ fn without_supported_versions_it_is_an_older_version() {
 
 #[test]
 fn downgrade_markers_are_seen() {
-    // with TLS 1.2 off, rustls 0.23 refuses the version without a look at the random
+    // without TLS 1.2, upstream rejects the version before it checks the random
     let peers = Peers::new();
     for marker in [b"DOWNGRD\x01", b"DOWNGRD\x00"] {
         for version in [0x0303, 0x0302] {
@@ -129,7 +129,7 @@ fn supported_versions_must_select_tls13() {
             Alert::ProtocolVersion,
         );
     }
-    // with TLS 1.2 off, rustls 0.23 does not ask how it was selected
+    // without TLS 1.2, upstream does not check how the version was selected
     assert_eq!(
         peers.ours(&with(&[3, 3])),
         refused(
@@ -165,7 +165,7 @@ fn key_share_must_answer_one_offered() {
         let entry = [&[0, 29, 0, share.len() as u8], share].concat();
         script(|script| script.server_hello.extensions[1] = bytes(KEY_SHARE, &entry))
     };
-    // RFC 9846 §7.4.2: the all-zero result among them
+    // RFC 9846 §7.4.2: includes the all-zero result
     for share in [&[1, 2, 3][..], &[0; 32]] {
         peers.both_refuse(
             &with_share(share),

@@ -1,4 +1,4 @@
-//! The client against the server of rustls 0.23: handshakes, secrets, tickets, KeyUpdate.
+//! The client against upstream's server: handshakes, secrets, tickets and KeyUpdate.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ use rustls_upstream::server::WebPkiClientVerifier;
 use crate::Peers;
 use crate::clients::{config, full_provider, our_client, provider, tickets_received};
 
-/// A certificate of its own for one side, and its key.
+/// A self-signed certificate for one side, and its key.
 struct Credentials {
     certificate: CertificateDer<'static>,
     key: PrivatePkcs8KeyDer<'static>,
@@ -35,7 +35,7 @@ impl Credentials {
     }
 }
 
-/// A client configuration and a server's, to be changed before they meet.
+/// Credentials for both sides, and configurations that tests may change.
 struct Pair {
     server: Credentials,
     client: Credentials,
@@ -55,8 +55,8 @@ impl Pair {
         config(&peers.identity, provider)
     }
 
-    /// A server; one that asks for the client's certificate, and must have it, if that is
-    /// `required`.
+    /// A server without client authentication, or with a certificate that is `required` or
+    /// optional.
     fn server_config(&self, required: Option<bool>) -> rustls_upstream::ServerConfig {
         let provider = Arc::new(rustls_upstream::crypto::aws_lc_rs::default_provider());
         let mut roots = rustls_upstream::RootCertStore::empty();
@@ -87,7 +87,7 @@ struct Connected {
 }
 
 impl Connected {
-    /// Makes a handshake, and takes in what comes behind it.
+    /// Completes a handshake and delivers the messages after it.
     fn new(
         client: impl Into<Arc<ClientConfig>>,
         server: impl Into<Arc<rustls_upstream::ServerConfig>>,
@@ -103,7 +103,7 @@ impl Connected {
         connected
     }
 
-    /// Moves what each side has to send; whether that was anything.
+    /// Delivers the output of both sides; true if there was any.
     fn exchange(&mut self) -> Result<bool, String> {
         let to_server = self.client.take_output();
         self.server.receive(&to_server)?;
@@ -112,7 +112,7 @@ impl Connected {
         Ok(!to_server.is_empty() || !to_client.is_empty())
     }
 
-    /// Both sides get application data from each other.
+    /// Sends application data in both directions.
     fn check_traffic(&mut self) {
         self.client.send(b"to the server");
         self.server.send(b"to the client");
@@ -164,11 +164,11 @@ fn every_suite_and_group() {
     }
 }
 
-/// The lines of a key log.
+/// Collects the lines of a key log.
 #[derive(Debug, Default)]
 struct Log(Mutex<Vec<LogLine>>);
 
-/// Label, client random, secret.
+/// A label, a client random and a secret.
 type LogLine = (String, Vec<u8>, Vec<u8>);
 
 impl Log {
@@ -291,14 +291,14 @@ fn client_authentication() {
     connected.check_traffic();
     assert!(connected.server.peer_certificates().is_empty());
 
-    // nothing is sent that was not asked for
+    // a client sends no certificate without a request
     let not_asked = pair.server_config(None);
     let connected = Connected::new(with_certificate, not_asked);
     assert!(connected.server.peer_certificates().is_empty());
 }
 
 #[test]
-fn a_server_that_must_have_a_certificate_says_so() {
+fn a_server_that_requires_a_certificate_refuses_without() {
     let pair = Pair::new();
     let server = Arc::new(pair.server_config(Some(true)));
     let mut connected = Connected {
@@ -327,7 +327,7 @@ fn a_group_that_the_store_knows_is_not_stored_again() {
         Connected::new(client.clone(), server.clone()).check_traffic();
         assert_eq!(*store.0.lock().unwrap(), [NamedGroup::X25519]);
     }
-    // one that is not offered leads to another, which is news
+    // a remembered group that is not offered leads to another, which is stored
     store.0.lock().unwrap().push(NamedGroup::secp521r1);
     Connected::new(client, server).check_traffic();
     assert_eq!(
@@ -336,7 +336,7 @@ fn a_group_that_the_store_knows_is_not_stored_again() {
     );
 }
 
-/// Keeps the groups, and no sessions.
+/// Stores groups but no sessions.
 #[derive(Debug, Default)]
 struct Hints(Mutex<Vec<NamedGroup>>);
 
@@ -388,7 +388,7 @@ fn a_retry_is_remembered() {
     let name = ServerName::try_from("localhost").unwrap();
     assert_eq!(store.kx_hint(&name), Some(NamedGroup::secp256r1));
 
-    // a resumed handshake does not say whether there was a retry
+    // a resumed handshake would not show whether there was a retry
     while store.take_tls13_ticket(&name).is_some() {}
     let mut second = Connected::new(client, server);
     second.check_traffic();
@@ -397,7 +397,7 @@ fn a_retry_is_remembered() {
 
 #[cfg(all(feature = "aws_lc_rs", feature = "prefer-post-quantum"))]
 #[test]
-fn a_server_that_does_not_know_the_hybrid_takes_its_component() {
+fn a_server_without_the_hybrid_uses_its_component() {
     let pair = Pair::new();
     let mut provider = rustls_upstream::crypto::aws_lc_rs::default_provider();
     provider.kx_groups = vec![rustls_upstream::crypto::aws_lc_rs::kx_group::X25519];
@@ -455,7 +455,7 @@ fn key_update_in_both_directions() {
         connected.exchange().unwrap();
         connected.check_traffic();
     }
-    // crossing on the wire
+    // the two updates cross on the wire
     connected.client.refresh_traffic_keys();
     connected.server.refresh_traffic_keys();
     connected.exchange().unwrap();

@@ -1,5 +1,5 @@
-//! Reading a ClientHello before a configuration is chosen: what the acceptor shows of it, and that
-//! a handshake through it is the same as without.
+//! The acceptor, which reads a ClientHello before a configuration is chosen: its view of the hello,
+//! and handshakes equal to those without it.
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use rustls_upstream as theirs;
 
 use crate::servers::{PROVIDERS, Sent, Setup, ours_with, records, shown};
 
-/// A ClientHello that says something to every question.
+/// A ClientHello with all extensions that the acceptor shows.
 fn full_hello() -> ClientHello {
     let authorities = [u16_vec(b"\x30\x00"), u16_vec(b"\x30\x02\x31\x00")].concat();
     ClientHello::new()
@@ -25,7 +25,7 @@ fn full_hello() -> ClientHello {
         .with(CERTIFICATE_AUTHORITIES, u16_vec(&authorities))
 }
 
-/// Feeds `pieces`, asking after each; the first answer that is not "not yet".
+/// Feeds `pieces` and asks after each. Returns the first answer other than "not yet".
 macro_rules! accepted {
     ($lib:ident, $pieces:expr) => {{
         let mut acceptor = $lib::server::Acceptor::default();
@@ -48,7 +48,7 @@ fn accept(pieces: &[&[u8]]) -> Accepted {
         .expect("the ClientHello is complete")
 }
 
-/// Both crates' answers, the views printed.
+/// Both crates' answers, with their views as text.
 fn both_shown(pieces: &[&[u8]]) -> [Result<Option<String>, String>; 2] {
     let ours = accepted!(rustls, pieces);
     let upstream = accepted!(theirs, pieces);
@@ -68,11 +68,11 @@ fn written(mut alert: AcceptedAlert) -> Vec<u8> {
 }
 
 #[test]
-fn everything_that_the_client_says_is_shown() {
+fn everything_in_the_hello_is_shown() {
     let hello = full_hello().record();
     let [ours, upstream] = both_shown(&[&hello]);
     assert_eq!(ours, upstream);
-    // the resolver is shown the same
+    // the resolver sees the same
     let mut setup = Setup::new(PROVIDERS[0]);
     setup.resolves_nothing = true;
     setup.ours().receive(&hello).unwrap_err();
@@ -120,8 +120,7 @@ fn a_hello_over_many_records_is_read() {
     }
 }
 
-/// Whatever is wrong, the error is that of a connection with the same configuration, and the alert
-/// what that would send.
+/// Error and alert equal those of a connection with the same configuration.
 #[test]
 fn errors_and_alerts_are_those_of_a_connection() {
     let hello = ClientHello::new().record();
@@ -193,14 +192,15 @@ fn errors_and_alerts_are_those_of_a_connection() {
             let pieces: Vec<&[u8]> = bytes.chunks(1).collect();
             assert_eq!(refused(&setup, &pieces), expected, "{name}, in pieces");
         }
-        // as a connection does, the acceptor passes over a few warnings
+        // the acceptor ignores a few warnings, as a connection does
         let warned = [record(21, &[1, 112]), hello.clone()].concat();
         let connection = accept(&[&warned]).into_connection(Arc::new(setup.our_config()));
         assert!(connection.is_ok());
     }
 }
 
-/// The alert that `connection` has for the error; none for what is no handshake, as with upstream.
+/// The alert that `connection` sends for the error. As with upstream, input that is no handshake
+/// gets none.
 fn alert_of_acceptor(error: &str, connection: &mut impl Endpoint) -> Vec<u8> {
     let alert = connection.take_output();
     if error.starts_with("InappropriateMessage") {
@@ -210,9 +210,10 @@ fn alert_of_acceptor(error: &str, connection: &mut impl Endpoint) -> Vec<u8> {
     }
 }
 
-/// Whatever a ClientHello says, it leads through an acceptor to where it leads without.
+/// A connection has the same outcome with and without an acceptor, whichever bit of the hello is
+/// changed.
 #[test]
-fn any_byte_may_be_another() {
+fn changed_hellos_have_the_same_outcome() {
     let setup = Setup::new(PROVIDERS[0]);
     let hello = full_hello().record();
     for at in 0..hello.len() {
@@ -222,7 +223,7 @@ fn any_byte_may_be_another() {
             let mut connection = setup.ours();
             let straight = connection.receive(&bytes);
             let through = match accepted!(rustls, &[&bytes]) {
-                // a length that says more
+                // a changed length that announces more bytes
                 Ok(None) => {
                     assert_eq!(straight, Ok(()));
                     assert!(connection.take_output().is_empty());
@@ -247,7 +248,7 @@ fn any_byte_may_be_another() {
     }
 }
 
-/// The error of an acceptor, or of the connection that its ClientHello leads to, and the alert.
+/// The error and alert of an acceptor or of the connection that it leads to.
 fn refused(setup: &Setup, pieces: &[&[u8]]) -> (String, Vec<u8>) {
     let refused = match accepted!(rustls, pieces) {
         Ok(accepted) => accepted
@@ -261,7 +262,7 @@ fn refused(setup: &Setup, pieces: &[&[u8]]) -> (String, Vec<u8>) {
 }
 
 #[test]
-fn an_acceptor_that_has_finished_says_so() {
+fn a_finished_acceptor_is_an_error() {
     let polled = |(error, alert)| (error, written(alert));
     let expected = Error::General("Acceptor polled after completion".into());
     for bytes in [ClientHello::new().record(), record(23, b"data")] {
@@ -285,7 +286,7 @@ fn an_acceptor_that_has_finished_says_so() {
 }
 
 #[test]
-fn an_acceptor_that_is_not_asked_reads_only_so_much() {
+fn an_acceptor_reads_a_limited_amount() {
     let mut acceptor = Acceptor::default();
     let endless = record(22, &[0; 1 << 14]).repeat(4);
     let (mut rest, mut read) = (&endless[..], 0);
@@ -311,7 +312,7 @@ fn a_configuration_that_makes_no_connection_sends_no_alert() {
 }
 
 #[test]
-fn what_was_read_behind_the_hello_is_not_lost() {
+fn data_read_behind_the_hello_is_kept() {
     let setup = Setup::new(PROVIDERS[0]);
     let hello = ClientHello::new().record();
     for (behind, expected) in [
@@ -374,8 +375,8 @@ fn early_data_behind_the_hello_is_kept() {
     }
 }
 
-/// As an event loop has it: as much as a read takes, and the rest of the early data after the
-/// choice.
+/// Like an event loop: one read before the configuration is chosen, and the rest of the early data
+/// after it.
 #[test]
 fn early_data_of_any_length_may_follow_the_hello() {
     for provider in PROVIDERS {
@@ -436,7 +437,7 @@ fn a_handshake_goes_on_where_it_stopped() {
             for retried in [false, true] {
                 let mut crypto = provider.this();
                 if retried {
-                    // a group of which clients send no share unasked, whichever they prefer
+                    // a group for which no client sends a share at once
                     let groups = &mut crypto.kx_groups;
                     groups.retain(|group| group.name() == NamedGroup::secp384r1);
                 }
@@ -456,8 +457,7 @@ fn a_handshake_goes_on_where_it_stopped() {
     }
 }
 
-/// Has `client` connect through an acceptor, and uses the connection; returns how the handshake
-/// went.
+/// Connects `client` through an acceptor and uses the connection. Returns the kind of handshake.
 fn connect(client: &mut dyn Endpoint, config: &Arc<rustls::ServerConfig>) -> HandshakeKind {
     let hello = client.take_output();
     let accepted = accept(&[&hello]);
@@ -472,9 +472,9 @@ fn connect(client: &mut dyn Endpoint, config: &Arc<rustls::ServerConfig>) -> Han
     server.conn.handshake_kind().unwrap()
 }
 
-/// Takes a byte at a time, after it has been in trouble first.
+/// A writer that first fails several times, then accepts one byte per call.
 struct Reluctant {
-    trouble: Vec<io::Result<usize>>,
+    failures: Vec<io::Result<usize>>,
     taken: Vec<u8>,
 }
 
@@ -484,8 +484,8 @@ impl Write for Reluctant {
     }
 
     fn write_vectored(&mut self, bytes: &[IoSlice<'_>]) -> io::Result<usize> {
-        if let Some(trouble) = self.trouble.pop() {
-            return trouble;
+        if let Some(failures) = self.failures.pop() {
+            return failures;
         }
         self.taken.push(bytes[0][0]);
         Ok(1)
@@ -503,7 +503,7 @@ fn an_alert_survives_a_reluctant_writer() {
     acceptor.read_tls(&mut &hello_done[..]).unwrap();
     let (_, mut alert) = acceptor.accept().unwrap_err();
     let mut socket = Reluctant {
-        trouble: vec![
+        failures: vec![
             Err(ErrorKind::Interrupted.into()),
             Err(ErrorKind::WouldBlock.into()),
             Err(ErrorKind::Interrupted.into()),
@@ -522,7 +522,7 @@ fn an_alert_survives_a_reluctant_writer() {
     );
 }
 
-/// The connection of a client that fails in the second flight fails as any other does.
+/// A failure in the client's second flight has the same outcome as without an acceptor.
 #[test]
 fn a_connection_from_an_acceptor_fails_like_any_other() {
     let setup = Setup::new(PROVIDERS[0]);

@@ -1,4 +1,4 @@
-//! Servers that ask clients for a certificate.
+//! Servers that request a client certificate.
 
 use std::sync::Arc;
 
@@ -139,7 +139,7 @@ fn certificates_that_do_not_verify_are_refused() {
 }
 
 #[test]
-fn certificate_messages_with_anything_unasked_are_refused() {
+fn certificate_messages_with_anything_unsolicited_are_refused() {
     let identity = Identity::new();
     let ocsp = [&[0, 5, 0, 5, 1][..], &[0, 0, 1, 9]].concat();
     let alpn = [0, 16, 0, 0];
@@ -181,7 +181,7 @@ fn certificate_messages_with_anything_unasked_are_refused() {
         let message = ScriptedClient::certificate(context, chain, extensions);
         let [ours, theirs] = clients(&setup(&identity)).map(|mut client| client.send(&message));
         assert_eq!(ours, refusal(error, alert));
-        // upstream has other alerts for some of them, or none
+        // upstream sends other alerts for some of them, or none
         assert_eq!(ours.unwrap_err().error, theirs.unwrap_err().error);
     }
 }
@@ -196,19 +196,19 @@ fn signatures_must_be_right() {
             AlertDescription::DecryptError,
         )
     };
-    // by another key
+    // signed by another key
     for mut client in clients(&setup(&identity)) {
         client.send(&certificate).unwrap();
         let verify = client.certificate_verify(&*other.signing_key(), ECDSA_SECP256R1_SHA256);
         assert_eq!(client.send(&verify), expected());
     }
-    // over another transcript
+    // signed over another transcript
     for mut client in clients(&setup(&identity)) {
         let verify = client.certificate_verify(&*identity.signing_key(), ECDSA_SECP256R1_SHA256);
         client.send(&certificate).unwrap();
         assert_eq!(client.send(&verify), expected());
     }
-    // empty
+    // an empty signature
     for mut client in clients(&setup(&identity)) {
         client.send(&certificate).unwrap();
         let verify = ScriptedClient::certificate_verify_of(ECDSA_SECP256R1_SHA256, &[]);
@@ -219,7 +219,7 @@ fn signatures_must_be_right() {
 #[test]
 fn signature_schemes_must_be_asked_for() {
     let identity = Identity::new();
-    // RSASSA-PKCS1-v1_5, SHA-1, and one that nobody knows
+    // RSASSA-PKCS1-v1_5, SHA-1, and an unassigned scheme
     for scheme in [0x0401, 0x0203, 0x0999] {
         for mut client in clients(&setup(&identity)) {
             client
@@ -298,7 +298,7 @@ fn half_rtt_data_waits_for_the_client_to_authenticate() {
     assert_eq!(client.plaintext, b"not half");
 }
 
-/// Accepts any certificate, and any signature of a scheme that is not for TLS 1.3.
+/// Accepts any certificate, and any signature by a scheme that TLS 1.3 excludes.
 #[derive(Debug)]
 struct AcceptsAnything;
 

@@ -1,4 +1,4 @@
-//! First ClientHellos, well-formed and not.
+//! First ClientHellos, valid and invalid.
 
 use core::slice;
 
@@ -9,7 +9,7 @@ use rustls::{AlertDescription, HandshakeType};
 
 use crate::servers::{PROVIDERS, Sent, Setup, records, server_name};
 
-/// What a server makes of the last of several records.
+/// A server's response to the last of several records.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) error: Option<String>,
@@ -58,7 +58,7 @@ pub(crate) fn retry_request() -> Answer {
     }
 }
 
-/// Both servers give the same answer, and it is the one expected.
+/// Asserts that both crates' servers give the expected answer.
 pub(crate) fn expect_same(setup: &Setup, cases: Vec<(&str, ClientHello, Answer)>) {
     for (name, hello, expected) in cases {
         let records = [hello.record()];
@@ -70,7 +70,7 @@ pub(crate) fn expect_same(setup: &Setup, cases: Vec<(&str, ClientHello, Answer)>
     }
 }
 
-/// Only this crate's server gives the answer that is expected.
+/// Asserts that only this crate's server gives the expected answer.
 fn expect_ours(setup: &Setup, cases: Vec<(&str, ClientHello, Answer)>) {
     for (name, hello, expected) in cases {
         let records = [hello.record()];
@@ -136,7 +136,7 @@ fn versions() {
             ),
         ],
     );
-    // RFC 9846 §E.2: protocol_version, where upstream misses signature_algorithms first
+    // RFC 9846 §E.2: protocol_version, but upstream first complains about signature_algorithms
     expect_ours(
         &Setup::new(PROVIDERS[0]),
         vec![(
@@ -196,7 +196,7 @@ fn compression_and_session_ids() {
             ),
         ],
     );
-    // RFC 9846 §E.4: change_cipher_spec answers a session id; upstream always sends one
+    // RFC 9846 §E.4: change_cipher_spec answers a session ID; upstream always sends one
     let without = |answer: Answer| Answer {
         sent: answer
             .sent
@@ -222,7 +222,7 @@ fn compression_and_session_ids() {
 fn mandatory_extensions() {
     use AlertDescription::{HandshakeFailure, MissingExtension};
 
-    // RFC 9846 §9.2: missing_extension, where upstream sends handshake_failure
+    // RFC 9846 §9.2: missing_extension, but upstream sends handshake_failure
     const SIGNATURES: &str = "PeerIncompatible(SignatureAlgorithmsExtensionRequired)";
     const GROUPS: &str = "PeerIncompatible(NamedGroupsExtensionRequired)";
     const SHARE: &str = "PeerIncompatible(KeyShareExtensionRequired)";
@@ -444,7 +444,7 @@ fn first_message_must_be_a_client_hello() {
 fn second_client_hello_is_unexpected() {
     let mut server = Setup::new(PROVIDERS[0]).ours();
     server.receive(&ClientHello::new().record()).unwrap();
-    // in the clear it is no record any more
+    // a record in the clear no longer counts as one
     let error = server.receive(&ClientHello::new().record()).unwrap_err();
     assert_eq!(error, "DecryptError");
 }
@@ -456,7 +456,7 @@ fn every_cut_and_every_flip_gives_upstreams_answer() {
         .with_psk()
         .with(ALPN, protocols(&[b"aa"]))
         .message();
-    // what is ignored or checked differently, as tested above: legacy_version and session id's
+    // both crates treat these differently, as tested above: legacy_version and the session ID's
     // length
     let skipped = [4, 5];
     for at in (4..good.len()).filter(|at| !skipped.contains(at)) {
@@ -467,7 +467,7 @@ fn every_cut_and_every_flip_gives_upstreams_answer() {
         let theirs = answer(&mut setup.theirs(), &records);
         assert_eq!(ours.error, theirs.error, "byte {at} flipped");
     }
-    // without extensions it is no ClientHello for TLS 1.3, tested above
+    // without extensions it is no TLS 1.3 ClientHello, as tested above
     let no_extensions = 4 + 2 + 32 + 33 + 8 + 2;
     for len in (4..good.len()).filter(|len| *len != no_extensions) {
         let mut cut = good[..len].to_vec();

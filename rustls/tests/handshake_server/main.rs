@@ -1,7 +1,7 @@
-//! The server against clients that say what a test wants, and against upstream's client.
+//! The server against scripted clients and upstream's client.
 //!
-//! A server of upstream rustls gets the same bytes: error and alert must be the same, except where
-//! RFC 9846 demands more than 0.23 does.
+//! Upstream's server receives the same bytes. Error and alert must match, except where RFC 9846
+//! demands more than upstream checks.
 
 mod acceptor;
 mod client_auth;

@@ -1,4 +1,4 @@
-//! What client and server agree on, and what they cannot.
+//! Negotiation that succeeds or fails.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ fn key_shares_of_every_kind() {
     let p256 = &p256_share()[..];
     const DUPLICATE: &str = "PeerMisbehaved(OfferedDuplicateKeyShares)";
     const INVALID: &str = "PeerMisbehaved(InvalidKeyShare)";
-    // as many as to be looked at in another way
+    // enough shares that the server looks them up differently
     let many = |more: &[(u16, &'static [u8])]| {
         let unknown = (0x9000..0x9010).map(|group| (group, &[1][..]));
         let all = unknown
@@ -113,7 +113,7 @@ fn protocols_and_signatures_without_overlap() {
             ("one of two", offered(&[b"cc", b"bbb"]), flight()),
         ],
     );
-    // the same errors and alerts, but upstream has sent its ServerHello by then
+    // equal errors and alerts, but upstream has already sent its ServerHello
     let scheme_error = refused(
         "PeerIncompatible(NoSignatureSchemesInCommon)",
         HandshakeFailure,
@@ -130,7 +130,7 @@ fn protocols_and_signatures_without_overlap() {
         assert_eq!(answer(&mut setup.ours(), &records), expected);
         assert_eq!((theirs.error, theirs.sent.len()), (expected.error, 3));
     }
-    // RFC 9846 §4.3.3: RSASSA-PKCS1-v1_5, SHA-1 and another curve's scheme sign nothing here
+    // RFC 9846 §4.3.3: RSASSA-PKCS1-v1_5, SHA-1 and another curve's scheme cannot be used here
     for scheme in [0x0401, 0x0203, 0x0503, 0x0999] {
         let answer = answer(&mut setup.ours(), &[schemes(&[scheme]).record()]);
         assert_eq!(answer.sent, [Sent::Alert(HandshakeFailure)], "{scheme:#x}");
@@ -217,7 +217,7 @@ fn client_without_certificate_for_it_is_denied() {
 }
 
 #[test]
-fn resolver_sees_what_the_client_said() {
+fn resolver_sees_the_client_hello() {
     let hello = ClientHello::new()
         .with(ALPN, protocols(&[b"h2", b"x"]))
         .with(
@@ -240,7 +240,7 @@ fn resolver_sees_what_the_client_said() {
     }
 }
 
-/// X25519, but not for TLS 1.3.
+/// X25519, restricted to TLS 1.2.
 #[derive(Debug)]
 struct ForTls12;
 
@@ -259,7 +259,7 @@ impl SupportedKxGroup for ForTls12 {
 }
 
 #[test]
-fn groups_for_tls12_are_passed_over() {
+fn groups_for_tls12_are_skipped() {
     let mut setup = Setup::new(PROVIDERS[0]);
     let groups = &mut setup.crypto.kx_groups;
     groups.retain(|group| group.name() == NamedGroup::secp256r1);
@@ -270,7 +270,7 @@ fn groups_for_tls12_are_passed_over() {
     );
 }
 
-/// Resolves a key without a certificate.
+/// Resolves to a key without a certificate.
 #[derive(Debug)]
 struct EmptyChain(Arc<CertifiedKey>);
 
@@ -281,7 +281,7 @@ impl ResolvesServerCert for EmptyChain {
 }
 
 #[test]
-fn empty_chain_is_as_good_as_none() {
+fn an_empty_chain_counts_as_none() {
     // RFC 9846 §4.5.1: the server's certificate_list must not be empty
     let setup = Setup::new(PROVIDERS[0]);
     let mut config = setup.our_config();
@@ -317,7 +317,7 @@ fn rsa_keys_sign_with_pss_only() {
 }
 
 #[test]
-fn extensions_answer_only_what_was_asked() {
+fn extensions_answer_only_requests() {
     // RFC 9846 §4.3
     let mut setup = Setup::new(PROVIDERS[0]);
     setup.ocsp = b"response".to_vec();
@@ -347,7 +347,7 @@ fn extensions_answer_only_what_was_asked() {
             let has_response = certificate.windows(8).any(|at| at == b"response");
             answers.push(has_response);
         }
-        // upstream staples whatever kind of status it was asked for
+        // upstream staples whichever type of status was requested
         assert_eq!(answers[0], is_stapled);
         assert_eq!(answers[1], is_asked);
     }

@@ -1,4 +1,4 @@
-//! HelloRetryRequest, and the ClientHellos that follow.
+//! HelloRetryRequest, and the ClientHellos that follow it.
 
 use harness::client_hello::*;
 use harness::endpoints::Endpoint;
@@ -22,7 +22,7 @@ fn outer_ech(payload: &[u8]) -> Vec<u8> {
     [&[0, 0, 1, 0, 1, 7, 0, 0][..], &u16_vec(payload)].concat()
 }
 
-/// No second change_cipher_spec.
+/// A flight without a second change_cipher_spec.
 fn flight() -> Answer {
     Answer {
         error: None,
@@ -201,7 +201,7 @@ fn other_changes_are_refused_as_upstream_does() {
 }
 
 #[test]
-fn other_changes_are_refused_that_upstream_lets_pass() {
+fn other_changes_are_refused_that_upstream_accepts() {
     use AlertDescription::IllegalParameter;
 
     // RFC 9846 §4.2.2: the same ClientHello, with a single share
@@ -306,7 +306,8 @@ fn early_data_is_skipped_until_the_second_client_hello() {
     let early = |len| record(0x17, &vec![0; len]);
     let first = ClientHello::without_share().with_early_data().record();
     let second = ClientHello::new().with_psk().record();
-    // RFC 9846 §4.7.1: content counts, and not the 17 bytes that protect it. Upstream counts them
+    // RFC 9846 §4.7.1: only content counts, without the 17 bytes of protection. Upstream counts
+    // those, too
     let good = [
         first.clone(),
         early(16_000 + 17),
@@ -332,8 +333,8 @@ fn early_data_is_skipped_until_the_second_client_hello() {
     assert_eq!(answer.error.unwrap(), "DecryptError");
 }
 
-/// RFC 9846 §5.1: early data that is skipped must not interrupt a message either. Upstream gives
-/// another reason, and no alert.
+/// RFC 9846 §5.1: skipped early data must not interrupt a message either. Upstream reports another
+/// error and sends no alert.
 #[test]
 fn early_data_within_the_second_hello_is_refused() {
     let first = ClientHello::without_share().with_early_data();

@@ -1,5 +1,5 @@
-//! What the client sends after the server's flight, and after the handshake: Finished, KeyUpdate,
-//! and everything that is out of place.
+//! The client's messages after the server's flight and after the handshake: Finished, KeyUpdate and
+//! unexpected ones.
 
 use harness::client_hello::*;
 use harness::scripted::{Refused, ScriptedClient};
@@ -8,7 +8,7 @@ use rustls::{AlertDescription, ContentType, HandshakeType};
 
 use crate::servers::{PROVIDERS, Setup};
 
-/// One client for each of the two servers.
+/// One client for each crate's server.
 fn clients(setup: &Setup) -> [ScriptedClient; 2] {
     setup
         .both()
@@ -73,7 +73,7 @@ fn finished_of_another_length_is_a_decode_error() {
         (64, "TrailingData"),
     ] {
         let mut clients = clients(&Setup::new(PROVIDERS[0]));
-        // upstream's is the last
+        // the last client talks to upstream's server
         let theirs = clients.len() - 1;
         for (at, client) in clients.iter_mut().enumerate() {
             let finished = message(HandshakeType::Finished.into(), &vec![0; len]);
@@ -152,8 +152,8 @@ fn early_data_is_skipped_until_the_client_finishes() {
         }
     }
 
-    // RFC 9846 §4.3.10: up to a limit, in bytes of content. Upstream counts what protects them,
-    // too, so that it disconnects a client that has sent all that it may
+    // RFC 9846 §4.3.10: up to a limit, in bytes of content. Upstream also counts the protection,
+    // and so disconnects a client that uses its full limit
     let setup = Setup::new(PROVIDERS[0]);
     let hello = ClientHello::new().with_early_data();
     let mut client = ScriptedClient::new(Box::new(setup.ours()), &setup.provider.this(), hello);
@@ -164,7 +164,7 @@ fn early_data_is_skipped_until_the_client_finishes() {
     let error = client.server.receive(&record(0x17, &[0])).unwrap_err();
     assert_eq!(error, "DecryptError");
 
-    // and only when it was announced
+    // and only if the client announced early data
     for mut client in clients(&Setup::new(PROVIDERS[0])) {
         let error = client.server.receive(&record(0x17, &[0; 100])).unwrap_err();
         assert_eq!(error, "DecryptError");
@@ -202,7 +202,7 @@ fn key_updates_change_both_directions() {
         }
         client.server.send(b"y");
         client.receive_output();
-        // RFC 9846 §4.7.3: one answer to the one request, before the data
+        // RFC 9846 §4.7.3: a single answer to the request, before the data
         assert_eq!(client.flight, [message(24, &[UPDATE_NOT_REQUESTED])]);
         assert_eq!(client.received_by_server(), b"xx");
         assert_eq!(client.plaintext, b"y");

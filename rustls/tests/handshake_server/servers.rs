@@ -1,4 +1,4 @@
-//! Servers of this crate and of upstream, configured alike.
+//! Servers of this crate and of upstream with the same settings.
 
 use std::mem;
 use std::sync::{Arc, Mutex};
@@ -13,14 +13,14 @@ use rustls::sign::SigningKey;
 use rustls::{AlertDescription, ContentType, HandshakeType};
 use rustls_upstream as theirs;
 
-/// Both, that of the features under test first, which is where most tests run.
+/// Both providers. The one of the enabled features is first, and most tests use that.
 pub(crate) const PROVIDERS: [Provider; 2] = if cfg!(feature = "aws_lc_rs") {
     [Provider::AwsLc, Provider::Ring]
 } else {
     [Provider::Ring, Provider::AwsLc]
 };
 
-// One text for two crates: their types have the same names and are not the same.
+// One text for both crates, whose types have equal names but differ.
 
 macro_rules! config {
     ($lib:ident, $provider:expr, $setup:expr) => {{
@@ -61,7 +61,7 @@ macro_rules! config {
     }};
 }
 
-/// A certificate that signs itself, with its key.
+/// A self-signed certificate and its key.
 pub(crate) struct Identity {
     pub(crate) cert: CertificateDer<'static>,
     key: Vec<u8>,
@@ -77,7 +77,7 @@ impl Identity {
 
         let key = rcgen::KeyPair::generate_for(algorithm).unwrap();
         let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-        // a name of its own, so that no certificate looks like another's issuer
+        // a distinct name, so that no certificate looks like another's issuer
         let name = format!("{:x?}", key.subject_public_key_info());
         params.distinguished_name = rcgen::DistinguishedName::new();
         params
@@ -104,20 +104,20 @@ impl Identity {
     }
 }
 
-/// What a server is to be like.
+/// The settings of a server.
 pub(crate) struct Setup {
     pub(crate) provider: Provider,
-    /// This crate's, to which tests make changes.
+    /// The provider for this crate, which tests may change.
     pub(crate) crypto: ours::crypto::CryptoProvider,
     pub(crate) identity: Identity,
     pub(crate) alpn: Vec<Vec<u8>>,
     pub(crate) ocsp: Vec<u8>,
-    /// Certificates to accept of clients.
+    /// Client certificates to accept.
     pub(crate) client_certs: Vec<CertificateDer<'static>>,
     pub(crate) client_auth_optional: bool,
-    /// The resolver has no certificate to give.
+    /// The resolver has no certificate.
     pub(crate) resolves_nothing: bool,
-    /// What the resolver that has none saw.
+    /// The hello that the resolver without a certificate received.
     pub(crate) seen: Arc<Mutex<Option<String>>>,
     pub(crate) ignore_client_order: bool,
     pub(crate) send_half_rtt_data: bool,
@@ -162,7 +162,7 @@ impl Setup {
         UpstreamBuffered::new(theirs::ServerConnection::new(Arc::new(config)).unwrap())
     }
 
-    /// A server of this crate, and one of upstream.
+    /// A server of this crate and one of upstream.
     pub(crate) fn both(&self) -> [Box<dyn Endpoint>; 2] {
         [Box::new(self.ours()), Box::new(self.theirs())]
     }
@@ -173,7 +173,7 @@ pub(crate) fn ours_with(config: ours::ServerConfig) -> ThisBuffered {
     ThisBuffered::new(ours::ServerConnection::new(Arc::new(config)).unwrap())
 }
 
-/// The name that the client sent.
+/// The server name that the client sent.
 pub(crate) fn server_name(server: &ThisBuffered) -> Option<&str> {
     let ours::Connection::Server(conn) = &server.conn else {
         panic!("a client");
@@ -181,7 +181,7 @@ pub(crate) fn server_name(server: &ThisBuffered) -> Option<&str> {
     conn.server_name()
 }
 
-/// What both crates' `ClientHello`s show, in the order of their methods.
+/// Prints a `ClientHello` of either crate, in the order of its methods.
 macro_rules! shown {
     ($hello:expr) => {{
         let hello = $hello;
@@ -204,7 +204,7 @@ macro_rules! shown {
 }
 pub(crate) use shown;
 
-/// Resolves no certificate, and keeps what it was asked.
+/// Resolves no certificate and records the hello.
 #[derive(Debug)]
 struct Nothing(Arc<Mutex<Option<String>>>);
 
@@ -225,11 +225,11 @@ macro_rules! impl_resolver {
 impl_resolver!(ours);
 impl_resolver!(theirs);
 
-/// A key log.
+/// A key log that stores secrets.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets(Mutex<Vec<Logged>>);
 
-/// Label, client random, secret.
+/// A label, a client random and a secret.
 type Logged = (String, Vec<u8>, Vec<u8>);
 
 impl Secrets {
@@ -238,7 +238,7 @@ impl Secrets {
         self.0.lock().unwrap().push(entry);
     }
 
-    /// What was logged since the last time, sorted.
+    /// The lines logged since the last call, sorted.
     pub(crate) fn take(&self) -> Vec<Logged> {
         let mut entries = mem::take(&mut *self.0.lock().unwrap());
         entries.sort();
@@ -258,7 +258,7 @@ impl theirs::KeyLog for Secrets {
     }
 }
 
-/// What a server did, as far as it can be seen from outside.
+/// A record that a server sent, as seen from outside.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Sent {
     Handshake(HandshakeType),
@@ -267,7 +267,7 @@ pub(crate) enum Sent {
     Encrypted,
 }
 
-/// What is in `bytes`, record by record.
+/// Describes `bytes` record by record.
 pub(crate) fn records(bytes: &[u8]) -> Vec<Sent> {
     let records = wire::records(bytes).into_iter();
     let sent = records.map(|record| match ContentType::from(record.typ) {

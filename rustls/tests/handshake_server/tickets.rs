@@ -1,4 +1,4 @@
-//! NewSessionTicket: when, how many, and what is in them.
+//! NewSessionTicket: the conditions for it, the number and the content.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,11 +11,11 @@ use rustls::{HandshakeType, ServerConfig};
 
 use crate::servers::{Identity, PROVIDERS, Setup, ours_with};
 
-/// A ticketer that hides nothing.
+/// A ticketer that does not encrypt.
 #[derive(Debug)]
 struct Plain {
     lifetime: u32,
-    /// How long a session it takes, in bytes.
+    /// The longest session that it accepts, in bytes.
     max_len: usize,
 }
 
@@ -37,7 +37,7 @@ impl ProducesTickets for Plain {
     }
 }
 
-/// A storage to look into.
+/// A storage that tests can inspect.
 #[derive(Debug, Default)]
 struct Storage(Mutex<Vec<(Vec<u8>, Vec<u8>)>>);
 
@@ -76,14 +76,14 @@ impl Ticket {
             nonce: body.vector(1).to_vec(),
             ticket: body.vector(2).to_vec(),
         };
-        // RFC 9846 §4.3.10: none allows early data
+        // RFC 9846 §4.3.10: no ticket allows early data
         assert_eq!(body.extensions(), []);
         assert!(body.is_empty());
         read
     }
 }
 
-/// What a session is kept as, which a ticketer that hides nothing and a storage see.
+/// The encoding of a session, as a plain ticketer and a storage see it.
 struct Session {
     suite: u16,
     psk: Vec<u8>,
@@ -132,7 +132,7 @@ fn resumable() -> ClientHello {
     ClientHello::new().and(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]))
 }
 
-/// The tickets that a client gets who sends `hello`.
+/// The tickets that a client receives after sending `hello`.
 fn tickets_for(hello: ClientHello, config: ServerConfig) -> (ScriptedClient, Vec<Ticket>) {
     let server = Box::new(ours_with(config));
     let mut client = ScriptedClient::new(server, &PROVIDERS[0].this(), hello);
@@ -169,7 +169,7 @@ fn sealed_ticket_holds_the_session() {
     let hello = resumable().with(ALPN, protocols(&[b"h2"]));
     let (client, tickets) = tickets_for(hello, config);
 
-    // RFC 9846 §4.7.1: nonces differ, and so do age_add and the keys
+    // RFC 9846 §4.7.1: nonces, age_add and keys differ
     let [first, second] = &tickets[..] else {
         panic!("{} tickets", tickets.len())
     };
@@ -245,7 +245,7 @@ fn stored_session_is_found_by_its_ticket() {
 
 #[test]
 fn no_tickets_where_none_can_be_made_or_used() {
-    // nowhere to keep a session
+    // no place to store a session
     let mut nowhere = Setup::new(PROVIDERS[0]).our_config();
     nowhere.session_storage = Arc::new(NoServerSessionStorage {});
     assert_eq!(tickets_for(resumable(), nowhere).1.len(), 0);
@@ -258,7 +258,7 @@ fn no_tickets_where_none_can_be_made_or_used() {
     });
     assert_eq!(tickets_for(resumable(), small).1.len(), 0);
 
-    // RFC 9846 §4.3.9: clients that do not say they resume, or only without a key exchange
+    // RFC 9846 §4.3.9: clients that do not offer resumption, or only without a key exchange
     assert_eq!(
         tickets_for(ClientHello::new(), sealing_config(100)).1.len(),
         0

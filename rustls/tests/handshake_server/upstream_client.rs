@@ -14,7 +14,7 @@ use rustls_upstream::client::danger::{
 
 use crate::servers::{Identity, PROVIDERS, Secrets, Setup, server_name};
 
-/// What upstream's client is to be like.
+/// The settings of upstream's client.
 struct Client {
     provider: theirs::crypto::CryptoProvider,
     alpn: Vec<Vec<u8>>,
@@ -67,7 +67,7 @@ impl Client {
     }
 }
 
-/// A verifier that keeps the OCSP response.
+/// A verifier that stores the OCSP response.
 #[derive(Debug)]
 struct KeepsOcsp {
     verifier: Arc<WebPkiServerVerifier>,
@@ -120,7 +120,7 @@ fn connect(client: &Client, setup: &Setup) -> (UpstreamBuffered, ThisBuffered) {
     (client, server)
 }
 
-/// Both sides came to the same conclusions, and can talk.
+/// Asserts that both sides agree and can exchange data.
 fn check_agreement(client: &mut UpstreamBuffered, server: &mut ThisBuffered) {
     let (theirs, ours) = (&client.conn, &server.conn);
     assert_eq!(ours.protocol_version(), Some(ProtocolVersion::TLSv1_3));
@@ -209,7 +209,7 @@ fn retried_handshakes() {
     for provider in PROVIDERS {
         let mut setup = Setup::new(provider);
         let mut client = Client::new(provider);
-        // the client prefers what the server does not have
+        // the client prefers a group that the server lacks
         client
             .provider
             .kx_groups

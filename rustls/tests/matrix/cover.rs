@@ -1,22 +1,21 @@
-//! Few cases in which all triples of values meet.
+//! A small set of cases that covers all triples of values.
 //!
-//! All combinations of all features are many millions. A mistake that shows only when certain
-//! features meet shows, as a rule, when two or three of them do; so every three values that can be
-//! had together are had together in some case.
+//! All combinations of all features would be many millions. Mistakes that need several features
+//! usually need only two or three. So each possible triple of values occurs in some case.
 
 use std::collections::HashSet;
 
 use crate::table::{Case, DIMENSIONS, RULES, position};
 
-/// How many values are to meet.
+/// The number of values in a combination.
 const STRENGTH: usize = 3;
 
-/// How many ways to complete a case are compared.
+/// The number of random completions of a case to choose from.
 const TRIES: usize = 12;
 
 type Partial = [Option<usize>; DIMENSIONS.len()];
 
-/// The cases, the same in all runs.
+/// The cases, which are the same in all runs.
 pub(crate) fn cases() -> Vec<Case> {
     let rules = Rules::new();
     let mut random = Random(0x2545_f491_4f6c_dd1d);
@@ -37,7 +36,7 @@ pub(crate) fn cases() -> Vec<Case> {
                 let tuples = tuples(case);
                 tuples.filter(|tuple| !covered.contains(tuple)).count()
             };
-            // none when the values exclude each other
+            // empty if the values exclude each other
             if let Some(case) = completed.max_by_key(gain) {
                 covered.extend(tuples(&case));
                 cases.push(case);
@@ -47,7 +46,7 @@ pub(crate) fn cases() -> Vec<Case> {
     cases
 }
 
-/// Which dimensions are looked at together.
+/// All sets of dimensions that are combined.
 fn places() -> Vec<[usize; STRENGTH]> {
     let count = DIMENSIONS.len();
     let mut places = Vec::new();
@@ -59,7 +58,7 @@ fn places() -> Vec<[usize; STRENGTH]> {
     places
 }
 
-/// All values that these dimensions have together.
+/// All combinations of these dimensions' values.
 fn values(places: &[usize; STRENGTH]) -> Vec<[usize; STRENGTH]> {
     let [first, second, third] = places.map(|place| DIMENSIONS[place].values.len());
     let mut values = Vec::new();
@@ -71,7 +70,7 @@ fn values(places: &[usize; STRENGTH]) -> Vec<[usize; STRENGTH]> {
     values
 }
 
-/// A number for these values of these dimensions.
+/// A number that identifies these values of these dimensions.
 fn key(places: &[usize; STRENGTH], values: &[usize; STRENGTH]) -> u64 {
     let both = places.iter().zip(values);
     both.fold(0, |key, (place, value)| {
@@ -85,7 +84,8 @@ fn tuples(case: &Case) -> impl Iterator<Item = u64> {
     places.map(move |places| key(&places, &places.map(|place| case.0[place])))
 }
 
-/// [`RULES`], with positions for names: dimension, whether it is this value; dimension, which values may be.
+/// [`RULES`] with positions instead of names. Each has a dimension with the values that trigger the
+/// rule, and a dimension with the values then allowed.
 struct Rules(Vec<[(usize, Vec<bool>); 2]>);
 
 impl Rules {
@@ -105,7 +105,7 @@ impl Rules {
         )
     }
 
-    /// Whether what is chosen breaks no rule.
+    /// True if the chosen values break no rule.
     fn allow(&self, partial: &Partial) -> bool {
         self.0
             .iter()
@@ -115,7 +115,7 @@ impl Rules {
             })
     }
 
-    /// Chooses the rest at random; `None` when it cannot be done.
+    /// Chooses the remaining values at random; `None` if that is impossible.
     fn complete(&self, partial: Partial, random: &mut Random) -> Option<Case> {
         if !self.allow(&partial) {
             return None;

@@ -1,4 +1,4 @@
-//! Client and server of a case, which can connect more than once.
+//! The client and server of a case, which can connect several times.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use harness::endpoints::{
 
 use crate::table::Case;
 
-/// The configurations of a side, of which the implementation uses its own.
+/// The configurations of a side in both crates; its implementation uses one of them.
 pub(crate) struct Side<T, U> {
     implementation: &'static str,
     this: Arc<T>,
@@ -60,8 +60,8 @@ impl Server {
         }
     }
 
-    /// Another server with the same sessions, that speaks no protocol of the client: it resumes and
-    /// takes no early data (RFC 9846 §4.3.10).
+    /// A server with the same sessions but without the client's protocol. It resumes but rejects
+    /// early data (RFC 9846 §4.3.10).
     pub(crate) fn without_alpn(&self) -> Self {
         let (mut this, mut upstream) = ((*self.this).clone(), (*self.upstream).clone());
         this.alpn_protocols.clear();
@@ -189,7 +189,7 @@ macro_rules! configs {
                 config
             }
 
-            /// Ours is the only algorithm.
+            /// Restricts a side to the algorithm of the case.
             fn compression(
                 case: &Case,
             ) -> (
@@ -203,9 +203,9 @@ macro_rules! configs {
                 }
             }
 
-            /// With the suite and the group of the case. Before the group there is another one if
-            /// the server is to ask for a retry. Beside the suite there is one of the other
-            /// version, so that both can be offered.
+            /// A provider with the group and suite of the case. Another group precedes it if the
+            /// server must request a retry. A suite of the other version allows both versions to be
+            /// offered.
             fn provider(case: &Case, with_other_group: bool) -> CryptoProvider {
                 let mut provider = case.provider().$module();
                 let is_named = |suite: &$tls::SupportedCipherSuite| {

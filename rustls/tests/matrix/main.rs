@@ -1,8 +1,8 @@
-//! Every feature together with every other, with upstream rustls as the peer in either role, and
-//! with itself: what can be negotiated is negotiated, and data flows.
+//! Every feature combined with every other, between this crate and upstream in either role, and
+//! with itself. The negotiated values are as expected, and data flows.
 //!
-//! `table.rs` says what there is and what goes together, `cover.rs` chooses cases, `ends.rs` makes
-//! the ends of one, and here is what they must do.
+//! `table.rs` lists the features and their rules, `cover.rs` chooses cases, and `ends.rs` creates
+//! their ends. This file runs the connections.
 
 mod cover;
 mod ends;
@@ -17,7 +17,7 @@ use harness::endpoints::{Endpoint, handshake, send_and_check, talk_and_close};
 use harness::raw_keys::this::raw_key;
 use table::Case;
 
-/// All cases for these ends.
+/// Runs all cases with these ends.
 fn run(ends: &str) {
     static CASES: OnceLock<Vec<Case>> = OnceLock::new();
     let cases = CASES.get_or_init(cover::cases).iter();
@@ -44,7 +44,7 @@ fn connect_and_talk(case: &Case) {
     };
     for kind in [first, again] {
         let is_resumed = kind == "Resumed";
-        // the protocol of the session is not that of the connection then
+        // the connection's protocol then differs from the session's
         let rejects = is_resumed && case.is("early data", "rejected");
         let mut server = if rejects {
             server.without_alpn().accept()
@@ -114,7 +114,7 @@ fn talk_without_key_update(client: &mut dyn Endpoint, server: &mut dyn Endpoint)
     client.close();
     harness::endpoints::exchange(client, server).unwrap();
     assert!(server.peer_has_closed());
-    // RFC 5246 §7.2.1: the other side answers with a close_notify of its own
+    // RFC 5246 §7.2.1: the other side answers with its own close_notify
     server.close();
     harness::endpoints::exchange(client, server).unwrap();
     assert!(client.peer_has_closed());

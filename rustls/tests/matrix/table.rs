@@ -1,14 +1,15 @@
-//! What can be combined: the dimensions, and which of their values go together.
+//! The dimensions of the matrix, and the rules that restrict their values.
 
 use harness::configs::{ClientAuth, KeyType, Provider};
 
-/// A feature of connections, and what it can be.
+/// A feature of connections, and its possible values.
 pub(crate) struct Dimension {
     pub(crate) name: &'static str,
     pub(crate) values: &'static [&'static str],
 }
 
-/// All of them. A new feature is a line here, its rules below, and what it does in `ends.rs`.
+/// All dimensions. A new feature needs a line here, its rules below, and its implementation in
+/// `ends.rs`.
 #[rustfmt::skip] // a table
 pub(crate) const DIMENSIONS: [Dimension; 12] = [
     Dimension { name: "ends", values: &PAIRS },
@@ -25,7 +26,8 @@ pub(crate) const DIMENSIONS: [Dimension; 12] = [
     Dimension { name: "raw keys", values: &["none", "server's", "client's", "both"] },
 ];
 
-/// Client and server: each of our APIs in each role against upstream, and against the other.
+/// Client and server: each API of this crate in each role against upstream and against the other
+/// API.
 const PAIRS: [&str; 8] = [
     "buffered to upstream",
     "unbuffered to upstream",
@@ -49,7 +51,7 @@ const VERSIONS: [&str; 6] = [
 const TLS13: &[&str] = VERSIONS.split_at(3).0;
 const TLS12: &[&str] = VERSIONS.split_at(3).1;
 
-/// Those of TLS 1.3, those of TLS 1.2 with ECDSA, and those with RSA.
+/// The TLS 1.3 suites, then those of TLS 1.2 with ECDSA, then with RSA.
 const SUITES: [&str; 9] = [
     "TLS13_AES_128_GCM_SHA256",
     "TLS13_AES_256_GCM_SHA384",
@@ -65,7 +67,7 @@ const TLS13_SUITES: &[&str] = SUITES.split_at(3).0;
 const ECDSA_SUITES: &[&str] = SUITES.split_at(3).1.split_at(3).0;
 const RSA_SUITES: &[&str] = SUITES.split_at(6).1;
 
-/// Those that both providers have, one of aws-lc-rs, and its hybrids.
+/// The groups of both providers, then one of aws-lc-rs, and its hybrids.
 const GROUPS: [&str; 6] = [
     "X25519",
     "secp256r1",
@@ -80,7 +82,7 @@ const KEYS: [&str; 5] = ["P-256", "P-384", "P-521", "Ed25519", "RSA"];
 const AUTHS: [&str; 4] = ["none", "optional, absent", "optional, present", "required"];
 const PRESENTED: &[&str] = AUTHS.split_at(2).1;
 
-/// When a dimension has one of these values, another has one of those.
+/// If a dimension has one of the values in `when`, the other is restricted to those in `only`.
 pub(crate) struct Rule {
     pub(crate) when: (&'static str, &'static [&'static str]),
     pub(crate) only: (&'static str, &'static [&'static str]),
@@ -109,17 +111,16 @@ pub(crate) const RULES: [Rule; 13] = [
         &["P-256", "P-384", "P-521", "Ed25519"],
     ),
     when("suite", RSA_SUITES, "key", &["RSA"]),
-    // these are key exchange methods of TLS 1.3
+    // hybrids are for TLS 1.3 only
     when("versions", TLS12, "group", ECDH_GROUPS),
     when("versions", TLS12, "retry", &["no"]),
     when("versions", TLS12, "compression", &["none"]),
     when("versions", TLS12, "raw keys", &["none"]),
     when("raw keys", &["client's", "both"], "client auth", PRESENTED),
-    // single use is what keeps early data from being replayed, so 0.23 takes it from stored
-    // sessions only
+    // single use prevents replays of early data, so upstream accepts it with stored sessions only
     when("early data", &["accepted", "rejected"], "resumption", &["stored"]),
     when("early data", &["accepted", "rejected"], "versions", TLS13),
-    // what ring has not
+    // features that ring lacks
     when("provider", &["ring"], "group", ECDH_GROUPS),
     when(
         "provider",
@@ -129,7 +130,7 @@ pub(crate) const RULES: [Rule; 13] = [
     ),
 ];
 
-/// A value for each dimension, by its position.
+/// The position of the value in each dimension.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Case(pub(crate) [usize; DIMENSIONS.len()]);
 
@@ -159,7 +160,7 @@ impl Case {
         harness::configs::KEY_TYPES[self.0[position("key")]]
     }
 
-    /// Whether the server, and the client, have a key without a certificate.
+    /// True for the server, and for the client, if that side has a raw public key.
     pub(crate) fn raw_keys(&self) -> (bool, bool) {
         match self.value("raw keys") {
             "server's" => (true, false),

@@ -1,4 +1,4 @@
-//! OpenSSL as the peer, in either version and role, over loopback.
+//! OpenSSL as the peer over loopback, in either version and role.
 //!
 //! Needs the `openssl` program, 1.1.1 or later, on the path.
 
@@ -18,10 +18,10 @@ use harness::configs::{
 };
 use rustls::{ClientConnection, ServerConnection, Stream};
 
-/// What a case is restricted to, in both our and OpenSSL's names.
+/// The restrictions of a connection, named as in OpenSSL where both names exist.
 #[derive(Clone, Copy, Debug)]
 struct Case {
-    /// One of them.
+    /// A single version.
     version: Versions,
     provider: Provider,
     key_type: KeyType,
@@ -37,10 +37,10 @@ const SUITES: [&str; 3] = [
     "TLS_CHACHA20_POLY1305_SHA256",
 ];
 
-/// The first is that of which our clients send a share: the others take a HelloRetryRequest.
+/// Our clients send a share of the first group; the others need a HelloRetryRequest.
 const GROUPS: [&str; 3] = ["X25519", "P-256", "P-384"];
 
-/// Of TLS 1.2, with ECDSA or EdDSA and with RSA: in OpenSSL's names and in ours.
+/// The suites of TLS 1.2 with ECDSA or EdDSA, then with RSA, by OpenSSL's name and ours.
 const TLS12_SUITES: [(&str, &str); 6] = [
     (
         "ECDHE-ECDSA-AES128-GCM-SHA256",
@@ -68,7 +68,7 @@ const TLS12_SUITES: [(&str, &str); 6] = [
     ),
 ];
 
-/// The suites of TLS 1.2 for a key of this type.
+/// The TLS 1.2 suites for a key of this type.
 fn tls12_suites(key_type: KeyType) -> impl Iterator<Item = &'static str> {
     let kind = match key_type {
         KeyType::Rsa2048 => "ECDHE-RSA-",
@@ -145,7 +145,8 @@ fn tls13_cases() -> Vec<Case> {
     cases
 }
 
-/// Runs `test` for all cases, several at a time: OpenSSL's programs sleep a second here and there.
+/// Runs `test` for all cases, several in parallel because OpenSSL's programs sometimes sleep for a
+/// second.
 fn for_all_cases(test: impl Fn(Case) + Sync) {
     const AT_A_TIME: usize = 8;
     let cases = Mutex::new(cases().into_iter());
@@ -164,7 +165,7 @@ fn for_all_cases(test: impl Fn(Case) + Sync) {
 }
 
 impl Case {
-    /// Our provider with the one suite, and groups in the order X25519, P-256, P-384.
+    /// Our provider with a single suite, and the groups X25519, P-256 and P-384 in this order.
     fn our_provider(&self) -> rustls::crypto::CryptoProvider {
         let mut provider = self.provider.this();
         let name = match TLS12_SUITES
@@ -208,8 +209,7 @@ impl Case {
         options.map(String::from).to_vec()
     }
 
-    /// The group, and what else TLS 1.2 needs: OpenSSL has one list for the key exchange and for
-    /// the curves of certificates.
+    /// The group and the certificate curves. In TLS 1.2, OpenSSL has a single list for both.
     fn all_groups(&self) -> String {
         let mut groups = vec![self.group];
         let curves = ["P-256", "P-384", "P-521"].into_iter();
@@ -217,7 +217,7 @@ impl Case {
         groups.join(":")
     }
 
-    /// Of a full handshake.
+    /// The kind of a full handshake.
     fn kind(&self) -> rustls::HandshakeKind {
         if self.is_tls12() || self.group == GROUPS[0] {
             rustls::HandshakeKind::Full
@@ -229,7 +229,7 @@ impl Case {
     fn our_client(&self) -> rustls::ClientConfig {
         let mut provider = self.our_provider();
         if self.is_tls12() {
-            // the first is what the server chooses
+            // the server chooses the first group
             let groups = &mut provider.kx_groups;
             groups.sort_by_key(|group| our_name(self.group) != group.name());
         }
@@ -245,11 +245,11 @@ impl Case {
     }
 }
 
-/// The certificates of a key type as files for OpenSSL, in a directory for each test.
+/// The certificates of a key type as files for OpenSSL, in one directory for each test.
 struct Files(PathBuf);
 
 impl Files {
-    /// Writes them if this process has not.
+    /// Writes the files once per process.
     fn new(test: &str, key_type: KeyType) -> Self {
         static WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
         let directory =
@@ -278,7 +278,7 @@ impl Files {
     }
 }
 
-/// A running openssl, ended when it is dropped.
+/// A running openssl process, killed on drop.
 struct OpenSsl(Child);
 
 impl OpenSsl {
@@ -306,12 +306,12 @@ impl Drop for OpenSsl {
     }
 }
 
-/// Starts `openssl s_server` and waits until it listens; returns its port and what it prints.
+/// Starts `openssl s_server` and waits until it listens. Returns its port and its output.
 fn s_server(case: &Case, files: &Files) -> (OpenSsl, u16, BufReader<ChildStdout>) {
     s_server_with(case, files, vec![])
 }
 
-/// The same with `more` options.
+/// Starts `openssl s_server` with `more` options.
 fn s_server_with(
     case: &Case,
     files: &Files,
@@ -348,8 +348,8 @@ fn s_server_with(
 #[test]
 fn our_client_with_their_server() {
     for_all_cases(|case| {
-        // OpenSSL refuses TLS 1.2 to clients that do not name its certificate's curve, and no group
-        // of ours is P-521
+        // OpenSSL refuses TLS 1.2 to clients that do not offer its certificate's curve, and we have
+        // no P-521
         if case.is_tls12() && case.key_type == KeyType::EcdsaP521 {
             return;
         }
@@ -361,7 +361,7 @@ fn our_client_with_their_server() {
         sock.set_nodelay(true).unwrap();
         let mut tls = Stream::new(&mut conn, &mut sock);
 
-        // the server sends each line back reversed
+        // the server returns each line reversed
         for len in [1, 100, 15_000] {
             let mut noise = Noise::new(len as u64);
             let line: Vec<u8> = (0..len).map(|_| b'a' + (noise.next() % 26) as u8).collect();
@@ -375,14 +375,14 @@ fn our_client_with_their_server() {
         }
         assert_eq!(conn.handshake_kind(), Some(case.kind()));
         assert_eq!(conn.alpn_protocol(), Some(&b"h2"[..]));
-        // TLS 1.2 cannot
+        // TLS 1.2 has no KeyUpdate
         assert_eq!(conn.refresh_traffic_keys().is_err(), case.is_tls12());
         let mut tls = Stream::new(&mut conn, &mut sock);
         tls.write_all(b"olleh\n").unwrap();
         let mut back = [0; 6];
         tls.read_exact(&mut back).unwrap();
         assert_eq!(&back, b"hello\n");
-        // -rev closes in order when told so
+        // with -rev, the server closes cleanly on this command
         let mut tls = Stream::new(&mut conn, &mut sock);
         tls.write_all(b"CLOSE\n").unwrap();
         let mut rest = Vec::new();
@@ -393,10 +393,10 @@ fn our_client_with_their_server() {
 #[test]
 fn their_client_with_our_server() {
     let mut noise = Noise::new(3);
-    // not ASCII: to s_client a Q or a K that it happens to read first is a command
+    // no ASCII: s_client takes a Q or a K at the start of a read for a command
     let much: Vec<u8> = (0..4 << 20).map(|_| 0x80 | noise.next() as u8).collect();
     for_all_cases(|case| {
-        // much data once for each suite and provider
+        // a lot of data once per suite and provider
         let data = if case.key_type == KeyType::EcdsaP256 && case.group == GROUPS[1] {
             &much[..]
         } else {
@@ -414,7 +414,7 @@ fn their_client_with_our_server() {
         } else if case.group == GROUPS[0] {
             case.group.to_string()
         } else {
-            // the first group's share is not what our server takes
+            // the client's first share is of a group that our server lacks
             format!("{}:{}", GROUPS[0], case.group)
         };
         more.extend(case.their_options(groups));
@@ -434,8 +434,7 @@ fn their_client_with_our_server() {
 
         let mut conn = ServerConnection::new(Arc::new(case.our_server())).unwrap();
         let (mut sock, _) = listener.accept().unwrap();
-        // what follows is small records one after the other: none should wait for an
-        // acknowledgement
+        // small records follow each other, and none should wait for an acknowledgement
         sock.set_nodelay(true).unwrap();
         let mut stdin = client.0.stdin.take().unwrap();
         let mut stdout = client.0.stdout.take().unwrap();
@@ -446,7 +445,7 @@ fn their_client_with_our_server() {
                 stdout.read_exact(&mut echoed).unwrap();
                 echoed
             });
-            // echo
+            // echo the data
             let mut tls = Stream::new(&mut conn, &mut sock);
             let mut chunk = vec![0; 20_000];
             let mut left = data.len();
@@ -462,7 +461,7 @@ fn their_client_with_our_server() {
         assert_eq!(conn.server_name(), Some(SERVER_NAME));
         assert_eq!(conn.peer_certificates().is_some(), case.auth.is_presented());
         assert_eq!(conn.handshake_kind(), Some(case.kind()));
-        // the end of its input makes s_client close in order
+        // s_client closes cleanly at the end of its input
         drop(stdin);
         let mut tls = Stream::new(&mut conn, &mut sock);
         assert_eq!(tls.read(&mut [0; 10]).unwrap(), 0);
@@ -473,8 +472,8 @@ fn their_client_with_our_server() {
     });
 }
 
-/// KeyUpdates that request an answer and come alone, then a request: a server that reads by a
-/// stream answers.
+/// The client sends KeyUpdates that request an answer, each in a record of its own, then a request.
+/// A server that reads through a stream must still answer.
 #[test]
 fn their_client_updates_keys_and_asks() {
     const REQUEST: &[u8] = b"a line to send back\n";
@@ -493,28 +492,28 @@ fn their_client_updates_keys_and_asks() {
             let stdin = client.0.stdin.take().unwrap();
             let said = BufReader::new(client.0.stderr.take().unwrap());
             let printed = BufReader::new(client.0.stdout.take().unwrap());
-            // dropped when this fails, which ends s_client and with it the other thread
+            // dropped on failure, which ends s_client and the other thread
             let mut conn = ServerConnection::new(Arc::new(config)).unwrap();
             let (mut sock, _) = listener.accept().unwrap();
             while conn.is_handshaking() {
                 conn.complete_io(&mut sock).unwrap();
             }
-            // not before, or the first KeyUpdate could come together with Finished
+            // later than the handshake, or the first KeyUpdate could arrive together with Finished
             scope.spawn(move || ask_after_key_updates(stdin, said, printed, REQUEST));
             let mut tls = Stream::new(&mut conn, &mut sock);
-            // what arrives is the request, as if there were nothing else
+            // only the request is visible
             let mut request = [0; REQUEST.len()];
             tls.read_exact(&mut request).unwrap();
             assert_eq!(request, REQUEST);
             tls.write_all(REQUEST).unwrap();
             tls.flush().unwrap();
-            // until s_client closes
+            // wait until s_client closes
             assert_eq!(tls.read(&mut [0; 10]).unwrap(), 0);
         });
     }
 }
 
-/// Has s_client update its keys three times, then send `request` and print the same.
+/// Makes s_client update its keys three times, then send `request` and print the response.
 fn ask_after_key_updates(
     mut stdin: ChildStdin,
     mut said: BufReader<ChildStderr>,
@@ -524,8 +523,8 @@ fn ask_after_key_updates(
     let mut line = String::new();
     for _ in 0..3 {
         stdin.write_all(b"K\n").unwrap();
-        // s_client takes all that it reads at once for one command: what comes next must wait until
-        // this one was carried out
+        // s_client takes everything it reads at once for one command, so wait until this one is
+        // done
         while !line.starts_with("KEYUPDATE") {
             line.clear();
             assert_ne!(said.read_line(&mut line).unwrap(), 0, "s_client ended");
@@ -537,7 +536,7 @@ fn ask_after_key_updates(
         line.clear();
         assert_ne!(printed.read_line(&mut line).unwrap(), 0, "no answer");
     }
-    // the end of its input makes s_client close in order
+    // s_client closes cleanly at the end of its input
     drop(stdin);
 }
 

@@ -1,4 +1,4 @@
-//! What only TLS 1.2 has, with OpenSSL: sessions by id and by ticket, and finite-field groups.
+//! Features of TLS 1.2 only, with OpenSSL: sessions by ID and by ticket, and finite-field groups.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ use rustls::{ClientConnection, NamedGroup, ServerConnection, Stream};
 
 use crate::{Case, Files, GROUPS, OpenSsl, TLS12_SUITES, s_server_with, tls12_cases};
 
-/// A case of TLS 1.2 for each provider, and whether sessions are in tickets.
+/// One TLS 1.2 case for each provider, and whether its sessions use tickets.
 fn resuming_cases() -> impl Iterator<Item = (Case, bool)> {
     let cases = tls12_cases().into_iter().filter(|case| {
         case.suite == TLS12_SUITES[0].0
@@ -43,7 +43,7 @@ fn their_client_resumes_tls12_with_our_server() {
             more.extend(["-cert".into(), files.path("client.pem")]);
             more.extend(["-key".into(), files.path("client.key")]);
         }
-        // connects once, and five times again with the same session
+        // connects once, then five times with the same session
         let args = ["s_client", "-reconnect", "-verify_return_error"];
         let _client = OpenSsl::start(&args, &more);
 
@@ -101,7 +101,7 @@ fn our_client_resumes_tls12_with_their_server() {
     }
 }
 
-/// Our provider with this group alone.
+/// Our provider with this group only.
 fn finite(provider: Provider, name: NamedGroup) -> rustls::crypto::CryptoProvider {
     let params = match name {
         NamedGroup::FFDHE2048 => FFDHE2048,
@@ -161,7 +161,7 @@ fn our_client_exchanges_keys_in_their_servers_group() {
                 .args(["-pkeyopt", &format!("group:{theirs}")])
                 .output()
                 .unwrap();
-            // OpenSSL 1.1.1 knows no names of them
+            // OpenSSL 1.1.1 does not know their names
             if !params.status.success() {
                 println!("skipped: this openssl cannot make {theirs}");
                 return;

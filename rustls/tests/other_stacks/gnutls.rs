@@ -17,7 +17,7 @@ fn priority(case: &Case) -> String {
     format!("--priority=NORMAL:-VERS-ALL:+VERS-TLS{version}")
 }
 
-/// Options that name certificate and key of this end, and the authority of the other.
+/// The options for this end's certificate and key and the other end's authority.
 fn identity(files: &Files, name: &str) -> Vec<String> {
     vec![
         format!("--x509certfile={}", files.path(&format!("{name}.pem"))),
@@ -86,7 +86,7 @@ fn their_client_with_our_server() {
             if is_resumed {
                 tls.write_all(b"hello of the server\n").unwrap();
             } else {
-                // it closes, and comes again
+                // the client closes and reconnects
                 let _ = tls.read(&mut [0; 100]);
             }
         });

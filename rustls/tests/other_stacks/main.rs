@@ -1,5 +1,5 @@
-//! More opinions: the tools of GnuTLS and NSS as peers in both roles, TLS 1.2 and TLS 1.3, full
-//! handshakes and resumed ones. Where a tool is not installed its tests say so, and do nothing.
+//! GnuTLS's and NSS's tools as peers in both roles, with TLS 1.2 and TLS 1.3, full and resumed
+//! handshakes. Tests without their tool print a message and do nothing.
 
 mod gnutls;
 mod nss;
@@ -15,18 +15,18 @@ use rustls::{
     ClientConfig, ClientConnection, HandshakeKind, ServerConfig, ServerConnection, Stream,
 };
 
-/// What both ends are to do.
+/// The settings of both ends.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     provider: Provider,
-    /// One of them: it is for the peer to say which. Ours have both.
+    /// A single version, which the peer enforces. Our end enables both.
     version: Versions,
     key_type: KeyType,
     auth: ClientAuth,
 }
 
 impl Case {
-    /// All of them, with these types of keys.
+    /// All cases with these key types.
     fn all(key_types: &[KeyType]) -> Vec<Self> {
         let mut cases = Vec::new();
         for provider in PROVIDERS {
@@ -74,13 +74,13 @@ impl Case {
     }
 }
 
-/// What connections in a row are: the second resumes the first.
+/// The kinds of successive handshakes: the second resumes the first.
 const KINDS: [HandshakeKind; 2] = [HandshakeKind::Full, HandshakeKind::Resumed];
 
-/// No peer is waited for any longer.
+/// The longest wait for a peer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Sends `request` on one connection and then on another, and returns what came back to the second.
+/// Sends `request` on two connections in turn and returns the response on the second.
 fn ask_twice(
     case: &Case,
     request: &[u8],
@@ -104,7 +104,7 @@ fn ask_twice(
     answer
 }
 
-/// Answers two connections in a row.
+/// Serves two connections in turn.
 fn answer_twice(case: &Case, listener: &TcpListener, serve: impl Fn(&mut dyn ReadWrite, bool)) {
     let config = case.server();
     for kind in KINDS {

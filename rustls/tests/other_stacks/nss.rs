@@ -1,4 +1,4 @@
-//! `selfserv` and `tstclnt` of NSS, with what it takes to make a database for them.
+//! NSS's `selfserv` and `tstclnt`, and the databases that they need.
 
 use std::cell::RefCell;
 use std::io::Read;
@@ -9,11 +9,11 @@ use harness::configs::{ClientAuth, KeyType, SERVER_NAME, Versions};
 use crate::process::{Files, Program};
 use crate::{Case, answer_twice, ask_twice};
 
-/// Certificates with Ed25519 are new to NSS.
+/// Old versions of NSS do not support Ed25519 certificates.
 const KEY_TYPES: [KeyType; 3] = [KeyType::EcdsaP256, KeyType::EcdsaP384, KeyType::Rsa2048];
 
-/// A database with the authority, and certificate and key of `name`; `None` where the tools are not
-/// installed.
+/// Creates a database with the authority and with the certificate and key of `name`; `None` if the
+/// tools are not installed.
 fn database(files: &Files, name: &str) -> Option<String> {
     let database = format!("sql:{}", files.path(""));
     let strings =
@@ -110,7 +110,7 @@ fn their_client_with_our_server() {
             "-a".into(),
             SERVER_NAME.into(),
         ]);
-        // the address is not the certificate's, all else is checked
+        // the certificate does not cover the address; everything else is checked
         args.extend(["-o".into(), "-u".into(), "-G".into(), "-4".into()]);
         args.extend(["-L".into(), "2".into(), "-A".into(), files.path("request")]);
         args.extend(versions(&case));

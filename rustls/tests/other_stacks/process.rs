@@ -1,4 +1,4 @@
-//! Programs that are started, and files for them.
+//! Child processes, and their files.
 
 use std::io::ErrorKind;
 use std::net::TcpStream;
@@ -10,12 +10,11 @@ use std::{fs, thread};
 use harness::configs::KeyType;
 use harness::ports::ReservedPort;
 
-/// A running program, ended when it is dropped, and the port that it listens on, released after
-/// that.
+/// A running program, killed on drop, and its port, which is released after that.
 pub(crate) struct Program(pub(crate) Child, Option<ReservedPort>);
 
 impl Program {
-    /// `None`, and a word about it, where it is not installed.
+    /// Starts the program, or returns `None` with a message if it is not installed.
     pub(crate) fn start(name: &str, args: &[String]) -> Option<Self> {
         let child = Command::new(name)
             .args(args)
@@ -33,7 +32,7 @@ impl Program {
         }
     }
 
-    /// Runs it to its end; `None` where it is not installed.
+    /// Runs the program to its end; `None` if it is not installed.
     pub(crate) fn run(name: &str, args: &[String]) -> Option<()> {
         let mut program = Self::start(name, args)?;
         drop(program.0.stdin.take());
@@ -42,18 +41,18 @@ impl Program {
         Some(())
     }
 
-    /// Starts a server with the port that `args` makes arguments of, and waits until it listens.
+    /// Starts a server with arguments that `args` makes from the port, and waits until it listens.
     pub(crate) fn serve(
         name: &str,
         args: impl Fn(u16) -> Vec<String>,
     ) -> Option<(Self, u16, TcpStream)> {
-        // the port may be used by a program that knows nothing of tests
+        // a program outside the tests may take the port
         for _ in 0..10 {
             let reserved = ReservedPort::take();
             let port = reserved.number();
             let mut server = Self::start(name, &args(port))?;
             server.1 = Some(reserved);
-            // nobody reads what it says
+            // discard the output
             let mut output = server.0.stdout.take().unwrap();
             thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
             while server.0.try_wait().unwrap().is_none() {
@@ -74,7 +73,7 @@ impl Drop for Program {
     }
 }
 
-/// The files of a key type for one test.
+/// The files of one key type for one test.
 pub(crate) struct Files(PathBuf);
 
 impl Files {

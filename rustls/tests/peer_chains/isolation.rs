@@ -1,5 +1,5 @@
-//! Who does not share: configurations that were not told to, and peers that are not authenticated.
-//! And that no answer depends on it.
+//! Configurations that were not set up to share, and peers that are not authenticated, share no
+//! chains. Sharing never affects a verdict.
 
 use std::ptr;
 use std::sync::Arc;
@@ -64,8 +64,7 @@ fn a_clone_of_a_configuration_shares() {
     ));
 }
 
-/// Chains of other authorities, and of ours without the key, on both sides: nobody gets into the
-/// map.
+/// Chains of other authorities, and ours without the key, never enter the map on either side.
 #[test]
 fn peers_that_are_not_authenticated_leave_nothing() {
     let (authority, other) = (Authority::get(), Authority::new("theirs"));
@@ -113,7 +112,7 @@ fn verifier_of(
     .unwrap()
 }
 
-/// A chain of `authority`, with a key of `other`.
+/// A chain of `authority` with a key of `other`.
 fn stolen(
     authority: &Authority,
     other: &Authority,
@@ -124,10 +123,10 @@ fn stolen(
     Arc::new(rustls::sign::SingleCertAndKey::from(certified))
 }
 
-/// A chain that one server knows well is refused by another of the same map, whose authority is
-/// another: in a full handshake, and when a session of the first one is to be resumed.
+/// A server with another authority rejects a chain that the shared map knows, in full handshakes
+/// and in resumptions.
 #[test]
-fn a_known_chain_is_no_accepted_chain() {
+fn a_known_chain_is_still_verified() {
     let other = Authority::new("theirs");
     all(|provider, versions| {
         for sealed in [false, true] {
@@ -151,9 +150,9 @@ fn a_known_chain_is_no_accepted_chain() {
     });
 }
 
-/// More clients than the map has room for, all connected: each is known by its own chain.
+/// More connected clients than the map has room for: each is still identified by its own chain.
 #[test]
-fn an_overfull_map_mixes_nobody_up() {
+fn an_overfull_map_confuses_no_clients() {
     let authority = Authority::get();
     all(|provider, versions| {
         let mut config = server(provider, versions);

@@ -1,5 +1,5 @@
-//! Both sides authenticate with chains of three certificates; clients with as many different ones
-//! as wanted.
+//! Both sides authenticate with chains of three certificates. Clients can have any number of
+//! different ones.
 
 use std::io::{Read, Write};
 use std::sync::{Arc, OnceLock};
@@ -17,12 +17,12 @@ use rustls::{
     ServerConnection, SideData,
 };
 
-/// A root, and two authorities below.
+/// A root with two intermediate authorities.
 pub(crate) struct Authority {
     root: CertificateDer<'static>,
     middle: CertificateDer<'static>,
     issuer: CertifiedIssuer<'static, KeyPair>,
-    /// All that are certified have this key.
+    /// The key of all certified ends.
     key: KeyPair,
 }
 
@@ -48,7 +48,7 @@ impl Authority {
         }
     }
 
-    /// The same for a whole test run.
+    /// The authority that all tests share.
     pub(crate) fn get() -> &'static Self {
         static MADE: OnceLock<Authority> = OnceLock::new();
         MADE.get_or_init(|| Self::new("ours"))
@@ -66,7 +66,7 @@ impl Authority {
         ]
     }
 
-    /// That of a client of this number.
+    /// The chain of client number `number`.
     pub(crate) fn client_chain(&self, number: usize) -> Vec<CertificateDer<'static>> {
         let name = format!("client-{number}.example");
         self.chain(&name, ExtendedKeyUsagePurpose::ClientAuth)
@@ -97,7 +97,7 @@ impl Authority {
             .unwrap()
     }
 
-    /// A server that demands a certificate of its clients, and keeps up to 1000 sessions in memory.
+    /// A server that requires client certificates and stores up to 1000 sessions in memory.
     pub(crate) fn server(&self, provider: Provider, versions: Versions) -> ServerConfig {
         let crypto = Arc::new(provider.this());
         let verifier = WebPkiClientVerifier::builder_with_provider(self.roots(), crypto.clone())
@@ -115,7 +115,7 @@ impl Authority {
     }
 }
 
-/// Has a server seal its sessions in tickets.
+/// Makes a server seal its sessions in tickets.
 pub(crate) fn with_tickets(mut config: ServerConfig, provider: Provider) -> ServerConfig {
     config.ticketer = match provider {
         Provider::AwsLc => rustls::crypto::aws_lc_rs::Ticketer::new().unwrap(),
@@ -124,7 +124,7 @@ pub(crate) fn with_tickets(mut config: ServerConfig, provider: Provider) -> Serv
     config
 }
 
-/// A connection that is complete, all sessions exchanged.
+/// Both ends of a complete connection, with all sessions exchanged.
 pub(crate) type Pair = (ClientConnection, ServerConnection);
 
 pub(crate) fn connect(
@@ -134,7 +134,7 @@ pub(crate) fn connect(
     let mut client = ClientConnection::new(client.clone(), server_name())?;
     let mut server = ServerConnection::new(server.clone())?;
     while client.wants_write() || server.wants_write() {
-        // the server's refusal comes first, then what the client says of it
+        // the server's refusal precedes the client's error
         pass(&mut client, &mut server)?;
         pass(&mut server, &mut client)?;
     }

@@ -1,4 +1,4 @@
-//! A peer's certificates, which its connections and sessions share.
+//! Certificate chains of peers, shared by connections and sessions.
 
 mod isolation;
 mod kit;

@@ -1,4 +1,4 @@
-//! Who shares: connections with equal chains, full or resumed, on both sides.
+//! Connections with equal chains share them, full or resumed, on both sides.
 
 use std::sync::{Arc, Barrier};
 use std::{ptr, thread};
@@ -15,7 +15,7 @@ use crate::kit::{Authority, Pair, connect, with_tickets};
 
 const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
 
-/// Each provider and version, with sessions in a storage and in tickets.
+/// Runs `test` with each provider and version, with stored sessions and with tickets.
 fn all(test: impl Fn(ClientConfig, ServerConfig)) {
     let authority = Authority::get();
     for provider in PROVIDERS {
@@ -28,18 +28,18 @@ fn all(test: impl Fn(ClientConfig, ServerConfig)) {
     }
 }
 
-/// The same client, as one that remembers nothing.
+/// Clones the client without its session store.
 fn without_sessions(client: &ClientConfig) -> ClientConfig {
-    let mut anew = client.clone();
-    anew.resumption = Resumption::disabled();
-    anew
+    let mut sessionless = client.clone();
+    sessionless.resumption = Resumption::disabled();
+    sessionless
 }
 
 fn chain(conn: &CommonState) -> &[CertificateDer<'static>] {
     conn.peer_certificates().unwrap()
 }
 
-/// Whether the clients know the same memory, and whether the servers do.
+/// Returns whether the clients share their chain's memory, and whether the servers do.
 fn is_shared((client, server): &Pair, (other_client, other_server): &Pair) -> (bool, bool) {
     assert_eq!(chain(client), chain(other_client));
     assert_eq!(chain(server), chain(other_server));
@@ -88,7 +88,7 @@ fn resumed_connections_share_with_those_before() {
     });
 }
 
-/// Sessions in memory keep a client's chain while there is no connection; tickets do not.
+/// Stored sessions keep a client's chain alive without a connection; tickets do not.
 #[test]
 fn sessions_in_memory_share_without_a_connection() {
     all(|client, server| {
@@ -105,22 +105,23 @@ fn sessions_in_memory_share_without_a_connection() {
     });
 }
 
-/// A resumed connection is found by full handshakes that come later, too.
+/// Later full handshakes also share with a resumed connection.
 #[test]
 fn full_handshakes_share_with_resumed_connections() {
     all(|client, server| {
-        let anew = without_sessions(&client);
-        let (client, anew, server) = (Arc::new(client), Arc::new(anew), Arc::new(server));
+        let sessionless = without_sessions(&client);
+        let (client, sessionless, server) =
+            (Arc::new(client), Arc::new(sessionless), Arc::new(server));
         drop(connect(&client, &server).unwrap());
         let resumed = connect(&client, &server).unwrap();
-        let full = connect(&anew, &server).unwrap();
+        let full = connect(&sessionless, &server).unwrap();
         assert_eq!(kinds(&full), HandshakeKind::Full);
         assert_eq!(is_shared(&resumed, &full), (true, true));
     });
 }
 
 #[test]
-fn what_is_disabled_shares_nothing_but_sessions_do() {
+fn disabled_maps_share_only_through_sessions() {
     all(|mut client, mut server| {
         client.peer_chains = Arc::new(PeerChains::disabled());
         server.peer_chains = Arc::new(PeerChains::disabled());
@@ -131,8 +132,8 @@ fn what_is_disabled_shares_nothing_but_sessions_do() {
         assert_eq!(kinds(&resumed), HandshakeKind::Resumed);
         assert_eq!(is_shared(&first, &resumed), (true, is_stored));
 
-        let anew = without_sessions(&client);
-        let full = connect(&Arc::new(anew), &server).unwrap();
+        let sessionless = without_sessions(&client);
+        let full = connect(&Arc::new(sessionless), &server).unwrap();
         assert_eq!(is_shared(&first, &full), (false, false));
     });
 }
@@ -154,7 +155,7 @@ fn raw_public_keys_share() {
             assert_eq!(is_shared(&first, &second), (true, true));
             assert_eq!(chain(&second.1).len(), 1);
         }
-        // of the same map, but another kind
+        // the same map, but another kind of credential
         let mut x509 = authority.server(provider, Versions::Tls13);
         x509.peer_chains = server.peer_chains.clone();
         let certified = authority.client(provider, Versions::Tls13, authority.client_chain(0));
@@ -184,18 +185,19 @@ fn raw_configs(provider: Provider) -> (ClientConfig, ServerConfig) {
 }
 
 #[test]
-fn handshakes_at_once_share() {
+fn concurrent_handshakes_share() {
     const THREADS: usize = 4;
     all(|client, server| {
-        let anew = without_sessions(&client);
-        let (client, anew, server) = (&Arc::new(client), &Arc::new(anew), &Arc::new(server));
+        let sessionless = without_sessions(&client);
+        let (client, sessionless, server) =
+            (&Arc::new(client), &Arc::new(sessionless), &Arc::new(server));
         drop(connect(client, server).unwrap());
         let start = &Barrier::new(THREADS);
         let pairs: Vec<Pair> = thread::scope(|scope| {
             let threads: Vec<_> = (0..THREADS)
                 .map(|number| {
                     scope.spawn(move || {
-                        let client = if number % 2 == 0 { client } else { anew };
+                        let client = if number % 2 == 0 { client } else { sessionless };
                         start.wait();
                         let pairs: Vec<_> =
                             (0..5).map(|_| connect(client, server).unwrap()).collect();

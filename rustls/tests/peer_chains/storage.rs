@@ -1,4 +1,4 @@
-//! A server's storage: with sessions as they are, or as bytes.
+//! Server session storages that keep sessions structured or as bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,8 @@ use crate::kit::{Authority, connect};
 
 const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
 
-/// A storage around another, which knows bytes alone, as those written for 0.23; and counts.
+/// Wraps a storage and only passes bytes, like storages written for 0.23. Records the longest
+/// value.
 #[derive(Debug)]
 struct Bytes {
     inner: Arc<ServerSessionMemoryCache>,
@@ -37,8 +38,7 @@ impl StoresServerSessions for Bytes {
     }
 }
 
-/// A storage around another, which passes sessions on, except that it may make bytes of them on the
-/// way.
+/// Wraps a storage and passes sessions on, optionally as bytes.
 #[derive(Debug)]
 struct Passing {
     inner: Arc<ServerSessionMemoryCache>,
@@ -118,7 +118,7 @@ fn storages_of_bytes_resume() {
 }
 
 #[test]
-fn sessions_survive_being_bytes() {
+fn sessions_survive_encoding() {
     for put_as_bytes in [false, true] {
         for get_as_bytes in [false, true] {
             resumes(|inner| {
@@ -132,9 +132,9 @@ fn sessions_survive_being_bytes() {
     }
 }
 
-/// What other processes share with this one holds the certificates.
+/// The bytes shared with other processes contain the certificates.
 #[test]
-fn bytes_are_whole() {
+fn bytes_contain_the_chain() {
     let authority = Authority::get();
     for versions in VERSIONS {
         let chain = authority.client_chain(0);

@@ -1,11 +1,11 @@
-//! 0-RTT keys, and what is remembered for them.
+//! 0-RTT keys, and the values that sessions remember for early data.
 
 use rustls::quic::PacketKey;
 use rustls::{HandshakeKind, NamedGroup};
 
 use super::*;
 
-/// Configurations with which a session is stored.
+/// Configurations whose client has stored a session.
 fn with_session(provider: Provider) -> Configs {
     let configs = Configs::new(provider);
     configs.connected();
@@ -19,8 +19,8 @@ fn is_accepted(client: &Connection) -> bool {
     }
 }
 
-/// Whether what one protects is opened by the other.
-fn go_together(client: &dyn PacketKey, server: &dyn PacketKey) -> bool {
+/// True if `server` opens the packets that `client` protects.
+fn keys_match(client: &dyn PacketKey, server: &dyn PacketKey) -> bool {
     let mut packet = b"early".to_vec();
     let tag = client.encrypt_in_place(0, b"header", &mut packet).unwrap();
     packet.extend(tag.as_ref());
@@ -28,7 +28,7 @@ fn go_together(client: &dyn PacketKey, server: &dyn PacketKey) -> bool {
 }
 
 #[test]
-fn keys_are_there_until_the_handshake_is_complete() {
+fn keys_last_until_the_handshake_is_complete() {
     for provider in PROVIDERS {
         let configs = with_session(provider);
         let (mut client, mut server) = (configs.client(), configs.server());
@@ -38,7 +38,7 @@ fn keys_are_there_until_the_handshake_is_complete() {
 
         relay(&mut client, &mut server);
         let server_keys = server.zero_rtt_keys().unwrap();
-        assert!(go_together(&*client_keys.packet, &*server_keys.packet));
+        assert!(keys_match(&*client_keys.packet, &*server_keys.packet));
         assert!(client.zero_rtt_keys().is_some());
 
         relay(&mut server, &mut client);
@@ -52,7 +52,7 @@ fn keys_are_there_until_the_handshake_is_complete() {
 }
 
 #[test]
-fn keys_go_when_the_server_rejects() {
+fn keys_are_dropped_when_the_server_rejects() {
     for provider in PROVIDERS {
         let configs = with_session(provider);
         let mut client = configs.client();
@@ -81,7 +81,7 @@ fn keys_go_when_the_server_rejects() {
 }
 
 #[test]
-fn keys_go_when_the_session_is_not_resumed() {
+fn keys_are_dropped_without_resumption() {
     for provider in PROVIDERS {
         let mut configs = with_session(provider);
         configs.server = Arc::new(server_config(provider));
@@ -99,7 +99,7 @@ fn keys_go_when_the_session_is_not_resumed() {
     }
 }
 
-/// Its keys, if it had any, are gone: the client can go on, and the handshake with it.
+/// A late rejection discards the server's keys, and the handshake still completes.
 #[test]
 fn a_server_may_reject_after_the_client_hello() {
     let configs = with_session(Provider::Ring);
@@ -114,9 +114,9 @@ fn a_server_may_reject_after_the_client_hello() {
     assert!(!server.is_handshaking());
 }
 
-/// RFC 9846 §4.3.10.
+/// RFC 9846 §4.3.10: early data is rejected by a HelloRetryRequest.
 #[test]
-fn keys_go_with_a_retry() {
+fn keys_are_dropped_after_a_retry() {
     for provider in PROVIDERS {
         let mut configs = with_session(provider);
         let mut only_p256 = provider.this();
@@ -142,9 +142,9 @@ fn keys_go_with_a_retry() {
     }
 }
 
-/// Whoever sees a ticket may send it again: early data takes a session that is there once.
+/// A ticket can be replayed, so early data uses up its session.
 #[test]
-fn the_same_hello_brings_early_data_once() {
+fn a_hello_brings_early_data_once() {
     for provider in PROVIDERS {
         let configs = with_session(provider);
         let hello = write(&mut configs.client()).bytes;
@@ -157,7 +157,7 @@ fn the_same_hello_brings_early_data_once() {
 }
 
 #[test]
-fn there_are_no_keys_without_what_they_need() {
+fn keys_have_conditions() {
     let provider = Provider::Ring;
     let configs = with_session(provider);
 
@@ -176,14 +176,14 @@ fn there_are_no_keys_without_what_they_need() {
         without(&|config| config.enable_early_data = false),
         (false, None)
     );
-    // the server rejects it then
+    // the server would reject the early data
     assert_eq!(
         without(&|config| config.alpn_protocols = vec![b"other".to_vec()]),
         (true, Some(SERVER_PARAMETERS.to_vec()))
     );
 }
 
-/// RFC 9000 §7.4.1: there are no transport parameters to go by.
+/// RFC 9000 §7.4.1: such a session remembers no transport parameters.
 #[test]
 fn a_session_made_over_records_brings_none() {
     for provider in PROVIDERS {

@@ -1,4 +1,4 @@
-//! Encrypted ClientHello (RFC 9849) over QUIC, from a client to a server that does without.
+//! Encrypted ClientHello (RFC 9849) over QUIC, with a server that does not support it.
 
 use harness::configs::SERVER_NAME;
 use harness::scripted::ech::EchKey;
@@ -29,8 +29,8 @@ fn connect(config: &Arc<ClientConfig>, name: ServerName<'static>) -> Connection 
         .into()
 }
 
-/// The handshake goes on for the public name to its end, and that is an alert without keys for
-/// anything.
+/// The handshake with the public name runs to its end, then fails with an alert and without 1-RTT
+/// keys.
 #[test]
 fn a_rejection_ends_the_connection() {
     for provider in PROVIDERS {
@@ -60,7 +60,7 @@ fn a_rejection_ends_the_connection() {
     }
 }
 
-/// With a session of the inner server, and 0-RTT packets that only it can open.
+/// The client has a session of the inner server, and 0-RTT keys that only that server has.
 #[test]
 fn early_data_ends_with_a_rejection() {
     for provider in PROVIDERS {
@@ -95,7 +95,7 @@ fn early_data_ends_with_a_rejection() {
         const PRE_SHARED_KEY: u16 = 41;
         assert!(types.contains(&EARLY_DATA) && types.contains(&PRE_SHARED_KEY));
 
-        // it has the session's key, but the hello that it reads does not name the session
+        // this server has the session, but the outer hello does not name it
         let mut server = configs.server();
         server.read_hs(&hello).unwrap();
         assert!(server.zero_rtt_keys().is_none());

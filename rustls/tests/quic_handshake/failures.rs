@@ -1,11 +1,11 @@
-//! After an error, nothing but the error.
+//! A failed connection only reports its error.
 
 use rustls::{AlertDescription as Alert, Error, PeerMisbehaved};
 
 use super::*;
 
 #[test]
-fn the_error_stays_and_everything_else_is_gone() {
+fn the_error_stays_and_everything_else_is_dropped() {
     for provider in PROVIDERS {
         let configs = Configs::new(provider);
         configs.connected();
@@ -14,8 +14,7 @@ fn the_error_stays_and_everything_else_is_gone() {
         server.read_hs(&hello).unwrap();
         let flight = write_all(&mut server);
 
-        // the client has keys of 0-RTT, of Handshake packets that nobody took, and the server of
-        // everything
+        // the client has 0-RTT keys and untaken Handshake keys, the server has all keys
         client.read_hs(&flight[0].bytes).unwrap();
         let mut wrong = flight[1].bytes.clone();
         *wrong.last_mut().unwrap() ^= 1;
@@ -40,14 +39,14 @@ fn the_error_stays_and_everything_else_is_gone() {
                 conn.export_keying_material([0; 8], b"label", None),
                 Err(error)
             );
-            // which does not hide the reason
+            // closing does not hide the reason
             conn.send_close_notify();
             assert_eq!(conn.alert(), Some(alert));
         }
     }
 }
 
-/// What the server would have said before it failed is not said.
+/// A failed server discards the messages that it has prepared.
 #[test]
 fn a_failure_leaves_no_half_of_a_flight() {
     let configs = Configs::new(Provider::Ring);
@@ -87,7 +86,7 @@ fn parameters_too_long_are_an_error() {
     }
 }
 
-/// QUIC closes connections by itself.
+/// QUIC closes connections itself.
 #[test]
 fn close_notify_is_reported_and_ends_nothing() {
     let configs = Configs::new(Provider::Ring);

@@ -1,4 +1,4 @@
-//! Which messages go with which keys.
+//! Messages and the keys that protect them.
 
 use rustls::quic::Version;
 use rustls::{HandshakeKind, NamedGroup, PeerMisbehaved};
@@ -47,7 +47,7 @@ fn messages_and_keys_come_in_the_order_of_the_packets() {
     }
 }
 
-/// RFC 9001 §4.1.3: no data under keys of another level, however late it is asked for.
+/// RFC 9001 §4.1.3: data never uses another level's keys, however late it is written.
 #[test]
 fn levels_are_not_mixed_when_writing_comes_late() {
     for provider in PROVIDERS {
@@ -97,7 +97,7 @@ fn a_retry_changes_no_keys() {
 }
 
 #[test]
-fn what_is_in_the_buffer_stays() {
+fn existing_bytes_in_the_buffer_stay() {
     let configs = Configs::new(Provider::Ring);
     for capacity in [4, 4000] {
         let mut buf = Vec::with_capacity(capacity);
@@ -129,7 +129,7 @@ fn relay_bytewise(from: &mut Connection, to: &mut Connection) -> usize {
     moved
 }
 
-/// RFC 9846 §5.1: no handshake bytes may be behind a message that changes keys.
+/// RFC 9846 §5.1: no handshake bytes may follow a message that changes keys.
 #[test]
 fn nothing_follows_a_message_that_changes_keys() {
     let configs = Configs::new(Provider::Ring);

@@ -1,8 +1,7 @@
-//! What a QUIC implementation gets of a handshake, and when: messages and keys by packet number
-//! space, 0-RTT keys, alerts; and the rules of RFC 9001 for the messages.
+//! The handshake as a QUIC implementation sees it: messages and keys by packet number space, 0-RTT
+//! keys, alerts, and the rules of RFC 9001 for the messages.
 //!
-//! Both ends are this crate's. What they agree on with upstream's, keys included, is in
-//! `quic_matrix`.
+//! Both ends are this crate's. `quic_matrix` compares with upstream, including the keys.
 
 mod early_data;
 mod ech;
@@ -20,7 +19,7 @@ use rustls::{ClientConfig, ServerConfig};
 const CLIENT_PARAMETERS: &[u8] = b"parameters of the client";
 const SERVER_PARAMETERS: &[u8] = b"parameters of the server";
 
-/// Configurations that allow early data, for as many connections as needed.
+/// Configurations that allow early data, for any number of connections.
 struct Configs {
     client: Arc<ClientConfig>,
     server: Arc<ServerConfig>,
@@ -42,7 +41,7 @@ impl Configs {
         server(&self.server, Version::V1)
     }
 
-    /// Both ends of a complete handshake; the client has stored its tickets.
+    /// Both ends after a complete handshake. The client has stored its tickets.
     fn connected(&self) -> (Connection, Connection) {
         let (mut client, mut server) = (self.client(), self.server());
         exchange(&mut client, &mut server);
@@ -78,7 +77,7 @@ fn server(config: &Arc<ServerConfig>, version: Version) -> Connection {
         .into()
 }
 
-/// What one call of `write_hs` has given.
+/// The result of one call of `write_hs`.
 #[derive(Debug, PartialEq)]
 struct Written {
     bytes: Vec<u8>,
@@ -104,7 +103,7 @@ fn write(conn: &mut Connection) -> Written {
     Written { bytes, keys }
 }
 
-/// All that a connection has to write: a call for each item.
+/// Everything that a connection has to write, one item per call.
 fn write_all(conn: &mut Connection) -> Vec<Written> {
     let mut all = Vec::new();
     loop {
@@ -116,7 +115,7 @@ fn write_all(conn: &mut Connection) -> Vec<Written> {
     }
 }
 
-/// Moves what there is until both have nothing to say.
+/// Moves bytes until neither end has any.
 fn exchange(client: &mut Connection, server: &mut Connection) {
     loop {
         let moved = relay(client, server) + relay(server, client);
@@ -126,7 +125,7 @@ fn exchange(client: &mut Connection, server: &mut Connection) {
     }
 }
 
-/// Moves what `from` has to write; how many bytes that was.
+/// Delivers the output of `from` and returns its length.
 fn relay(from: &mut Connection, to: &mut Connection) -> usize {
     let mut moved = 0;
     for written in write_all(from) {

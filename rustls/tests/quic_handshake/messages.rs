@@ -1,6 +1,6 @@
-//! Handshake messages taken apart and changed.
+//! Splits and changes handshake messages.
 
-/// Cuts `bytes` into messages, headers included. There must be no more.
+/// Splits `bytes` into messages with their headers. Nothing may be left over.
 pub(crate) fn split(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut messages = Vec::new();
     let mut rest = bytes;
@@ -20,7 +20,7 @@ pub(crate) fn message(typ: u8, body: &[u8]) -> Vec<u8> {
     [&[typ], &len[..], body].concat()
 }
 
-/// A ClientHello with this legacy_session_id in place of none.
+/// A ClientHello with this legacy_session_id instead of an empty one.
 pub(crate) fn with_session_id(hello: &[u8], session_id: &[u8]) -> Vec<u8> {
     const SESSION_ID_AT: usize = 4 + 2 + 32;
     assert_eq!(hello[SESSION_ID_AT], 0);
@@ -31,8 +31,8 @@ pub(crate) fn with_session_id(hello: &[u8], session_id: &[u8]) -> Vec<u8> {
     message(hello[0], &body)
 }
 
-/// The ClientHello or EncryptedExtensions `encoded`, each of whose extensions is replaced by what
-/// `change` makes of its type and body.
+/// Replaces each extension body of the ClientHello or EncryptedExtensions `encoded` by the result
+/// of `change`, which receives its type and body.
 pub(crate) fn with_extensions(
     encoded: &[u8],
     mut change: impl FnMut(u16, &[u8]) -> Option<Vec<u8>>,
@@ -56,7 +56,7 @@ pub(crate) fn with_extensions(
     message(encoded[0], &body)
 }
 
-/// The types of the extensions, in ascending order.
+/// The types of the extensions in ascending order.
 pub(crate) fn extension_types(encoded: &[u8]) -> Vec<u16> {
     let mut types = Vec::new();
     with_extensions(encoded, |typ, _| {
@@ -67,7 +67,7 @@ pub(crate) fn extension_types(encoded: &[u8]) -> Vec<u16> {
     types
 }
 
-/// Where the extensions' length is.
+/// The offset of the extensions' length.
 fn extensions_at(encoded: &[u8]) -> usize {
     const CLIENT_HELLO: u8 = 1;
     if encoded[0] != CLIENT_HELLO {

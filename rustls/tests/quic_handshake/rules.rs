@@ -1,4 +1,4 @@
-//! What RFC 9001 asks of the messages.
+//! Rules of RFC 9001 for handshake messages.
 
 use rustls::quic::Version;
 use rustls::{
@@ -16,9 +16,9 @@ fn refuses(conn: &mut Connection, bytes: &[u8], error: impl Into<Error>, alert: 
     assert_eq!(conn.alert(), alert);
 }
 
-/// RFC 9001 §8.2, §8.4, §4.2.
+/// RFC 9001 §8.2, §8.4, §4.2: a ClientHello for QUIC.
 #[test]
-fn a_client_hello_is_one_of_quic() {
+fn a_client_hello_follows_the_rules() {
     for (version, parameters) in [
         (Version::V1Draft, DRAFT_PARAMETERS),
         (Version::V1, TRANSPORT_PARAMETERS),
@@ -32,12 +32,12 @@ fn a_client_hello_is_one_of_quic() {
         );
         config.alpn_protocols = vec![b"h3".to_vec()];
         let hello = write(&mut client(&Arc::new(config), version)).bytes;
-        // legacy_session_id is empty, and no suite of TLS 1.2 there
+        // legacy_session_id is empty, and there are no TLS 1.2 suites
         assert_eq!(hello[38], 0);
         let suites_len = usize::from(u16::from_be_bytes([hello[39], hello[40]]));
         let mut suites = hello[41..][..suites_len].chunks(2);
         assert!(suites.all(|suite| suite[0] == 0x13), "{version:?}");
-        // extended_master_secret, session_ticket, renegotiation_info are of TLS 1.2
+        // extended_master_secret, session_ticket and renegotiation_info belong to TLS 1.2
         let types = messages::extension_types(&hello);
         assert!(!types.iter().any(|typ| [23, 35, 0xff01].contains(typ)));
         let ours = |typ: &&u16| [TRANSPORT_PARAMETERS, DRAFT_PARAMETERS].contains(typ);
@@ -51,9 +51,9 @@ fn a_client_hello_is_one_of_quic() {
     }
 }
 
-/// RFC 9001 §8.2: each version has its code point.
+/// RFC 9001 §8.2: each version has its own code point.
 #[test]
-fn parameters_of_another_version_are_none() {
+fn parameters_of_another_version_are_missing() {
     let configs = Configs::new(Provider::Ring);
     for (client_version, server_version) in [
         (Version::V1Draft, Version::V1),
@@ -86,7 +86,7 @@ fn a_client_needs_the_server_s_parameters() {
     }
 }
 
-/// RFC 9001 §8.4: a PROTOCOL_VIOLATION, which is QUIC's to tell.
+/// RFC 9001 §8.4: a PROTOCOL_VIOLATION, which QUIC has to report.
 #[test]
 fn a_server_refuses_a_session_id() {
     for provider in PROVIDERS {
@@ -101,9 +101,9 @@ fn a_server_refuses_a_session_id() {
     }
 }
 
-/// RFC 9001 §4.2.
+/// RFC 9001 §4.2: QUIC requires TLS 1.3.
 #[test]
-fn there_is_no_older_version() {
+fn older_versions_are_refused() {
     let mut config = this::server_of(
         harness::configs::Versions::Both,
         Provider::Ring.this(),
@@ -130,9 +130,9 @@ fn there_is_no_older_version() {
     }
 }
 
-/// RFC 9001 §6, §8.3, §4.4.
+/// RFC 9001 §6, §8.3, §4.4: no other message is allowed.
 #[test]
-fn after_the_handshake_there_are_tickets_alone() {
+fn only_tickets_may_follow_the_handshake() {
     for provider in PROVIDERS {
         let configs = Configs::new(provider);
         let unexpected =
@@ -186,7 +186,7 @@ fn a_ticket_limits_no_early_data() {
     }
 }
 
-/// RFC 9001 §8.2: a fatal unsupported_extension where the transport is not QUIC.
+/// RFC 9001 §8.2: a fatal unsupported_extension if the transport is not QUIC.
 #[test]
 fn parameters_over_records_are_refused() {
     for provider in PROVIDERS {
@@ -258,7 +258,7 @@ fn configurations_that_cannot_be_used_are_refused() {
     }
 }
 
-/// A suite without a QUIC part is neither offered nor chosen.
+/// A suite without QUIC support is neither offered nor chosen.
 #[test]
 fn suites_that_cannot_be_used_are_left_out() {
     let one = || without_quic(1);
@@ -284,7 +284,7 @@ fn suites_that_cannot_be_used_are_left_out() {
     assert_eq!(client_end.negotiated_cipher_suite().unwrap().suite(), only);
 }
 
-/// Ring's provider, whose suites of TLS 1.3 have no QUIC part but for the first `kept`.
+/// ring's provider, in which only the first `kept` TLS 1.3 suites support QUIC.
 fn without_quic(kept: usize) -> rustls::crypto::CryptoProvider {
     let mut provider = Provider::Ring.this();
     let mut tls13 = 0;
@@ -310,7 +310,7 @@ fn without_quic(kept: usize) -> rustls::crypto::CryptoProvider {
     provider
 }
 
-/// RFC 9001 §8.1.
+/// RFC 9001 §8.1: both ends must agree on a protocol if either has any.
 #[test]
 fn an_application_protocol_is_agreed_on_where_either_side_has_any() {
     let with = |names: &[&str]| {
@@ -339,7 +339,7 @@ fn an_application_protocol_is_agreed_on_where_either_side_has_any() {
     }
 }
 
-/// RFC 9001 §8.1: a client that has named some does not go on without.
+/// RFC 9001 §8.1: a client that offered protocols requires one of them.
 #[test]
 fn a_client_insists_on_an_application_protocol() {
     for check_selected_alpn in [true, false] {

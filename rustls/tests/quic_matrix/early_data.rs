@@ -1,4 +1,4 @@
-//! 0-RTT: taken, and refused for each reason there is (RFC 9001 §4.6).
+//! 0-RTT data, accepted, and rejected for each possible reason (RFC 9001 §4.6).
 
 use harness::configs::PROVIDERS;
 use harness::endpoints;
@@ -11,7 +11,7 @@ use crate::ends::{
     Case, Client, Crate, ENDS, SERVER_PARAMETERS, SUITES, Server, Sessions, for_all_ends,
 };
 
-/// Makes a session, on which there is no early data.
+/// Makes a first connection for the session, without early data.
 fn first(client: &Client, server: &Server) {
     let (mut client, mut server) = (client.connect(), server.accept());
     assert_eq!(client.has_keys(Level::EarlyData), [false; 2]);
@@ -22,18 +22,18 @@ fn first(client: &Client, server: &Server) {
     assert!(!client.is_early_data_accepted());
 }
 
-/// What became of the second connection of a client that offers early data.
+/// The outcome of a client's second connection, which offers early data.
 struct Second {
     client: Box<dyn QuicEndpoint>,
     server: Box<dyn QuicEndpoint>,
 }
 
-/// Connects for the second time, with `meddle` done to the server before it reads.
+/// Connects for the second time and applies `meddle` to the server before it reads.
 fn second(client: &Client, server: &Server, meddle: impl FnOnce(&mut dyn QuicEndpoint)) -> Second {
     let (mut client, mut server) = (client.connect(), server.accept());
     let hello = client.take_crypto();
     assert_eq!(client.has_keys(Level::EarlyData), [true, false]);
-    // RFC 9000 §7.4.1: by which early data goes
+    // RFC 9000 §7.4.1: the parameters for early data
     assert_eq!(client.peer_parameters().unwrap(), SERVER_PARAMETERS);
     let early = client.seal(Level::EarlyData, Use::First, 0, b"early data");
     meddle(&mut *server);
@@ -80,7 +80,7 @@ fn early_data_is_accepted_with_a_stored_session() {
                 }
                 .sides();
                 first(&client, &server);
-                // the sessions that it brings do for a third
+                // its new sessions serve a third connection
                 for _ in 0..2 {
                     let second = second(&client, &server, |_| ());
                     assert!(second.is_accepted());
@@ -150,7 +150,7 @@ fn early_data_is_rejected_by_a_retry() {
     });
 }
 
-/// A server that does not know the session: the handshake is a full one.
+/// The server does not know the session and performs a full handshake.
 #[test]
 fn early_data_is_rejected_without_the_session() {
     for_all_ends(|ends, provider| {
@@ -164,7 +164,7 @@ fn early_data_is_rejected_without_the_session() {
     });
 }
 
-/// A client that may not, or that has a session from a server that took none, offers none.
+/// A client offers early data only if it is enabled and the session's server allowed it.
 #[test]
 fn early_data_is_offered_only_where_it_may_be_taken() {
     for ends in ENDS {
@@ -186,8 +186,7 @@ fn early_data_is_offered_only_where_it_may_be_taken() {
     }
 }
 
-/// The parameters that early data went by are those of the session; the server's own take their
-/// place.
+/// The session's parameters apply to early data, then the server's own replace them.
 #[test]
 fn remembered_parameters_are_replaced() {
     for_all_ends(|ends, provider| {
@@ -203,7 +202,7 @@ fn remembered_parameters_are_replaced() {
     });
 }
 
-/// What a session remembers of its server is for early data; upstream shows it without, too.
+/// A session's parameters are for early data only; upstream shows them in any case.
 #[test]
 fn parameters_are_remembered_for_early_data() {
     for ends in ENDS {
@@ -221,8 +220,7 @@ fn parameters_are_remembered_for_early_data() {
     }
 }
 
-/// A session of the other kind is resumed, and early data that comes with it all the same is
-/// rejected.
+/// A session made over the other transport resumes, but its early data is rejected.
 #[test]
 fn early_data_stays_with_what_carried_the_session() {
     for ends in ENDS {

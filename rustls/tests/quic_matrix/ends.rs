@@ -1,4 +1,4 @@
-//! Client and server of a case, which can connect more than once.
+//! The client and server of a case, which can connect several times.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use harness::configs::{self, ClientAuth, KeyType, Provider, server_name};
 use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use harness::quic::{self, QuicEndpoint, Version};
 
-/// Whose connection an end is.
+/// The crate of an end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Crate {
     This,
     Upstream,
 }
 
-/// Client and server. Upstream with itself shows that the tests say what 0.23 does.
+/// Client and server. Upstream against itself checks that the tests match upstream's behaviour.
 pub(crate) const ENDS: [[Crate; 2]; 4] = [
     [Crate::Upstream, Crate::Upstream],
     [Crate::This, Crate::Upstream],
@@ -21,7 +21,7 @@ pub(crate) const ENDS: [[Crate; 2]; 4] = [
     [Crate::This, Crate::This],
 ];
 
-/// Where a server keeps its sessions.
+/// The place where a server keeps its sessions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Sessions {
     None,
@@ -29,18 +29,18 @@ pub(crate) enum Sessions {
     Tickets,
 }
 
-/// What both sides are configured with.
+/// The settings of both sides.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     pub(crate) ends: [Crate; 2],
     pub(crate) provider: Provider,
     pub(crate) version: Version,
     pub(crate) suite: &'static str,
-    /// The client's first key share is of a group that the server does not have.
+    /// The client's first key share is of a group that the server lacks.
     pub(crate) retry: bool,
     pub(crate) auth: ClientAuth,
     pub(crate) sessions: Sessions,
-    /// Whether the server takes early data. A client always would send some.
+    /// True if the server accepts early data. A client always offers it.
     pub(crate) early_data: bool,
 }
 
@@ -64,8 +64,7 @@ impl Case {
         }
     }
 
-    /// As usual, with sessions that are stored and early data, without which none of the
-    /// connections differs from what [`Self::usual`] has.
+    /// The usual case with stored sessions and early data.
     pub(crate) fn with_early_data(ends: [Crate; 2], provider: Provider) -> Self {
         Self {
             sessions: Sessions::Stored,
@@ -122,7 +121,7 @@ impl Server {
         }
     }
 
-    /// With the sessions that another one stores.
+    /// Replaces its session storage by that of `other`.
     pub(crate) fn with_sessions_of(self, other: &Self) -> Self {
         self.with(
             |config| config.session_storage = other.this.session_storage.clone(),
@@ -131,7 +130,7 @@ impl Server {
     }
 }
 
-/// For every two crates and each provider.
+/// Runs `test` for each pair of crates and each provider.
 pub(crate) fn for_all_ends(test: impl Fn([Crate; 2], Provider)) {
     for ends in ENDS {
         for provider in configs::PROVIDERS {
@@ -140,15 +139,14 @@ pub(crate) fn for_all_ends(test: impl Fn([Crate; 2], Provider)) {
     }
 }
 
-/// What each side tells the other of itself, if a test does not care.
+/// The transport parameters of each side, unless a test sets others.
 pub(crate) const CLIENT_PARAMETERS: &[u8] = b"parameters of the client";
 pub(crate) const SERVER_PARAMETERS: &[u8] = b"of the server";
 
 macro_rules! sides {
     ($($side:ident: $config:ident, $start:ident, $constructor:ident, $parameters:ident;)*) => {
         $(
-            /// A configuration of this crate's and an equal one of upstream's, of which one is
-            /// used.
+            /// Equal configurations for both crates, one of which is used.
             #[derive(Clone)]
             pub(crate) struct $side {
                 of: Crate,
@@ -175,12 +173,12 @@ macro_rules! sides {
                     })
                 }
 
-                /// The same over another version of QUIC.
+                /// The same side with another version of QUIC.
                 pub(crate) fn over(self, version: Version) -> Self {
                     Self { version, ..self }
                 }
 
-                /// Another one that differs in this, and has the same sessions.
+                /// A side with a changed configuration and the same sessions.
                 pub(crate) fn with(
                     mut self,
                     this: impl FnOnce(&mut rustls::$config),
@@ -241,7 +239,7 @@ macro_rules! configs {
                     }
                 }
                 if case.early_data {
-                    // RFC 9001 §4.6.1: there is no other
+                    // RFC 9001 §4.6.1: the only valid limit
                     config.max_early_data_size = u32::MAX;
                 }
                 config

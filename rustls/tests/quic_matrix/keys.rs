@@ -1,4 +1,4 @@
-//! Keys: updates, paths, and the same bytes from both crates for the same secrets.
+//! Keys: updates, paths, and equal bytes from both crates for equal secrets.
 
 use harness::configs::ClientAuth;
 use harness::quic::{
@@ -41,7 +41,7 @@ fn keys_are_updated_again_and_again() {
     });
 }
 
-/// Every path has nonces of its own, and the path 0 those of a connection without paths.
+/// Each path has its own nonces, and path 0 those of a connection without paths.
 #[test]
 fn packets_belong_to_their_path() {
     for_all_ends(|ends, provider| {
@@ -97,8 +97,8 @@ fn initial_packets_are_the_same_in_both_crates() {
     }
 }
 
-/// Without chance and without a transcript, the secrets are the same whoever is connected; so are
-/// the packets. Those of a resumed connection depend on the nonce of its ticket, so on the server.
+/// Without randomness and a transcript, secrets do not depend on the peer, nor do packets. Packets
+/// of a resumed connection depend on its ticket's nonce, and so on the server.
 #[test]
 fn packets_of_all_levels_are_the_same_in_both_crates() {
     let setup = Setup {
@@ -136,7 +136,7 @@ fn packets_of_all_levels_are_the_same_in_both_crates() {
             });
             assert!(ours == theirs, "{version:?}, {server:?}");
             let [first, resumed] = ours;
-            // with a packet of early data
+            // one more, with early data
             assert_eq!(resumed.len(), first.len() + 1);
             all_first.push(first);
         }
@@ -144,7 +144,7 @@ fn packets_of_all_levels_are_the_same_in_both_crates() {
     }
 }
 
-/// Packets of all levels, generations and some paths, of both sides.
+/// Packets of both sides at all levels, with some key updates and some paths.
 fn all_packets([mut client, mut server]: [Box<dyn QuicEndpoint>; 2], kind: &str) -> Vec<Vec<u8>> {
     let mut packets = Vec::new();
     if client.has_keys(Level::EarlyData)[0] {

@@ -1,7 +1,7 @@
-//! QUIC with upstream rustls as the peer in either role, with itself, and upstream with itself:
-//! whatever can be negotiated is, and both ends have the same keys at every level.
+//! QUIC between this crate and upstream in either role, and each with itself. Every combination is
+//! negotiated, and both ends have the same keys at every level.
 //!
-//! `ends.rs` makes the ends of a case; here are the handshakes.
+//! `ends.rs` creates the ends of a case. This file runs the handshakes.
 
 mod early_data;
 mod ends;
@@ -17,7 +17,7 @@ use harness::quic::{
     Level, QuicEndpoint, VERSIONS, Version, check_connected, deliver, exchange, exchange_in_pieces,
 };
 
-/// Checks a connection that is complete.
+/// Checks a complete connection.
 fn check(case: &Case, kind: &str, client: &mut dyn QuicEndpoint, server: &mut dyn QuicEndpoint) {
     check_connected(client, server);
     let suite = case.suite;
@@ -44,7 +44,7 @@ fn check(case: &Case, kind: &str, client: &mut dyn QuicEndpoint, server: &mut dy
     assert_eq!(certificate(server.peer_certificates()), of_client);
 }
 
-/// Connects, and again if there are sessions.
+/// Connects twice; the second connection resumes if there are sessions.
 fn connect_twice(case: &Case) {
     let (client, server) = case.sides();
     let first = if case.retry {
@@ -53,7 +53,7 @@ fn connect_twice(case: &Case) {
         "Full"
     };
     let again = match case.sessions {
-        // a client remembers which group the server had
+        // the client remembers the server's group
         Sessions::None => "Full",
         _ => "Resumed",
     };
@@ -106,7 +106,7 @@ fn retries_and_client_certificates_go_with_everything() {
 }
 
 #[test]
-fn pieces_of_any_length_do_as_the_whole() {
+fn pieces_of_any_length_have_the_outcome_of_the_whole() {
     let case = |ends| Case {
         retry: true,
         auth: ClientAuth::Required,
@@ -127,7 +127,7 @@ fn pieces_of_any_length_do_as_the_whole() {
     }
 }
 
-/// Whatever two pieces a level's bytes come in, wherever the cut is, and empty ones before them.
+/// Delivers each level's bytes in two pieces, cut at every position, with an empty piece first.
 #[test]
 fn every_level_may_be_cut_anywhere() {
     for ends in ENDS {
@@ -138,7 +138,7 @@ fn every_level_may_be_cut_anywhere() {
         let (client, server) = case.sides();
         let (mut at, mut is_inside) = (0, true);
         while is_inside {
-            // where messages begin and end, and some places between
+            // every byte around the starts of messages, then samples
             at += if at < 200 { 1 } else { 7 };
             is_inside = false;
             let (mut client, mut server) = (client.connect(), server.accept());
@@ -199,7 +199,7 @@ fn levels(crypto: &[harness::quic::Crypto]) -> Vec<Level> {
     crypto.iter().map(|crypto| crypto.level).collect()
 }
 
-/// RFC 9001 §8.4, and what a ClientHello for QUIC does without.
+/// RFC 9001 §8.4, and other parts that a ClientHello for QUIC omits.
 #[test]
 fn no_compatibility_with_middleboxes_is_offered() {
     for of in [Crate::This, Crate::Upstream] {
@@ -210,13 +210,13 @@ fn no_compatibility_with_middleboxes_is_offered() {
         let read = harness::client_hello::ClientHello::read(&hello);
         assert_eq!(read.session_id, b"");
         assert_eq!(read.extension(0x39), Some(CLIENT_PARAMETERS));
-        // supported_versions: TLS 1.3 alone (RFC 9001 §4.2)
+        // supported_versions: TLS 1.3 only (RFC 9001 §4.2)
         assert_eq!(read.extension(43), Some(&[2, 3, 4][..]));
         deliver(&mut *server, Level::Initial, &hello).unwrap();
     }
 }
 
-/// Ends of different versions have different keys, and do not notice before they use them.
+/// Ends with different versions have different keys, and notice only when they use them.
 #[test]
 fn versions_do_not_mix() {
     for ends in ENDS {
@@ -238,7 +238,7 @@ fn versions_do_not_mix() {
     }
 }
 
-/// RFC 9369 §5: a ticket belongs to the version that it came by. Upstream has no such rule.
+/// RFC 9369 §5: a ticket belongs to the version that issued it. Upstream does not check that.
 #[test]
 fn sessions_stay_within_their_version() {
     for_all_ends(|ends, provider| {

@@ -1,4 +1,4 @@
-//! Transport parameters of any size, which TLS hands over as they are (RFC 9001 §8.2).
+//! Transport parameters of any size, which TLS passes on unchanged (RFC 9001 §8.2).
 
 use harness::configs::PROVIDERS;
 use harness::quic::{Level, VERSIONS, deliver, exchange};
@@ -6,7 +6,7 @@ use harness::quic::{Level, VERSIONS, deliver, exchange};
 use crate::ends::{Case, ENDS, for_all_ends};
 
 #[test]
-fn parameters_arrive_as_they_were() {
+fn parameters_arrive_unchanged() {
     for_all_ends(|ends, provider| {
         for version in VERSIONS {
             let case = Case {
@@ -31,9 +31,10 @@ fn parameters_arrive_as_they_were() {
     });
 }
 
-/// A server has the client's with the ClientHello, a client the server's with EncryptedExtensions.
+/// A server has the client's parameters with the ClientHello, a client the server's with
+/// EncryptedExtensions.
 #[test]
-fn parameters_are_there_as_soon_as_they_were_read() {
+fn parameters_are_available_once_read() {
     for ends in ENDS {
         let (client, server) = Case::usual(ends, PROVIDERS[0]).sides();
         let (mut client, mut server) = (client.connect(), server.accept());

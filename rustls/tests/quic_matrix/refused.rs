@@ -1,10 +1,10 @@
-//! Configurations that QUIC cannot do with: the same errors from both crates.
+//! Configurations that QUIC cannot use cause the same errors in both crates.
 
 use harness::configs::PROVIDERS;
 
 use crate::ends::{Case, Client, Crate, Server};
 
-/// What the constructors of both crates say to this.
+/// The errors of both crates' constructors with these changes.
 fn errors(
     of_client: impl Fn(Client) -> Client,
     of_server: impl Fn(Server) -> Server,
@@ -18,9 +18,9 @@ fn errors(
     })
 }
 
-/// RFC 9001 §4.6.1: no other size than these can be told in a ticket.
+/// RFC 9001 §4.6.1: a ticket can express no other limits.
 #[test]
-fn early_data_is_unlimited_or_not_there() {
+fn early_data_is_unlimited_or_absent() {
     for (size, is_good) in [
         (0, true),
         (1, false),

@@ -1,4 +1,4 @@
-//! What the unbuffered API says of early data.
+//! Early data through the unbuffered API.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ fn early_data_is_handed_out_where_it_was_received() {
         }
         assert!(incoming.is_empty());
         assert_eq!(received, [&b"first"[..], b"second"]);
-        // a record a state, as in 0.23
+        // one record per state, as with upstream
         let expected = [
             "EncodeTlsData",
             "EncodeTlsData",
@@ -75,7 +75,7 @@ fn early_data_is_handed_out_where_it_was_received() {
         client.send(b"later");
         let mut incoming = client.take_output();
 
-        // EndOfEarlyData and Finished, then tickets, then what came behind them
+        // EndOfEarlyData and Finished, then tickets, then the data behind them
         let mut read = Vec::new();
         loop {
             let UnbufferedStatus { discard, state, .. } = conn.process_tls_records(&mut incoming);
@@ -96,9 +96,8 @@ fn early_data_is_handed_out_where_it_was_received() {
     }
 }
 
-/// A buffer that holds the longest record and not a byte more is enough: nothing waits for bytes
-/// that there is no room for. The handshake comes in many records, early data behind it, accepted
-/// or not.
+/// A buffer of exactly the longest record's length is enough. The handshake takes many records, and
+/// early data follows them, accepted or not.
 #[test]
 fn room_for_one_record_is_enough() {
     const EARLY: [u8; 900] = [7; 900];
@@ -118,7 +117,7 @@ fn room_for_one_record_is_enough() {
             let server_config = if is_accepted {
                 server_config
             } else {
-                // another one, which knows no session of it
+                // another server, without the session
                 Arc::new(settings.ours())
             };
             let mut client = connect();
@@ -144,10 +143,10 @@ fn room_for_one_record_is_enough() {
     }
 }
 
-/// A server whose application has room for no more than one record.
+/// A server whose application has room for one record only.
 struct Narrow {
     conn: UnbufferedServerConnection,
-    /// In bytes: the longest record of a flight.
+    /// The longest record of a flight, in bytes.
     room: usize,
     incoming: Vec<u8>,
     early: Vec<u8>,
@@ -155,7 +154,7 @@ struct Narrow {
 }
 
 impl Narrow {
-    /// Takes all of `wire`, as much as there is room for at a time; returns what is to be sent.
+    /// Processes all of `wire`, in pieces that fit. Returns the output.
     fn receive(&mut self, mut wire: &[u8]) -> Vec<u8> {
         self.room = longest_record(wire);
         let mut sent = Vec::new();
@@ -212,10 +211,10 @@ fn longest_record(mut wire: &[u8]) -> usize {
     longest
 }
 
-/// Early data can be refused: nothing is lost by it, whatever is done meanwhile. What is not
-/// accepted does not ask to be.
+/// An application can leave early data unread without losing any. Rejected early data is never
+/// offered to it.
 #[test]
-fn early_data_can_wait() {
+fn early_data_can_be_left_unread() {
     const EARLY: [&[u8]; 2] = [&[1; 100], &[2; 200]];
     for provider in PROVIDERS {
         for is_accepted in [true, false] {
@@ -231,7 +230,7 @@ fn early_data_can_wait() {
             let server_config = if is_accepted {
                 server_config
             } else {
-                // another one, which knows no session of it
+                // another server, without the session
                 Arc::new(settings.ours())
             };
             let mut client = connect();
@@ -254,7 +253,7 @@ fn early_data_can_wait() {
             assert!(!server.conn.is_handshaking());
             if is_accepted {
                 assert_eq!(early, [EARLY.concat(), vec![3; 300]].concat());
-                // EndOfEarlyData does not show what it is, but how short it is
+                // EndOfEarlyData looks like a short record of data
                 assert_eq!(server.refused, [100, 200, 4, 300]);
             } else {
                 assert_eq!(early, [3; 300]);
@@ -264,17 +263,17 @@ fn early_data_can_wait() {
     }
 }
 
-/// A server that refuses each record once.
+/// A server that leaves each record unread once.
 struct Patient {
     conn: UnbufferedServerConnection,
     incoming: Vec<u8>,
     outgoing: Vec<u8>,
-    /// How much data each of the records could have had.
+    /// The most data that each record could hold.
     refused: Vec<usize>,
 }
 
 impl Patient {
-    /// Processes what has come; appends early data and data to `plaintext`.
+    /// Processes the input and appends early data and data to `plaintext`.
     fn process(&mut self, plaintext: &mut Vec<u8>) {
         self.outgoing.clear();
         while let Some(record) = self.conn.peek_record(&self.incoming) {

@@ -1,5 +1,5 @@
-//! The callbacks of an application: verifiers, resolvers, keys, storages, tickets, clocks, logs,
-//! compression.
+//! Rigged callbacks of an application: verifiers, resolvers, keys, storages, tickets, clocks, logs
+//! and compression.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use rustls::{
 
 use crate::bomb::{called, fails};
 
-/// What calls the bomb before it does what it should.
+/// Calls the bomb before it does its work.
 pub(super) struct Rigged<T>(pub(super) T);
 
 impl<T> fmt::Debug for Rigged<T> {
@@ -36,7 +36,7 @@ impl<T> fmt::Debug for Rigged<T> {
     }
 }
 
-/// The bomb, as the hook of a verifier.
+/// The bomb as the hook of a verifier.
 #[derive(Debug)]
 pub(super) struct Bomb;
 

@@ -1,5 +1,4 @@
-//! Configurations all of whose callbacks are rigged with the bomb of the thread, and otherwise do
-//! what they should.
+//! Configurations whose callbacks all call the thread's bomb and otherwise work normally.
 
 mod application;
 mod provider;
@@ -21,13 +20,13 @@ use self::application::{Bomb, Rigged};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
-/// What connections have in common.
+/// The settings of a test's connections.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
     pub(crate) versions: Versions,
-    /// Sessions are in tickets instead of the storage.
+    /// Sessions are stored in tickets, not in the storage.
     pub(crate) tickets: bool,
-    /// The client's first key share is of a group that the server does not have.
+    /// The client's first key share is of a group that the server lacks.
     pub(crate) retry: bool,
     pub(crate) early_data: bool,
     pub(crate) quic: bool,

@@ -1,4 +1,4 @@
-//! The callbacks of a crypto provider: hash functions, key derivation, ciphers, randomness.
+//! Rigged callbacks of a crypto provider: hash functions, key derivation, ciphers and randomness.
 
 use std::sync::OnceLock;
 
@@ -20,7 +20,7 @@ use rustls::{
 use super::application::Rigged;
 use crate::bomb::{called, fails};
 
-/// ring's provider with one suite for each version, and all that it does rigged.
+/// ring's provider with one suite per version, and every part rigged.
 pub(super) fn provider() -> CryptoProvider {
     static MADE: OnceLock<CryptoProvider> = OnceLock::new();
     MADE.get_or_init(make).clone()
