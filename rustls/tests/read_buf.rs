@@ -1,11 +1,11 @@
-//! Feature `read_buf`, on a nightly compiler: reading into memory that is not initialized is the
-//! same as into memory that is.
+//! Feature `read_buf` on a nightly compiler: reading into uninitialized memory returns the same as
+//! reading into initialized memory.
 
 #![cfg_attr(read_buf, feature(read_buf, core_io_borrowed_buf, borrowed_buf_init))]
 
 #[cfg(not(read_buf))]
 #[test]
-fn nothing_on_this_compiler() {
+fn not_on_this_compiler() {
     eprintln!("skipped: this compiler has no `Read::read_buf`");
 }
 
@@ -50,8 +50,7 @@ mod on_nightly {
         }
     }
 
-    /// What `reader` gives for a buffer of `room` bytes, of which it initializes no more than it
-    /// fills.
+    /// Reads from `reader` into an uninitialized buffer of `room` bytes.
     fn read_buf(reader: &mut impl Read, room: usize) -> Result<Vec<u8>, io::ErrorKind> {
         let mut memory = vec![MaybeUninit::uninit(); room];
         let mut buf = BorrowedBuf::from(&mut memory[..]);
@@ -72,8 +71,8 @@ mod on_nightly {
         Ok(buf[..len].to_vec())
     }
 
-    /// Three records, and more or less room than they need; then nothing, the end, or a stream cut
-    /// off.
+    /// Three records and buffers of various sizes, followed by nothing, a clean end, or a truncated
+    /// stream.
     #[test]
     fn the_reader() {
         for provider in PROVIDERS {
@@ -109,7 +108,7 @@ mod on_nightly {
         }
     }
 
-    /// Bytes that come from a socket, and then no more.
+    /// A socket with some bytes to read, and then none.
     struct Socket(Vec<u8>);
 
     impl Read for Socket {
@@ -165,7 +164,7 @@ mod on_nightly {
         }
     }
 
-    /// The memory behind what was read stays as it is: uninitialized, as far as anybody knows.
+    /// The memory behind the read bytes counts as uninitialized, because nothing writes to it.
     #[test]
     fn no_more_is_initialized_than_filled() {
         let (mut client, mut server) = connected(PROVIDERS[0]);

@@ -1,4 +1,4 @@
-//! How much a buffered connection takes from its peer before its user acts on it.
+//! The bytes that a buffered connection accepts from its peer before its user processes them.
 
 use std::io::{self, Read, Write};
 
@@ -6,7 +6,7 @@ use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, th
 use harness::endpoints::{Endpoint, ThisBuffered, handshake};
 use rustls::{ClientConnection, Connection, ServerConnection};
 
-/// A record of the greatest length on the wire, and what one call of `read` may add to it.
+/// Twice the longest record on the wire: one that is buffered, and what one call of `read` may add.
 const TLS_LIMIT: usize = 2 * (5 + 16384 + 2048);
 
 fn pair(provider: Provider) -> (ThisBuffered, ThisBuffered) {
@@ -19,7 +19,7 @@ fn pair(provider: Provider) -> (ThisBuffered, ThisBuffered) {
     )
 }
 
-/// Reads until the connection takes no more; returns how much it took and why it stopped.
+/// Reads until the connection accepts no more. Returns the number of bytes taken and the error.
 fn fill(conn: &mut Connection, bytes: &mut &[u8]) -> (usize, io::ErrorKind) {
     let before = bytes.len();
     loop {
@@ -50,7 +50,7 @@ fn unprocessed_bytes_are_bounded_and_not_lost() {
         let mut received = Vec::new();
         while received.len() < plaintext.len() {
             client.conn.process_new_packets().unwrap();
-            // as long as plaintext waits to be read, too, there is an end to it
+            // the limit also applies while plaintext is unread
             while let Ok(1..) = client.conn.read_tls(&mut rest) {
                 client.conn.process_new_packets().unwrap();
             }

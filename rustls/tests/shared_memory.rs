@@ -1,7 +1,7 @@
-//! How much memory a server holds for the certificates of its clients: as much as there are
-//! different ones that somebody has, and no more than it was told to remember.
+//! Memory that a server holds for its clients' certificates. It grows with the number of different
+//! chains in use, and respects the configured limits.
 //!
-//! In a program of its own: the count is of the whole process.
+//! This test has a program of its own because the count is for the whole process.
 
 #[path = "peer_chains/kit.rs"]
 mod kit;
@@ -23,17 +23,17 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
 
-/// More than maps and pools take and give back by chance, and far less than what is looked for.
+/// More than maps and pools vary by chance, and far less than a leak would use.
 const SLACK: usize = 16 << 10;
 
 fn heap() -> usize {
     let stats = ALLOCATOR.stats();
-    // what a reallocation adds or takes away is in both already
+    // both totals already include the changes of reallocations
     stats.bytes_allocated - stats.bytes_deallocated
 }
 
 #[test]
-fn memory_is_for_different_chains() {
+fn memory_grows_with_different_chains() {
     for versions in VERSIONS {
         sessions_of_one_client(versions);
     }
@@ -45,14 +45,14 @@ fn memory_is_for_different_chains() {
     many_clients(600);
 }
 
-/// As above with as many clients as a busy server sees in a day. It takes minutes.
+/// The same with as many clients as a busy server sees in a day. It takes minutes.
 #[test]
 #[ignore = "for a release build, and alone"]
 fn memory_is_bounded_over_100_000_clients() {
     many_clients(100_000);
 }
 
-/// Gives sessions to whoever wants to look at them.
+/// A storage that hands over its last session.
 #[derive(Debug, Default)]
 struct Showing(Mutex<Option<ServerSessionValue>>);
 
@@ -93,8 +93,7 @@ fn session(versions: Versions) -> (ServerSessionValue, usize) {
     (session.unwrap(), len)
 }
 
-/// 100 000 sessions of one client, in a storage that is large enough for all, and in one that is
-/// not.
+/// 100 000 sessions of one client, in a storage with room for all, and in a smaller one.
 fn sessions_of_one_client(versions: Versions) {
     const SESSIONS: u32 = 100_000;
     let (session, chain_len) = session(versions);
@@ -125,7 +124,7 @@ fn sessions_of_one_client(versions: Versions) {
     let mut after_first = 0;
     for number in 0..SESSIONS {
         assert!(few.put_session(key(number), session.clone()));
-        // what came and went has made the map as large as it gets
+        // by now, turnover has grown the map to its final size
         if number == 20_000 {
             after_first = heap();
         }
@@ -134,8 +133,8 @@ fn sessions_of_one_client(versions: Versions) {
     assert!(grown < SLACK, "{versions:?}: {grown}");
 }
 
-/// Connections that one client has resumed by tickets, each of which holds its chain: together they
-/// have it once.
+/// Connections that one client resumed with tickets, each of which carries its chain. They share
+/// one copy in memory.
 fn connections_of_one_client(provider: Provider, versions: Versions) {
     const CONNECTIONS: usize = 100;
     let authority = Authority::get();
@@ -148,7 +147,7 @@ fn connections_of_one_client(provider: Provider, versions: Versions) {
         let server = Arc::new(config);
         let accept = || connect(&client, &server).unwrap().1;
         let first = accept();
-        // pools and maps have what they need
+        // warm up pools and maps
         let mut live: Vec<_> = (0..CONNECTIONS).map(|_| accept()).collect();
         let before = heap();
         live.extend((0..CONNECTIONS).map(|_| accept()));
@@ -173,8 +172,7 @@ fn connections_of_one_client(provider: Provider, versions: Versions) {
     );
 }
 
-/// Clients that come one after the other, each with a chain of its own, and are remembered: some of
-/// them.
+/// Successive clients, each with its own chain, some of which the server remembers.
 fn many_clients(count: usize) {
     const REMEMBERED: usize = 64;
     let authority = Authority::get();

@@ -1,6 +1,5 @@
-//! An output buffer of every length from none to enough: what is too short is refused with the
-//! length that is needed, nothing is written and nothing lost, and the same call with enough space
-//! succeeds.
+//! Output buffers of every length. One that is too short is refused with the required length,
+//! nothing is written or lost, and the same call succeeds with enough space.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,8 +15,8 @@ use rustls::unbuffered::{
 
 const UNTOUCHED: u8 = 0xa5;
 
-/// Calls `write` with buffers of each of `lens` that are too short, and then of enough and more;
-/// returns what it wrote.
+/// Calls `write` with a buffer of each of `lens` that is too short, then with more than enough.
+/// Returns the output.
 fn write_everywhere(
     lens: impl Fn(usize) -> Vec<usize>,
     mut write: impl FnMut(&mut [u8]) -> Result<usize, usize>,
@@ -61,7 +60,7 @@ fn required_size(error: EncryptError) -> usize {
     }
 }
 
-/// Lengths at both ends, and around the ends of records.
+/// Lengths at both ends and around record boundaries.
 fn encrypt(traffic: &mut WriteTraffic<'_, impl Sized>, plaintext: &[u8]) -> Vec<u8> {
     const RECORD: usize = 5 + (1 << 14) + 1 + 16;
     let around = |required: usize| {
@@ -80,8 +79,8 @@ fn encrypt(traffic: &mut WriteTraffic<'_, impl Sized>, plaintext: &[u8]) -> Vec<
     })
 }
 
-/// Completes the handshake with an upstream peer; the bytes of each flight are asked for with every
-/// length. A server adds `half_rtt` data as soon as it may.
+/// Completes the handshake with an upstream peer and tries every buffer length for each flight. A
+/// server also sends `half_rtt` data as soon as it may.
 fn handshake<C: Unbuffered>(conn: &mut C, peer: &mut UpstreamBuffered, half_rtt: &[u8]) {
     let (mut incoming, mut outgoing) = (peer.take_output(), Vec::new());
     let mut sent_early = false;
@@ -126,7 +125,7 @@ fn write_traffic<C: Unbuffered>(conn: &mut C) -> WriteTraffic<'_, C::Data> {
     }
 }
 
-/// Everything that a connection can be asked to write.
+/// Writes everything that a connection can write.
 fn everything<C: Unbuffered>(mut conn: C, mut peer: UpstreamBuffered) {
     handshake(&mut conn, &mut peer, b"as soon as possible");
     let mut arrives = |wire: &[u8], plaintext: &[u8]| {
@@ -302,7 +301,7 @@ fn in_place_on_buffered_connections() {
 }
 
 #[test]
-fn data_that_was_only_looked_at_comes_again() {
+fn peeked_data_is_offered_again() {
     let provider = Provider::Ring;
     let mut conn = UnbufferedServerConnection::new(this_server(provider)).unwrap();
     let mut peer = upstream_client(provider);
@@ -321,7 +320,7 @@ fn data_that_was_only_looked_at_comes_again() {
         }
         incoming.drain(..discard);
     }
-    // what follows the record that was taken stays, too
+    // the record after it stays, too
     for expected in [&b"first"[..], b"second"] {
         let UnbufferedStatus { discard, state } = conn.process(&mut incoming);
         let Ok(ConnectionState::ReadTraffic(mut state)) = state else {
@@ -336,7 +335,7 @@ fn data_that_was_only_looked_at_comes_again() {
 }
 
 #[test]
-fn data_that_was_not_looked_at_is_missed() {
+fn unread_data_must_be_offered_again() {
     let provider = Provider::Ring;
     let mut conn = UnbufferedServerConnection::new(this_server(provider)).unwrap();
     let mut peer = upstream_client(provider);
@@ -347,14 +346,14 @@ fn data_that_was_not_looked_at_is_missed() {
     assert!(matches!(state, Ok(ConnectionState::ReadTraffic(_))));
     let error = conn.process(&mut []).state.unwrap_err();
     assert!(matches!(error, rustls::Error::General(_)), "{error:?}");
-    // the peer is told, and the error stays
+    // the peer receives an alert, and the error repeats
     let mut alert = Vec::new();
     let Ok(ConnectionState::EncodeTlsData(mut state)) = conn.process(&mut []).state else {
         panic!("no alert");
     };
     state.encode_to_vec(&mut alert, 0).unwrap();
-    let told = peer.receive(&alert).unwrap_err();
-    assert_eq!(told, "AlertReceived(InternalError)");
+    let alert_error = peer.receive(&alert).unwrap_err();
+    assert_eq!(alert_error, "AlertReceived(InternalError)");
     let Ok(ConnectionState::TransmitTlsData(state)) = conn.process(&mut []).state else {
         panic!("nothing to transmit");
     };

@@ -1,7 +1,7 @@
-//! No allocation for a record, sent or received by the halves of a split connection, whose records
-//! and keys are those of a whole one: counted, not believed.
+//! Counts allocations: none for a record sent or received by the halves of a split connection,
+//! whose records and keys equal those of a whole one.
 //!
-//! One test in a program of its own: the count is of the whole process.
+//! This test has a program of its own because the count is for the whole process.
 
 use std::alloc::System;
 use std::io::{BufRead, Read, Write};
@@ -18,10 +18,10 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Plaintext sizes that lie on either side of each limit there is.
+/// Plaintext sizes on either side of each limit of the record layer.
 const SIZES: [usize; 6] = [1, 64, 1400, 16384, 16385, 60_000];
 
-/// Runs `round` until it has what it needs, then counts the allocations of many more.
+/// Warms up with a few calls of `round`, then asserts that many more allocate nothing.
 fn assert_no_allocation(what: &str, mut round: impl FnMut()) {
     for _ in 0..10 {
         round();
@@ -51,7 +51,7 @@ fn no_allocation_for_a_record() {
             }
         }
     }
-    // the count counts
+    // check that the counter counts at all
     let region = Region::new(ALLOCATOR);
     drop(Box::new([0u8; 100]));
     assert_ne!(region.change().allocations, 0);

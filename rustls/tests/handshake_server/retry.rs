@@ -145,7 +145,7 @@ fn other_changes_are_refused_as_upstream_does() {
             ClientHello::new().with(SUPPORTED_GROUPS, u16_vec(&u16s(&[P256]))),
             refused(REFUSED, IllegalParameter),
         ),
-        // the group asked for is there, and is not the client's first one any more
+        // the requested group is offered, but no longer first
         (
             &first,
             ClientHello::new().with(SUPPORTED_GROUPS, u16_vec(&u16s(&[P256, X25519]))),

@@ -1,4 +1,5 @@
-//! Certificates and keys from files: what comes into force, what does not, and who sees it.
+//! Reloaded certificates and keys: which become active, which are rejected, and which connections
+//! use them.
 
 use std::fs;
 use std::sync::Arc;
@@ -25,10 +26,10 @@ fn chain_of(end: &dyn Endpoint) -> Vec<Vec<u8>> {
     end.peer_certificates()
 }
 
-/// A server's handshakes have the certificate that is in force when their ClientHello comes,
-/// wherever a reload parks them.
+/// A server's handshake uses the certificate that is active when its ClientHello is complete. A
+/// reload in its middle changes nothing.
 #[test]
-fn a_servers_certificate_is_replaced_between_handshakes_only() {
+fn a_server_s_certificate_is_replaced_between_handshakes_only() {
     let ca = Authority::new("ca");
     let (old, new) = (ca.issue(), ca.issue());
     for setup in setups() {
@@ -58,7 +59,7 @@ fn a_servers_certificate_is_replaced_between_handshakes_only() {
             let expected = if at < PIECES { &new } else { &old };
             assert_eq!(chain_of(&*one), [expected.cert.to_vec()], "{setup:?} {at}");
 
-            // a new store: the old one would resume
+            // a new session store, because the old one would resume
             let client = setup.client_config(
                 ca.server_verifier(setup.provider),
                 old.certified(setup.provider),
@@ -70,10 +71,9 @@ fn a_servers_certificate_is_replaced_between_handshakes_only() {
     }
 }
 
-/// A client's sessions are those of its certificate; a reload that brings nothing new lets them
-/// live.
+/// A client's sessions belong to its certificate. A reload without changes keeps them.
 #[test]
-fn a_clients_sessions_end_with_its_certificate() {
+fn a_client_s_sessions_end_with_its_certificate() {
     let ca = Authority::new("ca");
     let (old, new) = (ca.issue(), ca.issue());
     for setup in setups() {
@@ -102,10 +102,10 @@ fn a_clients_sessions_end_with_its_certificate() {
     }
 }
 
-/// Whatever is wrong with new files, the old ones stay in force, it is said what is wrong, and the
-/// next good ones come into force.
+/// Bad new files leave the old certificate active, and the error names the mistake. The next good
+/// files become active.
 #[test]
-fn bad_files_change_nothing_and_are_told_apart() {
+fn bad_files_change_nothing_and_are_distinguished() {
     let ca = Authority::new("ca");
     let (old, new) = (ca.issue(), ca.issue());
     let expired = ca.issue_with(SERVER, |params| {
@@ -293,10 +293,10 @@ fn bad_files_change_nothing_and_are_told_apart() {
                     let error = keys.reload().unwrap_err();
                     assert!(is_it(&error), "{what}: {error:?}");
                     let key = new.key_pem.lines().nth(1).unwrap();
-                    let told = format!("{error} {error:?}");
-                    assert!(!told.contains(key), "{what}: {told}");
+                    let error_text = format!("{error} {error:?}");
+                    assert!(!error_text.contains(key), "{what}: {error_text}");
                 } else {
-                    // what has failed is read again, changed or not
+                    // after a failure, files are read again even if they are unchanged
                     let error = keys.reload_if_changed().unwrap_err();
                     assert!(is_it(&error), "{what}: {error:?}");
                 }
@@ -317,9 +317,9 @@ fn bad_files_change_nothing_and_are_told_apart() {
     }
 }
 
-/// The first time, anything wrong is an error.
+/// On the first load, any mistake is an error.
 #[test]
-fn nothing_begins_with_bad_files() {
+fn bad_files_are_errors_at_first() {
     let ca = Authority::new("ca");
     let good = ca.issue();
     let provider = Arc::new(PROVIDERS[0].this());
@@ -369,9 +369,9 @@ fn nothing_begins_with_bad_files() {
     }
 }
 
-/// Each pair by itself: one that fails keeps none of the others from being replaced.
+/// Each pair is replaced separately, so a bad one does not block the others.
 #[test]
-fn pairs_are_chosen_and_replaced_each_by_itself() {
+fn pairs_are_chosen_and_replaced_separately() {
     let ca = Authority::new("ca");
     for setup in setups() {
         let dirs = [Dir::new(), Dir::new(), Dir::new()];
@@ -397,7 +397,7 @@ fn pairs_are_chosen_and_replaced_each_by_itself() {
             chain_of(&*one)
         };
         assert_eq!(connect(), [old[1].cert.to_vec()]);
-        // RFC 6066 §3: clients leave the dot away
+        // RFC 6066 §3: clients omit the trailing dot
         let asking = ClientHello::new().with(SERVER_NAME, host_name(b"A.Example."));
         let mut acceptor = Acceptor::default();
         acceptor.read_tls(&mut &asking.record()[..]).unwrap();
@@ -435,7 +435,7 @@ fn pairs_are_chosen_and_replaced_each_by_itself() {
         assert!(keys.status_of(None).unwrap().failing.is_some());
         assert!(keys.status_of(Some("unknown.example")).is_none());
 
-        // without a default there is nothing for other names
+        // without a default, other names have no certificate
         let keys = builder(setup).with_names([SERVER], b).build().unwrap();
         assert!(keys.current(None).is_none() && keys.current(Some("a.example")).is_none());
         let server = setup.server_config(WebPkiClientVerifier::no_client_auth(), keys);
@@ -449,14 +449,14 @@ fn pairs_are_chosen_and_replaced_each_by_itself() {
     }
 }
 
-/// Files that are as they were when they were read are not read again.
+/// Files unchanged since the last read are not read again.
 #[test]
 fn only_changed_files_are_read_again() {
     let ca = Authority::new("ca");
     let (old, new) = (ca.issue(), ca.issue());
     let dir = Dir::new();
     let files = dir.write_pair(&old);
-    // what was just written might be written once more at the same time
+    // a file written just now may change again without a new modification time
     let keys = ReloadingCertifiedKeys::new(files.clone(), Arc::new(PROVIDERS[0].this())).unwrap();
     assert_eq!(keys.reload_if_changed().unwrap(), Reload::Unchanged);
     assert_eq!(keys.status().unchanged, 1);

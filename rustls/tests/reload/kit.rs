@@ -1,4 +1,5 @@
-//! Authorities, what they issue, and connections that can be parked in the middle of a handshake.
+//! Authorities and their certificates, and connections that can be paused in the middle of a
+//! handshake.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +29,7 @@ use rustls::{
 
 pub(crate) const SERVER: &str = "server.example";
 
-/// Somebody who issues certificates.
+/// A certificate authority.
 pub(crate) struct Authority(pub(crate) CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -40,7 +41,7 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, key()).unwrap())
     }
 
-    /// A certificate for [`SERVER`], for servers and clients alike.
+    /// Issues a certificate for [`SERVER`], valid for servers and clients.
     pub(crate) fn issue(&self) -> Identity {
         self.issue_with(SERVER, |_| {})
     }
@@ -73,7 +74,7 @@ impl Authority {
         Arc::new(roots)
     }
 
-    /// A revocation list of these serial numbers, the `number`th.
+    /// Signs revocation list number `number` with these serial numbers.
     pub(crate) fn crl(&self, number: u8, revoked: &[u8]) -> String {
         let revoked_certs = revoked.iter().map(|serial| RevokedCertParams {
             serial_number: SerialNumber::from(u64::from(*serial)),
@@ -126,7 +127,7 @@ impl Identity {
     }
 }
 
-/// Which connections a test is about.
+/// The kind of connections under test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
     pub(crate) provider: Provider,
@@ -200,11 +201,11 @@ impl Setup {
     }
 }
 
-/// Into how many pieces each flight is cut for [`exchange_and`].
+/// The number of pieces of each flight in [`exchange_and`].
 pub(crate) const PIECES: usize = 6;
 
-/// Moves bytes until neither end has any to send, each flight in [`PIECES`] pieces, and does `then`
-/// when `at` pieces have been moved. Returns how many were; the first error of either.
+/// Moves bytes until neither end has any to send, each flight in [`PIECES`] pieces. Calls `then`
+/// after `at` pieces. Returns the number of pieces, or the first error of either end.
 pub(crate) fn exchange_and(
     client: &mut dyn Endpoint,
     server: &mut dyn Endpoint,
@@ -242,12 +243,12 @@ fn pieces(flight: &[u8]) -> impl Iterator<Item = &[u8]> {
     flight.chunks(flight.len().div_ceil(PIECES).max(1))
 }
 
-/// Whether the handshake was an abbreviated one.
+/// True if the handshake was abbreviated.
 pub(crate) fn is_resumed(end: &dyn Endpoint) -> bool {
     end.negotiated().ends_with("Some(Resumed)")
 }
 
-/// A directory of its own, for as long as the test runs.
+/// A temporary directory that is removed at the end of the test.
 pub(crate) struct Dir(PathBuf);
 
 impl Dir {
@@ -270,14 +271,14 @@ impl Dir {
         path
     }
 
-    /// Has a file be as old as that nobody expects it to be written just now.
+    /// Sets a file's modification time far back, so that it does not count as still changing.
     pub(crate) fn age(&self, name: &str) {
         let file = fs::File::options().append(true).open(self.path(name));
         let hour_ago = SystemTime::now() - Duration::from_secs(60 * 60);
         file.unwrap().set_modified(hour_ago).unwrap();
     }
 
-    /// `chain.pem` and `key.pem`.
+    /// Writes `chain.pem` and `key.pem`.
     pub(crate) fn write_pair(&self, identity: &Identity) -> CertifiedKeyFiles {
         CertifiedKeyFiles::new(
             self.write("chain.pem", &identity.cert_pem),
@@ -292,7 +293,7 @@ impl Drop for Dir {
     }
 }
 
-/// A clock that stands still until it is set.
+/// A clock that stands still until a test sets it.
 #[derive(Debug)]
 pub(crate) struct StoppedClock(AtomicU64);
 
@@ -309,7 +310,7 @@ impl StoppedClock {
 }
 
 impl TimeProvider for StoppedClock {
-    /// The year 1970 stands for a clock that does not know.
+    /// Returns the time, or `None` in 1970, which stands for an unknown time.
     fn current_time(&self) -> Option<UnixTime> {
         let secs = self.0.load(Ordering::Relaxed);
         (secs != 0).then(|| UnixTime::since_unix_epoch(Duration::from_secs(secs)))

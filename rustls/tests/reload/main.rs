@@ -1,4 +1,4 @@
-//! Verifiers and certificates that are replaced while configurations with them are in use.
+//! Reloading verifiers and certificates while configurations use them.
 
 mod keys;
 mod kit;

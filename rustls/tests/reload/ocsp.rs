@@ -1,4 +1,4 @@
-//! OCSP responses: which belong to a certificate, and for how long they are stapled.
+//! OCSP responses: matching them to certificates, and the time for which they are stapled.
 
 use std::fs;
 use std::process::Command;
@@ -10,7 +10,7 @@ use rustls::crypto::hash::HashAlgorithm;
 
 use crate::kit::{Authority, Dir, Identity, SERVER, StoppedClock};
 
-/// A directory of `chain.pem`, `key.pem` and `ocsp.der`, all of them good in 2030.
+/// A directory with `chain.pem`, `key.pem` and `ocsp.der`, all of them valid in 2030.
 struct Fixture {
     ca: Authority,
     dir: Dir,
@@ -47,7 +47,7 @@ impl Fixture {
         self.keys.current(None).unwrap().ocsp.clone()
     }
 
-    /// Writes `response` to the file, and returns why it is refused.
+    /// Writes `response` to the file and returns the reason for its rejection.
     fn refuse(&self, response: impl AsRef<[u8]>) -> &'static str {
         self.dir.write("ocsp.der", response);
         match *self.keys.reload().unwrap_err() {
@@ -61,7 +61,7 @@ fn issue(ca: &Authority, serial: u64) -> Identity {
     ca.issue_with(SERVER, |params| params.serial_number = Some(serial.into()))
 }
 
-/// A response that is about another certificate is a reason to wait.
+/// A response for another certificate does not replace the current pair.
 #[test]
 fn an_ocsp_response_must_be_about_the_certificate() {
     let fixture = Fixture::new();
@@ -89,7 +89,7 @@ fn an_ocsp_response_must_be_about_the_certificate() {
         assert!(found.contains(reason), "{found}");
         assert_eq!(fixture.stapled().as_ref(), Some(&first));
     }
-    // every cut is refused, none panics
+    // a truncated response is rejected and never causes a panic
     for len in 0..second.len() {
         fixture.refuse(&second[..len]);
     }
@@ -97,7 +97,7 @@ fn an_ocsp_response_must_be_about_the_certificate() {
     assert_eq!(keys.reload().unwrap(), Reload::Replaced);
     assert_eq!(fixture.stapled(), Some(second));
 
-    // a newer response alone is a change, too
+    // a newer response alone counts as a change
     let third = with(|response| response.next_update = "20310201000000Z");
     dir.write("ocsp.der", &third);
     assert_eq!(keys.reload().unwrap(), Reload::Replaced);
@@ -110,7 +110,7 @@ fn an_ocsp_response_must_be_about_the_certificate() {
 #[test]
 fn the_responder_may_be_five_minutes_ahead() {
     let fixture = Fixture::new();
-    // it is 13:12 by the clock
+    // the clock shows 13:12
     for (this_update, is_good) in [("20291231131700Z", true), ("20291231131701Z", false)] {
         let response = Response::new(&fixture.ca, &[0x11]);
         let ahead = response.with(|response| response.this_update = this_update);
@@ -119,7 +119,7 @@ fn the_responder_may_be_five_minutes_ahead() {
     }
 }
 
-/// Two authorities may give the same serial number (RFC 5280 §4.1.2.2), and one name may have had
+/// Two authorities may use the same serial number (RFC 5280 §4.1.2.2), and one name may have had
 /// two keys.
 #[test]
 fn an_ocsp_response_must_be_of_the_issuer() {
@@ -129,7 +129,7 @@ fn an_ocsp_response_must_be_of_the_issuer() {
     let other_key = Response::new(&Authority::new("ca"), &[0x11]);
     let about_another = "it is about another certificate";
     assert_eq!(fixture.refuse(other_name.encode()), about_another);
-    // the chain does not have the issuer's key
+    // the chain does not contain the issuer's key, so this is accepted
     fixture.dir.write("ocsp.der", other_key.encode());
     fixture.keys.reload().unwrap();
 
@@ -141,7 +141,7 @@ fn an_ocsp_response_must_be_of_the_issuer() {
     fixture.dir.write("ocsp.der", good.encode());
     fixture.keys.reload().unwrap();
 
-    // a certificate of somebody else says nothing about the key
+    // another authority's certificate does not provide the key either
     let with_other = chain + &Authority::new("another").0.pem();
     fixture.dir.write("chain.pem", with_other);
     fixture.dir.write("ocsp.der", other_key.encode());
@@ -152,7 +152,7 @@ fn an_ocsp_response_must_be_of_the_issuer() {
     assert!(reason.contains("hash"), "{reason}");
 }
 
-/// The key stays in force, without a response, until there is a newer one.
+/// The certificate stays active without a response until there is a newer one.
 #[test]
 fn an_ocsp_response_past_its_next_update_is_not_stapled() {
     let fixture = Fixture::new();
@@ -165,7 +165,7 @@ fn an_ocsp_response_past_its_next_update_is_not_stapled() {
     assert_eq!(after.cert, before.cert);
     assert!(Arc::ptr_eq(&after.key, &before.key));
     assert!(Arc::ptr_eq(&after, &fixture.keys.current(None).unwrap()));
-    // a clock that does not know the time
+    // a clock without the time
     fixture.clock.set_year(1970);
     assert_eq!(fixture.stapled(), None);
     fixture.clock.set_year(2030);
@@ -179,7 +179,7 @@ fn an_ocsp_response_past_its_next_update_is_not_stapled() {
     assert_eq!(fixture.keys.reload().unwrap(), Reload::Replaced);
     assert_eq!(fixture.stapled(), Some(newer));
 
-    // newer information is always available
+    // without nextUpdate, newer information is always available
     let endless = Response::new(&fixture.ca, &[0x11])
         .with(|response| response.next_update = "")
         .encode();
@@ -189,7 +189,7 @@ fn an_ocsp_response_past_its_next_update_is_not_stapled() {
     assert_eq!(fixture.stapled(), Some(endless));
 }
 
-/// Responders use SHA-1, or another hash if the client asked for it.
+/// Responders use SHA-1, or another hash if the client requested it.
 #[test]
 fn the_responses_of_openssl() {
     let ca = Authority::new("ca");
@@ -221,7 +221,7 @@ fn the_responses_of_openssl() {
     }
 }
 
-/// A response about two certificates (RFC 6960 §4.2.1), with nobody's signature.
+/// A response for two certificates (RFC 6960 §4.2.1) without a valid signature.
 #[derive(Clone)]
 struct Response {
     status: u8,
@@ -230,7 +230,7 @@ struct Response {
     issuer_key_hash: Vec<u8>,
     serial: Vec<u8>,
     this_update: &'static str,
-    /// Not there if it is empty.
+    /// Omitted if empty.
     next_update: &'static str,
 }
 
@@ -267,7 +267,7 @@ impl Response {
 
     fn encode(&self) -> Vec<u8> {
         let another = self.with(|response| response.serial = vec![0x70]);
-        // of the same serial number
+        // an entry with the same serial number from another issuer
         let of_another_issuer = self.with(|response| {
             response.issuer_name_hash = vec![7; response.issuer_name_hash.len()];
         });

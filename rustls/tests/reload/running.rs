@@ -1,5 +1,5 @@
-//! Configurations whose parts are all replaced, in the ways that servers use them: by many threads,
-//! by an `Acceptor`, with connections that last.
+//! Live configurations whose parts are all replaced, as servers use them: with many threads, with
+//! an `Acceptor`, and with long-lived connections.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
@@ -16,12 +16,11 @@ use rustls::{ClientConfig, ServerConfig};
 use crate::kit::{Authority, Dir, Setup, setups};
 use crate::trust::{connect, of_clients, of_servers, roots};
 
-/// Both sides, of which everything is replaced at each [`Self::reload`]: two authorities take
-/// turns.
+/// Both sides. Each [`Self::reload`] replaces everything, alternating between two authorities.
 struct Running {
     setup: Setup,
     authorities: [Authority; 2],
-    /// Of the server, of the client.
+    /// The server's directory, then the client's.
     dirs: [Dir; 2],
     clients: Arc<ReloadingClientVerifier>,
     servers: Arc<ReloadingServerVerifier>,
@@ -84,8 +83,8 @@ impl Running {
     }
 }
 
-/// Threads connect for as long as another reloads: every connection succeeds, full or resumed, and
-/// works.
+/// Threads connect while another one reloads. Every connection succeeds, full or resumed, and
+/// transfers data.
 #[test]
 fn no_connection_fails_while_everything_is_replaced() {
     const THREADS: usize = 3;
@@ -111,10 +110,10 @@ fn no_connection_fails_while_everything_is_replaced() {
             start.wait();
             for round in 2..2 + RELOADS {
                 running.reload(round);
-                // at least one connection under each
+                // wait for at least one connection under each
                 let before = connected.load(Ordering::Relaxed);
                 while connected.load(Ordering::Relaxed) == before {
-                    // or else they have failed
+                    // otherwise all of them have failed
                     assert!(threads.iter().any(|thread| !thread.is_finished()));
                     thread::yield_now();
                 }
@@ -129,7 +128,7 @@ fn no_connection_fails_while_everything_is_replaced() {
     }
 }
 
-/// Many reload at once, in whatever order: what is in force in the end is what the files have.
+/// After concurrent reloads in any order, the last written files are active.
 #[test]
 fn reloads_at_once_end_with_the_newest() {
     let ca = Authority::new("ca");
@@ -144,7 +143,7 @@ fn reloads_at_once_end_with_the_newest() {
                 scope.spawn(|| {
                     for _ in 0..6 {
                         let identity = ca.issue();
-                        // pairs of others may be mixed with this one; then they do not match
+                        // another thread may read a mix of two pairs, which do not match
                         let mut last = last.lock().unwrap();
                         dir.write_pair(&identity);
                         *last = Some(identity);
@@ -154,7 +153,7 @@ fn reloads_at_once_end_with_the_newest() {
                 });
             }
         });
-        // whichever reload began last began behind the last write
+        // the reload that began last began after the last write
         let last = last.into_inner().unwrap().unwrap();
         assert_eq!(keys.current(None).unwrap().cert[0], last.cert);
         let status = keys.status();
@@ -163,9 +162,9 @@ fn reloads_at_once_end_with_the_newest() {
     }
 }
 
-/// An `Acceptor` whose application takes the same configuration each time.
+/// An `Acceptor` whose application uses the same configuration each time.
 #[test]
-fn an_acceptor_serves_what_is_in_force() {
+fn an_acceptor_uses_the_active_certificates() {
     for setup in setups().filter(|setup| setup.buffered) {
         let running = Running::new(setup);
         let mut seen = Vec::new();
@@ -193,10 +192,10 @@ fn an_acceptor_serves_what_is_in_force() {
     }
 }
 
-/// Connections that last keep nothing alive that is no longer in force, and what comes to them late
-/// is of no use.
+/// Long-lived connections keep no replaced verifier alive, and messages that they receive late have
+/// no effect on it.
 #[test]
-fn connections_that_last_do_not_hold_on_to_the_past() {
+fn long_lived_connections_release_old_verifiers() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
     for setup in setups() {
         let (here, there) = (Dir::new(), Dir::new());

@@ -1,4 +1,4 @@
-//! A handshake goes by one verifier and one resolver from its beginning to its end.
+//! A handshake uses one verifier and one resolver from its beginning to its end.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -13,10 +13,10 @@ use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
 use crate::kit::{Authority, Setup, exchange_and, is_resumed, setups};
 
-/// Who was asked, in order.
+/// The ids of the called objects, in order.
 type Log = Arc<Mutex<Vec<u32>>>;
 
-/// Writes down that it was asked.
+/// Logs each call to the inner object.
 struct Witness<T: ?Sized> {
     inner: Arc<T>,
     id: u32,
@@ -36,7 +36,7 @@ impl<T: ?Sized> fmt::Debug for Witness<T> {
     }
 }
 
-/// Knows nothing but who is to be asked at present.
+/// Only knows the object that is currently active.
 struct Replaceable<T: ?Sized>(Mutex<Arc<Witness<T>>>);
 
 impl<T: ?Sized> Replaceable<T> {
@@ -188,7 +188,7 @@ impl ClientCertVerifier for Replaceable<dyn ClientCertVerifier> {
         Some(self.current())
     }
 
-    /// What a connection asks before it begins.
+    /// Called before a connection takes its snapshot.
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }
@@ -223,15 +223,15 @@ impl ResolvesClientCert for Replaceable<dyn ResolvesClientCert> {
     }
 }
 
-/// Both sides, and everything that either of them can have replaced.
+/// Both sides and all of their replaceable parts.
 struct Scene {
     setup: Setup,
     old: Authority,
     new: Authority,
-    /// Of the client.
+    /// The client's parts.
     server_verifier: Arc<Replaceable<dyn ServerCertVerifier>>,
     resolver: Arc<Replaceable<dyn ResolvesClientCert>>,
-    /// Of the server.
+    /// The server's parts.
     client_verifier: Arc<Replaceable<dyn ClientCertVerifier>>,
     of_client: Log,
     of_resolver: Log,
@@ -241,7 +241,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// All is of one authority.
+    /// A scene in which all certificates are from one authority.
     fn new(setup: Setup) -> Self {
         let (old, new) = (Authority::new("old"), Authority::new("new"));
         let provider = setup.provider;
@@ -265,7 +265,8 @@ impl Scene {
         }
     }
 
-    /// Nobody trusts the old authority any longer, and the client has a certificate of the new one.
+    /// Replaces all parts, so that only the new authority is trusted and the client has a
+    /// certificate from it.
     fn replace_all(&self) {
         let provider = self.setup.provider;
         self.server_verifier
@@ -287,13 +288,12 @@ fn take(log: &Log) -> Vec<u32> {
     std::mem::take(&mut *log.lock().unwrap())
 }
 
-/// Parked at each point of the handshake, while all that can be replaced is: whoever was asked
-/// first is asked to the end, on both sides, and the handshake succeeds as far as both began
-/// before.
+/// Replaces everything at each point of the handshake. Each side keeps using the object that it
+/// called first. The handshake succeeds if both sides had begun before.
 #[test]
-fn a_handshake_goes_by_what_was_in_force_when_it_began() {
+fn a_handshake_uses_the_objects_active_at_its_beginning() {
     for setup in setups() {
-        // the server begins when it has the whole ClientHello
+        // the server begins once it has the whole ClientHello
         let mut at = 0;
         let mut begun_before = 0;
         loop {
@@ -323,7 +323,7 @@ fn a_handshake_goes_by_what_was_in_force_when_it_began() {
                     break;
                 }
             } else {
-                // the client shows the certificate of an authority that the server has never
+                // the client presents a certificate from an authority that the server has never
                 // trusted
                 let error = outcome.unwrap_err();
                 assert!(error.contains("UnknownIssuer"), "{setup:?} {at}: {error}");
@@ -334,10 +334,10 @@ fn a_handshake_goes_by_what_was_in_force_when_it_began() {
     }
 }
 
-/// A client's sessions are of the objects that it went by when the handshake began, not when the
-/// ticket came.
+/// A client's sessions belong to the objects active at the beginning of its handshake, not at the
+/// arrival of the ticket.
 #[test]
-fn a_clients_sessions_are_of_what_was_in_force_when_they_began() {
+fn a_client_s_sessions_belong_to_the_objects_active_at_its_beginning() {
     type Replace = fn(&Scene);
     let replace_verifier: Replace = |scene| {
         let same_rules = scene.old.server_verifier(scene.setup.provider);
@@ -354,7 +354,7 @@ fn a_clients_sessions_are_of_what_was_in_force_when_they_began() {
             (replace_resolver, false),
             (replace_nothing, true),
         ] {
-            // in the middle of the server's flight, and when all is over
+            // in the middle of the server's flight, and after the end
             for in_the_middle in [true, false] {
                 let scene = Scene::new(setup);
                 let [mut client, mut server] = scene.ends();
@@ -370,7 +370,7 @@ fn a_clients_sessions_are_of_what_was_in_force_when_they_began() {
                 let [mut client, mut server] = scene.ends();
                 handshake(&mut *client, &mut *server);
                 assert_eq!(is_resumed(&*client), resumes, "{setup:?} {in_the_middle}");
-                // and that one's sessions are of what is in force now
+                // the new connection's sessions belong to the active objects
                 let [mut client, mut server] = scene.ends();
                 handshake(&mut *client, &mut *server);
                 assert!(is_resumed(&*client), "{setup:?} {in_the_middle}");
@@ -379,9 +379,9 @@ fn a_clients_sessions_are_of_what_was_in_force_when_they_began() {
     }
 }
 
-/// A server asks what is in force now about the client of a session.
+/// A server checks a session's client with the active verifier.
 #[test]
-fn a_server_resumes_by_what_is_in_force_now() {
+fn a_server_resumes_with_the_active_verifier() {
     for setup in setups() {
         let scene = Scene::new(setup);
         let [mut client, mut server] = scene.ends();
@@ -393,7 +393,7 @@ fn a_server_resumes_by_what_is_in_force_now() {
         let verifier = scene.new.client_verifier(setup.provider);
         scene.client_verifier.replace(verifier);
         let [mut client, mut server] = scene.ends();
-        // no session, and in the full handshake no access either
+        // neither the session nor a full handshake is accepted
         let error = exchange(&mut *client, &mut *server).unwrap_err();
         assert!(error.contains("UnknownIssuer"), "{setup:?}: {error}");
     }

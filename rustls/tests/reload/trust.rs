@@ -1,5 +1,5 @@
-//! Roots and revocation lists that are replaced: whom it lets in, whom it keeps out, and which
-//! sessions live on.
+//! Reloaded roots and revocation lists: the peers accepted and rejected afterwards, and the
+//! sessions that survive.
 
 use std::fs;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(crate) fn of_servers(
     ReloadingServerVerifier::builder(roots(dir, cas), Arc::new(provider.this()))
 }
 
-/// Whether the session was resumed, or why there is no connection.
+/// Returns whether the session resumed, or why there is no connection.
 pub(crate) fn connect(
     setup: Setup,
     client: &Arc<ClientConfig>,
@@ -57,8 +57,8 @@ pub(crate) fn client_of(setup: Setup, ca: &Authority, identity: &Identity) -> Ar
     )
 }
 
-/// A client of an authority that is no longer trusted: neither its session nor a full handshake
-/// lets it in, while the clients of another authority resume.
+/// After its authority is removed, a client is refused in resumptions and in full handshakes.
+/// Clients of other authorities can still resume.
 #[test]
 fn a_server_forgets_an_authority() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
@@ -82,11 +82,11 @@ fn a_server_forgets_an_authority() {
         assert_eq!(verifier.reload_if_changed().unwrap(), Reload::Replaced);
         let error = connect(setup, &of_a, &server).unwrap_err();
         assert!(error.contains("UnknownIssuer"), "{setup:?}: {error}");
-        // the names of the authorities are others, so it is asked for its certificate again
+        // the authorities' names have changed, so the client must present its certificate again
         assert_eq!(connect(setup, &of_b, &server), Ok(false), "{setup:?}");
         assert_eq!(connect(setup, &of_b, &server), Ok(true), "{setup:?}");
 
-        // and the other way round: who was refused is let in
+        // the reverse: the refused client is accepted again
         roots(&dir, &[&a]);
         assert_eq!(verifier.reload().unwrap(), Reload::Replaced);
         assert_eq!(connect(setup, &of_a, &server), Ok(false), "{setup:?}");
@@ -94,10 +94,9 @@ fn a_server_forgets_an_authority() {
     }
 }
 
-/// With no names of authorities to tell sessions apart by, the certificate of a session is still
-/// verified again.
+/// Without authority names in the session, its certificate is still verified again.
 #[test]
-fn a_server_without_hints_forgets_an_authority_all_the_same() {
+fn a_server_without_hints_forgets_an_authority_as_well() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
     let identity = a.issue();
     for setup in setups() {
@@ -117,8 +116,7 @@ fn a_server_without_hints_forgets_an_authority_all_the_same() {
     }
 }
 
-/// What a client trusts decides about its sessions, too: they end with a change, and live on
-/// without one.
+/// A client's sessions end when its roots change, and survive a reload without changes.
 #[test]
 fn a_client_resumes_no_session_of_other_roots() {
     let (a, b, c) = (
@@ -151,7 +149,7 @@ fn a_client_resumes_no_session_of_other_roots() {
     }
 }
 
-/// A list that revokes the certificate of a session ends the session, and keeps the client out.
+/// A newly revoked certificate ends its sessions and is refused.
 #[test]
 fn a_revoked_client_resumes_no_session() {
     let ca = Authority::new("ca");
@@ -174,12 +172,13 @@ fn a_revoked_client_resumes_no_session() {
         assert_eq!(verifier.reload().unwrap(), Reload::Replaced);
         let error = connect(setup, &revoked, &server).unwrap_err();
         assert!(error.contains("Revoked"), "{setup:?}: {error}");
-        // lists are not told to clients, so the session is the same
+        // clients do not see revocation lists, so the session stays valid
         assert_eq!(connect(setup, &other, &server), Ok(true), "{setup:?}");
     }
 }
 
-/// The same for a server's certificate: a client verifies none when it resumes, so it must not.
+/// The same for a server's certificate. A client that resumes verifies no certificate, so it must
+/// not resume.
 #[test]
 fn a_client_resumes_no_session_of_another_list() {
     let ca = Authority::new("ca");
@@ -205,8 +204,8 @@ fn a_client_resumes_no_session_of_another_list() {
     }
 }
 
-/// Whatever is wrong with one source, what it brought last stays in force, and it is said what is
-/// wrong; the others are replaced nevertheless.
+/// If a source is bad, its last good content stays active, and the error names the mistake. Other
+/// sources are still replaced.
 #[test]
 fn bad_sources_never_weaken_what_is_checked() {
     let ca = Authority::new("ca");
@@ -302,12 +301,12 @@ fn bad_sources_never_weaken_what_is_checked() {
                     "{what}"
                 );
             }
-            // healed
+            // repaired
             roots(&dir, &[&ca]);
             dir.write("list.pem", ca.crl(5, &[7, 9]));
             let healed = verifier.reload();
             if *what == "another's list" {
-                // which is missed now
+                // its list is missing now
                 assert!(is_crls(&healed.unwrap_err()), "{what}");
             } else {
                 assert_eq!(healed.unwrap(), Reload::Replaced, "{what}");
@@ -316,7 +315,7 @@ fn bad_sources_never_weaken_what_is_checked() {
             assert!(!verify(&seven) && !verify(&nine), "{what}");
         }
 
-        // roots that cannot be read keep no list from being replaced
+        // unreadable roots do not block new lists
         let dir = Dir::new();
         let verifier = of_clients(&dir, provider, &[&ca])
             .with_crls(CrlSource::File(dir.write("list.pem", ca.crl(1, &[7]))))
@@ -338,8 +337,8 @@ fn bad_sources_never_weaken_what_is_checked() {
     }
 }
 
-/// What a file had that cannot be used when its roots were taken is forgiven ever after, and
-/// nothing in place of it: that is a sign that the file is not whole.
+/// Unusable parts that a file had on its first load are always tolerated. New ones in their place
+/// are not, because they suggest a truncated file.
 #[test]
 fn one_fault_does_not_excuse_another() {
     const NO_ROOT: &str = "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n";
@@ -366,7 +365,7 @@ fn one_fault_does_not_excuse_another() {
             let error = verifier.reload().unwrap_err();
             let is_it = matches!(*error, ReloadError::UnusableRoots(_));
             assert!(is_it && is_trusted(), "{error:?}");
-            // also when it was gone for a while
+            // even if the fault had disappeared in between
             write(&ca.0.pem());
             assert_eq!(verifier.reload().unwrap(), Reload::Unchanged);
         }
@@ -378,7 +377,7 @@ fn one_fault_does_not_excuse_another() {
     }
 }
 
-/// Which source a list is of does not matter: of one authority's lists the latest counts.
+/// An authority's latest list applies, whichever source it comes from.
 #[test]
 fn an_older_list_of_another_source_does_not_come_first() {
     let ca = Authority::new("ca");
@@ -404,10 +403,9 @@ fn an_older_list_of_another_source_does_not_come_first() {
     }
 }
 
-/// An authority that is given up takes its list with it, but only when that is asked for; and even
-/// then not when anything is wrong.
+/// A removed authority's list is dropped only by an explicit call, and not while a source is bad.
 #[test]
-fn a_list_is_dropped_on_purpose_only() {
+fn a_list_is_dropped_only_on_request() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
     let dir = Dir::new();
     let lists = |lists: &[String]| dir.write("list.pem", lists.concat());
@@ -430,7 +428,7 @@ fn a_list_is_dropped_on_purpose_only() {
     assert!(verifier.status().failing.is_none());
 }
 
-/// What the builder was told holds for each verifier that is made.
+/// The builder's options apply to each new verifier.
 #[test]
 fn options_outlive_reloads() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
@@ -447,14 +445,14 @@ fn options_outlive_reloads() {
             .unwrap();
         let server = setup.server_config(verifier.clone(), a.issue().certified(setup.provider));
         for round in 0..2 {
-            // nobody has a list about this one, and that is not allowed
+            // nobody has a list for this one, and that is not allowed
             let known = client_of(setup, &a, &a.issue());
             let error = connect(setup, &known, &server).unwrap_err();
             assert!(
                 error.contains("UnknownRevocationStatus"),
                 "{setup:?} {round}: {error}"
             );
-            // but to have none is
+            // presenting no certificate is allowed
             let nobody = ClientConfig::builder_with_provider(Arc::new(setup.provider.this()))
                 .with_protocol_versions(
                     &setup
@@ -475,10 +473,10 @@ fn options_outlive_reloads() {
     }
 }
 
-/// Parked at each point of a handshake, with both sides' trust replaced: the handshake ends as it
-/// would have without, from the moment that the server has the ClientHello.
+/// Replaces both sides' trust at each point of a handshake. Once the server has the ClientHello,
+/// the handshake ends as without the reload.
 #[test]
-fn handshakes_under_way_are_not_disturbed() {
+fn running_handshakes_are_not_disturbed() {
     let (old, new) = (Authority::new("old"), Authority::new("new"));
     let identity = old.issue();
     for setup in setups() {
@@ -509,7 +507,7 @@ fn handshakes_under_way_are_not_disturbed() {
             } else {
                 outcome.unwrap();
                 undisturbed += 1;
-                // established: data flows, and the next one is judged anew
+                // the connection transfers data, and the next one is verified with the new roots
                 send_and_check(&mut *one, &mut *two, b"on it goes");
                 send_and_check(&mut *two, &mut *one, b"both ways");
             }
@@ -520,9 +518,10 @@ fn handshakes_under_way_are_not_disturbed() {
     }
 }
 
-/// More names than fit into a CertificateRequest keep new roots out, and not connections.
+/// If the names do not fit into a CertificateRequest, the new roots are rejected and connections
+/// keep working.
 #[test]
-fn roots_with_too_many_names_do_not_come_into_force() {
+fn roots_with_too_many_names_are_refused() {
     let ca = Authority::new("ca");
     let many: Vec<_> = (0..40)
         .map(|number| Authority::new(&format!("{number:02000}")))
@@ -543,10 +542,10 @@ fn roots_with_too_many_names_do_not_come_into_force() {
     }
 }
 
-/// What was read, but did not come into force, is nothing that later lists are compared with: it
-/// may have been forged.
+/// A list that was read but never became active is not compared with later lists, because it may be
+/// forged.
 #[test]
-fn a_list_that_never_was_in_force_is_forgotten() {
+fn a_list_that_was_never_active_is_forgotten() {
     let ca = Authority::new("ca");
     let many: Vec<_> = (0..40)
         .map(|number| Authority::new(&format!("{number:02000}")))

@@ -1,4 +1,4 @@
-//! Verifiers around those that are replaced, which know nothing of it.
+//! Applications' wrappers around reloading verifiers.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 use crate::kit::{Authority, Dir, setups};
 use crate::trust::{client_of, connect, of_clients, of_servers, roots};
 
-/// Passes on what 0.23 knows of a verifier, and nothing else.
+/// A wrapper that only forwards the methods of rustls 0.23.
 #[derive(Debug)]
 struct Around<T>(T);
 
@@ -99,10 +99,10 @@ impl ClientCertVerifier for Around<Arc<ReloadingClientVerifier>> {
     }
 }
 
-/// Sessions under a wrapper that knows nothing of reloads could not be told apart, so there are
-/// none, nor connections; wrapped the other way round, there are both.
+/// A client refuses a wrapper around a reloading verifier, because its sessions could not be told
+/// apart. Wrapping each inner verifier works.
 #[test]
-fn a_wrapper_that_knows_nothing_of_reloads_gets_no_connection_of_a_client() {
+fn a_client_refuses_a_wrapper_around_a_reloading_verifier() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
     let identity = a.issue();
     for setup in setups() {
@@ -130,9 +130,9 @@ fn a_wrapper_that_knows_nothing_of_reloads_gets_no_connection_of_a_client() {
     }
 }
 
-/// On a server, a wrapper that knows nothing of reloads has each answer from what is in force.
+/// A server's wrapper always uses the active verifier.
 #[test]
-fn a_servers_wrapper_follows_reloads() {
+fn a_server_s_wrapper_follows_reloads() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
     let identity = a.issue();
     for setup in setups() {

@@ -1,4 +1,4 @@
-//! The client resumes: against the server of rustls 0.23.
+//! Resumption by the client, against upstream's server.
 
 mod expiry;
 mod upstream;

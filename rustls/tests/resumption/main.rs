@@ -1,4 +1,4 @@
-//! Sessions of TLS 1.3 that are resumed (RFC 9846 §2.2): by this crate's client, and by its server.
+//! Resumption of TLS 1.3 sessions (RFC 9846 §2.2) by this crate's client and server.
 
 mod client;
 mod server;

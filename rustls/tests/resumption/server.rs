@@ -1,4 +1,4 @@
-//! The server resumes, as the server of rustls 0.23 does but for what its tests name.
+//! Resumption by the server. It matches upstream's server except where a test says otherwise.
 
 mod authentication;
 mod chosen;

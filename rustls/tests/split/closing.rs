@@ -1,4 +1,4 @@
-//! How each direction ends: by a close_notify, by the end of the stream, or because its half is
+//! The end of each direction: by a close_notify, by the end of the stream, or because its half is
 //! dropped.
 
 use std::io::{ErrorKind, Read, Write};
@@ -12,7 +12,7 @@ use crate::kit::{ALERT, APPLICATION_DATA, HANDSHAKE, Role, cases, split, tls13_c
 
 /// RFC 9846 §6.1: a close_notify ends one direction.
 #[test]
-fn ours_ends_the_sender() {
+fn our_close_notify_ends_the_sender() {
     for case in cases() {
         let (mut halves, mut peer) = case.split();
         halves.sender.writer().write_all(b"the last").unwrap();
@@ -41,13 +41,12 @@ fn ours_ends_the_sender() {
         for _ in 0..3 {
             peer.send(b"half closed");
             halves.receive(&peer.take_output()).unwrap();
-            assert_eq!(halves.read_waiting(), b"half closed");
+            assert_eq!(halves.read_buffered(), b"half closed");
         }
     }
 }
 
-/// TLS 1.2 cannot replace keys: a worn one ends the sender, which answers nothing that the peer
-/// asks for later.
+/// TLS 1.2 cannot replace keys. A worn key ends the sender, which then answers no more requests.
 #[test]
 fn a_worn_key_ends_the_sender() {
     for case in cases().filter(|case| !case.is_tls13()) {
@@ -71,7 +70,7 @@ fn a_worn_key_ends_the_sender() {
         ];
         assert!(opened.eq(sent.map(|(typ, content)| (typ, content.to_vec()))));
 
-        // the peer asks to renegotiate
+        // the peer requests renegotiation
         let hello: &[u8] = match case.role {
             Role::Client => &[0, 0, 0, 0],
             Role::Server => &[1, 0, 0, 0],
@@ -83,13 +82,13 @@ fn a_worn_key_ends_the_sender() {
 }
 
 #[test]
-fn the_peers_ends_the_receiver() {
+fn the_peer_s_close_notify_ends_the_receiver() {
     for case in cases() {
         let (mut halves, mut peer) = case.split();
         peer.send(b"the last");
         peer.close();
         let closing = peer.take_output();
-        // RFC 9846 §6.1: what follows is ignored
+        // RFC 9846 §6.1: later data is ignored
         let all = [&closing[..], b"whatever this may be"].concat();
         halves.receive(&all).unwrap();
         let state = halves.receiver.process().unwrap();
@@ -115,7 +114,7 @@ fn the_peers_ends_the_receiver() {
     }
 }
 
-/// Nobody has authenticated that end: it may be an attack that cuts data off.
+/// This end is not authenticated and may be a truncation attack.
 #[test]
 fn the_end_of_the_stream_is_no_end_of_the_data() {
     for case in cases() {
@@ -129,7 +128,7 @@ fn the_end_of_the_stream_is_no_end_of_the_data() {
         let error = halves.receiver.reader().read(&mut plaintext).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
 
-        // behind a close_notify it is
+        // after a close_notify it is
         let (mut halves, mut peer) = case.split();
         peer.close();
         halves.receive(&peer.take_output()).unwrap();
@@ -150,7 +149,7 @@ fn a_receiver_goes_on_without_its_sender() {
         peer.send(b"data");
         receiver.read_tls(&mut &peer.take_output()[..]).unwrap();
         let state = receiver.process().unwrap();
-        // there is nobody to wake
+        // no sender has to be woken
         assert!(!state.sender_wants_write());
         let mut plaintext = [0; 4];
         receiver.reader().read_exact(&mut plaintext).unwrap();
@@ -186,9 +185,9 @@ fn a_sender_goes_on_without_its_receiver() {
     }
 }
 
-/// A receiver that was dropped after it had failed has told the sender.
+/// A receiver that fails before it is dropped still informs the sender.
 #[test]
-fn what_was_handed_over_outlives_the_receiver() {
+fn work_for_the_sender_outlives_the_receiver() {
     for case in cases() {
         let (halves, mut peer) = case.split_from_bare();
         let (mut sender, mut receiver) = (halves.sender, halves.receiver);

@@ -1,5 +1,5 @@
-//! A failure of either half ends both: the peer is told once, nothing follows, and all later calls
-//! return the error.
+//! A failure of either half ends both. The peer receives one alert, nothing follows, and all later
+//! calls return the error.
 
 use std::io::Write;
 
@@ -12,7 +12,7 @@ use crate::kit::{
     ALERT, APPLICATION_DATA, Bare, Case, HANDSHAKE, Halves, cases, split, tls_error, tls13_cases,
 };
 
-/// The sending half sends nothing any more, and says why.
+/// Asserts that the sending half sends nothing more and reports the error.
 fn sends_nothing(sender: &mut rustls::split::Sender, expected: &Error) {
     for _ in 0..2 {
         assert_eq!(sender.error().as_ref(), Some(expected));
@@ -37,7 +37,7 @@ fn sends_nothing(sender: &mut rustls::split::Sender, expected: &Error) {
     }
 }
 
-/// The receiving half takes nothing any more, and says why.
+/// Asserts that the receiving half accepts nothing more and reports the error.
 fn receives_nothing(halves: &mut Halves, peer: &mut Bare, expected: &Error) {
     for _ in 0..2 {
         let record = peer.seals.seal(APPLICATION_DATA, b"more");
@@ -47,10 +47,10 @@ fn receives_nothing(halves: &mut Halves, peer: &mut Bare, expected: &Error) {
         assert_eq!(error, *expected);
         assert_eq!(halves.receiver.exported().unwrap_err(), *expected);
     }
-    assert!(halves.read_waiting().is_empty());
+    assert!(halves.read_buffered().is_empty());
 }
 
-/// What a peer may send that ends the connection: the error, and the alert that tells.
+/// A message of the peer that ends the connection, with the error and its alert.
 type Mistake = (
     &'static str,
     fn(Case, &mut Bare) -> Vec<u8>,
@@ -117,7 +117,7 @@ fn mistakes(case: Case) -> Vec<Mistake> {
 }
 
 #[test]
-fn the_sender_tells_what_the_receiver_has_met() {
+fn the_sender_sends_the_receiver_s_alert() {
     for case in cases() {
         for (what, mistake, expected, alert) in mistakes(case) {
             for noticed_by in 0..6 {
@@ -129,11 +129,11 @@ fn the_sender_tells_what_the_receiver_has_met() {
                 assert_eq!(error, expected, "{case:?}: {what}");
                 let wants = halves.receiver.sender_wants_write();
                 assert_eq!(wants, alert.is_some(), "{case:?}: {what}");
-                // what came before can be read
-                assert_eq!(halves.read_waiting(), b"read later");
+                // earlier data can still be read
+                assert_eq!(halves.read_buffered(), b"read later");
                 receives_nothing(&mut halves, &mut peer, &expected);
 
-                // whatever the sender does first
+                // any first call of the sender has this effect
                 let sender = &mut halves.sender;
                 assert_eq!(sender.writer().room_left(), Some(0));
                 let mut buf = [0; 100];
@@ -158,7 +158,7 @@ fn the_sender_tells_what_the_receiver_has_met() {
 
 /// RFC 9846 §6.1: nothing follows a close_notify, not even an alert.
 #[test]
-fn a_closed_sender_tells_nothing() {
+fn a_closed_sender_sends_no_alert() {
     for case in cases() {
         for (what, mistake, expected, _) in mistakes(case) {
             let (mut halves, mut peer) = case.split_from_bare();
@@ -173,9 +173,9 @@ fn a_closed_sender_tells_nothing() {
     }
 }
 
-/// A request for a KeyUpdate that was not answered yet is not answered any more.
+/// A pending answer to a KeyUpdate request is dropped.
 #[test]
-fn an_owed_update_is_forgotten() {
+fn an_owed_update_is_dropped() {
     for case in tls13_cases() {
         let (mut halves, mut peer) = case.split();
         peer.refresh_traffic_keys();
@@ -186,13 +186,13 @@ fn an_owed_update_is_forgotten() {
         assert_eq!(error, Error::DecryptError);
         let out = halves.output();
         assert_eq!(out.len(), 5 + 2 + 1 + 16);
-        let told = peer.receive(&out).unwrap_err();
-        assert!(told.contains("BadRecordMac"), "{told}");
+        let alert_error = peer.receive(&out).unwrap_err();
+        assert!(alert_error.contains("BadRecordMac"), "{alert_error}");
         sends_nothing(&mut halves.sender, &error);
     }
 }
 
-/// A cipher that fails ends both halves; what was received before can be read.
+/// A failing cipher ends both halves; data received before can still be read.
 #[test]
 fn the_receiver_learns_of_a_failed_write() {
     for case in tls13_cases() {
@@ -214,9 +214,9 @@ fn the_receiver_learns_of_a_failed_write() {
             }
             let error = halves.sender.writer().flush().unwrap_err();
             assert_eq!(tls_error(error), Error::EncryptError);
-            // the receiving half has not been called since
+            // the receiving half has not been called since then
             assert_eq!(halves.receiver.exported(), Err(Error::EncryptError));
-            // a record that could be opened if there were a key
+            // a record that would open if the key still existed
             peer.send(b"x");
             for _ in 0..2 {
                 let error = halves.receive(&peer.take_output()).err();
@@ -228,7 +228,7 @@ fn the_receiver_learns_of_a_failed_write() {
                 assert!(opened.is_err());
             }
             assert!(!halves.receiver.sender_wants_write());
-            assert_eq!(halves.read_waiting(), b"read later");
+            assert_eq!(halves.read_buffered(), b"read later");
             assert!(halves.output().is_empty());
         }
     }

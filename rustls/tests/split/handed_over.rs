@@ -1,5 +1,5 @@
-//! What the receiving half meets and the sending half has to do: answers to KeyUpdates, refusals to
-//! renegotiate; and what the sending half asks for and the receiving half gets.
+//! Work that one half finds for the other: answers to KeyUpdates, refusals of renegotiation, and
+//! updates that the sender requests and the receiver sees answered.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::kit::{
     cases, split, tls_error, tls13_cases,
 };
 
-/// A close_notify, and what protects it.
+/// A close_notify including its protection.
 const CLOSE_NOTIFY: usize = 2 + PROTECTION;
 
-/// A connection whose peer has requested so many KeyUpdates, which were received.
+/// A connection that has received this many KeyUpdate requests.
 fn requested(case: Case, requests: usize) -> (Halves, UpstreamBuffered) {
     let (mut halves, mut peer) = case.split();
     assert!(!halves.receiver.sender_wants_write());
@@ -37,20 +37,20 @@ fn requested(case: Case, requests: usize) -> (Halves, UpstreamBuffered) {
     (halves, peer)
 }
 
-/// Nothing is owed any more, and both directions go on under the new keys.
-fn is_settled(halves: &mut Halves, peer: &mut UpstreamBuffered) {
+/// Asserts that nothing is owed and that both directions work under the new keys.
+fn assert_idle(halves: &mut Halves, peer: &mut UpstreamBuffered) {
     assert!(!halves.receiver.sender_wants_write());
     assert!(!halves.sender.wants_write());
-    halves.talk(peer, b"settled");
+    halves.talk(peer, b"idle");
 }
 
-/// RFC 9846 §4.7.3: requests are answered ahead of the next application data, all at once.
+/// RFC 9846 §4.7.3: a single answer to all requests precedes the next application data.
 #[test]
 fn a_write_carries_the_answer() {
     for case in tls13_cases() {
         for requests in [1, 5] {
             let (mut halves, mut peer) = requested(case, requests);
-            // `wants_write` is before the bytes, so that this writer has not been asked
+            // `wants_write` is called before the bytes arrive, so only this write notices them
             assert_eq!(halves.sender.writer().write(b"data").unwrap(), 4);
             assert!(!halves.receiver.sender_wants_write());
             let out = halves.output();
@@ -59,7 +59,7 @@ fn a_write_carries_the_answer() {
             let mut received = Vec::new();
             peer.read_into(&mut received);
             assert_eq!(received, b"data");
-            is_settled(&mut halves, &mut peer);
+            assert_idle(&mut halves, &mut peer);
 
             let (mut halves, mut peer) = requested(case, requests);
             let pieces = [std::io::IoSlice::new(b"da"), std::io::IoSlice::new(b"ta")];
@@ -68,14 +68,14 @@ fn a_write_carries_the_answer() {
             assert_eq!(out.len(), KEY_UPDATE + PROTECTION + 4);
             peer.receive(&out).unwrap();
             peer.read_into(&mut Vec::new());
-            is_settled(&mut halves, &mut peer);
+            assert_idle(&mut halves, &mut peer);
         }
     }
 }
 
-/// A writer that was there before the request came answers it, too.
+/// A writer that existed before the request answers it, too.
 #[test]
-fn each_write_looks_anew() {
+fn each_write_checks_for_requests() {
     for case in tls13_cases() {
         let (halves, mut peer) = case.split();
         let (mut sender, mut receiver) = (halves.sender, halves.receiver);
@@ -96,7 +96,7 @@ fn each_write_looks_anew() {
     }
 }
 
-/// An application that writes nothing is told, and `write_tls` or `take_tls` send the answer.
+/// An idle application is notified, and `write_tls` or `take_tls` sends the answer.
 #[test]
 fn an_idle_sender_answers() {
     for case in tls13_cases() {
@@ -104,7 +104,7 @@ fn an_idle_sender_answers() {
         let mut out = Vec::new();
         assert_eq!(halves.sender.write_tls(&mut out).unwrap(), KEY_UPDATE);
         peer.receive(&out).unwrap();
-        is_settled(&mut halves, &mut peer);
+        assert_idle(&mut halves, &mut peer);
 
         let (mut halves, mut peer) = requested(case, 3);
         let mut out = [0; KEY_UPDATE];
@@ -113,14 +113,14 @@ fn an_idle_sender_answers() {
         assert!(halves.sender.wants_write());
         assert_eq!(halves.sender.take_tls(&mut out).unwrap(), KEY_UPDATE);
         peer.receive(&out).unwrap();
-        is_settled(&mut halves, &mut peer);
+        assert_idle(&mut halves, &mut peer);
 
         let (mut halves, mut peer) = requested(case, 3);
         let mut out = b"before".to_vec();
         let len = halves.sender.take_tls_to_vec(&mut out, 6).unwrap();
         assert_eq!((len, out.len()), (KEY_UPDATE, 6 + KEY_UPDATE));
         peer.receive(&out[6..]).unwrap();
-        is_settled(&mut halves, &mut peer);
+        assert_idle(&mut halves, &mut peer);
     }
 }
 
@@ -133,7 +133,7 @@ fn the_callers_buffers_get_the_answer_first() {
         assert_eq!(len, KEY_UPDATE + PROTECTION + 4);
         peer.receive(&out[6..]).unwrap();
         peer.read_into(&mut Vec::new());
-        is_settled(&mut halves, &mut peer);
+        assert_idle(&mut halves, &mut peer);
 
         let (mut halves, mut peer) = requested(case, 1);
         let mut out = [0; 100];
@@ -141,7 +141,7 @@ fn the_callers_buffers_get_the_answer_first() {
         assert_eq!(len, KEY_UPDATE + PROTECTION + 4);
         peer.receive(&out[..len]).unwrap();
         peer.read_into(&mut Vec::new());
-        is_settled(&mut halves, &mut peer);
+        assert_idle(&mut halves, &mut peer);
 
         let (mut halves, mut peer) = requested(case, 1);
         let room = halves.sender.in_place_room();
@@ -157,12 +157,12 @@ fn the_callers_buffers_get_the_answer_first() {
         let mut received = Vec::new();
         peer.read_into(&mut received);
         assert_eq!(received, b"xxxx");
-        is_settled(&mut halves, &mut peer);
+        assert_idle(&mut halves, &mut peer);
     }
 }
 
 #[test]
-fn close_notify_goes_behind_the_answer_and_ends_answering() {
+fn close_notify_follows_the_answer_and_ends_answering() {
     for case in tls13_cases() {
         let (mut halves, mut peer) = requested(case, 1);
         halves.sender.send_close_notify();
@@ -170,7 +170,7 @@ fn close_notify_goes_behind_the_answer_and_ends_answering() {
         assert_eq!(out.len(), KEY_UPDATE + CLOSE_NOTIFY);
         peer.receive(&out).unwrap();
         assert!(peer.peer_has_closed());
-        // no more is answered, and nobody is woken for it
+        // further requests are not answered and wake nobody
         peer.refresh_traffic_keys();
         peer.send(b"x");
         halves.receive(&peer.take_output()).unwrap();
@@ -180,17 +180,17 @@ fn close_notify_goes_behind_the_answer_and_ends_answering() {
     }
 }
 
-/// A peer that asks for new keys and reads nothing makes us hold one answer.
+/// A peer that requests new keys without reading makes us store a single answer.
 #[test]
-fn answers_do_not_pile_up() {
+fn answers_do_not_accumulate() {
     for case in tls13_cases() {
         let (mut halves, mut peer) = case.split();
         for _ in 0..100 {
             peer.refresh_traffic_keys();
             peer.send(b"x");
             halves.receive(&peer.take_output()).unwrap();
-            assert_eq!(halves.read_waiting(), b"x");
-            // a socket that takes nothing
+            assert_eq!(halves.read_buffered(), b"x");
+            // a socket that accepts nothing
             assert!(halves.sender.wants_write());
             assert_eq!(halves.sender.write_tls(&mut &mut [][..]).unwrap(), 0);
         }
@@ -198,16 +198,15 @@ fn answers_do_not_pile_up() {
         halves.sender.write_tls(&mut out).unwrap();
         assert_eq!(out.len(), KEY_UPDATE);
         peer.receive(&out).unwrap();
-        // those that came since
+        // the requests that arrived since
         peer.receive(&halves.output()).unwrap();
-        is_settled(&mut halves, &mut peer);
+        assert_idle(&mut halves, &mut peer);
     }
 }
 
-/// However often the application tries to write in place while the peer reads nothing: one answer
-/// is held.
+/// Repeated in-place writes to a peer that does not read store a single answer, too.
 #[test]
-fn answers_do_not_pile_up_in_place() {
+fn answers_do_not_accumulate_in_place() {
     for case in tls13_cases() {
         let (mut halves, mut peer) = case.split();
         let room = halves.sender.in_place_room();
@@ -224,17 +223,16 @@ fn answers_do_not_pile_up_in_place() {
         halves.sender.write_tls(&mut held).unwrap();
         assert_eq!(held.len(), KEY_UPDATE);
         peer.receive(&held).unwrap();
-        // the requests that came behind it have their own
+        // later requests have an answer of their own
         let answer = halves.output();
         assert_eq!(answer.len(), KEY_UPDATE);
         peer.receive(&answer).unwrap();
-        assert_eq!(halves.read_waiting(), [b'x'; 100]);
-        is_settled(&mut halves, &mut peer);
+        assert_eq!(halves.read_buffered(), [b'x'; 100]);
+        assert_idle(&mut halves, &mut peer);
     }
 }
 
-/// Data that waits and the answer go out together, so a write in place that is tried again then
-/// succeeds.
+/// Buffered data and the answer are sent together, so that a second in-place write succeeds.
 #[test]
 fn in_place_data_and_the_answer_are_sent_together() {
     for case in tls13_cases() {
@@ -256,13 +254,13 @@ fn in_place_data_and_the_answer_are_sent_together() {
         let mut received = Vec::new();
         peer.read_into(&mut received);
         assert_eq!(received, b"waitsxxxx");
-        is_settled(&mut halves, &mut peer);
+        assert_idle(&mut halves, &mut peer);
     }
 }
 
-/// An answer behind output that waits is not lost when one `write_tls` sends only the output: the
-/// sending half wants to write until it is sent, though the receiving half does not ask for it a
-/// second time.
+/// An answer behind buffered output is not lost if one `write_tls` sends the output only. The
+/// sending half wants to write until the answer is sent, although the receiving half does not
+/// report it again.
 #[test]
 fn an_answer_behind_output_is_wanted_until_it_is_sent() {
     for case in tls13_cases() {
@@ -281,11 +279,11 @@ fn an_answer_behind_output_is_wanted_until_it_is_sent() {
         assert!(!halves.sender.wants_write());
         peer.receive(&out).unwrap();
         peer.read_into(&mut Vec::new());
-        is_settled(&mut halves, &mut peer);
+        assert_idle(&mut halves, &mut peer);
     }
 }
 
-/// KeyUpdates that do nothing are limited as ever.
+/// Useless KeyUpdates are limited as in a whole connection.
 #[test]
 fn a_flood_ends_the_connection() {
     for case in tls13_cases() {
@@ -296,7 +294,7 @@ fn a_flood_ends_the_connection() {
         let error = halves.receive(&peer.take_output()).unwrap_err();
         let expected = Error::PeerMisbehaved(PeerMisbehaved::TooManyKeyUpdateRequests);
         assert_eq!(error, expected);
-        // whoever floods is not told, and the update that is owed is no use any more
+        // a flood is not answered with an alert, and the owed update is dropped
         assert!(!halves.receiver.sender_wants_write());
         assert!(halves.output().is_empty());
         let error = halves.sender.writer().write(b"x").unwrap_err();
@@ -320,14 +318,14 @@ fn both_ask_at_once() {
     }
 }
 
-/// The receiving half sees the answer come; until then the sending half does not request another.
+/// The sending half requests no second update until the receiving half has seen the answer.
 #[test]
 fn answers_are_awaited_across_the_halves() {
     for case in tls13_cases() {
         let (mut halves, mut peer) = case.split();
         let mut answers = Vec::new();
         for _ in 0..100 {
-            // the second requests none
+            // the second update requests no answer
             for expected in [KEY_UPDATE + PROTECTION + 1, PROTECTION + 1] {
                 halves.sender.refresh_traffic_keys().unwrap();
                 peer.receive(&halves.send(b"x")).unwrap();
@@ -339,14 +337,14 @@ fn answers_are_awaited_across_the_halves() {
             for answer in answers.drain(..) {
                 halves.receive(&answer).unwrap();
             }
-            assert_eq!(halves.read_waiting(), b"xx");
+            assert_eq!(halves.read_buffered(), b"xx");
         }
     }
 }
 
-/// What is to be answered goes first, and takes room.
+/// An answer goes first and uses up room.
 #[test]
-fn there_is_as_much_room_as_is_said() {
+fn the_reported_room_is_available() {
     for case in cases() {
         let (mut halves, mut peer) = case.split_from_bare();
         halves.sender.set_buffer_limit(Some(1000));
@@ -386,7 +384,7 @@ fn tls12_has_no_key_updates() {
     }
 }
 
-/// RFC 5246 §7.2.2: the sending half refuses, once.
+/// RFC 5246 §7.2.2: the sending half refuses once.
 #[test]
 fn renegotiation_is_refused_by_the_sender() {
     const HELLO_REQUEST: u8 = 0;
@@ -416,17 +414,17 @@ fn renegotiation_is_refused_by_the_sender() {
             halves
                 .receive(&peer.seals.seal(APPLICATION_DATA, b"on"))
                 .unwrap();
-            assert_eq!(halves.read_waiting(), b"on");
+            assert_eq!(halves.read_buffered(), b"on");
 
             let again = halves.receive(&peer.seals.seal(HANDSHAKE, &request));
             let expected = Error::PeerMisbehaved(PeerMisbehaved::TooManyRenegotiationRequests);
             assert_eq!(again.unwrap_err(), expected);
-            // as for any flood, the peer is not told
+            // as for any flood, no alert is sent
             assert!(halves.output().is_empty());
             let error = halves.sender.writer().write(b"x").unwrap_err();
             assert_eq!(tls_error(error), expected);
         }
-        // after close_notify there is no refusal
+        // after a close_notify there is no refusal
         let (mut halves, mut peer) = case.split_from_bare();
         halves.sender.send_close_notify();
         peer.open_all(&halves.output());
@@ -438,7 +436,7 @@ fn renegotiation_is_refused_by_the_sender() {
     }
 }
 
-/// Tickets that come after the split are kept, and good for a later connection.
+/// Tickets that arrive after the split are stored and serve a later connection.
 #[test]
 fn tickets_are_taken_by_the_receiver() {
     for provider in PROVIDERS {
@@ -468,7 +466,7 @@ fn tickets_are_taken_by_the_receiver() {
             assert_eq!(conn.handshake_kind(), Some(expected));
             assert_eq!(conn.tls13_tickets_received(), 0);
 
-            // Finished waits in the sender
+            // Finished is still buffered in the sender
             let (mut sender, mut receiver) = conn.into_split().unwrap();
             while sender.wants_write() {
                 sender.write_tls(&mut out).unwrap();

@@ -1,4 +1,4 @@
-//! Both halves with the caller's buffers: nothing of the connection's own is in between.
+//! Both halves with the caller's buffers, without any buffer of the connection.
 
 use harness::endpoints::{Endpoint, UpstreamBuffered};
 use rustls::Error;
@@ -6,8 +6,8 @@ use rustls::unbuffered::EncryptError;
 
 use crate::kit::{Halves, Receiving, cases, tls13_cases};
 
-/// Opens all records in the first `filled` bytes of `buffer`, and moves the rest to the front; the
-/// application data.
+/// Opens all records in the first `filled` bytes of `buffer` and moves the rest to the front.
+/// Returns the application data.
 fn drain(receiver: &mut dyn Receiving, buffer: &mut [u8], filled: &mut usize) -> Vec<Vec<u8>> {
     let (mut done, mut payloads) = (0, Vec::new());
     loop {
@@ -35,7 +35,7 @@ fn records_are_opened_where_they_lie() {
                 peer.refresh_traffic_keys();
             }
         }
-        // whatever way they arrive
+        // in any pieces
         let mut buffer = vec![0; wire.len()];
         let (mut filled, mut payloads) = (0, Vec::new());
         for piece in wire.chunks(301) {
@@ -99,8 +99,8 @@ fn receives(peer: &mut UpstreamBuffered, bytes: &[u8], expected: &[u8]) {
     assert!(received == expected);
 }
 
-/// As a proxy does between connections of the same kind: each record is made in the bytes of the
-/// one that came.
+/// A proxy between connections of the same kind: each record is built in the bytes of the received
+/// one.
 #[test]
 fn records_are_made_of_those_that_were_opened() {
     for case in cases() {
@@ -128,7 +128,7 @@ fn records_are_made_of_those_that_were_opened() {
     }
 }
 
-/// What `read_tls` has read came first.
+/// Data read by `read_tls` must be consumed first.
 #[test]
 fn the_two_ways_to_receive_do_not_overtake() {
     for case in cases() {
@@ -141,7 +141,7 @@ fn the_two_ways_to_receive_do_not_overtake() {
             let error = halves.receiver.open_in_place(second).unwrap_err();
             assert!(matches!(error, Error::General(_)), "{error:?}");
         };
-        // part of a record, a record, plaintext
+        // a partial record, a complete one, and unread plaintext
         halves.receiver.read_tls(&mut &first[..10]).unwrap();
         too_early(&mut halves, &mut second);
         halves.receiver.process().unwrap();
@@ -150,7 +150,7 @@ fn the_two_ways_to_receive_do_not_overtake() {
         too_early(&mut halves, &mut second);
         halves.receiver.process().unwrap();
         too_early(&mut halves, &mut second);
-        assert_eq!(halves.read_waiting(), b"first");
+        assert_eq!(halves.read_buffered(), b"first");
         let record = halves.receiver.open_in_place(&mut second).unwrap();
         assert_eq!(record.payload, b"second");
     }

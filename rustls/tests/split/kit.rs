@@ -1,5 +1,5 @@
 //! A split connection in either role and version, and its peer: upstream's, or one that makes its
-//! records itself.
+//! own records.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(crate) const ALERT: u8 = 21;
 pub(crate) const HANDSHAKE: u8 = 22;
 pub(crate) const APPLICATION_DATA: u8 = 23;
 
-/// What TLS 1.3 adds to the payload of a record: header, content type and tag.
+/// The bytes that TLS 1.3 adds to a record's payload: header, content type and tag.
 pub(crate) const PROTECTION: usize = 5 + 1 + 16;
 /// The length of a record with a KeyUpdate.
 pub(crate) const KEY_UPDATE: usize = 5 + PROTECTION;
@@ -31,7 +31,7 @@ pub(crate) enum Role {
     Server,
 }
 
-/// What the connection under test is.
+/// The provider, role and versions of the connection under test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     pub(crate) provider: Provider,
@@ -56,7 +56,7 @@ pub(crate) fn cases() -> impl Iterator<Item = Case> {
     })
 }
 
-/// Those that have KeyUpdates.
+/// The cases with KeyUpdates.
 pub(crate) fn tls13_cases() -> impl Iterator<Item = Case> {
     cases().filter(|case| case.is_tls13())
 }
@@ -107,7 +107,7 @@ impl Case {
         }
     }
 
-    /// Both after the handshake, with nothing on the way.
+    /// Both ends after the handshake, with nothing in transit.
     pub(crate) fn connected(self) -> (rustls::Connection, UpstreamBuffered) {
         self.connected_over(self.provider.this())
     }
@@ -139,7 +139,7 @@ impl Case {
         (split(conn), peer)
     }
 
-    /// The halves of the connection, and a peer that sends what the test makes up.
+    /// The halves of the connection, and a peer that can send any message.
     pub(crate) fn split_from_bare(self) -> (Halves, Bare) {
         let (conn, mut peer) = self.connected();
         assert!(peer.take_output().is_empty());
@@ -166,7 +166,7 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    /// Type and content of all records in `bytes`.
+    /// The type and content of all records in `bytes`.
     pub(crate) fn open_all(&mut self, bytes: &[u8]) -> Vec<(u8, Vec<u8>)> {
         wire::records(bytes)
             .iter()
@@ -175,7 +175,7 @@ impl Bare {
     }
 }
 
-/// What tests do with the receiving half of either side.
+/// Common operations of the receiving halves of both sides.
 pub(crate) trait Receiving: Send {
     fn read_tls(&mut self, rd: &mut dyn Read) -> io::Result<usize>;
     fn process(&mut self) -> Result<rustls::split::ReceiverState, Error>;
@@ -263,7 +263,7 @@ impl Halves {
         }
     }
 
-    /// All that waits to be sent.
+    /// Takes all pending output.
     pub(crate) fn output(&mut self) -> Vec<u8> {
         let mut out = Vec::new();
         while self.sender.wants_write() {
@@ -272,7 +272,7 @@ impl Halves {
         out
     }
 
-    /// Receives `bytes`; the first error.
+    /// Receives `bytes`; returns the first error.
     pub(crate) fn receive(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
         while !bytes.is_empty() && !self.receiver.peer_has_closed() {
             if self.receiver.read_tls(&mut bytes).is_err() {
@@ -285,27 +285,27 @@ impl Halves {
         Ok(())
     }
 
-    /// All plaintext that waits, and what stands behind it.
+    /// Reads all buffered plaintext. Also returns the result of the last read.
     pub(crate) fn read(&mut self) -> (Vec<u8>, io::Result<()>) {
         let mut plaintext = std::mem::take(&mut self.taken);
         let end = self.receiver.reader().read_to_end(&mut plaintext);
         (plaintext, end.map(|_| ()))
     }
 
-    /// All plaintext that waits, behind which more may come.
-    pub(crate) fn read_waiting(&mut self) -> Vec<u8> {
+    /// Reads all buffered plaintext; the connection must still be open.
+    pub(crate) fn read_buffered(&mut self) -> Vec<u8> {
         let (plaintext, end) = self.read();
         assert_eq!(end.unwrap_err().kind(), ErrorKind::WouldBlock);
         plaintext
     }
 
-    /// Writes all of `plaintext`, and returns what is to be sent then.
+    /// Writes all of `plaintext` and returns the output.
     pub(crate) fn send(&mut self, plaintext: &[u8]) -> Vec<u8> {
         self.sender.writer().write_all(plaintext).unwrap();
         self.output()
     }
 
-    /// Sends `plaintext` either way and checks that it arrives.
+    /// Sends `plaintext` in both directions and checks that it arrives.
     pub(crate) fn talk(&mut self, peer: &mut UpstreamBuffered, plaintext: &[u8]) {
         let sent = self.send(plaintext);
         peer.receive(&sent).unwrap();
@@ -314,11 +314,11 @@ impl Halves {
         assert!(received == plaintext, "to the peer");
         assert_eq!(peer.send(plaintext), plaintext.len());
         self.receive(&peer.take_output()).unwrap();
-        assert!(self.read_waiting() == plaintext, "from the peer");
+        assert!(self.read_buffered() == plaintext, "from the peer");
     }
 }
 
-/// The error in an I/O error.
+/// Extracts the TLS error from an I/O error.
 pub(crate) fn tls_error(error: io::Error) -> Error {
     assert_eq!(error.kind(), ErrorKind::InvalidData, "{error}");
     let inner = error.into_inner().unwrap();

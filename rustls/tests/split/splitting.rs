@@ -1,4 +1,4 @@
-//! When a connection can be split, and what becomes of what waits in it.
+//! Conditions for splitting a connection, and the handling of its buffered data.
 
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn both_directions_go_on() {
 fn not_before_the_handshake_is_complete() {
     for case in cases() {
         let (mut conn, mut peer) = (case.fresh(), case.fresh_peer());
-        // after each flight: refused, and given back so that it goes on
+        // after each flight: refused, and returned so that the handshake goes on
         loop {
             let mut out = Vec::new();
             while conn.wants_write() {
@@ -55,7 +55,7 @@ fn not_before_the_handshake_is_complete() {
     }
 }
 
-/// Splits in vain.
+/// Asserts that splitting fails, and returns the connection.
 fn refused(conn: rustls::Connection, expected: &Error) -> rustls::Connection {
     match conn {
         rustls::Connection::Client(conn) => {
@@ -94,7 +94,7 @@ fn not_after_a_failure() {
 }
 
 #[test]
-fn what_waits_moves_along() {
+fn buffered_data_moves_along() {
     for case in cases() {
         let (mut conn, mut peer) = case.connected();
         conn.writer().write_all(b"waits to be sent").unwrap();
@@ -117,15 +117,15 @@ fn what_waits_moves_along() {
         peer.read_into(&mut received);
         assert_eq!(received, b"waits to be sent");
         assert!(!halves.receiver.wants_read());
-        assert_eq!(halves.read_waiting(), b"waits to be read");
+        assert_eq!(halves.read_buffered(), b"waits to be read");
         assert!(halves.receiver.wants_read());
         halves.receive(to_come).unwrap();
-        assert_eq!(halves.read_waiting(), b"waits to be completed");
+        assert_eq!(halves.read_buffered(), b"waits to be completed");
         halves.talk(&mut peer, b"on");
     }
 }
 
-/// A KeyUpdate that was requested before, by either side, is sent or awaited by the halves.
+/// The halves send or await a KeyUpdate that either side requested before the split.
 #[test]
 fn key_updates_under_way_move_along() {
     for case in tls13_cases() {
@@ -136,8 +136,8 @@ fn key_updates_under_way_move_along() {
         assert!(halves.sender.wants_write());
         halves.talk(&mut peer, b"owed");
 
-        // our request, before the split; the answer comes after the next one, which so requests
-        // none
+        // our request precedes the split; its answer comes after our next update, which therefore
+        // requests none
         let (mut conn, mut peer) = case.connected();
         conn.refresh_traffic_keys().unwrap();
         let mut halves = split(conn);
@@ -152,14 +152,14 @@ fn key_updates_under_way_move_along() {
         assert_eq!(no_answer.len(), 1 + PROTECTION);
         halves.receive(&answer).unwrap();
         halves.receive(&no_answer).unwrap();
-        assert_eq!(halves.read_waiting(), b"xy");
+        assert_eq!(halves.read_buffered(), b"xy");
     }
 }
 
 #[test]
 fn a_closed_direction_stays_closed() {
     for case in cases() {
-        // the peer's
+        // closed by the peer
         let (mut conn, mut peer) = case.connected();
         peer.send(b"the last");
         peer.close();
@@ -175,7 +175,7 @@ fn a_closed_direction_stays_closed() {
         peer.read_into(&mut received);
         assert_eq!(received, b"half closed");
 
-        // ours
+        // closed by us
         let (mut conn, mut peer) = case.connected();
         conn.send_close_notify();
         let mut halves = split(conn);
@@ -186,7 +186,7 @@ fn a_closed_direction_stays_closed() {
         assert!(peer.peer_has_closed());
         peer.send(b"half closed");
         halves.receive(&peer.take_output()).unwrap();
-        assert_eq!(halves.read_waiting(), b"half closed");
+        assert_eq!(halves.read_buffered(), b"half closed");
     }
 }
 
@@ -250,7 +250,7 @@ impl<Data> Exported for Receiver<Data> {
     }
 }
 
-/// Early data that was accepted and not read before the split can be read after it.
+/// Early data accepted before the split can be read after it.
 #[test]
 fn early_data_moves_along() {
     for provider in PROVIDERS {
@@ -323,9 +323,9 @@ fn unbuffered_connections_split_alike() {
     }
 }
 
-/// Data that an unbuffered connection has shown is to be taken before.
+/// Data that an unbuffered connection has offered must be taken before the split.
 #[test]
-fn data_that_was_shown_and_not_taken_is_not_lost() {
+fn data_that_was_only_peeked_is_not_lost() {
     for case in cases().filter(|case| case.role == Role::Client) {
         let config = configs::this::client_of(
             case.versions,

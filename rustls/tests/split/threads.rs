@@ -1,5 +1,5 @@
-//! Both halves at work, each on a thread of its own, under the eyes of a peer that is not ours:
-//! much data both ways, and new keys whenever either side likes.
+//! Each half on a thread of its own, with upstream as the peer: much data in both directions, and
+//! new keys at any time.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -12,10 +12,10 @@ use rustls::split::Sender;
 
 use crate::kit::{Case, Receiving, cases, split};
 
-/// How much goes each way, in bytes.
+/// The bytes sent each way.
 const TOTAL: usize = 3 << 20;
 
-/// The byte at `at` of all that is sent.
+/// The byte at offset `at` of the data.
 fn byte_at(at: usize) -> u8 {
     (at / 7 % 251) as u8
 }
@@ -24,7 +24,7 @@ fn stretch(from: usize, len: usize) -> Vec<u8> {
     (from..from + len).map(byte_at).collect()
 }
 
-/// Sends all of it, in pieces of any length, by whatever way, with new keys now and then.
+/// Sends everything in pieces of any length, by every method, with key updates now and then.
 fn send_all(mut sender: Sender, updates: bool, out: Outbox<Vec<u8>>, mut noise: Noise) {
     let mut sent = 0;
     let mut buf = vec![0; 80_000];
@@ -50,7 +50,7 @@ fn send_all(mut sender: Sender, updates: bool, out: Outbox<Vec<u8>>, mut noise: 
                 let len = Ord::min(len, room.max_payload);
                 let payload = room.headroom..room.headroom + len;
                 buf[payload.clone()].copy_from_slice(&plaintext[..len]);
-                // the receiving half may want something sent just now: then another time
+                // the receiving half may want to send first; try again later
                 if let Ok(record) = sender.encrypt_in_place(&mut buf, payload) {
                     waiting.extend_from_slice(&buf[record]);
                     sent += len;
@@ -70,7 +70,7 @@ fn send_all(mut sender: Sender, updates: bool, out: Outbox<Vec<u8>>, mut noise: 
     out.send(waiting).unwrap();
 }
 
-/// Receives all of it until the peer closes, from the connection's own buffer.
+/// Receives everything until the peer closes, through the connection's buffer.
 fn receive_all(mut receiver: Box<dyn Receiving>, incoming: Inbox<Vec<u8>>) {
     let mut received = 0;
     let mut plaintext = vec![0; 50_000];
@@ -95,7 +95,7 @@ fn receive_all(mut receiver: Box<dyn Receiving>, incoming: Inbox<Vec<u8>>) {
     panic!("the stream has ended before the data");
 }
 
-/// The same, where it arrives.
+/// Receives everything in the buffer where it arrives.
 fn receive_all_in_place(mut receiver: Box<dyn Receiving>, incoming: Inbox<Vec<u8>>) {
     let mut received = 0;
     let mut waiting = Vec::new();
@@ -122,7 +122,7 @@ fn receive_all_in_place(mut receiver: Box<dyn Receiving>, incoming: Inbox<Vec<u8
     panic!("the stream has ended before the data");
 }
 
-/// Upstream's connection, which has one thread for both.
+/// Runs upstream's connection, which uses one thread for both directions.
 fn be_the_peer(
     mut peer: UpstreamBuffered,
     updates: bool,
@@ -147,7 +147,7 @@ fn be_the_peer(
         if !output.is_empty() {
             out.send(output).unwrap();
         }
-        // what is there; and when there is no more to send, what comes
+        // process available input, and block for it once everything is sent
         let bytes = match (closed, incoming.try_recv()) {
             (_, Ok(bytes)) => bytes,
             (true, Err(_)) if !peer.peer_has_closed() => incoming.recv().unwrap(),
@@ -187,9 +187,8 @@ fn much_data_both_ways_with_new_keys_at_any_time() {
     }
 }
 
-/// Both ends are ours and split: four threads. All the data of one direction goes over a socket
-/// whose buffers are shorter than it is, so that neither end gets on unless it reads and writes at
-/// the same time.
+/// Both ends are this crate's and split, on four threads. The sockets' buffers are shorter than the
+/// data, so each end must read and write at the same time.
 #[test]
 fn both_ends_split_over_sockets() {
     for case in cases() {

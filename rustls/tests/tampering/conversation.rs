@@ -1,5 +1,5 @@
-//! A connection between two live ends with a man in the middle, until both are over or nothing
-//! moves any more; and what must be true of it whatever he does.
+//! A connection between two live ends with a man in the middle. It runs until both are done or
+//! nothing moves, and checks the properties that must hold whatever he does.
 
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
@@ -13,26 +13,26 @@ use harness::wire::records;
 use crate::kinds::{Api, EarlyData, Pair, Untouched};
 use crate::transcript;
 
-/// The message of a panic that is not this crate's. In debug builds upstream asserts things that do
-/// not hold, and some of its errors do not stay.
+/// The panic message for upstream's panics. Debug builds of upstream assert false properties, and
+/// some of its errors do not repeat.
 pub(crate) const UPSTREAM_PANICKED: &str = "upstream panicked";
 
 pub(crate) const EARLY: &[u8] = &[0xe0; 40];
 
-/// What the client says, and then the server; each is a record.
-const SPEECHES: [&[&[u8]]; 2] = [&[&[0xc1; 100], &[0xc2; 50]], &[&[0x51; 150], &[0x52; 300]]];
+/// The messages of the client, then of the server, one record each.
+const MESSAGES: [&[&[u8]]; 2] = [&[&[0xc1; 100], &[0xc2; 50]], &[&[0x51; 150], &[0x52; 300]]];
 
-/// Rounds of the loop; an untouched connection takes some twenty.
+/// The rounds of the loop; an untouched connection takes about twenty.
 const LIMIT: usize = 1000;
 
-/// How bytes arrive.
+/// The grouping of arriving bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Pace {
-    /// As the man in the middle hands them on, which is record by record.
+    /// Each piece as the man in the middle delivers it, which is one record.
     Pieces,
-    /// All that there are.
+    /// Everything available.
     Heaps,
-    /// Some bytes at a time.
+    /// At most this many bytes at a time.
     Crumbs(usize),
 }
 
@@ -42,40 +42,41 @@ pub(crate) struct Conversation<'a> {
     pace: Pace,
     /// Client and server.
     sides: [Side; 2],
-    /// That both were complete, and agreed.
+    /// True once both were complete and agreed.
     has_agreed: bool,
 }
 
-/// One end, its application, and what became of it.
+/// One end, its application, and its results.
 struct Side {
     end: Box<dyn Endpoint>,
     is_ours: bool,
-    /// Where its bytes go.
+    /// The direction of its output.
     sends: Direction,
-    /// How much of its part it has said.
-    said: usize,
+    /// The number of its messages sent so far.
+    sent_count: usize,
     sent: Vec<u8>,
     received: Vec<u8>,
     early_received: Vec<u8>,
     has_closed: bool,
     error: Option<String>,
-    /// What it sent as it failed.
-    last_words: Vec<u8>,
+    /// Its output when it failed.
+    final_output: Vec<u8>,
 }
 
-/// How a conversation went.
-pub(crate) struct Told {
-    /// Of client and server.
+/// The results of a conversation.
+pub(crate) struct Report {
+    /// Client and server.
     pub(crate) outcomes: [Outcome; 2],
-    /// What of the records that arrived at them matters to [`harness::deviations`].
+    /// The properties of the records that reached client and server, as far as
+    /// [`harness::deviations`] needs them.
     pub(crate) noted: [String; 2],
-    /// How many steps of the plan were done.
+    /// The number of steps of the plan that were carried out.
     pub(crate) applied: usize,
-    /// If nothing was changed.
+    /// Set if nothing was changed.
     pub(crate) untouched: Option<Untouched>,
 }
 
-/// What became of an end, as its application and its peer can tell.
+/// The result of an end, as its application and its peer see it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Outcome {
     pub(crate) error: Option<String>,
@@ -90,7 +91,7 @@ pub(crate) struct Outcome {
 pub(crate) enum Alert {
     None,
     Is(u8),
-    /// Under keys that its peer has not; or none, since it had closed before.
+    /// Under keys that the peer lacks, or no alert because it had closed before.
     Unknown,
 }
 
@@ -104,13 +105,13 @@ impl<'a> Conversation<'a> {
             end,
             is_ours: pair.apis[which] != Api::Upstream,
             sends: DIRECTIONS[which],
-            said: 0,
+            sent_count: 0,
             sent: Vec::new(),
             received: Vec::new(),
             early_received: Vec::new(),
             has_closed: false,
             error: None,
-            last_words: Vec::new(),
+            final_output: Vec::new(),
         };
         Self {
             pair,
@@ -125,17 +126,17 @@ impl<'a> Conversation<'a> {
         Self { pace, ..self }
     }
 
-    /// Goes on as two event loops would.
+    /// Runs both event loops.
     ///
     /// # Panics
     ///
-    /// If anything happens that must not.
-    pub(crate) fn run(mut self) -> Told {
+    /// Panics if a property is violated.
+    pub(crate) fn run(mut self) -> Report {
         let mut rounds = 0;
         loop {
             let mut moved = false;
             for side in &mut self.sides {
-                let output = side.act(self.pair.kind.is_tls13());
+                let output = side.run_application(self.pair.kind.is_tls13());
                 moved |= !output.is_empty();
                 self.middle.take(side.sends, &output);
             }
@@ -166,8 +167,8 @@ impl<'a> Conversation<'a> {
         self.conclude()
     }
 
-    /// Once both ends are complete: they agree on everything, and on nothing else than without a
-    /// man in the middle, and no byte that either goes by was changed.
+    /// Once both ends are complete, they must agree with each other and with an untouched
+    /// connection. No handshake byte that either used may have been changed.
     fn check_agreement(&mut self) {
         let [client, server] = &self.sides;
         let is_complete = |side: &Side| side.error.is_none() && !side.end.is_handshaking();
@@ -202,7 +203,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// What arrived of the handshake is what was sent.
+    /// Asserts that the received handshake equals the sent one.
     fn check_transcript(&self, direction: Direction) {
         let kind = &self.pair.kind;
         let sent = self.middle.sent(direction).concat();
@@ -215,7 +216,7 @@ impl<'a> Conversation<'a> {
         );
     }
 
-    fn conclude(mut self) -> Told {
+    fn conclude(mut self) -> Report {
         let ends = self
             .sides
             .each_mut()
@@ -258,7 +259,7 @@ impl<'a> Conversation<'a> {
                 early_received: side.early_received.len(),
                 end: end.clone(),
             });
-        Told {
+        Report {
             outcomes: [outcomes.next().unwrap(), outcomes.next().unwrap()],
             noted: DIRECTIONS.map(|it| noted(self.middle.delivered(it.other()))),
             applied: self.middle.applied(),
@@ -268,8 +269,8 @@ impl<'a> Conversation<'a> {
 }
 
 impl Side {
-    /// What the application does now, and what there is to send.
-    fn act(&mut self, is_tls13: bool) -> Vec<u8> {
+    /// Lets the application run_application and returns the output.
+    fn run_application(&mut self, is_tls13: bool) -> Vec<u8> {
         let mut output = self.call(|end| end.take_output());
         if self.error.is_some() {
             assert!(output.is_empty() || !self.is_ours, "sent after a failure");
@@ -280,30 +281,30 @@ impl Side {
         }
         let is_client = self.sends == Direction::ToServer;
         let [own, peers] = if is_client {
-            SPEECHES
+            MESSAGES
         } else {
-            [SPEECHES[1], SPEECHES[0]]
+            [MESSAGES[1], MESSAGES[0]]
         };
-        let heard_enough = match (is_client, self.said) {
+        let may_send = match (is_client, self.sent_count) {
             (_, 0) => true,
             (true, 1) => self.received.len() >= peers.concat().len(),
             (false, 1) => self.received.len() >= peers[0].len(),
             _ => self.end.peer_has_closed(),
         };
-        if !heard_enough {
+        if !may_send {
             return output;
         }
-        if let Some(speech) = own.get(self.said) {
-            if self.said > 0 && is_tls13 {
+        if let Some(message) = own.get(self.sent_count) {
+            if self.sent_count > 0 && is_tls13 {
                 self.end.refresh_traffic_keys();
                 output.extend(self.end.take_output());
             }
-            let len = self.end.send(speech);
-            self.sent.extend(&speech[..len]);
+            let len = self.end.send(message);
+            self.sent.extend(&message[..len]);
             output.extend(self.end.take_output());
-            self.said += 1;
+            self.sent_count += 1;
         }
-        let is_last = self.said == own.len();
+        let is_last = self.sent_count == own.len();
         if is_last && (is_client || self.end.peer_has_closed()) {
             self.end.close();
             self.has_closed = true;
@@ -312,7 +313,7 @@ impl Side {
         output
     }
 
-    /// Gives it bytes, and what it says to them.
+    /// Delivers bytes and returns the output.
     fn receive(&mut self, bytes: &[u8]) -> Vec<u8> {
         let (result, output) = self.call(|end| (end.receive(bytes), end.take_output()));
         if self.error.is_none() {
@@ -328,7 +329,7 @@ impl Side {
             (None, Ok(())) => {}
             (None, Err(error)) => {
                 self.error = Some(error);
-                self.last_words.clone_from(&output);
+                self.final_output.clone_from(&output);
                 if self.is_ours {
                     self.check_silence();
                 }
@@ -342,7 +343,7 @@ impl Side {
         output
     }
 
-    /// Calls the end. Where upstream panics, it is said whose panic it is.
+    /// Calls the end. A panic of upstream is reported as such.
     fn call<T>(&mut self, f: impl FnOnce(&mut dyn Endpoint) -> T) -> T {
         if self.is_ours {
             return f(&mut *self.end);
@@ -351,14 +352,14 @@ impl Side {
         called.unwrap_or_else(|_| panic!("{UPSTREAM_PANICKED}"))
     }
 
-    /// After a failure there is at most one alert, nothing to read, and nothing that can be sent.
+    /// Asserts that a failed end sends at most one alert and offers nothing to read or send.
     fn check_silence(&mut self) {
-        let words = records(&self.last_words);
-        // what it failed at may follow, in the same piece, a message that it has answered, as a
-        // Finished with tickets
+        let words = records(&self.final_output);
+        // before the failure, the same piece may have contained a message that was answered, such
+        // as a Finished answered with tickets
         let answers = words.iter().take_while(|record| {
             let len = record.payload.len();
-            // in the clear; with a tag, and an explicit nonce or a type
+            // an alert in the clear, or one with a tag and an explicit nonce or a type
             !matches!((record.typ, len), (21, 2 | 18 | 26) | (23, 19))
         });
         let answers = answers.count();
@@ -378,7 +379,8 @@ impl Side {
         assert_eq!(before, self.received.len(), "received after a failure");
     }
 
-    /// What it received is what `peer` sent, and came to its end if that came to its own.
+    /// Asserts that the received data is a prefix of what `peer` sent, and complete if it ended
+    /// cleanly.
     fn check(&self, peer: &Self, end: &End) {
         assert!(peer.sent.starts_with(&self.received), "data nobody sent");
         match end {
@@ -394,20 +396,20 @@ impl Side {
     }
 
     fn negotiated(&self) -> String {
-        // which upstream has no name for
+        // upstream has no name for this suite
         let name = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256";
         self.end.negotiated().replace("CipherSuite(0x9e)", name)
     }
 
-    /// Which alert it sent when it failed.
+    /// The alert that it sent when it failed.
     fn alert(&self, peer: &Self) -> Alert {
-        match &records(&self.last_words)[..] {
+        match &records(&self.final_output)[..] {
             [] if self.has_closed => Alert::Unknown,
             [] => Alert::None,
             [.., record] if record.typ == 21 && record.payload.len() == 2 => {
                 Alert::Is(record.payload[1])
             }
-            // its peer may have read it
+            // the peer may have read the alert
             _ => match peer.error.as_deref().and_then(alert_received) {
                 Some(alert) => Alert::Is(alert),
                 None => Alert::Unknown,
@@ -416,14 +418,14 @@ impl Side {
     }
 }
 
-/// The alert that an error is about.
+/// The alert that an error reports.
 fn alert_received(error: &str) -> Option<u8> {
     let name = error.strip_prefix("AlertReceived(")?.strip_suffix(')')?;
     (0..=255).find(|code| format!("{:?}", rustls::AlertDescription::from(*code)) == name)
 }
 
 impl Outcome {
-    /// `error / alert`, as [`harness::deviations`] has it; the alert may be `?`.
+    /// The outcome as `error / alert`, as in [`harness::deviations`]. The alert may be `?`.
     pub(crate) fn name(&self) -> String {
         let error = self.error.as_deref().unwrap_or("none");
         format!("{error} / {}", self.alert)

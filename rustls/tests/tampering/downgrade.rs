@@ -1,5 +1,4 @@
-//! Ends of both versions whose hellos are rewritten so that they settle for less: they notice,
-//! whatever was changed.
+//! Hellos rewritten to downgrade ends that support both versions. The ends notice every change.
 
 use std::slice;
 
@@ -15,8 +14,8 @@ use crate::judge::{Ends, Judge};
 use crate::kinds::BOTH;
 use crate::plans::Plan;
 
-/// Where the random of a ServerHello that is first in its record ends, and what follows it: the
-/// session ID of 32 bytes.
+/// The end of the random in a ServerHello that is first in its record. A session ID of 32 bytes
+/// follows.
 const RANDOM_END: usize = 4 + 2 + 32;
 const SUITE_AT: usize = RANDOM_END + 33;
 
@@ -39,10 +38,10 @@ fn marked(record: &Record, marker: &[u8; 8]) -> Record {
     })
 }
 
-/// What is changed, how, and what the client says to it; nothing if that depends.
+/// A description, the change, and the client's error; an empty text if it varies.
 type Rewritten = (&'static str, fn(&Record) -> Record, &'static str);
 
-/// In the ClientHello.
+/// Changes to the ClientHello.
 #[rustfmt::skip] // a table
 const CLIENT_HELLOS: [Rewritten; 16] = [
     ("no supported_versions", |it| hello(it, |it| it.without(SUPPORTED_VERSIONS)), DOWNGRADE),
@@ -65,7 +64,7 @@ const CLIENT_HELLOS: [Rewritten; 16] = [
 
 const DOWNGRADE: &str = "PeerMisbehaved(AttemptedDowngradeToTls12WhenTls13IsSupported)";
 
-/// In a ServerHello of TLS 1.3.
+/// Changes to a TLS 1.3 ServerHello.
 #[rustfmt::skip] // a table
 const SERVER_HELLOS: [Rewritten; 6] = [
     ("a marker of TLS 1.2", |it| marked(it, b"DOWNGRD\x01"), "DecryptError"),
@@ -76,7 +75,7 @@ const SERVER_HELLOS: [Rewritten; 6] = [
     ("no extensions", |it| payload(it, |it| { it.truncate(SUITE_AT + 3); let len = it.len() - 4; it[2..4].copy_from_slice(&(len as u16).to_be_bytes()); }), ""),
 ];
 
-/// Taken out of what a server of TLS 1.2 has to say about itself.
+/// Removes the downgrade marker from a TLS 1.2 server's random.
 fn unmarked(record: &Record) -> Record {
     marked(record, &[7; 8])
 }

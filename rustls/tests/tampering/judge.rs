@@ -1,6 +1,6 @@
-//! One plan tried on ends of this crate and of upstream: what must not happen does not, and what an
-//! end of this crate answers is what one of upstream in its place answers, or
-//! [`harness::deviations`] says why not.
+//! Tries one plan on ends of this crate and of upstream. Forbidden results never occur, and an end
+//! of this crate answers as upstream's would in its place, unless [`harness::deviations`] explains
+//! the difference.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -10,17 +10,17 @@ use std::sync::Mutex;
 use harness::configs::Provider;
 use harness::deviations::{DEVIATIONS, Deviation, deviation};
 
-use crate::conversation::{Alert, Conversation, Outcome, Told, UPSTREAM_PANICKED};
+use crate::conversation::{Alert, Conversation, Outcome, Report, UPSTREAM_PANICKED};
 use crate::kinds::{Api, Kind, Pair};
 use crate::plans::Plan;
 
-/// How often what comes of chance may come out otherwise.
+/// The number of tries if random values may cause the difference.
 pub(crate) const TRIES: usize = 10;
 
-/// Ends of one kind.
+/// Pairs of ends for one kind of connection.
 pub(crate) struct Ends {
     pub(crate) upstream: Pair,
-    /// This crate's client, in either API, and upstream's server.
+    /// This crate's client in either API with upstream's server.
     clients: [Pair; 2],
     servers: [Pair; 2],
     both: [Pair; 2],
@@ -39,7 +39,7 @@ impl Ends {
     }
 }
 
-/// Collects what happened.
+/// Collects the findings.
 #[derive(Default)]
 pub(crate) struct Judge(Mutex<Findings>);
 
@@ -49,14 +49,14 @@ struct Findings {
     conversations: usize,
     comparisons: usize,
     panics_of_upstream: usize,
-    /// By what happened: how often, and where for example.
+    /// The count and examples of each finding.
     happened: BTreeMap<String, (usize, Vec<String>)>,
-    /// By which of [`MORE`].
+    /// The uses of each entry of [`MORE`].
     used: BTreeMap<usize, usize>,
 }
 
 impl Judge {
-    /// Tries the plan on ends, of which those of this crate are chosen by `number`.
+    /// Tries the plan on all pairs; `number` selects the API of this crate's ends.
     pub(crate) fn judge(&self, ends: &Ends, plan: &Plan, number: usize) {
         self.0.lock().unwrap().plans += 1;
         let api = number % 2;
@@ -73,14 +73,14 @@ impl Judge {
         self.run(&ends.both[api], plan);
     }
 
-    /// Tries it again, for ends that must not both go on, and a client that is to say this.
+    /// Tries the plan again and asserts that one end fails, and that the client reports `expected`.
     pub(crate) fn refused(&self, ends: &Ends, plan: &Plan, number: usize, expected: &str) {
         let api = number % 2;
         for pair in [&ends.clients[api], &ends.servers[api], &ends.both[api]] {
-            let Some(told) = self.run(pair, plan) else {
+            let Some(report) = self.run(pair, plan) else {
                 continue;
             };
-            let [client, server] = told.outcomes.each_ref().map(|it| it.error.as_deref());
+            let [client, server] = report.outcomes.each_ref().map(|it| it.error.as_deref());
             if client.is_none() && server.is_none() {
                 self.note(format!("{:?} went on", pair.apis), plan);
             }
@@ -90,8 +90,8 @@ impl Judge {
         }
     }
 
-    /// What must not happen is noted.
-    pub(crate) fn run(&self, pair: &Pair, plan: &Plan) -> Option<Told> {
+    /// Runs one conversation and records violations.
+    pub(crate) fn run(&self, pair: &Pair, plan: &Plan) -> Option<Report> {
         self.count();
         let conversation = || {
             Conversation::new(pair, plan.middle(pair))
@@ -99,7 +99,7 @@ impl Judge {
                 .run()
         };
         match panic::catch_unwind(AssertUnwindSafe(conversation)) {
-            Ok(told) => Some(told),
+            Ok(report) => Some(report),
             Err(panic) => {
                 self.panicked(pair, &*panic, &format!("{plan:?}"));
                 None
@@ -107,9 +107,8 @@ impl Judge {
         }
     }
 
-    /// Compares what came of the end that is this crate's in one conversation, and upstream's in
-    /// the other.
-    fn compare(&self, ours: &Told, theirs: &Told, pairs: [&Pair; 2], end: usize, plan: &Plan) {
+    /// Compares this crate's end in one conversation with upstream's end in the other.
+    fn compare(&self, ours: &Report, theirs: &Report, pairs: [&Pair; 2], end: usize, plan: &Plan) {
         let [untouched, other] = pairs.map(Pair::untouched);
         if ours.applied != theirs.applied || !plan.compares(end == 0, untouched, other) {
             return;
@@ -123,9 +122,9 @@ impl Judge {
         let again: Vec<_> = (1..TRIES)
             .filter_map(|_| Some([self.run(pairs[0], plan)?, self.run(pairs[1], plan)?]))
             .collect();
-        for told in &again {
-            ours.push(&told[0].outcomes[end]);
-            theirs.push(&told[1].outcomes[end]);
+        for report in &again {
+            ours.push(&report[0].outcomes[end]);
+            theirs.push(&report[1].outcomes[end]);
         }
         if !self.is_like(&ours, &theirs, &case) {
             let side = ["client", "server"][end];
@@ -139,18 +138,18 @@ impl Judge {
         }
     }
 
-    /// Whether any two are alike, or not for a reason.
+    /// True if any two outcomes are alike, or differ for a known reason.
     fn is_like(&self, ours: &[&Outcome], theirs: &[&Outcome], case: &str) -> bool {
         let mut pairs = ours
             .iter()
             .flat_map(|ours| theirs.iter().map(move |theirs| (*ours, *theirs)));
         pairs.any(|(ours, theirs)| {
-            ours.is_like(theirs) || self.is_meant(&ours.name(), &theirs.name(), case)
+            ours.is_like(theirs) || self.is_explained(&ours.name(), &theirs.name(), case)
         })
     }
 
-    /// Whether there is a reason for answers, as `error / alert`, that differ.
-    pub(crate) fn is_meant(&self, ours: &str, theirs: &str, case: &str) -> bool {
+    /// True if there is a reason for the difference between two answers, given as `error / alert`.
+    pub(crate) fn is_explained(&self, ours: &str, theirs: &str, case: &str) -> bool {
         let covers = |it: &Deviation| covers(it, ours, theirs, case);
         if DEVIATIONS.iter().any(covers) {
             return true;
@@ -166,7 +165,7 @@ impl Judge {
         self.differ(what, &format!("{plan:?}"));
     }
 
-    /// A conversation is to begin.
+    /// Counts a new conversation.
     pub(crate) fn count(&self) {
         self.0.lock().unwrap().conversations += 1;
     }
@@ -175,7 +174,7 @@ impl Judge {
         self.0.lock().unwrap().comparisons += 1;
     }
 
-    /// A conversation of these ends has ended in a panic.
+    /// Records that a conversation of these ends panicked.
     pub(crate) fn panicked(&self, pair: &Pair, panic: &(dyn Any + Send), case: &str) {
         let message = message(panic);
         if message == UPSTREAM_PANICKED || pair.apis == [Api::Upstream; 2] {
@@ -185,7 +184,7 @@ impl Judge {
         }
     }
 
-    /// What ought not to be.
+    /// Records a finding.
     pub(crate) fn differ(&self, what: String, case: &str) {
         let mut findings = self.0.lock().unwrap();
         let (count, examples) = findings.happened.entry(what).or_default();
@@ -195,7 +194,7 @@ impl Judge {
         }
     }
 
-    /// Fails if anything happened.
+    /// Fails if there are findings.
     pub(crate) fn conclude(self) {
         let findings = self.0.into_inner().unwrap();
         for (what, (count, examples)) in &findings.happened {
@@ -216,7 +215,7 @@ impl Judge {
     }
 }
 
-/// Alerts that the peer could not read may be any.
+/// Checks a deviation. An alert that the peer could not read matches any.
 fn covers(deviation: &Deviation, ours: &str, theirs: &str, case: &str) -> bool {
     let read = |name: &str, pattern: &str| match (name.strip_suffix('?'), pattern.rsplit_once(' '))
     {
@@ -229,7 +228,7 @@ fn covers(deviation: &Deviation, ours: &str, theirs: &str, case: &str) -> bool {
 
 impl Outcome {
     fn is_like(&self, theirs: &Self) -> bool {
-        // what the peer noticed is the peer's matter
+        // if only the peer noticed the change, this end's outcome is not compared
         if !self.has_noticed() && !theirs.has_noticed() {
             return true;
         }
@@ -254,7 +253,7 @@ fn message(panic: &(dyn Any + Send)) -> String {
     text.unwrap_or("a panic").to_owned()
 }
 
-/// What only real encryption, or both ends, bring about.
+/// Deviations that only occur with real encryption, or with both ends live.
 #[rustfmt::skip] // a table
 const MORE: [Deviation; 26] = [
     deviation(

@@ -1,4 +1,4 @@
-//! The kinds of connection, and the two ends of one.
+//! Kinds of connections, and the two ends of each.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -8,22 +8,22 @@ use harness::endpoints::{self, Endpoint, ThisBuffered, ThisUnbuffered, UpstreamB
 use harness::middle::Middle;
 use harness::quic::{self, QuicEndpoint};
 
-use crate::conversation::{Conversation, Told};
+use crate::conversation::{Conversation, Report};
 use crate::stores;
 
-/// What a connection is like.
+/// The features of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
-    /// With its version, as the cases of [`harness::deviations`] have it.
+    /// The name, including the version, as in the cases of [`harness::deviations`].
     pub(crate) name: &'static str,
     versions: Versions,
     suite: &'static str,
-    /// The client's first share is of a group that the server does not have.
+    /// The client's first key share is of a group that the server lacks.
     pub(crate) retry: bool,
     pub(crate) auth: ClientAuth,
     pub(crate) sessions: Sessions,
     pub(crate) early_data: EarlyData,
-    /// Finite-field groups, with RSA.
+    /// Finite-field groups with RSA.
     dhe: bool,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum Sessions {
     None,
     Stored,
     Tickets,
-    /// In this crate's storage, or upstream's.
+    /// Stored in the crate's own storage, which uses each session once.
     Once,
 }
 
@@ -40,9 +40,9 @@ pub(crate) enum Sessions {
 pub(crate) enum EarlyData {
     None,
     Accepted,
-    /// The server speaks no protocol of the client in the second connection.
+    /// In the second connection, the server lacks the client's protocol.
     Rejected,
-    /// By a HelloRetryRequest.
+    /// Rejected by a HelloRetryRequest.
     Retried,
 }
 
@@ -98,7 +98,7 @@ pub(crate) const BOTH: Kind = Kind {
     ..TLS13
 };
 
-/// Sessions in a storage that gives each out once.
+/// Sessions in a storage that returns each only once.
 pub(crate) const ONCE: Kind = Kind {
     name: "with early data, once",
     sessions: Sessions::Once,
@@ -112,7 +112,7 @@ impl Kind {
     }
 
     pub(crate) fn key_type(&self) -> KeyType {
-        // equally long signatures whenever they are made
+        // signatures of constant length
         if self.dhe {
             KeyType::Rsa2048
         } else {
@@ -128,7 +128,7 @@ impl Kind {
         self.early_data != EarlyData::None
     }
 
-    /// Whether a server drops what it cannot decrypt.
+    /// True if the server skips records that it cannot decrypt.
     pub(crate) fn skips_early(&self) -> bool {
         matches!(self.early_data, EarlyData::Rejected | EarlyData::Retried)
     }
@@ -141,7 +141,7 @@ pub(crate) enum Api {
     Upstream,
 }
 
-/// A client and a server of some kind, which connect any number of times, alike each time.
+/// A client and a server of one kind, which connect any number of times in the same way.
 pub(crate) struct Pair {
     pub(crate) kind: Kind,
     pub(crate) apis: [Api; 2],
@@ -150,9 +150,9 @@ pub(crate) struct Pair {
     untouched: OnceLock<Untouched>,
 }
 
-/// A connection that nobody meddles with.
+/// A connection without tampering.
 pub(crate) struct Untouched {
-    /// The records to server and client.
+    /// The records to the server, then to the client.
     pub(crate) sent: [Vec<Vec<u8>>; 2],
     pub(crate) negotiated: String,
 }
@@ -168,7 +168,7 @@ impl Pair {
         }
     }
 
-    /// A client, which has a session if the kind says so.
+    /// A client, with a session if the kind requires one.
     pub(crate) fn client(&self) -> Box<dyn Endpoint> {
         if self.needs_session() {
             self.making_session(|| {
@@ -184,14 +184,14 @@ impl Pair {
         self.kind.resumes() && self.this.is_empty() && self.upstream.is_empty()
     }
 
-    /// Has the stores take what `connect` brings about.
+    /// Lets the stores accept sessions while `connect` runs.
     pub(crate) fn making_session(&self, connect: impl FnOnce()) {
         self.freeze(false);
         connect();
         self.freeze(true);
     }
 
-    /// Both over QUIC, with these transport parameters; `first` as for [`Self::server`].
+    /// Both ends over QUIC with these transport parameters; `first` as for [`Self::server`].
     pub(crate) fn quic_ends(
         &self,
         first: bool,
@@ -240,7 +240,7 @@ impl Pair {
         }
     }
 
-    /// A server; `first` for the connection that makes the session.
+    /// A server; `first` is true for the connection that makes the session.
     pub(crate) fn server(&self, first: bool) -> Box<dyn Endpoint> {
         let which = usize::from(!first);
         let this = self.this.servers[which].clone();
@@ -261,8 +261,8 @@ impl Pair {
 
     pub(crate) fn untouched(&self) -> &Untouched {
         self.untouched.get_or_init(|| {
-            let told = Conversation::new(self, Middle::new(vec![])).run();
-            let Told { untouched, .. } = told;
+            let report = Conversation::new(self, Middle::new(vec![])).run();
+            let Report { untouched, .. } = report;
             untouched.expect("nobody touched it")
         })
     }
@@ -282,7 +282,7 @@ macro_rules! configs {
 
             pub(super) struct Configs {
                 pub(super) client: Arc<ClientConfig>,
-                /// Of the first connection, and of the later ones.
+                /// For the first connection, and for later ones.
                 pub(super) servers: [Arc<ServerConfig>; 2],
                 client_sessions: Arc<stores::$module::Client>,
                 server_sessions: Arc<stores::$module::Server>,
@@ -336,7 +336,7 @@ macro_rules! configs {
                     }
                 }
 
-                /// Whether the client has no session.
+                /// True if the client has no session.
                 pub(super) fn is_empty(&self) -> bool {
                     self.client_sessions.is_empty()
                 }
@@ -351,7 +351,7 @@ macro_rules! configs {
                 }
             }
 
-            /// With the suite of the kind in front of others.
+            /// A provider that prefers the suite of the kind.
             fn crypto(kind: &Kind, provider: Provider, groups: &[NamedGroup]) -> CryptoProvider {
                 if kind.dhe {
                     let group =

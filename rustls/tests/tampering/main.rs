@@ -1,30 +1,30 @@
 //! A man in the middle between two live ends, with real encryption, through whole connections:
 //! handshakes of all kinds, data both ways, KeyUpdates, tickets and close_notify.
 //!
-//! He has the records of both ends, no keys, and other connections of theirs to take records from.
-//! Whatever he does:
+//! He has the records of both ends but no keys, and records of their other connections. Whatever he
+//! does, four properties hold:
 //!
-//! 1. *No wrong accept.* What an end receives is the beginning of what the other has sent, and all
-//!    of it where the stream has an orderly end. Early data is accepted once at most. Once both
-//!    handshakes are complete, both ends have negotiated the same, and the same as without him:
-//!    version, suite, group, ALPN, kind of handshake, exporters, certificates, server name; and no
-//!    byte of the handshake that either goes by was changed ([`transcript`]).
+//! 1. *No wrong accept.* The data that an end receives is a prefix of the data sent, and all of it
+//!    if the stream ends cleanly. Early data is accepted at most once. Once both handshakes are
+//!    complete, both ends have negotiated the same values as without him: version, suite, group,
+//!    ALPN, kind of handshake, exporters, certificates and server name. No byte of the handshake
+//!    that either end used was changed ([`transcript`]).
 //! 2. *No panic.*
-//! 3. *No hang.* Both event loops end, with an error, in order, or waiting for bytes that are lost;
-//!    then the end of the stream is no orderly one. After an error there is at most one alert, the
-//!    same error again, and nothing else sent.
-//! 4. *As upstream.* What an end of this crate answers is what one of upstream in its place
-//!    answers, error and alert, or [`harness::deviations`] and the table in [`judge`] say why not.
-//!    Where he changes one record, its receiver is compared, and its sender where that is no matter
-//!    of where its bytes are.
+//! 3. *No hang.* Both event loops end with an error, cleanly, or waiting for lost bytes. In the
+//!    last case the end of the stream is not a clean one. A failed end sends at most one alert,
+//!    repeats its error, and sends nothing else.
+//! 4. *As upstream.* An end of this crate answers with the same error and alert as upstream's end
+//!    in its place, unless [`harness::deviations`] or the table in [`judge`] explains the
+//!    difference. If he changes one record, its receiver is compared. Its sender is compared as
+//!    well unless the position of its bytes matters.
 //!
-//! `kinds` are the connections, `plans` what he does, `conversation` the event loops and properties
-//! 1 to 3, `judge` the fourth; `downgrade`, `replay` and `quic` are what is different there. Every
-//! plan is tried on both crates' ends: upstream and upstream, this crate's client and upstream,
-//! upstream and this crate's server, and this crate's ends of two APIs.
+//! `kinds` has the connections, `plans` the changes, `conversation` the event loops and properties
+//! 1 to 3, and `judge` the fourth. `downgrade`, `replay` and `quic` have the special cases. Each
+//! plan is tried on four pairs of ends: upstream with itself, this crate's client with upstream,
+//! upstream with this crate's server, and this crate with itself in two APIs.
 //!
-//! The quick tests try some plans. For all of them, and for each byte in the clear with several
-//! bits flipped:
+//! The quick tests try some plans. This command tries all of them, and several bit flips in each
+//! byte in the clear:
 //!
 //! ```text
 //! cargo test --release --manifest-path rustls/Cargo.toml --features ring,std --test tampering -- \
@@ -49,8 +49,7 @@ use harness::configs::{PROVIDERS, Provider};
 use judge::{Ends, Judge};
 use kinds::{KINDS, Kind};
 
-/// Calls `f` for each kind with each provider, and a number, from as many threads as there are
-/// processors.
+/// Calls `f` for each kind with each provider and a number, on one thread per processor.
 fn for_all(f: impl Fn(usize, Kind, Provider) + Sync) {
     let all = PROVIDERS.iter().flat_map(|it| iter::repeat(*it).zip(KINDS));
     let all = Mutex::new(all.enumerate());
@@ -70,8 +69,8 @@ fn for_all(f: impl Fn(usize, Kind, Provider) + Sync) {
     });
 }
 
-/// Tries one of `one_of` single changes, others for each kind and provider, and as many plans of
-/// several changes.
+/// Tries one in `one_of` single changes, different ones for each kind and provider, and `several`
+/// plans of several changes.
 fn judge_some(one_of: usize, several: usize) {
     let judge = Judge::default();
     for_all(|number, kind, provider| {
@@ -115,7 +114,7 @@ fn every_byte_in_the_clear() {
 }
 
 #[test]
-fn hellos_rewritten_to_settle_for_less() {
+fn hellos_rewritten_for_a_downgrade() {
     let judge = Judge::default();
     downgrade::judge(&judge);
     judge.conclude();

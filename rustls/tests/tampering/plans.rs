@@ -1,5 +1,5 @@
-//! What the man in the middle does: every change to every record, every byte, and several at a
-//! time.
+//! Plans of the man in the middle: every change to every record, every byte, and several changes at
+//! a time.
 
 use std::mem;
 
@@ -13,13 +13,13 @@ use crate::kinds::{Kind, Pair, Untouched};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// As the cases of [`harness::deviations`] are described.
+    /// The plan's description, in the form of the cases of [`harness::deviations`].
     pub(crate) name: String,
     pub(crate) operations: Vec<Operation>,
     pub(crate) pace: Pace,
 }
 
-/// On one record.
+/// A change to one record.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation {
     direction: Direction,
@@ -30,16 +30,16 @@ pub(crate) struct Operation {
 #[derive(Clone, Debug)]
 enum What {
     Change(Change),
-    /// Another connection's record of the same number in its place.
+    /// Replaces it by another connection's record of the same number.
     Splice,
-    /// From there on all of another connection.
+    /// Replaces all records from there on by another connection's.
     SpliceRest,
-    /// Another connection's record in front of it.
+    /// Inserts another connection's record before it.
     InsertOther,
 }
 
 impl What {
-    /// Whether it is no matter what is where in the record.
+    /// True if the change does not depend on positions inside the record.
     fn is_without_place(&self) -> bool {
         match self {
             Self::Change(Change::Rewrite(_)) => true,
@@ -53,7 +53,7 @@ impl What {
         matches!(self, Self::Change(change) if mem::discriminant(change) == kind)
     }
 
-    /// Whether what it changes is found wherever it is.
+    /// True if the changed part is found in any layout of the record.
     fn has_name(&self) -> bool {
         let at = match self {
             Self::Change(Change::Flip { at, .. }) => at,
@@ -63,17 +63,17 @@ impl What {
             _ => return true,
         };
         match at {
-            // type and version; the length is another
+            // type and version; the length differs between crates
             At::Byte(at) => *at < HEADER_LEN - 2,
             At::Last(_) => false,
-            // a ticket is in both
+            // tickets occur in both and differ
             At::Extension { typ, .. } => ![SESSION_TICKET, PRE_SHARED_KEY].contains(typ),
         }
     }
 }
 
 impl Plan {
-    /// A name and what it does to which records.
+    /// A plan with a name and the given changes.
     pub(crate) fn new(name: String, changes: &[(Direction, usize, Change)]) -> Self {
         let operations = changes.iter().map(|(direction, record, change)| Operation {
             direction: *direction,
@@ -87,7 +87,7 @@ impl Plan {
         }
     }
 
-    /// One change, of the records in this direction.
+    /// A plan with a single change to a record in this direction.
     pub(crate) fn change(kind: &Kind, direction: Direction, number: usize, change: Change) -> Self {
         Self::one(kind, direction, number, What::Change(change))
     }
@@ -108,9 +108,8 @@ impl Plan {
         }
     }
 
-    /// Whether an end can be compared with another of the other crate in its place, whose
-    /// conversations are these if nobody meddles with them: they get the same records then up to
-    /// the one that is changed.
+    /// True if one crate's end can be compared with the other's. `a` and `b` are the untampered
+    /// conversations with either. Both ends must receive the same records up to the changed one.
     pub(crate) fn compares(&self, is_client: bool, a: &Untouched, b: &Untouched) -> bool {
         let [
             Operation {
@@ -126,20 +125,20 @@ impl Plan {
         let (Some(in_a), Some(in_b)) = (a.get(*record), b.get(*record)) else {
             return false;
         };
-        // what the ends say depends on the crate in its length alone; but not alerts and KeyUpdates
+        // records of the two crates may differ only in length, except alerts and KeyUpdates
         let kind = |it: &Vec<u8>| (it[0], if it.len() <= 31 { it.len() } else { 0 });
         let mut kinds = a.iter().map(kind).zip(b.iter().map(kind)).take(record + 1);
         let receives = (*direction == Direction::ToClient) == is_client;
-        // of what is encrypted all bytes are alike
+        // all bytes of an encrypted record are equivalent
         let has_place = in_a.len() == in_b.len() || in_a[0] == 23;
-        // where it depends on the records behind
+        // changes whose outcome depends on later records
         let depends = [Change::Delay { answers: 0 }, Change::Replay { after: 0 }];
         kinds.all(|(a, b)| a == b)
             && (what.is_without_place() || receives && (has_place || what.has_name()))
             && !depends.iter().any(|it| what.is_kind_of(it))
     }
 
-    /// For connections of these ends.
+    /// The man in the middle for connections of these ends.
     pub(crate) fn middle(&self, pair: &Pair) -> Middle {
         let mut steps = Vec::new();
         for Operation {
@@ -184,11 +183,11 @@ impl Plan {
     }
 }
 
-/// What a record is part of, in the words of [`harness::deviations`].
+/// The flight of a record, as [`harness::deviations`] names it.
 pub(crate) fn flight(kind: &Kind, direction: Direction, number: usize) -> &'static str {
     match (direction, number) {
         (Direction::ToServer, 0) => "ClientHello",
-        // change_cipher_spec and early data may be between the two
+        // change_cipher_spec and early data may stand between the two
         (Direction::ToServer, 1..=3) if kind.retry => "second ClientHello",
         (Direction::ToServer, _) => "client's flight",
         (Direction::ToClient, 0) if kind.retry => "HelloRetryRequest",
@@ -215,7 +214,7 @@ pub(crate) fn single(kind: &Kind, untouched: &Untouched) -> Vec<Plan> {
     plans
 }
 
-/// The record as it is, elsewhere.
+/// Changes that leave the record as it is but move it.
 fn moved() -> Vec<Change> {
     vec![
         Change::Drop,
@@ -279,7 +278,7 @@ fn headers(len: usize) -> Vec<Change> {
     changes
 }
 
-/// Of some bytes.
+/// Flips bits of some bytes.
 fn flips(record: &[u8]) -> Vec<Change> {
     let len = record.len();
     let mut changes = Vec::new();
@@ -303,12 +302,12 @@ fn flips(record: &[u8]) -> Vec<Change> {
             bit: (number % 8) as u32,
         });
     }
-    // an outer type application_data, and nothing but it
+    // discards offsets before the start of the record
     changes.retain(|change| !matches!(change, Change::Flip { at: At::Last(at), .. } if *at > len));
     changes
 }
 
-/// What anybody can send.
+/// Records that anybody can insert.
 fn inserted() -> Vec<Change> {
     let noise = |seed, len| {
         let mut noise = Noise::new(seed);
@@ -348,8 +347,8 @@ fn inserted() -> Vec<Change> {
     changes
 }
 
-/// These bits of each byte that is in the clear, and of every fifth that is not: of those one is
-/// like another.
+/// Flips these bits of each byte in the clear, and of every fifth encrypted byte, because those are
+/// equivalent.
 pub(crate) fn bytes(kind: &Kind, untouched: &Untouched, bits: &[u32]) -> Vec<Plan> {
     let mut plans = Vec::new();
     for direction in DIRECTIONS {

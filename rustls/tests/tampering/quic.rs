@@ -1,8 +1,8 @@
-//! The same over QUIC, whose stack has dealt with packets that were lost, repeated and out of
-//! order: CRYPTO bytes that are changed, cut, missing, repeated, or of another level.
+//! Tampering over QUIC: CRYPTO bytes that are changed, truncated, missing, repeated, or from
+//! another level. QUIC itself handles lost, repeated and reordered packets.
 //!
-//! They come to TLS unprotected, so that each change is read; only the handshake itself tells that
-//! it is one.
+//! TLS receives these bytes unprotected, so it reads each change. Only the handshake itself can
+//! detect it.
 
 use std::mem;
 use std::panic::{self, AssertUnwindSafe};
@@ -20,7 +20,8 @@ use crate::plans::flight;
 /// The transport parameters of client and server.
 const PARAMETERS: [&[u8]; 2] = [b"parameters of the client", b"parameters of the server"];
 
-/// What happens to one piece of CRYPTO bytes, which is all that a side has for a level at a time.
+/// The change to one piece of CRYPTO bytes. A piece is everything that a side sends for one level
+/// at a time.
 #[derive(Clone, Debug)]
 enum Change {
     Nothing,
@@ -33,19 +34,19 @@ enum Change {
     Cut {
         at: usize,
     },
-    /// At once with the next one, as if they were of one level.
+    /// Delivers the piece together with the next one, as if both had the same level.
     Merge,
-    /// Behind the next one, as if that were of its level.
+    /// Delivers the piece after the next one, whose level it then seems to have.
     Swap,
     Insert(Vec<u8>),
-    /// Back to its sender.
+    /// Returns the piece to its sender.
     Reflect,
 }
 
 #[derive(Clone, Debug)]
 struct Plan {
     direction: Direction,
-    /// Which piece in that direction.
+    /// The number of the piece in that direction.
     piece: usize,
     change: Change,
 }
@@ -53,7 +54,7 @@ struct Plan {
 struct Side {
     end: Box<dyn QuicEndpoint>,
     is_ours: bool,
-    /// All that it has sent, and what arrived at it, but for what comes behind the handshake.
+    /// All bytes sent by this side, and all received, without those after the handshake.
     sent: Vec<u8>,
     arrived: Vec<u8>,
     pieces: Vec<Crypto>,
@@ -61,11 +62,11 @@ struct Side {
     error: Option<String>,
 }
 
-/// What became of both.
-struct Told {
-    /// `error / alert`, and whether the handshake is not complete, of client and server.
+/// The outcome of both sides.
+struct Report {
+    /// For client and server: `error / alert`, and whether the handshake is incomplete.
     outcomes: [(String, bool); 2],
-    /// What of the bytes that arrived at them matters to [`harness::deviations`].
+    /// The properties of the received bytes that [`harness::deviations`] needs.
     noted: [String; 2],
     pieces: [Vec<Crypto>; 2],
 }
@@ -113,8 +114,8 @@ impl Side {
     }
 }
 
-/// Until both are over, or nothing moves any more.
-fn converse(pair: &Pair, plan: Option<&Plan>) -> Told {
+/// Runs both sides until they are done or nothing moves.
+fn converse(pair: &Pair, plan: Option<&Plan>) -> Report {
     let [client, server] = ends(pair);
     let mut sides = [
         Side::new(client, pair.apis[0]),
@@ -176,14 +177,14 @@ fn converse(pair: &Pair, plan: Option<&Plan>) -> Told {
         }
     }
     check(&sides);
-    Told {
+    Report {
         outcomes: sides.each_ref().map(Side::outcome),
         noted: sides.each_ref().map(|it| noted(&record(22, &it.arrived))),
         pieces: sides.map(|side| side.pieces),
     }
 }
 
-/// Once both ends are complete they agree, and nothing of the handshake was changed.
+/// Once both ends are complete, they agree and no handshake byte was changed.
 fn check([client, server]: &[Side; 2]) {
     let is_complete = |side: &Side| side.error.is_none() && !side.end.is_handshaking();
     if !is_complete(client) || !is_complete(server) {
@@ -253,7 +254,7 @@ fn plans(pieces: &[Vec<Crypto>; 2], bits: &[u32]) -> Vec<Plan> {
     plans
 }
 
-/// Tries each plan on all ends; of all, one of so many.
+/// Tries one in `one_of` plans on all ends.
 pub(crate) fn judge(judge: &Judge, bits: &[u32], one_of: usize) {
     let is_usable = |kind: &&Kind| kind.is_tls13() && kind.early_data == EarlyData::None;
     for provider in PROVIDERS {
@@ -296,14 +297,14 @@ fn judge_one(
     run(&ends[1 - receiver]);
     judge.compared();
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    // what comes of a wrong length depends on the order of extensions
+    // the effect of a wrong length depends on the order of extensions
     for _ in 0..TRIES {
         let (Some(our), Some(their)) = (run(&ends[receiver]), run(theirs_pair)) else {
             return;
         };
-        // a place is the same only where all is equally long, as tickets are not
-        let lens = [&our, &their].map(|told| {
-            let piece = told.pieces[plan.direction as usize].get(plan.piece);
+        // positions correspond only in pieces of equal length, and tickets vary
+        let lens = [&our, &their].map(|report| {
+            let piece = report.pieces[plan.direction as usize].get(plan.piece);
             piece.map(|it| it.bytes.len())
         });
         if lens[0] != lens[1] {
@@ -313,11 +314,11 @@ fn judge_one(
         let [our, their] = [our, their].map(|it| it.outcomes[receiver].clone());
         ours.push(our);
         theirs.push(their);
-        let is_meant = |ours: &(String, bool)| {
+        let is_explained = |ours: &(String, bool)| {
             let mut theirs = theirs.iter();
-            theirs.any(|it| ours == it || judge.is_meant(&ours.0, &it.0, &case))
+            theirs.any(|it| ours == it || judge.is_explained(&ours.0, &it.0, &case))
         };
-        if ours.iter().any(is_meant) {
+        if ours.iter().any(is_explained) {
             return;
         }
     }

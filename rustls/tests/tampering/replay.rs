@@ -1,4 +1,4 @@
-//! All that one end has sent, recorded, to another connection with the same configurations.
+//! Replays all recorded output of one end to another connection with the same configurations.
 
 use harness::configs::PROVIDERS;
 use harness::endpoints::Endpoint;
@@ -6,7 +6,7 @@ use harness::endpoints::Endpoint;
 use crate::conversation::EARLY;
 use crate::kinds::{Api, EarlyData, KINDS, ONCE, Pair};
 
-/// Gives it all, one by one, until it fails.
+/// Delivers all records one by one until the end fails.
 fn replay(end: &mut dyn Endpoint, records: &[Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
     let (mut early, mut received) = (Vec::new(), Vec::new());
     end.take_output();
@@ -23,10 +23,10 @@ fn replay(end: &mut dyn Endpoint, records: &[Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
     (early, received)
 }
 
-/// Neither is a handshake complete, nor does anything arrive; but for the early data of a session
-/// that a storage hands out again.
+/// No handshake completes and no data arrives. The exception is early data, if the storage returns
+/// its session again.
 #[test]
-fn of_a_whole_connection() {
+fn replays_of_a_whole_connection() {
     for provider in PROVIDERS {
         for kind in KINDS {
             for apis in [
@@ -46,10 +46,10 @@ fn of_a_whole_connection() {
     }
 }
 
-/// RFC 9846 §8.1: where sessions can be taken once, so can the early data; by the copy or by the
-/// original, whichever is first.
+/// RFC 9846 §8.1: if sessions can be used once, so can their early data. Whichever comes first,
+/// copy or original, uses it up.
 #[test]
-fn of_early_data() {
+fn replays_of_early_data() {
     for provider in PROVIDERS {
         for api in [Api::Buffered, Api::Unbuffered] {
             let pair = Pair::new(ONCE, provider, [Api::Upstream, api]);
@@ -72,7 +72,7 @@ fn of_early_data() {
                     accepted.extend(early);
                 }
                 assert_eq!(accepted, EARLY);
-                // it goes on, with early data or without
+                // the original continues with or without early data
                 harness::endpoints::handshake(&mut *client, &mut *original);
                 harness::endpoints::talk_and_close(&mut *client, &mut *original);
                 for copy in &copies {

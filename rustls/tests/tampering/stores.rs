@@ -1,6 +1,5 @@
-//! Where ends keep sessions that many connections can resume: once frozen, a store takes nothing
-//! more. Those of TLS 1.2, and all of a server, are handed out again and again; of TLS 1.3 a client
-//! has many.
+//! Session stores for many connections: once frozen, a store accepts no more sessions. Sessions of
+//! TLS 1.2 and those of a server are returned repeatedly. A client has many TLS 1.3 sessions.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
@@ -18,7 +17,7 @@ macro_rules! stores {
 
             use super::*;
 
-            /// A client's.
+            /// The store of a client.
             #[derive(Debug, Default)]
             pub(crate) struct Client {
                 pub(crate) is_frozen: AtomicBool,
@@ -31,7 +30,7 @@ macro_rules! stores {
                     self.is_frozen.load(Ordering::Relaxed)
                 }
 
-                /// Whether there is no session left.
+                /// True if no session is left.
                 pub(crate) fn is_empty(&self) -> bool {
                     self.tls12.lock().unwrap().is_none() && self.tls13.lock().unwrap().is_empty()
                 }
@@ -78,7 +77,7 @@ macro_rules! stores {
                 }
             }
 
-            /// A server's.
+            /// The store of a server.
             #[derive(Debug, Default)]
             pub(crate) struct Server {
                 pub(crate) is_frozen: AtomicBool,

@@ -1,8 +1,8 @@
-//! What of the bytes on the wire both ends go by once their handshakes are complete.
+//! The bytes on the wire that both ends authenticate once their handshakes are complete.
 //!
-//! Record boundaries of handshake messages in the clear are not part of it, nor is what is dropped
-//! unread: alerts and, in TLS 1.3, change_cipher_spec in the clear, and what a server that rejects
-//! early data takes for that until the Finished. Of protected records each byte is.
+//! They do not include record boundaries of messages in the clear, nor anything dropped unread.
+//! Dropped are alerts and, in TLS 1.3, change_cipher_spec in the clear. A server that rejects early
+//! data also drops all records up to the Finished. Every byte of other protected records counts.
 
 use harness::wire::{Record, records};
 
@@ -13,8 +13,8 @@ const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 
-/// Of what was sent, and of what was delivered; with `skips`, of protected records only the one
-/// with the Finished.
+/// The authenticated bytes of `sent` and of `delivered`. With `skips`, the only protected record is
+/// the one with the Finished.
 pub(crate) fn authenticated(
     kind: &Kind,
     skips: bool,
@@ -22,7 +22,7 @@ pub(crate) fn authenticated(
     delivered: &[u8],
 ) -> (Vec<u8>, Vec<u8>) {
     let mut sent = records(sent);
-    // of less than a record nothing is read
+    // an incomplete record is not read
     let mut delivered = records(delivered);
     if skips {
         // the first one is the early data
@@ -42,7 +42,7 @@ fn bytes(kind: &Kind, records: &[Record]) -> Vec<u8> {
             _ if is_protected => bytes.extend(record.to_bytes()),
             HANDSHAKE => bytes.extend(&record.payload),
             CHANGE_CIPHER_SPEC if kind.is_tls13() => {}
-            // RFC 5246 §7.1: it stands between messages, and what follows is protected
+            // RFC 5246 §7.1: it stands between messages, and everything after it is protected
             CHANGE_CIPHER_SPEC => {
                 is_protected = true;
                 bytes.push(CHANGE_CIPHER_SPEC);

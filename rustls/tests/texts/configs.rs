@@ -1,4 +1,4 @@
-//! Configurations and connections that cannot be made: Encrypted ClientHello, and what it needs.
+//! Configurations and connections that cannot be created, with a focus on Encrypted ClientHello.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ macro_rules! configs {
                         ClientConfig::builder_with_provider(Arc::new(older)).with_ech(mode.clone())
                     });
 
-                    // without SNI; to an address
+                    // without SNI, and to an address
                     let builder = ClientConfig::builder_with_provider(Arc::new(provider.$module()));
                     let mut config = builder
                         .with_ech(mode)

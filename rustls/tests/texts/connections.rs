@@ -1,4 +1,4 @@
-//! Calls of connections that fail: exporters, secrets for the kernel, QUIC, Acceptor, I/O.
+//! Failing calls of connections: exporters, secrets for the kernel, QUIC, Acceptor and I/O.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ pub const KEY_TYPE: KeyType = KeyType::Ed25519;
 const AUTH: ClientAuth = ClientAuth::None;
 const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
 
-/// A transport that has these bytes, then ends, and takes all.
+/// A transport that returns these bytes, then ends. It accepts all output.
 struct Transport<'a>(&'a [u8]);
 
 impl Read for Transport<'_> {
@@ -31,15 +31,15 @@ impl Write for Transport<'_> {
 }
 
 /// The kind and the text of an I/O error.
-type Told = (io::ErrorKind, String);
+type IoError = (io::ErrorKind, String);
 
-fn told(error: io::Error) -> Told {
+fn describe(error: io::Error) -> IoError {
     (error.kind(), error.to_string())
 }
 
 macro_rules! connections {
     ($module:ident, $tls:ident) => {
-        // 0.23's `dangerous_extract_secrets` is deprecated for unbuffered connections
+        // upstream deprecates `dangerous_extract_secrets` for unbuffered connections
         #[allow(deprecated)]
         pub mod $module {
             use $tls::client::UnbufferedClientConnection;
@@ -135,7 +135,7 @@ macro_rules! connections {
                 }
             }
 
-            /// Sends `from`'s output to `to` until neither has any more.
+            /// Sends `from`'s output to `to` until neither has any left.
             fn drive<T, U>(
                 from: &mut UnbufferedConnectionCommon<T>,
                 to: &mut Vec<u8>,
@@ -248,15 +248,15 @@ macro_rules! connections {
             fn read_and_write(log: &mut Log, provider: Provider, versions: Versions) {
                 let what = format!("I/O {versions:?}");
                 let http = b"HTTP/1.1 400 Bad Request\r\n\r\n";
-                // a ClientHello, cut anywhere, or none; what is no TLS
+                // a ClientHello, truncated anywhere or missing; bytes that are not TLS
                 let hello = output(&mut Connection::from(client(provider, versions)));
                 for bytes in [&[][..], &hello[..3], &hello[..20], &hello[..], http] {
                     let mut conn = server(provider, versions);
                     let mut transport = Transport(bytes);
-                    log.call(&what, || conn.complete_io(&mut transport).map_err(told));
-                    log.call(&what, || conn.complete_io(&mut transport).map_err(told));
+                    log.call(&what, || conn.complete_io(&mut transport).map_err(describe));
+                    log.call(&what, || conn.complete_io(&mut transport).map_err(describe));
                     if bytes != http {
-                        log.call(&what, || conn.reader().read(&mut [0; 9]).map_err(told));
+                        log.call(&what, || conn.reader().read(&mut [0; 9]).map_err(describe));
                     }
                     log.call(&what, || conn.process_new_packets());
                     let mut conn = client(provider, versions);
@@ -264,15 +264,17 @@ macro_rules! connections {
                     log.call(&what, || {
                         Stream::new(&mut conn, &mut transport)
                             .read(&mut [0])
-                            .map_err(told)
+                            .map_err(describe)
                     });
                     log.call(&what, || {
                         Stream::new(&mut conn, &mut transport)
                             .write(b"data")
-                            .map_err(told)
+                            .map_err(describe)
                     });
                     log.call(&what, || {
-                        Stream::new(&mut conn, &mut transport).flush().map_err(told)
+                        Stream::new(&mut conn, &mut transport)
+                            .flush()
+                            .map_err(describe)
                     });
                 }
 
@@ -284,18 +286,18 @@ macro_rules! connections {
                     }
                     let bytes = output(&mut peer);
                     let mut transport = Transport(&bytes);
-                    log.call(&what, || conn.complete_io(&mut transport).map_err(told));
-                    log.call(&what, || conn.complete_io(&mut transport).map_err(told));
-                    log.call(&what, || conn.reader().read(&mut [0; 9]).map_err(told));
+                    log.call(&what, || conn.complete_io(&mut transport).map_err(describe));
+                    log.call(&what, || conn.complete_io(&mut transport).map_err(describe));
+                    log.call(&what, || conn.reader().read(&mut [0; 9]).map_err(describe));
                     let Connection::Client(conn) = &mut conn else {
                         panic!("the first is the client");
                     };
                     let mut stream = Stream::new(conn, &mut transport);
-                    log.call(&what, || stream.read(&mut [0; 9]).map_err(told));
-                    log.call(&what, || stream.write(b"data").map_err(told));
+                    log.call(&what, || stream.read(&mut [0; 9]).map_err(describe));
+                    log.call(&what, || stream.write(b"data").map_err(describe));
                 }
 
-                // more than there is room for
+                // more than the buffer holds
                 let [mut conn, mut peer] = connected(provider, versions);
                 let mut bytes = Vec::new();
                 for _ in 0..9 {
@@ -303,18 +305,18 @@ macro_rules! connections {
                     bytes.extend(output(&mut peer));
                 }
                 let mut rest = &bytes[..];
-                log.call(&what, || -> Result<(), Told> {
+                log.call(&what, || -> Result<(), IoError> {
                     while !rest.is_empty() {
-                        conn.read_tls(&mut rest).map_err(told)?;
+                        conn.read_tls(&mut rest).map_err(describe)?;
                         conn.process_new_packets().unwrap();
                     }
                     Ok(())
                 });
                 let [mut conn, _] = connected(provider, versions);
                 let mut rest = &bytes[..];
-                log.call(&what, || -> Result<(), Told> {
+                log.call(&what, || -> Result<(), IoError> {
                     while !rest.is_empty() {
-                        conn.read_tls(&mut rest).map_err(told)?;
+                        conn.read_tls(&mut rest).map_err(describe)?;
                     }
                     Ok(())
                 });
@@ -330,7 +332,9 @@ macro_rules! connections {
                     &[22, 3, 1, 0, 0],
                 ] {
                     let mut acceptor = Acceptor::default();
-                    log.call(what, || acceptor.read_tls(&mut &bytes[..]).map_err(told));
+                    log.call(what, || {
+                        acceptor.read_tls(&mut &bytes[..]).map_err(describe)
+                    });
                     let accepted = acceptor.accept();
                     log.call(what, || match accepted {
                         Ok(Some(accepted)) => {
@@ -343,7 +347,9 @@ macro_rules! connections {
                     log.call(what, || {
                         acceptor.accept().map(|_| ()).map_err(|(error, _)| error)
                     });
-                    log.call(what, || acceptor.read_tls(&mut &bytes[..]).map_err(told));
+                    log.call(what, || {
+                        acceptor.read_tls(&mut &bytes[..]).map_err(describe)
+                    });
                 }
             }
         }

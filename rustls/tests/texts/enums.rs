@@ -1,4 +1,4 @@
-//! Every enum of the public API that is no error, as `Debug` shows it.
+//! Every public enum that is no error, as `Debug` prints it.
 
 use harness::configs::PROVIDERS;
 
@@ -23,7 +23,7 @@ macro_rules! enums {
 
             use super::*;
 
-            /// Logs all values of an enum of the wire, known and unknown.
+            /// Logs all values of a wire enum, known and unknown.
             fn wire<N: TryFrom<u32>, T: From<N> + Debug>(
                 log: &mut Vec<Shown>,
                 path: &str,

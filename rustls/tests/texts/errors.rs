@@ -1,4 +1,4 @@
-//! Every error of the public API, with each text that a program can print of it.
+//! Every public error, with each text that a program can print of it.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -188,7 +188,7 @@ macro_rules! errors {
                 ]
             }
 
-            /// Errors that hold no other error.
+            /// Errors that contain no other error.
             fn plain_errors() -> Vec<(&'static str, Error)> {
                 let mut errors = named![
                     Error::NoCertificatesPresented,
@@ -240,7 +240,7 @@ macro_rules! errors {
                 errors
             }
 
-            /// Shows each of `causes`, and the [`Error`] that it becomes.
+            /// Shows each of `causes` and the [`Error`] that it converts to.
             fn show<T: Clone + std::fmt::Debug>(
                 log: &mut Vec<Shown>,
                 error: &str,

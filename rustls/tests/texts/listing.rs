@@ -1,4 +1,4 @@
-//! The names of 0.23's public API, from the listing that `ci/api` compares with.
+//! Names of 0.23's public API, from the listing that `ci/api` compares with.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The results of calls, to be compared between the two crates.
+//! The results of calls, for comparison between the two crates.
 
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};

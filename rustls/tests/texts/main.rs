@@ -1,9 +1,9 @@
-//! Texts that programs print, log and compare are those of 0.23.
+//! Texts that programs print, log and compare equal those of 0.23.
 //!
 //! - `Display` and `Debug` of each variant of each public enum. The listing of 0.23's public API
-//!   names the variants and the types, so none can be forgotten.
-//! - Errors that have nothing but a text, from calls that fail in both crates. The text here may go
-//!   on in parentheses.
+//!   names the variants and types, so none can be forgotten.
+//! - Errors that consist of a text, from calls that fail in both crates. This crate's text may add
+//!   something in parentheses.
 
 #![allow(unreachable_pub, reason = "the macros over both crates make modules")]
 
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use harness::configs::PROVIDERS;
 use shown::Shown;
 
-/// Enums that hold connections, keys or bytes, and have no text of their own.
+/// Enums that contain connections, keys or bytes, and have no text of their own.
 const WITHOUT_TEXT: [&str; 8] = [
     "rustls::Connection::",
     "rustls::ConnectionTrafficSecrets::",

@@ -1,4 +1,4 @@
-//! Calls of providers and verifiers that fail: keys, key exchange, HPKE, keys of QUIC, tickets.
+//! Failing calls of providers and verifiers: keys, key exchange, HPKE, QUIC keys and tickets.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use rustls_upstream::pki_types::{
 
 use crate::log::Log;
 
-/// Returns good keys and none, each in all encodings, so that most are in the wrong one.
+/// Returns valid keys and an empty one, each in all encodings, most of which do not fit.
 fn keys() -> Vec<(String, PrivateKeyDer<'static>)> {
     let mut ders = vec![("no key".to_owned(), vec![])];
     for key_type in KEY_TYPES {
@@ -100,8 +100,8 @@ macro_rules! primitives {
                 }
             }
 
-            /// HPKE's errors hold one of the crypto library, or of the building blocks: an
-            /// `OtherError`, whose text is its own.
+            /// HPKE's errors contain one of the crypto library or of the building blocks. This is
+            /// an `OtherError` with a text of its own.
             fn use_hpke(log: &mut Log, provider: Provider) {
                 if provider == Provider::Ring {
                     return;

@@ -6,12 +6,12 @@ use std::fmt::{Debug, Display};
 /// A value with all its texts.
 #[derive(Debug, PartialEq)]
 pub struct Shown {
-    /// The path of its type or variant, as the listing of the public API has it.
+    /// The path of its type or variant, as in the listing of the public API.
     pub path: String,
     debug: String,
     pretty_debug: String,
     display: Option<String>,
-    /// The `Display` of its source, the source's source and so on.
+    /// The `Display` texts of its source, the source's source and so on.
     sources: Vec<String>,
 }
 

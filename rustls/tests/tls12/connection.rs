@@ -1,5 +1,5 @@
-//! What a connection of TLS 1.2 does after the handshake, in both roles and APIs: worn keys, key
-//! log, exporters, what waits to be sent.
+//! TLS 1.2 connections after the handshake, in both roles and APIs: worn keys, key log, exporters,
+//! and buffered output.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -47,7 +47,7 @@ fn upstream_server(provider: Provider) -> UpstreamBuffered {
     UpstreamBuffered::new(conn.unwrap())
 }
 
-/// Buffered connections in both roles, and upstream at the other end, after the handshake.
+/// Buffered connections in both roles after the handshake, each with an upstream peer.
 fn buffered(
     provider: Provider,
     ours: &rustls::crypto::CryptoProvider,
@@ -63,16 +63,17 @@ fn buffered(
     [(client, their_server), (server, their_client)]
 }
 
-/// Of the records that a key protects the first is the Finished and the last the close_notify.
+/// The records that one key protects: the Finished, data, and the close_notify.
 const LIMIT: u64 = 10;
 const DATA_RECORDS: usize = LIMIT as usize - 2;
 
-/// TLS 1.2 cannot replace keys: a worn one ends the connection in order.
+/// TLS 1.2 cannot replace keys. A worn key ends the connection cleanly.
 #[test]
 fn a_worn_key_closes_a_buffered_connection() {
     for provider in PROVIDERS {
         for (mut ours, mut theirs) in buffered(provider, &provider_with_limit(provider, LIMIT)) {
-            // two records more than there may be, in one piece: as much is taken as can be sent
+            // two records more than the key allows, in one write: only as much as can be sent is
+            // accepted
             let data = vec![7; (DATA_RECORDS + 2) << 14];
             ours.conn.set_buffer_limit(None);
             let room = ours.conn.writer().room_left();
@@ -82,7 +83,7 @@ fn a_worn_key_closes_a_buffered_connection() {
             assert_eq!(ours.conn.writer().room_left(), Some(0));
             let out = ours.take_output();
             assert_eq!(wire::records(&out).len(), DATA_RECORDS);
-            // dropped, as behind every close_notify
+            // dropped, as after every close_notify
             ours.conn.writer().write_all(&data[written..]).unwrap();
             assert_eq!(deliver(&mut theirs, &out), data[..written]);
             theirs.receive(&ours.take_output()).unwrap();
@@ -91,7 +92,7 @@ fn a_worn_key_closes_a_buffered_connection() {
     }
 }
 
-/// It has no KeyUpdate: nothing is sent, and the connection goes on.
+/// There is no KeyUpdate, so nothing is sent and the connection goes on.
 #[test]
 fn a_key_cannot_be_replaced() {
     for provider in PROVIDERS {
@@ -103,7 +104,7 @@ fn a_key_cannot_be_replaced() {
     }
 }
 
-/// Gives a peer much data; what it reads of it.
+/// Delivers many bytes to a peer and returns the plaintext it reads.
 fn deliver(peer: &mut UpstreamBuffered, bytes: &[u8]) -> Vec<u8> {
     let mut plaintext = Vec::new();
     for chunk in bytes.chunks(4096) {
@@ -124,7 +125,7 @@ fn a_worn_key_closes_after_small_records() {
             ours.conn.writer().write_all(b"one too many").unwrap();
             theirs.receive(&ours.take_output()).unwrap();
             assert!(theirs.peer_has_closed());
-            // the other direction goes on
+            // the other direction stays open
             let last = theirs.send(b"last words");
             assert_eq!(last, 10);
             let mut received = Vec::new();
@@ -135,13 +136,13 @@ fn a_worn_key_closes_after_small_records() {
     }
 }
 
-/// Does something with an unbuffered connection that may write, and takes what it wants to send.
+/// Applies `use_traffic` to an unbuffered connection that may write, and takes its output.
 fn with_traffic<C: harness::pairs::this::unbuffered::Unbuffered>(
     conn: &mut C,
-    mut act: impl FnMut(&mut WriteTraffic<'_, C::Data>),
+    mut use_traffic: impl FnMut(&mut WriteTraffic<'_, C::Data>),
 ) -> Vec<u8> {
     let mut sent = Vec::new();
-    let mut acted = false;
+    let mut is_used = false;
     loop {
         let UnbufferedStatus { state, .. } = conn.process(&mut []);
         match state.unwrap() {
@@ -152,9 +153,9 @@ fn with_traffic<C: harness::pairs::this::unbuffered::Unbuffered>(
                 sent.truncate(start + len);
             }
             ConnectionState::TransmitTlsData(state) => state.done(),
-            ConnectionState::WriteTraffic(mut state) if !acted => {
-                act(&mut state);
-                acted = true;
+            ConnectionState::WriteTraffic(mut state) if !is_used => {
+                use_traffic(&mut state);
+                is_used = true;
             }
             _ => return sent,
         }
@@ -173,7 +174,7 @@ fn worn_unbuffered<C: harness::pairs::this::unbuffered::Unbuffered>(
         let behind = with_traffic(&mut conn, |state| {
             sealed = if in_place {
                 let room = state.in_place_room();
-                // RFC 5288 §3: the explicit nonce lies before the payload
+                // RFC 5288 §3: the explicit nonce precedes the payload
                 assert_eq!((room.headroom, room.tailroom), (5 + 8, 16));
                 match state.encrypt_in_place(&mut out, room.headroom..room.headroom + 50) {
                     Ok(record) => Some(record),
@@ -225,7 +226,7 @@ fn a_worn_key_closes_an_unbuffered_connection() {
     }
 }
 
-/// 0.23 says so of connections that cannot.
+/// The error is the one that upstream returns for such connections.
 #[test]
 fn keys_cannot_be_refreshed() {
     for provider in PROVIDERS {
@@ -234,7 +235,7 @@ fn keys_cannot_be_refreshed() {
             let error = ours.conn.refresh_traffic_keys().unwrap_err();
             assert_eq!(format!("{error:?}"), format!("{expected:?}"));
             assert_eq!(error, Error::HandshakeNotComplete);
-            // and goes on
+            // the connection still works
             send_and_check(&mut ours, &mut theirs, b"data");
             send_and_check(&mut theirs, &mut ours, b"data");
         }
@@ -271,9 +272,9 @@ fn exporters_agree_with_upstream() {
     }
 }
 
-/// What was written before the handshake goes out behind it, and so does a close_notify.
+/// Data written before the handshake is sent after it, and so is a close_notify.
 #[test]
-fn what_was_written_early_waits_for_the_handshake() {
+fn data_written_early_waits_for_the_handshake() {
     for provider in PROVIDERS {
         let config = Arc::new(client_config(provider.this()));
         let client = ClientConnection::new(config, server_name()).unwrap();
@@ -298,14 +299,14 @@ fn what_was_written_early_waits_for_the_handshake() {
     }
 }
 
-/// Label, client random and secret.
+/// A label, a client random and a secret.
 type Line = (String, Vec<u8>, Vec<u8>);
 
-/// Keeps what it is told.
+/// Stores key log lines.
 #[derive(Debug, Default)]
-struct Kept(Mutex<Vec<Line>>);
+struct LoggedLines(Mutex<Vec<Line>>);
 
-impl Kept {
+impl LoggedLines {
     fn keep(&self, label: &str, client_random: &[u8], secret: &[u8]) {
         let line = (label.to_string(), client_random.to_vec(), secret.to_vec());
         self.0.lock().unwrap().push(line);
@@ -316,24 +317,27 @@ impl Kept {
     }
 }
 
-impl rustls::KeyLog for Kept {
+impl rustls::KeyLog for LoggedLines {
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
         self.keep(label, client_random, secret);
     }
 }
 
-impl rustls_upstream::KeyLog for Kept {
+impl rustls_upstream::KeyLog for LoggedLines {
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
         self.keep(label, client_random, secret);
     }
 }
 
-/// RFC 9850: `CLIENT_RANDOM`, in full and in resumed handshakes, whose master secret is the same.
+/// RFC 9850: `CLIENT_RANDOM`, in full and resumed handshakes, which share their master secret.
 #[test]
 fn both_ends_log_the_master_secret() {
     for provider in PROVIDERS {
         for ours_is_client in [false, true] {
-            let (here, there) = (Arc::new(Kept::default()), Arc::new(Kept::default()));
+            let (here, there) = (
+                Arc::new(LoggedLines::default()),
+                Arc::new(LoggedLines::default()),
+            );
             let mut client = client_config(provider.this());
             client.key_log = here.clone();
             let client = Arc::new(client);
@@ -381,7 +385,7 @@ fn both_ends_log_the_master_secret() {
     }
 }
 
-/// The application's own data in a session, which its next connections get back.
+/// The application's own data in a session, which later connections return.
 #[test]
 fn sessions_carry_the_servers_data() {
     for provider in PROVIDERS {

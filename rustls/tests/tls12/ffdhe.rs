@@ -1,5 +1,5 @@
-//! Finite-field key exchange (RFC 7919) with a provider made elsewhere, in both roles and against
-//! upstream with the like.
+//! Finite-field key exchange (RFC 7919) with an external provider, in both roles, and against
+//! upstream with a similar provider.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use num_bigint::BigUint;
 use rustls::ffdhe_groups::{FFDHE2048, FFDHE3072};
 use rustls::{CipherSuite, ContentType, NamedGroup};
 
-/// What an end has.
+/// The settings of an end.
 #[derive(Clone, Copy, Debug)]
 struct End {
     implementation: Implementation,
     versions: Versions,
     groups: &'static [NamedGroup],
-    /// Whether X25519 comes behind them.
+    /// True if X25519 follows the finite-field groups.
     curve: bool,
     key: Key,
 }
@@ -134,14 +134,14 @@ const BOTH: &[NamedGroup] = &[NamedGroup::FFDHE3072, NamedGroup::FFDHE2048];
 const SMALL: &[NamedGroup] = &[NamedGroup::FFDHE2048];
 const LARGE: &[NamedGroup] = &[NamedGroup::FFDHE3072];
 
-/// Completes a handshake and returns what the client says it has negotiated.
+/// Completes a handshake and returns the values that the client reports.
 fn negotiated(provider: Provider, client_end: End, server_end: End) -> String {
     let mut client = client(provider, client_end);
     let mut server = server(provider, server_end);
     exchange(&mut *client, &mut *server).unwrap();
     assert!(!client.is_handshaking() && !server.is_handshaking());
     let [ours, theirs] = [&client, &server].map(|end| {
-        // upstream has a name for the suite and does not print it
+        // upstream knows the suite but does not print its name
         let negotiated = end.negotiated();
         negotiated.replace("CipherSuite(0x9e)", "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256")
     });
@@ -174,7 +174,7 @@ fn handshakes_with_upstream_in_both_roles() {
     }
 }
 
-/// The same groups in TLS 1.3, where leading zeros of the secret are kept.
+/// The same groups in TLS 1.3, which keeps leading zeros of the secret.
 #[test]
 fn handshakes_of_tls13() {
     for provider in PROVIDERS {
@@ -216,13 +216,13 @@ fn shares_of_tls13_that_give_the_secret_away_are_refused() {
     }
 }
 
-/// RFC 5246 §8.1.2: they are stripped, in TLS 1.2.
+/// RFC 5246 §8.1.2: TLS 1.2 strips them.
 #[test]
 fn secrets_with_leading_zeros() {
     let p = FFDHE2048.p;
     let ours = 0x0123_4567_89ab_cdef_u64;
     let public = power(FFDHE2048.g, &BigUint::from(ours), p);
-    // one key of 256 has such a secret
+    // one in 256 keys yields such a secret
     let theirs = (0x0fed_cba9_8765_4321_u64..)
         .find(|key| power(&public, &BigUint::from(*key), p)[0] == 0)
         .unwrap();
@@ -254,8 +254,8 @@ fn the_clients_preference_decides() {
     }
 }
 
-/// RFC 7919 §4: a client that names finite-field groups gets none that it has not named, and a
-/// curve instead where it can.
+/// RFC 7919 §4: a client that offers finite-field groups must not get any other such group. A
+/// common curve is used instead.
 #[test]
 fn without_a_finite_field_group_in_common() {
     for provider in PROVIDERS {
@@ -279,7 +279,7 @@ fn without_a_finite_field_group_in_common() {
     }
 }
 
-/// RFC 7919 §4: if there is nothing else, the alert is insufficient_security.
+/// RFC 7919 §4: without an alternative, the alert is insufficient_security.
 #[test]
 fn the_alert_without_a_finite_field_group_in_common() {
     for provider in PROVIDERS {
@@ -293,7 +293,7 @@ fn the_alert_without_a_finite_field_group_in_common() {
                     "NoCipherSuitesInCommon",
                     71,
                 ),
-                // known to nobody
+                // an unassigned group
                 (false, 0x01ff, DHE_RSA_AES_128_GCM, "NoKxGroupsInCommon", 71),
                 (false, 0x0101, 0xffff, "NoCipherSuitesInCommon", 40),
                 (false, 0x0017, 0xffff, "NoCipherSuitesInCommon", 40),
@@ -321,7 +321,7 @@ fn the_alert_without_a_finite_field_group_in_common() {
     }
 }
 
-/// RFC 7919 §4: a client that names no finite-field group leaves the choice to the server.
+/// RFC 7919 §4: a client that offers no finite-field group leaves the choice to the server.
 #[test]
 fn a_client_that_names_no_finite_field_group() {
     for provider in PROVIDERS {
@@ -361,7 +361,7 @@ fn a_client_that_names_no_finite_field_group() {
 
 const DHE_RSA_AES_128_GCM: u16 = 0x009e;
 
-/// Public values, and whether they are refused.
+/// Public values, and whether they must be refused.
 const PUBLICS: [(Public, bool); 6] = [
     (Public::Zero, true),
     (Public::One, true),
@@ -377,7 +377,7 @@ fn public_values_that_give_the_secret_away_are_refused() {
     for provider in PROVIDERS {
         for (public, is_refused) in PUBLICS {
             for implementation in [Buffered, Unbuffered] {
-                // a server that says so, with a good signature
+                // a server that sends this value with a valid signature
                 let says = End {
                     key: Key::Says(public),
                     ..End::new(Upstream, SMALL)
@@ -388,7 +388,7 @@ fn public_values_that_give_the_secret_away_are_refused() {
                 let is_invalid = error == "client: PeerMisbehaved(InvalidKeyShare)";
                 assert_eq!(is_invalid, is_refused, "{public:?}: {error}");
 
-                // a client that says so
+                // a client that sends this value
                 let hello = ClientHello::tls12()
                     .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[0x0100])))
                     .with(

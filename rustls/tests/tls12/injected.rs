@@ -1,5 +1,5 @@
-//! Content that has no place, put in at every point of full and of abbreviated handshakes: both
-//! sides refuse what upstream refuses, and more only where RFC 5246 says so.
+//! Unexpected content, inserted at every point of full and abbreviated handshakes. Both sides
+//! refuse whatever upstream refuses, and more only where RFC 5246 demands it.
 
 use harness::client_hello::{ClientHello, SESSION_TICKET};
 use harness::configs::{PROVIDERS, Versions};
@@ -12,11 +12,11 @@ use crate::client::{Client, End, clients};
 use crate::server::resumption::{hello, offering, session};
 use crate::server::{Server, Setup, servers};
 
-/// An empty one, with its header.
+/// An empty ClientHello with its header.
 const CLIENT_HELLO: [u8; 4] = [1, 0, 0, 0];
 
-/// It takes its length from the next message. What comes behind that length may be bytes of a
-/// public key, which make one error or another.
+/// A message header without its last byte, which it takes from the next message. The bytes after
+/// that length may belong to a public key, so the error varies.
 const CUT_HEADER: [u8; 3] = [20, 0, 0];
 
 fn contents() -> Vec<(ContentType, Vec<u8>)> {
@@ -45,18 +45,18 @@ fn contents() -> Vec<(ContentType, Vec<u8>)> {
     ]
 }
 
-/// Whether upstream goes on after this content and this crate does not.
+/// True if upstream goes on after this content and this crate does not.
 fn is_deviation(typ: ContentType, content: &[u8]) -> bool {
     match typ {
         // RFC 5246 §7.2.1: a close_notify closes the connection, during the handshake as well
         ContentType::Alert => content == [1, 0],
-        // RFC 5246 §6.2.1: no empty fragments of the handshake
+        // RFC 5246 §6.2.1: no empty fragments of handshake messages
         ContentType::Handshake => content.is_empty(),
         _ => false,
     }
 }
 
-/// How a handshake goes on: the client's sessions are those of its configuration.
+/// The kind of handshake. A client shares its sessions with its configuration.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Full,
@@ -66,7 +66,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Gives `client` a session, if there is to be one, and returns the script that goes on.
+    /// Gives `client` a session if needed, and returns the script for its next connection.
     fn script(self, client: &Client, identity: &Identity) -> Script {
         let first = match self {
             Self::Full => return Script::with_request(),
@@ -84,8 +84,8 @@ impl Kind {
         script
     }
 
-    /// How each of `clients` ends when `content` stands before the step `at`; whether that is the
-    /// last.
+    /// Inserts `content` before step `at`. Returns the end of each of `clients`, and whether the
+    /// step was the last.
     fn ends(
         self,
         clients: &[Client],
@@ -107,7 +107,7 @@ impl Kind {
 }
 
 #[test]
-fn by_servers() {
+fn content_injected_by_servers() {
     for provider in PROVIDERS {
         let identity = Identity::new(provider.this());
         for kind in [Kind::Full, Kind::Id, Kind::Ticket, Kind::NewTicket] {
@@ -142,7 +142,7 @@ fn by_servers() {
 
 type Message = fn(&mut ScriptedClient) -> Result<(), Refused>;
 
-/// What a client does, message by message.
+/// The actions of a client, message by message.
 fn steps(is_resumed: bool) -> Vec<Message> {
     let mut steps: Vec<Message> = vec![];
     if !is_resumed {
@@ -171,7 +171,8 @@ fn connect(server: &Server, hello: &ClientHello, is_resumed: bool) -> ScriptedCl
     client
 }
 
-/// Sends everything, with `content` before the step `at`, and returns what the application got.
+/// Sends all messages with `content` before step `at`. Returns the data that the application
+/// received.
 fn converse(
     client: &mut ScriptedClient,
     is_resumed: bool,
@@ -188,7 +189,7 @@ fn converse(
 }
 
 #[test]
-fn by_clients() {
+fn content_injected_by_clients() {
     for provider in PROVIDERS {
         for (tickets, is_resumed) in [(false, false), (false, true), (true, true)] {
             let setup = Setup {
@@ -215,7 +216,7 @@ fn by_clients() {
                     }
                     match (ours, theirs) {
                         (Ok(ours), Ok(theirs)) => assert_eq!(ours, theirs, "{what}"),
-                        // an attempt to renegotiate is refused without being read
+                        // renegotiation is refused without parsing the message
                         (Ok(ours), Err(_)) if content.1 == CLIENT_HELLO => {
                             assert_eq!(ours, b"data", "{what}");
                         }

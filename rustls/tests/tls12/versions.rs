@@ -1,4 +1,4 @@
-//! Which version is negotiated, and what must not happen on the way to it.
+//! Version negotiation, and attempts to subvert it.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use rustls::{AlertDescription, ClientConnection, ContentType, ServerConnection};
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 const VERSIONS: [Versions; 3] = [Versions::Tls12, Versions::Tls13, Versions::Both];
 
-/// Clients in both APIs, and upstream's last.
+/// Clients in both APIs, then upstream's.
 fn clients(provider: Provider, versions: Versions) -> Vec<Box<dyn Endpoint>> {
     let auth = ClientAuth::None;
     let config = Arc::new(configs::this::client_of(
@@ -37,7 +37,7 @@ fn clients(provider: Provider, versions: Versions) -> Vec<Box<dyn Endpoint>> {
     ]
 }
 
-/// Servers in both APIs, and upstream's last.
+/// Servers in both APIs, then upstream's.
 fn servers(provider: Provider, versions: Versions) -> Vec<Box<dyn Endpoint>> {
     let auth = ClientAuth::None;
     let config = Arc::new(configs::this::server_of(
@@ -57,7 +57,7 @@ fn servers(provider: Provider, versions: Versions) -> Vec<Box<dyn Endpoint>> {
     ]
 }
 
-/// What two ends negotiate, or how they fail.
+/// The values that two ends negotiate, or their failure.
 fn outcome(client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> String {
     if let Err(error) = exchange(client, server) {
         let told = client.receive(&server.take_output());
@@ -103,7 +103,8 @@ fn every_pair_of_versions_ends_in_the_same_version_as_with_upstream() {
     }
 }
 
-/// RFC 9846 §4.2.2: the second ClientHello is the first, but for what the retry asks for.
+/// RFC 9846 §4.2.2: the second ClientHello equals the first, apart from the changes that the retry
+/// requests.
 #[test]
 fn a_retry_is_not_answered_with_tls12() {
     for provider in PROVIDERS {
@@ -125,8 +126,8 @@ fn a_retry_is_not_answered_with_tls12() {
     }
 }
 
-/// RFC 5246 §7.1: a change_cipher_spec has one place. One that is dropped because TLS 1.3 would
-/// allow it takes that place.
+/// RFC 5246 §7.1: a change_cipher_spec has one position. A client that first dropped one, as TLS
+/// 1.3 allows, must not accept TLS 1.2 afterwards.
 #[test]
 fn a_client_drops_no_change_cipher_spec_on_the_way_to_tls12() {
     for provider in PROVIDERS {

@@ -1,11 +1,11 @@
-//! Collects log lines of either crate, of the thread that asks for them and while it does.
+//! Collects log lines of either crate, on the calling thread and during one call.
 
 use std::cell::RefCell;
 use std::sync::Once;
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
-/// A log line: how important it is, and its text.
+/// A log line's level and text.
 #[derive(Clone, Debug)]
 pub struct Line {
     pub level: Level,
@@ -16,7 +16,7 @@ thread_local! {
     static LINES: RefCell<Option<Vec<Line>>> = const { RefCell::new(None) };
 }
 
-/// Runs `call`; what it returned, and what was logged meanwhile.
+/// Runs `call`. Returns its result and the lines logged meanwhile.
 pub fn listen<T>(call: impl FnOnce() -> T) -> (T, Vec<Line>) {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {

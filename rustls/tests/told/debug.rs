@@ -1,5 +1,5 @@
-//! What `Debug` shows of connections, configurations and what they hold: no secret, no private key,
-//! no data of the application. Every secret that the key schedule derives is looked for.
+//! `Debug` output of connections, configurations and their parts. It reveals no secret, no private
+//! key and no application data. The tests search it for every secret that the key schedule derives.
 
 use std::fmt::Debug;
 use std::io::{BufRead, Write};
@@ -26,18 +26,19 @@ const EARLY: &[u8] = b"early data of the application";
 const DATA: &[u8] = b"confidential data of the application";
 const FLEET: &[u8; 32] = b"the secret of a fleet's tickets.";
 
-/// Looks for secrets in both forms of `Debug`.
+/// Searches both forms of `Debug` for secrets.
 #[track_caller]
 fn check(value: &dyn Debug) {
     assert_no_secret(&format!("{value:?}"));
     assert_no_secret(&format!("{value:#?}"));
 }
 
-/// Shows what it is asked to store, and the ClientHello that it chooses a certificate for.
+/// Checks the `Debug` output of the sessions that it stores, and of the ClientHello that it
+/// resolves a certificate for.
 #[derive(Debug)]
-struct Showing<T>(Arc<T>);
+struct Checking<T>(Arc<T>);
 
-impl ClientSessionStore for Showing<ClientSessionMemoryCache> {
+impl ClientSessionStore for Checking<ClientSessionMemoryCache> {
     fn set_kx_hint(&self, name: ServerName<'static>, group: NamedGroup) {
         self.0.set_kx_hint(name, group);
     }
@@ -69,14 +70,14 @@ impl ClientSessionStore for Showing<ClientSessionMemoryCache> {
     }
 }
 
-impl ResolvesServerCert for Showing<CertifiedKey> {
+impl ResolvesServerCert for Checking<CertifiedKey> {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         check(&hello);
         Some(self.0.clone())
     }
 }
 
-/// Two configurations that keep sessions, and what they keep them in.
+/// Two configurations that store sessions, and their stores.
 struct Ends {
     client: Arc<ClientConfig>,
     server: Arc<ServerConfig>,
@@ -97,7 +98,7 @@ impl Ends {
         let auth = ClientAuth::Required;
         let mut client = configs::this::client_of(versions, recorded(), key_type, auth);
         let client_sessions = Arc::new(ClientSessionMemoryCache::new(16));
-        client.resumption = Resumption::store(Arc::new(Showing(client_sessions.clone())));
+        client.resumption = Resumption::store(Arc::new(Checking(client_sessions.clone())));
         client.enable_early_data = true;
         client.enable_secret_extraction = true;
         let mut server = configs::this::server_of(versions, recorded(), key_type, auth);
@@ -116,7 +117,7 @@ impl Ends {
         let key = recorded().key_provider.load_private_key(identity.key());
         let certified = CertifiedKey::new(identity.chain.clone(), key.unwrap());
         check(&certified);
-        server.cert_resolver = Arc::new(Showing(Arc::new(certified)));
+        server.cert_resolver = Arc::new(Checking(Arc::new(certified)));
         Self {
             client: Arc::new(client),
             server: Arc::new(server),
@@ -141,7 +142,7 @@ impl Ends {
     }
 }
 
-/// The private key in PKCS#8 of a P-256 key.
+/// Extracts the private scalar of a P-256 key in PKCS#8.
 fn private_scalar(key: &PrivateKeyDer<'_>) -> Vec<u8> {
     const BEFORE: &[u8] = b"\x02\x01\x01\x04\x20";
     let der = key.secret_der();
@@ -161,7 +162,7 @@ fn output(conn: &mut Connection) -> Vec<u8> {
     out
 }
 
-/// Processes `bytes`, a few at a time, and looks at the connection after each.
+/// Processes `bytes` in small pieces and checks the connection after each.
 fn input(conn: &mut Connection, bytes: &[u8]) {
     for piece in bytes.chunks(700) {
         let mut piece = piece;
@@ -173,7 +174,7 @@ fn input(conn: &mut Connection, bytes: &[u8]) {
     }
 }
 
-fn settle([client, server]: &mut [Connection; 2]) {
+fn exchange_all([client, server]: &mut [Connection; 2]) {
     loop {
         let to_server = output(client);
         input(server, &to_server);
@@ -201,7 +202,7 @@ fn connections_and_their_sessions() {
     for_all(|provider, versions, tickets| {
         let ends = Ends::new(provider, versions, tickets);
         ends.check();
-        // the second is resumed
+        // the second one is resumed
         for _ in 0..2 {
             let mut pair = ends.connect();
             if let Connection::Client(conn) = &mut pair[0]
@@ -211,13 +212,13 @@ fn connections_and_their_sessions() {
                 check(&early);
                 check(&**conn);
             }
-            settle(&mut pair);
+            exchange_all(&mut pair);
             for conn in &mut pair {
                 conn.writer().write_all(DATA).unwrap();
                 check(&conn.writer());
                 check(conn);
             }
-            settle(&mut pair);
+            exchange_all(&mut pair);
             for conn in &mut pair {
                 check(&conn.reader());
                 assert_eq!(conn.reader().fill_buf().unwrap(), DATA);
@@ -241,7 +242,7 @@ fn connections_that_have_failed() {
     for_all(|provider, versions, tickets| {
         let ends = Ends::new(provider, versions, tickets);
         let mut pair = ends.connect();
-        settle(&mut pair);
+        exchange_all(&mut pair);
         for conn in &mut pair {
             conn.writer().write_all(DATA).unwrap();
             let bad = [&[23, 3, 3, 0, 40][..], &[7; 40]].concat();
@@ -257,7 +258,7 @@ fn unbuffered_connections_and_acceptors() {
     for_all(|provider, versions, tickets| {
         let ends = Ends::new(provider, versions, tickets);
         let mut pair = ends.connect();
-        settle(&mut pair);
+        exchange_all(&mut pair);
         let mut client = UnbufferedClientConnection::new(ends.client.clone(), server_name());
         let client = client.as_mut().unwrap();
         for _ in 0..2 {
@@ -294,7 +295,7 @@ fn quic_connections() {
         let mut server = (*ends.server).clone();
         server.max_early_data_size = u32::MAX;
         ends.server = Arc::new(server);
-        // the second is resumed, with keys for early data
+        // the second one is resumed, with early data keys
         for _ in 0..2 {
             let (client, server) = (ends.client.clone(), ends.server.clone());
             let client = ClientConnection::new(client, Version::V1, server_name(), vec![1, 2]);
@@ -303,7 +304,7 @@ fn quic_connections() {
             let mut turns = 0;
             while turns < 2 || pair.iter().any(|conn| conn.is_handshaking()) {
                 for from in 0..2 {
-                    // level by level; the keys between them have no `Debug`
+                    // level by level; the keys in between have no `Debug`
                     let mut goes_on = true;
                     while goes_on {
                         let mut crypto = Vec::new();
@@ -325,7 +326,7 @@ fn split_connections() {
     for_all(|provider, versions, tickets| {
         let ends = Ends::new(provider, versions, tickets);
         let mut pair = ends.connect();
-        settle(&mut pair);
+        exchange_all(&mut pair);
         for conn in &mut pair {
             conn.writer().write_all(DATA).unwrap();
         }
@@ -346,7 +347,7 @@ fn split_connections() {
     });
 }
 
-/// Keys of every kind, and what signs with them.
+/// Keys of every kind, and signers made from them.
 #[test]
 fn keys() {
     for provider in PROVIDERS {
@@ -360,7 +361,7 @@ fn keys() {
                 .key_provider
                 .load_private_key(identity.key());
             let key = loaded.unwrap();
-            // a whole key holds the public one, which may be shown
+            // a key contains its public half, which may be printed
             let public = key.public_key().unwrap().to_vec();
             let der = identity.key();
             for piece in der.secret_der().chunks_exact(16) {

@@ -1,4 +1,4 @@
-//! Which log lines an event leaves, at which level.
+//! The log lines of each event, and their levels.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use log::Level;
 use crate::collector::{Line, listen};
 use crate::recording::{self, assert_no_secret};
 
-/// What happens to a connection.
+/// An event in the life of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Event {
     Handshake,
@@ -70,7 +70,7 @@ macro_rules! events {
 
             use super::*;
 
-            /// The lines of a client and those of a server, both of this crate.
+            /// The lines of a client and of a server, both of this crate.
             pub(super) fn lines(
                 provider: Provider,
                 versions: Versions,
@@ -92,7 +92,7 @@ macro_rules! events {
                     Event::EarlyDataRejected,
                 ];
                 if resumes.contains(&event) {
-                    settle(&mut connect());
+                    exchange_all(&mut connect());
                 }
                 let mut ends = connect();
                 if let (Event::EarlyData | Event::EarlyDataRejected, Connection::Client(conn)) =
@@ -141,9 +141,9 @@ macro_rules! events {
                             end.receive(&[23, 3, 3, 0, 1, 7]);
                         });
                     }
-                    _ => settle(&mut ends),
+                    _ => exchange_all(&mut ends),
                 }
-                // of what follows a handshake
+                // events after the handshake
                 match event {
                     Event::CloseSent
                     | Event::CloseReceived
@@ -161,7 +161,7 @@ macro_rules! events {
                     }
                     Event::CloseReceived => {
                         ends.iter_mut().for_each(|end| end.conn.send_close_notify());
-                        settle(&mut ends);
+                        exchange_all(&mut ends);
                     }
                     Event::BadRecord => {
                         ends.iter_mut().for_each(|end| {
@@ -172,7 +172,7 @@ macro_rules! events {
                         ends.iter_mut().for_each(|end| {
                             end.call(|conn| drop(conn.refresh_traffic_keys()));
                         });
-                        settle(&mut ends);
+                        exchange_all(&mut ends);
                     }
                     _ => {}
                 }
@@ -230,7 +230,7 @@ macro_rules! events {
                 (client, server)
             }
 
-            /// A connection, and what it has logged.
+            /// A connection and its log lines.
             struct End {
                 conn: Connection,
                 lines: Vec<Line>,
@@ -271,7 +271,7 @@ macro_rules! events {
                 }
             }
 
-            fn settle(ends: &mut [End; 2]) {
+            fn exchange_all(ends: &mut [End; 2]) {
                 loop {
                     let [client, server] = ends;
                     let to_server = client.send();
@@ -290,7 +290,7 @@ macro_rules! events {
 events!(this, rustls);
 events!(upstream, rustls_upstream);
 
-/// Something that is told, by the beginnings of lines about it, this crate's and upstream's.
+/// A logged fact, as prefixes of its lines in this crate and in upstream.
 struct Fact {
     ours: &'static [&'static str],
     theirs: &'static [&'static str],
@@ -362,26 +362,30 @@ const FACTS: [Fact; 14] = [
     },
 ];
 
-/// In bytes: whatever a peer sends, it does not fill a disk.
+/// The longest line in bytes. Peers must not be able to fill a disk.
 const LONGEST: usize = 1100;
 
-/// At which levels `lines` tell something that begins so.
+/// The levels of the `lines` that begin with any of `beginnings`.
 fn levels(lines: &[Line], beginnings: &[&str]) -> BTreeSet<Level> {
-    let about = |line: &&Line| beginnings.iter().any(|it| line.text.starts_with(it));
-    lines.iter().filter(about).map(|line| line.level).collect()
+    let matches = |line: &&Line| beginnings.iter().any(|it| line.text.starts_with(it));
+    lines
+        .iter()
+        .filter(matches)
+        .map(|line| line.level)
+        .collect()
 }
 
-/// Whether the two crates differ in what they do, not in what they tell of it.
-fn does_otherwise(versions: Versions, event: Event, of_client: bool) -> bool {
+/// True if the two crates behave differently, not only log differently.
+fn behaves_differently(versions: Versions, event: Event, of_client: bool) -> bool {
     match event {
-        // this crate chooses all before it sends anything
+        // this crate chooses everything before it sends anything
         Event::NoAlpnInCommon => true,
-        // this crate's client sends its change_cipher_spec with its second flight, which does not
-        // come
+        // this crate's client sends its change_cipher_spec with its second flight, which is missing
+        // here
         Event::UnknownIssuer => !of_client,
-        // at the client it comes before the ServerHello, at which this crate drops it
+        // the client receives it before the ServerHello, where this crate drops it
         Event::ChangeCipherSpec => of_client,
-        // there is none
+        // TLS 1.2 has none
         Event::EarlyData | Event::EarlyDataRejected | Event::KeyUpdate => {
             versions == Versions::Tls12
         }
@@ -390,7 +394,7 @@ fn does_otherwise(versions: Versions, event: Event, of_client: bool) -> bool {
 }
 
 #[test]
-fn the_same_is_told_at_the_same_level() {
+fn facts_are_logged_at_the_same_level() {
     for provider in PROVIDERS {
         for versions in [Versions::Tls12, Versions::Tls13] {
             for event in EVENTS {
@@ -412,12 +416,12 @@ fn the_same_is_told_at_the_same_level() {
                 for (side, (ours, theirs)) in
                     ["client", "server"].iter().zip(ours.iter().zip(&theirs))
                 {
-                    if does_otherwise(versions, event, *side == "client") {
+                    if behaves_differently(versions, event, *side == "client") {
                         continue;
                     }
                     for fact in &FACTS {
                         let expected = levels(theirs, fact.theirs);
-                        // more may be told, but see below
+                        // this crate may log more, except as checked below
                         if !expected.is_empty() {
                             assert_eq!(
                                 levels(ours, fact.ours),
@@ -427,7 +431,7 @@ fn the_same_is_told_at_the_same_level() {
                             );
                         }
                     }
-                    // what somebody is paged for
+                    // lines that may alert an operator
                     let warned = |lines: &[Line]| {
                         lines
                             .iter()

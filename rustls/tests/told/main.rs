@@ -1,7 +1,7 @@
-//! What the library tells of itself: through the `log` crate, and by `Debug`. As much as upstream
-//! does, at the same levels, and no secret.
+//! Output of the library about itself, through the `log` crate and by `Debug`. It logs the same
+//! facts as upstream at the same levels, and reveals no secret.
 //!
-//! A program of its own: the collector of log lines is the process's.
+//! This test has a program of its own because the collector of log lines belongs to the process.
 
 #![allow(unreachable_pub, reason = "the macros over both crates make modules")]
 

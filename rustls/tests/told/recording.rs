@@ -1,4 +1,4 @@
-//! Providers that keep a copy of every secret that they derive, and the search for such copies.
+//! Providers that record every secret they derive, and the search for those secrets.
 
 use std::cell::RefCell;
 use std::sync::OnceLock;
@@ -9,27 +9,27 @@ thread_local! {
     static SECRETS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Less is no secret, but a coincidence.
+/// Shorter secrets could be found by coincidence.
 const SHORTEST: usize = 12;
 
-/// In how long pieces secrets are looked for, in bytes: what is told of one in a row is shorter
-/// than two.
+/// The length in bytes of the pieces to search for. Any leak of twice that length contains a whole
+/// piece.
 const PIECE: usize = 8;
 
-/// Keeps `secret`, of this thread.
+/// Records `secret` for this thread.
 pub fn keep(secret: &[u8]) {
     if secret.len() >= SHORTEST {
         SECRETS.with_borrow_mut(|secrets| secrets.push(secret.to_vec()));
     }
 }
 
-/// Forgets the secrets of this thread; how many there were.
+/// Forgets the secrets of this thread and returns their number.
 pub fn forget() -> usize {
     SECRETS.take().len()
 }
 
-/// Fails when `text` has a part of any secret of this thread: as decimal numbers, in hexadecimal,
-/// or as it is.
+/// Fails if `text` contains a piece of any of this thread's secrets, in decimal, in hexadecimal or
+/// as it is.
 #[track_caller]
 pub fn assert_no_secret(text: &str) {
     let plain = text.to_lowercase();
@@ -40,7 +40,7 @@ pub fn assert_no_secret(text: &str) {
     let digits = digits.replace("0x", "");
     SECRETS.with_borrow(|secrets| {
         for piece in secrets.iter().flat_map(|secret| secret.chunks_exact(PIECE)) {
-            // padding and such
+            // padding and the like
             if piece.iter().all(|byte| *byte == piece[0]) {
                 continue;
             }
@@ -48,9 +48,12 @@ pub fn assert_no_secret(text: &str) {
             let decimal: String = piece.iter().map(u8::to_string).collect();
             let escaped = piece.escape_ascii().to_string().to_lowercase();
             for form in [hex, decimal] {
-                assert!(!digits.contains(&form), "{piece:02x?} is told: {text}");
+                assert!(!digits.contains(&form), "{piece:02x?} is revealed: {text}");
             }
-            assert!(!plain.contains(&escaped), "{piece:02x?} is told: {text}");
+            assert!(
+                !plain.contains(&escaped),
+                "{piece:02x?} is revealed: {text}"
+            );
         }
     });
 }
@@ -68,7 +71,7 @@ macro_rules! recording {
 
             use super::*;
 
-            /// The provider, of which all key schedules are recorded.
+            /// A provider that records the secrets of all key schedules.
             pub fn provider(provider: Provider) -> CryptoProvider {
                 static SUITES: [OnceLock<Vec<SupportedCipherSuite>>; 2] =
                     [const { OnceLock::new() }; 2];
@@ -180,7 +183,7 @@ macro_rules! recording {
 
                 fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]) {
                     self.0.for_secret(output, secret, label, seed);
-                    // verify_data is no secret, and upstream tells it
+                    // verify_data is no secret, and upstream prints it
                     if !label.ends_with(b"finished") {
                         keep(output);
                     }
@@ -193,12 +196,12 @@ macro_rules! recording {
 recording!(this, rustls);
 recording!(upstream, rustls_upstream);
 
-/// The search finds what it is for.
+/// The search finds secrets in each format.
 #[test]
 fn secrets_are_found() {
     let secret: Vec<u8> = (b'a'..=b'z').collect();
     keep(&secret);
-    let told = [
+    let texts = [
         format!("{secret:?}"),
         format!("{secret:#?}"),
         format!("{secret:02x?}"),
@@ -207,7 +210,7 @@ fn secrets_are_found() {
         "abcdefghijklmnopqrstuvwxyz".to_string(),
         format!("{:?}", &secret[5..20]),
     ];
-    for text in told {
+    for text in texts {
         let found = std::panic::catch_unwind(|| assert_no_secret(&text));
         assert!(found.is_err(), "{text}");
     }

@@ -1,4 +1,4 @@
-//! `Debug` of values that hold no secret is 0.23's. The test `texts` compares enums and errors.
+//! `Debug` of values without secrets equals upstream's. The test `texts` compares enums and errors.
 
 macro_rules! values {
     ($module:ident, $tls:ident) => {

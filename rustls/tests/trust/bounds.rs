@@ -1,5 +1,4 @@
-//! Whatever peers show, no more is kept than there is room for, and nothing of those that are
-//! refused.
+//! Peers cannot make the caches exceed their limits, and rejected peers leave nothing behind.
 
 use harness::pki::{self, key, leaf_of};
 
@@ -8,7 +7,7 @@ use crate::cases::{Shown, named};
 use crate::ends::Setup;
 use crate::trial::{Sessions, Trial, Who};
 
-/// Peers that nobody knows, each with a certificate of its own.
+/// Unknown peers, each with a certificate of its own.
 fn strangers(count: usize) -> impl Iterator<Item = Shown> {
     let issuer = pki::root("Stranger", |_| ());
     let key = key();
@@ -20,22 +19,22 @@ fn strangers(count: usize) -> impl Iterator<Item = Shown> {
 }
 
 #[test]
-fn nothing_is_kept_of_peers_that_are_refused() {
+fn rejected_peers_leave_nothing_behind() {
     for setup in Setup::all(true) {
         let caches = Caches::on();
         let trial = Trial::new(named("good"), &setup, Sessions::Stored, &caches);
         for shown in strangers(40) {
             let verdict = trial.connect(Who::Judge, &shown);
-            let said = verdict.error.unwrap_or_default();
-            assert!(said.contains("UnknownIssuer"), "{setup:?}: {said}");
+            let error = verdict.error.unwrap_or_default();
+            assert!(error.contains("UnknownIssuer"), "{setup:?}: {error}");
             assert!(verdict.peer_certificates.is_empty(), "{setup:?}");
         }
-        // and of one that has another's chain, but not the key
+        // a peer with another's chain but without the key leaves nothing either
         let case = named("another's key");
         for _ in 0..3 {
             let verdict = trial.connect(Who::Judge, &case.shown);
-            let said = verdict.error.unwrap_or_default();
-            assert!(said.contains("BadSignature"), "{setup:?}: {said}");
+            let error = verdict.error.unwrap_or_default();
+            assert!(error.contains("BadSignature"), "{setup:?}: {error}");
         }
         let stats = caches.kept().chains.stats();
         assert_eq!((stats.entries, stats.bytes), (0, Some(0)), "{setup:?}");
@@ -44,7 +43,7 @@ fn nothing_is_kept_of_peers_that_are_refused() {
 }
 
 #[test]
-fn peers_that_are_accepted_make_room_for_each_other() {
+fn accepted_peers_evict_each_other() {
     const COUNT: usize = 60;
     for setup in Setup::all(false) {
         let caches = Caches::on();
@@ -58,7 +57,7 @@ fn peers_that_are_accepted_make_room_for_each_other() {
         assert!(stats.evictions > 0, "{stats:?}");
         assert!(stats.bytes > Some(0), "{stats:?}");
 
-        // what is known lives no longer than its connections
+        // chains do not outlive their connections
         caches.close_all();
         assert_eq!(caches.kept().chains.stats().bytes, Some(0));
     }

@@ -1,5 +1,4 @@
-//! What a side that judges keeps of certificates from one connection to the next, and a side that
-//! keeps nothing.
+//! Caches that a judge uses across connections, or none.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -13,25 +12,25 @@ use rustls::certificates::{PeerChains, RevocationList, RootCache, RootSource};
 use crate::cases::Trust;
 use crate::ends::this;
 
-/// How many connections stay open, so that what was read of them is found again.
+/// The number of connections that stay open, so that their parsed values can be shared.
 const OPEN: usize = 32;
 
-/// How many chains are known. There are more, so that some make room.
+/// The capacity of the chain map, small enough for evictions.
 pub(crate) const CHAINS: usize = 16;
 
-/// Everything that can be kept. Clones share it.
+/// All caches. Clones share them.
 #[derive(Clone)]
 pub(crate) enum Caches {
-    /// Nothing is kept.
+    /// No caches.
     Off,
-    /// All of it is.
-    On(Arc<Kept>),
+    /// All caches enabled.
+    On(Arc<CacheSet>),
 }
 
-pub(crate) struct Kept {
+pub(crate) struct CacheSet {
     pub(crate) chains: Arc<PeerChains>,
     pub(crate) roots: RootCache,
-    /// Where all roots are read from: what is trusted changes, where it is does not.
+    /// The directory of the roots, whose files change while its path stays the same.
     directory: PathBuf,
     open: Mutex<VecDeque<ThisBuffered>>,
 }
@@ -42,7 +41,7 @@ impl Caches {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let directory = env::temp_dir().join(format!("trust-{}-{number}", process::id()));
         fs::create_dir_all(&directory).unwrap();
-        Self::On(Arc::new(Kept {
+        Self::On(Arc::new(CacheSet {
             chains: Arc::new(PeerChains::new(CHAINS)),
             roots: RootCache::new().with_change_detection(true),
             directory,
@@ -72,7 +71,7 @@ impl Caches {
         }
     }
 
-    /// Parses the lists of `trust`, so that verifiers find them.
+    /// Parses the lists of `trust`. Verifiers share them while they exist.
     pub(crate) fn lists(&self, trust: &Trust) -> Vec<Arc<RevocationList>> {
         match self {
             Self::Off => Vec::new(),
@@ -83,7 +82,7 @@ impl Caches {
         }
     }
 
-    /// Reads all there is to be read of a connection that is complete, and leaves it open for a
+    /// Reads all properties of a complete connection's peer, and leaves the connection open for a
     /// while.
     pub(crate) fn keep(&self, end: ThisBuffered) {
         let Self::On(kept) = self else {
@@ -112,8 +111,8 @@ impl Caches {
         }
     }
 
-    /// What there is if they are on.
-    pub(crate) fn kept(&self) -> &Kept {
+    /// The enabled caches.
+    pub(crate) fn kept(&self) -> &CacheSet {
         match self {
             Self::Off => panic!("they are off"),
             Self::On(kept) => kept,
@@ -125,7 +124,7 @@ impl Caches {
         self.kept().open.lock().unwrap().clear();
     }
 
-    /// That it was of use.
+    /// Asserts that the caches were used.
     pub(crate) fn assert_used(&self) {
         let kept = self.kept();
         let chains = kept.chains.stats();
@@ -136,7 +135,7 @@ impl Caches {
     }
 }
 
-impl Kept {
+impl CacheSet {
     fn roots(&self, trust: &Trust) -> Arc<rustls::RootCertStore> {
         for entry in fs::read_dir(&self.directory).unwrap() {
             fs::remove_file(entry.unwrap().path()).unwrap();
@@ -151,7 +150,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for CacheSet {
     fn drop(&mut self) {
         fs::remove_dir_all(&self.directory).unwrap();
     }

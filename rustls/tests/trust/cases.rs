@@ -1,7 +1,6 @@
-//! Certificate cases: what a peer shows, to whom, and when.
+//! Certificate cases: the certificates that a peer presents, the judge's trust, and the time.
 //!
-//! Each stands for itself; that a verdict is right is tested where verifiers are
-//! (`rustls/src/webpki/tests`). Here verdicts are compared.
+//! `rustls/src/webpki/tests` checks that verdicts are correct. These tests compare verdicts.
 
 use std::sync::LazyLock;
 
@@ -14,37 +13,36 @@ use rcgen::{
     IsCa, KeyPair, NameConstraints, SanType, SerialNumber, date_time_ymd,
 };
 
-/// How the side that judges is configured.
+/// The trust settings of the judge.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Trust {
-    /// Empty: it takes one raw public key, [`Self::raw_key`].
+    /// Empty if the judge accepts a single raw public key, [`Self::raw_key`].
     pub(crate) roots: Vec<CertificateDer<'static>>,
     pub(crate) raw_key: Vec<u8>,
     pub(crate) crls: Vec<CertificateRevocationListDer<'static>>,
     pub(crate) only_check_end_entity: bool,
     pub(crate) allow_unknown_status: bool,
     pub(crate) enforce_expiration: bool,
-    /// Whom a client asks for.
+    /// The server name that a client requires.
     pub(crate) server_name: ServerName<'static>,
 }
 
-/// What a peer shows.
+/// The credential that a peer presents.
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {
     pub(crate) is_raw: bool,
     pub(crate) chain: Vec<CertificateDer<'static>>,
-    /// PKCS#8.
+    /// The private key in PKCS#8.
     pub(crate) key: Vec<u8>,
 }
 
-/// One peer before one judge.
+/// A peer before a judge.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) trust: Trust,
     pub(crate) now: UnixTime,
-    /// What the same peer shows when it is accepted: the same key, name and issuer, without what is
-    /// wrong.
+    /// An acceptable credential of the same peer, with the same key, name and issuer as `shown`.
     pub(crate) good: Shown,
     pub(crate) shown: Shown,
 }
@@ -105,7 +103,7 @@ impl World {
         }
     }
 
-    /// A peer that shows what it should.
+    /// A peer with a valid certificate.
     fn good(&self, name: &str) -> Case {
         let good = self.shown(self.leaf(&self.lower, nothing), &[&self.lower, &self.upper]);
         Case {
@@ -125,26 +123,26 @@ impl World {
         }
     }
 
-    /// A peer that shows a certificate which differs by `change` from what it should be.
+    /// A peer whose certificate differs from the valid one by `change`.
     fn changed(&self, name: &str, change: impl FnOnce(&mut CertificateParams)) -> Case {
         self.good(name)
             .with(|case| case.shown.chain[0] = self.leaf(&self.lower, change))
     }
 
-    /// A peer whose issuer differs by `change` from `lower`.
+    /// A peer whose issuer differs from `lower` by `change`.
     fn below(&self, name: &str, change: impl FnOnce(&mut CertificateParams)) -> Case {
         let issuer = intermediate("Lower", &self.upper, change);
         let chain = self.shown(self.leaf(&issuer, nothing), &[&issuer, &self.upper]);
         self.good(name).with(|case| case.shown = chain)
     }
 
-    /// A chain of `issuers`, the lowest first.
+    /// A chain under `issuers`, the lowest first.
     fn under(&self, name: &str, issuers: &[&Issuer]) -> Case {
         let chain = self.shown(self.leaf(issuers[0], nothing), issuers);
         self.good(name).with(|case| case.shown = chain)
     }
 
-    /// Lists of all issuers that revoke nothing.
+    /// Empty revocation lists of all issuers.
     fn lists(&self) -> Vec<CertificateRevocationListDer<'static>> {
         [&self.root, &self.upper, &self.lower]
             .map(|issuer| crl(issuer, &[], nothing))
@@ -162,7 +160,7 @@ impl World {
 
 fn nothing<T>(_: &mut T) {}
 
-/// Every case there is, made once.
+/// All cases, created once.
 pub(crate) fn all() -> &'static [Case] {
     static ALL: LazyLock<Vec<Case>> = LazyLock::new(|| {
         let world = World::new();
@@ -220,7 +218,7 @@ fn good_chains(world: &World) -> Vec<Case> {
 
 fn dates(world: &World) -> Vec<Case> {
     let expires = |case: &mut Case| {
-        // no issuer expires with it: when a root does is not looked at
+        // no issuer expires with it; a root's expiry is ignored
         let lasting = world.leaf(&world.root, |params| {
             params.not_before = date_time_ymd(2010, 1, 1);
             params.not_after = date_time_ymd(2040, 1, 1);
@@ -356,7 +354,7 @@ fn paths(world: &World) -> Vec<Case> {
             "namesakes of all issuers",
             &[&lower_of_namesake, &upper_of_namesake],
         ),
-        // the very chain that others trust
+        // a chain that other judges trust
         world.good("known to others").with(|case| {
             case.trust.roots = vec![stranger.der().clone()];
             case.good = world.shown(world.leaf(&stranger, nothing), &[]);
@@ -434,7 +432,7 @@ fn revoked(world: &World) -> Vec<Case> {
         world.good(name).with(|case| {
             case.trust.crls = world.lists();
             change(&mut case.trust.crls);
-            // one that the lists do not name
+            // a certificate that the lists do not name
             case.good.chain[0] = world.leaf(&world.lower, |params| {
                 params.serial_number = Some(SerialNumber::from(12u64));
             });
@@ -534,7 +532,7 @@ fn malformed(world: &World) -> Vec<Case> {
     ]
 }
 
-/// Bits here and there.
+/// Flips bits here and there.
 fn damaged(world: &World) -> Vec<Case> {
     let good = world.good("");
     let mut cases = Vec::new();
@@ -556,7 +554,7 @@ fn other_keys(world: &World) -> Vec<Case> {
     let of_other = leaf_of(&world.other, &world.lower, nothing);
     let of_nobody = leaf(&world.lower, nothing);
     vec![
-        // a chain that is accepted when its owner shows it
+        // a chain that is accepted with its owner's key
         world.good("another's key").with(|case| {
             case.shown.key = world.other.serialize_der();
         }),

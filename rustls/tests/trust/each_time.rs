@@ -1,5 +1,5 @@
-//! What is kept of an accepted certificate spares it no check: dates, names and lists count each
-//! time, and a refusal is not kept either.
+//! Cached certificates are still checked for dates, names and revocation each time, and refusals
+//! are not cached.
 
 use harness::pki::at;
 use pki_types::UnixTime;
@@ -9,13 +9,13 @@ use crate::cases::{Case, named};
 use crate::ends::{Setup, Side};
 use crate::trial::{Sessions, Trial, Who};
 
-/// The last second of every certificate's validity.
+/// The last second of each certificate's validity.
 const LAST: u64 = 1_893_456_000;
 
-/// When every revocation list has expired.
+/// The expiry of each revocation list.
 const NEXT_UPDATE: u64 = 1_704_067_200;
 
-/// Calls `test` with every setup that has caches, and with sessions or without.
+/// Calls `test` with every setup that has caches, with and without sessions.
 fn all(test: impl Fn(&Setup, Sessions)) {
     for resumes in [false, true] {
         for setup in Setup::all(resumes) {
@@ -27,7 +27,7 @@ fn all(test: impl Fn(&Setup, Sessions)) {
     }
 }
 
-/// A peer that is accepted at the time `before` and refused at `after`, with `error`.
+/// Asserts that a peer is accepted at `before` and refused with `error` at `after`, repeatedly.
 fn assert_checked_each_time(
     case: &Case,
     [before, after]: [UnixTime; 2],
@@ -48,13 +48,15 @@ fn assert_checked_each_time(
         let verdict = trial.connect(Who::Judge, &case.good);
         let is_session_over = after.as_secs() < before.as_secs() || after.as_secs() > LAST;
         if setup.side == Side::Client && setup.resumes && !is_session_over {
-            // a client verifies nothing where it resumes: a session stands for its verifier's word
-            // for some days, as long as the certificates have not expired and the clock was not set
-            // back by more
+            // a resuming client does not verify again: the session stays valid for days unless a
+            // certificate expires or the clock is set back further
             assert!(verdict.is_resumed(), "{setup:?}: {verdict:?}");
         } else {
-            let said = verdict.error.unwrap_or_default();
-            assert!(said.contains(error), "round {round}, {setup:?}: {said}");
+            let error_text = verdict.error.unwrap_or_default();
+            assert!(
+                error_text.contains(error),
+                "round {round}, {setup:?}: {error_text}"
+            );
         }
     }
 }
@@ -64,7 +66,7 @@ fn dates_count_each_time() {
     all(|setup, sessions| {
         let times = [at(LAST), at(LAST + 1)];
         assert_checked_each_time(named("good"), times, "ExpiredContext", setup, sessions);
-        // a clock that is set back, and far ahead
+        // a clock set back, and one far ahead
         let times = [at(1_700_000_000), at(0)];
         assert_checked_each_time(named("good"), times, "NotValidYet", setup, sessions);
         let times = [at(1_700_000_000), at(u64::MAX >> 1)];
@@ -82,7 +84,7 @@ fn dates_of_lists_count_each_time() {
     });
 }
 
-/// One server under two names, of which its certificate has one.
+/// A server whose certificate covers only one of its two names.
 #[test]
 fn names_count_each_time() {
     for resumes in [false, true] {
@@ -97,8 +99,11 @@ fn names_count_each_time() {
                 let verdict = trial.connect(Who::Judge, &case.good);
                 assert!(verdict.is_accepted(), "{setup:?}: {verdict:?}");
                 let verdict = other.connect(Who::Judge, &case.good);
-                let said = verdict.error.unwrap_or_default();
-                assert!(said.contains("NotValidForNameContext"), "{setup:?}: {said}");
+                let error_text = verdict.error.unwrap_or_default();
+                assert!(
+                    error_text.contains("NotValidForNameContext"),
+                    "{setup:?}: {error_text}"
+                );
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The two ends of a connection: a side that judges, of this crate or of upstream, and a peer of
-//! upstream's that shows whatever it is told to.
+//! The ends of a connection: a judge of this crate or of upstream, and an upstream peer that
+//! presents any credential.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,21 +12,21 @@ use rustls_upstream as theirs;
 
 use crate::cases::{Shown, Trust};
 
-/// Which end judges the other's certificates.
+/// The end that judges the other's certificates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Side {
     Client,
     Server,
 }
 
-/// What is the same for all connections of a test.
+/// The settings that all connections of a test share.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     pub(crate) provider: Provider,
     pub(crate) versions: Versions,
-    /// The side that judges.
+    /// The judge's side.
     pub(crate) side: Side,
-    /// Whether sessions are resumed.
+    /// True if sessions are resumed.
     pub(crate) resumes: bool,
     pub(crate) clock: Arc<Clock>,
 }
@@ -42,7 +42,7 @@ impl Setup {
         }
     }
 
-    /// Each provider, version and side.
+    /// Every provider, version and side.
     pub(crate) fn all(resumes: bool) -> Vec<Self> {
         let mut all = Vec::new();
         for provider in PROVIDERS {
@@ -56,7 +56,7 @@ impl Setup {
     }
 }
 
-/// A clock that stands still until it is set.
+/// A clock that stands still until a test sets it.
 #[derive(Debug, Default)]
 pub(crate) struct Clock(AtomicU64);
 
@@ -70,16 +70,16 @@ impl Clock {
     }
 }
 
-/// What came of a connection.
+/// The outcome of a connection.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Verdict {
-    /// The error of the side that judges.
+    /// The judge's error.
     pub(crate) error: Option<String>,
-    /// The error of the peer: the alert that it was sent.
+    /// The peer's error, which is the alert that it received.
     pub(crate) alert: Option<String>,
-    /// What was negotiated, and whether a session was resumed; `None` after an error.
+    /// The negotiated values, including whether a session was resumed; `None` after an error.
     pub(crate) negotiated: Option<String>,
-    /// As the side that judges reports them.
+    /// The peer's certificates, as the judge reports them.
     pub(crate) peer_certificates: Vec<Vec<u8>>,
 }
 
@@ -94,7 +94,7 @@ impl Verdict {
     }
 }
 
-/// Lets `judge` and a peer talk until they have nothing more to say.
+/// Runs the handshake between `judge` and a peer until neither has any output.
 pub(crate) fn connect(judge: &mut dyn Endpoint, peer: &mut dyn Endpoint) -> Verdict {
     let (mut error, mut alert) = (None, None);
     loop {
@@ -117,24 +117,24 @@ pub(crate) fn connect(judge: &mut dyn Endpoint, peer: &mut dyn Endpoint) -> Verd
     Verdict {
         error,
         alert,
-        // how far it got is tested elsewhere
+        // other tests check the progress until an error
         negotiated: (!is_over).then(|| judge.negotiated()),
         peer_certificates: judge.peer_certificates(),
     }
 }
 
-/// The peer, with its sessions. It trusts the side that judges, by the clock of the system.
+/// The peer with its sessions. It trusts the judge by the system's clock.
 pub(crate) struct Peer {
     side: Side,
-    shows: Arc<Shows>,
-    /// With certificates, and with raw public keys.
+    shows: Arc<CurrentCredential>,
+    /// The configurations with certificates, then those with raw public keys.
     clients: [Arc<theirs::ClientConfig>; 2],
     servers: [Arc<theirs::ServerConfig>; 2],
 }
 
 impl Peer {
     pub(crate) fn new(setup: &Setup) -> Self {
-        let shows = Arc::new(Shows {
+        let shows = Arc::new(CurrentCredential {
             now: Mutex::new(None),
             provider: setup.provider.upstream(),
         });
@@ -144,7 +144,7 @@ impl Peer {
             theirs::client::Resumption::disabled()
         };
         let key_type = KeyType::EcdsaP256;
-        let of = |is_raw: bool| Arc::new(ShowsAs(shows.clone(), is_raw));
+        let of = |is_raw: bool| Arc::new(CredentialResolver(shows.clone(), is_raw));
         let client = |is_raw| {
             let mut config = harness::configs::upstream::client_of(
                 setup.versions,
@@ -181,7 +181,7 @@ impl Peer {
         }
     }
 
-    /// A connection in which it shows `shown`.
+    /// A connection of the peer that presents `shown`.
     pub(crate) fn showing(&self, shown: &Shown) -> UpstreamBuffered {
         *self.shows.now.lock().unwrap() = Some(shown.clone());
         let kind = usize::from(shown.is_raw);
@@ -199,18 +199,18 @@ impl Peer {
     }
 }
 
-/// What the peer shows at present.
+/// The credential that the peer presents now.
 #[derive(Debug)]
-struct Shows {
+struct CurrentCredential {
     now: Mutex<Option<Shown>>,
     provider: theirs::crypto::CryptoProvider,
 }
 
-/// The same for both kinds, which a resolver must tell apart beforehand.
+/// A resolver for one of both kinds, which it must announce beforehand.
 #[derive(Debug)]
-struct ShowsAs(Arc<Shows>, bool);
+struct CredentialResolver(Arc<CurrentCredential>, bool);
 
-impl ShowsAs {
+impl CredentialResolver {
     fn certified_key(&self) -> Option<Arc<theirs::sign::CertifiedKey>> {
         let shown = self.0.now.lock().unwrap().clone()?;
         let key = PrivateKeyDer::Pkcs8(shown.key.into());
@@ -220,7 +220,7 @@ impl ShowsAs {
     }
 }
 
-impl theirs::client::ResolvesClientCert for ShowsAs {
+impl theirs::client::ResolvesClientCert for CredentialResolver {
     fn resolve(
         &self,
         _: &[&[u8]],
@@ -238,7 +238,7 @@ impl theirs::client::ResolvesClientCert for ShowsAs {
     }
 }
 
-impl theirs::server::ResolvesServerCert for ShowsAs {
+impl theirs::server::ResolvesServerCert for CredentialResolver {
     fn resolve(
         &self,
         _: theirs::server::ClientHello<'_>,
@@ -251,7 +251,7 @@ impl theirs::server::ResolvesServerCert for ShowsAs {
     }
 }
 
-// One text for two crates: their types have the same names and are not the same.
+// One text for both crates, whose types have equal names but differ.
 macro_rules! judges {
     ($module:ident, $tls:ident, $endpoint:ident, $aws_lc:path, $ring:path) => {
         pub(crate) mod $module {
@@ -275,10 +275,10 @@ macro_rules! judges {
 
             use super::*;
 
-            /// A configuration that judges.
+            /// The configuration of a judge.
             #[derive(Clone)]
             pub(crate) enum Judge {
-                /// It asks for this name.
+                /// A client that requires this server name.
                 Client(Arc<ClientConfig>, ServerName<'static>),
                 Server(Arc<ServerConfig>),
             }
@@ -296,7 +296,7 @@ macro_rules! judges {
                 }
             }
 
-            /// Sessions of the side that judges, for one configuration or more.
+            /// Sessions of judges with one or more configurations.
             #[derive(Clone)]
             pub(crate) struct Sessions {
                 client: $tls::client::Resumption,
@@ -305,7 +305,8 @@ macro_rules! judges {
             }
 
             impl Sessions {
-                /// `sealed`: a server's are in tickets, not in its memory.
+                /// Creates empty stores. If `sealed`, a server keeps sessions in tickets instead of
+                /// memory.
                 pub(crate) fn new(setup: &Setup, sealed: bool) -> Self {
                     if !setup.resumes {
                         return Self {
@@ -338,7 +339,7 @@ macro_rules! judges {
                 Arc::new(roots)
             }
 
-            /// Sets what the builders of both verifiers have.
+            /// Sets the options that both verifiers' builders share.
             macro_rules! with_revocation {
                 ($builder:expr, $trust:expr) => {{
                     let mut builder = $builder.with_crls($trust.crls.clone());
@@ -389,7 +390,7 @@ macro_rules! judges {
                 with_revocation!(builder, trust)
             }
 
-            /// A client that verifies servers by `verifier`.
+            /// A client that verifies servers with `verifier`.
             pub(crate) fn client(
                 setup: &Setup,
                 sessions: &Sessions,
@@ -407,7 +408,7 @@ macro_rules! judges {
                 config
             }
 
-            /// A server that verifies clients by `verifier`.
+            /// A server that verifies clients with `verifier`.
             pub(crate) fn server(
                 setup: &Setup,
                 sessions: &Sessions,
@@ -433,9 +434,9 @@ macro_rules! judges {
                 config
             }
 
-            /// Accepts every certificate, and says of itself what another verifier says.
+            /// Accepts every certificate, but reports the properties of another verifier.
             #[derive(Debug)]
-            #[allow(dead_code, reason = "upstream's is not asked")]
+            #[allow(dead_code, reason = "upstream's is not called")]
             pub(crate) struct Anybody<V: ?Sized>(pub(crate) Arc<V>);
 
             impl ServerCertVerifier for Anybody<dyn ServerCertVerifier> {

@@ -1,12 +1,12 @@
-//! Configurations that share caches, session storage and tickets, and trust differently: each goes
-//! by its own trust.
+//! Configurations with shared caches, session storage and tickets but different trust. Each follows
+//! its own trust.
 
 use crate::caches::Caches;
 use crate::cases::named;
 use crate::ends::{Setup, Side};
 use crate::trial::{Sessions, Trial, Who};
 
-/// A peer that one configuration accepts and the other refuses, in turn.
+/// A peer alternates between a configuration that accepts it and one that refuses it.
 #[test]
 fn sessions_and_caches_cross_no_trust() {
     for (name, error) in [
@@ -35,7 +35,7 @@ fn refused_by_one(name: &str, error: &str, setup: &Setup, sessions: Sessions) {
     for round in 0..3 {
         let verdict = accepting.connect(Who::Judge, shown);
         assert!(verdict.is_accepted(), "{name}, {setup:?}: {verdict:?}");
-        // sessions are in use, except that the other one has used up a client's
+        // sessions resume, unless the other configuration has used up the client's
         let resumes = round > 0 && setup.resumes && setup.side == Side::Server;
         assert!(!resumes || verdict.is_resumed(), "{name}, {setup:?}");
 
@@ -45,9 +45,9 @@ fn refused_by_one(name: &str, error: &str, setup: &Setup, sessions: Sessions) {
     }
 }
 
-/// Raw public keys and certificates are told apart by more than their bytes.
+/// Raw public keys and certificates are distinguished by more than their bytes.
 #[test]
-fn a_raw_key_is_no_certificate() {
+fn raw_keys_and_certificates_are_distinguished() {
     for resumes in [false, true] {
         for setup in Setup::all(resumes) {
             if setup.versions == harness::configs::Versions::Tls12 {

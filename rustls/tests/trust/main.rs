@@ -1,5 +1,5 @@
-//! What is trusted, judged from outside: whatever is kept of certificates from earlier connections,
-//! each connection accepts and refuses what it would without.
+//! Cached certificates never change a verdict: every connection accepts or refuses what it would
+//! without caches.
 
 mod bounds;
 mod caches;

@@ -1,5 +1,5 @@
-//! Verifiers, clocks and storages of an application may panic. Whatever is shared with other
-//! connections goes on as if they had not.
+//! Panics in an application's verifiers, clocks and storages leave shared state intact for other
+//! connections.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,26 +19,27 @@ use crate::cases::named;
 use crate::ends::{Setup, Side};
 use crate::trial::{Sessions, Trial, Verifier, Who};
 
-/// Panics at one of the times that it is asked.
+/// Panics at one of its calls.
 #[derive(Debug, Default)]
 struct PanickingClock {
-    asked: AtomicUsize,
+    calls: AtomicUsize,
     panics_at: AtomicUsize,
 }
 
 impl TimeProvider for PanickingClock {
     fn current_time(&self) -> Option<UnixTime> {
-        let asked = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
-        assert_ne!(asked, self.panics_at.load(Ordering::SeqCst), "as told");
+        let calls = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
+        assert_ne!(calls, self.panics_at.load(Ordering::SeqCst), "as ordered");
         Some(pki::now())
     }
 }
 
-/// A clock that panics at each of its calls in turn, while threads load through one cache.
+/// Loads through one cache on several threads, with a clock that panics at each of its calls in
+/// turn.
 fn assert_loads_go_on(load: &(dyn Fn() -> usize + Sync), clock: &PanickingClock) {
     let expected = load();
     for panics_at in 1..6 {
-        clock.asked.store(0, Ordering::SeqCst);
+        clock.calls.store(0, Ordering::SeqCst);
         clock.panics_at.store(panics_at, Ordering::SeqCst);
         let panicked = AtomicUsize::new(0);
         thread::scope(|scope| {
@@ -91,13 +92,12 @@ fn caches_survive_clocks_that_panic() {
     fs::remove_file(&path).unwrap();
 }
 
-/// A verifier, a verifier's signature check or a storage that panics takes its connection with it,
-/// and no other.
+/// A panic in a verifier, its signature check or a storage ends that connection only.
 #[test]
 fn connections_survive_others_that_panic() {
     for versions in [Versions::Tls12, Versions::Tls13] {
         for side in [Side::Client, Side::Server] {
-            // each connection asks all of them
+            // each connection calls all of them
             let setup = Setup::new(Provider::Ring, versions, side, false);
             let caches = Caches::on();
             let case = named("good");
@@ -121,7 +121,7 @@ fn connections_survive_others_that_panic() {
     }
 }
 
-/// Where a verifier panics: in its methods whose names end like this.
+/// The places where a verifier panics, as suffixes of method names.
 const PLACES: [&str; 3] = ["supported_verify_schemes", "_cert", "_signature"];
 
 #[derive(Debug, Default)]
@@ -129,14 +129,14 @@ struct Panics {
     is_armed: AtomicBool,
 }
 
-/// Panics in one place, while it is armed.
+/// Panics in one place while armed.
 #[derive(Debug)]
 struct PanicsAt(&'static str, Arc<Panics>);
 
 impl Hook for PanicsAt {
     fn called(&self, name: &'static str) -> bool {
         let is_armed = self.1.is_armed.load(Ordering::SeqCst);
-        assert!(!(is_armed && name.ends_with(self.0)), "as told");
+        assert!(!(is_armed && name.ends_with(self.0)), "as ordered");
         false
     }
 }

@@ -1,5 +1,5 @@
-//! A judge whose roots are replaced while it is in use: with each set of roots it judges as one
-//! that never had others, and no session outlives the roots that it was made under.
+//! A judge whose roots are replaced while in use. With each set of roots it gives the same verdicts
+//! as a judge that never had others. No session outlives its roots.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::cases::{self, Case, named};
 use crate::ends::{Setup, Side};
 use crate::trial::{Sessions, Trial, Verifier, Who};
 
-/// Where the roots are, for as long as the value lives.
+/// The file with the roots, removed on drop.
 struct Roots(PathBuf);
 
 impl Roots {
@@ -46,7 +46,7 @@ impl Drop for Roots {
     }
 }
 
-/// A verifier, and how to reload it.
+/// A verifier and the function that reloads it.
 fn reloading(setup: &Setup, roots: &Roots) -> (Verifier, Box<dyn Fn() -> Reload>) {
     let provider = Arc::new(setup.provider.this());
     match setup.side {
@@ -83,7 +83,7 @@ fn each_set_of_roots_is_judged_by_alone() {
         ("c", Provider::AwsLc, Versions::Tls12, Side::Server),
         ("d", Provider::Ring, Versions::Tls13, Side::Server),
     ] {
-        // a server's sessions are as good as the certificates in them, which are verified again
+        // a server verifies the certificates in its sessions again
         let setup = Setup::new(provider, versions, side, side == Side::Client);
         let full = Setup::new(provider, versions, side, false);
         let roots = Roots::new(name);

@@ -1,4 +1,4 @@
-//! Many threads at once before one judge: each connection has the verdict that it has alone.
+//! Many threads with one judge: each connection has the same verdict as alone.
 
 use std::sync::Barrier;
 use std::thread;
@@ -12,7 +12,7 @@ use crate::trial::{Sessions, Trial, Who};
 
 const THREADS: usize = 8;
 
-/// The cases that one judge can have.
+/// The cases with this judge's trust and time.
 fn of_one_judge(setup: &Setup) -> Vec<&'static Case> {
     let good = named("good");
     let all = cases::all().iter();
@@ -50,14 +50,14 @@ fn verdicts_are_the_same_in_many_threads() {
         });
 
         let stats = caches.kept().chains.stats();
-        // those without a certificate are not looked for
+        // peers without a certificate cause no lookup
         let looked_for = stats.hits + stats.misses;
         assert!(looked_for <= (THREADS * cases.len()) as u64, "{stats:?}");
         assert!(stats.hits > 0 && stats.misses > 0, "{stats:?}");
     }
 }
 
-/// Half of the threads have the same case at the same time, the others one of their own.
+/// Half of the threads run the same case at the same time, the others different ones.
 fn connect_all(
     trial: &Trial,
     barrier: &Barrier,

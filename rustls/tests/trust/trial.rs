@@ -1,4 +1,4 @@
-//! One peer before one judge, over several connections.
+//! One peer before one judge over several connections.
 
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use crate::caches::Caches;
 use crate::cases::{Case, Shown};
 use crate::ends::{self, Peer, Setup, Side, Verdict, this, upstream};
 
-/// Which configuration a connection is made with.
+/// The configuration for a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Who {
-    /// The one that the case is about.
+    /// The judge of the case.
     Judge,
-    /// One that has the same caches and sessions, says the same of itself, and trusts anybody.
+    /// A judge with the same caches, sessions and reported properties that trusts anybody.
     Anybody,
 }
 
-/// How a server that judges keeps sessions.
+/// The place where a server keeps sessions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Sessions {
     Stored,
     Sealed,
 }
 
-/// What a judge goes by.
+/// The verifier of a judge.
 #[derive(Clone)]
 pub(crate) enum Verifier {
     OfServers(Arc<dyn ServerCertVerifier>),
@@ -43,14 +43,13 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    /// It is the time of the case.
+    /// Creates judges and a peer, and sets the clock to the case's time.
     pub(crate) fn new(case: &Case, setup: &Setup, sessions: Sessions, caches: &Caches) -> Self {
         let kept = this::Sessions::new(setup, sessions == Sessions::Sealed);
         Self::with(case, setup, kept, Arc::new(Peer::new(setup)), caches)
     }
 
-    /// The same peer before judges of another case, who share caches and sessions with those of
-    /// this one.
+    /// The same peer before judges of another case that share these caches and sessions.
     pub(crate) fn sharing(&self, case: &Case) -> Self {
         let (kept, peer) = (self.kept.clone(), self.peer.clone());
         Self::with(case, &self.setup, kept, peer, &self.caches)
@@ -68,14 +67,14 @@ impl Trial {
         }
     }
 
-    /// The same, but the judges, which are clients, ask for another server.
+    /// The same trial with clients that require another server name.
     pub(crate) fn asking_for(&self, name: &str) -> Self {
         let ask = |judge: &this::Judge| match judge {
             this::Judge::Client(config, _) => {
                 let name = name.to_owned().try_into().unwrap();
                 this::Judge::Client(config.clone(), name)
             }
-            this::Judge::Server(_) => panic!("servers ask for nobody"),
+            this::Judge::Server(_) => panic!("servers require no name"),
         };
         Self {
             judge: ask(&self.judge),
@@ -87,7 +86,7 @@ impl Trial {
         }
     }
 
-    /// The same peer before judges whose verifiers `wrap` changes, with the same caches and
+    /// The same peer before judges whose verifiers `wrap` replaces, with the same caches and
     /// sessions.
     pub(crate) fn wrapped(&self, case: &Case, wrap: impl Fn(Verifier) -> Verifier) -> Self {
         let (kept, peer) = (self.kept.clone(), self.peer.clone());
@@ -115,7 +114,7 @@ impl Trial {
         setup.clock.set(case.now);
         let (trust, provider) = (&case.trust, setup.provider);
         let roots = caches.roots(trust);
-        // in use, so that the verifiers find them
+        // alive until the verifiers hold them
         let _lists = caches.lists(trust);
         let verifier = match setup.side {
             Side::Client => Verifier::OfServers(this::server_verifier(trust, roots, provider)),
@@ -162,7 +161,7 @@ impl Trial {
     }
 }
 
-/// What a judge of upstream says when it sees the peer for the first time.
+/// The verdict of an upstream judge that has not met the peer before.
 pub(crate) fn of_upstream(case: &Case, setup: &Setup) -> Verdict {
     assert!(!setup.resumes);
     setup.clock.set(case.now);

@@ -1,5 +1,5 @@
-//! Every case before judges that keep nothing, that keep everything, and of upstream: the same
-//! verdicts, whatever was kept before.
+//! Every case before judges without caches, with caches, and of upstream. Verdicts are the same
+//! whatever happened before.
 
 use harness::configs::{Provider, Versions};
 
@@ -8,17 +8,17 @@ use crate::cases::{self, Case, Shown};
 use crate::ends::{Setup, Side, Verdict};
 use crate::trial::{Sessions, Trial, Who, of_upstream};
 
-/// What came before the peer shows what the case is about.
+/// The connections before the one under test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum History {
-    /// Nothing, or what it takes to have a session.
+    /// None, except one to obtain a session if needed.
     None,
-    /// The same peer was accepted, with a certificate that is good.
+    /// The judge accepted the same peer with a valid certificate.
     Accepted,
-    /// The same peer was judged already.
+    /// The judge saw the same credential before.
     Judged,
-    /// Another configuration, which has the same caches and sessions and trusts anybody, has
-    /// accepted what is shown.
+    /// Another configuration, with the same caches and sessions, trusts anybody and accepted the
+    /// credential.
     AcceptedElsewhere,
 }
 
@@ -29,7 +29,7 @@ const HISTORIES: [History; 4] = [
     History::AcceptedElsewhere,
 ];
 
-/// The connections of a case, one after the other.
+/// The connections of a case in order.
 fn connections<'a>(case: &'a Case, setup: &Setup, history: History) -> Vec<(Who, &'a Shown)> {
     let Case { good, shown, .. } = case;
     let mut connections = Vec::new();
@@ -50,7 +50,7 @@ fn connections<'a>(case: &'a Case, setup: &Setup, history: History) -> Vec<(Who,
     connections
 }
 
-/// What this crate makes of them.
+/// This crate's verdicts on them.
 fn verdicts(
     case: &Case,
     setup: &Setup,
@@ -65,13 +65,13 @@ fn verdicts(
         .collect()
 }
 
-/// Calls `test` with every case in every setup that it can be in.
+/// Calls `test` with every case in every setup that it fits.
 fn setups(provider: Provider, resumes: bool, test: impl Fn(&Setup, Sessions, &Case)) {
     for versions in [Versions::Tls12, Versions::Tls13] {
         for side in [Side::Client, Side::Server] {
             let setup = Setup::new(provider, versions, side, resumes);
             for case in cases::all() {
-                // RFC 7250 is implemented for TLS 1.3
+                // RFC 7250 is implemented for TLS 1.3 only
                 let is_raw = case.trust.roots.is_empty() || case.shown.is_raw;
                 if is_raw && versions == Versions::Tls12 {
                     continue;
@@ -85,11 +85,11 @@ fn setups(provider: Provider, resumes: bool, test: impl Fn(&Setup, Sessions, &Ca
     }
 }
 
-/// Where upstream is not compared: it shows verifiers further raw public keys, which are refused
-/// here.
+/// Cases not compared with upstream, which passes further raw public keys on to verifiers. This
+/// crate refuses them.
 const NOT_UPSTREAM: &[&str] = &["two raw keys"];
 
-/// Where upstream sends no alert, or another (README, "Where it differs").
+/// Cases in which upstream sends another alert or none (README, "Where it differs").
 const OTHER_ALERTS: &[&str] = &[
     "a certificate for a raw key",
     "a raw key for a certificate",
@@ -98,7 +98,8 @@ const OTHER_ALERTS: &[&str] = &[
     "too long",
 ];
 
-/// A verdict of a judge that sees the peer for the first time and keeps nothing.
+/// Compares the verdict of a judge without caches, which has not met the peer before, with
+/// upstream's.
 fn assert_same_as_upstream(verdict: &Verdict, case: &Case, setup: &Setup) {
     let name = &*case.name;
     if NOT_UPSTREAM.contains(&name) {
@@ -108,8 +109,8 @@ fn assert_same_as_upstream(verdict: &Verdict, case: &Case, setup: &Setup) {
     if OTHER_ALERTS.contains(&name) {
         expected.alert.clone_from(&verdict.alert);
     }
-    // RFC 9846 §4.5.1, RFC 5246 §7.4.2: a certificate has at least one byte. Here no verifier sees
-    // one without
+    // RFC 9846 §4.5.1, RFC 5246 §7.4.2: a certificate has at least one byte. This crate checks that
+    // before any verifier
     if case.shown.chain.iter().any(|cert| cert.is_empty()) {
         expected.error = Some("InvalidMessage(IllegalEmptyValue)".to_owned());
         expected.alert = Some("AlertReceived(DecodeError)".to_owned());
@@ -117,7 +118,7 @@ fn assert_same_as_upstream(verdict: &Verdict, case: &Case, setup: &Setup) {
     assert_eq!(*verdict, expected, "{name}: {setup:?}");
 }
 
-/// No session made with `shown` is of use where `shown` would be refused.
+/// Asserts that no session made with `shown` is used where `shown` would be refused.
 fn assert_isolated(verdicts: &[Verdict], case: &Case, setup: &Setup) {
     let full = Setup {
         resumes: false,
@@ -140,7 +141,7 @@ fn assert_isolated(verdicts: &[Verdict], case: &Case, setup: &Setup) {
     }
 }
 
-/// Without caches, with new ones, and with caches that all cases share.
+/// Compares no caches, new caches, and caches that all cases share.
 fn compare(provider: Provider, resumes: bool) {
     let shared = Caches::on();
     setups(provider, resumes, |setup, sessions, case| {
@@ -187,8 +188,7 @@ fn resumed_handshakes_of_ring() {
     compare(Provider::Ring, true);
 }
 
-/// That the comparisons are of something: peers are accepted when they show what is good, and
-/// resume.
+/// Checks the tests themselves: valid peers are accepted and resume.
 #[test]
 fn good_chains_are_accepted_and_resumed() {
     let refused = |side| {
@@ -202,7 +202,7 @@ fn good_chains_are_accepted_and_resumed() {
         let names = cases::all().iter().filter(is_refused);
         names.map(|case| &*case.name).collect::<Vec<_>>()
     };
-    // where nothing is good
+    // cases without a valid credential
     let expected = [
         "1970",
         "in millions of years",

@@ -1,11 +1,11 @@
-//! After the peer's close_notify, which ends its direction and no other (RFC 9846 §6.1).
+//! Behaviour after the peer's close_notify, which only ends the peer's direction (RFC 9846 §6.1).
 
 use harness::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
 use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus};
 
 use crate::ends::{Case, encrypted, for_all, idle_state, own_output, received_by, take_one};
 
-/// Gives it the peer's close_notify, which it must tell of.
+/// Delivers the peer's close_notify, which the connection must report.
 fn close_by_peer(conn: &mut impl Unbuffered, peer: &mut UpstreamBuffered) {
     peer.close();
     let mut incoming = peer.take_output();
@@ -17,12 +17,12 @@ fn close_by_peer(conn: &mut impl Unbuffered, peer: &mut UpstreamBuffered) {
     assert_eq!(discard, incoming.len());
 }
 
-/// It sends for as long as it likes, by either way to do so, and closes.
+/// This side keeps sending by either method, then closes.
 #[test]
 fn this_side_goes_on_and_closes() {
     fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
         close_by_peer(&mut conn, &mut peer);
-        // at once
+        // immediately
         let wire = encrypted(&mut conn, b"directly");
         assert_eq!(received_by(&mut peer, &wire), b"directly");
         for plaintext in [&b"later"[..], &[5; 40_000]] {
@@ -60,22 +60,21 @@ fn this_side_goes_on_and_closes() {
     for_all!(test);
 }
 
-/// Data that comes with the close_notify is read first, or not at all, and what comes behind it is
-/// nothing.
+/// Data before the close_notify can be read or left. Data after it is ignored.
 #[test]
-fn what_came_before_is_read_and_what_comes_after_is_not() {
+fn earlier_data_is_read_and_later_data_is_not() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
         peer.send(b"last");
         peer.close();
         let mut incoming = peer.take_output();
         incoming.extend(b"\x17\x03\x03\x00\x20 whatever this may be");
-        // it can be answered before it is read
+        // this side can send before it reads
         let wire = encrypted(&mut conn, b"before");
         assert_eq!(received_by(&mut peer, &wire), b"before");
         assert_eq!(take_one(&mut conn, &mut incoming), b"last");
         let UnbufferedStatus { discard, state } = conn.process(&mut incoming);
         assert!(matches!(state, Ok(ConnectionState::PeerClosed)));
-        // the close_notify, and not what is behind it
+        // the close_notify, without the bytes after it
         incoming.drain(..discard);
         assert!(incoming.starts_with(b"\x17\x03\x03\x00\x20 whatever"));
         let UnbufferedStatus { discard, state } = conn.process(&mut incoming);
@@ -87,8 +86,7 @@ fn what_came_before_is_read_and_what_comes_after_is_not() {
     for_all!(test);
 }
 
-/// The answer to a KeyUpdate that came before the close_notify goes out with what is sent next, or
-/// with the close.
+/// A KeyUpdate that preceded the close_notify is answered with the next output.
 #[test]
 fn a_key_update_is_answered_after_the_close() {
     fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
@@ -100,17 +98,17 @@ fn a_key_update_is_answered_after_the_close() {
         assert_eq!(conn.process(&mut incoming).discard, incoming.len());
         close_by_peer(&mut conn, &mut peer);
         let wire = encrypted(&mut conn, b"data");
-        // KeyUpdate and data
+        // a KeyUpdate and the data
         assert_eq!(wire.len(), 2 * (5 + 1 + 16) + 5 + 4);
         assert_eq!(received_by(&mut peer, &wire), b"data");
     }
     for_all!(test);
 }
 
-/// During a handshake there is nothing to go on with: before TLS 1.3 is authentic, and in all of
-/// TLS 1.2 (RFC 5246 §7.2.1).
+/// During a handshake, nothing can be sent: neither before TLS 1.3 is authenticated, nor in TLS 1.2
+/// (RFC 5246 §7.2.1).
 #[test]
-fn a_close_in_the_clear_opens_no_way_to_send() {
+fn a_close_in_the_clear_does_not_permit_sending() {
     for case in Case::all() {
         let (mut conn, _) = case.fresh_client();
         own_output(&mut conn);

@@ -12,7 +12,7 @@ use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 
 const KEY: KeyType = KeyType::Ed25519;
 
-/// Which connection it is.
+/// The provider and versions of the connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     pub(crate) provider: Provider,
@@ -30,7 +30,7 @@ impl Case {
         })
     }
 
-    /// Our client, and a server that has not received anything yet.
+    /// Our client, and a server that has received nothing yet.
     pub(crate) fn fresh_client(self) -> (UnbufferedClientConnection, UpstreamBuffered) {
         let (ours, theirs) = (self.provider.this(), self.provider.upstream());
         let config = this::client_of(self.versions, ours, KEY, ClientAuth::None);
@@ -40,7 +40,7 @@ impl Case {
         (conn, UpstreamBuffered::new(peer))
     }
 
-    /// Our server, which sends no tickets, and a client that has not sent anything yet.
+    /// Our server, which sends no tickets, and a client that has sent nothing yet.
     pub(crate) fn fresh_server(self) -> (UnbufferedServerConnection, UpstreamBuffered) {
         let (ours, theirs) = (self.provider.this(), self.provider.upstream());
         let mut config = this::server_of(self.versions, ours, KEY, ClientAuth::None);
@@ -67,7 +67,7 @@ impl Case {
 }
 
 /// Runs a test of the form `fn test(case: Case, conn: impl Unbuffered, peer: UpstreamBuffered)`
-/// with all of them.
+/// with all cases and roles.
 macro_rules! for_all {
     ($test:path $(, $more:expr)?) => {
         for case in crate::ends::Case::all() {
@@ -81,7 +81,7 @@ macro_rules! for_all {
 
 pub(crate) use for_all;
 
-/// What it encrypts `plaintext` to.
+/// Encrypts `plaintext`.
 pub(crate) fn encrypted(conn: &mut impl Unbuffered, plaintext: &[u8]) -> Vec<u8> {
     let mut wire = Vec::new();
     let mut traffic = conn.write_traffic().unwrap();
@@ -89,7 +89,7 @@ pub(crate) fn encrypted(conn: &mut impl Unbuffered, plaintext: &[u8]) -> Vec<u8>
     wire
 }
 
-/// The plaintext that `peer` makes of `wire`.
+/// Returns the plaintext that `peer` reads from `wire`.
 pub(crate) fn received_by(peer: &mut UpstreamBuffered, wire: &[u8]) -> Vec<u8> {
     let mut plaintext = Vec::new();
     peer.receive(wire).unwrap();
@@ -97,7 +97,7 @@ pub(crate) fn received_by(peer: &mut UpstreamBuffered, wire: &[u8]) -> Vec<u8> {
     plaintext
 }
 
-/// Gives it `incoming`, of which the next thing must be application data; takes one record.
+/// Processes `incoming`, which must begin with application data, and takes one record.
 pub(crate) fn take_one(conn: &mut impl Unbuffered, incoming: &mut Vec<u8>) -> Vec<u8> {
     let UnbufferedStatus { discard, state } = conn.process(incoming);
     let Ok(ConnectionState::ReadTraffic(mut traffic)) = state else {
@@ -110,12 +110,12 @@ pub(crate) fn take_one(conn: &mut impl Unbuffered, incoming: &mut Vec<u8>) -> Ve
     plaintext
 }
 
-/// What it says when it is given nothing.
+/// The state that the connection reports without input.
 pub(crate) fn idle_state(conn: &mut impl Unbuffered) -> String {
     format!("{:?}", conn.process(&mut []).state.unwrap())
 }
 
-/// Hands out what it has to send by itself.
+/// Takes all output that the connection itself has to send.
 pub(crate) fn own_output(conn: &mut impl Unbuffered) -> Vec<u8> {
     let (mut output, mut used) = (Vec::new(), 0);
     loop {

@@ -1,6 +1,5 @@
-//! Any order of refusing, opening, sending, replacing keys and closing, on both sides, against what
-//! must come of it: all that was sent arrives once and in order, and what was not opened is as it
-//! came.
+//! Random sequences of leaving, opening, sending, key updates and closing on both sides. All data
+//! arrives once and in order, and unopened records stay unchanged.
 
 use harness::Noise;
 use harness::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
@@ -17,23 +16,23 @@ struct Run<C> {
     peer: UpstreamBuffered,
     noise: Noise,
 
-    /// What was received and not discarded, where the connection opens it.
+    /// Received bytes that are not discarded yet. The connection decrypts them in place.
     incoming: Vec<u8>,
-    /// The same as it came.
+    /// The same bytes as they arrived.
     arrived: Vec<u8>,
-    /// How many bytes at the front of it were offered, and so may be open.
+    /// The number of bytes at the front that were offered and so may be decrypted.
     offered: usize,
-    /// What the peer has sent and the connection has not handed out yet.
+    /// The peer's data that the connection has not handed out yet.
     to_come: Vec<u8>,
     peer_closes: bool,
     peer_has_closed: bool,
     refused: usize,
-    /// Data was shown, and left for the next state.
+    /// Data was offered and left for the next state.
     is_left: bool,
 
     outgoing: Vec<u8>,
     used: usize,
-    /// What the connection was given to send, and the peer has not received yet.
+    /// Data that the connection has accepted and the peer has not received yet.
     to_arrive: Vec<u8>,
     has_closed: bool,
 }
@@ -43,7 +42,7 @@ impl<C: Unbuffered> Run<C> {
         self.noise.next() as usize % limit
     }
 
-    /// Some plaintext, short as a rule.
+    /// Some plaintext, usually short.
     fn plaintext(&mut self) -> Vec<u8> {
         let len = match self.below(8) {
             0 => self.below(30_000),
@@ -78,7 +77,7 @@ impl<C: Unbuffered> Run<C> {
             19 if self.below(25) == 0 => self.close(),
             _ => {}
         }
-        // nothing but what was offered was opened
+        // only bytes that were offered may be decrypted
         assert!(self.incoming[self.offered..] == self.arrived[self.offered..]);
     }
 
@@ -88,7 +87,7 @@ impl<C: Unbuffered> Run<C> {
         self.arrived.extend(&bytes);
     }
 
-    /// Looks at what waits, and has the connection do something else.
+    /// Peeks at a record and makes the connection do something else.
     fn refuse(&mut self) {
         let record = self.conn.peek_record(&self.incoming);
         let state = self.conn.process(&mut []);
@@ -113,7 +112,7 @@ impl<C: Unbuffered> Run<C> {
         self.refused += usize::from(record.is_some());
     }
 
-    /// Offers a record, some bytes, or all; takes some of what the connection makes of it.
+    /// Offers one record, some bytes, or all, and takes part of the resulting data.
     fn take(&mut self) {
         let record = self.conn.peek_record(&self.incoming);
         let (offered, most) = match (self.below(3), record) {
@@ -186,7 +185,7 @@ impl<C: Unbuffered> Run<C> {
         }
     }
 
-    /// What waits to be sent reaches the peer.
+    /// Delivers the output to the peer.
     fn deliver(&mut self) {
         let mut received = Vec::new();
         self.peer.receive(&self.outgoing[..self.used]).unwrap();
@@ -197,7 +196,7 @@ impl<C: Unbuffered> Run<C> {
         assert_eq!(self.peer.peer_has_closed(), self.has_closed);
     }
 
-    /// Both sides come to an end.
+    /// Completes both sides.
     fn finish(mut self) -> usize {
         if !self.peer_closes {
             self.peer.close();
@@ -205,7 +204,7 @@ impl<C: Unbuffered> Run<C> {
         }
         let mut steps = 0;
         self.arrive();
-        // behind its close_notify upstream may answer a KeyUpdate, which stays where it is
+        // upstream may answer a KeyUpdate after its close_notify; that answer stays unread
         while !self.peer_has_closed {
             self.take();
             steps += 1;

@@ -1,4 +1,4 @@
-//! `peek_record`: what it says of a record that nobody has opened, and that the record can wait.
+//! `peek_record`: its report about an unopened record, which can stay unopened.
 
 use harness::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
@@ -10,8 +10,8 @@ fn record_len(wire: &[u8]) -> usize {
     5 + usize::from(u16::from_be_bytes([wire[3], wire[4]]))
 }
 
-/// It waits while this side sends, replaces keys and closes, and then it is what it was, wherever
-/// its bytes are.
+/// A record can wait while this side sends, replaces keys and closes. Then it opens as before, even
+/// at another address.
 #[test]
 fn a_refused_record_waits() {
     fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
@@ -42,7 +42,7 @@ fn a_refused_record_waits() {
         received_by(&mut peer, &close);
         assert!(peer.peer_has_closed());
 
-        // elsewhere in memory
+        // at another address
         let mut elsewhere = incoming[..len].to_vec();
         assert_eq!(take_one(&mut conn, &mut elsewhere), b"first");
         assert!(elsewhere.is_empty());
@@ -58,7 +58,7 @@ fn a_refused_record_waits() {
     for_all!(test);
 }
 
-/// Of several records that are there, some can be taken, and the one behind them refused.
+/// Some of several available records can be taken and the next one left.
 #[test]
 fn a_record_behind_others_is_refused() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
@@ -85,9 +85,9 @@ fn a_record_behind_others_is_refused() {
     for_all!(test);
 }
 
-/// A KeyUpdate, and an alert, come in their turn: behind what is refused.
+/// A KeyUpdate and an alert keep their place behind a record that was left.
 #[test]
-fn what_is_behind_a_refused_record_waits_too() {
+fn records_behind_a_refused_one_wait_too() {
     fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
         peer.send(b"old keys");
         if case.is_tls13() {
@@ -101,7 +101,7 @@ fn what_is_behind_a_refused_record_waits_too() {
         assert_eq!(conn.peek_record(&incoming).unwrap().max_payload, 8);
         assert_eq!(take_one(&mut conn, &mut incoming), b"old keys");
         if case.is_tls13() {
-            // it does not show what it is
+            // its type is not visible
             let record = conn.peek_record(&incoming).unwrap();
             assert_eq!(record.max_payload, 5);
             let UnbufferedStatus { discard, state } =
@@ -109,7 +109,7 @@ fn what_is_behind_a_refused_record_waits_too() {
             assert_eq!(discard, record.record_len);
             assert!(matches!(state, Ok(ConnectionState::WriteTraffic(_))));
             incoming.drain(..discard);
-            // the answer that is due goes out while the next record waits
+            // the pending answer is sent while the next record waits
             let wire = encrypted(&mut conn, b"answer");
             assert_eq!(received_by(&mut peer, &wire), b"answer");
         }
@@ -118,19 +118,19 @@ fn what_is_behind_a_refused_record_waits_too() {
 
         let alert = conn.peek_record(&incoming).unwrap();
         assert_eq!(alert.record_len, incoming.len());
-        // TLS 1.2 shows that it carries no application data
+        // in TLS 1.2, the type shows that there is no application data
         assert_eq!(alert.max_payload, if case.is_tls13() { 2 } else { 0 });
         let UnbufferedStatus { discard, state } = conn.process(&mut incoming);
         assert_eq!(discard, alert.record_len);
         assert!(matches!(state, Ok(ConnectionState::PeerClosed)));
-        // what comes behind a close_notify is nothing
+        // data after a close_notify is ignored
         assert_eq!(conn.peek_record(b"\x17\x03\x03\x00\x01a"), None);
     }
     for_all!(test);
 }
 
-/// Records that the connection needs for itself carry none, so one at a time is enough for the
-/// whole handshake; and application data directly behind it can be refused.
+/// Handshake records hold no application data, so taking one at a time completes the handshake.
+/// Application data directly after it can be left.
 #[test]
 fn the_handshake_is_not_refused() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
@@ -173,9 +173,9 @@ fn the_handshake_is_not_refused() {
     }
 }
 
-/// The limit of a record's content is what RFC 9846 §5.2 and RFC 5246 §6.2.3 allow to be around it.
+/// `max_payload` subtracts the overhead that RFC 9846 §5.2 and RFC 5246 §6.2.3 allow.
 #[test]
-fn every_length_is_told() {
+fn every_length_is_reported() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
         for len in [1, 2, 100, 16_383, 16_384] {
             peer.send(&vec![7; len]);
@@ -191,9 +191,10 @@ fn every_length_is_told() {
     for_all!(test);
 }
 
-/// Nothing is said of what is not there, and of what `process_tls_records` has to refuse itself.
+/// Nothing is reported for incomplete records, and for those that `process_tls_records` has to
+/// reject.
 #[test]
-fn what_is_no_record_is_not_told_of() {
+fn invalid_records_are_not_reported() {
     fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
         peer.send(b"whole");
         let mut incoming = peer.take_output();
@@ -201,11 +202,11 @@ fn what_is_no_record_is_not_told_of() {
             assert_eq!(conn.peek_record(&incoming[..len]), None);
         }
         let longest = (1 << 14) + if case.is_tls13() { 256 } else { 2048 };
-        for (len, is_told_of) in [(longest, true), (longest + 1, false)] {
+        for (len, is_reported) in [(longest, true), (longest + 1, false)] {
             let [high, low] = u16::try_from(len).unwrap().to_be_bytes();
             let record = [&[0x17, 3, 3, high, low][..], &vec![0; len]].concat();
             let most = conn.peek_record(&record).map(|record| record.max_payload);
-            assert_eq!(most, is_told_of.then_some(1 << 14));
+            assert_eq!(most, is_reported.then_some(1 << 14));
         }
         for header in [
             *b"\x63\x03\x03\x00\x01",
@@ -214,7 +215,7 @@ fn what_is_no_record_is_not_told_of() {
         ] {
             assert_eq!(conn.peek_record(&[&header[..], b"a"].concat()), None);
         }
-        // nor after a failure, which peeking has not brought about
+        // nothing is reported after a failure, which peeking does not cause
         assert_eq!(take_one(&mut conn, &mut incoming), b"whole");
         peer.send(b"changed");
         let mut incoming = peer.take_output();

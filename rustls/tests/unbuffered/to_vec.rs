@@ -1,5 +1,5 @@
-//! Output to a `Vec` that grows: the same records as into a slice, behind what is there, and errors
-//! that leave it as it was. How often it allocates is counted in `allocations.rs`.
+//! Output to a growing `Vec`: the same records as into a slice, appended, and unchanged contents
+//! after errors. `allocations.rs` counts allocations.
 
 use harness::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
@@ -8,9 +8,9 @@ use crate::ends::{Case, for_all, own_output, received_by};
 
 const UNTOUCHED: u8 = 0xa5;
 
-/// All of a handshake goes through one `Vec` from nothing.
+/// A whole handshake goes through one `Vec` that starts empty.
 #[test]
-fn handshakes_grow_it() {
+fn handshakes_grow_the_vec() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
         let (mut outgoing, mut used) = (Vec::new(), 0);
         let mut incoming = Vec::new();
@@ -45,8 +45,7 @@ fn handshakes_grow_it() {
     }
 }
 
-/// Behind what is there, byte for byte as long as into a slice; what lies behind that stays as it
-/// is.
+/// Output is appended with the same length as into a slice, and bytes after it stay as they are.
 #[test]
 fn output_is_appended() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
@@ -76,9 +75,9 @@ fn output_is_appended() {
     for_all!(test);
 }
 
-/// What goes first is a part of it: a KeyUpdate, and the close_notify that ends it.
+/// Pending output is included: a KeyUpdate first, and a close_notify last.
 #[test]
-fn what_waits_goes_first() {
+fn pending_output_goes_first() {
     fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
         let (mut out, mut used) = (Vec::new(), 0);
         if case.is_tls13() {
@@ -95,7 +94,7 @@ fn what_waits_goes_first() {
         assert_eq!(out.len(), used);
         assert_eq!(received_by(&mut peer, &out), b"onetwo");
         assert!(peer.peer_has_closed());
-        // nothing of the connection's own is left
+        // the connection has no other output left
         assert_eq!(own_output(&mut conn), b"");
     }
     for_all!(test);
@@ -112,7 +111,7 @@ fn errors_leave_it_as_it_was() {
         for used in [0, 6, 100] {
             let result = traffic.encrypt_to_vec(b"too late", &mut out, used);
             assert!(matches!(result, Err(EncryptError::EncryptExhausted)));
-            // a second one is nothing
+            // a second one has no effect
             let again = traffic.queue_close_notify_to_vec(&mut out, used).unwrap();
             assert_eq!(again, 0);
             assert_eq!(out, b"before");

@@ -17,7 +17,7 @@ use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-/// The end of the first certificate that expires: 2028-01-01, included.
+/// The end of the first certificate that expires: 2028-01-01, inclusive.
 const END: u64 = 1_830_297_600;
 
 const HOUR: u64 = 60 * 60;
@@ -42,7 +42,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// The certificates of intermediate and end entity expire when these years begin.
+    /// The intermediate's and the end entity's certificates expire at the start of these years.
     fn new(intermediate: i32, end_entity: i32) -> Self {
         let root = pki::root("root", |_| ());
         let intermediate = pki::intermediate("intermediate", &root, |params| {
@@ -139,7 +139,7 @@ impl ServerCertVerifier for Wrapping {
     }
 }
 
-/// A client, and its clock.
+/// A client and its clock.
 struct Client {
     config: Arc<ClientConfig>,
     clock: Arc<Clock>,
@@ -168,7 +168,7 @@ impl Client {
         }
     }
 
-    /// Connects at the time `now`; the kind of handshake, or the error.
+    /// Connects at time `now` and returns the kind of handshake, or the error.
     fn connect(&self, now: u64, server: &Server) -> String {
         self.clock.0.store(now, Ordering::Relaxed);
         let (config, name) = (self.config.clone(), pki::SERVER.try_into().unwrap());
@@ -200,7 +200,7 @@ fn for_each_client(test: impl Fn(Provider, Versions, bool)) {
     }
 }
 
-/// The certificate that expires first ends it, however often it was resumed.
+/// The session ends with the certificate that expires first, however often it was resumed.
 #[test]
 fn a_session_ends_with_the_verified_path() {
     for_each_client(|provider, versions, unbuffered| {
@@ -217,7 +217,7 @@ fn a_session_ends_with_the_verified_path() {
     });
 }
 
-/// Nothing else is known of what it verified.
+/// The library does not know the path that the other verifier used.
 #[test]
 fn under_another_verifier_a_session_ends_with_the_end_entity_s_certificate() {
     for_each_client(|provider, versions, unbuffered| {
@@ -242,8 +242,7 @@ fn under_another_verifier_a_session_ends_with_the_end_entity_s_certificate() {
     });
 }
 
-/// A verifier that takes an expired certificate does not go by the time, nor does it make full
-/// handshakes only.
+/// A verifier that accepts expired certificates does not prevent resumption.
 #[test]
 fn a_verifier_that_ignores_expiry_has_sessions() {
     for_each_client(|provider, versions, unbuffered| {

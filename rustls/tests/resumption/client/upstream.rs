@@ -1,4 +1,4 @@
-//! Our client and the server of rustls 0.23.
+//! Our client with upstream's server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -55,7 +55,7 @@ fn server(config: &Arc<ServerConfig>) -> UpstreamBuffered {
     UpstreamBuffered::new(rustls_upstream::ServerConnection::new(config.clone()).unwrap())
 }
 
-/// Makes a connection, checks that it works, and returns its kind of handshake.
+/// Connects, checks that the connection works, and returns its kind of handshake.
 fn connect(
     new: NewClient,
     client: &Arc<ClientConfig>,
@@ -172,7 +172,7 @@ fn a_server_may_decline() {
         for new in APIS {
             let client = Arc::new(client_config(provider));
             connect(new, &client, &Arc::new(server_config(provider)));
-            // it knows other sessions only
+            // this server only knows other sessions
             let other = Arc::new(server_config(provider));
             assert_eq!(connect(new, &client, &other), "Full");
             assert_eq!(connect(new, &client, &other), "Resumed");
@@ -180,8 +180,8 @@ fn a_server_may_decline() {
     }
 }
 
-/// A session skips the verifier and the client's certificate, so it must not be used where these
-/// are others.
+/// Resumption skips the verifier and the client's certificate. So sessions must not be used where
+/// those differ.
 #[test]
 fn sessions_do_not_cross_verifiers_and_client_certificates() {
     for provider in PROVIDERS {
@@ -260,7 +260,7 @@ fn sessions_are_kept_apart_by_server() {
     }
 }
 
-/// RFC 9846 §4.3.11: the protocol is negotiated anew, unlike what early data needs.
+/// RFC 9846 §4.3.11: the protocol is negotiated again, unless early data is used.
 #[test]
 fn application_protocols_may_change() {
     for provider in PROVIDERS {
@@ -296,7 +296,7 @@ fn a_session_is_offered_with_a_suite_of_its_hash() {
         let first = Arc::new(with(CipherSuite::TLS13_AES_128_GCM_SHA256));
         for (suite, offered, kind) in [
             (CipherSuite::TLS13_AES_128_GCM_SHA256, true, "Resumed"),
-            // 0.23's server resumes only under the very suite
+            // upstream's server resumes only with exactly the same suite
             (CipherSuite::TLS13_CHACHA20_POLY1305_SHA256, true, "Full"),
             (CipherSuite::TLS13_AES_256_GCM_SHA384, false, "Full"),
         ] {
@@ -313,7 +313,7 @@ fn a_session_is_offered_with_a_suite_of_its_hash() {
     }
 }
 
-/// Counts what is derived with it.
+/// Counts the derivations.
 struct Counted {
     inner: &'static dyn Hkdf,
     uses: AtomicU64,
@@ -344,8 +344,8 @@ impl Hkdf for Counted {
     }
 }
 
-/// Where configurations share a store, a session may have been made with another's provider: it
-/// goes on with that of the configuration, whose `fips` speaks of no other.
+/// Configurations that share a store may have different providers. A session resumes with the
+/// current configuration's provider, to which `fips` refers.
 #[test]
 fn a_session_goes_on_with_the_configuration_s_own_suites() {
     for provider in PROVIDERS {
@@ -438,7 +438,7 @@ impl TimeProvider for Clock {
     }
 }
 
-/// The verifier must not mind the time.
+/// A configuration with a clock. Its verifier must ignore the time.
 fn with_clock(provider: Provider) -> (ClientConfig, Arc<Clock>) {
     let clock = Arc::new(Clock(AtomicU64::new(Clock::START)));
     let mut config = client_config(provider);
@@ -450,7 +450,7 @@ fn with_clock(provider: Provider) -> (ClientConfig, Arc<Clock>) {
 fn tickets_expire() {
     for provider in PROVIDERS {
         let server = Arc::new(server_config(provider));
-        // rustls 0.23 promises a day
+        // upstream's tickets last a day
         for (later, offered) in [(0, true), (86_399, true), (86_400, false), (700_000, false)] {
             let (config, clock) = with_clock(provider);
             let config = Arc::new(config);
@@ -466,8 +466,7 @@ fn tickets_expire() {
     }
 }
 
-/// RFC 9846 §4.7.1: sessions that follow each other do not last for ever; but a server that is
-/// verified anew is another beginning.
+/// RFC 9846 §4.7.1: a chain of sessions ends, and a new verification of the server starts another.
 #[test]
 fn sessions_are_not_prolonged_for_ever() {
     for provider in PROVIDERS {
@@ -489,7 +488,7 @@ fn sessions_are_not_prolonged_for_ever() {
     }
 }
 
-/// A clock that was set back does not tell how old a session is.
+/// If the clock was set back, the age of a session is unknown.
 #[test]
 fn sessions_of_the_future_are_not_offered() {
     let server = Arc::new(server_config(Provider::AwsLc));
@@ -502,7 +501,7 @@ fn sessions_of_the_future_are_not_offered() {
     }
 }
 
-/// The age that the client says its ticket has, in milliseconds, plus `ticket_age_add`.
+/// The ticket age in the ClientHello, in milliseconds, plus `ticket_age_add`.
 fn obfuscated_age(hello: &ClientHello) -> u32 {
     let psk = hello.extension(PRE_SHARED_KEY).unwrap();
     let identity_len = usize::from(u16::from_be_bytes([psk[2], psk[3]]));
@@ -510,8 +509,8 @@ fn obfuscated_age(hello: &ClientHello) -> u32 {
     u32::from_be_bytes(age.try_into().unwrap())
 }
 
-/// Of one ticket, offered by connections that start at different times: `ticket_age_add` is not
-/// known here.
+/// Compares ages of one ticket in connections that start at different times, because
+/// `ticket_age_add` is not known here.
 #[test]
 fn ages_are_in_milliseconds_and_never_negative() {
     use rustls::client::{ClientSessionStore, Resumption};
@@ -536,9 +535,9 @@ fn ages_are_in_milliseconds_and_never_negative() {
     assert_eq!(ages, [0, 1_000, 1_000_000, 0, 0]);
 }
 
-/// RFC 9846 §4.2.2: the second ClientHello says how old the ticket is by then.
+/// RFC 9846 §4.2.2: the second ClientHello has the ticket's current age.
 #[test]
-fn the_age_is_told_anew_after_a_retry() {
+fn the_age_is_updated_after_a_retry() {
     let provider = Provider::AwsLc;
     let first = Arc::new(server_config(provider));
     let (config, clock) = with_clock(provider);
@@ -561,7 +560,7 @@ fn the_age_is_told_anew_after_a_retry() {
     let hello = client.take_output();
     let after = obfuscated_age(&ClientHello::read(&plain_messages(&hello)));
     assert_eq!(after.wrapping_sub(before), 7_000);
-    // its binder covers the new age
+    // the binder covers the new age
     server.receive(&hello).unwrap();
     handshake(&mut *client, &mut server);
     assert!(client.negotiated().contains("Resumed"));
@@ -576,7 +575,7 @@ fn without_the_time_nothing_is_offered() {
     assert!(first_hello(&config).extension(PRE_SHARED_KEY).is_none());
 }
 
-/// RFC 9149 §3: in both ClientHellos alike, if the configuration says so.
+/// RFC 9149 §3: both ClientHellos carry the request if it is configured.
 #[test]
 fn tickets_are_requested_as_configured() {
     for provider in PROVIDERS {
@@ -609,10 +608,10 @@ fn tickets_are_requested_as_configured() {
     }
 }
 
-/// A client of rustls 0.23 and ours ask the same server, which sends as many tickets as it is asked
-/// for.
+/// Our client and upstream's request tickets from the same server, which sends as many as
+/// requested.
 #[test]
-fn requested_tickets_come() {
+fn requested_tickets_arrive() {
     for provider in PROVIDERS {
         let mut server = server_config(provider);
         server.max_tls13_tickets = 8;

@@ -1,5 +1,5 @@
-//! A resumed session skips the client's certificate, so it is resumed only where that is as good as
-//! showing it.
+//! Resumption skips the client's certificate. So a session resumes only where it proves as much as
+//! the certificate would.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ fn client(provider: Provider, auth: ClientAuth) -> Arc<ClientConfig> {
     Arc::new(configs::this::client(provider.this(), KEY_TYPE, auth))
 }
 
-/// Connects, and says how, or why not.
+/// Connects and returns the kind of handshake, or the error.
 fn connect(client: &Arc<ClientConfig>, config: &Arc<ServerConfig>, unbuffered: bool) -> String {
     let conn = rustls::ClientConnection::new(client.clone(), server_name()).unwrap();
     let mut client = ThisBuffered::new(conn);
@@ -39,7 +39,7 @@ fn connect(client: &Arc<ClientConfig>, config: &Arc<ServerConfig>, unbuffered: b
     }
 }
 
-/// A server with sessions of another's.
+/// A server that shares the sessions of another.
 fn sharing(settings: &Settings, auth: ClientAuth, with: &ServerConfig) -> ServerConfig {
     let settings = Settings {
         auth,
@@ -61,7 +61,7 @@ fn all(test: impl Fn(&Settings, bool)) {
     }
 }
 
-/// Servers that share sessions and ask for different things.
+/// Servers with shared sessions but different demands.
 #[test]
 fn settings_are_not_mixed() {
     let auths = [
@@ -88,7 +88,7 @@ fn settings_are_not_mixed() {
     });
 }
 
-/// A session without a certificate does not get past a server that requires one.
+/// A session without a certificate does not satisfy a server that requires one.
 #[test]
 fn a_session_is_no_way_around_authentication() {
     all(|settings, unbuffered| {
@@ -107,7 +107,7 @@ fn a_session_is_no_way_around_authentication() {
     });
 }
 
-/// Verifiers with other roots, even if they tell clients nothing of them.
+/// Verifiers with other roots, even if their names are not sent to clients.
 #[test]
 fn other_roots_ask_again() {
     all(|settings, unbuffered| {
@@ -146,7 +146,8 @@ fn other_roots_ask_again() {
     });
 }
 
-/// The verifier is asked at each resumption: a certificate may have been revoked, or have expired.
+/// The verifier is called at each resumption, because a certificate may have been revoked or
+/// expired.
 #[test]
 fn a_certificate_that_is_refused_is_not_resumed() {
     all(|settings, unbuffered| {
@@ -160,7 +161,7 @@ fn a_certificate_that_is_refused_is_not_resumed() {
     });
 }
 
-/// A verifier that comes to demand certificates while a client without one connects.
+/// A verifier begins to require certificates while a client without one connects.
 #[test]
 fn a_demand_is_not_evaded_by_a_session() {
     all(|settings, unbuffered| {
@@ -181,7 +182,7 @@ fn a_demand_is_not_evaded_by_a_session() {
     });
 }
 
-/// Accepts any certificate until it accepts none, and may do without.
+/// Accepts any certificate until a test revokes it. Certificates can be optional.
 #[derive(Debug)]
 struct Changing {
     revoked: AtomicBool,

@@ -1,4 +1,4 @@
-//! Which of the offered sessions is resumed, if any.
+//! The choice among the offered sessions.
 
 use harness::client_hello::{ALPN, SERVER_NAME, host_name, protocols};
 use harness::configs::PROVIDERS;
@@ -8,7 +8,7 @@ use harness::wire::Reader;
 
 const ENCRYPTED_EXTENSIONS: u8 = 8;
 
-/// RFC 9846 §8.1: a stored session is used once; one in a ticket may be used again.
+/// RFC 9846 §8.1: a stored session is used once; a session in a ticket can be used again.
 #[test]
 fn stored_sessions_are_used_once() {
     for provider in PROVIDERS {
@@ -22,7 +22,7 @@ fn stored_sessions_are_used_once() {
     }
 }
 
-/// The first session that is known is chosen, among the first few.
+/// The server chooses the first known session, but looks at the first few only.
 #[test]
 fn the_first_known_session_is_chosen() {
     for provider in PROVIDERS {
@@ -43,7 +43,7 @@ fn the_first_known_session_is_chosen() {
     }
 }
 
-/// RFC 9846 §4.3.9: only with a key exchange.
+/// RFC 9846 §4.3.9: resumption requires a key exchange.
 #[test]
 fn modes_decide() {
     for provider in PROVIDERS {
@@ -67,7 +67,7 @@ fn modes_decide() {
     }
 }
 
-/// RFC 6066 §3: under the same name only, or again without one.
+/// RFC 6066 §3: a session resumes under the same name, or without one if it had none.
 #[test]
 fn names_are_not_mixed() {
     for provider in PROVIDERS {
@@ -92,7 +92,7 @@ fn names_are_not_mixed() {
     }
 }
 
-/// RFC 6066 §3: who resumes a session does not say that the name was used.
+/// RFC 6066 §3: resumed handshakes do not acknowledge the name.
 #[test]
 fn the_name_is_acknowledged_in_full_handshakes_alone() {
     for provider in PROVIDERS {
@@ -111,7 +111,7 @@ fn the_name_is_acknowledged_in_full_handshakes_alone() {
     }
 }
 
-/// RFC 9846 §4.7.1: with any suite of the same hash function. Upstream insists on the same suite.
+/// RFC 9846 §4.7.1: any suite with the same hash function. Upstream requires the same suite.
 #[test]
 fn suites_of_one_hash_resume_each_other() {
     const SUITES: [u16; 3] = [0x1301, 0x1302, 0x1303];
@@ -137,7 +137,7 @@ fn suites_of_one_hash_resume_each_other() {
     }
 }
 
-/// RFC 9846 §4.3.10 asks for the same protocol with early data only.
+/// RFC 9846 §4.3.10: only early data requires the same protocol.
 #[test]
 fn the_protocol_may_change() {
     for provider in PROVIDERS {
@@ -150,7 +150,7 @@ fn the_protocol_may_change() {
     }
 }
 
-/// A session of one configuration is none of another's, unless they share the storage.
+/// Configurations share sessions only if they share a storage.
 #[test]
 fn sessions_belong_to_their_storage() {
     for provider in PROVIDERS {
@@ -168,7 +168,7 @@ fn sessions_belong_to_their_storage() {
     }
 }
 
-/// A storage is asked for nothing that it cannot have, and keeps what TLS 1.3 does not read.
+/// Values in the storage that TLS 1.3 cannot read do not resume.
 #[test]
 fn values_of_others_are_not_resumed() {
     for provider in PROVIDERS {

@@ -1,4 +1,4 @@
-//! The number of bytes that a server hashes to decide if a session may be resumed.
+//! The number of bytes that a server hashes to decide on a resumption.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -101,7 +101,7 @@ fn counting(provider: Provider) -> (CryptoProvider, &'static AtomicUsize) {
     (crypto, bytes)
 }
 
-/// A server that accepts clients of this many authorities, more than their own.
+/// A server that accepts clients of this many authorities, in addition to the client's own.
 fn server(
     crypto: CryptoProvider,
     versions: Versions,
@@ -128,7 +128,7 @@ fn server(
     config
 }
 
-/// The bytes that are hashed in one resumed handshake, with a changed configuration.
+/// The bytes hashed in one resumed handshake with a changed configuration.
 fn hashed_to_resume(
     provider: Provider,
     versions: Versions,
@@ -169,7 +169,7 @@ fn the_names_of_authorities_are_not_hashed_again() {
     }
 }
 
-/// Resolves to a new object each time, of the same certificate.
+/// Resolves to a new copy of the same certificate each time.
 #[derive(Debug)]
 struct Copying(CertifiedKey);
 

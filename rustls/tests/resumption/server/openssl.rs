@@ -1,6 +1,6 @@
-//! OpenSSL's client resumes with our server, with early data and without.
+//! OpenSSL's client resumes with our server, with and without early data.
 //!
-//! Needs the `openssl` program, 1.1.1 or later, on the path. Skipped where there is none.
+//! Needs the `openssl` program, 1.1.1 or later, on the path. Skipped if it is missing.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ use harness::configs::{PROVIDERS, SERVER_NAME};
 use harness::servers::Settings;
 use rustls::{HandshakeKind, ServerConfig, ServerConnection, Stream};
 
-/// A running openssl, ended when it is dropped.
+/// A running openssl process, killed on drop.
 struct OpenSsl(Child);
 
 impl Drop for OpenSsl {
@@ -23,10 +23,10 @@ impl Drop for OpenSsl {
     }
 }
 
-/// What a connection of s_client came to.
+/// The result of a connection of s_client.
 struct Connection {
     kind: HandshakeKind,
-    /// What the server has read as early data, if it accepts any.
+    /// The early data that the server read, if it accepts any.
     early_data: Option<Vec<u8>>,
 }
 
@@ -55,7 +55,7 @@ fn connect(config: &Arc<ServerConfig>, options: &[&str]) -> Connection {
     });
     let kind = conn.handshake_kind().unwrap();
 
-    // behind the tickets, so that they are there when this is
+    // sent after the tickets, so once this arrives, they have arrived too
     let mut tls = Stream::new(&mut conn, &mut sock);
     tls.write_all(b"from the server").unwrap();
     tls.flush().unwrap();
@@ -91,7 +91,7 @@ fn their_sessions_are_resumed() {
     if !is_there() {
         return;
     }
-    // at the same time: s_client sleeps a second here and there
+    // in parallel, because s_client sometimes sleeps for a second
     std::thread::scope(|scope| {
         for provider in PROVIDERS {
             for suite in ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"] {
@@ -149,7 +149,7 @@ fn accepts_once(settings: &Settings) {
     assert_eq!(resumed.kind, HandshakeKind::Resumed);
     assert_eq!(resumed.early_data, Some(sent));
 
-    // the same session again, whose early data is skipped
+    // the same session again; its early data is skipped
     let again = connect(&config, &options);
     assert_eq!(again.kind, HandshakeKind::Full);
     assert_eq!(again.early_data, None);

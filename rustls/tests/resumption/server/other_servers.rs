@@ -1,4 +1,4 @@
-//! A session with one server and a network that leads its client to another, which shares ticketer
+//! A client has a session with one server, and the network leads it to another that shares ticketer
 //! and storage.
 
 use std::sync::Arc;
@@ -14,22 +14,22 @@ use rustls::sign::{CertifiedKey, SingleCertAndKey};
 
 const OTHER: &str = "other.example";
 
-/// Servers that may share their sessions, and their authority.
+/// Servers that may share sessions, and their authority.
 struct Site {
     provider: Provider,
     authority: Issuer,
     config: ServerConfig,
 }
 
-/// The places where a site can keep sessions.
+/// The place where a site keeps sessions.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kept {
+enum SessionPlace {
     InTickets,
     InStorage,
 }
 
 impl Site {
-    fn new(provider: Provider, versions: Versions, kept: Kept) -> Self {
+    fn new(provider: Provider, versions: Versions, kept: SessionPlace) -> Self {
         let authority = pki::root("authority", |_| ());
         let resolver = resolver(certified_key(provider, &authority, &[pki::SERVER]));
         let crypto = Arc::new(provider.this());
@@ -40,7 +40,7 @@ impl Site {
             .with_no_client_auth()
             .with_cert_resolver(resolver);
         config.max_early_data_size = 1000;
-        if kept == Kept::InTickets {
+        if kept == SessionPlace::InTickets {
             config.ticketer = Settings::sealed(provider).ours().ticketer;
         }
         Self {
@@ -54,7 +54,7 @@ impl Site {
         Arc::new(self.config.clone())
     }
 
-    /// Another server of the site, with a certificate and a key of its own for `names`.
+    /// Another server of the site, with its own key and a certificate for `names`.
     fn with_certificate_for(&self, names: &[&str]) -> Arc<ServerConfig> {
         let mut config = self.config.clone();
         config.cert_resolver = resolver(certified_key(self.provider, &self.authority, names));
@@ -85,7 +85,7 @@ fn resolver(key: CertifiedKey) -> Arc<dyn ResolvesServerCert> {
     Arc::new(SingleCertAndKey::from(key))
 }
 
-/// Makes connections of one configuration to [`pki::SERVER`].
+/// Creates connections with one configuration to [`pki::SERVER`].
 type Client = Box<dyn Fn() -> Box<dyn Endpoint>>;
 
 macro_rules! client {
@@ -125,7 +125,7 @@ enum Outcome {
 
 const RESUMED: Outcome = Outcome::Resumed { early_data: 0 };
 
-/// Connects, with as much early data as the client may send.
+/// Connects and sends as much early data as the client may.
 fn connect(client: &Client, server: &Arc<ServerConfig>) -> Outcome {
     let mut client = client();
     client.send_early(b"early");
@@ -150,13 +150,14 @@ fn connect(client: &Client, server: &Arc<ServerConfig>) -> Outcome {
     }
 }
 
-/// Calls `test` with each site, and whether its clients send early data that the server accepts.
+/// Calls `test` with each site and the outcome of a successful resumption there, including accepted
+/// early data.
 fn for_each_site(test: impl Fn(&Site, Versions, Outcome)) {
     for provider in PROVIDERS {
         for versions in [Versions::Tls12, Versions::Tls13] {
-            for kept in [Kept::InTickets, Kept::InStorage] {
+            for kept in [SessionPlace::InTickets, SessionPlace::InStorage] {
                 let early_data = match (versions, kept) {
-                    (Versions::Tls13, Kept::InStorage) => 5,
+                    (Versions::Tls13, SessionPlace::InStorage) => 5,
                     _ => 0,
                 };
                 let resumed = Outcome::Resumed { early_data };
@@ -173,7 +174,7 @@ fn a_server_of_another_name_resumes_nothing() {
             let (server, other) = (site.server(), site.with_certificate_for(&[OTHER]));
             assert_eq!(connect(&client, &server), Outcome::Full);
             assert_eq!(connect(&client, &server), resumed);
-            // the client sees the certificate, and its early data reaches nobody
+            // the client sees the certificate, and no server reads its early data
             assert_eq!(connect(&client, &other), Outcome::Refused { early_data: 0 });
         }
     });
@@ -192,7 +193,7 @@ fn a_renewed_certificate_costs_no_session() {
     });
 }
 
-/// One of its names is enough.
+/// One common name is enough.
 #[test]
 fn a_certificate_for_more_names_resumes() {
     for_each_site(|site, versions, resumed| {
@@ -205,7 +206,7 @@ fn a_certificate_for_more_names_resumes() {
     });
 }
 
-/// Without a name, nothing says that the server is the same but its certificate.
+/// Without a name, only an equal certificate shows that the server is the same.
 #[test]
 fn without_a_name_the_certificate_is_the_same() {
     for_each_site(|site, versions, resumed| {
@@ -219,7 +220,7 @@ fn without_a_name_the_certificate_is_the_same() {
     });
 }
 
-/// A certificate of the same bytes is the same, whichever object holds it.
+/// Certificates with equal bytes are the same, whichever object holds them.
 #[test]
 fn one_certificate_in_two_objects_resumes() {
     for_each_site(|site, versions, resumed| {
@@ -236,12 +237,12 @@ fn one_certificate_in_two_objects_resumes() {
     });
 }
 
-/// RFC 7250: a raw public key has no name in it.
+/// RFC 7250: a raw public key contains no name.
 #[test]
 fn a_raw_public_key_resumes_under_itself_alone() {
     let identities = harness::configs::KeyType::Ed25519.identities();
     for provider in PROVIDERS {
-        for kept in [Kept::InTickets, Kept::InStorage] {
+        for kept in [SessionPlace::InTickets, SessionPlace::InStorage] {
             let site = Site::new(provider, Versions::Tls13, kept);
             let [first, second] = [&identities.server, &identities.client].map(|identity| {
                 let key = raw_keys::this::raw_key(identity, provider);

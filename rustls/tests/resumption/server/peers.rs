@@ -1,4 +1,4 @@
-//! The client of rustls 0.23 resumes with our server, and so does ours.
+//! Upstream's client and ours resume with our server.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use harness::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
 use rustls::SupportedCipherSuite;
 use rustls_upstream as theirs;
 
-/// A client of upstream, and one of this crate.
+/// A client of either crate.
 enum Client {
     Upstream(Arc<theirs::ClientConfig>),
     This(Arc<rustls::ClientConfig>),
@@ -38,7 +38,7 @@ impl Client {
     }
 }
 
-/// Makes a connection, checks that it works, and returns its kind of handshake.
+/// Connects, checks that the connection works, and returns its kind of handshake.
 fn kind(client: &Client, server: &Server) -> String {
     let (mut client, mut server) = (client.connect(), server.accept());
     handshake(&mut *client, &mut *server);
@@ -88,7 +88,7 @@ fn every_suite_is_resumed() {
 }
 
 #[test]
-fn a_client_is_who_it_was() {
+fn a_client_keeps_its_identity() {
     for provider in PROVIDERS {
         for auth in CLIENT_AUTHS {
             for sealed in [false, true] {
@@ -105,7 +105,7 @@ fn a_client_is_who_it_was() {
                 for client in Client::both(&settings, auth) {
                     for server in settings.servers() {
                         kind(&client, &server);
-                        // and in the sessions of a resumed session
+                        // sessions from resumed connections keep the identity, too
                         for _ in 0..2 {
                             let (mut client, mut server) = (client.connect(), server.accept());
                             handshake(&mut *client, &mut *server);
@@ -163,8 +163,8 @@ fn after_a_hello_retry_request() {
     }
 }
 
-/// RFC 9846 §4.2.2: a client leaves out a session that does not go with the suite of the
-/// HelloRetryRequest, and is not to blame for it.
+/// RFC 9846 §4.2.2: a client correctly omits a session that does not fit the suite of the
+/// HelloRetryRequest.
 #[test]
 fn after_a_hello_retry_request_of_another_hash() {
     for provider in PROVIDERS {

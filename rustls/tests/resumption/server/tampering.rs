@@ -1,4 +1,4 @@
-//! Tickets, identities and binders, changed at every byte.
+//! Tickets, identities and binders with each byte changed.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use harness::configs::PROVIDERS;
 use harness::scripted::OfferedPsk;
 use harness::servers::{Server, Settings, hello};
 
-/// Length in bytes of a binder of SHA-256.
+/// The length in bytes of a SHA-256 binder.
 const BINDER_LEN: usize = 32;
 
-/// RFC 9846 §4.3.11: what is not known is ignored.
+/// RFC 9846 §4.3.11: an unknown ticket is ignored.
 #[test]
 fn changed_tickets_get_a_full_handshake() {
     for provider in PROVIDERS {
@@ -37,7 +37,7 @@ fn changed_tickets_get_a_full_handshake() {
     }
 }
 
-/// RFC 9846 §4.3.11: without a valid binder the handshake is aborted.
+/// RFC 9846 §4.3.11: an invalid binder aborts the handshake.
 #[test]
 fn changed_binders_are_refused() {
     for provider in PROVIDERS {
@@ -61,7 +61,7 @@ fn changed_binders_are_refused() {
     }
 }
 
-/// A binder of the right bytes and another length.
+/// A binder with the right bytes but another length.
 #[test]
 fn binders_of_other_lengths_are_refused() {
     for provider in PROVIDERS {
@@ -90,7 +90,7 @@ fn binders_of_other_lengths_are_refused() {
     }
 }
 
-/// As many binders as identities, or illegal_parameter.
+/// The number of binders must equal that of identities, otherwise illegal_parameter.
 #[test]
 fn missing_binders_are_refused() {
     for provider in PROVIDERS {
@@ -114,8 +114,7 @@ fn missing_binders_are_refused() {
     }
 }
 
-/// Tries to connect with the body of pre_shared_key changed; the error of a refusal, with its alert
-/// checked.
+/// Connects with an edited pre_shared_key. Returns the error of a refusal, whose alert is checked.
 fn connect_edited(
     settings: &Settings,
     server: &Server,

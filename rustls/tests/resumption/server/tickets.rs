@@ -1,4 +1,4 @@
-//! How many tickets a client gets, and what the application has them say.
+//! The number of tickets, and the data that applications store in them.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use rustls_upstream as theirs;
 const TICKET_REQUEST: u16 = 58;
 const ENCRYPTED_EXTENSIONS: u8 = 8;
 
-/// How many tickets there are, and how many were announced, with `request` and, if `resumed`, a
-/// session.
+/// The number of tickets sent, and the number announced, for a client with `request` and, if
+/// `resumed`, a session.
 fn counts(
     settings: &Settings,
     server: &Server,
@@ -29,7 +29,7 @@ fn counts(
         ..settings.clone()
     };
     let offer = resumed.then(|| {
-        // of a server that sends tickets whatever is asked
+        // a first server sends tickets even if none are requested
         let sends = share_with(server, &plenty);
         sends.tickets(settings).remove(0).offer(0)
     });
@@ -43,7 +43,7 @@ fn counts(
     (client.tickets().len(), hint.map(|(_, body)| body))
 }
 
-/// A server with the sessions of `server`.
+/// A server that shares the sessions of `server`.
 fn share_with(server: &Server, settings: &Settings) -> Server {
     match server {
         Server::Buffered(config) | Server::Unbuffered(config) => {
@@ -59,7 +59,7 @@ fn share_with(server: &Server, settings: &Settings) -> Server {
     }
 }
 
-/// RFC 9149, as upstream does it.
+/// RFC 9149, as upstream implements it.
 #[test]
 fn clients_ask_for_tickets() {
     for provider in PROVIDERS {
@@ -99,7 +99,7 @@ fn a_resumed_session_gets_as_many_tickets() {
     }
 }
 
-/// A server's connection of each crate, to which applications tell what sessions are to say.
+/// Connections of each crate's server, on which applications set data for the sessions.
 macro_rules! resumption_data {
     ($name:ident, $tls:ident, $endpoint:ident, $settings:ident) => {
         fn $name(settings: &Settings) -> Vec<Option<Vec<u8>>> {
@@ -109,7 +109,7 @@ macro_rules! resumption_data {
                 std::sync::Arc::new(client),
                 std::sync::Arc::new(settings.$settings()),
             );
-            // the client holds no more than a few tickets of this length
+            // the client stores only a few tickets of this length
             let most = vec![7; if settings.sealed { 8_000 } else { 32_767 }];
             let mut seen = Vec::new();
             for data in [Some(&b"first"[..]), None, Some(b""), Some(&most), None] {
@@ -139,7 +139,7 @@ resumption_data!(data_with_ours, rustls, ThisBuffered, ours);
 resumption_data!(data_with_theirs, theirs, UpstreamBuffered, theirs);
 
 #[test]
-fn the_application_has_a_say() {
+fn applications_set_data() {
     for provider in PROVIDERS {
         for settings in [Settings::new(provider), Settings::sealed(provider)] {
             let ours = data_with_ours(&settings);
@@ -153,15 +153,15 @@ fn the_application_has_a_say() {
 
 #[test]
 #[should_panic = "resumption data has too many bytes"]
-fn there_is_a_limit_to_what_the_application_says() {
+fn application_data_is_limited() {
     let config = Settings::new(PROVIDERS[0]).ours();
     let mut conn = rustls::ServerConnection::new(config.into()).unwrap();
     conn.set_resumption_data(&[0; 1 << 15]);
 }
 
-/// A ticket that resumes nothing is not sent.
+/// No ticket is sent if it could not be resumed.
 #[test]
-fn a_memory_for_no_sessions_gives_no_tickets() {
+fn a_store_of_size_zero_issues_no_tickets() {
     for provider in PROVIDERS {
         let settings = Settings::new(provider);
         let mut config = settings.ours();

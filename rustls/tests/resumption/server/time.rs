@@ -1,4 +1,4 @@
-//! How long sessions are resumed.
+//! The time for which sessions resume.
 
 use harness::configs::PROVIDERS;
 use harness::servers::{Server, Settings, hello};
@@ -6,14 +6,13 @@ use harness::servers::{Server, Settings, hello};
 const HOUR: i64 = 60 * 60;
 const DAY: i64 = 24 * HOUR;
 
-/// The servers of this crate: upstream's goes by the client's honesty, and resumes sessions of any
-/// age.
+/// The servers of this crate only. Upstream's trusts the client and resumes sessions of any age.
 fn servers(settings: &Settings) -> [Server; 2] {
     let [buffered, unbuffered, _] = settings.servers();
     [buffered, unbuffered]
 }
 
-/// RFC 9846 §4.3.11, §4.7.1: for the lifetime of the ticket.
+/// RFC 9846 §4.3.11, §4.7.1: sessions resume for the lifetime of the ticket.
 #[test]
 fn sessions_expire() {
     for provider in PROVIDERS {
@@ -42,7 +41,7 @@ fn sessions_expire() {
     }
 }
 
-/// RFC 9846 §4.7.1: sessions that follow each other do not last for ever.
+/// RFC 9846 §4.7.1: a chain of sessions ends.
 #[test]
 fn sessions_are_not_prolonged_for_ever() {
     for provider in PROVIDERS {
@@ -60,7 +59,7 @@ fn sessions_are_not_prolonged_for_ever() {
                     break;
                 }
                 ticket = client.tickets().remove(0);
-                // nor is more promised
+                // tickets do not promise more either
                 assert!(hours * HOUR + i64::from(ticket.lifetime) <= 7 * DAY);
             }
         }

@@ -1,4 +1,4 @@
-//! Client authentication, and what a connection has when the handshake is complete.
+//! Client authentication, and the properties of a connection after the handshake.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,10 +20,10 @@ use rustls::{
 
 use super::{End, clients, clients_with, localhost, this_config};
 
-/// What was asked of a resolver: authorities and schemes.
+/// The arguments of a resolver: authorities and schemes.
 type Asked = (Vec<Vec<u8>>, Vec<SignatureScheme>);
 
-/// Chooses a key, and notes what it was asked.
+/// Chooses a key and records its arguments.
 #[derive(Debug)]
 struct Resolver {
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -57,8 +57,8 @@ fn key(key_type: KeyType) -> Option<Arc<CertifiedKey>> {
     Some(Arc::new(key.unwrap()))
 }
 
-/// What a client with this key sends for a request of these types and schemes, and what its
-/// resolver was asked.
+/// Returns the answer of a client with this key to a request for these types and schemes, and its
+/// resolver's arguments.
 fn answer(
     key: Option<Arc<CertifiedKey>>,
     types: &[u8],
@@ -114,7 +114,7 @@ fn requests_for_a_certificate() {
     ];
     assert_eq!(asked, [(vec![b"one".to_vec(), b"two".to_vec()], schemes)]);
 
-    // the scheme is one that was named
+    // the key's scheme is one of those requested
     for schemes in [&[0x0503_u16][..], &[0x0804], &[0xfefe]] {
         let (received, _) = answer(key(KeyType::EcdsaP256), &[ECDSA, RSA], schemes, &[]);
         assert_eq!(received, without, "{schemes:x?}");
@@ -123,9 +123,10 @@ fn requests_for_a_certificate() {
     assert_eq!((&received[..], asked.len()), (&without[..], 1));
 }
 
-/// wolfSSL's servers name one type of certificate whatever they accept: the schemes decide.
+/// wolfSSL's servers name a single type of certificate whatever they accept, so only the schemes
+/// decide.
 #[test]
-fn types_of_certificates_withhold_none() {
+fn types_of_certificates_are_ignored() {
     let identity = Identity::new(Provider::AwsLc.this());
     for key_type in [KeyType::EcdsaP256, KeyType::Ed25519, KeyType::Rsa2048] {
         let ours = key(key_type);
@@ -150,7 +151,7 @@ fn types_of_certificates_withhold_none() {
             },
             |config| config.client_auth_cert_resolver = theirs.clone(),
         );
-        // RSA, ECDSA, fixed ECDH with ECDSA (RFC 8422 §5.5), and one that nobody knows
+        // RSA, ECDSA, fixed ECDH with ECDSA (RFC 8422 §5.5), and an unassigned type
         for types in [&[1][..], &[64], &[66], &[250], &[1, 64]] {
             let schemes = u16_vec(&u16s(&[0x0403, 0x0807, 0x0804, 0x0401]));
             let script = Script::with_request().edit(|script| {
@@ -169,7 +170,7 @@ fn types_of_certificates_withhold_none() {
     }
 }
 
-/// ML-DSA is for TLS 1.3, so resolvers do not hear of it.
+/// ML-DSA is for TLS 1.3, so resolvers do not receive it.
 #[test]
 fn resolvers_are_asked_for_schemes_of_the_version() {
     let schemes = [0x0904, 0x0403, 0x0905, 0x0906];
@@ -177,8 +178,8 @@ fn resolvers_are_asked_for_schemes_of_the_version() {
     assert_eq!(asked[0].1, [SignatureScheme::ECDSA_NISTP256_SHA256]);
 }
 
-/// A resolver that denies having certificates, and then chooses one: the messages that the
-/// signature covers are gone.
+/// A resolver claims to have no certificates and then chooses one. By then, the messages for the
+/// signature are no longer stored.
 #[test]
 fn a_resolver_that_contradicts_itself() {
     let identity = Identity::new(Provider::AwsLc.this());
@@ -216,7 +217,7 @@ fn malformed_requests() {
     }
 }
 
-/// RFC 5746, RFC 5246 §7.4.1.1: a client need not renegotiate, and this one never does.
+/// RFC 5746, RFC 5246 §7.4.1.1: a client need not renegotiate, and ours never does.
 #[test]
 fn renegotiation_is_refused() {
     for provider in PROVIDERS {
@@ -239,7 +240,7 @@ fn renegotiation_is_refused() {
             connection.read_into(&mut data);
             assert_eq!(data, b"data");
 
-            // but not for ever
+            // a limited number of times
             let script = Script::new()
                 .edit(|script| script.steps.extend((0..5).map(|_| hello_request())))
                 .edit(|script| script.steps.push(Step::Await));
@@ -250,7 +251,7 @@ fn renegotiation_is_refused() {
     }
 }
 
-/// Label, client random and secret.
+/// A label, a client random and a secret.
 type Line = (String, Vec<u8>, Vec<u8>);
 
 #[derive(Debug, Default)]
@@ -282,7 +283,7 @@ fn key_logs_agree() {
         let mut server = upstream::server_of(Versions::Tls12, provider.upstream(), key, auth);
         server.key_log = theirs.clone();
         let server = Arc::new(server);
-        // a new session, and the same again
+        // a new session, then the same one again
         for kind in [HandshakeKind::Full, HandshakeKind::Resumed] {
             let client = ClientConnection::new(config.clone(), server_name()).unwrap();
             let mut client = ThisBuffered::new(client);
@@ -341,7 +342,7 @@ fn what_a_connection_reports() {
                 }
                 assert_ne!(export(None).unwrap(), export(Some(b"")).unwrap());
 
-                // there is no KeyUpdate
+                // TLS 1.2 has no KeyUpdate
                 let refused = client.conn.refresh_traffic_keys();
                 assert_eq!(refused, Err(rustls::Error::HandshakeNotComplete));
                 send_and_check(&mut client, &mut server, b"from the client");
@@ -354,7 +355,7 @@ fn what_a_connection_reports() {
     }
 }
 
-/// The server's certificate with a response that nobody reads.
+/// The server's certificate with an arbitrary OCSP response, which nobody parses.
 fn stapled(
     provider: Provider,
     key: KeyType,
@@ -369,7 +370,7 @@ fn stapled(
     config.cert_resolver
 }
 
-/// No data of this side is sent before the server's Finished has come: False Start is not offered.
+/// The client sends no data before the server's Finished; there is no False Start.
 #[test]
 fn data_waits_for_the_end_of_the_handshake() {
     let identity = Identity::new(Provider::AwsLc.this());

@@ -1,4 +1,4 @@
-//! Flights in which a message is missing, comes twice, too early, or changed.
+//! Flights with missing, repeated, early or changed messages.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use rustls::{ContentType, HandshakeType};
 
 use super::{Client, End, clients_with, forgetful};
 
-/// Full handshakes with all that may be in them.
+/// Full handshakes with every optional message.
 fn scripts() -> Vec<(&'static str, Script)> {
     vec![
         ("plain", Script::new()),
@@ -26,7 +26,7 @@ fn scripts() -> Vec<(&'static str, Script)> {
     ]
 }
 
-/// The clients, none of which knows a session.
+/// Clients that never store a session.
 fn strangers(identity: &Identity, provider: Provider) -> Vec<Client> {
     let (this, upstream) = forgetful();
     clients_with(identity, provider, Versions::Tls12, this, upstream)
@@ -53,7 +53,7 @@ fn undamaged_flights() {
     }
 }
 
-/// Runs `script` with all clients: they fail alike. Returns how.
+/// Asserts that all clients fail alike with `script`, and returns the outcome.
 #[track_caller]
 fn refused(what: &str, clients: &[Client], identity: &Identity, script: &Script) -> End {
     let ends: Vec<End> = clients
@@ -89,7 +89,7 @@ fn missing_repeated_and_exchanged_messages() {
                 &identity,
                 &without,
             );
-            // these two may be left out
+            // these two are optional
             let is_optional = matches!(
                 step,
                 Step::Send(HandshakeType::CertificateStatus | HandshakeType::CertificateRequest)
@@ -116,9 +116,9 @@ fn missing_repeated_and_exchanged_messages() {
     }
 }
 
-/// Whatever is in it: a message that may not come now is an unexpected_message.
+/// A message that is not due is an unexpected_message, whatever it contains.
 #[test]
-fn messages_that_have_no_place() {
+fn messages_that_are_not_due() {
     let identity = Identity::new(Provider::AwsLc.this());
     let clients = strangers(&identity, Provider::AwsLc);
     for (name, script) in scripts() {
@@ -132,7 +132,7 @@ fn messages_that_have_no_place() {
                     Some(Step::Send(due)) => vec![*due],
                     _ => vec![],
                 };
-                // a certificate may be asked for, and a status left out
+                // the request may be inserted, and the status may be omitted
                 if matches!(legal[..], [HandshakeType::ServerHelloDone]) {
                     legal.push(HandshakeType::CertificateRequest);
                 }
@@ -156,8 +156,8 @@ fn messages_that_have_no_place() {
     }
 }
 
-/// After the ServerHelloDone it is the client's turn: nothing may follow it, nor part of a message,
-/// in a record or in the next one.
+/// The client's turn comes after ServerHelloDone. Nothing may follow it, not even part of a
+/// message, in its record or the next one.
 #[test]
 fn nothing_follows_the_server_hello_done() {
     let identity = Identity::new(Provider::AwsLc.this());
@@ -184,7 +184,7 @@ fn nothing_follows_the_server_hello_done() {
     }
 }
 
-/// RFC 5246 §7.1: a change_cipher_spec has one place, and is one byte.
+/// RFC 5246 §7.1: a change_cipher_spec has one position and is a single byte.
 #[test]
 fn change_cipher_specs_out_of_place() {
     let identity = Identity::new(Provider::AwsLc.this());
@@ -197,7 +197,7 @@ fn change_cipher_specs_out_of_place() {
                 for client in &clients[..2] {
                     let end = End::of(&client.run(&identity, &script));
                     assert!(
-                        // or, in its place, what follows is not protected: bad_record_mac
+                        // in the right position, what follows is not protected: bad_record_mac
                         end.error.is_some() && matches!(end.alert, Some(10 | 20 | 50)),
                         "{name}: {content:?} at {at}: {end:?}"
                     );
@@ -207,8 +207,8 @@ fn change_cipher_specs_out_of_place() {
     }
 }
 
-/// Every byte of every message, changed in its lowest bit. The server goes on with the message as
-/// it is now: what does not matter to the client is accepted.
+/// Changes the lowest bit of every byte of every message. The scripted server hashes the changed
+/// message, so changes that the client ignores are accepted.
 #[test]
 fn a_bit_changed_in_every_byte() {
     let identity = Identity::new(Provider::AwsLc.this());
@@ -218,7 +218,7 @@ fn a_bit_changed_in_every_byte() {
             .into_iter()
             .enumerate()
         {
-            // an ECDSA signature has a length of its own each time
+            // ECDSA signatures vary in length
             for at in 0..len.saturating_sub(4) {
                 let corrupt = script.clone().edit(|script| {
                     script.corrupt = Arc::new(move |message, bytes| {
@@ -234,7 +234,7 @@ fn a_bit_changed_in_every_byte() {
     }
 }
 
-/// How long the messages of `script` are.
+/// The lengths of the messages of `script`.
 fn lengths(client: &Client, identity: &Identity, script: &Script) -> Vec<usize> {
     let lengths = Arc::new(Mutex::new(Vec::new()));
     let seen = lengths.clone();

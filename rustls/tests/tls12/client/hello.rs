@@ -1,4 +1,4 @@
-//! What a ClientHello offers of TLS 1.2, beside TLS 1.3 or alone.
+//! The TLS 1.2 parts of a ClientHello, with TLS 1.3 or alone.
 
 use std::sync::{Arc, OnceLock};
 
@@ -127,7 +127,7 @@ fn hints_at_authorities_are_for_tls13() {
 }
 
 #[test]
-fn tickets_are_asked_for_where_they_are_used() {
+fn tickets_are_requested_where_they_are_used() {
     let identity = Identity::new(Provider::AwsLc.this());
     let with = |resumption| {
         let mut config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
@@ -157,7 +157,7 @@ fn groups_are_those_of_the_versions_offered() {
             &Only(NamedGroup::X448, ProtocolVersion::TLSv1_3),
             x25519.unwrap(),
         ];
-        // the group at the front is one that cannot be started
+        // a group at the front that fails to start a key exchange
         provider.kx_groups.rotate_right(1);
         let hello = sent_by(with_provider(&identity, provider, versions));
         hello.extension(SUPPORTED_GROUPS).map(<[u8]>::to_vec)
@@ -173,7 +173,7 @@ fn groups_are_those_of_the_versions_offered() {
 fn suites_without_a_group_are_left_out() {
     let identity = Identity::new(Provider::AwsLc.this());
     let mut provider = Provider::AwsLc.this();
-    // the suites of TLS 1.2 are all ECDHE
+    // all TLS 1.2 suites here are ECDHE
     provider
         .kx_groups
         .retain(|group| group.name() == NamedGroup::X25519);
@@ -183,7 +183,7 @@ fn suites_without_a_group_are_left_out() {
     let hello = sent_by(with_provider(&identity, provider.clone(), Versions::Tls12));
     assert_eq!(hello.cipher_suites.len(), 6 + 1);
 
-    // no ECDHE in TLS 1.2 any more
+    // without an ECDHE group for TLS 1.2
     provider.kx_groups[0] = &Only(NamedGroup::X25519, ProtocolVersion::TLSv1_3);
     let built = ClientConfig::builder_with_provider(provider.into())
         .with_protocol_versions(&[&rustls::version::TLS12]);
@@ -210,7 +210,7 @@ fn with_provider(
         .with_no_client_auth()
 }
 
-/// A group of this name, for this version alone.
+/// A group of this name, for this version only.
 #[derive(Debug)]
 pub(super) struct Only(pub(super) NamedGroup, pub(super) ProtocolVersion);
 

@@ -1,4 +1,4 @@
-//! The server's certificate, its status, and its signed half of the key exchange.
+//! The server's certificate, its OCSP status, and its signed key exchange.
 
 use std::sync::{Arc, Mutex};
 
@@ -52,7 +52,7 @@ fn wrong_key_exchanges() {
     let identity = Identity::new(Provider::AwsLc.this());
     let clients = clients(&identity, Provider::AwsLc);
     for (script, error, alert) in [
-        // of the provider's groups, but not of the client's
+        // a group of the provider, but not of the client
         (
             script(|script| script.group = NamedGroup::secp384r1),
             "SelectedUnofferedKxGroup",
@@ -86,7 +86,7 @@ fn wrong_key_exchanges() {
             "InvalidKeyShare",
             47,
         ),
-        // a point that is not on the curve
+        // a point off the curve
         (
             script(|script| {
                 script.group = NamedGroup::secp256r1;
@@ -112,7 +112,7 @@ fn wrong_key_exchanges() {
             "InvalidCertificate(BadSignature)",
             51,
         ),
-        // RFC 5246 §7.4.3: a scheme of the suite's kind of key
+        // RFC 5246 §7.4.3: the scheme must fit the suite's kind of key
         (
             script(|script| script.scheme = Some(SignatureScheme::RSA_PSS_SHA256)),
             "SignedKxWithWrongAlgorithm",
@@ -133,7 +133,7 @@ fn wrong_key_exchanges() {
     }
 }
 
-/// RFC 5246 §7.4.3: a scheme of the right kind must have been offered, too.
+/// RFC 5246 §7.4.3: the scheme must also have been offered.
 #[test]
 fn a_scheme_that_was_not_offered() {
     let identity = Identity::new(Provider::AwsLc.this());
@@ -147,7 +147,7 @@ fn a_scheme_that_was_not_offered() {
     );
     assert_eq!(end.alert, Some(47));
 
-    // not left to the verifier, which here would accept anything
+    // checked by the library, because this verifier would accept anything
     let script =
         Script::new().edit(|script| script.scheme = Some(SignatureScheme::ECDSA_NISTP384_SHA384));
     let config = |config: &mut rustls::ClientConfig| {
@@ -164,8 +164,8 @@ fn a_scheme_that_was_not_offered() {
     }
 }
 
-/// RFC 7919 §4: the parameters are those of a group that was offered, leading zeros aside, and the
-/// value is one that gives nothing away.
+/// RFC 7919 §4: the parameters are those of an offered group, apart from leading zeros. The public
+/// value must not reveal the secret.
 #[test]
 fn finite_field_parameters() {
     let group = ffdhe::this::Group::leak(NamedGroup::FFDHE2048, FFDHE2048, ffdhe::Key::Random);
@@ -217,7 +217,7 @@ fn finite_field_parameters() {
         match error {
             None => {
                 assert_eq!(outcome.error, None);
-                // RFC 5246 §7.4.7.2: as a number behind two bytes of length
+                // RFC 5246 §7.4.7.2: a number with a length of two bytes
                 let sent = &outcome.messages[1];
                 assert_eq!((sent[0], &sent[4..6]), (16, &[1, 0][..]));
                 assert_eq!(sent.len(), 4 + 2 + 256);
@@ -254,7 +254,7 @@ fn wrong_certificates() {
         }
         assert_eq!(ends[0].alert, ends[1].alert);
         match error {
-            // upstream has an alert of TLS 1.3 for it, certificate_required
+            // upstream sends TLS 1.3's alert certificate_required
             "NoCertificatesPresented" => assert_eq!(ends[0].alert, Some(50)),
             _ => assert_eq!(ends[0].alert, ends[2].alert, "{error}"),
         }
@@ -262,7 +262,7 @@ fn wrong_certificates() {
 }
 
 #[test]
-fn no_certificate_is_empty() {
+fn empty_certificates_are_refused() {
     let identity = Identity::new(Provider::AwsLc.this());
     let clients = clients(&identity, Provider::AwsLc);
     for certificates in [vec![Some(vec![])], vec![None, Some(vec![])]] {
@@ -275,7 +275,7 @@ fn no_certificate_is_empty() {
             assert!(text.contains("IllegalEmptyValue"), "{text}");
             assert_eq!(end.alert, Some(50));
         }
-        // rustls 0.23 looks for a path without an empty issuer
+        // upstream looks for a path with an empty issuer
         assert_eq!(theirs.error.is_none(), certificates[0].is_none());
     }
 }
@@ -355,7 +355,7 @@ fn wrong_certificate_statuses() {
     }
 }
 
-/// A verifier that accepts anything, and notes the responses.
+/// A verifier that accepts anything and records the OCSP responses.
 #[derive(Debug)]
 struct Responses(Arc<Mutex<Vec<Vec<u8>>>>);
 

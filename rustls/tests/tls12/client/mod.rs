@@ -1,5 +1,5 @@
-//! The client, with scripted servers and upstream's: what it does is what upstream does, but for
-//! what is said here.
+//! The client with scripted servers and with upstream's. It behaves like upstream's client except
+//! where a test says otherwise.
 
 mod after;
 mod flights;
@@ -17,7 +17,7 @@ use harness::scripted::Identity;
 use harness::scripted::tls12::server::{Outcome, Script};
 use rustls::pki_types::ServerName;
 
-/// Clients of one implementation, which share their sessions.
+/// Clients of one implementation that share their sessions.
 pub(crate) struct Client {
     pub(crate) name: &'static str,
     make: Box<dyn Fn() -> Box<dyn Endpoint>>,
@@ -33,12 +33,12 @@ impl Client {
     }
 }
 
-/// This crate's clients in both APIs, and upstream's last, with the same settings.
+/// This crate's clients in both APIs, then upstream's, all with the same settings.
 pub(crate) fn clients(identity: &Identity, provider: Provider, versions: Versions) -> Vec<Client> {
     clients_with(identity, provider, versions, |_| (), |_| ())
 }
 
-/// The same, with changes to the configurations.
+/// The same clients with changed configurations.
 pub(crate) fn clients_with(
     identity: &Identity,
     provider: Provider,
@@ -132,7 +132,7 @@ pub(crate) fn localhost() -> ServerName<'static> {
 
 type Change<Config> = fn(&mut Config);
 
-/// Keeps clients from remembering sessions, though they ask for tickets: changes for both
+/// Makes clients request tickets but store no sessions. Returns the changes for both
 /// configurations.
 pub(crate) fn forgetful() -> (
     Change<rustls::ClientConfig>,
@@ -192,7 +192,7 @@ macro_rules! no_memory {
 no_memory!(rustls);
 no_memory!(rustls_upstream);
 
-/// How a handshake ended for the client.
+/// The end of a handshake for the client.
 #[derive(Clone, Debug)]
 pub(crate) struct End {
     pub(crate) error: Option<String>,
@@ -207,8 +207,8 @@ impl End {
         }
     }
 
-    /// Whether a message came out of place. The alert cannot be read when the server has another
-    /// transcript.
+    /// True if an unexpected message was reported. The alert is unreadable if the server has
+    /// another transcript.
     pub(crate) fn is_unexpected(&self) -> bool {
         let error = self.error.as_deref().unwrap_or_default();
         match self.alert {
@@ -217,26 +217,26 @@ impl End {
         }
     }
 
-    /// Whether upstream ends the same way, or in one that is known to differ.
+    /// True if upstream ends in the same way, or differs for a known reason.
     pub(crate) fn is_like(&self, theirs: &Self) -> bool {
         let (Some(ours), Some(other)) = (&self.error, &theirs.error) else {
             return self.error == theirs.error;
         };
         let is_decode_error = |end: &Self| end.alert == Some(50);
         ours == other && self.alert == theirs.alert
-            // several things may be missing from a message that is cut, and several messages may be
+            // several fields may be missing from a truncated message, and several messages may be
             // due
             || is_decode_error(self) && is_decode_error(theirs)
             || self.is_unexpected() && theirs.is_unexpected()
-            // upstream reads a message before it looks at its type
+            // upstream parses a message before it checks the type
             || self.is_unexpected() && other.starts_with("InvalidMessage(")
             // RFC 5246 §7.2.2: there is an alert for every failure
             || ours == other && theirs.alert.is_none()
             // RFC 5246 §7.2.2: illegal_parameter is for values out of range or inconsistent with
             // others
             || ours.contains("SelectedUnofferedCipherSuite") && ours == other
-            // RFC 9846 §6.2: a signature in the chain is a bad_certificate, one of the handshake a
-            // decrypt_error
+            // RFC 9846 §6.2: a bad signature in the chain is a bad_certificate, one in the
+            // handshake a decrypt_error
             || ours == other && ours.contains("BadSignature") && self.alert == Some(42)
             // RFC 8422 §5.1.2: illegal_parameter
             || ours.contains("ServerHelloMustOfferUncompressedEcPoints") && ours == other

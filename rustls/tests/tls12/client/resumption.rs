@@ -1,4 +1,4 @@
-//! Sessions of TLS 1.2, as a client keeps and offers them.
+//! TLS 1.2 sessions, as a client stores and offers them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +28,7 @@ use rustls::{
 use super::hello::Only;
 use super::{End, clients, localhost, this_config};
 
-/// A server that gives sessions an id, a ticket, or both.
+/// A server that gives sessions an ID, a ticket, or both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Id,
@@ -49,10 +49,10 @@ impl Kind {
         }
     }
 
-    /// A script that resumes what the client offers, by whatever means.
+    /// A script that resumes whatever the client offers.
     fn resuming(self, session: &Session) -> Script {
         let mut script = Script::resuming(session.clone());
-        // echoes what comes: the id of the session, or the client's own beside a ticket
+        // echoes the client's ID: the session's own, or a random one beside a ticket
         script.hello.session_id = None;
         script
     }
@@ -71,7 +71,7 @@ fn buffered(config: &Arc<ClientConfig>) -> ThisBuffered {
     ThisBuffered::new(ClientConnection::new(config.clone(), localhost()).unwrap())
 }
 
-/// A full handshake of a new client with a server of this kind: the client, and the session.
+/// Runs a full handshake between a new client and a server of this kind. Returns the session.
 fn first(identity: &Identity, config: &Arc<ClientConfig>, kind: Kind) -> Session {
     first_with(identity, config, &kind.script())
 }
@@ -88,7 +88,7 @@ fn offered(outcome: &Outcome) -> ClientHello {
     ClientHello::read(&outcome.messages[0])
 }
 
-/// Whether the next ClientHello offers a session by id, and by ticket.
+/// Returns whether the next ClientHello offers a session by ID, and whether by ticket.
 fn offers(identity: &Identity, config: &Arc<ClientConfig>) -> (bool, bool) {
     let outcome = identity.run_tls12(&mut buffered(config), &Script::new());
     let hello = offered(&outcome);
@@ -117,7 +117,7 @@ fn sessions_are_resumed() {
                         assert_eq!(hello.session_id, ID);
                         assert!(ticket.is_empty());
                     } else {
-                        // RFC 5077 §3.4: an id of the client's own
+                        // RFC 5077 §3.4: an ID of the client's own
                         assert_eq!(hello.session_id.len(), 32);
                         assert_eq!(ticket, session.ticket);
                     }
@@ -155,7 +155,7 @@ fn only_what_is_to_be_resumed_is_offered() {
     }
 }
 
-/// A session with both that was stored by a configuration which takes tickets.
+/// A session with both was stored by a configuration that accepts tickets.
 #[test]
 fn tickets_can_be_given_up_later() {
     let identity = Identity::new(Provider::AwsLc.this());
@@ -172,7 +172,7 @@ fn tickets_can_be_given_up_later() {
     }
 }
 
-/// A session is resumed under the configuration that it was made with.
+/// A session resumes only under the configuration that it was made with.
 #[test]
 fn sessions_do_not_cross_configurations() {
     let identity = Identity::new(Provider::AwsLc.this());
@@ -180,7 +180,7 @@ fn sessions_do_not_cross_configurations() {
     let config = fresh();
     first(&identity, &Arc::new(config.clone()), Kind::Id);
 
-    // another verifier, or another resolver, that is just as good
+    // another verifier or resolver, even with the same settings
     let mut other_verifier = fresh();
     other_verifier.resumption = config.resumption.clone();
     other_verifier.client_auth_cert_resolver = config.client_auth_cert_resolver.clone();
@@ -201,7 +201,7 @@ fn sessions_do_not_cross_configurations() {
     assert!(ClientHello::read(&hello).session_id.is_empty());
 }
 
-/// RFC 5246 §7.4.1.2: the suite of the session is among those offered.
+/// RFC 5246 §7.4.1.2: the session's suite must be among those offered.
 #[test]
 fn a_provider_without_the_suite_of_the_session() {
     let identity = Identity::new(Provider::AwsLc.this());
@@ -241,7 +241,7 @@ fn a_provider_without_the_suite_of_the_session() {
     }
 }
 
-/// The same where the suite is known, but no group that it takes.
+/// The suite is known, but none of the groups that it needs.
 #[test]
 fn a_provider_without_a_group_for_the_suite_of_the_session() {
     let identity = Identity::new(Provider::AwsLc.this());
@@ -270,7 +270,7 @@ fn a_provider_without_a_group_for_the_suite_of_the_session() {
         ClientHello::read(&hello).session_id == ID
     };
     assert!(offers_session(&provider));
-    // ECDHE for TLS 1.3 alone
+    // ECDHE for TLS 1.3 only
     let finite = Only(NamedGroup::FFDHE2048, ProtocolVersion::TLSv1_2);
     let groups = vec![X25519MLKEM768, Box::leak(Box::new(finite))];
     assert!(!offers_session(&ffdhe::this::provider(provider, groups)));
@@ -296,11 +296,11 @@ fn another_suite_for_the_session() {
         "{error}"
     );
     assert_eq!(end.alert, Some(47));
-    // it is forgotten
+    // the session is removed
     assert_eq!(offers(&identity, &config), (false, false));
 }
 
-/// RFC 7627 §5.3: in both handshakes, or in neither.
+/// RFC 7627 §5.3: it is used in both handshakes or in neither.
 #[test]
 fn the_extended_master_secret_does_not_vary() {
     for provider in PROVIDERS {
@@ -327,7 +327,7 @@ fn the_extended_master_secret_does_not_vary() {
                     assert_eq!(offers(&identity, &config), (false, false));
                 }
             }
-            // nor is a session without it offered where it is required
+            // if it is required, a session without it is not offered either
             let mut config = this_config(&identity, provider, Versions::Tls12);
             first_with(
                 &identity,
@@ -342,7 +342,7 @@ fn the_extended_master_secret_does_not_vary() {
 
 /// Another machine of the server may know the session.
 #[test]
-fn a_session_that_is_declined_is_offered_again() {
+fn a_declined_session_is_offered_again() {
     let identity = Identity::new(Provider::AwsLc.this());
     for kind in KINDS {
         for client in clients(&identity, Provider::AwsLc, Versions::Tls12) {
@@ -361,7 +361,7 @@ fn a_session_that_is_declined_is_offered_again() {
 }
 
 #[test]
-fn a_session_whose_finished_is_wrong_is_forgotten() {
+fn a_session_with_a_wrong_finished_is_removed() {
     let identity = Identity::new(Provider::AwsLc.this());
     for kind in KINDS {
         let config = Arc::new(this_config(&identity, Provider::AwsLc, Versions::Tls12));
@@ -376,7 +376,7 @@ fn a_session_whose_finished_is_wrong_is_forgotten() {
     }
 }
 
-/// A server that knows neither the session's secret nor another.
+/// The server has the wrong secret for the session.
 #[test]
 fn a_server_without_the_secret_is_refused() {
     for provider in PROVIDERS {
@@ -387,13 +387,13 @@ fn a_server_without_the_secret_is_refused() {
             session.master_secret[47] ^= 1;
             let outcome = identity.run_tls12(&mut buffered(&config), &kind.resuming(&session));
             assert_eq!(outcome.error.as_deref(), Some("DecryptError"));
-            // or it would be offered for ever, in vain
+            // otherwise it would be offered in vain for ever
             assert_eq!(offers(&identity, &config), (false, false));
         }
     }
 }
 
-/// RFC 5246 §7.2.2: what a fatal alert has ended is not resumed. A close_notify is none.
+/// RFC 5246 §7.2.2: a fatal alert ends the session; a close_notify does not.
 #[test]
 fn a_session_ends_with_a_connection_that_fails() {
     let with = |script: Script, at: usize, alert: [u8; 2]| {
@@ -431,7 +431,7 @@ fn a_session_ends_with_a_connection_that_fails() {
     }
 }
 
-/// The client refuses the answer to its offer, and would do so again.
+/// The client rejects the answer to its offer, and would do so again.
 #[test]
 fn a_session_ends_with_an_answer_that_is_refused() {
     type Wrong = fn(&mut Script);
@@ -466,7 +466,7 @@ fn a_session_ends_with_an_answer_that_is_refused() {
 }
 
 #[test]
-fn a_new_ticket_takes_the_place_of_the_old_one() {
+fn a_new_ticket_replaces_the_old_one() {
     let identity = Identity::new(Provider::AwsLc.this());
     let config = Arc::new(this_config(&identity, Provider::AwsLc, Versions::Tls12));
     let session = first(&identity, &config, Kind::Ticket);
@@ -486,8 +486,7 @@ fn a_new_ticket_takes_the_place_of_the_old_one() {
     }
 }
 
-/// RFC 9846 §4.7.1, RFC 5246 §F.1.4: tickets that follow each other do not prolong a session for
-/// ever.
+/// RFC 9846 §4.7.1, RFC 5246 §F.1.4: a chain of tickets does not prolong a session for ever.
 #[test]
 fn new_tickets_do_not_prolong_a_session_for_ever() {
     const HOUR: u64 = 60 * 60;
@@ -525,10 +524,10 @@ fn new_tickets_do_not_prolong_a_session_for_ever() {
     }
 }
 
-/// As long as a message may be: lifetime and length come before the ticket.
+/// The longest ticket that fits into a message, after lifetime and length.
 const LONGEST: usize = 0xffff - 4 - 2;
 
-/// A server may send a ticket as long as all extensions of a ClientHello together.
+/// A server may send a ticket longer than all extensions of a ClientHello may be.
 #[test]
 fn a_ticket_that_does_not_fit_is_left_out() {
     let identity = Identity::new(Provider::AwsLc.this());
@@ -548,7 +547,7 @@ fn a_ticket_that_does_not_fit_is_left_out() {
 }
 
 #[test]
-fn an_empty_ticket_is_none() {
+fn an_empty_ticket_counts_as_none() {
     let identity = Identity::new(Provider::AwsLc.this());
     let config = Arc::new(this_config(&identity, Provider::AwsLc, Versions::Tls12));
     let script = Kind::Ticket.script().edit(|script| script.ticket = vec![]);
@@ -564,7 +563,7 @@ fn sessions_end() {
         (Kind::Id, 0, DAY),
         (Kind::Ticket, 0, DAY),
         (Kind::Ticket, 3600, 3600),
-        // RFC 9846 §4.7.1 limits what TLS 1.3 may say; here it is a hint
+        // RFC 9846 §4.7.1 limits the lifetime in TLS 1.3; here it is a hint
         (Kind::Ticket, u32::MAX, 7 * DAY),
     ] {
         for (later, usable) in [(0, true), (lifetime - 1, true), (lifetime, false)] {
@@ -581,7 +580,7 @@ fn sessions_end() {
     }
 }
 
-/// Upstream's client does the same with the same servers.
+/// Upstream's client behaves in the same way with these servers.
 #[test]
 fn upstream_agrees() {
     let identity = Identity::new(Provider::AwsLc.this());
@@ -601,9 +600,9 @@ fn upstream_agrees() {
     }
 }
 
-/// What a store is asked for and told.
+/// The calls that a store receives.
 #[test]
-fn what_the_store_sees() {
+fn calls_to_the_store() {
     let identity = Identity::new(Provider::AwsLc.this());
     for versions in [Versions::Tls12, Versions::Both] {
         for kind in KINDS {
@@ -618,9 +617,9 @@ fn what_the_store_sees() {
                     Versions::Both => &["take", "get", "kx_hint"],
                     _ => &["take", "get"],
                 };
-                let (first, told) = calls.split_at(asked.len());
+                let (first, later_calls) = calls.split_at(asked.len());
                 assert_eq!(first, asked);
-                (outcome, told.to_vec())
+                (outcome, later_calls.to_vec())
             };
             let (outcome, calls) = run(&kind.script());
             assert_eq!(calls, ["set"]);

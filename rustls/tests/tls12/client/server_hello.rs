@@ -1,4 +1,4 @@
-//! ServerHellos that select TLS 1.2, rightly and wrongly.
+//! ServerHellos that select TLS 1.2, valid and invalid.
 
 use harness::client_hello::{
     ALPN, EC_POINT_FORMATS, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO, SESSION_TICKET,
@@ -16,7 +16,7 @@ fn clients(identity: &Identity, provider: Provider, versions: Versions) -> Vec<C
     clients_with(identity, provider, versions, this, upstream)
 }
 
-/// How all clients end, which is the same.
+/// Asserts that all clients end in the same way, and returns the outcome.
 #[track_caller]
 fn end(clients: &[Client], identity: &Identity, script: &Script) -> End {
     let ends: Vec<End> = clients
@@ -28,7 +28,7 @@ fn end(clients: &[Client], identity: &Identity, script: &Script) -> End {
     ends[0].clone()
 }
 
-/// How this crate's clients end, where upstream does something else.
+/// The outcome of this crate's clients where upstream differs.
 #[track_caller]
 fn our_end(clients: &[Client], identity: &Identity, script: &Script) -> (String, Option<u8>) {
     let ends: Vec<End> = clients[..2]
@@ -48,7 +48,7 @@ fn without(typ: u16) -> Script {
 }
 
 #[test]
-fn what_may_be_missing() {
+fn optional_extensions() {
     for provider in PROVIDERS {
         let identity = Identity::new(provider.this());
         for versions in [Versions::Tls12, Versions::Both] {
@@ -118,7 +118,7 @@ fn wrong_selections() {
     }
 }
 
-/// What upstream lets pass, or answers otherwise.
+/// Selections that upstream accepts or answers differently.
 #[test]
 fn wrong_selections_beyond_upstream() {
     let identity = Identity::new(Provider::AwsLc.this());
@@ -131,14 +131,14 @@ fn wrong_selections_beyond_upstream() {
         let (error, alert) = our_end(&clients, &identity, &info);
         assert!(error.contains("renegotiation_info"), "{error}");
         assert_eq!(alert, Some(40));
-        // RFC 9846 §4.2.3: legacy_version says no more than 0x0303; upstream has another error
+        // RFC 9846 §4.2.3: legacy_version is at most 0x0303; upstream reports another error
         let newer = script(|script| script.hello.legacy_version = 0x0304);
         let (error, alert) = our_end(&clients, &identity, &newer);
         assert!(error.contains("ServerDoesNotSupportTls12Or13"), "{error}");
         assert_eq!(alert, Some(70));
     }
-    // RFC 9846 §4.3.1: supported_versions selects no older version, and was not offered with TLS
-    // 1.2 alone
+    // RFC 9846 §4.3.1: supported_versions must not select an older version, and was not offered
+    // with TLS 1.2 alone
     for (versions, selected, error, alert) in [
         (
             Versions::Both,
@@ -169,23 +169,23 @@ fn wrong_selections_beyond_upstream() {
     }
 }
 
-/// RFC 9846 §4.2.3: what stands at the end of a server's random if it knows a newer version.
+/// RFC 9846 §4.2.3: the marker at the end of a server's random if it knows a newer version.
 #[test]
 fn downgrade_markers() {
     let identity = Identity::new(Provider::AwsLc.this());
     for marker in [b"DOWNGRD\x01", b"DOWNGRD\x00"] {
         let script = script(|script| script.hello.random[24..].copy_from_slice(marker));
         let both = clients(&identity, Provider::AwsLc, Versions::Both);
-        // upstream knows the first of them only
+        // upstream only knows the first marker
         let (error, alert) = our_end(&both, &identity, &script);
         assert!(error.contains("AttemptedDowngradeToTls12"), "{error}");
         assert_eq!(alert, Some(47));
 
-        // the marker for TLS 1.2 is what a client without TLS 1.3 gets from any server that has it
+        // a client without TLS 1.3 receives the marker for TLS 1.2 from any server with TLS 1.3
         let tls12 = clients(&identity, Provider::AwsLc, Versions::Tls12);
         assert_eq!(end(&tls12, &identity, &script).error, None);
     }
-    // one byte off is a random like others
+    // one byte off, the random is an ordinary one
     let script = script(|script| script.hello.random[24..].copy_from_slice(b"DOWNGRD\x02"));
     let both = clients(&identity, Provider::AwsLc, Versions::Both);
     assert_eq!(end(&both, &identity, &script).error, None);
@@ -231,7 +231,7 @@ fn an_extended_master_secret_may_be_required() {
 }
 
 #[test]
-fn a_ticket_must_have_been_asked_for() {
+fn a_ticket_must_have_been_requested() {
     let identity = Identity::new(Provider::AwsLc.this());
     let clients = clients_with(
         &identity,

@@ -1,4 +1,4 @@
-//! Servers whose version is not that of the last time, and handshakes in many small records.
+//! Servers that change their version between connections, and handshakes in many small records.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn server(provider: Provider, versions: Versions) -> Arc<ServerConfig> {
     Arc::new(config)
 }
 
-/// Connects; how it ended for the client, and its ClientHello.
+/// Connects and returns the client, the result and the ClientHello.
 fn connect(
     client: &Arc<ClientConfig>,
     server: &Arc<ServerConfig>,
@@ -34,8 +34,7 @@ fn connect(
     let mut server = UpstreamBuffered::new(ServerConnection::new(server.clone()).unwrap());
     let output = client.take_output();
     let hello = ClientHello::read(&plain_messages(&output));
-    // without the change_cipher_spec that goes before early data, which an old server refuses at
-    // once
+    // without the change_cipher_spec that precedes early data, which an old server rejects at once
     let record_len = 5 + usize::from(u16::from_be_bytes([output[3], output[4]]));
     let output = &output[..record_len];
     let result = server
@@ -63,7 +62,7 @@ fn a_server_that_loses_tls13() {
                     .is_some()
             );
             if early_data {
-                // RFC 9846 §E.3: the server may have taken the early data for something else
+                // RFC 9846 §E.3: the server may have misread the early data
                 let error = result.unwrap_err();
                 assert!(
                     error.contains("OfferedEarlyDataWithOldProtocolVersion"),
@@ -93,7 +92,7 @@ fn a_server_that_gains_tls13() {
 
         let (client, result, hello) = connect(&config, &server(provider, Versions::Both));
         assert_eq!(result, Ok(()));
-        // RFC 9846 §4.2.2: the id of the session, which the server echoes and does not resume
+        // RFC 9846 §4.2.2: the session's ID, which the server echoes without resuming
         assert_eq!(hello.session_id.len(), 32);
         let version = client.conn.protocol_version();
         assert_eq!(version, Some(ProtocolVersion::TLSv1_3));
@@ -101,7 +100,7 @@ fn a_server_that_gains_tls13() {
     }
 }
 
-/// RFC 9846 §4.2.4: after a HelloRetryRequest the version stands.
+/// RFC 9846 §4.2.4: a HelloRetryRequest fixes the version.
 #[test]
 fn a_retry_binds_to_tls13() {
     let identity = Identity::new(Provider::AwsLc.this());
@@ -120,7 +119,7 @@ fn a_retry_binds_to_tls13() {
         assert!(error.contains("AttemptedDowngradeToTls12"), "{error}");
         assert_eq!(end.alert.map(u8::from), Some(47));
     }
-    // upstream looks at the suite first
+    // upstream checks the suite first
     let error = ends[2].error.as_deref().unwrap_or_default();
     assert!(
         error.contains("SelectedDifferentCipherSuiteAfterRetry"),

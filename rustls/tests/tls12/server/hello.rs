@@ -1,4 +1,4 @@
-//! ClientHellos, right and wrong, and what they are answered with.
+//! Valid and invalid ClientHellos, and the answers to them.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use rustls::{HandshakeType, SignatureScheme};
 
 use super::{Server, Setup, servers, servers_with};
 
-/// What comes of `hello`: the answer and the rest of the handshake, or the refusal.
+/// Describes the outcome of `hello`: the answer and the rest of the handshake, or the refusal.
 fn outcome(server: &Server, hello: &ClientHello) -> String {
     let mut client = match server.connect(hello, None) {
         Ok(client) => client,
@@ -22,7 +22,7 @@ fn outcome(server: &Server, hello: &ClientHello) -> String {
     };
     let result = client.finish();
     let mut extensions = client.extensions.clone();
-    // RFC 8422 §5.2 wants it in the answer; upstream leaves it out
+    // RFC 8422 §5.2 requires it in the answer; upstream omits it
     extensions.retain(|(typ, _)| *typ != EC_POINT_FORMATS);
     extensions.sort();
     format!(
@@ -33,7 +33,7 @@ fn outcome(server: &Server, hello: &ClientHello) -> String {
     )
 }
 
-/// Hellos of which upstream makes the same.
+/// Hellos that upstream answers in the same way.
 fn hellos() -> Vec<(&'static str, ClientHello)> {
     let hello = ClientHello::tls12;
     let versions = |versions: &[u16]| u8_vec(&u16s(versions));
@@ -198,7 +198,7 @@ fn the_extended_master_secret_can_be_required() {
     }
 }
 
-/// RFC 5746 §3.6; upstream does not look at it.
+/// RFC 5746 §3.6; upstream does not check it.
 #[test]
 fn an_initial_handshake_renegotiates_nothing() {
     for provider in PROVIDERS {
@@ -223,7 +223,7 @@ fn a_server_that_has_tls13_marks_its_random() {
             };
             for server in servers(setup) {
                 let client = server.connect(&ClientHello::tls12(), None).unwrap();
-                // behind header and version
+                // after header and version
                 let random = &client.flight[0][4 + 2..][..32];
                 assert_eq!(
                     random.ends_with(b"DOWNGRD\x01"),
@@ -237,7 +237,7 @@ fn a_server_that_has_tls13_marks_its_random() {
 }
 
 #[test]
-fn suites_are_chosen_by_the_certificate_and_the_preference() {
+fn suites_follow_the_certificate_and_the_preference() {
     for provider in PROVIDERS {
         for (key_type, first) in [(KeyType::EcdsaP256, 0xc02b), (KeyType::Rsa2048, 0xc02f)] {
             for ignore_client_order in [false, true] {
@@ -267,7 +267,7 @@ fn suites_are_chosen_by_the_certificate_and_the_preference() {
     }
 }
 
-/// Servers, this library's first, that are given `response` for their certificate by a resolver.
+/// Servers with this crate's first, whose resolver staples `response`.
 fn stapling(provider: Provider, response: &[u8]) -> Vec<Server> {
     let identity = &KeyType::EcdsaP256.identities().server;
     servers_with(
@@ -295,7 +295,7 @@ fn stapling(provider: Provider, response: &[u8]) -> Vec<Server> {
     )
 }
 
-/// RFC 6066 §8: a response is stapled for who asks.
+/// RFC 6066 §8: a response is stapled on request.
 #[test]
 fn the_status_is_stapled() {
     for provider in PROVIDERS {
@@ -334,8 +334,7 @@ fn the_status_is_stapled() {
     }
 }
 
-/// RFC 6066 §8: an OCSPResponse has at least one byte. Upstream's server panics, where it is built
-/// to assert.
+/// RFC 6066 §8: an OCSPResponse has at least one byte. Debug builds of upstream's server panic.
 #[test]
 fn an_empty_status_is_none() {
     let hello = ClientHello::tls12().and(STATUS_REQUEST, vec![1, 0, 0, 0, 0]);
@@ -351,14 +350,14 @@ fn an_empty_status_is_none() {
     }
 }
 
-/// Remembers which schemes it was told of.
+/// Records the schemes that it receives.
 #[derive(Debug)]
-struct Curious {
+struct SchemeRecorder {
     key: Arc<rustls::sign::CertifiedKey>,
     schemes: std::sync::Mutex<Vec<SignatureScheme>>,
 }
 
-impl rustls::server::ResolvesServerCert for Curious {
+impl rustls::server::ResolvesServerCert for SchemeRecorder {
     fn resolve(
         &self,
         hello: rustls::server::ClientHello<'_>,
@@ -368,8 +367,8 @@ impl rustls::server::ResolvesServerCert for Curious {
     }
 }
 
-/// A certificate is chosen by the schemes that a suite in common can use: others would choose one
-/// in vain.
+/// The resolver only sees schemes that a common suite can use, because a certificate for any other
+/// would not help.
 #[test]
 fn resolvers_see_the_schemes_that_suites_can_use() {
     for provider in PROVIDERS {
@@ -379,11 +378,11 @@ fn resolvers_see_the_schemes_that_suites_can_use() {
             identity.key(),
             &provider.this(),
         );
-        let curious = Arc::new(Curious {
+        let recorder = Arc::new(SchemeRecorder {
             key: Arc::new(key.unwrap()),
             schemes: Default::default(),
         });
-        let resolver = curious.clone();
+        let resolver = recorder.clone();
         let servers = servers_with(
             Setup::new(provider),
             |config| config.cert_resolver = resolver,
@@ -398,11 +397,11 @@ fn resolvers_see_the_schemes_that_suites_can_use() {
             let hello = ClientHello::tls12()
                 .edit(|hello| hello.cipher_suites = suites)
                 .with(SIGNATURE_ALGORITHMS, u16_vec(&u16s(&all)));
-            // whether there is a suite for the key does not matter here
+            // the result does not matter, only the schemes do
             let _ = servers[0].connect(&hello, None);
-            let told = curious.schemes.lock().unwrap();
-            let told: Vec<u16> = told.iter().map(|scheme| u16::from(*scheme)).collect();
-            assert_eq!(told, expected);
+            let received = recorder.schemes.lock().unwrap();
+            let received: Vec<u16> = received.iter().map(|scheme| u16::from(*scheme)).collect();
+            assert_eq!(received, expected);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The server, with scripted clients and upstream's: what it does is what upstream does, but for
-//! what is said here.
+//! The server with scripted clients and with upstream's. It behaves like upstream's server except
+//! where a test says otherwise.
 
 mod hello;
 mod order;
@@ -15,7 +15,7 @@ use harness::scripted::Refused;
 use harness::scripted::tls12::Session;
 use harness::scripted::tls12::client::ScriptedClient;
 
-/// What is negotiated with the servers of a test.
+/// The settings of a test's servers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
     pub(crate) provider: Provider,
@@ -37,7 +37,7 @@ impl Setup {
     }
 }
 
-/// Servers of one implementation, which share their sessions.
+/// Servers of one implementation that share their sessions.
 pub(crate) struct Server {
     pub(crate) name: &'static str,
     pub(crate) provider: rustls::crypto::CryptoProvider,
@@ -61,12 +61,12 @@ impl Server {
     }
 }
 
-/// This crate's server in both APIs, and upstream's last, with the same settings.
+/// This crate's server in both APIs, then upstream's, all with the same settings.
 pub(crate) fn servers(setup: Setup) -> Vec<Server> {
     servers_with(setup, |_| (), |_| ())
 }
 
-/// The same, with changes to the configurations.
+/// The same servers with changed configurations.
 pub(crate) fn servers_with(
     setup: Setup,
     this: impl FnOnce(&mut rustls::ServerConfig),

@@ -1,5 +1,5 @@
-//! Flights in which messages are missing, early, repeated or of another kind: the same error and
-//! alert as upstream's, or what is said here.
+//! Flights with missing, early, repeated or unexpected messages. Error and alert equal upstream's,
+//! except for the listed deviations.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use super::{Setup, servers};
 type Result = std::result::Result<(), Refused>;
 type Flight = fn(&mut ScriptedClient) -> Result;
 
-/// Everything up to the ClientKeyExchange.
+/// Sends everything up to the ClientKeyExchange.
 fn exchange_keys(client: &mut ScriptedClient) -> Result {
     let message = client.key_exchange();
     client.send(&message)
@@ -39,7 +39,7 @@ fn send_empty(client: &mut ScriptedClient, typ: HandshakeType) -> Result {
     client.send_raw(Handshake, &message(typ.into(), &[]))
 }
 
-/// Flights of a client that is not asked for a certificate.
+/// Flights of a client without a CertificateRequest.
 const FLIGHTS: &[(&str, Flight)] = &[
     ("nothing wrong", |c| c.finish()),
     ("change_cipher_spec before the keys", |c| {
@@ -76,8 +76,8 @@ const FLIGHTS: &[(&str, Flight)] = &[
         exchange_keys(c)?;
         send_finished(c)
     }),
-    // what a server without keys makes of a protected Finished. A real one would say another length
-    // each time
+    // a protected Finished, as it looks to a server without keys; real ciphertext would declare a
+    // random length
     ("no change_cipher_spec, but keys", |c| {
         exchange_keys(c)?;
         c.send_raw(Handshake, &[0xa5; 40])
@@ -258,17 +258,17 @@ const FLIGHTS: &[(&str, Flight)] = &[
     }),
 ];
 
-/// What this crate answers where upstream does something else, and why.
+/// This crate's answers where upstream's differ, with reasons.
 #[rustfmt::skip] // a table
 const DEVIATIONS: &[(&str, &str, &str)] = &[
     ("change_cipher_spec twice", "InappropriateMessage { expect_types: [Handshake], got_type: ChangeCipherSpec } / [2, 10]",
-        "upstream looks at its ciphertext first"),
+        "upstream decrypts it first"),
     ("change_cipher_spec after the handshake", "InappropriateMessage { expect_types: [ApplicationData], got_type: ChangeCipherSpec } / [2, 10]",
         "the same"),
     ("change_cipher_spec twice in the clear", "DecryptError / [2, 20]",
         "RFC 5246 §7.1: all that follows the first is protected"),
     ("application data instead of change_cipher_spec", "InappropriateMessage { expect_types: [Handshake], got_type: ApplicationData } / [2, 10]",
-        "only what is expected differs"),
+        "only the expected types differ"),
     ("an empty Finished", "InvalidMessage(MissingData(\"Finished\")) / [2, 50]",
         "RFC 5246 §7.2.2: a wrong length is a decode_error"),
     ("a short Finished", "InvalidMessage(MissingData(\"Finished\")) / [2, 50]",
@@ -276,13 +276,13 @@ const DEVIATIONS: &[(&str, &str, &str)] = &[
     ("an empty handshake record", "InvalidMessage(InvalidEmptyPayload) / [2, 50]",
         "RFC 5246 §6.2.1: no empty fragments of the handshake"),
     ("change_cipher_spec after part of a message", "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / [2, 10]",
-        "the peer is told"),
+        "the peer receives an alert"),
     ("no change_cipher_spec, but keys", "InvalidMessage(HandshakePayloadTooLarge) / [2, 50]",
-        "the peer is told"),
+        "the peer receives an alert"),
     ("an empty ClientKeyExchange", "InvalidMessage(MissingData(\"u8\")) / [2, 50]",
-        "the peer is told"),
+        "the peer receives an alert"),
     ("an empty share", "InvalidMessage(IllegalEmptyValue) / [2, 50]",
-        "the peer is told"),
+        "the peer receives an alert"),
 ];
 
 fn outcome(result: Result) -> String {
@@ -348,7 +348,7 @@ fn change_and_finish(client: &mut ScriptedClient) -> Result {
     send_finished(client)
 }
 
-/// Flights of a client that is asked for a certificate and need not have one.
+/// Flights of a client that receives a CertificateRequest but need not have a certificate.
 const AUTHENTICATED: &[(&str, Flight)] = &[
     ("a good certificate", |c| {
         send_certificate(c)?;
@@ -434,7 +434,7 @@ fn every_wrong_authentication_is_refused_as_upstream_refuses_it() {
     }
 }
 
-/// A flight that stops there.
+/// A flight that ends there.
 const MANDATORY: &[(&str, Flight)] = &[("no certificate where one is required", |c| {
     c.send(&ScriptedClient::certificate(&[]))
 })];
@@ -452,7 +452,7 @@ fn a_client_without_certificate_is_refused_where_one_is_required() {
     }
 }
 
-/// RFC 5246 §7.4.8: the hash of the signature is its scheme's, whatever the suite's is.
+/// RFC 5246 §7.4.8: the signature's hash is that of its scheme, not that of the suite.
 #[test]
 fn signatures_with_another_hash_than_the_suites() {
     for provider in PROVIDERS {
@@ -511,11 +511,11 @@ fn a_closed_server_refuses_to_renegotiate_in_silence() {
     }
 }
 
-/// Asks for ECDSA with SHA-256 and takes any signature, whatever its scheme.
+/// Requests ECDSA with SHA-256, but accepts any signature of any scheme.
 #[derive(Debug)]
-struct Credulous;
+struct AcceptsAnySignature;
 
-impl ClientCertVerifier for Credulous {
+impl ClientCertVerifier for AcceptsAnySignature {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }
@@ -552,16 +552,15 @@ impl ClientCertVerifier for Credulous {
     }
 }
 
-/// RFC 5246 §7.4.8: the algorithm is one of the CertificateRequest, whatever the verifier makes of
-/// it.
+/// RFC 5246 §7.4.8: the algorithm must be in the CertificateRequest, whatever the verifier accepts.
 #[test]
-fn a_scheme_must_have_been_asked_for() {
+fn a_scheme_must_have_been_requested() {
     for provider in PROVIDERS {
         let identity = &KeyType::EcdsaP256.identities().server;
         let config = rustls::ServerConfig::builder_with_provider(Arc::new(provider.this()))
             .with_protocol_versions(&[&rustls::version::TLS12])
             .unwrap()
-            .with_client_cert_verifier(Arc::new(Credulous))
+            .with_client_cert_verifier(Arc::new(AcceptsAnySignature))
             .with_single_cert(identity.chain.clone(), identity.key());
         let config = Arc::new(config.unwrap());
         for (scheme, is_refused) in [(0x0403, false), (0x0503, true), (0x0201, true)] {
@@ -582,7 +581,8 @@ fn a_scheme_must_have_been_asked_for() {
     }
 }
 
-/// draft-ietf-tls-mldsa §4: ML-DSA is for TLS 1.3. A server that offers it would refuse it.
+/// draft-ietf-tls-mldsa §4: ML-DSA is for TLS 1.3. A server must not offer it, because it would
+/// refuse it.
 #[test]
 fn every_scheme_that_is_offered_is_accepted() {
     for provider in PROVIDERS {
@@ -606,7 +606,7 @@ fn every_scheme_that_is_offered_is_accepted() {
             let offered = offered.map(|it| u16::from_be_bytes([it[0], it[1]]));
             assert_eq!(offered.collect::<Vec<_>>(), expected);
 
-            // one that is not offered is refused as such
+            // a scheme that was not offered is refused with this error
             send_certificate(&mut client).unwrap();
             let result = client.send(&ScriptedClient::certificate_verify_of(0x0904, &[1; 70]));
             let refused = "PeerMisbehaved(SignedHandshakeWithUnadvertisedSigScheme) / [2, 47]";

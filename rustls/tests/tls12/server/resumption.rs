@@ -1,4 +1,4 @@
-//! Sessions: by id and by ticket, and when they are not resumed.
+//! Sessions by ID and by ticket, and the conditions for resuming them.
 
 mod clients;
 mod forgotten;
@@ -25,7 +25,7 @@ use rustls::{ContentType, HandshakeType};
 
 use super::{Server, Setup, servers, servers_with};
 
-/// A ClientHello that asks for a session to be kept in this way.
+/// A ClientHello that requests a session of this kind.
 pub(crate) fn hello(tickets: bool) -> ClientHello {
     let hello = ClientHello::tls12();
     if tickets {
@@ -35,20 +35,20 @@ pub(crate) fn hello(tickets: bool) -> ClientHello {
     }
 }
 
-/// `hello`, offering `session`.
+/// `hello` with an offer of `session`.
 pub(crate) fn offering(hello: &ClientHello, session: &Session) -> ClientHello {
     let mut hello = hello.clone();
     if session.ticket.is_empty() {
         hello.session_id = session.id.clone();
         hello
     } else {
-        // RFC 5077 §3.4: any id will do, to be echoed
+        // RFC 5077 §3.4: any ID will do, and the server echoes it
         hello.session_id = vec![8; 32];
         hello.with(SESSION_TICKET, session.ticket.clone())
     }
 }
 
-/// A session with `server`.
+/// Makes a session with `server`.
 pub(crate) fn session(server: &Server, hello: &ClientHello) -> Session {
     let mut client = server.connect(hello, None).unwrap();
     assert!(!client.is_resumed());
@@ -56,7 +56,7 @@ pub(crate) fn session(server: &Server, hello: &ClientHello) -> Session {
     client.session()
 }
 
-/// Offers `session` and finishes; whether it was resumed.
+/// Offers `session` and completes the handshake. True if the session was resumed.
 fn resumes(server: &Server, hello: &ClientHello, session: &Session) -> bool {
     let mut client = server.connect(hello, Some(session)).unwrap();
     let resumed = client.is_resumed();
@@ -72,7 +72,7 @@ fn resumes(server: &Server, hello: &ClientHello, session: &Session) -> bool {
     resumed
 }
 
-/// All providers, kinds of session, and servers.
+/// Runs `test` with all providers, kinds of session, and servers.
 fn for_each_kind(test: impl Fn(Setup, &Server)) {
     for provider in PROVIDERS {
         for tickets in [false, true] {
@@ -125,7 +125,7 @@ fn a_resumed_session_gives_a_ticket_again() {
 }
 
 #[test]
-fn no_ticket_is_given_to_who_does_not_ask() {
+fn no_ticket_is_sent_without_a_request() {
     for provider in PROVIDERS {
         let setup = Setup {
             tickets: true,
@@ -134,14 +134,14 @@ fn no_ticket_is_given_to_who_does_not_ask() {
         for server in servers(setup) {
             let session = session(&server, &ClientHello::tls12());
             assert!(session.ticket.is_empty());
-            // it is stored instead
+            // the session is stored instead
             let offer = offering(&ClientHello::tls12(), &session);
             assert!(resumes(&server, &offer, &session));
         }
     }
 }
 
-/// RFC 5077 §3.4: whether the server knows tickets or not.
+/// RFC 5077 §3.4: this holds whether or not the server supports tickets.
 #[test]
 fn an_id_beside_a_ticket_is_no_session() {
     for_each_kind(|_, server| {
@@ -273,9 +273,9 @@ fn a_changed_ticket_or_id_is_no_session() {
     }
 }
 
-/// A Finished with the keys of another session.
+/// The client sends a Finished with another session's keys.
 #[test]
-fn a_session_without_its_secret_is_worth_nothing() {
+fn a_session_needs_its_secret() {
     for_each_kind(|setup, server| {
         let hello = hello(setup.tickets);
         let session = session(server, &hello);
@@ -292,7 +292,7 @@ fn a_session_without_its_secret_is_worth_nothing() {
                 alert: Some(vec![2, 51]),
             })
         );
-        // nothing of the full handshake belongs here
+        // no message of a full handshake is allowed here
         let mut client = resume();
         let refused = client.send(&ScriptedClient::certificate(&[])).unwrap_err();
         assert_eq!(refused.alert, Some(vec![2, 10]));
@@ -317,7 +317,7 @@ fn without_a_storage_there_is_no_session() {
     }
 }
 
-/// Makes tickets of this length, in bytes.
+/// Makes tickets of this length in bytes.
 #[derive(Debug)]
 struct Tickets(usize);
 
@@ -339,10 +339,10 @@ impl ProducesTickets for Tickets {
     }
 }
 
-/// RFC 5077 §3.3: an empty ticket says that there is none after all.
+/// RFC 5077 §3.3: an empty ticket means that the server sends none after all.
 #[test]
-fn a_ticket_that_no_message_can_carry_is_none() {
-    // lifetime and length come before the ticket
+fn an_oversized_ticket_is_not_sent() {
+    // the message also has a lifetime and a length
     const MOST: usize = 0xffff - 4 - 2;
     for (len, sent) in [(MOST, MOST), (MOST + 1, 0), (0xffff, 0), (0x1_0000, 0)] {
         let setup = Setup::new(Provider::AwsLc);
@@ -372,7 +372,7 @@ impl TimeProvider for Clock {
 }
 
 impl Pair {
-    /// The second server is `changed` after it got all that the first has.
+    /// The second server starts as a copy of the first, then `changed` is applied to it.
     fn new(setup: Setup, changed: impl FnOnce(&mut rustls::ServerConfig)) -> Self {
         let clock = Arc::new(Clock(AtomicU64::new(now())));
         let (first, config) = this_server(setup, |config| {
@@ -400,7 +400,7 @@ fn now() -> u64 {
     now.unwrap().as_secs()
 }
 
-/// This crate's server with a changed configuration, and the configuration.
+/// This crate's server with a changed configuration, and that configuration.
 fn this_server(
     setup: Setup,
     change: impl FnOnce(&mut rustls::ServerConfig),
@@ -437,7 +437,7 @@ fn setups() -> impl Iterator<Item = Setup> {
 }
 
 #[test]
-fn sessions_are_shared_between_servers_that_ask_for_the_same() {
+fn sessions_are_shared_between_servers_with_equal_demands() {
     for setup in setups() {
         let hello = hello(setup.tickets);
         let pair = Pair::new(setup, |_| ());
@@ -454,16 +454,16 @@ fn sessions_end_with_their_lifetime() {
         let session = session(&pair.first, &hello);
         let offer = offering(&hello, &session);
         let start = now();
-        // twelve hours is what the ticketer says
+        // the ticketer's lifetime is twelve hours
         let lifetime = if setup.tickets { 12 } else { 24 } * 60 * 60;
         for (age, expected) in [(lifetime - 60, true), (lifetime + 60, false)] {
             pair.clock.0.store(start + age, Ordering::Relaxed);
             assert_eq!(resumes(&pair.second, &offer, &session), expected, "{age}");
-            // a clock that was set back makes no session younger
+            // setting the clock back does not make sessions younger
             pair.clock.0.store(start - age, Ordering::Relaxed);
             assert_eq!(resumes(&pair.second, &offer, &session), expected, "-{age}");
         }
-        // nor is one resumed without a clock
+        // without a clock, nothing is resumed
         pair.clock.0.store(0, Ordering::Relaxed);
         assert!(!resumes(&pair.second, &offer, &session));
     }
@@ -490,7 +490,7 @@ impl ProducesTickets for SaysNoLifetime {
     }
 }
 
-/// RFC 5077 §3.3: a lifetime of zero is not specified.
+/// RFC 5077 §3.3: zero means that the lifetime is unspecified.
 #[test]
 fn a_ticket_without_a_lifetime_is_good_for_a_week() {
     const WEEK: u64 = 7 * 24 * 60 * 60;
@@ -520,7 +520,7 @@ fn renewed_tickets_do_not_prolong_a_session_for_ever() {
         };
         let hello = hello(true);
         let pair = Pair::new(setup, |_| ());
-        // the session is of this second: the clock stands still
+        // the clock stands still, so the session is of this second
         let start = pair.clock.0.load(Ordering::Relaxed);
         let mut session = session(&pair.first, &hello);
         let mut ended = None;
@@ -534,7 +534,7 @@ fn renewed_tickets_do_not_prolong_a_session_for_ever() {
             }
             client.finish().unwrap();
             session = client.session();
-            // no more is promised than is left of it
+            // the ticket promises at most the time that is left
             let left = 7 * 24 - hours;
             let ticket = client.message_of(HandshakeType::NewSessionTicket).unwrap();
             let hint = u32::from_be_bytes(*ticket[4..].first_chunk().unwrap());
@@ -545,7 +545,7 @@ fn renewed_tickets_do_not_prolong_a_session_for_ever() {
     }
 }
 
-/// RFC 6066 §3: a ServerHello that resumes a session acknowledges no name; nor does a status follow
+/// RFC 6066 §3: a ServerHello that resumes a session acknowledges no name. No status follows either
 /// (§8).
 #[test]
 fn a_resumed_session_acknowledges_neither_name_nor_status() {
@@ -580,9 +580,9 @@ fn a_resumed_session_acknowledges_neither_name_nor_status() {
     }
 }
 
-/// What names a session of one version means nothing in the other.
+/// The identifiers of one version's sessions mean nothing in the other.
 #[test]
-fn sessions_of_tls13_are_none_of_tls12() {
+fn sessions_of_tls13_do_not_resume_in_tls12() {
     for provider in PROVIDERS {
         for tickets in [false, true] {
             let setup = Setup {

@@ -1,4 +1,4 @@
-//! Messages of the client with one bit changed, at every byte.
+//! The client's messages with a bit changed in every byte.
 
 use harness::client_hello::ClientHello;
 use harness::configs::{ClientAuth, KeyType, PROVIDERS};
@@ -8,7 +8,7 @@ use rustls::ContentType;
 
 use super::{Server, Setup, servers};
 
-/// The client's flight, message by message; that with the number `at` may be changed.
+/// Sends the client's flight message by message, and applies `change` to message `changed`.
 fn send_flight(
     client: &mut ScriptedClient,
     changed: usize,
@@ -38,7 +38,7 @@ const CLIENT_KEY_EXCHANGE: usize = 1;
 const CERTIFICATE_VERIFY: usize = 2;
 const FINISHED: usize = 3;
 
-/// What comes of the flight with this bit of this message changed.
+/// The outcome of the flight with this bit of this message changed, and whether the byte exists.
 fn outcome(server: &Server, message: usize, at: usize, bit: u8) -> (Result<(), Refused>, bool) {
     let mut client = server.connect(&ClientHello::tls12(), None).unwrap();
     let changed = core::cell::Cell::new(false);
@@ -48,7 +48,7 @@ fn outcome(server: &Server, message: usize, at: usize, bit: u8) -> (Result<(), R
             changed.set(true);
         }
     });
-    // a header may claim that more is to come
+    // a changed header may announce more bytes
     let result = result.and_then(|()| {
         if client.server.is_handshaking() {
             client.send_raw(ContentType::ApplicationData, b"data")
@@ -94,7 +94,7 @@ fn every_byte_of_the_clients_messages_counts() {
     }
 }
 
-/// Bytes of values, not of lengths: the error and the alert are upstream's.
+/// Changes bytes of values, not of lengths: error and alert equal upstream's.
 #[test]
 fn changed_values_are_refused_as_upstream_refuses_them() {
     for provider in PROVIDERS {
@@ -104,7 +104,7 @@ fn changed_values_are_refused_as_upstream_refuses_them() {
         };
         let servers = servers(setup);
         for (message, at, error, alert) in [
-            // the keys are others
+            // the keys differ
             (CLIENT_KEY_EXCHANGE, 20, "DecryptError", 20),
             (
                 CERTIFICATE_VERIFY,

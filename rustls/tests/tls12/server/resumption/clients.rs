@@ -1,4 +1,4 @@
-//! Whose sessions are resumed: the client's certificates, and rules for them that change.
+//! Resumption with client authentication, and with policies that change.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use rustls::{
 use super::{Pair, hello, offering, session, setups, this_server};
 use crate::server::{Setup, servers};
 
-/// A certificate is presented and verified in the full handshake alone.
+/// Presents a certificate, which is verified in the full handshake only.
 fn authenticate(client: &mut ScriptedClient) {
     let identity = &KeyType::EcdsaP256.identities().client;
     let key = rustls::crypto::ring::sign::any_supported_type(&identity.key()).unwrap();
@@ -57,9 +57,9 @@ fn a_session_remembers_who_the_client_is() {
 }
 
 #[test]
-fn no_session_passes_other_rules_for_clients() {
+fn sessions_do_not_bypass_stricter_policies() {
     for setup in setups() {
-        // a session without a client's certificate, where one is required
+        // a session without a client certificate, where one is required
         let hello = hello(setup.tickets);
         for auth in [ClientAuth::OptionalPresent, ClientAuth::Required] {
             let asking = strict(setup.provider, auth);
@@ -92,14 +92,14 @@ fn strict(provider: Provider, auth: ClientAuth) -> rustls::ServerConfig {
     harness::configs::this::server_of(Versions::Tls12, provider.this(), key_type, auth)
 }
 
-/// Accepts the clients that another verifier accepts, until it is told not to.
+/// Accepts the clients that another verifier accepts, until a test revokes them.
 #[derive(Debug)]
-struct Fickle {
+struct Revocable {
     inner: Arc<dyn ClientCertVerifier>,
     refuses: AtomicBool,
 }
 
-impl ClientCertVerifier for Fickle {
+impl ClientCertVerifier for Revocable {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         self.inner.root_hint_subjects()
     }
@@ -141,13 +141,13 @@ impl ClientCertVerifier for Fickle {
 }
 
 #[test]
-fn a_client_that_is_not_accepted_any_longer_resumes_nothing() {
+fn a_revoked_client_resumes_nothing() {
     for setup in setups() {
         let crypto = Arc::new(setup.provider.this());
         let key_type = KeyType::EcdsaP256;
         let roots = harness::configs::this::roots(key_type);
         let inner = WebPkiClientVerifier::builder_with_provider(roots, crypto.clone());
-        let fickle = Arc::new(Fickle {
+        let verifier = Arc::new(Revocable {
             inner: inner.build().unwrap(),
             refuses: AtomicBool::new(false),
         });
@@ -157,7 +157,7 @@ fn a_client_that_is_not_accepted_any_longer_resumes_nothing() {
             *config = rustls::ServerConfig::builder_with_provider(crypto)
                 .with_protocol_versions(&[&rustls::version::TLS12])
                 .unwrap()
-                .with_client_cert_verifier(fickle.clone())
+                .with_client_cert_verifier(verifier.clone())
                 .with_single_cert(identity.chain.clone(), identity.key())
                 .unwrap();
             if let Some(ticketer) = ticketer {
@@ -170,7 +170,7 @@ fn a_client_that_is_not_accepted_any_longer_resumes_nothing() {
         let session = client.session();
         let offer = offering(&hello, &session);
         for refuses in [false, true, false] {
-            fickle.refuses.store(refuses, Ordering::Relaxed);
+            verifier.refuses.store(refuses, Ordering::Relaxed);
             let client = server.connect(&offer, Some(&session)).unwrap();
             assert_eq!(client.is_resumed(), !refuses);
         }

@@ -1,4 +1,4 @@
-//! Which failures end a session: those of whoever has shown to have it.
+//! Failures that end a session. Only clients that have proved to own it can cause them.
 
 use harness::client_hello::{ClientHello, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES};
 use harness::configs::{PROVIDERS, Versions};
@@ -10,10 +10,10 @@ use rustls::ContentType;
 use super::{Pair, hello, offering, resumes, session, this_server};
 use crate::server::Setup;
 
-/// A session's id is on the wire in the clear: whoever has seen it cannot make the server forget
-/// the session with it, in either version.
+/// Session IDs are visible on the wire. An observer must not be able to remove a session by its ID,
+/// in either version.
 #[test]
-fn sessions_are_not_lost_to_who_knows_their_ids() {
+fn an_observer_of_ids_cannot_remove_sessions() {
     for provider in PROVIDERS {
         let setup = Setup {
             versions: Versions::Both,
@@ -42,8 +42,8 @@ fn sessions_are_not_lost_to_who_knows_their_ids() {
     }
 }
 
-/// RFC 5246 §7.2.2: what a fatal alert has ended is not resumed, though not because of somebody who
-/// has but seen the id.
+/// RFC 5246 §7.2.2: a fatal alert ends the session, unless it comes from somebody who only saw the
+/// ID.
 #[test]
 fn a_session_ends_with_a_connection_that_fails() {
     type Failing = fn(&mut ScriptedClient) -> Result<(), Refused>;
@@ -90,7 +90,7 @@ fn a_session_ends_with_a_connection_that_fails() {
             }
         }
 
-        // before the Finished nobody knows who fails
+        // before the Finished, the client is not authenticated
         let session = session(&server, &hello);
         let offer = offering(&hello, &session);
         for fails in [
@@ -110,9 +110,9 @@ fn a_session_ends_with_a_connection_that_fails() {
     }
 }
 
-/// With a ticket the session id is any: the connection fails alone.
+/// With a ticket, the session ID is arbitrary. A failure must not remove the session with that ID.
 #[test]
-fn a_failure_forgets_no_session_of_others() {
+fn a_failure_removes_no_session_of_others() {
     for provider in PROVIDERS {
         let setup = Setup {
             tickets: true,
