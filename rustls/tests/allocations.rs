@@ -241,13 +241,13 @@ fn stapled_responses(provider: Provider) {
             cost(&client, &server);
             cost(&client, &server)
         });
-        let told = format!("{provider:?} {versions:?}: {costs:?}");
+        let summary = format!("{provider:?} {versions:?}: {costs:?}");
         assert!(
             costs[4].0 <= costs[0].0 + 4 * COPIES * STEP + POOLED,
-            "{told}"
+            "{summary}"
         );
-        assert!(costs[4].1 <= costs[0].1 + 10, "{told}");
-        println!("{told}");
+        assert!(costs[4].1 <= costs[0].1 + 10, "{summary}");
+        println!("{summary}");
     }
 }
 

@@ -289,6 +289,6 @@ fn no_more_than_upstream() {
         });
         rested.join().unwrap()
     });
-    println!("a resting thread: {resting:?}");
+    println!("an idle thread: {resting:?}");
     assert!(resting.0 <= 128 * 1024 + 8 * 1024, "{resting:?}");
 }

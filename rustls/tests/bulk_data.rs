@@ -104,7 +104,7 @@ macro_rules! transfer {
                     let waiting = to.process_new_packets().unwrap().plaintext_bytes_to_read();
                     let into = &mut plaintext[..waiting];
                     to.reader().read_exact(into).unwrap();
-                    assert!(*into == *expected.peek(waiting), "changed on the way");
+                    assert!(*into == *expected.peek(waiting), "changed in transit");
                     expected.advance(waiting);
                     missing -= waiting;
                 }

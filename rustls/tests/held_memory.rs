@@ -221,7 +221,10 @@ fn slow_handshakes(provider: Provider) {
                 "two thirds and a bit",
                 &in_three[..2 * hello.len() / 3 + 20],
             ),
-            ("three records but a byte", &in_three[..in_three.len() - 1]),
+            (
+                "three records less one byte",
+                &in_three[..in_three.len() - 1],
+            ),
         ] {
             // all at once, byte by byte, and in between
             for piece in [usize::MAX, 1, 700] {

@@ -104,7 +104,7 @@ fn problems_of_root_certificates() {
     cache.load(&source).unwrap();
     let ignored = format!("root certificates: ignored {name}: certificate 2: ");
     let [warning] = &warnings()[..] else {
-        panic!("one for one certificate");
+        panic!("one line for each certificate");
     };
     assert!(warning.starts_with(&ignored), "{warning}");
 

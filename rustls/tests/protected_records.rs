@@ -130,7 +130,7 @@ impl Setup {
         receiver.read_into(&mut received);
         let alert = sender.receive(&receiver.take_output()).err();
         if error.is_some() {
-            assert_eq!(receiver.process().err(), error, "the error lasts");
+            assert_eq!(receiver.process().err(), error, "the error repeats");
             assert!(receiver.take_output().is_empty(), "one alert is enough");
         }
         Outcome {

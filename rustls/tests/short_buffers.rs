@@ -221,7 +221,7 @@ fn in_place_misuse(
     let too_long = seal(&mut buf, headroom..headroom + max + 1);
     assert_eq!(too_long, Err(InPlaceError::PayloadTooLong { max }));
     let end = buf.len();
-    #[expect(clippy::reversed_empty_ranges, reason = "a caller's mistake")]
+    #[expect(clippy::reversed_empty_ranges, reason = "a mistake of the caller")]
     for payload in [end..end + 1, end + 1..end + 2, 20..19, 0..usize::MAX] {
         let sealed = seal(&mut buf, payload.clone());
         assert_eq!(sealed, Err(InPlaceError::PayloadOutOfBounds), "{payload:?}");

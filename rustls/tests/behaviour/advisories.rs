@@ -91,7 +91,7 @@ fn with_rest(flight: &[u8], at: usize, rest: &[u8]) -> Option<Vec<u8>> {
 
 /// Returns the error and the description of the alert sent for it.
 fn refused(end: &mut dyn Endpoint, bytes: &[u8]) -> (String, Option<u8>) {
-    let error = end.receive(bytes).expect_err("wrong bytes are refused");
+    let error = end.receive(bytes).expect_err("invalid bytes are refused");
     let output = wire::records(&end.take_output());
     let alert = output.last().map(|record| record.payload[1]);
     (error, alert)
@@ -151,7 +151,7 @@ fn handshake_bytes_across_a_key_change() {
     }
 }
 
-/// The network: delivers some bytes, then nothing. It detects a caller that keeps reading in vain.
+/// The network: delivers some bytes, then nothing. It detects endless reading.
 struct Wire<'a> {
     incoming: &'a [u8],
     in_vain: usize,
@@ -170,7 +170,7 @@ impl Read for Wire<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         if self.incoming.is_empty() {
             self.in_vain += 1;
-            assert!(self.in_vain < 10, "asks for more for ever");
+            assert!(self.in_vain < 10, "keeps reading for ever");
         }
         self.incoming.read(buf)
     }

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use harness::configs::{PROVIDERS, Provider};
 use harness::endpoints::{Endpoint, exchange};
 
-use crate::compared::{assert_same, for_all, shown};
+use crate::compared::{assert_same, describe, for_all};
 use crate::connected::{self, Role};
 
 macro_rules! scripts {
@@ -24,11 +24,11 @@ macro_rules! scripts {
             fn read(conn: &mut $tls::Connection, log: &mut Vec<String>) {
                 let mut buf = [0; 100];
                 let result = conn.reader().read(&mut buf);
-                log.push(format!("read {}", shown(result.map(|len| &buf[..len]))));
+                log.push(format!("read {}", describe(result.map(|len| &buf[..len]))));
             }
 
             fn feed(conn: &mut $tls::Connection, mut bytes: &[u8], log: &mut Vec<String>) {
-                log.push(format!("read_tls {}", shown(conn.read_tls(&mut bytes))));
+                log.push(format!("read_tls {}", describe(conn.read_tls(&mut bytes))));
                 state(conn, log);
             }
 
@@ -78,7 +78,7 @@ macro_rules! scripts {
                 feed(&mut conn, &[], &mut log);
                 read(&mut conn, &mut log);
                 // this end may still send
-                log.push(shown(conn.writer().write(b"after")));
+                log.push(describe(conn.writer().write(b"after")));
                 peer.receive(&output(&mut conn)).unwrap();
                 let mut received = Vec::new();
                 peer.read_into(&mut received);
@@ -101,7 +101,7 @@ macro_rules! scripts {
                 let mut changed = peer.take_output();
                 changed[10] ^= 1;
                 wire.extend(changed);
-                log.push(shown(conn.writer().write(b"own")));
+                log.push(describe(conn.writer().write(b"own")));
                 feed(&mut conn, &wire, &mut log);
                 for _ in 0..3 {
                     read(&mut conn, &mut log);

@@ -10,7 +10,7 @@ use harness::endpoints::{Endpoint, exchange};
 use crate::connected::{ROLES, Role};
 
 /// Describes a result for comparison: the value, or the error's kind and text.
-pub fn shown<T: Debug, E: Borrow<io::Error>>(result: Result<T, E>) -> String {
+pub fn describe<T: Debug, E: Borrow<io::Error>>(result: Result<T, E>) -> String {
     match result {
         Ok(value) => format!("{value:?}"),
         Err(error) => {
@@ -63,8 +63,8 @@ pub fn outcome<'a>(
         Ok(()) => format!("{} {}", client.negotiated(), server.negotiated()),
         Err(error) => {
             let (to_server, to_client) = (client.take_output(), server.take_output());
-            let told = (server.receive(&to_server), client.receive(&to_client));
-            format!("{error}, then {told:?}")
+            let received = (server.receive(&to_server), client.receive(&to_client));
+            format!("{error}, then {received:?}")
         }
     }
 }

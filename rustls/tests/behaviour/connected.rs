@@ -69,7 +69,7 @@ macro_rules! connected {
             }
 
             /// Moves bytes between both ends until neither has any to send.
-            pub fn settle(conn: &mut $tls::Connection, peer: &mut UpstreamBuffered) {
+            pub fn exchange_all(conn: &mut $tls::Connection, peer: &mut UpstreamBuffered) {
                 loop {
                     let to_peer = output(conn);
                     peer.receive(&to_peer).unwrap();
@@ -88,7 +88,7 @@ macro_rules! connected {
             ) -> ($tls::Connection, UpstreamBuffered) {
                 let mut conn = fresh(provider, role);
                 let mut peer = fresh_peer(provider, role);
-                settle(&mut conn, &mut peer);
+                exchange_all(&mut conn, &mut peer);
                 assert!(!conn.is_handshaking() && !peer.is_handshaking());
                 (conn, peer)
             }

@@ -48,7 +48,7 @@ fn a_handshake_goes_on_behind_an_early_close_notify() {
         let hello = output(&mut conn);
         input(&mut conn, &CLOSE_NOTIFY).unwrap();
         peer.receive(&hello).unwrap();
-        connected::this::settle(&mut conn, &mut peer);
+        connected::this::exchange_all(&mut conn, &mut peer);
         assert!(!conn.is_handshaking() && !peer.is_handshaking());
     });
 }
@@ -169,8 +169,8 @@ fn the_alert_is_the_last_that_is_sent() {
         let (mut conn, mut peer) = connected(provider, role);
         let error = input(&mut conn, b"\x17\x03\x03\x00\x11 seventeen of them").unwrap_err();
         assert_eq!(error, Error::DecryptError);
-        let told = peer.receive(&output(&mut conn)).unwrap_err();
-        assert_eq!(told, "AlertReceived(BadRecordMac)");
+        let alert_error = peer.receive(&output(&mut conn)).unwrap_err();
+        assert_eq!(alert_error, "AlertReceived(BadRecordMac)");
         assert_sends_nothing(&mut conn, &error);
     });
 }
@@ -199,10 +199,10 @@ fn a_close_notify_waits_behind_what_was_written() {
         conn.writer().write_all(b"before").unwrap();
         conn.send_close_notify();
         conn.send_close_notify();
-        assert!(!conn.wants_write(), "nothing goes out in the clear");
+        assert!(!conn.wants_write(), "nothing is sent in the clear");
         assert_eq!(conn.writer().write(b"behind").unwrap(), 6, "dropped");
         peer.receive(&hello).unwrap();
-        connected::this::settle(&mut conn, &mut peer);
+        connected::this::exchange_all(&mut conn, &mut peer);
         assert!(peer.peer_has_closed());
         let mut received = Vec::new();
         peer.read_into(&mut received);
@@ -315,7 +315,7 @@ fn data_that_cannot_be_sealed_ends_the_connection() {
                 }
             };
             let mut peer = fresh_peer(provider, role);
-            connected::this::settle(&mut conn, &mut peer);
+            connected::this::exchange_all(&mut conn, &mut peer);
             if in_place {
                 let error = encrypt_in_place(&mut conn, &mut [0; 100], 20..40).unwrap_err();
                 assert_eq!(error, InPlaceError::EncryptExhausted);

@@ -290,7 +290,7 @@ fn automatic_in_place() {
     for_all(|provider, role| {
         let ours = provider_with_limit(provider, LIMIT);
         let (mut conn, mut peer) = limited(ours, provider, role);
-        connected::this::settle(&mut conn, &mut peer);
+        connected::this::exchange_all(&mut conn, &mut peer);
         let mut updates = 0;
         for round in 0..40 {
             let (front, len, behind) = (5, 100, 17);
@@ -339,7 +339,7 @@ fn writes_larger_than_a_key_can_protect() {
         let plaintext: Vec<u8> = (0..LEN).map(|at| (at % 251) as u8).collect();
         // after the handshake
         let (mut conn, mut peer) = limited(ours.clone(), provider, role);
-        connected::this::settle(&mut conn, &mut peer);
+        connected::this::exchange_all(&mut conn, &mut peer);
         conn.set_buffer_limit(None);
         conn.writer().write_all(&plaintext).unwrap();
         let out = connected::this::output(&mut conn);
@@ -488,7 +488,7 @@ fn tickets_do_not_go_beyond_the_limit() {
             let flight = connected::this::output(&mut ours);
             assert_eq!(deliver(&mut theirs, &flight).len(), half_rtt);
 
-            connected::this::settle(&mut ours, &mut theirs);
+            connected::this::exchange_all(&mut ours, &mut theirs);
             assert!(!ours.is_handshaking());
             let rustls_upstream::Connection::Client(client) = &theirs.conn else {
                 panic!("not a client");

@@ -11,7 +11,7 @@ use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
 use harness::configs::Provider;
 use harness::endpoints::{Endpoint, UpstreamBuffered};
 
-use crate::compared::{assert_same, for_all, shown};
+use crate::compared::{assert_same, describe, for_all};
 use crate::connected::Role;
 
 /// The peer's output: a request for a KeyUpdate, data, a close_notify. `|` ends the input of one
@@ -131,7 +131,7 @@ fn read_all<S: BufRead>(stream: &mut S, by: By, drained: impl Fn(&S) -> bool) ->
                 chunk
             }
         };
-        log.push(shown(result.as_ref()));
+        log.push(describe(result.as_ref()));
         match result {
             Ok(read) if read.is_empty() => return log,
             Ok(_) => {}
@@ -215,10 +215,10 @@ macro_rules! scripts {
                 let mut log = Vec::new();
                 loop {
                     let result = conn.complete_io(&mut socket).map(|(read, _)| read);
-                    log.push(shown(result.as_ref()));
+                    log.push(describe(result.as_ref()));
                     let mut buf = [0; 100];
                     let read = conn.reader().read(&mut buf);
-                    log.push(shown(read.map(|len| buf[..len].to_vec())));
+                    log.push(describe(read.map(|len| buf[..len].to_vec())));
                     match result {
                         Ok(0) => break,
                         Ok(_) => {}

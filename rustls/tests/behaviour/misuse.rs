@@ -104,7 +104,7 @@ macro_rules! misuse {
             use $tls::Connection;
 
             use super::*;
-            use crate::connected::$module::{input, output, settle};
+            use crate::connected::$module::{exchange_all, input, output};
 
             pub(super) fn run(
                 provider: Provider,
@@ -165,7 +165,7 @@ macro_rules! misuse {
                         peer.receive(&output(conn)).unwrap();
                         return;
                     }
-                    _ => settle(conn, peer),
+                    _ => exchange_all(conn, peer),
                 }
                 match state {
                     State::Busy => {
@@ -181,7 +181,7 @@ macro_rules! misuse {
                     State::BothClosed => {
                         conn.send_close_notify();
                         peer.close();
-                        settle(conn, peer);
+                        exchange_all(conn, peer);
                     }
                     State::Failed => {
                         let bad = [&[23, 3, 3, 0, 40][..], &[7; 40]].concat();

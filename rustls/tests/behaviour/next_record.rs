@@ -110,16 +110,16 @@ fn errors_discard_what_upstream_does() {
     let bad_update = key_update(7);
     let cases = [
         (
-            "a record that does not open",
+            "a record that cannot be opened",
             b"\x17\x03\x03\x00\x03abc".to_vec(),
         ),
         (
             "a record that is too long",
             b"\x17\x03\x03\xff\xffabc".to_vec(),
         ),
-        ("no record", b"GET / HTTP/1.0\r\n\r\n".to_vec()),
+        ("not a record", b"GET / HTTP/1.0\r\n\r\n".to_vec()),
         ("a fatal alert", alert(2, 80)),
-        ("a message that is wrong", bad_update),
+        ("an invalid message", bad_update),
         (
             "an alert in a message",
             [protected(ContentType::Handshake, &[24, 0], 0), alert(1, 90)].concat(),

@@ -12,7 +12,7 @@ use harness::endpoints::{Endpoint, UpstreamBuffered};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use crate::compared::{first_difference, shown};
+use crate::compared::{describe, first_difference};
 use crate::connected::{KEY_TYPE, ROLES, Role};
 
 /// An operation of the connection or its peer.
@@ -158,7 +158,7 @@ macro_rules! runs {
     ($module:ident, $tls:ident) => {
         mod $module {
             use super::*;
-            use crate::connected::$module::settle;
+            use crate::connected::$module::exchange_all;
 
             /// A connection with its peer and the bytes in transit.
             struct Run {
@@ -264,7 +264,7 @@ macro_rules! runs {
             ) -> ($tls::Connection, UpstreamBuffered) {
                 if scene == Scene::EarlyData {
                     // a first connection, for the session
-                    settle(&mut conn(), &mut UpstreamBuffered::new(peer()));
+                    exchange_all(&mut conn(), &mut UpstreamBuffered::new(peer()));
                 }
                 (conn(), UpstreamBuffered::new(peer()))
             }
@@ -286,14 +286,14 @@ macro_rules! runs {
                             let plaintext = next(&mut self.written, len);
                             let written = conn.writer().write(&plaintext);
                             self.owes_answer &= !matches!(written, Ok(1..));
-                            shown(written)
+                            describe(written)
                         }
                         Operation::WriteVectored(count, len) => {
                             let plaintext = next(&mut self.written, len);
                             let pieces = vec![IoSlice::new(&plaintext); count];
                             let written = conn.writer().write_vectored(&pieces);
                             self.owes_answer &= !matches!(written, Ok(1..));
-                            shown(written)
+                            describe(written)
                         }
                         // `peer_refreshes` needs room to write
                         Operation::SetBufferLimit(_) if self.owes_answer => String::new(),
@@ -307,7 +307,7 @@ macro_rules! runs {
                         Operation::Process => self.process(),
                         Operation::Read(len) => {
                             let mut buf = vec![0; len];
-                            shown(conn.reader().read(&mut buf).map(|len| buf[..len].to_vec()))
+                            describe(conn.reader().read(&mut buf).map(|len| buf[..len].to_vec()))
                         }
                         // each crate may choose the size of a chunk
                         Operation::FillBuf => {
@@ -316,13 +316,13 @@ macro_rules! runs {
                             if let Ok(Some(_)) = first {
                                 reader.consume(1);
                             }
-                            shown(first)
+                            describe(first)
                         }
                         Operation::FirstChunk => {
                             let first = conn.reader().into_first_chunk();
-                            shown(first.map(|chunk| chunk.first().copied()))
+                            describe(first.map(|chunk| chunk.first().copied()))
                         }
-                        Operation::Flush => shown(conn.writer().flush()),
+                        Operation::Flush => describe(conn.writer().flush()),
                         // upstream charges the whole write, not only what the limit accepts
                         Operation::WriteEarly(_) if self.is_limited => String::new(),
                         Operation::WriteEarly(len) => {
@@ -332,7 +332,7 @@ macro_rules! runs {
                                     let accepted = conn.is_early_data_accepted();
                                     let written = conn.early_data().map(|mut early| {
                                         let left = early.bytes_left();
-                                        (left, shown(early.write(&plaintext)), early.bytes_left())
+                                        (left, describe(early.write(&plaintext)), early.bytes_left())
                                     });
                                     format!("{accepted} {written:?}")
                                 }
@@ -345,7 +345,7 @@ macro_rules! runs {
                             $tls::Connection::Server(conn) => {
                                 let mut buf = vec![0; len];
                                 let read = conn.early_data().map(|mut early| {
-                                    shown(early.read(&mut buf).map(|len| buf[..len].to_vec()))
+                                    describe(early.read(&mut buf).map(|len| buf[..len].to_vec()))
                                 });
                                 format!("{read:?}")
                             }
@@ -376,7 +376,7 @@ macro_rules! runs {
                             let exported = conn.export_keying_material([0; 8], b"label", None);
                             format!("{:?}", exported.map(|_| ()))
                         }
-                        Operation::EndOfStream => shown(conn.read_tls(&mut std::io::empty())),
+                        Operation::EndOfStream => describe(conn.read_tls(&mut std::io::empty())),
                         Operation::PeerSends(len) => {
                             self.peer.send(&next(&mut self.written, len));
                             String::new()
@@ -399,7 +399,7 @@ macro_rules! runs {
                     for _ in 0..10 {
                         log.push_str(&self.read_tls(Moved::All));
                         let mut plaintext = Vec::new();
-                        log.push_str(&shown(self.conn.reader().read_to_end(&mut plaintext)));
+                        log.push_str(&describe(self.conn.reader().read_to_end(&mut plaintext)));
                         log.push_str(&format!("{plaintext:?}"));
                     }
                     if !self.is_limited && !self.conn.is_handshaking() && self.from_peer.is_empty()
@@ -430,9 +430,9 @@ macro_rules! runs {
                         .unwrap();
                     self.from_peer.extend(self.peer.take_output());
                     if std::mem::replace(&mut self.is_rough, self.conn.is_handshaking()) {
-                        return shown(result);
+                        return describe(result);
                     }
-                    format!("{moved} {}", shown(result))
+                    format!("{moved} {}", describe(result))
                 }
 
                 /// Reads everything in pieces and processes each before the next.
@@ -465,7 +465,7 @@ macro_rules! runs {
                     };
                     let moved = before - self.from_peer.len();
                     self.unprocessed += moved;
-                    format!("{moved} {}", shown(result))
+                    format!("{moved} {}", describe(result))
                 }
 
                 fn process(&mut self) -> String {

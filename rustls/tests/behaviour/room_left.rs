@@ -58,7 +58,7 @@ fn during_the_handshake_and_after() {
             conn.set_buffer_limit(Some(10));
             assert_eq!(room(&mut conn), Some(0));
             conn.set_buffer_limit(Some(1000));
-            this::settle(&mut conn, &mut peer);
+            this::exchange_all(&mut conn, &mut peer);
             assert_eq!(room(&mut conn), Some(1000));
 
             // from here on the limit covers TLS bytes

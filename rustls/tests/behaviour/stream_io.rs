@@ -7,7 +7,7 @@ use std::ops::{Deref, DerefMut};
 use harness::configs::{PROVIDERS, Provider};
 use harness::endpoints::{Endpoint, UpstreamBuffered};
 
-use crate::compared::{for_all, shown};
+use crate::compared::{describe, for_all};
 use crate::connected::{self, ROLES, Role, fresh_peer};
 
 /// The fault of the transport.
@@ -204,7 +204,7 @@ macro_rules! scripts {
                     for _ in 0..TRIES {
                         let result = conn.complete_io(&mut transport);
                         // the two ClientHellos differ in length
-                        let result = shown(result.map(|(read, written)| match what {
+                        let result = describe(result.map(|(read, written)| match what {
                             "handshake" => (read.min(1), written.min(1)),
                             _ => (read, written),
                         }));
@@ -217,16 +217,16 @@ macro_rules! scripts {
                     }
                 };
                 step(&mut conn, "handshake");
-                let written = shown(conn.writer().write(REQUEST));
+                let written = describe(conn.writer().write(REQUEST));
                 step(&mut conn, &format!("after write {written}"));
-                let written = shown(conn.writer().write(REQUEST));
+                let written = describe(conn.writer().write(REQUEST));
                 step(&mut conn, &format!("after one more write {written}"));
                 let mut buf = [0; 100];
-                let read = shown(conn.reader().read(&mut buf));
+                let read = describe(conn.reader().read(&mut buf));
                 step(&mut conn, &format!("after read {read}"));
                 conn.send_close_notify();
                 step(&mut conn, "after close");
-                let read = shown(conn.reader().read(&mut buf));
+                let read = describe(conn.reader().read(&mut buf));
                 step(&mut conn, &format!("after read {read}"));
                 log.push(transport.seen(conn.is_handshaking()));
                 log
@@ -244,10 +244,10 @@ macro_rules! scripts {
                 for _ in 0..TRIES {
                     let moved = conn.complete_io(&mut transport).map(|(read, _)| read);
                     let has_failed = has_failed(&moved);
-                    log.push(shown(moved));
+                    log.push(describe(moved));
                     // upstream reads on after a failure and sees the end of the stream
                     if !has_failed {
-                        log.push(shown(conn.reader().read(&mut [0])));
+                        log.push(describe(conn.reader().read(&mut [0])));
                     }
                 }
                 log
@@ -311,27 +311,27 @@ fn calls<S: BufRead + Write>(stream: &mut S) -> Vec<String> {
     let mut log = Vec::new();
     let mut buf = [0; 100];
     for _ in 0..TRIES {
-        log.push(format!("write {}", shown(stream.write(REQUEST))));
-        log.push(format!("flush {}", shown(stream.flush())));
+        log.push(format!("write {}", describe(stream.write(REQUEST))));
+        log.push(format!("flush {}", describe(stream.flush())));
     }
     for _ in 0..TRIES {
         let result = stream.read(&mut buf[..5]);
-        let text = shown(result.as_ref().map(|&len| &buf[..len]));
+        let text = describe(result.as_ref().map(|&len| &buf[..len]));
         log.push(format!("read {text}"));
         let result = stream.fill_buf().map(<[u8]>::to_vec);
-        log.push(format!("fill_buf {}", shown(result.as_ref())));
+        log.push(format!("fill_buf {}", describe(result.as_ref())));
         stream.consume(result.map_or(0, |chunk| chunk.len().min(3)));
     }
     let pieces = [&b""[..], b"ab"].map(io::IoSlice::new);
     for _ in 0..TRIES {
         let result = stream.write_vectored(&pieces);
-        log.push(format!("write_vectored {}", shown(result)));
+        log.push(format!("write_vectored {}", describe(result)));
         // retries a failed flush: upstream reads what is left when it writes nothing
         // (`writing_nothing_reads_nothing`)
         for _ in 0..2 {
-            log.push(format!("read nothing {}", shown(stream.read(&mut []))));
+            log.push(format!("read nothing {}", describe(stream.read(&mut []))));
         }
-        log.push(format!("write nothing {}", shown(stream.write(&[]))));
+        log.push(format!("write nothing {}", describe(stream.write(&[]))));
     }
     log
 }
@@ -340,12 +340,12 @@ fn calls_after_close<S: BufRead + Write>(stream: &mut S) -> Vec<String> {
     let mut log = Vec::new();
     let mut buf = [0; 100];
     for _ in 0..TRIES {
-        log.push(format!("flush {}", shown(stream.flush())));
+        log.push(format!("flush {}", describe(stream.flush())));
         let result = stream.read(&mut buf);
-        let text = shown(result.as_ref().map(|&len| &buf[..len]));
+        let text = describe(result.as_ref().map(|&len| &buf[..len]));
         log.push(format!("read {text}"));
         let result = stream.fill_buf().map(<[u8]>::to_vec);
-        log.push(format!("fill_buf {}", shown(result)));
+        log.push(format!("fill_buf {}", describe(result)));
     }
     log
 }
@@ -445,9 +445,9 @@ fn write_tls_needs_no_more_than_write_vectored() {
         ($module:ident, $provider:ident, $role:ident) => {{
             let (mut conn, mut peer) = crate::connected::$module::connected($provider, $role);
             let mut out = VectoredOnly::default();
-            let nothing = shown(conn.write_tls(&mut out));
+            let nothing = describe(conn.write_tls(&mut out));
             conn.writer().write_all(REQUEST).unwrap();
-            let something = shown(conn.write_tls(&mut out));
+            let something = describe(conn.write_tls(&mut out));
             peer.receive(&out.written).unwrap();
             let mut received = Vec::new();
             peer.read_into(&mut received);

@@ -42,7 +42,7 @@ fn what_the_platform_trusts() {
 }
 
 #[test]
-#[ignore = "run by the other one"]
+#[ignore = "run by what_the_platform_trusts"]
 fn in_a_process_of_its_own() {
     let cache = RootCache::new();
     let is_of_the_platform = |reason: &IgnoredReason| matches!(reason, IgnoredReason::Platform(_));

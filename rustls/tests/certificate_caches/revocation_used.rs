@@ -65,12 +65,12 @@ impl Pki {
                 .unwrap();
         // the other side's certificate is always valid
         let good = self.identity(1);
-        let shown = self.identity(serial);
+        let presented = self.identity(serial);
 
         [true, false].map(|to_server| {
             let (of_client, of_server) = match to_server {
-                true => (&shown, &good),
-                false => (&good, &shown),
+                true => (&presented, &good),
+                false => (&good, &presented),
             };
             let server = ServerConfig::builder_with_provider(server.clone())
                 .with_safe_default_protocol_versions()

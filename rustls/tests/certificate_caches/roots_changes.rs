@@ -119,7 +119,7 @@ fn a_directory_that_is_gone_keeps_the_old() {
 fn a_changed_file_is_seen_at_once_if_asked_for() {
     let folder = Folder::new("changed-file");
     let [a, b] = some_roots();
-    assert_eq!(a.pem.len(), b.pem.len(), "or else sizes tell them apart");
+    assert_eq!(a.pem.len(), b.pem.len(), "the sizes must be equal");
     let path = folder.path("a.pem");
     let changes: [(&str, &dyn Fn()); 5] = [
         ("size", &|| {

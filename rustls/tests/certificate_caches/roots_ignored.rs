@@ -40,12 +40,12 @@ fn each_kind_of_damage_is_reported_and_the_rest_used() {
         ("a comment", "# a comment\n".to_owned(), &[][..]),
         ("a private key", key, &[]),
         (
-            "a letter that is none of base64",
+            "a letter outside base64",
             damage(&other.pem, |lines| lines[1] = "!!!!"),
             &[(Some(2), "Pem(\"base64 decode error")],
         ),
         (
-            "DER that is no certificate",
+            "DER that is not a certificate",
             garbage.to_owned(),
             &[(Some(2), "Certificate(InvalidCertificate(BadEncoding))")],
         ),
@@ -55,7 +55,7 @@ fn each_kind_of_damage_is_reported_and_the_rest_used() {
             &[(Some(2), "Certificate(InvalidCertificate(BadEncoding))")],
         ),
         (
-            "a beginning that is none",
+            "an invalid section header",
             damage(&other.pem, |lines| lines[0] = "-----BEGIN CERTIFICATE---"),
             &[(
                 Some(2),
@@ -68,14 +68,14 @@ fn each_kind_of_damage_is_reported_and_the_rest_used() {
             &[(None, "Marked(1)")],
         ),
         (
-            "a beginning within a line",
+            "a section header inside a line",
             damage(&other.pem, |lines| {
                 lines[0] = " -----BEGIN CERTIFICATE-----"
             }),
             &[(None, "Marked(1)")],
         ),
         (
-            "two damaged ones",
+            "two damaged certificates",
             format!("{garbage}{garbage}"),
             &[
                 (Some(2), "Certificate(InvalidCertificate(BadEncoding))"),

@@ -224,8 +224,8 @@ fn a_resolver_may_return_nothing() {
                 let mut client = this::client(client_config(setup, resolver.clone()));
                 let error = exchange(&mut client, &mut server).unwrap_err();
                 assert_eq!(error, "server: NoCertificatesPresented");
-                let told = client.receive(&server.take_output()).unwrap_err();
-                assert_eq!(told, "AlertReceived(CertificateRequired)");
+                let alert_error = client.receive(&server.take_output()).unwrap_err();
+                assert_eq!(alert_error, "AlertReceived(CertificateRequired)");
             }
         }
     }

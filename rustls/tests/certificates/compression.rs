@@ -227,7 +227,7 @@ fn a_long_list_is_cut() {
     struct Numbered(u16);
     impl CertDecompressor for Numbered {
         fn decompress(&self, _: &[u8], _: &mut [u8]) -> Result<(), DecompressionFailed> {
-            unreachable!("nobody compresses with it")
+            unreachable!("never used to compress")
         }
 
         fn algorithm(&self) -> Algorithm {

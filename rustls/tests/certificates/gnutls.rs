@@ -252,7 +252,7 @@ fn certificates_are_compressed() {
     for (name, compressor, decompressor) in algorithms {
         let option = format!("--compress-cert={name}");
         if !offers(compressor, &option) {
-            println!("skipped: there is no GnuTLS with {name}");
+            println!("skipped: GnuTLS does not support {name}");
             continue;
         }
         let setup = Setup {

@@ -104,10 +104,10 @@ fn made_here() -> [CertificateDer<'static>; 5] {
 fn openssl_reads_the_same() {
     for der in certificates() {
         let certificate = Certificate::new(der.clone());
-        let shown = openssl(&der);
+        let printed = openssl(&der);
         let line = |key: &str| {
-            let found = shown.lines().find_map(|line| line.strip_prefix(key));
-            found.unwrap_or_else(|| panic!("{key} in {shown}"))
+            let found = printed.lines().find_map(|line| line.strip_prefix(key));
+            found.unwrap_or_else(|| panic!("{key} in {printed}"))
         };
         assert_eq!(certificate.subject().unwrap().to_string(), line("subject="));
         assert_eq!(certificate.issuer().unwrap().to_string(), line("issuer="));
@@ -124,11 +124,11 @@ fn openssl_reads_the_same() {
         let hex = fingerprint.unwrap().map(|byte| format!("{byte:02X}"));
         assert_eq!(hex.join(":"), line("sha256 Fingerprint="));
 
-        let key = SubjectPublicKeyInfoDer::from_pem_slice(shown.as_bytes()).unwrap();
+        let key = SubjectPublicKeyInfoDer::from_pem_slice(printed.as_bytes()).unwrap();
         let read = certificate.public_key().unwrap();
         assert_eq!(read.subject_public_key_info(), key);
 
-        assert_eq!(extensions(&certificate), shown_extensions(&shown));
+        assert_eq!(extensions(&certificate), printed_extensions(&printed));
     }
 }
 
@@ -153,10 +153,10 @@ fn openssl(der: &CertificateDer<'_>) -> String {
 }
 
 /// The extensions in OpenSSL's output, sorted by kind.
-fn shown_extensions(shown: &str) -> Vec<(String, String)> {
-    let mut extensions: Vec<_> = shown
+fn printed_extensions(printed: &str) -> Vec<(String, String)> {
+    let mut extensions: Vec<_> = printed
         .lines()
-        .zip(shown.lines().skip(1))
+        .zip(printed.lines().skip(1))
         .filter_map(|(title, value)| {
             let kind = title.strip_prefix("X509v3 ")?.split(':').next()?;
             Some((kind.to_owned(), value.trim().to_owned()))

@@ -24,7 +24,7 @@ fn chains() -> Vec<(&'static str, Vec<CertificateDer<'static>>)> {
         ("an empty certificate", vec![vec![].into()]),
         ("no DER", vec![b"certificate".to_vec().into()]),
         ("a cut certificate", vec![cut.into()]),
-        ("a byte too many", vec![more.into()]),
+        ("an extra byte", vec![more.into()]),
         ("of another key", other.clone()),
         ("good, then none", [&good[..], &[vec![].into()]].concat()),
         ("good", good.clone()),

@@ -161,9 +161,9 @@ fn sessions_that_a_server_remembers() {
 fn a_store_of_size_zero_reports_failure() {
     let denied =
         |log: Vec<String>| -> Vec<_> { log.iter().map(|it| it.replace("true", "false")).collect() };
-    let said = this::sessions(0);
-    assert_eq!(said, denied(said.clone()));
-    assert_eq!(said, denied(upstream::sessions(0)));
+    let ours = this::sessions(0);
+    assert_eq!(ours, denied(ours.clone()));
+    assert_eq!(ours, denied(upstream::sessions(0)));
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn connect(
             return (early_sent, received);
         }
     }
-    panic!("it hangs: {client:?} {to_server}, {server:?} {to_client}");
+    panic!("hangs: {client:?} {to_server}, {server:?} {to_client}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ type Change = fn(&mut Config);
 /// Well-formed ECHConfigs that this client skips.
 const SKIPPED: [(&str, Change); 7] = [
     ("an older version", |config| config.version = 0xfe0c),
-    ("a version of other contents", |config| {
+    ("another version with unknown contents", |config| {
         config.version = 0xfe0e;
         config.trailing = vec![1, 2, 3];
         config.public_key.clear();
@@ -21,7 +21,7 @@ const SKIPPED: [(&str, Change); 7] = [
     ("an unknown KEM", |config| config.kem = 0x0021),
     ("an unknown KDF", |config| config.suites = vec![(4, 1)]),
     ("an unknown AEAD", |config| config.suites = vec![(1, 4)]),
-    ("the AEAD for exports alone", |config| {
+    ("the export-only AEAD", |config| {
         config.suites = vec![(1, 0xffff)]
     }),
     ("a mandatory extension", |config| {
@@ -54,7 +54,7 @@ fn the_first_that_is_compatible_is_used() {
         }
         all.extend([peers.key.config.clone(), other.config]);
         let all = config_list(&all.iter().collect::<Vec<_>>());
-        lists.push(("all of them", all));
+        lists.push(("all configs", all));
         for (name, list) in lists {
             for stack in stacks() {
                 let run = peers.run(stack, &setup(&peers, list.clone()), &peers.accepting());

@@ -47,7 +47,7 @@ fn build() -> Option<PathBuf> {
     let minor = version.split("go1.").nth(1).unwrap_or_default();
     let minor: String = minor.chars().take_while(char::is_ascii_digit).collect();
     if minor.parse::<u32>().is_ok_and(|minor| minor < 26) {
-        println!("skipped: {version} has not all suites of HPKE");
+        println!("skipped: {version} lacks some HPKE suites");
         return None;
     }
     let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/ech/go_server.go");

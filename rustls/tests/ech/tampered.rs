@@ -117,7 +117,7 @@ fn bit_by_bit() {
         let found = found.unwrap_or_else(|| panic!("ours {ours}\ntheirs {theirs}\n{places:?}"));
         used.insert(found.why);
     }
-    assert_eq!(used.len(), DEVIATIONS.len(), "not seen any more: {used:?}");
+    assert_eq!(used.len(), DEVIATIONS.len(), "no longer seen: {used:?}");
 }
 
 /// An accepted difference and its reason. Both texts are prefixes of a [`summary`].
@@ -151,7 +151,7 @@ const DEVIATIONS: &[Deviation] = &[
     Deviation {
         ours: "InvalidMessage(MissingData(",
         theirs: "InvalidMessage(",
-        why: "of two things that are malformed another is seen first",
+        why: "of two malformed fields, another is reported first",
     },
     Deviation {
         ours: "PeerIncompatible(ServerTlsVersionIsDisabledByOurConfig) Some(ProtocolVersion)",
@@ -161,6 +161,6 @@ const DEVIATIONS: &[Deviation] = &[
     Deviation {
         ours: "PeerMisbehaved(EchAcceptanceVariedAfterRetry) Some(IllegalParameter)",
         theirs: "PeerMisbehaved(",
-        why: "the confirmation is checked before what it confirms",
+        why: "the confirmation is checked before the fields it covers",
     },
 ];

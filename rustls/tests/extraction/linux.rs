@@ -99,7 +99,7 @@ fn connect(case: &Case, ours: &mut Connection, peer: &mut dyn Endpoint) {
 fn data_goes_through_the_kernel() {
     let (socket, _other) = sockets();
     if let Err(error) = setsockopt(&socket, TcpUlp::default(), b"tls") {
-        eprintln!("skipped: this kernel has no module `tls` ({error})");
+        eprintln!("skipped: this kernel lacks the module `tls` ({error})");
         return;
     }
     for case in cases() {

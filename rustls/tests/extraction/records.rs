@@ -24,7 +24,9 @@ fn check_records(case: &Case, secrets: ExtractedSecrets, mut peer: UpstreamBuffe
         peer.send(payload);
         let records = wire::records(&peer.take_output());
         assert_eq!(records.len(), 1);
-        let opened = receiving.open(&records[0]).expect("a record that opens");
+        let opened = receiving
+            .open(&records[0])
+            .expect("a record that can be opened");
         assert!(opened == (DATA, payload.to_vec()), "{case:?}");
     }
     peer.receive(&sending.seal(ALERT, &[1, 0])).unwrap();

@@ -128,7 +128,7 @@ impl Scene {
                 }
                 // if resumption fails, the peer may authenticate again
                 Stop::Done if name.contains("::verify_") => {
-                    assert!(scene.resumes && bomb::calls()[name] > 1, "wrong accept");
+                    assert!(scene.resumes && bomb::calls()[name] > 1, "wrongly accepted");
                 }
                 Stop::Done => {}
                 stop => panic!("{stop:?}"),

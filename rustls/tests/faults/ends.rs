@@ -57,15 +57,15 @@ pub(crate) fn client(rig: &Rig, api: Api) -> Result<Box<dyn End>, String> {
     let name = server_name();
     Ok(match api {
         Api::Buffered => {
-            let conn = ClientConnection::new(config, name).map_err(shown)?;
+            let conn = ClientConnection::new(config, name).map_err(to_text)?;
             Box::new(Buffered::new(conn.into()))
         }
         Api::Split => {
-            let conn = ClientConnection::new(config, name).map_err(shown)?;
+            let conn = ClientConnection::new(config, name).map_err(to_text)?;
             Box::new(Splitting::new(conn.into()))
         }
         Api::Unbuffered => {
-            let conn = UnbufferedClientConnection::new(config, name).map_err(shown)?;
+            let conn = UnbufferedClientConnection::new(config, name).map_err(to_text)?;
             Box::new(OwnBuffers::new(conn))
         }
         Api::Quic => Box::new(Crypted(quic::this::client(
@@ -80,15 +80,15 @@ pub(crate) fn server(rig: &Rig, api: Api) -> Result<Box<dyn End>, String> {
     let config: Arc<_> = rig.server.clone();
     Ok(match api {
         Api::Buffered => {
-            let conn = ServerConnection::new(config).map_err(shown)?;
+            let conn = ServerConnection::new(config).map_err(to_text)?;
             Box::new(Buffered::new(conn.into()))
         }
         Api::Split => {
-            let conn = ServerConnection::new(config).map_err(shown)?;
+            let conn = ServerConnection::new(config).map_err(to_text)?;
             Box::new(Splitting::new(conn.into()))
         }
         Api::Unbuffered => {
-            let conn = UnbufferedServerConnection::new(config).map_err(shown)?;
+            let conn = UnbufferedServerConnection::new(config).map_err(to_text)?;
             Box::new(OwnBuffers::new(conn))
         }
         Api::Quic => Box::new(Crypted(quic::this::server(
@@ -99,7 +99,7 @@ pub(crate) fn server(rig: &Rig, api: Api) -> Result<Box<dyn End>, String> {
     })
 }
 
-pub(crate) fn shown(error: impl ToString) -> String {
+pub(crate) fn to_text(error: impl ToString) -> String {
     error.to_string()
 }
 
@@ -119,7 +119,7 @@ impl Buffered {
     }
 
     fn process(&mut self) -> Result<(), String> {
-        let state = self.conn.process_new_packets().map_err(shown)?;
+        let state = self.conn.process_new_packets().map_err(to_text)?;
         self.peer_has_closed |= state.peer_has_closed();
         if let Connection::Server(conn) = &mut self.conn
             && let Some(mut early_data) = conn.early_data()
@@ -127,7 +127,7 @@ impl Buffered {
             early_data.read_to_end(&mut self.received).unwrap();
         }
         match self.conn.reader().read_to_end(&mut self.received) {
-            Err(error) if error.kind() != ErrorKind::WouldBlock => Err(shown(error)),
+            Err(error) if error.kind() != ErrorKind::WouldBlock => Err(to_text(error)),
             _ => Ok(()),
         }
     }
@@ -150,13 +150,13 @@ impl End for Buffered {
     }
 
     fn send(&mut self, plaintext: &[u8]) -> Result<(), String> {
-        self.conn.writer().write_all(plaintext).map_err(shown)
+        self.conn.writer().write_all(plaintext).map_err(to_text)
     }
 
     fn send_early(&mut self, plaintext: &[u8]) -> Result<(), String> {
         match &mut self.conn {
             Connection::Client(conn) => match conn.early_data() {
-                Some(mut early_data) => early_data.write_all(plaintext).map_err(shown),
+                Some(mut early_data) => early_data.write_all(plaintext).map_err(to_text),
                 None => Err("no early data".into()),
             },
             Connection::Server(_) => unreachable!("servers send none"),
@@ -164,7 +164,7 @@ impl End for Buffered {
     }
 
     fn refresh(&mut self) -> Result<(), String> {
-        self.conn.refresh_traffic_keys().map_err(shown)
+        self.conn.refresh_traffic_keys().map_err(to_text)
     }
 
     fn close(&mut self) {
@@ -263,7 +263,7 @@ impl<C: Unbuffered> OwnBuffers<C> {
                 mut discard, state, ..
             } = self.conn.process(&mut self.incoming);
             let mut is_blocked = false;
-            match state.map_err(shown) {
+            match state.map_err(to_text) {
                 Ok(ConnectionState::EncodeTlsData(mut state)) => {
                     let used = self.outgoing.len();
                     state.encode_to_vec(&mut self.outgoing, used).unwrap();
@@ -277,13 +277,13 @@ impl<C: Unbuffered> OwnBuffers<C> {
                 }
                 Ok(ConnectionState::ReadTraffic(mut state)) => {
                     while let Some(record) = state.next_record() {
-                        let record = record.map_err(shown)?;
+                        let record = record.map_err(to_text)?;
                         self.received.extend_from_slice(record.payload);
                         discard += record.discard;
                     }
                 }
                 Ok(ConnectionState::ReadEarlyData(state)) => {
-                    discard += C::read_early_data(state, &mut self.received).map_err(shown)?;
+                    discard += C::read_early_data(state, &mut self.received).map_err(to_text)?;
                 }
                 Ok(
                     ConnectionState::WriteTraffic(_)
@@ -320,7 +320,7 @@ impl<C: Unbuffered> End for OwnBuffers<C> {
         traffic
             .encrypt_to_vec(plaintext, &mut self.outgoing, used)
             .map(|_| ())
-            .map_err(shown)
+            .map_err(to_text)
     }
 
     fn send_early(&mut self, plaintext: &[u8]) -> Result<(), String> {
@@ -330,7 +330,7 @@ impl<C: Unbuffered> End for OwnBuffers<C> {
 
     fn refresh(&mut self) -> Result<(), String> {
         let traffic = self.conn.write_traffic().ok_or("nothing can be sent")?;
-        traffic.refresh_traffic_keys().map_err(shown)
+        traffic.refresh_traffic_keys().map_err(to_text)
     }
 
     fn close(&mut self) {
@@ -389,7 +389,7 @@ impl End for Crypted {
     fn receive(&mut self, mut bytes: &[u8]) -> Result<(), String> {
         while let Some((len, rest)) = bytes.split_first_chunk() {
             let (crypto, rest) = rest.split_at(u32::from_be_bytes(*len) as usize);
-            self.0.conn.read_hs(crypto).map_err(shown)?;
+            self.0.conn.read_hs(crypto).map_err(to_text)?;
             bytes = rest;
         }
         Ok(())

@@ -28,7 +28,7 @@ fn connected(rig: &Rig) -> (ClientConnection, ServerConnection) {
     handshake(&mut client, &mut server);
     match (client.conn, server.conn) {
         (Connection::Client(client), Connection::Server(server)) => (client, server),
-        _ => unreachable!("what they were made of"),
+        _ => unreachable!("each end keeps its side"),
     }
 }
 

@@ -43,7 +43,7 @@ impl Pieces {
         }
         assert!(
             received.is_empty(),
-            "too much has arrived: {received:?}, {:?}",
+            "unexpected data: {received:?}, {:?}",
             self.log
         );
     }

@@ -8,7 +8,7 @@ use rustls::client::ClientConnectionData;
 use rustls::server::ServerConnectionData;
 use rustls::split::{Receiver, Sender};
 
-use crate::ends::{Buffered, End, shown};
+use crate::ends::{Buffered, End, to_text};
 
 /// The halves of a connection.
 pub(crate) struct Halves {
@@ -79,7 +79,7 @@ impl End for Splitting {
         };
         let mut out = Vec::new();
         while halves.sender.wants_write() {
-            assert_ne!(halves.sender.write_tls(&mut out).unwrap(), 0, "in vain");
+            assert_ne!(halves.sender.write_tls(&mut out).unwrap(), 0, "no progress");
         }
         out
     }
@@ -92,11 +92,11 @@ impl End for Splitting {
         };
         receiver!(halves, receiver => {
             while !bytes.is_empty() && receiver.read_tls(&mut bytes).unwrap() != 0 {
-                let state = receiver.process_new_packets().map_err(shown)?;
+                let state = receiver.process_new_packets().map_err(to_text)?;
                 halves.peer_has_closed |= state.peer_has_closed();
                 match receiver.reader().read_to_end(&mut halves.received) {
                     Err(error) if error.kind() != ErrorKind::WouldBlock => {
-                        return Err(shown(error));
+                        return Err(to_text(error));
                     }
                     _ => {}
                 }
@@ -110,7 +110,7 @@ impl End for Splitting {
             self.split();
         }
         match self {
-            Self::Halves(halves) => halves.sender.writer().write_all(plaintext).map_err(shown),
+            Self::Halves(halves) => halves.sender.writer().write_all(plaintext).map_err(to_text),
             _ => unreachable!("split before"),
         }
     }
@@ -124,7 +124,7 @@ impl End for Splitting {
 
     fn refresh(&mut self) -> Result<(), String> {
         match self {
-            Self::Halves(halves) => halves.sender.refresh_traffic_keys().map_err(shown),
+            Self::Halves(halves) => halves.sender.refresh_traffic_keys().map_err(to_text),
             _ => unreachable!("split before"),
         }
     }

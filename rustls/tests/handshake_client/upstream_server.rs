@@ -97,7 +97,7 @@ impl Connected {
             server: their_server(server),
         };
         while connected.client.is_handshaking() || connected.server.is_handshaking() {
-            assert!(connected.exchange().unwrap(), "both wait");
+            assert!(connected.exchange().unwrap(), "both ends wait");
         }
         connected.exchange().unwrap();
         connected

@@ -12,7 +12,7 @@ use rustls::server::{Accepted, AcceptedAlert, Acceptor};
 use rustls::{AlertDescription, Error, HandshakeKind, NamedGroup};
 use rustls_upstream as theirs;
 
-use crate::servers::{PROVIDERS, Sent, Setup, ours_with, records, shown};
+use crate::servers::{PROVIDERS, Sent, Setup, describe_hello, ours_with, records};
 
 /// A ClientHello with all extensions that the acceptor shows.
 fn full_hello() -> ClientHello {
@@ -49,14 +49,14 @@ fn accept(pieces: &[&[u8]]) -> Accepted {
 }
 
 /// Both crates' answers, with their views as text.
-fn both_shown(pieces: &[&[u8]]) -> [Result<Option<String>, String>; 2] {
+fn both_described(pieces: &[&[u8]]) -> [Result<Option<String>, String>; 2] {
     let ours = accepted!(rustls, pieces);
     let upstream = accepted!(theirs, pieces);
     [
-        ours.map(|accepted| accepted.map(|it| shown!(it.client_hello())))
+        ours.map(|accepted| accepted.map(|it| describe_hello!(it.client_hello())))
             .map_err(|(error, _)| format!("{error:?}")),
         upstream
-            .map(|accepted| accepted.map(|it| shown!(it.client_hello())))
+            .map(|accepted| accepted.map(|it| describe_hello!(it.client_hello())))
             .map_err(|(error, _)| format!("{error:?}")),
     ]
 }
@@ -70,7 +70,7 @@ fn written(mut alert: AcceptedAlert) -> Vec<u8> {
 #[test]
 fn everything_in_the_hello_is_shown() {
     let hello = full_hello().record();
-    let [ours, upstream] = both_shown(&[&hello]);
+    let [ours, upstream] = both_described(&[&hello]);
     assert_eq!(ours, upstream);
     // the resolver sees the same
     let mut setup = Setup::new(PROVIDERS[0]);
@@ -78,7 +78,7 @@ fn everything_in_the_hello_is_shown() {
     setup.ours().receive(&hello).unwrap_err();
     assert_eq!(ours.unwrap(), *setup.seen.lock().unwrap());
 
-    let [ours, upstream] = both_shown(&[&ClientHello::new().without(SERVER_NAME).record()]);
+    let [ours, upstream] = both_described(&[&ClientHello::new().without(SERVER_NAME).record()]);
     assert_eq!(ours, upstream);
     assert!(ours.unwrap().unwrap().starts_with("None "));
 }
@@ -88,16 +88,16 @@ fn everything_in_the_hello_is_shown() {
 fn a_hello_that_is_cut_anywhere_is_read() {
     let hello = full_hello().record();
     let accepted = accept(&[&hello]);
-    let whole = Ok(Some(shown!(accepted.client_hello())));
+    let expected = Ok(Some(describe_hello!(accepted.client_hello())));
     for at in 0..=hello.len() {
-        let [ours, upstream] = both_shown(&[&hello[..at], &hello[at..]]);
-        assert_eq!(ours, whole, "cut at {at}");
-        assert_eq!(upstream, whole, "cut at {at}");
-        let [ours, _] = both_shown(&[&hello[..at]]);
+        let [ours, upstream] = both_described(&[&hello[..at], &hello[at..]]);
+        assert_eq!(ours, expected, "cut at {at}");
+        assert_eq!(upstream, expected, "cut at {at}");
+        let [ours, _] = both_described(&[&hello[..at]]);
         assert_eq!(ours.is_ok_and(|it| it.is_some()), at == hello.len());
     }
     let bytes: Vec<&[u8]> = hello.chunks(1).collect();
-    assert_eq!(both_shown(&bytes)[0], whole);
+    assert_eq!(both_described(&bytes)[0], expected);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_hello_over_many_records_is_read() {
     let setup = Setup::new(PROVIDERS[0]);
     let message = full_hello().message();
     let accepted = accept(&[&full_hello().record()]);
-    let whole = shown!(accepted.client_hello());
+    let expected = describe_hello!(accepted.client_hello());
     for len in [1, 2, 3, 4, 5, 7, 64, 100, message.len() - 1] {
         let fragments: Vec<u8> = message
             .chunks(len)
@@ -113,7 +113,11 @@ fn a_hello_over_many_records_is_read() {
             .collect();
         for cut in [0, 1, 4, 5, 6, fragments.len() - 1] {
             let accepted = accept(&[&fragments[..cut], &fragments[cut..]]);
-            assert_eq!(shown!(accepted.client_hello()), whole, "fragments of {len}");
+            assert_eq!(
+                describe_hello!(accepted.client_hello()),
+                expected,
+                "fragments of {len}"
+            );
             let connection = accepted.into_connection(Arc::new(setup.our_config()));
             assert!(connection.is_ok_and(|connection| connection.wants_write()));
         }
@@ -252,7 +256,7 @@ fn changed_hellos_have_the_same_outcome() {
 fn refused(setup: &Setup, pieces: &[&[u8]]) -> (String, Vec<u8>) {
     let refused = match accepted!(rustls, pieces) {
         Ok(accepted) => accepted
-            .expect("there is an answer")
+            .expect("the acceptor has an answer")
             .into_connection(Arc::new(setup.our_config()))
             .map(|_| ()),
         Err(refused) => Err(refused),
@@ -480,7 +484,7 @@ struct Reluctant {
 
 impl Write for Reluctant {
     fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-        unreachable!("`write_vectored` is what is called")
+        unreachable!("only `write_vectored` is called")
     }
 
     fn write_vectored(&mut self, bytes: &[IoSlice<'_>]) -> io::Result<usize> {

@@ -315,12 +315,12 @@ fn pre_shared_keys_are_checked_though_none_is_used() {
             ("two", psks(2, 2), flight()),
             ("early data", ClientHello::new().with_early_data(), flight()),
             (
-                "a binder short",
+                "a missing binder",
                 psks(2, 1),
                 refused(MISMATCH, IllegalParameter),
             ),
             (
-                "a binder too many",
+                "an extra binder",
                 psks(1, 2),
                 refused(MISMATCH, IllegalParameter),
             ),
@@ -363,7 +363,7 @@ fn unknown_and_duplicate_extensions() {
                 flight(),
             ),
             (
-                "unasked cookie",
+                "unsolicited cookie",
                 ClientHello::new().and(COOKIE, u16_vec(b"c")),
                 flight(),
             ),

@@ -59,17 +59,17 @@ fn allowed_changes_are_accepted() {
             ClientHello::new().with_psk(),
         ),
         (
-            "a cookie nobody sent",
+            "an unsolicited cookie",
             first.clone(),
             ClientHello::new().and(COOKIE, u16_vec(b"c")),
         ),
         (
-            "an extension that is not known",
+            "an unknown extension",
             first.clone().and(0x0a0a, vec![1]),
             ClientHello::new().and(0x0a0a, vec![2]),
         ),
         (
-            "an inner hello encrypted anew",
+            "an inner hello encrypted again",
             first
                 .clone()
                 .and(ENCRYPTED_CLIENT_HELLO, outer_ech(&[1; 32])),

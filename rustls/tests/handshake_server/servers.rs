@@ -182,7 +182,7 @@ pub(crate) fn server_name(server: &ThisBuffered) -> Option<&str> {
 }
 
 /// Prints a `ClientHello` of either crate, in the order of its methods.
-macro_rules! shown {
+macro_rules! describe_hello {
     ($hello:expr) => {{
         let hello = $hello;
         let authorities = hello.certificate_authorities();
@@ -202,7 +202,7 @@ macro_rules! shown {
         )
     }};
 }
-pub(crate) use shown;
+pub(crate) use describe_hello;
 
 /// Resolves no certificate and records the hello.
 #[derive(Debug)]
@@ -215,7 +215,7 @@ macro_rules! impl_resolver {
                 &self,
                 hello: $lib::server::ClientHello<'_>,
             ) -> Option<Arc<$lib::sign::CertifiedKey>> {
-                *self.0.lock().unwrap() = Some(shown!(hello));
+                *self.0.lock().unwrap() = Some(describe_hello!(hello));
                 None
             }
         }

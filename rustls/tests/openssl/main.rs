@@ -294,7 +294,7 @@ impl OpenSsl {
             .stdout(Stdio::piped())
             .stderr(stderr)
             .spawn()
-            .expect("the openssl program is needed for this test");
+            .expect("this test needs the openssl program");
         Self(child)
     }
 }
@@ -456,7 +456,7 @@ fn their_client_with_our_server() {
                 left -= len;
             }
             tls.flush().unwrap();
-            assert!(echoed.join().unwrap() == data, "changed on the way");
+            assert!(echoed.join().unwrap() == data, "changed in transit");
         });
         assert_eq!(conn.server_name(), Some(SERVER_NAME));
         assert_eq!(conn.peer_certificates().is_some(), case.auth.is_presented());
@@ -490,8 +490,8 @@ fn their_client_updates_keys_and_asks() {
         let config = this::server(provider.this(), KeyType::EcdsaP256, ClientAuth::None);
         std::thread::scope(|scope| {
             let stdin = client.0.stdin.take().unwrap();
-            let said = BufReader::new(client.0.stderr.take().unwrap());
-            let printed = BufReader::new(client.0.stdout.take().unwrap());
+            let stderr = BufReader::new(client.0.stderr.take().unwrap());
+            let stdout = BufReader::new(client.0.stdout.take().unwrap());
             // dropped on failure, which ends s_client and the other thread
             let mut conn = ServerConnection::new(Arc::new(config)).unwrap();
             let (mut sock, _) = listener.accept().unwrap();
@@ -499,7 +499,7 @@ fn their_client_updates_keys_and_asks() {
                 conn.complete_io(&mut sock).unwrap();
             }
             // later than the handshake, or the first KeyUpdate could arrive together with Finished
-            scope.spawn(move || ask_after_key_updates(stdin, said, printed, REQUEST));
+            scope.spawn(move || ask_after_key_updates(stdin, stderr, stdout, REQUEST));
             let mut tls = Stream::new(&mut conn, &mut sock);
             // only the request is visible
             let mut request = [0; REQUEST.len()];
@@ -516,8 +516,8 @@ fn their_client_updates_keys_and_asks() {
 /// Makes s_client update its keys three times, then send `request` and print the response.
 fn ask_after_key_updates(
     mut stdin: ChildStdin,
-    mut said: BufReader<ChildStderr>,
-    mut printed: BufReader<ChildStdout>,
+    mut stderr: BufReader<ChildStderr>,
+    mut stdout: BufReader<ChildStdout>,
     request: &[u8],
 ) {
     let mut line = String::new();
@@ -527,14 +527,14 @@ fn ask_after_key_updates(
         // done
         while !line.starts_with("KEYUPDATE") {
             line.clear();
-            assert_ne!(said.read_line(&mut line).unwrap(), 0, "s_client ended");
+            assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "s_client ended");
         }
         line.clear();
     }
     stdin.write_all(request).unwrap();
     while line.as_bytes() != request {
         line.clear();
-        assert_ne!(printed.read_line(&mut line).unwrap(), 0, "no answer");
+        assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "no answer");
     }
     // s_client closes cleanly at the end of its input
     drop(stdin);

@@ -163,7 +163,7 @@ fn our_client_exchanges_keys_in_their_servers_group() {
                 .unwrap();
             // OpenSSL 1.1.1 does not know their names
             if !params.status.success() {
-                println!("skipped: this openssl cannot make {theirs}");
+                println!("skipped: this openssl does not support {theirs}");
                 return;
             }
             let path = files.path(&format!("{theirs}.pem"));

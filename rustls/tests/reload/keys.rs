@@ -181,7 +181,7 @@ fn bad_files_change_nothing_and_are_distinguished() {
             |error| matches!(error, ReloadError::Pem { reason, .. } if reason.starts_with("1 ")),
         ),
         (
-            "a key on one line in the place of the chain",
+            "a key on one line instead of the chain",
             &|dir| drop(dir.write("chain.pem", new.key_pem.replace('\n', ""))),
             |error| matches!(error, ReloadError::Pem { .. }),
         ),
@@ -191,7 +191,7 @@ fn bad_files_change_nothing_and_are_distinguished() {
             |error| matches!(error, ReloadError::Pem { .. }),
         ),
         (
-            "a key that is none",
+            "an invalid key",
             &|dir| {
                 let key = "-----BEGIN PRIVATE KEY-----\nMAMCAQA=\n-----END PRIVATE KEY-----\n";
                 dir.write("key.pem", key);
@@ -199,7 +199,7 @@ fn bad_files_change_nothing_and_are_distinguished() {
             |error| matches!(error, ReloadError::PrivateKey { .. }),
         ),
         (
-            "a certificate that is none",
+            "an invalid certificate",
             &|dir| {
                 let cert = "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n";
                 dir.write("chain.pem", cert);
@@ -243,7 +243,7 @@ fn bad_files_change_nothing_and_are_distinguished() {
             },
         ),
         (
-            "expired further up",
+            "an expired issuer",
             &|dir| {
                 dir.write_pair(&new);
                 dir.write("chain.pem", above(&new, &expired));

@@ -156,7 +156,7 @@ impl ResolvesClientCert for Witness<dyn ResolvesClientCert> {
     }
 }
 
-const ASKED: &str = "asked, although it has another in its place";
+const CALLED: &str = "called instead of the current object";
 
 impl ServerCertVerifier for Replaceable<dyn ServerCertVerifier> {
     signatures!(nobody());
@@ -166,7 +166,7 @@ impl ServerCertVerifier for Replaceable<dyn ServerCertVerifier> {
     }
 
     fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
-        panic!("{ASKED}")
+        panic!("{CALLED}")
     }
 
     fn verify_server_cert(
@@ -177,7 +177,7 @@ impl ServerCertVerifier for Replaceable<dyn ServerCertVerifier> {
         _: &[u8],
         _: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        panic!("{ASKED}")
+        panic!("{CALLED}")
     }
 }
 
@@ -199,13 +199,13 @@ impl ClientCertVerifier for Replaceable<dyn ClientCertVerifier> {
         _: &[CertificateDer<'_>],
         _: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        panic!("{ASKED}")
+        panic!("{CALLED}")
     }
 }
 
 impl<T: ?Sized> Replaceable<T> {
     fn nobody(&self) -> Arc<Witness<T>> {
-        panic!("{ASKED}")
+        panic!("{CALLED}")
     }
 }
 
@@ -215,11 +215,11 @@ impl ResolvesClientCert for Replaceable<dyn ResolvesClientCert> {
     }
 
     fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        panic!("{ASKED}")
+        panic!("{CALLED}")
     }
 
     fn has_certs(&self) -> bool {
-        panic!("{ASKED}")
+        panic!("{CALLED}")
     }
 }
 

@@ -232,7 +232,7 @@ fn bad_sources_never_weaken_what_is_checked() {
                 is_roots,
             ),
             (
-                "roots that are none",
+                "invalid roots",
                 &|dir| {
                     drop(dir.write(
                         "roots.pem",
@@ -242,7 +242,7 @@ fn bad_sources_never_weaken_what_is_checked() {
                 is_roots,
             ),
             (
-                "a root that is cut off behind another one",
+                "a truncated root after another one",
                 &|dir| {
                     let mut pem = Authority::new("b").0.pem() + &ca.0.pem();
                     pem.truncate(pem.len() - 100);

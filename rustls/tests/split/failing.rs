@@ -71,7 +71,7 @@ fn mistakes(case: Case) -> Vec<Mistake> {
             Some(20),
         ),
         (
-            "no record",
+            "not a record",
             |_, _| b"GET / HTTP/1.1".to_vec(),
             InvalidMessage::InvalidContentType.into(),
             Some(50),
@@ -83,7 +83,7 @@ fn mistakes(case: Case) -> Vec<Mistake> {
             None,
         ),
         (
-            "an alert of two",
+            "two alerts in a record",
             |_, peer| peer.seals.seal(ALERT, &[2, 80, 2, 80]),
             InvalidMessage::TrailingData("AlertMessagePayload").into(),
             Some(50),
@@ -101,7 +101,7 @@ fn mistakes(case: Case) -> Vec<Mistake> {
     ];
     if case.is_tls13() {
         mistakes.push((
-            "data behind a KeyUpdate in its record",
+            "data after a KeyUpdate in its record",
             |_, peer| peer.seals.seal(HANDSHAKE, &[24, 0, 0, 1, 0, 24]),
             PeerMisbehaved::KeyEpochWithPendingFragment.into(),
             Some(10),

@@ -166,7 +166,7 @@ fn an_error_is_that_of_the_connection() {
             assert_eq!(error, Error::DecryptError);
         }
         assert!(halves.receiver.sender_wants_write());
-        let told = peer.receive(&halves.output()).unwrap_err();
-        assert!(told.contains("BadRecordMac"), "{told}");
+        let alert_error = peer.receive(&halves.output()).unwrap_err();
+        assert!(alert_error.contains("BadRecordMac"), "{alert_error}");
     }
 }

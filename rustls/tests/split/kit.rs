@@ -170,7 +170,7 @@ impl Bare {
     pub(crate) fn open_all(&mut self, bytes: &[u8]) -> Vec<(u8, Vec<u8>)> {
         wire::records(bytes)
             .iter()
-            .map(|record| self.opens.open(record).expect("a record does not open"))
+            .map(|record| self.opens.open(record).expect("a record cannot be opened"))
             .collect()
     }
 }

@@ -338,7 +338,7 @@ fn data_that_was_only_peeked_is_not_lost() {
         let mut peer = case.fresh_peer();
         exchange(&mut conn, &mut peer).unwrap();
         let mut conn = conn.conn;
-        peer.send(b"shown before");
+        peer.send(b"text before");
         let mut incoming = peer.take_output();
         peer.send(b"opened after");
         incoming.extend(peer.take_output());
@@ -357,7 +357,7 @@ fn data_that_was_only_peeked_is_not_lost() {
         };
         assert_eq!(
             state.next_record().unwrap().unwrap().payload,
-            b"shown before"
+            b"text before"
         );
         let (_, mut receiver) = conn.into_split().unwrap();
         let record = receiver.open_in_place(&mut incoming[used..]).unwrap();
@@ -370,9 +370,9 @@ fn data_that_was_only_peeked_is_not_lost() {
 fn debug_shows_no_secrets() {
     let case = cases().next().unwrap();
     let (halves, _peer) = Case::split(case);
-    let shown = format!("{:?}", halves.sender);
+    let text = format!("{:?}", halves.sender);
     assert!(
-        shown.starts_with("Sender { facts: Facts { side: Client"),
-        "{shown}"
+        text.starts_with("Sender { facts: Facts { side: Client"),
+        "{text}"
     );
 }

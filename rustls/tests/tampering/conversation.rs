@@ -67,8 +67,7 @@ struct Side {
 pub(crate) struct Report {
     /// Client and server.
     pub(crate) outcomes: [Outcome; 2],
-    /// The properties of the records that reached client and server, as far as
-    /// [`harness::deviations`] needs them.
+    /// The properties of the records that reached client and server, for [`harness::deviations`].
     pub(crate) noted: [String; 2],
     /// The number of steps of the plan that were carried out.
     pub(crate) applied: usize,
@@ -228,9 +227,9 @@ impl<'a> Conversation<'a> {
             }
         }
         let early = &server.early_received;
-        assert!(EARLY.starts_with(early), "early data that nobody sent");
+        assert!(EARLY.starts_with(early), "early data that was not sent");
         if self.pair.kind.early_data != EarlyData::Accepted {
-            assert!(early.is_empty(), "early data that was to be rejected");
+            assert!(early.is_empty(), "early data that should be rejected");
         }
         let is_untouched = DIRECTIONS
             .iter()
@@ -335,7 +334,7 @@ impl Side {
                 }
             }
             (Some(first), again) if self.is_ours => {
-                assert_eq!(again.as_ref(), Err(first), "the error did not stay");
+                assert_eq!(again.as_ref(), Err(first), "the error did not repeat");
                 assert!(output.is_empty(), "sent after a failure");
             }
             (Some(_), _) => {}
@@ -354,21 +353,21 @@ impl Side {
 
     /// Asserts that a failed end sends at most one alert and offers nothing to read or send.
     fn check_silence(&mut self) {
-        let words = records(&self.final_output);
+        let final_records = records(&self.final_output);
         // before the failure, the same piece may have contained a message that was answered, such
         // as a Finished answered with tickets
-        let answers = words.iter().take_while(|record| {
+        let answers = final_records.iter().take_while(|record| {
             let len = record.payload.len();
             // an alert in the clear, or one with a tag and an explicit nonce or a type
             !matches!((record.typ, len), (21, 2 | 18 | 26) | (23, 19))
         });
         let answers = answers.count();
         assert!(
-            words.len() - answers <= 1
-                && words[..answers]
+            final_records.len() - answers <= 1
+                && final_records[..answers]
                     .iter()
                     .all(|it| matches!(it.typ, 20 | 22 | 23)),
-            "at a failure {words:?} were sent"
+            "sent at a failure: {final_records:?}"
         );
         let error = self.error.clone().unwrap();
         self.end.close();
@@ -382,11 +381,14 @@ impl Side {
     /// Asserts that the received data is a prefix of what `peer` sent, and complete if it ended
     /// cleanly.
     fn check(&self, peer: &Self, end: &End) {
-        assert!(peer.sent.starts_with(&self.received), "data nobody sent");
+        assert!(
+            peer.sent.starts_with(&self.received),
+            "data that was not sent"
+        );
         match end {
             End::Closed => assert!(
                 self.error.is_none() && peer.has_closed && self.received == peer.sent,
-                "an orderly end of {} bytes of {}",
+                "a clean end after {} bytes of {}",
                 self.received.len(),
                 peer.sent.len()
             ),

@@ -50,7 +50,7 @@ const CLIENT_HELLOS: [Rewritten; 16] = [
     ("only TLS 1.1", |it| hello(it, |it| it.with(SUPPORTED_VERSIONS, u8_vec(&u16s(&[0x0302])))), "AlertReceived(ProtocolVersion)"),
     ("only suites of TLS 1.2", |it| hello(it, |it| it.edit(|it| it.cipher_suites.retain(|it| it >> 8 != 0x13))), "AlertReceived(HandshakeFailure)"),
     ("all of TLS 1.2", |it| hello(it, |it| it.without(SUPPORTED_VERSIONS).edit(|it| it.cipher_suites.retain(|it| it >> 8 != 0x13))), DOWNGRADE),
-    ("the suites the other way round", |it| hello(it, |it| it.edit(|it| it.cipher_suites.reverse())), ""),
+    ("the suites in reverse", |it| hello(it, |it| it.edit(|it| it.cipher_suites.reverse())), ""),
     ("only the last suite of TLS 1.3", |it| hello(it, |it| it.edit(|it| it.cipher_suites.retain(|it| *it == 0x1303))), ""),
     ("only P-256", |it| hello(it, |it| it.with(SUPPORTED_GROUPS, u16_vec(&u16s(&[P256]))).with(KEY_SHARE, key_shares(&[]))), ""),
     ("no key share", |it| hello(it, |it| it.with(KEY_SHARE, key_shares(&[]))), "IllegalHelloRetryRequestWithOfferedGroup"),

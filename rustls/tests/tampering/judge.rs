@@ -260,13 +260,13 @@ const MORE: [Deviation; 26] = [
         "DecryptError / 20",
         "none / none",
         " Change(Type(",
-        "RFC 9846 §5.2: the header is the additional data of a protected record, with the type that came",
+        "RFC 9846 §5.2: the received header, including the type, is the additional data of a protected record",
     ),
     deviation(
         "DecryptError / 20",
         "none / none",
         " Change(Version(",
-        "RFC 9846 §5.2: and with the version that came",
+        "RFC 9846 §5.2: the received header also includes the version",
     ),
     deviation(
         "DecryptError / 20",
@@ -284,13 +284,13 @@ const MORE: [Deviation; 26] = [
         "InvalidMessage(UnknownProtocolVersion) / 50",
         "none / none",
         " Change(Version(2))",
-        "SSLv2's is no version of a record of TLS, either",
+        "SSLv2's version is not valid in TLS records either",
     ),
     deviation(
         "InvalidMessage(UnknownProtocolVersion) / 50",
         "none / none",
         " Change(Version(65277))",
-        "nor is that of DTLS",
+        "nor is DTLS's version",
     ),
     deviation(
         "InvalidMessage(UnknownProtocolVersion) / 50",
@@ -308,13 +308,13 @@ const MORE: [Deviation; 26] = [
         "PeerMisbehaved(RefusedToFollowHelloRetryRequest) / 47",
         "DecryptError / ?",
         "ClientHello with a HelloRetryRequest: record",
-        "RFC 9846 §4.2.2: the second ClientHello is the first, but for what the HelloRetryRequest changes",
+        "RFC 9846 §4.2.2: the second ClientHello equals the first, apart from the requested changes",
     ),
     deviation(
         "PeerMisbehaved(RefusedToFollowHelloRetryRequest) / 47",
         "PeerMisbehaved(IncorrectBinder) / 51",
         "ClientHello with early data before retry: record",
-        "as above; that is checked before its binders",
+        "as above; the binders are checked later",
     ),
     deviation(
         "PeerMisbehaved(MissingPskModesExtension) / 109",
@@ -332,7 +332,7 @@ const MORE: [Deviation; 26] = [
         "PeerIncompatible(ServerDoesNotSupportTls12Or13) / 70",
         "InvalidCertificate(BadSignature) / 51",
         "HelloRetryRequest with *Flip { at: Byte(",
-        "RFC 9846 §4.2.3, §4.2.4: nor is it another one in a HelloRetryRequest",
+        "RFC 9846 §4.2.3, §4.2.4: the same holds for a HelloRetryRequest",
     ),
     deviation(
         "PeerIncompatible(ServerDoesNotSupportTls12Or13) / 70",
@@ -356,7 +356,7 @@ const MORE: [Deviation; 26] = [
         "DecryptError / ?",
         "PeerMisbehaved(IncorrectBinder) / 51",
         "ClientHello*: without psk_dhe_ke",
-        "RFC 9846 §4.3.9: without psk_dhe_ke no PSK is looked at",
+        "RFC 9846 §4.3.9: without psk_dhe_ke, PSKs are ignored",
     ),
     deviation(
         "DecryptError / 20",
@@ -374,13 +374,13 @@ const MORE: [Deviation; 26] = [
         "none / none",
         "DecryptError / 20",
         "client's flight with early data, rejected: record * Change(Lengthen { by: 300, with: 0 })",
-        "RFC 9846 §4.3.10: it is skipped, as it is within max_early_data_size; upstream counts it again with each call",
+        "RFC 9846 §4.3.10: data within max_early_data_size is skipped; upstream counts it again in each call",
     ),
     deviation(
         "InvalidMessage(InvalidContentType) / 50",
         "InvalidMessage(UnknownProtocolVersion) / 50",
         "server's flight of 1.2, by ticket: record 1 Change(Flip { at: Byte(4), bit: 7 })",
-        "by chance: the next header is read where the ticket has a random name, and its first byte may be a type",
+        "by chance: the next header is read from the ticket's random name, whose first byte may be a valid type",
     ),
     deviation(
         "InvalidMessage(UnknownProtocolVersion) / 50",
@@ -392,7 +392,7 @@ const MORE: [Deviation; 26] = [
         "PeerIncompatible(NoKxGroupsInCommon) / 71",
         "PeerIncompatible(NoKxGroupsInCommon) / 40",
         "ClientHello of 1.2 with DHE: record 0 Change(Flip { at: Extension { typ: 10,",
-        "RFC 7919 §4: finite-field groups of which none is acceptable are an insufficient_security",
+        "RFC 7919 §4: finite-field groups without an acceptable one are an insufficient_security",
     ),
     deviation(
         "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / 10",
@@ -404,12 +404,12 @@ const MORE: [Deviation; 26] = [
         "InvalidMessage(HandshakePayloadTooLarge) / 50",
         "PeerMisbehaved(KeyEpochWithPendingFragment) / 10",
         "ClientHello of 1.2*: record 0 Change(Lengthen {",
-        "nor with one that is followed by too much",
+        "nor with one that too many bytes follow",
     ),
     deviation(
         "none / none",
         "PeerMisbehaved(TooManyEmptyFragments) / none",
         "early data*Change(Insert([23, 3, 3, 0, 0, 23, 3, 3, 0, 0,",
-        "an empty record counts as a byte of early data, of which there is a limit",
+        "an empty record counts as one byte of early data, which is limited",
     ),
 ];

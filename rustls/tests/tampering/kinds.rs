@@ -263,7 +263,7 @@ impl Pair {
         self.untouched.get_or_init(|| {
             let report = Conversation::new(self, Middle::new(vec![])).run();
             let Report { untouched, .. } = report;
-            untouched.expect("nobody touched it")
+            untouched.expect("nothing was changed")
         })
     }
 }
@@ -282,7 +282,7 @@ macro_rules! configs {
 
             pub(super) struct Configs {
                 pub(super) client: Arc<ClientConfig>,
-                /// For the first connection, and for later ones.
+                /// The server's configurations for the first connection and for later ones.
                 pub(super) servers: [Arc<ServerConfig>; 2],
                 client_sessions: Arc<stores::$module::Client>,
                 server_sessions: Arc<stores::$module::Server>,

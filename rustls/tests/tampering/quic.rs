@@ -64,7 +64,7 @@ struct Side {
 
 /// The outcome of both sides.
 struct Report {
-    /// For client and server: `error / alert`, and whether the handshake is incomplete.
+    /// Each side's `error / alert`, and whether its handshake is incomplete.
     outcomes: [(String, bool); 2],
     /// The properties of the received bytes that [`harness::deviations`] needs.
     noted: [String; 2],

@@ -2,7 +2,7 @@
 
 use harness::configs::PROVIDERS;
 
-use crate::shown::{Shown, named};
+use crate::printed::{Printed, named};
 
 macro_rules! enums {
     ($module:ident, $tls:ident) => {
@@ -25,7 +25,7 @@ macro_rules! enums {
 
             /// Logs all values of a wire enum, known and unknown.
             fn wire<N: TryFrom<u32>, T: From<N> + Debug>(
-                log: &mut Vec<Shown>,
+                log: &mut Vec<Printed>,
                 path: &str,
                 name: fn(&T) -> Option<&str>,
             ) {
@@ -35,17 +35,20 @@ macro_rules! enums {
                     };
                     let value = T::from(number);
                     let variant = name(&value).unwrap_or("Unknown");
-                    log.push(Shown::debug(&format!("rustls::{path}::{variant}"), &value));
+                    log.push(Printed::debug(
+                        &format!("rustls::{path}::{variant}"),
+                        &value,
+                    ));
                 }
             }
 
-            fn show<T: Debug>(log: &mut Vec<Shown>, module: &str, values: Vec<(&str, T)>) {
+            fn show<T: Debug>(log: &mut Vec<Printed>, module: &str, values: Vec<(&str, T)>) {
                 for (path, value) in values {
-                    log.push(Shown::debug(&format!("rustls::{module}{path}"), &value));
+                    log.push(Printed::debug(&format!("rustls::{module}{path}"), &value));
                 }
             }
 
-            pub fn all() -> Vec<Shown> {
+            pub fn all() -> Vec<Printed> {
                 let mut log = Vec::new();
                 wire::<u8, _>(&mut log, "AlertDescription", AlertDescription::as_str);
                 wire::<u8, _>(&mut log, "ContentType", ContentType::as_str);
@@ -116,7 +119,7 @@ macro_rules! enums {
                         Some(_) => "rustls::SupportedCipherSuite::Tls13",
                         None => "rustls::SupportedCipherSuite::Tls12",
                     };
-                    log.push(Shown::debug(path, &suite));
+                    log.push(Printed::debug(path, &suite));
                 }
                 log
             }

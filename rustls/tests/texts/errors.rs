@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use rustls_upstream::pki_types::{ServerName, UnixTime, alg_id};
 
 use crate::peer_errors;
-use crate::shown::{Shown, named};
+use crate::printed::{Printed, named};
 
 fn at(seconds: u64) -> UnixTime {
     UnixTime::since_unix_epoch(Duration::from_secs(seconds))
@@ -45,7 +45,7 @@ macro_rules! errors {
                 ]
             }
 
-            #[allow(deprecated)] // every variant is shown
+            #[allow(deprecated)] // every variant is printed
             fn certificate_errors() -> Vec<(&'static str, CertificateError)> {
                 let mut errors = named![
                     CertificateError::BadEncoding,
@@ -142,7 +142,7 @@ macro_rules! errors {
                 errors
             }
 
-            #[allow(deprecated)] // every variant is shown
+            #[allow(deprecated)] // every variant is printed
             fn revocation_list_errors() -> Vec<(&'static str, CertRevocationListError)> {
                 named![
                     CertRevocationListError::BadSignature,
@@ -242,22 +242,22 @@ macro_rules! errors {
 
             /// Shows each of `causes` and the [`Error`] that it converts to.
             fn show<T: Clone + std::fmt::Debug>(
-                log: &mut Vec<Shown>,
+                log: &mut Vec<Printed>,
                 error: &str,
                 causes: &[(&str, T)],
             ) where
                 Error: From<T>,
             {
                 for (path, cause) in causes {
-                    log.push(Shown::debug(&format!("rustls::{path}"), cause));
-                    log.push(Shown::error(
+                    log.push(Printed::debug(&format!("rustls::{path}"), cause));
+                    log.push(Printed::error(
                         &format!("rustls::Error::{error}"),
                         &Error::from(cause.clone()),
                     ));
                 }
             }
 
-            pub fn all() -> Vec<Shown> {
+            pub fn all() -> Vec<Printed> {
                 use peer_errors::$module::*;
 
                 let mut log = Vec::new();
@@ -282,51 +282,54 @@ macro_rules! errors {
                     )],
                 );
                 for (path, error) in plain_errors() {
-                    log.push(Shown::error(&format!("rustls::{path}"), &error));
+                    log.push(Printed::error(&format!("rustls::{path}"), &error));
                 }
-                log.push(Shown::error(
+                log.push(Printed::error(
                     "rustls::Error::FailedToGetRandomBytes",
                     &Error::from(GetRandomFailed),
                 ));
                 let no_time = SystemTime::UNIX_EPOCH
                     .duration_since(SystemTime::UNIX_EPOCH + Duration::from_secs(1));
-                log.push(Shown::error(
+                log.push(Printed::error(
                     "rustls::Error::FailedToGetCurrentTime",
                     &Error::from(no_time.unwrap_err()),
                 ));
                 for (path, error) in certificate_errors() {
-                    log.push(Shown::display(&format!("rustls::{path}"), &error));
+                    log.push(Printed::display(&format!("rustls::{path}"), &error));
                 }
                 for (path, purpose) in purposes() {
-                    log.push(Shown::display(&format!("rustls::{path}"), &purpose));
+                    log.push(Printed::display(&format!("rustls::{path}"), &purpose));
                 }
-                log.push(Shown::error("rustls::OtherError", &other()));
-                log.push(Shown::error(
+                log.push(Printed::error("rustls::OtherError", &other()));
+                log.push(Printed::error(
                     "rustls::crypto::cipher::UnsupportedOperationError",
                     &UnsupportedOperationError,
                 ));
                 for (_, error) in revocation_list_errors() {
                     for path in ["client", "server"] {
-                        log.push(Shown::error(
+                        log.push(Printed::error(
                             &format!("rustls::{path}::VerifierBuilderError::InvalidCrl"),
                             &VerifierBuilderError::from(error.clone()),
                         ));
                     }
                 }
                 for path in ["client", "server"] {
-                    log.push(Shown::error(
+                    log.push(Printed::error(
                         &format!("rustls::{path}::VerifierBuilderError::NoRootAnchors"),
                         &VerifierBuilderError::NoRootAnchors,
                     ));
                 }
                 for (path, error) in encrypt_errors() {
-                    log.push(Shown::error(&format!("rustls::unbuffered::{path}"), &error));
-                    log.push(Shown::error(
+                    log.push(Printed::error(
+                        &format!("rustls::unbuffered::{path}"),
+                        &error,
+                    ));
+                    log.push(Printed::error(
                         "rustls::client::EarlyDataError::Encrypt",
                         &EarlyDataError::Encrypt(error),
                     ));
                 }
-                log.push(Shown::error(
+                log.push(Printed::error(
                     "rustls::client::EarlyDataError::ExceededAllowedEarlyData",
                     &EarlyDataError::ExceededAllowedEarlyData,
                 ));
@@ -335,7 +338,10 @@ macro_rules! errors {
                     EncodeError::InsufficientSize(short),
                     EncodeError::AlreadyEncoded,
                 ] {
-                    log.push(Shown::error(&format!("rustls::unbuffered::{path}"), &error));
+                    log.push(Printed::error(
+                        &format!("rustls::unbuffered::{path}"),
+                        &error,
+                    ));
                 }
                 for (path, value) in [
                     (
@@ -356,7 +362,7 @@ macro_rules! errors {
                         &$tls::compress::DecompressionFailed,
                     ),
                 ] {
-                    log.push(Shown::debug(&format!("rustls::{path}"), value));
+                    log.push(Printed::debug(&format!("rustls::{path}"), value));
                 }
                 log
             }

@@ -15,12 +15,12 @@ mod listing;
 mod log;
 mod peer_errors;
 mod primitives;
-mod shown;
+mod printed;
 
 use std::collections::BTreeSet;
 
 use harness::configs::PROVIDERS;
-use shown::Shown;
+use printed::Printed;
 
 /// Enums that contain connections, keys or bytes, and have no text of their own.
 const WITHOUT_TEXT: [&str; 8] = [
@@ -34,14 +34,14 @@ const WITHOUT_TEXT: [&str; 8] = [
     "rustls::unbuffered::ConnectionState::",
 ];
 
-fn this() -> Vec<Shown> {
+fn this() -> Vec<Printed> {
     [errors::this::all(), enums::this::all()]
         .into_iter()
         .flatten()
         .collect()
 }
 
-fn upstream() -> Vec<Shown> {
+fn upstream() -> Vec<Printed> {
     [errors::upstream::all(), enums::upstream::all()]
         .into_iter()
         .flatten()
@@ -62,7 +62,7 @@ fn every_value_has_the_texts_of_0_23() {
 
 #[test]
 fn every_variant_of_every_public_enum_is_compared() {
-    let compared: BTreeSet<_> = upstream().into_iter().map(|shown| shown.path).collect();
+    let compared: BTreeSet<_> = upstream().into_iter().map(|printed| printed.path).collect();
     let mut listed = listing::variants();
     listed.retain(|path| !WITHOUT_TEXT.iter().any(|prefix| path.starts_with(prefix)));
     let forgotten: Vec<_> = listed.difference(&compared).collect();
@@ -74,8 +74,8 @@ fn every_variant_of_every_public_enum_is_compared() {
 fn every_type_with_a_display_is_compared() {
     let displayed: BTreeSet<_> = upstream()
         .into_iter()
-        .filter(Shown::has_display)
-        .map(|shown| shown.path)
+        .filter(Printed::has_display)
+        .map(|printed| printed.path)
         .collect();
     for listed in listing::displayed() {
         assert!(

@@ -262,7 +262,7 @@ fn exporters_agree_with_upstream() {
             assert_ne!(
                 of(None),
                 of(Some(b"")),
-                "RFC 5705 §4: an empty context is one"
+                "RFC 5705 §4: an empty context differs from none"
             );
             let empty = ours.conn.export_keying_material([], b"label", None);
             assert!(matches!(empty, Err(Error::General(_))));

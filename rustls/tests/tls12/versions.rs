@@ -60,8 +60,8 @@ fn servers(provider: Provider, versions: Versions) -> Vec<Box<dyn Endpoint>> {
 /// The values that two ends negotiate, or their failure.
 fn outcome(client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> String {
     if let Err(error) = exchange(client, server) {
-        let told = client.receive(&server.take_output());
-        return format!("{error}, {told:?}");
+        let received = client.receive(&server.take_output());
+        return format!("{error}, {received:?}");
     }
     send_and_check(client, server, &[1; 20_000]);
     send_and_check(server, client, &[2; 20_000]);

@@ -3,15 +3,15 @@
 use harness::pki::{self, key, leaf_of};
 
 use crate::caches::Caches;
-use crate::cases::{Shown, named};
+use crate::cases::{Credential, named};
 use crate::ends::Setup;
 use crate::trial::{Sessions, Trial, Who};
 
 /// Unknown peers, each with a certificate of its own.
-fn strangers(count: usize) -> impl Iterator<Item = Shown> {
+fn strangers(count: usize) -> impl Iterator<Item = Credential> {
     let issuer = pki::root("Stranger", |_| ());
     let key = key();
-    (0..count).map(move |_| Shown {
+    (0..count).map(move |_| Credential {
         is_raw: false,
         chain: vec![leaf_of(&key, &issuer, |_| ()), issuer.der().clone()],
         key: key.serialize_der(),
@@ -23,8 +23,8 @@ fn rejected_peers_leave_nothing_behind() {
     for setup in Setup::all(true) {
         let caches = Caches::on();
         let trial = Trial::new(named("good"), &setup, Sessions::Stored, &caches);
-        for shown in strangers(40) {
-            let verdict = trial.connect(Who::Judge, &shown);
+        for presented in strangers(40) {
+            let verdict = trial.connect(Who::Judge, &presented);
             let error = verdict.error.unwrap_or_default();
             assert!(error.contains("UnknownIssuer"), "{setup:?}: {error}");
             assert!(verdict.peer_certificates.is_empty(), "{setup:?}");
@@ -32,7 +32,7 @@ fn rejected_peers_leave_nothing_behind() {
         // a peer with another's chain but without the key leaves nothing either
         let case = named("another's key");
         for _ in 0..3 {
-            let verdict = trial.connect(Who::Judge, &case.shown);
+            let verdict = trial.connect(Who::Judge, &case.presented);
             let error = verdict.error.unwrap_or_default();
             assert!(error.contains("BadSignature"), "{setup:?}: {error}");
         }
@@ -48,8 +48,8 @@ fn accepted_peers_evict_each_other() {
     for setup in Setup::all(false) {
         let caches = Caches::on();
         let trial = Trial::new(named("good"), &setup, Sessions::Stored, &caches);
-        for shown in strangers(COUNT) {
-            assert!(trial.connect(Who::Anybody, &shown).is_accepted());
+        for presented in strangers(COUNT) {
+            assert!(trial.connect(Who::Anybody, &presented).is_accepted());
         }
         let stats = caches.kept().chains.stats();
         assert!(stats.entries <= crate::caches::CHAINS, "{stats:?}");

@@ -114,7 +114,7 @@ impl Caches {
     /// The enabled caches.
     pub(crate) fn kept(&self) -> &CacheSet {
         match self {
-            Self::Off => panic!("they are off"),
+            Self::Off => panic!("the caches are off"),
             Self::On(kept) => kept,
         }
     }

@@ -29,7 +29,7 @@ pub(crate) struct Trust {
 
 /// The credential that a peer presents.
 #[derive(Clone, Debug)]
-pub(crate) struct Shown {
+pub(crate) struct Credential {
     pub(crate) is_raw: bool,
     pub(crate) chain: Vec<CertificateDer<'static>>,
     /// The private key in PKCS#8.
@@ -42,9 +42,10 @@ pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) trust: Trust,
     pub(crate) now: UnixTime,
-    /// An acceptable credential of the same peer, with the same key, name and issuer as `shown`.
-    pub(crate) good: Shown,
-    pub(crate) shown: Shown,
+    /// An acceptable credential of the same peer, with the same key, name and issuer as
+    /// `presented`.
+    pub(crate) good: Credential,
+    pub(crate) presented: Credential,
 }
 
 impl Case {
@@ -94,9 +95,9 @@ impl World {
         })
     }
 
-    fn shown(&self, leaf: CertificateDer<'static>, intermediates: &[&Issuer]) -> Shown {
+    fn credential(&self, leaf: CertificateDer<'static>, intermediates: &[&Issuer]) -> Credential {
         let intermediates = intermediates.iter().map(|issuer| issuer.der().clone());
-        Shown {
+        Credential {
             is_raw: false,
             chain: [leaf].into_iter().chain(intermediates).collect(),
             key: self.peer.serialize_der(),
@@ -105,7 +106,7 @@ impl World {
 
     /// A peer with a valid certificate.
     fn good(&self, name: &str) -> Case {
-        let good = self.shown(self.leaf(&self.lower, nothing), &[&self.lower, &self.upper]);
+        let good = self.credential(self.leaf(&self.lower, nothing), &[&self.lower, &self.upper]);
         Case {
             name: name.to_owned(),
             trust: Trust {
@@ -119,27 +120,27 @@ impl World {
             },
             now: now(),
             good: good.clone(),
-            shown: good,
+            presented: good,
         }
     }
 
     /// A peer whose certificate differs from the valid one by `change`.
     fn changed(&self, name: &str, change: impl FnOnce(&mut CertificateParams)) -> Case {
         self.good(name)
-            .with(|case| case.shown.chain[0] = self.leaf(&self.lower, change))
+            .with(|case| case.presented.chain[0] = self.leaf(&self.lower, change))
     }
 
     /// A peer whose issuer differs from `lower` by `change`.
     fn below(&self, name: &str, change: impl FnOnce(&mut CertificateParams)) -> Case {
         let issuer = intermediate("Lower", &self.upper, change);
-        let chain = self.shown(self.leaf(&issuer, nothing), &[&issuer, &self.upper]);
-        self.good(name).with(|case| case.shown = chain)
+        let chain = self.credential(self.leaf(&issuer, nothing), &[&issuer, &self.upper]);
+        self.good(name).with(|case| case.presented = chain)
     }
 
     /// A chain under `issuers`, the lowest first.
     fn under(&self, name: &str, issuers: &[&Issuer]) -> Case {
-        let chain = self.shown(self.leaf(issuers[0], nothing), issuers);
-        self.good(name).with(|case| case.shown = chain)
+        let chain = self.credential(self.leaf(issuers[0], nothing), issuers);
+        self.good(name).with(|case| case.presented = chain)
     }
 
     /// Empty revocation lists of all issuers.
@@ -149,8 +150,8 @@ impl World {
             .to_vec()
     }
 
-    fn raw(&self, key: &KeyPair) -> Shown {
-        Shown {
+    fn raw(&self, key: &KeyPair) -> Credential {
+        Credential {
             is_raw: true,
             chain: vec![raw_public_key(key)],
             key: key.serialize_der(),
@@ -197,17 +198,17 @@ fn good_chains(world: &World) -> Vec<Case> {
     vec![
         world.good("good"),
         world.good("reversed order").with(|case| {
-            case.shown.chain[1..].reverse();
+            case.presented.chain[1..].reverse();
         }),
         world.good("with its root").with(|case| {
-            lists(&mut case.shown.chain, &[world.root.der().clone()]);
+            lists(&mut case.presented.chain, &[world.root.der().clone()]);
         }),
         world.good("with a stranger").with(|case| {
-            lists(&mut case.shown.chain, &[stranger.der().clone()]);
+            lists(&mut case.presented.chain, &[stranger.der().clone()]);
         }),
         world.good("everything twice").with(|case| {
-            let again = case.shown.chain.clone();
-            lists(&mut case.shown.chain, &again);
+            let again = case.presented.chain.clone();
+            lists(&mut case.presented.chain, &again);
         }),
         world.under("directly below the root", &[&world.root]),
         world.good("trust in the intermediate").with(|case| {
@@ -223,7 +224,7 @@ fn dates(world: &World) -> Vec<Case> {
             params.not_before = date_time_ymd(2010, 1, 1);
             params.not_after = date_time_ymd(2040, 1, 1);
         });
-        case.good = world.shown(lasting, &[]);
+        case.good = world.credential(lasting, &[]);
     };
     let end = 1_893_456_000; // 2030
     let start = 1_577_836_800; // 2020
@@ -344,10 +345,10 @@ fn paths(world: &World) -> Vec<Case> {
     .unwrap();
     vec![
         world.good("missing intermediates").with(|case| {
-            case.shown.chain.truncate(1);
+            case.presented.chain.truncate(1);
         }),
         world.good("a gap").with(|case| {
-            case.shown.chain.remove(1);
+            case.presented.chain.remove(1);
         }),
         world.under("unknown issuer", &[&stranger]),
         world.under(
@@ -357,17 +358,17 @@ fn paths(world: &World) -> Vec<Case> {
         // a chain that other judges trust
         world.good("known to others").with(|case| {
             case.trust.roots = vec![stranger.der().clone()];
-            case.good = world.shown(world.leaf(&stranger, nothing), &[]);
+            case.good = world.credential(world.leaf(&stranger, nothing), &[]);
         }),
         world.good("known to others as namesakes").with(|case| {
             case.trust.roots = vec![namesake.der().clone()];
-            case.good = world.shown(
+            case.good = world.credential(
                 world.leaf(&lower_of_namesake, nothing),
                 &[&lower_of_namesake, &upper_of_namesake],
             );
         }),
         world.good("self-signed").with(|case| {
-            case.shown.chain = vec![self_signed.der().clone()];
+            case.presented.chain = vec![self_signed.der().clone()];
         }),
         world.good("a trusted certificate itself").with(|case| {
             case.trust.roots = vec![case.good.chain[0].clone()];
@@ -376,8 +377,8 @@ fn paths(world: &World) -> Vec<Case> {
             .under("too many signatures", &[&many[0]])
             .with(|case| {
                 let others = many[1..].iter().map(|issuer| issuer.der().clone());
-                case.shown.chain.splice(1.., others);
-                let roots = &case.shown.chain[2..];
+                case.presented.chain.splice(1.., others);
+                let roots = &case.presented.chain[2..];
                 case.trust.roots.extend_from_slice(roots);
             }),
     ]
@@ -492,7 +493,9 @@ fn unknown_status(world: &World) -> Vec<Case> {
 
 fn malformed(world: &World) -> Vec<Case> {
     let shows = |name: &str, change: &dyn Fn(&mut Vec<CertificateDer<'static>>)| {
-        world.good(name).with(|case| change(&mut case.shown.chain))
+        world
+            .good(name)
+            .with(|case| change(&mut case.presented.chain))
     };
     let long = |len: usize| {
         world.leaf(&world.lower, |params| {
@@ -537,13 +540,13 @@ fn damaged(world: &World) -> Vec<Case> {
     let good = world.good("");
     let mut cases = Vec::new();
     for number in 0..2 {
-        let len = good.shown.chain[number].len();
+        let len = good.presented.chain[number].len();
         for at in (0..len).step_by(len / 6) {
             cases.push(good.clone().with(|case| {
                 case.name = format!("certificate {number} damaged at byte {at}");
-                let mut bytes = case.shown.chain[number].to_vec();
+                let mut bytes = case.presented.chain[number].to_vec();
                 bytes[at] ^= 1;
-                case.shown.chain[number] = bytes.into();
+                case.presented.chain[number] = bytes.into();
             }));
         }
     }
@@ -556,13 +559,13 @@ fn other_keys(world: &World) -> Vec<Case> {
     vec![
         // a chain that is accepted with its owner's key
         world.good("another's key").with(|case| {
-            case.shown.key = world.other.serialize_der();
+            case.presented.key = world.other.serialize_der();
         }),
         world.good("another's certificate").with(|case| {
-            case.shown.chain[0] = of_other;
+            case.presented.chain[0] = of_other;
         }),
         world.good("another's certificate behind it").with(|case| {
-            case.shown.chain.push(of_nobody);
+            case.presented.chain.push(of_nobody);
         }),
     ]
 }
@@ -571,37 +574,37 @@ fn raw_keys(world: &World) -> Vec<Case> {
     let raw = |name: &str| {
         world.good(name).with(|case| {
             case.good = world.raw(&world.peer);
-            case.shown = world.raw(&world.peer);
+            case.presented = world.raw(&world.peer);
             case.trust.roots = Vec::new();
             case.trust.raw_key = case.good.chain[0].to_vec();
         })
     };
     vec![
         raw("raw key"),
-        raw("another raw key").with(|case| case.shown = world.raw(&world.other)),
-        raw("raw key of another's").with(|case| case.shown.key = world.other.serialize_der()),
+        raw("another raw key").with(|case| case.presented = world.raw(&world.other)),
+        raw("raw key of another's").with(|case| case.presented.key = world.other.serialize_der()),
         raw("two raw keys").with(|case| {
-            case.shown.chain.push(raw_public_key(&world.other));
+            case.presented.chain.push(raw_public_key(&world.other));
         }),
-        raw("no raw key").with(|case| case.shown.chain.clear()),
+        raw("no raw key").with(|case| case.presented.chain.clear()),
         raw("raw key and a byte").with(|case| {
-            case.shown.chain[0] = [&case.shown.chain[0], &[0][..]].concat().into();
+            case.presented.chain[0] = [&case.presented.chain[0], &[0][..]].concat().into();
         }),
         raw("a certificate for a raw key").with(|case| {
-            case.shown = world.good("").shown;
+            case.presented = world.good("").presented;
         }),
         raw("a certificate as a raw key").with(|case| {
-            case.shown = Shown {
+            case.presented = Credential {
                 is_raw: true,
-                ..world.good("").shown
+                ..world.good("").presented
             };
-            case.shown.chain.truncate(1);
+            case.presented.chain.truncate(1);
         }),
         world.good("a raw key as a certificate").with(|case| {
-            case.shown.chain = vec![raw_public_key(&world.peer)];
+            case.presented.chain = vec![raw_public_key(&world.peer)];
         }),
         world.good("a raw key for a certificate").with(|case| {
-            case.shown = world.raw(&world.peer);
+            case.presented = world.raw(&world.peer);
         }),
     ]
 }

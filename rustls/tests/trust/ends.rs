@@ -10,7 +10,7 @@ use harness::endpoints::{Endpoint, UpstreamBuffered};
 use pki_types::{PrivateKeyDer, UnixTime};
 use rustls_upstream as theirs;
 
-use crate::cases::{Shown, Trust};
+use crate::cases::{Credential, Trust};
 
 /// The end that judges the other's certificates.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -126,7 +126,7 @@ pub(crate) fn connect(judge: &mut dyn Endpoint, peer: &mut dyn Endpoint) -> Verd
 /// The peer with its sessions. It trusts the judge by the system's clock.
 pub(crate) struct Peer {
     side: Side,
-    shows: Arc<CurrentCredential>,
+    current: Arc<CurrentCredential>,
     /// The configurations with certificates, then those with raw public keys.
     clients: [Arc<theirs::ClientConfig>; 2],
     servers: [Arc<theirs::ServerConfig>; 2],
@@ -134,7 +134,7 @@ pub(crate) struct Peer {
 
 impl Peer {
     pub(crate) fn new(setup: &Setup) -> Self {
-        let shows = Arc::new(CurrentCredential {
+        let current = Arc::new(CurrentCredential {
             now: Mutex::new(None),
             provider: setup.provider.upstream(),
         });
@@ -144,7 +144,7 @@ impl Peer {
             theirs::client::Resumption::disabled()
         };
         let key_type = KeyType::EcdsaP256;
-        let of = |is_raw: bool| Arc::new(CredentialResolver(shows.clone(), is_raw));
+        let of = |is_raw: bool| Arc::new(CredentialResolver(current.clone(), is_raw));
         let client = |is_raw| {
             let mut config = harness::configs::upstream::client_of(
                 setup.versions,
@@ -177,14 +177,14 @@ impl Peer {
             side: setup.side,
             clients: [client(false), client(true)],
             servers: [server(false), server(true)],
-            shows,
+            current,
         }
     }
 
-    /// A connection of the peer that presents `shown`.
-    pub(crate) fn showing(&self, shown: &Shown) -> UpstreamBuffered {
-        *self.shows.now.lock().unwrap() = Some(shown.clone());
-        let kind = usize::from(shown.is_raw);
+    /// A connection of the peer that presents `presented`.
+    pub(crate) fn presenting(&self, presented: &Credential) -> UpstreamBuffered {
+        *self.current.now.lock().unwrap() = Some(presented.clone());
+        let kind = usize::from(presented.is_raw);
         match self.side {
             Side::Client => {
                 let config = self.servers[kind].clone();
@@ -202,7 +202,7 @@ impl Peer {
 /// The credential that the peer presents now.
 #[derive(Debug)]
 struct CurrentCredential {
-    now: Mutex<Option<Shown>>,
+    now: Mutex<Option<Credential>>,
     provider: theirs::crypto::CryptoProvider,
 }
 
@@ -212,11 +212,14 @@ struct CredentialResolver(Arc<CurrentCredential>, bool);
 
 impl CredentialResolver {
     fn certified_key(&self) -> Option<Arc<theirs::sign::CertifiedKey>> {
-        let shown = self.0.now.lock().unwrap().clone()?;
-        let key = PrivateKeyDer::Pkcs8(shown.key.into());
+        let presented = self.0.now.lock().unwrap().clone()?;
+        let key = PrivateKeyDer::Pkcs8(presented.key.into());
         let loader = self.0.provider.key_provider;
         let key = loader.load_private_key(key).unwrap();
-        Some(Arc::new(theirs::sign::CertifiedKey::new(shown.chain, key)))
+        Some(Arc::new(theirs::sign::CertifiedKey::new(
+            presented.chain,
+            key,
+        )))
     }
 }
 

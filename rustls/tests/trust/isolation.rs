@@ -29,19 +29,22 @@ fn sessions_and_caches_cross_no_trust() {
 
 fn refused_by_one(name: &str, error: &str, setup: &Setup, sessions: Sessions) {
     let (accepting, refusing) = (named("good"), named(name));
-    let shown = &accepting.shown;
+    let presented = &accepting.presented;
     let accepting = Trial::new(accepting, setup, sessions, &Caches::on());
     let refusing = accepting.sharing(refusing);
     for round in 0..3 {
-        let verdict = accepting.connect(Who::Judge, shown);
+        let verdict = accepting.connect(Who::Judge, presented);
         assert!(verdict.is_accepted(), "{name}, {setup:?}: {verdict:?}");
         // sessions resume, unless the other configuration has used up the client's
         let resumes = round > 0 && setup.resumes && setup.side == Side::Server;
         assert!(!resumes || verdict.is_resumed(), "{name}, {setup:?}");
 
-        let verdict = refusing.connect(Who::Judge, shown);
-        let said = verdict.error.unwrap_or_default();
-        assert!(said.contains(error), "{name}, {setup:?}: {said}");
+        let verdict = refusing.connect(Who::Judge, presented);
+        let error_text = verdict.error.unwrap_or_default();
+        assert!(
+            error_text.contains(error),
+            "{name}, {setup:?}: {error_text}"
+        );
     }
 }
 
@@ -54,16 +57,16 @@ fn raw_keys_and_certificates_are_distinguished() {
                 continue;
             }
             let (raw, certificate) = (named("raw key"), named("a raw key as a certificate"));
-            assert_eq!(raw.shown.chain, certificate.shown.chain);
+            assert_eq!(raw.presented.chain, certificate.presented.chain);
             let trial = Trial::new(raw, &setup, Sessions::Stored, &Caches::on());
             let other = trial.sharing(certificate);
             for _ in 0..2 {
-                let verdict = trial.connect(Who::Judge, &raw.shown);
+                let verdict = trial.connect(Who::Judge, &raw.presented);
                 assert!(verdict.is_accepted(), "{setup:?}: {verdict:?}");
-                let verdict = other.connect(Who::Judge, &certificate.shown);
-                let said = verdict.error.unwrap_or_default();
-                assert!(said.contains("BadEncoding"), "{setup:?}: {said}");
-                let verdict = trial.connect(Who::Judge, &certificate.shown);
+                let verdict = other.connect(Who::Judge, &certificate.presented);
+                let error = verdict.error.unwrap_or_default();
+                assert!(error.contains("BadEncoding"), "{setup:?}: {error}");
+                let verdict = trial.connect(Who::Judge, &certificate.presented);
                 assert!(!verdict.is_accepted() || verdict.is_resumed(), "{setup:?}");
             }
         }

@@ -107,11 +107,12 @@ fn connections_survive_others_that_panic() {
                 let panicking = trial.wrapped(case, |verifier| panics.wrap(verifier, place));
                 for _ in 0..3 {
                     panics.is_armed.store(true, Ordering::SeqCst);
-                    let connect = AssertUnwindSafe(|| panicking.connect(Who::Judge, &case.shown));
+                    let connect =
+                        AssertUnwindSafe(|| panicking.connect(Who::Judge, &case.presented));
                     assert!(catch_unwind(connect).is_err(), "{place}, {setup:?}");
                     panics.is_armed.store(false, Ordering::SeqCst);
                     for trial in [&panicking, &trial] {
-                        let verdict = trial.connect(Who::Judge, &case.shown);
+                        let verdict = trial.connect(Who::Judge, &case.presented);
                         assert!(verdict.is_accepted(), "{place}, {setup:?}: {verdict:?}");
                     }
                 }

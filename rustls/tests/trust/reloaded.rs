@@ -71,7 +71,7 @@ fn cases() -> impl Iterator<Item = &'static Case> {
     cases::all()
         .iter()
         .filter(|case| case.trust.crls.is_empty() && !case.trust.roots.is_empty())
-        .filter(|case| !case.shown.is_raw)
+        .filter(|case| !case.presented.is_raw)
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn each_set_of_roots_is_judged_by_alone() {
         let mut accepted = 0;
         for case in cases() {
             let alone = Trial::new(case, &full, Sessions::Sealed, &Caches::Off);
-            let expected = alone.connect(Who::Judge, &case.shown);
+            let expected = alone.connect(Who::Judge, &case.presented);
 
             let asking;
             let trial = if side == Side::Client {
@@ -106,16 +106,16 @@ fn each_set_of_roots_is_judged_by_alone() {
             setup.clock.set(case.now);
             roots.write(&case.trust.roots);
             assert_eq!(reload(), Reload::Replaced);
-            let verdict = trial.connect(Who::Judge, &case.shown);
+            let verdict = trial.connect(Who::Judge, &case.presented);
             assert_eq!(verdict, expected, "{}: {setup:?}", case.name);
             if verdict.is_accepted() && setup.resumes {
                 accepted += 1;
-                assert!(trial.connect(Who::Judge, &case.shown).is_resumed());
+                assert!(trial.connect(Who::Judge, &case.presented).is_resumed());
             }
 
             roots.write(&nobody);
             assert_eq!(reload(), Reload::Replaced);
-            let verdict = trial.connect(Who::Judge, &case.shown);
+            let verdict = trial.connect(Who::Judge, &case.presented);
             assert!(!verdict.is_accepted(), "{}: {verdict:?}", case.name);
         }
         assert!(accepted > 20 || !setup.resumes, "{accepted}");

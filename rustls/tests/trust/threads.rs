@@ -17,7 +17,7 @@ fn of_one_judge(setup: &Setup) -> Vec<&'static Case> {
     let good = named("good");
     let all = cases::all().iter();
     all.filter(|case| case.trust == good.trust && case.now == good.now)
-        .filter(|case| !case.shown.is_raw || setup.versions == Versions::Tls13)
+        .filter(|case| !case.presented.is_raw || setup.versions == Versions::Tls13)
         .collect()
 }
 
@@ -35,7 +35,7 @@ fn verdicts_are_the_same_in_many_threads() {
         let alone = Trial::new(named("good"), &setup, Sessions::Stored, &Caches::Off);
         let expected: Vec<_> = cases
             .iter()
-            .map(|case| alone.connect(Who::Judge, &case.shown))
+            .map(|case| alone.connect(Who::Judge, &case.presented))
             .collect();
 
         let caches = Caches::on();
@@ -72,7 +72,7 @@ fn connect_all(
         if turn % 8 == 0 {
             barrier.wait();
         }
-        let verdict = trial.connect(Who::Judge, &case.shown);
+        let verdict = trial.connect(Who::Judge, &case.presented);
         assert_eq!(verdict, expected[index], "{}", case.name);
     }
 }

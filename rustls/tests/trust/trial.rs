@@ -6,7 +6,7 @@ use rustls::client::danger::ServerCertVerifier;
 use rustls::server::danger::ClientCertVerifier;
 
 use crate::caches::Caches;
-use crate::cases::{Case, Shown};
+use crate::cases::{Case, Credential};
 use crate::ends::{self, Peer, Setup, Side, Verdict, this, upstream};
 
 /// The configuration for a connection.
@@ -147,13 +147,13 @@ impl Trial {
         }
     }
 
-    pub(crate) fn connect(&self, who: Who, shown: &Shown) -> Verdict {
+    pub(crate) fn connect(&self, who: Who, presented: &Credential) -> Verdict {
         let mut judge = match who {
             Who::Judge => &self.judge,
             Who::Anybody => &self.anybody,
         }
         .start();
-        let verdict = ends::connect(&mut judge, &mut self.peer.showing(shown));
+        let verdict = ends::connect(&mut judge, &mut self.peer.presenting(presented));
         if verdict.is_accepted() {
             self.caches.keep(judge);
         }
@@ -181,6 +181,6 @@ pub(crate) fn of_upstream(case: &Case, setup: &Setup) -> Verdict {
     };
     ends::connect(
         &mut judge.start(),
-        &mut Peer::new(setup).showing(&case.shown),
+        &mut Peer::new(setup).presenting(&case.presented),
     )
 }

@@ -4,7 +4,7 @@
 use harness::configs::{Provider, Versions};
 
 use crate::caches::Caches;
-use crate::cases::{self, Case, Shown};
+use crate::cases::{self, Case, Credential};
 use crate::ends::{Setup, Side, Verdict};
 use crate::trial::{Sessions, Trial, Who, of_upstream};
 
@@ -30,8 +30,10 @@ const HISTORIES: [History; 4] = [
 ];
 
 /// The connections of a case in order.
-fn connections<'a>(case: &'a Case, setup: &Setup, history: History) -> Vec<(Who, &'a Shown)> {
-    let Case { good, shown, .. } = case;
+fn connections<'a>(case: &'a Case, setup: &Setup, history: History) -> Vec<(Who, &'a Credential)> {
+    let Case {
+        good, presented, ..
+    } = case;
     let mut connections = Vec::new();
     if setup.resumes {
         connections.push((Who::Judge, good));
@@ -39,14 +41,14 @@ fn connections<'a>(case: &'a Case, setup: &Setup, history: History) -> Vec<(Who,
     connections.extend(match history {
         History::None => vec![],
         History::Accepted => vec![(Who::Judge, good), (Who::Judge, good)],
-        History::Judged => vec![(Who::Judge, shown)],
+        History::Judged => vec![(Who::Judge, presented)],
         History::AcceptedElsewhere => vec![
-            (Who::Anybody, shown),
-            (Who::Judge, shown),
-            (Who::Anybody, shown),
+            (Who::Anybody, presented),
+            (Who::Judge, presented),
+            (Who::Anybody, presented),
         ],
     });
-    connections.push((Who::Judge, shown));
+    connections.push((Who::Judge, presented));
     connections
 }
 
@@ -61,7 +63,7 @@ fn verdicts(
     let trial = Trial::new(case, setup, sessions, caches);
     connections(case, setup, history)
         .into_iter()
-        .map(|(who, shown)| trial.connect(who, shown))
+        .map(|(who, presented)| trial.connect(who, presented))
         .collect()
 }
 
@@ -72,7 +74,7 @@ fn setups(provider: Provider, resumes: bool, test: impl Fn(&Setup, Sessions, &Ca
             let setup = Setup::new(provider, versions, side, resumes);
             for case in cases::all() {
                 // RFC 7250 is implemented for TLS 1.3 only
-                let is_raw = case.trust.roots.is_empty() || case.shown.is_raw;
+                let is_raw = case.trust.roots.is_empty() || case.presented.is_raw;
                 if is_raw && versions == Versions::Tls12 {
                     continue;
                 }
@@ -111,30 +113,37 @@ fn assert_same_as_upstream(verdict: &Verdict, case: &Case, setup: &Setup) {
     }
     // RFC 9846 §4.5.1, RFC 5246 §7.4.2: a certificate has at least one byte. This crate checks that
     // before any verifier
-    if case.shown.chain.iter().any(|cert| cert.is_empty()) {
+    if case.presented.chain.iter().any(|cert| cert.is_empty()) {
         expected.error = Some("InvalidMessage(IllegalEmptyValue)".to_owned());
         expected.alert = Some("AlertReceived(DecodeError)".to_owned());
     }
     assert_eq!(*verdict, expected, "{name}: {setup:?}");
 }
 
-/// Asserts that no session made with `shown` is used where `shown` would be refused.
+/// Asserts that no session made with `presented` is used where `presented` would be refused.
 fn assert_isolated(verdicts: &[Verdict], case: &Case, setup: &Setup) {
     let full = Setup {
         resumes: false,
         ..setup.clone()
     };
     let trial = Trial::new(case, &full, Sessions::Stored, &Caches::Off);
-    if trial.connect(Who::Judge, &case.shown).is_accepted() || case.shown.chain == case.good.chain {
+    if trial.connect(Who::Judge, &case.presented).is_accepted()
+        || case.presented.chain == case.good.chain
+    {
         return;
     }
     let connections = connections(case, setup, History::AcceptedElsewhere);
     for (number, (verdict, (who, _))) in verdicts.iter().zip(connections).enumerate() {
         if who == Who::Judge && verdict.is_accepted() {
-            let shown: Vec<_> = case.shown.chain.iter().map(|cert| cert.to_vec()).collect();
+            let presented: Vec<_> = case
+                .presented
+                .chain
+                .iter()
+                .map(|cert| cert.to_vec())
+                .collect();
             let name = &case.name;
             assert!(
-                verdict.peer_certificates != shown,
+                verdict.peer_certificates != presented,
                 "{name}: connection {number}, {setup:?}"
             );
         }

@@ -98,7 +98,7 @@ fn acceptance_has_conditions() {
     }
 
     let same = || Case {
-        what: "all the same",
+        what: "unchanged",
         change: |_| {},
         suite: 0x1301,
         protocol: b"h2",
@@ -138,7 +138,7 @@ fn acceptance_has_conditions() {
             ..same()
         },
         Case {
-            what: "as old as it says",
+            what: "of the declared age",
             change: |offer| add_age(offer, 3_600_000),
             waits: 3600,
             ..same()

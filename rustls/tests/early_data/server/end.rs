@@ -37,12 +37,12 @@ fn messages_out_of_order_are_refused() {
             "InvalidMessage(TrailingData",
         ),
         (
-            "with another behind it",
+            "followed by another",
             |client| client.send(&[end(), end()].concat()),
             TWO_MESSAGES,
         ),
         (
-            "with the beginning of one behind it",
+            "followed by the beginning of another",
             |client| client.send(&[&end()[..], &[20]].concat()),
             TWO_MESSAGES,
         ),
@@ -63,7 +63,7 @@ fn messages_out_of_order_are_refused() {
             "PeerMisbehaved(MessageInterleavedWithHandshakeMessage)",
         ),
         (
-            "data behind it",
+            "data after it",
             |client| {
                 client.end_early_data()?;
                 client.send_raw(ContentType::ApplicationData, b"x")

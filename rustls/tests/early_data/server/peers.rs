@@ -57,8 +57,8 @@ fn early_data_of_clients_is_read() {
             };
             for send in [upstream_sends, this_sends] {
                 for server in settings.servers() {
-                    let heard = send(&settings, &server, &server);
-                    assert_eq!(heard, (true, b"early".to_vec()));
+                    let outcome = send(&settings, &server, &server);
+                    assert_eq!(outcome, (true, b"early".to_vec()));
                 }
             }
         }
@@ -84,8 +84,8 @@ fn a_hello_retry_request_rejects_it() {
                 } else {
                     Server::Buffered(second)
                 };
-                let heard = send(&settings, &Server::Buffered(first.into()), &second);
-                assert_eq!(heard, (false, vec![]));
+                let outcome = send(&settings, &Server::Buffered(first.into()), &second);
+                assert_eq!(outcome, (false, vec![]));
             }
         }
     }

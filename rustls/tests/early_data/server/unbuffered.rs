@@ -196,7 +196,7 @@ impl Narrow {
                 return sent;
             }
             let is_stuck = waits && discard == 0 && self.incoming.len() == self.room;
-            assert!(!is_stuck, "it waits for what there is no room for");
+            assert!(!is_stuck, "waits for more than fits");
         }
     }
 }

@@ -216,7 +216,7 @@ pub(super) struct Only(pub(super) NamedGroup, pub(super) ProtocolVersion);
 
 impl SupportedKxGroup for Only {
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
-        Err(Error::General("not for use".into()))
+        Err(Error::General("must not be used".into()))
     }
 
     fn name(&self) -> NamedGroup {

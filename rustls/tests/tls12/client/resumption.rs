@@ -387,7 +387,7 @@ fn a_server_without_the_secret_is_refused() {
             session.master_secret[47] ^= 1;
             let outcome = identity.run_tls12(&mut buffered(&config), &kind.resuming(&session));
             assert_eq!(outcome.error.as_deref(), Some("DecryptError"));
-            // otherwise it would be offered in vain for ever
+            // otherwise every connection would offer it again
             assert_eq!(offers(&identity, &config), (false, false));
         }
     }

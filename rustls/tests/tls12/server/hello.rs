@@ -88,7 +88,7 @@ fn hellos() -> Vec<(&'static str, ClientHello)> {
         ),
         ("TLS 1.1", hello().edit(|it| it.legacy_version = 0x0302)),
         (
-            "TLS 1.3, as it is not",
+            "TLS 1.3 in legacy_version",
             hello().edit(|it| it.legacy_version = 0x0304),
         ),
         (

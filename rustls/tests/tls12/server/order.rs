@@ -102,7 +102,7 @@ const FLIGHTS: &[(&str, Flight)] = &[
         c.change_cipher_spec()?;
         c.send_raw(Handshake, &message(0x14, &[0; 11]))
     }),
-    ("a Finished with more behind it", |c| {
+    ("a Finished followed by more", |c| {
         exchange_keys(c)?;
         c.change_cipher_spec()?;
         let two = [c.finished(), vec![1]].concat();
@@ -130,10 +130,10 @@ const FLIGHTS: &[(&str, Flight)] = &[
     ("a share of zeros", |c| {
         c.send_raw(Handshake, &message(0x10, &[&[32][..], &[0; 32]].concat()))
     }),
-    ("a share with more behind it", |c| {
+    ("a share followed by more", |c| {
         c.send_raw(Handshake, &message(0x10, &[&[32][..], &[9; 33]].concat()))
     }),
-    ("a certificate that was not asked for", |c| {
+    ("an unsolicited certificate", |c| {
         c.send_raw(Handshake, &ScriptedClient::certificate(&[]))
     }),
     ("a CertificateVerify without certificate", |c| {
@@ -244,7 +244,9 @@ const FLIGHTS: &[(&str, Flight)] = &[
         c.send_raw(Alert, &[2, 0])
     }),
     ("a fatal alert", |c| c.send_raw(Alert, &[2, 40])),
-    ("an alert of no level", |c| c.send_raw(Alert, &[3, 40])),
+    ("an alert with an invalid level", |c| {
+        c.send_raw(Alert, &[3, 40])
+    }),
     ("a short alert", |c| c.send_raw(Alert, &[1])),
     ("a long alert", |c| c.send_raw(Alert, &[1, 40, 1])),
     ("an unknown warning", |c| {
@@ -266,7 +268,7 @@ const DEVIATIONS: &[(&str, &str, &str)] = &[
     ("change_cipher_spec after the handshake", "InappropriateMessage { expect_types: [ApplicationData], got_type: ChangeCipherSpec } / [2, 10]",
         "the same"),
     ("change_cipher_spec twice in the clear", "DecryptError / [2, 20]",
-        "RFC 5246 §7.1: all that follows the first is protected"),
+        "RFC 5246 §7.1: everything after the first is protected"),
     ("application data instead of change_cipher_spec", "InappropriateMessage { expect_types: [Handshake], got_type: ApplicationData } / [2, 10]",
         "only the expected types differ"),
     ("an empty Finished", "InvalidMessage(MissingData(\"Finished\")) / [2, 50]",
@@ -361,7 +363,7 @@ const AUTHENTICATED: &[(&str, Flight)] = &[
         change_and_finish(c)
     }),
     ("no Certificate", exchange_keys),
-    ("a certificate that cannot be read", |c| {
+    ("an unreadable certificate", |c| {
         c.send(&ScriptedClient::certificate(&[b"no certificate"]))
     }),
     ("a certificate for a server", |c| {

@@ -48,7 +48,7 @@ fn an_observer_of_ids_cannot_remove_sessions() {
 fn a_session_ends_with_a_connection_that_fails() {
     type Failing = fn(&mut ScriptedClient) -> Result<(), Refused>;
     const FAILING: [(&str, Failing); 5] = [
-        ("a record that does not open", |client| {
+        ("a record that cannot be opened", |client| {
             client.protect(); // begins with the first number again
             client.send_raw(ContentType::ApplicationData, b"data")
         }),

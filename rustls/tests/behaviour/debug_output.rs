@@ -23,13 +23,13 @@ impl KeyLog for Secrets {
 }
 
 impl Secrets {
-    fn assert_not_in(&self, shown: &str) {
+    fn assert_not_in(&self, text: &str) {
         let digits = |text: &str| text.to_lowercase().replace([' ', ',', '\n'], "");
-        let shown = digits(shown);
+        let text = digits(text);
         for secret in &*self.0.lock().unwrap() {
             let hex = secret.iter().map(|byte| format!("{byte:02x}"));
-            assert!(!shown.contains(&hex.collect::<String>()));
-            assert!(!shown.contains(digits(&format!("{secret:?}")).trim_matches(['[', ']'])));
+            assert!(!text.contains(&hex.collect::<String>()));
+            assert!(!text.contains(digits(&format!("{secret:?}")).trim_matches(['[', ']'])));
         }
     }
 }
@@ -75,10 +75,10 @@ impl Ends {
         }
     }
 
-    /// Asserts that `shown` begins with `name` and contains no secret.
-    fn check(&self, name: &str, shown: String) {
-        assert!(shown.starts_with(name), "{name}: {shown}");
-        self.secrets.assert_not_in(&shown);
+    /// Asserts that `text` begins with `name` and contains no secret.
+    fn check(&self, name: &str, text: String) {
+        assert!(text.starts_with(name), "{name}: {text}");
+        self.secrets.assert_not_in(&text);
     }
 }
 

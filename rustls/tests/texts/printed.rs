@@ -5,7 +5,7 @@ use std::fmt::{Debug, Display};
 
 /// A value with all its texts.
 #[derive(Debug, PartialEq)]
-pub struct Shown {
+pub struct Printed {
     /// The path of its type or variant, as in the listing of the public API.
     pub path: String,
     debug: String,
@@ -15,7 +15,7 @@ pub struct Shown {
     sources: Vec<String>,
 }
 
-impl Shown {
+impl Printed {
     pub fn debug(path: &str, value: &dyn Debug) -> Self {
         Self {
             path: path.to_owned(),
