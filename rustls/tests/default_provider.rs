@@ -12,7 +12,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::{ClientConfig, ServerConfig};
 
 #[test]
-fn it_is_chosen_by_features_or_installed() {
+fn the_default_is_chosen_by_features_or_installed() {
     assert!(CryptoProvider::get_default().is_none());
 
     let one_by_features = cfg!(all(

@@ -62,7 +62,7 @@ fn everything_offered_is_approved() {
 }
 
 #[test]
-fn it_is_the_default_once_installed() {
+fn the_provider_is_the_default_once_installed() {
     assert!(CryptoProvider::get_default().is_none());
     default_fips_provider().install_default().unwrap();
     assert!(ClientConfig::builder().crypto_provider().fips());
@@ -84,7 +84,7 @@ fn both_ends() {
 }
 
 #[test]
-fn upstream_without_it_at_the_other_end() {
+fn upstream_without_fips_at_the_other_end() {
     let ring = || Provider::Ring.upstream();
     for_all(|versions, key_type| {
         let (client, server) = configs(versions, key_type);

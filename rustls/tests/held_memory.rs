@@ -36,7 +36,7 @@ fn held_by<T: Send>(value: T) -> usize {
 }
 
 #[test]
-fn held_memory_is_what_was_received() {
+fn held_memory_is_in_proportion_to_received_bytes() {
     for provider in PROVIDERS {
         slow_handshakes(provider);
         slow_records(provider);

@@ -166,7 +166,7 @@ mod on_nightly {
 
     /// The memory behind the read bytes counts as uninitialized, because nothing writes to it.
     #[test]
-    fn no_more_is_initialized_than_filled() {
+    fn memory_beyond_the_data_stays_uninitialized() {
         let (mut client, mut server) = connected(PROVIDERS[0]);
         client.writer().write_all(b"data").unwrap();
         let mut wire = Vec::new();

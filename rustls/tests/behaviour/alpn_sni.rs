@@ -173,7 +173,7 @@ scripts!(this, rustls, ThisBuffered);
 scripts!(upstream, rustls_upstream, UpstreamBuffered);
 
 #[test]
-fn protocol_is_the_first_of_the_servers_that_the_client_has() {
+fn the_server_s_first_common_protocol_is_chosen() {
     let cases: [(&[&str], &[&str]); 9] = [
         (&[], &[]),
         (&["h2"], &[]),

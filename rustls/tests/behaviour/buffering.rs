@@ -330,7 +330,7 @@ fn states_during_the_handshake() {
 }
 
 #[test]
-fn plaintext_that_nobody_reads() {
+fn unread_plaintext() {
     for_all(|provider, role| {
         for record in [50, 1000, 16384] {
             let ours = this::received(provider, role, record);
@@ -352,7 +352,7 @@ fn every_way_to_read() {
 /// Programs that ignore the return value of `read_tls` lose no data that upstream would have kept.
 /// Every call has room for 4 KiB while at most 18 KiB are buffered.
 #[test]
-fn chunks_are_taken_whole_where_upstream_takes_them() {
+fn chunks_are_accepted_whole_where_upstream_accepts_them() {
     for_all(|provider, role| {
         for len in [60, 1000, 1500, 3000, 5000, 9000, 12_000, 14_000, 16_384] {
             for chunk in [100, 512, 1000, 1024, 1400, 1460, 2000, 2048, 3000, 4096] {

@@ -175,7 +175,7 @@ fn acceptors() {
 }
 
 #[test]
-fn a_short_buffer_says_how_long_it_must_be() {
+fn errors_for_short_buffers_name_the_required_length() {
     let error = InsufficientSizeError { required_size: 321 };
     assert_eq!(
         error.to_string(),

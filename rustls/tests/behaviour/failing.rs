@@ -20,7 +20,7 @@ const CLOSE_NOTIFY: [u8; 7] = *b"\x15\x03\x03\x00\x02\x01\x00";
 
 /// Anybody can send it, so it counts as a warning and not as the end of the data.
 #[test]
-fn a_close_notify_before_the_version_is_known_is_no_end() {
+fn a_close_notify_before_the_version_is_known_ends_nothing() {
     for_all(|provider, role| {
         let mut conn = fresh(provider, role);
         output(&mut conn);
@@ -41,7 +41,7 @@ fn a_close_notify_before_the_version_is_known_is_no_end() {
 
 /// The handshake completes after it.
 #[test]
-fn a_handshake_goes_on_behind_an_early_close_notify() {
+fn a_handshake_completes_after_an_early_close_notify() {
     for_all(|provider, role| {
         let mut conn = fresh(provider, role);
         let mut peer = fresh_peer(provider, role);
@@ -54,7 +54,7 @@ fn a_handshake_goes_on_behind_an_early_close_notify() {
 }
 
 #[test]
-fn an_early_close_notify_is_no_end_unbuffered() {
+fn an_early_close_notify_ends_nothing_unbuffered() {
     for provider in PROVIDERS {
         let config = connected::this::client_config(provider);
         let mut client = UnbufferedClientConnection::new(config.into(), server_name()).unwrap();
@@ -135,7 +135,7 @@ fn assert_sends_nothing(conn: &mut Connection, expected: &Error) {
 }
 
 #[test]
-fn nothing_is_sent_after_a_fatal_alert_came() {
+fn nothing_is_sent_after_receiving_a_fatal_alert() {
     for_all(|provider, role| {
         let (mut conn, mut peer) = connected(provider, role);
         peer.receive(b"\x17\x03\x03\x00\x20 thirty-two bytes of no one's key")
@@ -164,7 +164,7 @@ fn nothing_is_sent_after_too_many_key_updates() {
 
 /// The alert is sealed before the keys are dropped, and nothing follows it.
 #[test]
-fn the_alert_is_the_last_that_is_sent() {
+fn nothing_is_sent_after_the_alert() {
     for_all(|provider, role| {
         let (mut conn, mut peer) = connected(provider, role);
         let error = input(&mut conn, b"\x17\x03\x03\x00\x11 seventeen of them").unwrap_err();
@@ -191,7 +191,7 @@ fn nothing_is_sent_after_a_failed_handshake() {
 
 /// RFC 9846 §6.1: data written before a close_notify is sent before it.
 #[test]
-fn a_close_notify_waits_behind_what_was_written() {
+fn a_close_notify_follows_written_data() {
     for_all(|provider, role| {
         let mut conn = fresh(provider, role);
         let mut peer = fresh_peer(provider, role);
@@ -256,7 +256,7 @@ fn a_flight_that_cannot_be_sealed_is_an_error() {
 
 /// Data left unread is still handed out after the connection has failed.
 #[test]
-fn data_left_for_later_outlives_a_failure() {
+fn unread_data_outlives_a_failure() {
     for provider in PROVIDERS {
         let ours = provider_that_refuses(provider, &[ContentType::ApplicationData]);
         let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);

@@ -120,7 +120,7 @@ fn every_record_keeps_to_the_limit() {
 }
 
 #[test]
-fn sizes_that_are_refused() {
+fn refused_sizes() {
     for_all(|provider, role| {
         let ours = this::refused(provider, role);
         let theirs = upstream::refused(provider, role);

@@ -119,7 +119,7 @@ fn both_ends_export_the_same() {
 }
 
 #[test]
-fn exports_that_are_refused() {
+fn refused_exports() {
     for_all(|provider, role| {
         let fresh = connected::this::fresh(provider, role);
         let reference = fresh_peer(provider, role);

@@ -378,7 +378,7 @@ fn assert_keys_kept_their_limit(records: &[usize], limit: usize) {
 
 /// Plaintext buffered during the handshake is sent in one go at its end.
 #[test]
-fn plaintext_that_waited_wears_out_no_key() {
+fn buffered_plaintext_wears_out_no_key() {
     const LIMIT: u64 = 4;
     for_all(|provider, role| {
         let ours = provider_with_limit(provider, LIMIT);

@@ -106,7 +106,7 @@ fn nothing_comes_after_an_error() {
 
 /// Both crates discard equally many bytes on an error and show the same state afterwards.
 #[test]
-fn errors_discard_what_upstream_does() {
+fn errors_discard_the_same_bytes_as_upstream() {
     let bad_update = key_update(7);
     let cases = [
         (

@@ -380,7 +380,7 @@ reports!(reports_of_our_client, this, upstream);
 reports!(reports_of_our_server, upstream, this);
 
 #[test]
-fn what_ends_report_during_a_handshake() {
+fn reports_during_a_handshake() {
     for provider in PROVIDERS {
         for versions in VERSIONS {
             for retries in [false, true] {

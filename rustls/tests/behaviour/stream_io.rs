@@ -677,7 +677,7 @@ fn has_failed<T>(result: &io::Result<T>) -> bool {
 
 /// A program that flushes last learns that its data may not have arrived.
 #[test]
-fn flushing_says_that_the_connection_has_failed() {
+fn flushing_reports_a_failed_connection() {
     for_all(|provider, role| {
         let ours = this::flush_after_failure(provider, role);
         assert_eq!(ours, [ErrorKind::InvalidData; 3]);

@@ -250,7 +250,7 @@ fn authorities_of_a_server() {
 
 /// A verifier may answer differently during the handshake.
 #[test]
-fn authorities_and_schemes_of_a_server_during_the_handshake() {
+fn authorities_and_schemes_that_change_during_the_handshake() {
     let mut verifier = Verifier::new(authorities(0x1_0000));
     verifier.none_before = AtomicUsize::new(1);
     let server = server_asking_for(verifier);

@@ -9,7 +9,7 @@ use rustls::certificates::{IgnoredReason, RootCache, RootSource, RootsError};
 use crate::kit::{Folder, bundle, some_roots};
 
 #[test]
-fn what_the_platform_trusts() {
+fn the_roots_of_the_platform() {
     let folder = Folder::new("platform");
     let roots = some_roots::<3>();
     let damaged = "-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----\n";
@@ -42,7 +42,7 @@ fn what_the_platform_trusts() {
 }
 
 #[test]
-#[ignore = "run by what_the_platform_trusts"]
+#[ignore = "run by the_roots_of_the_platform"]
 fn in_a_process_of_its_own() {
     let cache = RootCache::new();
     let is_of_the_platform = |reason: &IgnoredReason| matches!(reason, IgnoredReason::Platform(_));

@@ -100,7 +100,7 @@ fn directory() {
 }
 
 #[test]
-fn unusable_to_begin_with() {
+fn unusable_sources() {
     let folder = Folder::new("crl-unusable");
     let good = crl_of(&root("One", |_| ()), [3], |_| ());
     let der = good.der().to_vec();

@@ -94,7 +94,7 @@ fn newer_lists() {
 }
 
 #[test]
-fn at_once_when_a_file_changed() {
+fn changed_files_are_read_at_once() {
     let fixture = Fixture::new("crl-at-once");
     let issuer = root("One", |_| ());
     let (first, second) = (issued(&issuer, 1, 1), issued(&issuer, 2, 2));

@@ -218,7 +218,7 @@ fn a_clock_that_was_set_back_expires_entries() {
 }
 
 #[test]
-fn what_is_in_memory_is_parsed_once() {
+fn sources_in_memory_are_parsed_once() {
     let [a] = some_roots();
     let clock = Arc::new(Clock::new());
     let cache = RootCache::new().with_time_provider(clock.clone());

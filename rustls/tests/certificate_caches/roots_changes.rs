@@ -22,7 +22,7 @@ fn cache(clock: &Arc<Clock>) -> RootCache {
 type Damage<'a> = &'a dyn Fn(&Path);
 
 #[test]
-fn a_failed_reload_keeps_the_old_and_says_so() {
+fn a_failed_reload_keeps_the_old_roots_and_reports_it() {
     let folder = Folder::new("failed");
     let [a, b] = some_roots();
     let path = folder.path("a.pem");
@@ -247,7 +247,7 @@ fn connect(cache: &RootCache, source: &RootSource) -> Vec<Result<(), String>> {
 }
 
 #[test]
-fn handshakes_go_by_what_the_file_says() {
+fn handshakes_follow_the_file() {
     let folder = Folder::new("handshakes");
     let trusted = KeyType::Ed25519.identities();
     let other = KeyType::EcdsaP256.identities();

@@ -105,7 +105,7 @@ fn each_kind_of_damage_is_reported_and_the_rest_used() {
 }
 
 #[test]
-fn a_file_that_was_cut_off_is_used_up_to_there() {
+fn a_truncated_file_is_used_up_to_its_end() {
     let folder = Folder::new("cut-off");
     let roots = some_roots::<2>();
     let whole = bundle(&roots);

@@ -188,7 +188,7 @@ fn accepted_by_clients(identity: &Identity) -> Vec<u8> {
 }
 
 #[test]
-fn wrong_ones_to_clients() {
+fn wrong_messages_to_clients() {
     let identity = Identity::new(Provider::Ring.this());
     for algorithm in [ZLIB, BROTLI] {
         for (name, sent) in wrong_messages(&accepted_by_clients(&identity), algorithm) {
@@ -237,7 +237,7 @@ fn wrong_contents_to_clients() {
 }
 
 #[test]
-fn wrong_ones_to_servers() {
+fn wrong_messages_to_servers() {
     let setup = client_auth();
     let accepted = accepted_by_servers(setup);
     for algorithm in [ZLIB, BROTLI] {

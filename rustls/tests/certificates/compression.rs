@@ -272,7 +272,7 @@ impl CertCompressor for Unable {
 
 /// The chain is sent uncompressed when the compressor fails or returns nothing.
 #[test]
-fn a_failed_compression_is_no_failure() {
+fn a_failed_compression_sends_the_chain_uncompressed() {
     for says_nothing in [false, true] {
         let setup = Setup {
             client: Some(Kind::X509),

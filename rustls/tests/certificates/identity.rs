@@ -339,7 +339,7 @@ fn parsed_values_are_shared() {
 }
 
 #[test]
-fn threads_that_ask_at_once_get_the_same() {
+fn concurrent_readers_share_parsed_values() {
     const THREADS: usize = 16;
     for kind in KINDS {
         let setup = Setup {

@@ -107,7 +107,7 @@ fn every_kind_authenticates_either_side() {
 /// Raw public keys require TLS 1.3. A server configured for them refuses TLS 1.2 and clients that
 /// offer only that. Upstream's TLS 1.2 form of them differs from RFC 7250 §3.
 #[test]
-fn tls12_has_none() {
+fn tls12_has_no_raw_public_keys() {
     for versions in [
         (Versions::Tls12, Versions::Both),
         (Versions::Both, Versions::Tls12),
@@ -146,7 +146,7 @@ fn tls12_has_none() {
 /// A client configured for raw public keys offers TLS 1.2, but ends the handshake if the server
 /// chooses it.
 #[test]
-fn tls12_has_none_for_clients() {
+fn clients_refuse_raw_public_keys_in_tls12() {
     for versions in [Versions::Tls12, Versions::Both] {
         for (server, client) in [
             (Kind::Raw, None),
@@ -223,7 +223,7 @@ fn an_empty_key_is_refused() {
 
 /// With both versions enabled on both sides, TLS 1.3 is negotiated and raw public keys work.
 #[test]
-fn tls12_may_be_enabled_beside() {
+fn tls12_may_be_enabled_as_well() {
     let setup = Setup {
         versions: Versions::Both,
         server: Kind::Raw,

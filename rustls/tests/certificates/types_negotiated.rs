@@ -175,7 +175,7 @@ fn nothing_in_common_is_an_unsupported_certificate() {
 /// RFC 7250 §4.2: a server that requests no certificate omits the client's type, and the client
 /// goes on. Upstream rejects both the offer and the answer.
 #[test]
-fn a_raw_public_key_that_is_not_asked_for() {
+fn a_raw_public_key_that_is_not_requested() {
     let mut client = Setup::new(Provider::Ring);
     client.client = Some(Kind::Raw);
     for server in KINDS {

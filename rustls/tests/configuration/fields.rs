@@ -298,7 +298,7 @@ configurations!(this, rustls);
 configurations!(upstream, rustls_upstream);
 
 #[test]
-fn defaults_are_those_of_upstream() {
+fn defaults_match_upstream() {
     for provider in PROVIDERS {
         assert_eq!(this::defaults(provider), upstream::defaults(provider));
     }
@@ -307,7 +307,7 @@ fn defaults_are_those_of_upstream() {
 /// A configuration is FIPS-approved if every part of its provider is and the extended master secret
 /// is required.
 #[test]
-fn fips_is_what_it_is_upstream() {
+fn fips_status_matches_upstream() {
     const PARTS: [&str; 8] = [
         "nothing", "hash", "hkdf", "aead", "a suite", "a group", "random", "keys",
     ];

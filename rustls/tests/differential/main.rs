@@ -21,7 +21,7 @@ use std::thread;
 use judge::Judge;
 
 #[test]
-fn the_outcome_is_upstreams_or_there_is_a_reason() {
+fn outcomes_match_upstream_or_have_a_reason() {
     let judge = Judge::default();
     thread::scope(|scope| {
         scope.spawn(|| bytes::compare(&judge));

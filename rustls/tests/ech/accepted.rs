@@ -62,7 +62,7 @@ fn every_suite_of_tls13() {
 }
 
 #[test]
-fn alpn_is_that_of_the_inner_hello() {
+fn alpn_uses_the_inner_hello() {
     for provider in PROVIDERS {
         let peers = Peers::new(provider);
         let mut setup = peers.setup();
@@ -127,7 +127,7 @@ fn the_server_is_known_by_the_inner_name() {
 
 /// RFC 9849 §5: an accepting server must not send retry configurations.
 #[test]
-fn retry_configs_are_not_for_those_accepted() {
+fn retry_configs_are_refused_after_acceptance() {
     for provider in PROVIDERS {
         let peers = Peers::new(provider);
         let lists = [peers.key.config.list(), vec![], vec![0, 1]];

@@ -37,7 +37,7 @@ fn setup(peers: &Peers, list: Vec<u8>) -> Setup {
 }
 
 #[test]
-fn the_first_that_is_compatible_is_used() {
+fn the_first_compatible_config_is_used() {
     for provider in PROVIDERS {
         let peers = Peers::with_key(provider, EchKey::new(9, PUBLIC, SUITE));
         // the server lacks this key, so choosing this config would fail

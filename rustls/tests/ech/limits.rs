@@ -53,7 +53,7 @@ fn tickets_of_every_length() {
 /// A GREASE client has a ticket and a fake encrypted ClientHello with room for that ticket. The
 /// connection succeeds, without the session if necessary.
 #[test]
-fn tickets_of_clients_that_grease() {
+fn tickets_of_grease_clients() {
     let peers = Peers::new(PROVIDERS[0]);
     for (protocols, lens) in [
         (

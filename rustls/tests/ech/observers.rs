@@ -98,7 +98,7 @@ fn run(peers: &Peers, config: &Arc<ClientConfig>, script: &Script) -> Run {
 /// Each secret is logged with the random of the hello that it belongs to, and the verifier receives
 /// the name in that hello.
 #[test]
-fn each_sees_the_hello_that_counts() {
+fn observers_see_the_hello_in_use() {
     for provider in PROVIDERS {
         let peers = Peers::new(provider);
         for script in [Script::new(), accepting_retry()] {

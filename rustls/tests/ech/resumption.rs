@@ -287,7 +287,7 @@ fn a_rejection_with_a_session() {
 
 /// RFC 9849 §6.2.1: a GREASE client may resume a session made without GREASE.
 #[test]
-fn a_client_that_greases_resumes() {
+fn a_grease_client_resumes() {
     for provider in PROVIDERS {
         let peers = Peers::new(provider);
         for stack in stacks() {

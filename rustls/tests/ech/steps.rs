@@ -89,7 +89,7 @@ impl Endpoint for Steps {
 }
 
 #[test]
-fn the_status_is_known_from_the_server_hello_on() {
+fn the_status_is_known_after_the_server_hello() {
     for provider in PROVIDERS {
         let peers = Peers::new(provider);
         let cases = [

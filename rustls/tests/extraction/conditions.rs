@@ -155,7 +155,7 @@ conditions!(this, rustls);
 conditions!(upstream, rustls_upstream);
 
 #[test]
-fn secrets_are_handed_out_when_upstream_does() {
+fn secrets_are_extracted_under_the_same_conditions_as_upstream() {
     for provider in PROVIDERS {
         let log = this::all(provider);
         let theirs = upstream::all(provider);

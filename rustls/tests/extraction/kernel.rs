@@ -191,7 +191,7 @@ fn updates_match_upstream() {
 }
 
 #[test]
-fn tickets_that_come_later_are_stored() {
+fn later_tickets_are_stored() {
     for provider in PROVIDERS {
         let case = tls13(provider, Role::Client);
         let server = configs::upstream::server_of(

@@ -61,7 +61,7 @@ fn records_of_every_suite() {
 /// The secrets and numbers equal upstream's, except for one bit in the explicit nonces of TLS 1.2.
 /// Both ends of this crate agree on them.
 #[test]
-fn secrets_are_those_of_the_peer() {
+fn secrets_match_the_peer() {
     for case in cases() {
         let mut peer = case.peer();
         let mut ours = case.buffered();
@@ -81,7 +81,7 @@ fn secrets_are_those_of_the_peer() {
 /// RFC 5288 §3: an AES-GCM nonce must not repeat under a key. The new owner of the secrets either
 /// increments the explicit nonce, as the kernel does, or XORs it with the sequence number.
 #[test]
-fn explicit_nonces_that_were_used_are_not_used_again() {
+fn explicit_nonces_are_not_reused() {
     for case in cases().filter(|case| !case.is_tls13()) {
         let mut peer = case.peer();
         let mut ours = case.buffered();

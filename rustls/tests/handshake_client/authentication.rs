@@ -162,7 +162,7 @@ fn extensions_of_a_certificate() {
 }
 
 #[test]
-fn the_end_entity_certificate_is_parsed_and_others_if_they_are_needed() {
+fn the_end_entity_certificate_is_always_parsed() {
     let peers = Peers::new();
     peers.both_refuse(
         &script(|script| script.certificates[0].0 = Some(vec![1, 2, 3])),
@@ -230,7 +230,7 @@ fn the_scheme_must_fit_the_key() {
 }
 
 #[test]
-fn finished_must_be_right() {
+fn finished_must_verify() {
     let peers = Peers::new();
     peers.both_refuse(
         &script(|script| script.edit_verify_data = |verify_data| verify_data[0] ^= 1),
@@ -276,7 +276,7 @@ fn nothing_may_follow_finished_in_its_record() {
 }
 
 #[test]
-fn nothing_is_answered_to_a_finished_with_something_behind_it() {
+fn a_finished_with_trailing_bytes_is_not_answered() {
     let peers = Peers::new();
     let mut client = Recorded::new(our_client(config(&peers.identity, provider())));
     let script = script(|script| script.after_finished = vec![24]);
@@ -360,7 +360,7 @@ fn lax(script: &Script) -> (Outcome, Vec<String>) {
 }
 
 #[test]
-fn the_verifier_gets_what_the_server_sent() {
+fn the_verifier_gets_the_server_s_messages() {
     let script = script(|script| {
         script.certificates = vec![
             (Some(vec![7; 5]), vec![bytes(5, &[1, 0, 0, 2, 8, 9])]),
@@ -422,7 +422,7 @@ impl ResolvesClientCert for Asked {
 }
 
 #[test]
-fn the_resolver_gets_what_the_server_asks_for() {
+fn the_resolver_gets_the_server_s_request() {
     let peers = Peers::new();
     let resolver = Arc::new(Asked::default());
     let mut config = config(&peers.identity, provider());

@@ -80,7 +80,7 @@ fn share_groups(hello: &ClientHello) -> Vec<NamedGroup> {
 }
 
 #[test]
-fn the_name_is_sent_unless_it_is_an_address_or_not_wanted() {
+fn the_name_is_sent_unless_it_is_an_address_or_disabled() {
     let server_name = |server, enable_sni| {
         let mut config = config_with(provider());
         config.enable_sni = enable_sni;
@@ -330,7 +330,7 @@ fn refuse_to_start(config: ClientConfig) {
 }
 
 #[test]
-fn alpn_names_that_no_client_hello_can_carry_are_refused_at_the_start() {
+fn oversized_alpn_names_are_refused_at_the_start() {
     let with = |alpn_protocols| {
         let mut config = config_with(provider());
         config.alpn_protocols = alpn_protocols;

@@ -251,7 +251,7 @@ fn both_export_the_same_material() {
 }
 
 #[test]
-fn before_the_handshake_is_complete_there_is_nothing_to_export_or_refresh() {
+fn nothing_is_exported_or_refreshed_during_the_handshake() {
     let mut client = our_client(Pair::new().client_config(provider()));
     assert_eq!(
         client.conn.export_keying_material([0; 1], b"", None),

@@ -305,7 +305,7 @@ fn an_acceptor_reads_a_limited_amount() {
 }
 
 #[test]
-fn a_configuration_that_makes_no_connection_sends_no_alert() {
+fn an_unusable_configuration_sends_no_alert() {
     let setup = Setup::new(PROVIDERS[0]);
     let mut config = setup.our_config();
     config.max_fragment_size = Some(3);
@@ -434,7 +434,7 @@ fn early_data_of_any_length_may_follow_the_hello() {
 }
 
 #[test]
-fn a_handshake_goes_on_where_it_stopped() {
+fn a_handshake_continues_after_the_acceptor() {
     let (key_type, name) = (KeyType::EcdsaP256, configs::server_name());
     for provider in PROVIDERS {
         for auth in [ClientAuth::None, ClientAuth::Required] {

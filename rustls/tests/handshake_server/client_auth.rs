@@ -39,7 +39,7 @@ fn authenticate(client: &mut ScriptedClient, identity: &Identity) -> Result<(), 
 }
 
 #[test]
-fn flight_asks_for_a_certificate() {
+fn flight_requests_a_certificate() {
     let client = Identity::new();
     for mut client in clients(&setup(&client)) {
         assert_eq!(
@@ -187,7 +187,7 @@ fn certificate_messages_with_anything_unsolicited_are_refused() {
 }
 
 #[test]
-fn signatures_must_be_right() {
+fn signatures_must_verify() {
     let (identity, other) = (Identity::new(), Identity::new());
     let certificate = ScriptedClient::certificate(&[], &[&identity.cert], &[]);
     let expected = || {
@@ -217,7 +217,7 @@ fn signatures_must_be_right() {
 }
 
 #[test]
-fn signature_schemes_must_be_asked_for() {
+fn signature_schemes_must_be_requested() {
     let identity = Identity::new();
     // RSASSA-PKCS1-v1_5, SHA-1, and an unassigned scheme
     for scheme in [0x0401, 0x0203, 0x0999] {
@@ -340,7 +340,7 @@ impl ClientCertVerifier for AcceptsAnything {
 }
 
 #[test]
-fn no_verifier_can_allow_a_scheme_that_is_not_for_tls13() {
+fn no_verifier_can_allow_a_scheme_outside_tls13() {
     let setup = Setup::new(PROVIDERS[0]);
     for (scheme, is_accepted) in [(0x0807, true), (0x0401, false), (0x0403, false)] {
         let config = ServerConfig::builder_with_provider(Arc::new(setup.crypto.clone()))

@@ -198,7 +198,7 @@ fn groups_are_the_clients_choice() {
 }
 
 #[test]
-fn client_without_certificate_for_it_is_denied() {
+fn client_without_a_suitable_certificate_is_refused() {
     let mut setup = Setup::new(PROVIDERS[0]);
     setup.resolves_nothing = true;
     let denied = || {
@@ -354,7 +354,7 @@ fn extensions_answer_only_requests() {
 }
 
 #[test]
-fn an_empty_status_is_none() {
+fn an_empty_status_counts_as_none() {
     // RFC 6066 §8: an OCSPResponse has at least one byte
     let setup = Setup::new(PROVIDERS[0]);
     let mut config = setup.our_config();

@@ -91,7 +91,7 @@ fn allowed_changes_are_accepted() {
 }
 
 #[test]
-fn the_group_asked_for_is_the_clients_first_one() {
+fn the_requested_group_is_the_client_s_first() {
     for (groups, share, payload) in [
         ([P256, X25519], P256, p256_share()),
         ([X25519, P256], X25519, x25519_share()),

@@ -244,7 +244,7 @@ fn stored_session_is_found_by_its_ticket() {
 }
 
 #[test]
-fn no_tickets_where_none_can_be_made_or_used() {
+fn no_tickets_without_a_use() {
     // no place to store a session
     let mut nowhere = Setup::new(PROVIDERS[0]).our_config();
     nowhere.session_storage = Arc::new(NoServerSessionStorage {});

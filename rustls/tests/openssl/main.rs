@@ -475,7 +475,7 @@ fn their_client_with_our_server() {
 /// The client sends KeyUpdates that request an answer, each in a record of its own, then a request.
 /// A server that reads through a stream must still answer.
 #[test]
-fn their_client_updates_keys_and_asks() {
+fn their_client_updates_keys_and_sends_a_request() {
     const REQUEST: &[u8] = b"a line to send back\n";
     for provider in PROVIDERS {
         let files = Files::new("key-update", KeyType::EcdsaP256);

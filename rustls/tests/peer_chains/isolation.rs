@@ -31,7 +31,7 @@ fn server(provider: Provider, versions: Versions) -> ServerConfig {
 }
 
 #[test]
-fn configurations_share_when_they_are_told_to() {
+fn configurations_share_on_request() {
     all(|provider, versions| {
         for is_told in [false, true] {
             let first = server(provider, versions);
@@ -66,7 +66,7 @@ fn a_clone_of_a_configuration_shares() {
 
 /// Chains of other authorities, and ours without the key, never enter the map on either side.
 #[test]
-fn peers_that_are_not_authenticated_leave_nothing() {
+fn unauthenticated_peers_leave_nothing() {
     let (authority, other) = (Authority::get(), Authority::new("theirs"));
     all(|provider, versions| {
         let expect = |client: ClientConfig, server: ServerConfig, error: Error| {

@@ -73,7 +73,7 @@ fn full_handshakes_share() {
 }
 
 #[test]
-fn resumed_connections_share_with_those_before() {
+fn resumed_connections_share_with_earlier_ones() {
     all(|client, server| {
         let (client, server) = (Arc::new(client), Arc::new(server));
         let first = connect(&client, &server).unwrap();

@@ -185,7 +185,7 @@ fn keys_have_conditions() {
 
 /// RFC 9000 §7.4.1: such a session remembers no transport parameters.
 #[test]
-fn a_session_made_over_records_brings_none() {
+fn a_session_made_over_records_has_no_early_data() {
     for provider in PROVIDERS {
         let configs = Configs::new(provider);
         let mut client =

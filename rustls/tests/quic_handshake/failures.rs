@@ -48,7 +48,7 @@ fn the_error_stays_and_everything_else_is_dropped() {
 
 /// A failed server discards the messages that it has prepared.
 #[test]
-fn a_failure_leaves_no_half_of_a_flight() {
+fn a_failure_leaves_no_partial_flight() {
     let configs = Configs::new(Provider::Ring);
     let mut server = configs.server();
     let hello = write(&mut configs.client()).bytes;

@@ -49,7 +49,7 @@ fn messages_and_keys_come_in_the_order_of_the_packets() {
 
 /// RFC 9001 §4.1.3: data never uses another level's keys, however late it is written.
 #[test]
-fn levels_are_not_mixed_when_writing_comes_late() {
+fn levels_are_not_mixed_by_late_writing() {
     for provider in PROVIDERS {
         let configs = Configs::new(provider);
         let (mut client, mut server) = (configs.client(), configs.server());

@@ -221,7 +221,7 @@ fn parameters_over_records_are_refused() {
 }
 
 #[test]
-fn configurations_that_cannot_be_used_are_refused() {
+fn unusable_configurations_are_refused() {
     let general = |message: &str| Some(Error::General(message.into()));
     let (ring, key_type, auth) = (Provider::Ring, KeyType::Ed25519, ClientAuth::None);
     let client = |config| {
@@ -260,7 +260,7 @@ fn configurations_that_cannot_be_used_are_refused() {
 
 /// A suite without QUIC support is neither offered nor chosen.
 #[test]
-fn suites_that_cannot_be_used_are_left_out() {
+fn unusable_suites_are_omitted() {
     let one = || without_quic(1);
     let provider = Provider::Ring;
     let only = one().cipher_suites[0].suite();
@@ -312,7 +312,7 @@ fn without_quic(kept: usize) -> rustls::crypto::CryptoProvider {
 
 /// RFC 9001 §8.1: both ends must agree on a protocol if either has any.
 #[test]
-fn an_application_protocol_is_agreed_on_where_either_side_has_any() {
+fn an_application_protocol_is_required_if_either_side_has_any() {
     let with = |names: &[&str]| {
         let names = names.iter().map(|name| name.as_bytes().to_vec());
         names.collect::<Vec<_>>()

@@ -204,7 +204,7 @@ fn remembered_parameters_are_replaced() {
 
 /// A session's parameters are for early data only; upstream shows them in any case.
 #[test]
-fn parameters_are_remembered_for_early_data() {
+fn parameters_are_remembered_for_early_data_only() {
     for ends in ENDS {
         let case = Case {
             early_data: false,

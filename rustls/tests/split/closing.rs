@@ -116,7 +116,7 @@ fn the_peer_s_close_notify_ends_the_receiver() {
 
 /// This end is not authenticated and may be a truncation attack.
 #[test]
-fn the_end_of_the_stream_is_no_end_of_the_data() {
+fn the_end_of_the_stream_is_not_a_clean_end() {
     for case in cases() {
         let (mut halves, mut peer) = case.split();
         peer.send(b"data");
@@ -138,7 +138,7 @@ fn the_end_of_the_stream_is_no_end_of_the_data() {
 }
 
 #[test]
-fn a_receiver_goes_on_without_its_sender() {
+fn a_receiver_works_without_its_sender() {
     for case in cases() {
         let (halves, mut peer) = case.split();
         let (sender, mut receiver) = (halves.sender, halves.receiver);
@@ -161,7 +161,7 @@ fn a_receiver_goes_on_without_its_sender() {
 }
 
 #[test]
-fn a_sender_goes_on_without_its_receiver() {
+fn a_sender_works_without_its_receiver() {
     for case in cases() {
         let (halves, mut peer) = case.split();
         let (mut sender, receiver) = (halves.sender, halves.receiver);

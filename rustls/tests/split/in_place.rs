@@ -24,7 +24,7 @@ fn drain(receiver: &mut dyn Receiving, buffer: &mut [u8], filled: &mut usize) ->
 }
 
 #[test]
-fn records_are_opened_where_they_lie() {
+fn records_are_opened_in_place() {
     for case in cases() {
         let (mut halves, mut peer) = case.split();
         let mut wire = Vec::new();
@@ -102,7 +102,7 @@ fn receives(peer: &mut UpstreamBuffered, bytes: &[u8], expected: &[u8]) {
 /// A proxy between connections of the same kind: each record is built in the bytes of the received
 /// one.
 #[test]
-fn records_are_made_of_those_that_were_opened() {
+fn records_are_built_in_the_bytes_of_opened_ones() {
     for case in cases() {
         let (mut from, mut client) = case.split();
         let (mut to, mut server) = case.split();

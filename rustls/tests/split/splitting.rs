@@ -23,7 +23,7 @@ fn halves_are_for_threads() {
 }
 
 #[test]
-fn both_directions_go_on() {
+fn both_directions_keep_working() {
     for case in cases() {
         let (mut halves, mut peer) = case.split();
         for len in [1, 100, 16_384, 40_000] {

@@ -191,7 +191,7 @@ fn handshakes_of_tls13() {
 
 /// RFC 9846 §4.3.8.1: 1 < Y < p - 1, whatever the provider checks.
 #[test]
-fn shares_of_tls13_that_give_the_secret_away_are_refused() {
+fn shares_of_tls13_that_reveal_the_secret_are_refused() {
     for provider in PROVIDERS {
         for (public, is_refused) in PUBLICS {
             for implementation in [Buffered, Unbuffered] {
@@ -373,7 +373,7 @@ const PUBLICS: [(Public, bool); 6] = [
 
 /// RFC 7919 §5.1: 1 < Y < p - 1, whatever the provider checks.
 #[test]
-fn public_values_that_give_the_secret_away_are_refused() {
+fn public_values_that_reveal_the_secret_are_refused() {
     for provider in PROVIDERS {
         for (public, is_refused) in PUBLICS {
             for implementation in [Buffered, Unbuffered] {

@@ -8,7 +8,7 @@ use crate::trial::{Sessions, Trial, Who};
 
 /// A peer alternates between a configuration that accepts it and one that refuses it.
 #[test]
-fn sessions_and_caches_cross_no_trust() {
+fn sessions_and_caches_do_not_cross_trust() {
     for (name, error) in [
         ("known to others", "UnknownIssuer"),
         ("known to others as namesakes", "BadSignature"),

@@ -75,7 +75,7 @@ fn cases() -> impl Iterator<Item = &'static Case> {
 }
 
 #[test]
-fn each_set_of_roots_is_judged_by_alone() {
+fn only_the_current_roots_count() {
     let nobody = [pki::root("Nobody", |_| ()).der().clone()];
     for (name, provider, versions, side) in [
         ("a", Provider::Ring, Versions::Tls12, Side::Client),

@@ -19,7 +19,7 @@ fn close_by_peer(conn: &mut impl Unbuffered, peer: &mut UpstreamBuffered) {
 
 /// This side keeps sending by either method, then closes.
 #[test]
-fn this_side_goes_on_and_closes() {
+fn this_side_keeps_sending_and_closes() {
     fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
         close_by_peer(&mut conn, &mut peer);
         // immediately

@@ -225,7 +225,7 @@ impl<C: Unbuffered> Run<C> {
 }
 
 #[test]
-fn any_order_of_everything() {
+fn random_sequences() {
     fn test(
         case: Case,
         conn: impl Unbuffered,

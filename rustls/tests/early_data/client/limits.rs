@@ -18,7 +18,7 @@ use super::clients::{
 const LIMITS: [u32; 5] = [1, 100, 16_384, 16_385, LIMIT];
 
 #[test]
-fn all_that_is_allowed_arrives() {
+fn the_full_limit_arrives() {
     for provider in PROVIDERS {
         for api in APIS {
             for limit in LIMITS {

@@ -223,7 +223,7 @@ fn accepted_early_data_ends_with_end_of_early_data() {
 }
 
 #[test]
-fn rejected_early_data_ends_without() {
+fn rejected_early_data_has_no_end_of_early_data() {
     let conversation = Resumption::new(|_| {}).is_accepted();
     assert_eq!(conversation.early_data, EARLY);
     assert_eq!(flight(&conversation), [HandshakeType::Finished]);

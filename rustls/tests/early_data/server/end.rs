@@ -111,7 +111,7 @@ fn messages_out_of_order_are_refused() {
 
 /// RFC 9846 §4.6: it must not follow rejected early data.
 #[test]
-fn it_is_refused_after_rejected_early_data() {
+fn the_message_is_refused_after_rejected_early_data() {
     for provider in PROVIDERS {
         let settings = settings(provider);
         for server in settings.servers() {

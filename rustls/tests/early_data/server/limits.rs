@@ -45,7 +45,7 @@ fn accepted_data_has_a_limit() {
 
 /// The full limit is accepted, and the handshake completes after it.
 #[test]
-fn all_that_is_allowed_is_taken() {
+fn the_full_limit_is_accepted() {
     for provider in PROVIDERS {
         for max in [1, 16_384, 16_385, 100_000] {
             let settings = Settings {
@@ -120,7 +120,7 @@ fn empty_records_are_counted() {
 /// A client follows its ticket. RFC 9846 §4.3.10: the server skips as much as the ticket allows,
 /// even if a HelloRetryRequest precedes the lookup of the session.
 #[test]
-fn what_older_tickets_allow_is_skipped() {
+fn early_data_of_older_tickets_is_skipped() {
     /// Fits into the client's buffer.
     const BEFORE: u32 = 60_000;
 

@@ -67,7 +67,7 @@ fn early_data_of_clients_is_read() {
 
 /// RFC 9846 §4.3.10: after a HelloRetryRequest, early data is skipped by its record type.
 #[test]
-fn a_hello_retry_request_rejects_it() {
+fn a_hello_retry_request_rejects_early_data() {
     for provider in PROVIDERS {
         let settings = settings(provider);
         for send in [upstream_sends, this_sends] {

@@ -96,7 +96,7 @@ fn replayed_bytes_are_not_read() {
 
 /// A server that allows none tolerates a client whose ticket, from another server, allows some.
 #[test]
-fn servers_that_want_none_skip_it() {
+fn servers_without_early_data_skip_it() {
     for provider in PROVIDERS {
         for sealed in [false, true] {
             let allows = Settings {
@@ -215,7 +215,7 @@ application_rejects!(
 /// After the server has accepted early data, a rejection drops the buffered data and makes any more
 /// an error.
 #[test]
-fn a_late_no_ends_the_connection_at_more() {
+fn early_data_after_a_late_rejection_ends_the_connection() {
     use std::sync::{Arc, Mutex};
 
     for provider in PROVIDERS {

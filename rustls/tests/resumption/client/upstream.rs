@@ -147,7 +147,7 @@ fn a_ticket_is_offered_once() {
 }
 
 #[test]
-fn the_offer_is_the_last_extension_and_goes_with_its_modes() {
+fn the_offer_is_the_last_extension_and_comes_with_modes() {
     for provider in PROVIDERS {
         let client = Arc::new(client_config(provider));
         let server = Arc::new(server_config(provider));
@@ -347,7 +347,7 @@ impl Hkdf for Counted {
 /// Configurations that share a store may have different providers. A session resumes with the
 /// current configuration's provider, to which `fips` refers.
 #[test]
-fn a_session_goes_on_with_the_configuration_s_own_suites() {
+fn a_session_resumes_with_the_configuration_s_own_suites() {
     for provider in PROVIDERS {
         let mut server = server_config(provider);
         server.max_early_data_size = 1000;
@@ -567,7 +567,7 @@ fn the_age_is_updated_after_a_retry() {
 }
 
 #[test]
-fn without_the_time_nothing_is_offered() {
+fn without_a_clock_nothing_is_offered() {
     let (config, clock) = with_clock(Provider::AwsLc);
     let config = Arc::new(config);
     connect(buffered, &config, &Arc::new(server_config(Provider::AwsLc)));

@@ -109,7 +109,7 @@ fn a_session_is_no_way_around_authentication() {
 
 /// Verifiers with other roots, even if their names are not sent to clients.
 #[test]
-fn other_roots_ask_again() {
+fn other_roots_require_a_new_certificate() {
     all(|settings, unbuffered| {
         let verifier = |key_type| {
             WebPkiClientVerifier::builder_with_provider(
@@ -163,7 +163,7 @@ fn a_certificate_that_is_refused_is_not_resumed() {
 
 /// A verifier begins to require certificates while a client without one connects.
 #[test]
-fn a_demand_is_not_evaded_by_a_session() {
+fn a_session_does_not_evade_a_new_requirement() {
     all(|settings, unbuffered| {
         let (verifier, config) = Changing::new(settings);
         verifier.is_optional.store(true, Ordering::SeqCst);

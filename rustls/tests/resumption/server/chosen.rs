@@ -45,7 +45,7 @@ fn the_first_known_session_is_chosen() {
 
 /// RFC 9846 §4.3.9: resumption requires a key exchange.
 #[test]
-fn modes_decide() {
+fn resumption_needs_a_key_exchange() {
     for provider in PROVIDERS {
         let settings = Settings::new(provider);
         for server in settings.servers() {
@@ -94,7 +94,7 @@ fn names_are_not_mixed() {
 
 /// RFC 6066 §3: resumed handshakes do not acknowledge the name.
 #[test]
-fn the_name_is_acknowledged_in_full_handshakes_alone() {
+fn the_name_is_acknowledged_in_full_handshakes_only() {
     for provider in PROVIDERS {
         let settings = Settings::new(provider);
         for server in settings.servers() {
@@ -170,7 +170,7 @@ fn sessions_belong_to_their_storage() {
 
 /// Values in the storage that TLS 1.3 cannot read do not resume.
 #[test]
-fn values_of_others_are_not_resumed() {
+fn foreign_values_are_not_resumed() {
     for provider in PROVIDERS {
         let settings = Settings::new(provider);
         let config = settings.ours();

@@ -61,7 +61,7 @@ fn share_with(server: &Server, settings: &Settings) -> Server {
 
 /// RFC 9149, as upstream implements it.
 #[test]
-fn clients_ask_for_tickets() {
+fn clients_request_tickets() {
     for provider in PROVIDERS {
         for (send, max) in [(2, 0), (0, 0), (2, 4), (0, 4), (5, 2), (3, 300)] {
             let settings = Settings {

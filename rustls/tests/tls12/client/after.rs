@@ -303,7 +303,7 @@ fn key_logs_agree() {
 }
 
 #[test]
-fn what_a_connection_reports() {
+fn values_that_a_connection_reports() {
     let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
     for provider in PROVIDERS {
         for versions in [Versions::Tls12, Versions::Both] {

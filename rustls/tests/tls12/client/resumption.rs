@@ -130,7 +130,7 @@ fn sessions_are_resumed() {
 }
 
 #[test]
-fn only_what_is_to_be_resumed_is_offered() {
+fn only_resumable_sessions_are_offered() {
     let identity = Identity::new(Provider::AwsLc.this());
     for (mode, kind, offer) in [
         (Tls12Resumption::Disabled, Kind::Id, (false, false)),

@@ -136,7 +136,7 @@ fn hellos() -> Vec<(&'static str, ClientHello)> {
 }
 
 #[test]
-fn hellos_are_answered_as_upstream_answers_them() {
+fn hellos_are_answered_as_by_upstream() {
     for provider in PROVIDERS {
         for versions in [Versions::Tls12, Versions::Both] {
             for tickets in [false, true] {
@@ -336,7 +336,7 @@ fn the_status_is_stapled() {
 
 /// RFC 6066 §8: an OCSPResponse has at least one byte. Debug builds of upstream's server panic.
 #[test]
-fn an_empty_status_is_none() {
+fn an_empty_status_counts_as_none() {
     let hello = ClientHello::tls12().and(STATUS_REQUEST, vec![1, 0, 0, 0, 0]);
     for provider in PROVIDERS {
         let servers = stapling(provider, b"");

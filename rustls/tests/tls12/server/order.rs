@@ -499,7 +499,7 @@ fn signatures_with_another_hash_than_the_suites() {
 
 /// RFC 5246 §7.2.1: nothing follows a close_notify.
 #[test]
-fn a_closed_server_refuses_to_renegotiate_in_silence() {
+fn a_closed_server_ignores_renegotiation() {
     for provider in PROVIDERS {
         for server in servers(Setup::new(provider)).iter().take(2) {
             let mut client = server.connect(&ClientHello::tls12(), None).unwrap();

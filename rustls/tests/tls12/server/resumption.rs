@@ -143,7 +143,7 @@ fn no_ticket_is_sent_without_a_request() {
 
 /// RFC 5077 §3.4: this holds whether or not the server supports tickets.
 #[test]
-fn an_id_beside_a_ticket_is_no_session() {
+fn an_id_beside_a_ticket_names_no_session() {
     for_each_kind(|_, server| {
         let hello = ClientHello::tls12();
         let session = session(server, &hello);
