@@ -1,8 +1,8 @@
-// A server of Go's crypto/tls with Encrypted Client Hello. It reads what it is set up with from the first line of its
-// standard input, as JSON, and says on its standard output which port it listens on, and then in one line what each
-// connection was. What a client sends it sends back, until the client closes.
+// A server on Go's crypto/tls with Encrypted Client Hello. It reads its settings as JSON from the
+// first line of its standard input. It prints the port that it listens on, and then one line about
+// each connection. It echoes data until the client closes.
 //
-// With QUIC there is no port: a single handshake goes through its standard input and output, as converse says.
+// With QUIC there is no port. A single handshake runs over standard input and output; see converse.
 package main
 
 import (
@@ -24,13 +24,13 @@ type setup struct {
 		Config, PrivateKey string
 		SendAsRetry        bool
 	}
-	// Leaf certificates; the first is for those who ask for a name that none has.
+	// Leaf certificates. The first serves clients that request an unknown name.
 	Certificates []string
-	// PKCS#8, of all certificates.
+	// The PKCS#8 key of all certificates.
 	Key       string
 	Curves    []tls.CurveID
 	Protocols []string
-	// Of tls.ClientAuthType.
+	// A tls.ClientAuthType.
 	ClientAuth int
 	QUIC       bool
 }
@@ -75,7 +75,7 @@ func (s *setup) config() *tls.Config {
 	return config
 }
 
-// What the connection was.
+// serve echoes data until the client closes, and describes the connection.
 func serve(conn *tls.Conn) string {
 	defer conn.Close()
 	if err := conn.Handshake(); err != nil {
@@ -93,8 +93,8 @@ func describe(state tls.ConnectionState, err error) string {
 	)
 }
 
-// Each line that comes is a level and what it carries; each is answered with the like, and then with one that says how
-// the connection is: "going on", "failed" and why, or what describe says.
+// converse runs a QUIC handshake. Each input line has a level and CRYPTO data. The answer is any number
+// of such lines, then the status: "going on", "failed" with the reason, or the output of describe.
 func converse(input *bufio.Reader, conn *tls.QUICConn) {
 	conn.SetTransportParameters([]byte("parameters of the server"))
 	must(conn.Start(context.Background()))

@@ -14,7 +14,7 @@ fn the_error_stays_and_everything_else_is_dropped() {
         server.read_hs(&hello).unwrap();
         let flight = write_all(&mut server);
 
-        // the client has 0-RTT keys and untaken Handshake keys, the server has all keys
+        // the client has 0-RTT keys and unclaimed Handshake keys, the server has all keys
         client.read_hs(&flight[0].bytes).unwrap();
         let mut wrong = flight[1].bytes.clone();
         *wrong.last_mut().unwrap() ^= 1;

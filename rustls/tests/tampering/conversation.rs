@@ -268,7 +268,7 @@ impl<'a> Conversation<'a> {
 }
 
 impl Side {
-    /// Lets the application run_application and returns the output.
+    /// Lets the application act and returns the output.
     fn run_application(&mut self, is_tls13: bool) -> Vec<u8> {
         let mut output = self.call(|end| end.take_output());
         if self.error.is_some() {
