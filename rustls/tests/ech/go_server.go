@@ -93,8 +93,9 @@ func describe(state tls.ConnectionState, err error) string {
 	)
 }
 
-// converse runs a QUIC handshake. Each input line has a level and CRYPTO data. The answer is any number
-// of such lines, then the status: "going on", "failed" with the reason, or the output of describe.
+// converse runs a QUIC handshake. Each input line has a level and CRYPTO data. The answer is any
+// number of such lines, then the status: "going on", "failed" with the reason, or the output of
+// describe.
 func converse(input *bufio.Reader, conn *tls.QUICConn) {
 	conn.SetTransportParameters([]byte("parameters of the server"))
 	must(conn.Start(context.Background()))
