@@ -1,26 +1,40 @@
-//! Makes what it takes to try the other examples: a certificate authority, and a server certificate from it
-//! for `localhost`.
+//! Creates the files that the other examples need: a certificate authority, and a server
+//! certificate for `localhost` that it issues.
 //!
 //! ```text
-//! cargo run --example certificate -- FOLDER
+//! cargo run --example certificate -- /tmp/demo
 //! ```
 //!
-//! writes `ca.pem` (for the client), `server.pem` and `server.key` (for the server) into FOLDER. They
-//! are for trying things out: the authority's key is not kept.
+//! writes `ca.pem` (for clients), `server.pem` and `server.key` (for servers) into `/tmp/demo`.
+//! They are for trying things out only: the authority's key is discarded.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+#[cfg(unix)]
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::{fs, io};
 
 use clap::Parser;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 
-/// Makes a certificate authority and a certificate from it for localhost
+/// Create a certificate authority and a server certificate for localhost
 #[derive(Parser)]
 struct Options {
-    /// Where to write ca.pem, server.pem and server.key; made if it is not there
+    /// Folder for ca.pem, server.pem and server.key; created if necessary
     folder: PathBuf,
+
+    /// Replace existing files
+    #[arg(long)]
+    force: bool,
+}
+
+/// Permissions of a file on Unix.
+#[derive(Clone, Copy)]
+enum Mode {
+    Public = 0o644,
+    OwnerOnly = 0o600,
 }
 
 fn main() -> ExitCode {
@@ -49,15 +63,43 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let server = CertificateParams::new(names)?.signed_by(&server_key, &issuer)?;
 
     fs::create_dir_all(&options.folder)
-        .map_err(|error| format!("cannot make {}: {error}", options.folder.display()))?;
-    write(options, "ca.pem", &authority.pem())?;
-    write(options, "server.pem", &server.pem())?;
-    write(options, "server.key", &server_key.serialize_pem())?;
+        .map_err(|error| format!("cannot create {}: {error}", options.folder.display()))?;
+    let files = [
+        ("ca.pem", authority.pem(), Mode::Public),
+        ("server.pem", server.pem(), Mode::Public),
+        ("server.key", server_key.serialize_pem(), Mode::OwnerOnly),
+    ]
+    .map(|(name, pem, mode)| (options.folder.join(name), pem, mode));
+    // Check all files before writing the first: files of two runs do not belong together.
+    for (path, ..) in &files {
+        make_way(path, options.force)?;
+    }
+    for (path, pem, mode) in &files {
+        write_new(path, pem, *mode)
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
     Ok(())
 }
 
-fn write(options: &Options, name: &str, pem: &str) -> Result<(), String> {
-    let path = options.folder.join(name);
-    let written: io::Result<()> = fs::write(&path, pem);
-    written.map_err(|error| format!("cannot write {}: {error}", path.display()))
+/// Removes a file. Returns an error if it exists and `force` is false.
+fn make_way(path: &Path, force: bool) -> Result<(), String> {
+    let shown = path.display();
+    match path.symlink_metadata() {
+        Ok(_) if force => {
+            fs::remove_file(path).map_err(|error| format!("cannot replace {shown}: {error}"))
+        }
+        Ok(_) => Err(format!("{shown} exists; use --force to replace it")),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Creates a file. Overwriting one would leave its old permissions in place.
+fn write_new(path: &Path, pem: &str, mode: Mode) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    options.mode(mode as u32);
+    #[cfg(not(unix))]
+    let _ = mode;
+    options.open(path)?.write_all(pem.as_bytes())
 }
