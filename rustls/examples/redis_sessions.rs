@@ -16,7 +16,7 @@
 
 mod redis_sessions {
     pub(crate) mod breaker;
-    pub(crate) mod resp;
+    pub(crate) mod connection;
     pub(crate) mod store;
     #[cfg(test)]
     mod tests;

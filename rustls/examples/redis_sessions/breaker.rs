@@ -1,8 +1,10 @@
-//! Leaves a server alone for a while after it has failed.
+//! A circuit breaker: it pauses requests to a server that failed.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+/// Decides whether to send a request, by the outcome of earlier ones.
+///
 /// ```text
 ///   closed ──failure──► open for `pause` ──► one trial ──success──► closed
 ///                            ▲                   │
@@ -11,12 +13,12 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(crate) struct Breaker {
     pause: Duration,
-    /// Before when nothing is tried, after a failure.
+    /// The end of the pause, after a failure.
     open_until: Mutex<Option<Instant>>,
 }
 
 impl Breaker {
-    /// One that stays open for `pause`.
+    /// Creates a breaker that is closed, and after a failure stays open for `pause`.
     pub(crate) fn new(pause: Duration) -> Self {
         Self {
             pause,
@@ -24,7 +26,8 @@ impl Breaker {
         }
     }
 
-    /// Whether to try. When a pause is over one caller may, and the others once that has succeeded.
+    /// Returns true if a request may be sent. After a pause one caller may try, and the others only
+    /// once it has succeeded.
     pub(crate) fn allows(&self, now: Instant) -> bool {
         let mut open_until = self.open_until();
         match *open_until {
@@ -37,7 +40,7 @@ impl Breaker {
         }
     }
 
-    /// Notes the outcome of a try; true when it is another than that of the last one.
+    /// Records the outcome of a request. Returns true if it differs from the last one.
     pub(crate) fn note(&self, succeeded: bool, now: Instant) -> bool {
         let mut open_until = self.open_until();
         let had_succeeded = open_until.is_none();

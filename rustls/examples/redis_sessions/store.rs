@@ -8,65 +8,69 @@
 //!   Redis:  SET tls-session:key sealed EX 86400  GETDEL tls-session:key
 //! ```
 //!
-//! A session holds secrets, by which whoever reads it could resume it and, without a key exchange, read it. So
-//! it is sealed before it leaves the process, together with its key: Redis, and whoever can read or write there,
-//! cannot read it, nor change it, nor pass one session off as another.
+//! A session holds secrets. Anybody who reads it can resume it, and can decrypt a resumption that
+//! has no key exchange of its own. So it is sealed together with its key before it leaves the
+//! process. Redis, and anybody with access to it, can neither read nor change it, nor swap two
+//! sessions.
 //!
-//! It could hand a session out again. That early data is accepted once ([`ServerConfig::max_early_data_size`]) rests
-//! on Redis, then, and on a single one: a replica that takes its place may still have what was taken.
+//! Redis could return the same session twice. The rule that early data is accepted once
+//! ([`ServerConfig::max_early_data_size`]) therefore rests on Redis, and on a single instance: a
+//! replica that is promoted may still hold a session that was taken.
 //!
 //! [`ServerConfig::max_early_data_size`]: rustls::ServerConfig::max_early_data_size
 
 use std::error::Error;
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use std::{fmt, io};
 
+use redis::{Cmd, RedisResult, Value, cmd};
 use rustls::crypto::aws_lc_rs::Ticketer;
 use rustls::server::{ProducesTickets, StoresServerSessions};
 use zeroize::Zeroizing;
 
 use super::breaker::Breaker;
-use super::resp::{Answer, Connection};
+use super::connection::Connection;
 
-/// How long a handshake waits for Redis, at the most, each time that it needs it.
+/// The longest time that a handshake waits for one command.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 
-/// How long Redis is left alone after it has failed.
+/// The time without commands after Redis has failed.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How many connections are kept for later.
+/// The number of idle connections that are kept open.
 const MAX_IDLE: usize = 16;
 
-/// What all keys begin with, so that others can use the same Redis.
+/// The prefix of all keys, so that other programs can use the same Redis.
 const PREFIX: &[u8] = b"tls-session:";
 
-/// After how many seconds Redis forgets a session: clients are told a day.
-const EXPIRY_SECS: &[u8] = b"86400";
+/// The time after which Redis forgets a session. Clients may resume for a day.
+const EXPIRY_SECS: u32 = 24 * 60 * 60;
 
-/// What is sealed must open for at least as long.
-const EPOCH_SECS: u32 = 25 * 60 * 60;
+/// The time for which a sealed session can be opened: at least [`EXPIRY_SECS`].
+const EPOCH_SECS: u32 = EXPIRY_SECS + 60 * 60;
 
 /// Stores sessions in Redis 6.2 or later.
 ///
-/// Whenever Redis does not answer in [`PATIENCE`], or with an error, the session is just not stored or found,
-/// and a full handshake takes place. Then Redis is left alone for [`PAUSE`]. Sessions of more than 64 KiB, which have
-/// very long certificate chains of clients, are not stored.
+/// If Redis fails or does not answer within [`PATIENCE`], the handshake is a full one. No command
+/// is sent for [`PAUSE`] then. Sessions of more than 64 KiB, which only very long client
+/// certificate chains cause, are not stored.
 pub(crate) struct RedisSessions {
     address: SocketAddr,
     sealer: Arc<dyn ProducesTickets>,
-    /// Each connection is used by one handshake at a time; the lock is never held while waiting for Redis.
+    /// Each handshake takes a connection out, so the lock is never held while waiting for Redis.
     idle: Mutex<Vec<Connection>>,
     breaker: Breaker,
 }
 
 impl RedisSessions {
-    /// `secret` is the same for all servers that share sessions: 32 random bytes or more.
+    /// Creates a store. All servers that share sessions use the same `secret`: 32 random bytes or
+    /// more.
     ///
     /// # Errors
     ///
-    /// When the secret is too short.
+    /// Returns an error if the secret is too short.
     pub(crate) fn new(address: SocketAddr, secret: &[u8]) -> Result<Self, Box<dyn Error>> {
         Ok(Self {
             address,
@@ -76,23 +80,24 @@ impl RedisSessions {
         })
     }
 
-    /// Redis' answer; `None` if there is none in time.
-    pub(crate) fn ask(&self, command: &[&[u8]]) -> Option<Answer> {
+    /// Returns the answer to a command, or `None` if Redis does not answer in time or with an
+    /// error.
+    pub(crate) fn ask(&self, command: &Cmd) -> Option<Value> {
         let start = Instant::now();
         if !self.breaker.allows(start) {
             return None;
         }
         let answer = self.ask_before(start + PATIENCE, command);
-        let is_news = self.breaker.note(answer.is_ok(), Instant::now());
+        let changed = self.breaker.note(answer.is_ok(), Instant::now());
         match &answer {
-            Ok(_) if is_news => eprintln!("Redis is back"),
-            Err(error) if is_news => eprintln!("without Redis for a while: {error}"),
+            Ok(_) if changed => eprintln!("Redis works again"),
+            Err(error) if changed => eprintln!("Redis fails, not used for now: {error}"),
             _ => {}
         }
         answer.ok()
     }
 
-    fn ask_before(&self, deadline: Instant, command: &[&[u8]]) -> io::Result<Answer> {
+    fn ask_before(&self, deadline: Instant, command: &Cmd) -> RedisResult<Value> {
         let idle = self.idle().pop();
         if let Some(mut connection) = idle {
             if let Ok(answer) = connection.ask(command, deadline) {
@@ -100,7 +105,8 @@ impl RedisSessions {
                 return Ok(answer);
             }
         }
-        // Redis may have closed it since. To send the command again is safe: what was taken stays taken.
+        // Redis may have closed an idle connection. Sending the command twice is safe: a session
+        // that was taken stays taken.
         let mut connection = Connection::open(self.address, deadline)?;
         let answer = connection.ask(command, deadline)?;
         self.keep(connection);
@@ -118,9 +124,9 @@ impl RedisSessions {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The session out of what Redis has under `key`.
-    fn open(&self, key: &[u8], answer: Answer) -> Option<Vec<u8>> {
-        let Answer::Bytes(sealed) = answer else {
+    /// Opens the sealed session that Redis returned for `key`.
+    fn open(&self, key: &[u8], answer: Value) -> Option<Vec<u8>> {
+        let Value::BulkString(sealed) = answer else {
             return None;
         };
         let plain = Zeroizing::new(self.sealer.decrypt(&sealed)?);
@@ -141,17 +147,21 @@ impl StoresServerSessions for RedisSessions {
         let Some(sealed) = self.sealer.encrypt(&plain) else {
             return false;
         };
-        let answer = self.ask(&[b"SET", &prefixed(&key), &sealed, b"EX", EXPIRY_SECS]);
-        answer == Some(Answer::Done)
+        let mut set = cmd("SET");
+        set.arg(prefixed(&key))
+            .arg(sealed)
+            .arg("EX")
+            .arg(EXPIRY_SECS);
+        self.ask(&set) == Some(Value::Okay)
     }
 
     fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
-        self.open(key, self.ask(&[b"GET", &prefixed(key)])?)
+        self.open(key, self.ask(cmd("GET").arg(prefixed(key)))?)
     }
 
-    /// One command, so that of two servers one gets it.
+    /// Uses a single command, so that only one of two servers gets the session.
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-        self.open(key, self.ask(&[b"GETDEL", &prefixed(key)])?)
+        self.open(key, self.ask(cmd("GETDEL").arg(prefixed(key)))?)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Over a real Redis where one is installed, and over servers that are worse than none.
+//! Sessions in a real Redis where one is installed, and in servers that misbehave.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -11,24 +11,24 @@ use harness::configs::{self, ClientAuth, KeyType};
 use harness::endpoints::{
     ThisBuffered, UpstreamBuffered, handshake, send_and_check, talk_and_close,
 };
+use redis::{Value, cmd};
 use rustls::server::StoresServerSessions;
 
 use super::breaker::Breaker;
-use super::resp::Answer;
 use super::store::RedisSessions;
 
 const SECRET: [u8; 32] = [7; 32];
 
-/// A Redis of the test's own, which ends with it.
+/// A Redis server that stops when dropped.
 struct Redis {
     process: Child,
     address: SocketAddr,
 }
 
 impl Redis {
-    /// `None`, with a message, where it is not installed.
+    /// Starts Redis. Returns `None` and prints a message if it is not installed.
     fn start() -> Option<Self> {
-        // the port was free a moment ago; another try if somebody was faster
+        // Retry if another process has taken the port that was free.
         for _ in 0..10 {
             let address = free_address();
             let process = Command::new("redis-server")
@@ -45,7 +45,7 @@ impl Redis {
             let ready = lines.any(|line| line.contains("Ready to accept connections"));
             let redis = Self { process, address };
             if ready {
-                // it must not stop because nobody reads what it says
+                // Keep reading, so that Redis does not block on a full pipe.
                 thread::spawn(move || lines.for_each(drop));
                 return Some(redis);
             }
@@ -65,13 +65,13 @@ impl Drop for Redis {
     }
 }
 
-/// Where nobody listens.
+/// Returns a loopback address on which nothing listens.
 fn free_address() -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     listener.local_addr().unwrap()
 }
 
-/// A server that does `answer` with each connection; the connections are counted by `accepted`.
+/// Starts a server that calls `answer` with each connection.
 fn serve(answer: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
@@ -86,7 +86,7 @@ fn serve(answer: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
 }
 
 #[test]
-fn what_one_server_stores_another_finds_and_one_takes() {
+fn stored_session_is_found_by_another_server_and_taken_once() {
     let Some(redis) = Redis::start() else { return };
     let [one, other] = [redis.sessions(), redis.sessions()];
     assert!(one.can_cache());
@@ -98,7 +98,7 @@ fn what_one_server_stores_another_finds_and_one_takes() {
     assert_eq!(other.take(b"key"), None);
     assert_eq!(one.get(b"key"), None);
 
-    // any bytes will do
+    // Keys and values may hold any bytes.
     let key: Vec<u8> = (0..=255).collect();
     let value = [&b"\r\n$-1\r\n"[..], &[0xff; 60_000]].concat();
     assert!(one.put(key.clone(), value.clone()));
@@ -106,7 +106,7 @@ fn what_one_server_stores_another_finds_and_one_takes() {
 }
 
 #[test]
-fn of_many_takers_one_gets_the_session() {
+fn only_one_of_many_servers_takes_a_session() {
     let Some(redis) = Redis::start() else { return };
     for round in 0..20_u8 {
         let servers: Vec<_> = (0..4).map(|_| redis.sessions()).collect();
@@ -121,48 +121,51 @@ fn of_many_takers_one_gets_the_session() {
 }
 
 #[test]
-fn redis_sees_sealed_values_under_our_prefix_for_a_day() {
+fn values_are_sealed_and_expire_after_a_day() {
     let Some(redis) = Redis::start() else { return };
     let sessions = redis.sessions();
     assert!(sessions.put(b"key".to_vec(), b"a session".to_vec()));
-    let ask = |command: &[&[u8]]| sessions.ask(command).unwrap();
-    assert_eq!(ask(&[b"DBSIZE"]), Answer::Number(1));
-    let Answer::Bytes(sealed) = ask(&[b"GET", b"tls-session:key"]) else {
-        panic!("not under its prefix")
+    let set = |key: &[u8], value: &[u8]| {
+        let answer = sessions.ask(cmd("SET").arg(key).arg(value));
+        assert_eq!(answer, Some(Value::Okay));
+    };
+    assert_eq!(sessions.ask(&cmd("DBSIZE")), Some(Value::Int(1)));
+    let Some(Value::BulkString(sealed)) = sessions.ask(cmd("GET").arg("tls-session:key")) else {
+        panic!("not stored with the prefix")
     };
     assert!(!sealed.windows(9).any(|bytes| bytes == b"a session"));
-    let Answer::Number(secs) = ask(&[b"TTL", b"tls-session:key"]) else {
+    let Some(Value::Int(secs)) = sessions.ask(cmd("TTL").arg("tls-session:key")) else {
         panic!("no time to live")
     };
     assert!((86_000..=86_400).contains(&secs), "{secs} s");
 
-    // neither changed, nor under another key, nor by a server with another secret
-    ask(&[b"SET", b"tls-session:other", &sealed]);
+    // A value does not open under another key, with another secret, or if it was changed.
+    set(b"tls-session:other", &sealed);
     assert_eq!(sessions.get(b"other"), None);
     let stranger = RedisSessions::new(redis.address, &[8; 32]).unwrap();
     assert_eq!(stranger.get(b"key"), None);
     for at in 0..sealed.len() {
         let mut changed = sealed.clone();
         changed[at] ^= 1;
-        ask(&[b"SET", b"tls-session:key", &changed]);
+        set(b"tls-session:key", &changed);
         assert_eq!(sessions.get(b"key"), None, "byte {at} changed");
     }
-    ask(&[b"SET", b"tls-session:key", &sealed]);
+    set(b"tls-session:key", &sealed);
     assert_eq!(sessions.get(b"key").unwrap(), b"a session");
 }
 
 #[test]
-fn redis_that_went_and_came_back_is_found_again() {
+fn closed_idle_connection_is_replaced() {
     let Some(redis) = Redis::start() else { return };
     let sessions = redis.sessions();
     assert!(sessions.put(b"key".to_vec(), b"a session".to_vec()));
-    // the connection that was kept is closed
-    let idle = sessions.ask(&[b"CLIENT", b"KILL", b"TYPE", b"normal", b"SKIPME", b"no"]);
-    assert_eq!(idle, Some(Answer::Number(1)));
+    let mut kill = cmd("CLIENT");
+    kill.arg(&["KILL", "TYPE", "normal", "SKIPME", "no"]);
+    assert_eq!(sessions.ask(&kill), Some(Value::Int(1)));
     assert_eq!(sessions.get(b"key").unwrap(), b"a session");
 }
 
-/// Servers that are no help, by what they do with a connection.
+/// Starts servers that misbehave. Returns their addresses by the behaviour.
 fn bad_servers() -> Vec<(&'static str, SocketAddr)> {
     let answering = |bytes: &'static [u8]| {
         serve(move |mut stream| {
@@ -181,7 +184,7 @@ fn bad_servers() -> Vec<(&'static str, SocketAddr)> {
         (
             "dripping",
             serve(|mut stream| {
-                // slower than anybody can wait for, and never quite silent
+                // Each byte arrives within the read timeout, the answer never does.
                 while stream.write_all(b"$").is_ok() {
                     thread::sleep(Duration::from_millis(5));
                 }
@@ -196,6 +199,12 @@ fn bad_servers() -> Vec<(&'static str, SocketAddr)> {
             answering(b"-NOAUTH Authentication required.\r\n"),
         ),
         ("endless", answering(b"$9223372036854775807\r\n")),
+        (
+            "endless array",
+            answering(b"*9223372036854775807\r\n:1\r\n"),
+        ),
+        ("endless map", answering(b"%9223372036854775807\r\n:1\r\n")),
+        ("deep", answering(&[b'*'; 4096])),
         ("negative", answering(b"$-2\r\n")),
         (
             "speaking HTTP",
@@ -208,10 +217,10 @@ fn bad_servers() -> Vec<(&'static str, SocketAddr)> {
 }
 
 #[test]
-fn bad_servers_cost_sessions_and_nothing_else() {
+fn bad_servers_only_lose_sessions() {
     for (what, address) in bad_servers() {
         for operation in 0..3 {
-            // a new one each time, which has not given up yet
+            // A new store has a closed breaker.
             let sessions = RedisSessions::new(address, &SECRET).unwrap();
             match operation {
                 0 => assert!(!sessions.put(b"key".to_vec(), b"value".to_vec()), "{what}"),
@@ -223,7 +232,7 @@ fn bad_servers_cost_sessions_and_nothing_else() {
 }
 
 #[test]
-fn handshakes_go_on_over_bad_servers() {
+fn handshakes_over_bad_servers_are_full_ones() {
     for (what, address) in bad_servers() {
         let provider = rustls::crypto::aws_lc_rs::default_provider();
         let mut config = configs::this::server(provider, KeyType::EcdsaP256, ClientAuth::None);
@@ -253,9 +262,9 @@ fn handshakes_go_on_over_bad_servers() {
     }
 }
 
-/// Two servers with nothing in common but the secret and the place.
+/// The two servers share only the secret and Redis.
 #[test]
-fn sessions_go_on_at_another_server() {
+fn sessions_are_resumed_on_another_server() {
     let Some(redis) = Redis::start() else { return };
     for versions in [configs::Versions::Tls12, configs::Versions::Tls13] {
         let key_type = KeyType::EcdsaP256;
@@ -282,15 +291,15 @@ fn sessions_go_on_at_another_server() {
     }
 }
 
-/// The first failure is waited for, the next callers are not even connected.
+/// Only the first caller waits for a failed server. Later ones do not even connect.
 #[test]
-fn failed_server_is_left_alone() {
+fn failed_server_gets_no_connections_for_a_pause() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let sessions = RedisSessions::new(address, &SECRET).unwrap();
     assert_eq!(sessions.get(b"key"), None);
     for _ in 0..1000 {
-        // within the pause, unless the machine stands still for a second
+        // These calls take less than the pause, unless the machine stalls for a second.
         assert_eq!(sessions.take(b"key"), None);
     }
     listener.set_nonblocking(true).unwrap();
@@ -299,7 +308,7 @@ fn failed_server_is_left_alone() {
 }
 
 #[test]
-fn breaker_lets_one_try_after_each_pause() {
+fn breaker_allows_one_trial_after_each_pause() {
     let pause = Duration::from_secs(1);
     let breaker = Breaker::new(pause);
     let start = Instant::now();
@@ -307,11 +316,11 @@ fn breaker_lets_one_try_after_each_pause() {
     assert!(!breaker.note(true, start));
 
     assert!(breaker.note(false, start));
-    assert!(!breaker.note(false, start), "no news");
+    assert!(!breaker.note(false, start), "the outcome did not change");
     assert!(!breaker.allows(start));
     assert!(!breaker.allows(start + pause / 2));
     assert!(breaker.allows(start + pause));
-    assert!(!breaker.allows(start + pause), "one tries already");
+    assert!(!breaker.allows(start + pause), "only one trial at a time");
     assert!(!breaker.note(false, start + pause));
     assert!(!breaker.allows(start + pause * 3 / 2));
 
@@ -321,6 +330,6 @@ fn breaker_lets_one_try_after_each_pause() {
 }
 
 #[test]
-fn short_secrets_are_refused() {
+fn short_secrets_are_rejected() {
     assert!(RedisSessions::new(free_address(), &SECRET[1..]).is_err());
 }
