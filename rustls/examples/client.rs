@@ -1,11 +1,13 @@
 //! Fetches a page over TLS.
 //!
+//! With the example `server` running:
+//!
 //! ```text
-//! cargo run --example client -- HOST PORT CA_FILE [PATH]
+//! cargo run --example client -- localhost /tmp/demo/ca.pem /README.md
 //! ```
 //!
-//! The page goes to standard output, notes about the connection to standard error.
-//! The exit status is 0 only when the whole page came, from the server it should come from.
+//! The page goes to standard output, notes about the connection to standard error. The exit status
+//! is 0 only if the server is authentic and the page is complete.
 
 mod fetch;
 
@@ -53,7 +55,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         if response.is_complete() {
             break true;
         }
-        // a chunk is a record's plaintext where it was received: nothing was copied yet
+        // The chunk is the plaintext of a record in the receive buffer: it is not copied.
         let chunk = match tls.fill_buf() {
             Ok([]) => break true,
             Ok(chunk) => chunk,
@@ -64,8 +66,8 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         let len = chunk.len();
         tls.consume(len);
     };
-    // RFC 9846 §6.1: a close_notify comes before this side closes. If the server has gone already it needs
-    // none, and the page is complete.
+    // RFC 9846 §6.1: send a close_notify before closing. An error does not matter: the server may
+    // have closed already, and the page is complete.
     tls.conn.send_close_notify();
     let _ = tls.flush();
     response.finish(closed)?;

@@ -1,18 +1,25 @@
-//! Fetches a page over TLS, with the ClientHello encrypted (RFC 9849).
+//! Fetches a page over TLS with an encrypted ClientHello (RFC 9849).
 //!
 //! ```text
-//! cargo run --example ech_client -- [--ech FILE] HOST PORT CA_FILE [PATH]
+//! cargo run --example ech_client -- HOST CA_FILE --port 443 --ech FILE
 //! ```
 //!
-//! FILE holds the server's ECHConfigList, which is for the application to get, in most cases from the DNS record of type
-//! HTTPS of the server's name:
+//! FILE holds the server's ECHConfigList. The application has to get it, usually from the HTTPS
+//! record of the server's name in DNS:
 //!
 //! ```text
 //! dig +short -t HTTPS HOST | sed -n 's/.*ech=\([^ ]*\).*/\1/p' | base64 -d > FILE
 //! ```
 //!
-//! Without FILE the ClientHello is in the clear, and looks as if it were encrypted (GREASE). A server that rejects the
-//! configuration may name others: then there is a second attempt with these.
+//! Without `--ech` the ClientHello is sent in the clear, with an extension that looks like ECH
+//! (GREASE). With the example `server` running:
+//!
+//! ```text
+//! cargo run --example ech_client -- localhost /tmp/demo/ca.pem
+//! ```
+//!
+//! A server that rejects the configuration can send others. The client then retries once with
+//! these.
 
 mod fetch;
 
@@ -32,10 +39,10 @@ use rustls::crypto::hpke::Hpke;
 use rustls::pki_types::EchConfigListBytes;
 use rustls::{ClientConfig, ClientConnection, PeerIncompatible, Stream};
 
-/// Fetches a page over TLS with an encrypted ClientHello and prints it
+/// Fetch a page over TLS with an encrypted ClientHello and print it
 #[derive(Parser)]
 struct EchOptions {
-    /// A file of the server's ECHConfigList
+    /// File with the server's ECHConfigList
     #[arg(long, value_name = "FILE")]
     ech: Option<PathBuf>,
 
@@ -66,16 +73,16 @@ fn run(options: &EchOptions) -> Result<(), Box<dyn Error>> {
     let (conn, sock) = match handshake(options, mode)? {
         Attempt::Connected(conn, sock) => (conn, sock),
         Attempt::Rejected(None) => {
-            return Err("the server does without ECH, and may be connected to without".into());
+            return Err("the server does not support ECH; connect without --ech".into());
         }
         Attempt::Rejected(Some(retry_configs)) => {
-            eprintln!("ech_client: trying again with the configurations that the server has sent");
+            eprintln!("ech_client: retrying with the configurations that the server sent");
             let config = EchConfig::for_retry(&retry_configs, ALL_SUPPORTED_SUITES)?;
             match handshake(options, EchMode::Enable(config))? {
                 Attempt::Connected(conn, sock) => (conn, sock),
-                // RFC 9849 §6.1.6: its configurations disagree
+                // RFC 9849 §6.1.6: a second rejection ends the attempts
                 Attempt::Rejected(_) => {
-                    return Err("the server rejects the configurations that it has sent".into());
+                    return Err("the server rejects the configurations that it sent".into());
                 }
             }
         }
@@ -84,12 +91,8 @@ fn run(options: &EchOptions) -> Result<(), Box<dyn Error>> {
 }
 
 fn read_config(file: &Path) -> Result<EchConfig, Box<dyn Error>> {
-    let list = std::fs::read(file).map_err(|error| {
-        format!(
-            "cannot read configurations from {}: {error}",
-            file.display()
-        )
-    })?;
+    let list =
+        std::fs::read(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     Ok(EchConfig::new(
         EchConfigListBytes::from(list),
         ALL_SUPPORTED_SUITES,
@@ -99,7 +102,7 @@ fn read_config(file: &Path) -> Result<EchConfig, Box<dyn Error>> {
 enum Attempt {
     /// The handshake is complete.
     Connected(Box<ClientConnection>, TcpStream),
-    /// The server has rejected ECH, and named other configurations, if it has any.
+    /// The server rejected ECH, and sent its own configurations if it has any.
     Rejected(Option<Vec<EchConfigPayload>>),
 }
 
@@ -123,7 +126,7 @@ fn handshake(options: &Options, mode: EchMode) -> Result<Attempt, Box<dyn Error>
     Ok(Attempt::Connected(Box::new(conn), sock))
 }
 
-/// What a server has sent that has rejected ECH.
+/// Returns the configurations that the server sent if `error` means that it rejected ECH.
 fn rejection(error: &io::Error) -> Option<Option<Vec<EchConfigPayload>>> {
     match error.get_ref()?.downcast_ref()? {
         rustls::Error::PeerIncompatible(PeerIncompatible::ServerRejectedEncryptedClientHello(

@@ -1,16 +1,20 @@
-//! Greets clients over TLS, and follows its files while it runs: its certificate, the authorities of its clients, and
-//! who of these was revoked.
+//! Greets clients over TLS and reloads changed files while it runs: its certificate and key, the
+//! authorities of its clients, and their revocation lists.
 //!
 //! ```text
-//! cargo run --features x509 --example reloading_server -- CERT_FILE KEY_FILE \
-//!     [--clients CA_FILE [--revoked CRL_FILE]] [--address 127.0.0.1:4443] [--every 10]
+//! cargo run --example certificate -- /tmp/demo
+//! cargo run --features x509 --example reloading_server -- \
+//!     /tmp/demo/server.pem /tmp/demo/server.key --every 1
+//! openssl s_client -quiet -connect localhost:8443 -CAfile /tmp/demo/ca.pem
 //! ```
 //!
-//! Files that are no good change nothing but what is printed.
+//! Invalid files are reported, and the previous ones stay in use.
+
+mod listen;
 
 use std::error::Error;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpStream};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,6 +22,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Parser;
+use listen::Listen;
 use rustls::certificates::{
     CertifiedKeyFiles, CrlSource, PeerIdentity, Reload, ReloadError, ReloadingCertifiedKeys,
     ReloadingClientVerifier, RootSource,
@@ -25,32 +30,25 @@ use rustls::certificates::{
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::{ServerConfig, ServerConnection, Stream};
 
-/// How long a client may take for each step.
+/// The longest time to wait for a client in each read and write.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Greets clients over TLS, and follows its files while it runs
+/// Greet clients over TLS, and reload certificates when their files change
 #[derive(Parser)]
 struct Options {
-    /// A file of PEM certificates: the server's, and behind it those that lead to its authority
-    cert_file: PathBuf,
+    #[command(flatten)]
+    listen: Listen,
 
-    /// A file with the PEM private key of the server's certificate
-    key_file: PathBuf,
-
-    /// A file of PEM certificates of authorities: clients need a certificate of one of them
-    #[arg(long)]
+    /// PEM file with the authorities of clients; requires a certificate from one of them
+    #[arg(long, value_name = "CA_FILE")]
     clients: Option<PathBuf>,
 
-    /// A file of their revocation lists
-    #[arg(long, requires = "clients")]
+    /// File with the revocation lists of these authorities
+    #[arg(long, value_name = "CRL_FILE", requires = "clients")]
     revoked: Option<PathBuf>,
 
-    /// Where to wait for connections; port 0 chooses a free one
-    #[arg(long, default_value = "127.0.0.1:4443")]
-    address: SocketAddr,
-
-    /// How often to look at the files, in seconds
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    /// Seconds between two checks of the files
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     every: u64,
 }
 
@@ -66,7 +64,8 @@ fn main() -> ExitCode {
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let provider = Arc::new(default_provider());
-    let files = CertifiedKeyFiles::new(&options.cert_file, &options.key_file);
+    let listen = &options.listen;
+    let files = CertifiedKeyFiles::new(&listen.cert_file, &listen.key_file);
     let keys = ReloadingCertifiedKeys::new(files, provider.clone())?;
     let verifier = match &options.clients {
         None => None,
@@ -88,19 +87,19 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     };
     let config = Arc::new(builder.with_cert_resolver(keys.clone()));
 
-    // files may be slow, so this is done where nobody waits for it
+    // Reading files can block, so a thread that serves no connection does it.
     let every = Duration::from_secs(options.every);
     thread::spawn(move || {
         loop {
             thread::sleep(every);
-            report("the certificate", keys.reload_if_changed());
+            report("certificate", keys.reload_if_changed());
             if let Some(verifier) = &verifier {
-                report("whom to trust", verifier.reload_if_changed());
+                report("client authorities", verifier.reload_if_changed());
             }
         }
     });
 
-    let listener = TcpListener::bind(options.address)?;
+    let listener = listen.bind()?;
     println!("listening on {}", listener.local_addr()?);
     for stream in listener.incoming() {
         let config = config.clone();
@@ -115,7 +114,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
 
 fn report(what: &str, outcome: Result<Reload, Arc<ReloadError>>) {
     match outcome {
-        Ok(Reload::Replaced) => println!("{what}: replaced"),
+        Ok(Reload::Replaced) => println!("{what}: reloaded"),
         Ok(_) => {}
         Err(error) => eprintln!("{what}: {error}"),
     }
@@ -138,7 +137,7 @@ fn greet(config: Arc<ServerConfig>, mut stream: TcpStream) -> Result<(), Box<dyn
     tls.conn.send_close_notify();
     tls.flush()?;
 
-    // until the client closes its side, too
+    // Wait for the client to close its side: closing with unread input would reset the connection.
     stream.shutdown(Shutdown::Write)?;
     match stream.read(&mut [0; 64]) {
         Err(error) if error.kind() != ErrorKind::WouldBlock => Err(error.into()),

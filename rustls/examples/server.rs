@@ -1,12 +1,14 @@
-//! Serves the files of a folder over TLS, to GET and HEAD requests, one on each connection.
+//! Serves the files of a folder over TLS: GET and HEAD requests, one per connection.
 //!
 //! ```text
-//! cargo run --example server -- CERT_FILE KEY_FILE FOLDER [--address 127.0.0.1:4443]
+//! cargo run --example certificate -- /tmp/demo
+//! cargo run --example server -- /tmp/demo/server.pem /tmp/demo/server.key .
 //! ```
 //!
-//! Only what is in the folder when the server starts can be fetched, requests are limited in length
-//! and time, and the number of connections that are served at once is fixed.
+//! The files are listed once at startup. Requests are limited in length and time, and the number of
+//! connections served at the same time is fixed.
 
+mod listen;
 mod serve;
 
 use std::error::Error;
@@ -18,7 +20,7 @@ use clap::Parser;
 use rustls::{ServerConfig, ServerConnection, Stream};
 use serve::{Client, Files, Options, RequestHead, Response};
 
-/// As much as one record carries.
+/// The plaintext of a full record.
 const CHUNK_LEN: usize = 16 * 1024;
 
 fn main() -> ExitCode {
@@ -38,7 +40,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     options.serve(|| worker(&config, &files))
 }
 
-/// What serves one client after the other, with a buffer for all of them.
+/// Returns a function that serves a client. All its clients share one buffer.
 fn worker(
     config: &Arc<ServerConfig>,
     files: &Files,
@@ -67,13 +69,13 @@ fn serve_one(
     while !head.is_complete() {
         let len = tls.read(buffer).map_err(explain)?;
         if len == 0 {
-            // a close_notify: nothing follows
+            // A close_notify: the client sends nothing more.
             break;
         }
         head.receive(&buffer[..len]);
     }
 
-    // a client that closes its side behind the request still gets the response
+    // A client that closes its side after the request still gets the response.
     if head.is_complete() {
         let mut response = Response::to(&mut head, files)?;
         loop {
@@ -85,8 +87,8 @@ fn serve_one(
         }
     }
 
-    // RFC 9846 §6.1: a close_notify comes before this side closes. It tells the client that the response is
-    // complete, so a response that was cut short gets none.
+    // RFC 9846 §6.1: send a close_notify before closing. It confirms that the response is complete,
+    // so it must not follow a partial response.
     tls.conn.send_close_notify();
     tls.flush()?;
     if head.is_complete() {
@@ -96,7 +98,7 @@ fn serve_one(
     }
 }
 
-/// Without a close_notify, an attacker may have cut off what the client sent.
+/// Names the lack of a close_notify: an attacker may have cut off the client's data.
 fn explain(error: io::Error) -> Box<dyn Error> {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => "the connection was cut off".into(),

@@ -1,64 +1,65 @@
-//! A server that sends back what it receives, reading and writing each connection at the same time.
+//! Echoes the data of clients over TLS, reading and writing each connection at the same time.
 //!
 //! ```text
-//! cargo run --example split_echo -- CERT_FILE KEY_FILE [--address 127.0.0.1:4444]
+//! cargo run --example certificate -- /tmp/demo
+//! cargo run --example split_echo -- /tmp/demo/server.pem /tmp/demo/server.key
+//! openssl s_client -connect localhost:8443 -CAfile /tmp/demo/ca.pem
 //! ```
 //!
-//! One thread has the connection's receiving half, another its sending half. Between them is a short queue, so that a
-//! client that does not read what comes back is not read from any more:
+//! One thread owns the receiving half of the connection, another the sending half. A short queue
+//! between them limits how far a client can get ahead that does not read the echo:
 //!
 //! ```text
-//!   socket ─► Receiver ─► queue: data, "look", the end ─► Sender ─► socket
+//!   socket ─► Receiver ─► queue: data, output, the end ─► Sender ─► socket
 //! ```
+
+mod listen;
 
 use std::error::Error;
 use std::io::{self, BufRead, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::net::{Shutdown, TcpStream};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{self, SyncSender, sync_channel};
 use std::thread;
 
 use clap::Parser;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use listen::Listen;
 use rustls::server::ServerConnectionData;
 use rustls::split::{Receiver, Sender};
 use rustls::{ServerConfig, ServerConnection};
 
-/// How many pieces of data may wait between the two threads.
+/// The number of pieces of data that can wait between the two threads.
 const QUEUE_LEN: usize = 16;
 
+/// Echo the data of clients over TLS, with a reading and a writing thread per connection
 #[derive(Parser)]
 struct Options {
-    /// The certificate chain in PEM
-    cert_file: PathBuf,
-
-    /// Its key in PEM
-    key_file: PathBuf,
-
-    /// Where to listen
-    #[arg(long, default_value = "127.0.0.1:4444")]
-    address: SocketAddr,
+    #[command(flatten)]
+    listen: Listen,
 }
 
-/// What the reading thread has for the writing one. When it hangs up, nothing more will come.
+/// Work of the reading thread for the writing one. The end of the queue is the end of the data.
 enum Work {
-    SendBack(Vec<u8>),
-    /// The sending half has something to send of its own.
-    Look,
+    Echo(Vec<u8>),
+    /// The sending half has output of its own: an alert or a KeyUpdate.
+    Flush,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let options = Options::parse();
-    let chain = CertificateDer::pem_file_iter(&options.cert_file)?.collect::<Result<_, _>>()?;
-    let key = PrivateKeyDer::from_pem_file(&options.key_file)?;
-    let config = ServerConfig::builder()
-        .with_no_client_auth()
-        .with_single_cert(chain, key)?;
-    let config = Arc::new(config);
-    let listener = TcpListener::bind(options.address)?;
-    println!("echoing on {}", listener.local_addr()?);
+fn main() -> ExitCode {
+    match run(&Options::parse().listen) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("split_echo: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(listen: &Listen) -> Result<(), Box<dyn Error>> {
+    let config = Arc::new(listen.config()?);
+    let listener = listen.bind()?;
+    println!("listening on {}", listener.local_addr()?);
     for socket in listener.incoming() {
         let config = config.clone();
         thread::spawn(move || {
@@ -85,7 +86,7 @@ fn echo(
     let outgoing = socket.try_clone()?;
     let writer = thread::spawn(move || write_all(sender, work, outgoing));
     let received = read_all(receiver, &to_writer, socket);
-    // the writer sends what waits, or the alert, and ends
+    // This ends the writing thread, after it has sent the queued data or the alert.
     drop(to_writer);
     let sent = writer.join().map_err(|_| "the writing thread panicked")?;
     Ok(received.and(sent)?)
@@ -99,30 +100,30 @@ fn read_all(
     loop {
         receiver.read_tls(&mut socket)?;
         let processed = receiver.process_new_packets();
-        // after an error, too: then it is the alert
+        // Check this before the error: the output may be its alert.
         if receiver.sender_wants_write() {
-            hand_over(to_writer, Work::Look)?;
+            queue(to_writer, Work::Flush)?;
         }
         processed.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
         loop {
             match receiver.reader().fill_buf() {
-                // a close_notify
+                // A close_notify: the client sends nothing more.
                 Ok([]) => return Ok(()),
                 Ok(chunk) => {
                     let data = chunk.to_vec();
                     receiver.reader().consume(data.len());
-                    hand_over(to_writer, Work::SendBack(data))?;
+                    queue(to_writer, Work::Echo(data))?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                // the end of the stream without one, which may be an attack
+                // The stream ended without a close_notify: an attacker may have cut it off.
                 Err(error) => return Err(error),
             }
         }
     }
 }
 
-fn hand_over(to_writer: &SyncSender<Work>, work: Work) -> io::Result<()> {
-    // a writer that has gone has met an error, which is reported
+fn queue(to_writer: &SyncSender<Work>, work: Work) -> io::Result<()> {
+    // The writing thread ends early only after an error, which `echo` returns as well.
     to_writer
         .send(work)
         .map_err(|_| io::ErrorKind::BrokenPipe.into())
@@ -134,7 +135,7 @@ fn write_all(
     mut socket: TcpStream,
 ) -> io::Result<()> {
     for work in work {
-        if let Work::SendBack(data) = work {
+        if let Work::Echo(data) = work {
             sender.writer().write_all(&data)?;
         }
         flush(&mut sender, &mut socket)?;
@@ -154,13 +155,14 @@ fn flush(sender: &mut Sender, socket: &mut TcpStream) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::io::Read;
+    use std::net::TcpListener;
 
     use harness::configs::{self, ClientAuth, KeyType, Provider, server_name};
     use rustls::{ClientConnection, StreamOwned};
 
     use super::*;
 
-    /// A client of the server, and what becomes of serving it.
+    /// Connects a client to a server. Returns the client and the thread that serves it.
     fn client() -> (
         StreamOwned<ClientConnection, TcpStream>,
         thread::JoinHandle<Result<(), String>>,
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_comes_back() {
+    fn data_is_echoed() {
         let (mut client, served) = client();
         for len in [1, 1000, 100_000] {
             let data = vec![len as u8; len];
@@ -196,9 +198,9 @@ mod tests {
         assert_eq!(served.join().unwrap(), Ok(()));
     }
 
-    /// The alert comes although the server had nothing to write.
+    /// The alert is sent although the server has no data to write.
     #[test]
-    fn a_client_is_told_of_its_mistake() {
+    fn forged_record_is_answered_with_an_alert() {
         let (mut client, served) = client();
         client.write_all(b"x").unwrap();
         client.read_exact(&mut [0]).unwrap();

@@ -1,19 +1,21 @@
-//! Fetches a page over TLS, on the unbuffered API: with one buffer for what is received and one for what is
-//! sent, and without an allocation after the handshake, except for tickets that the server sends.
+//! Fetches a page over TLS with the unbuffered API.
+//!
+//! With the example `server` or `unbuffered_server` running:
 //!
 //! ```text
-//! cargo run --example unbuffered_client -- HOST PORT CA_FILE [PATH]
+//! cargo run --example unbuffered_client -- localhost /tmp/demo/ca.pem /README.md
 //! ```
 //!
-//! The connection has no buffers and does no I/O. It says what it needs by its state, and everything
-//! happens in the memory of this program:
+//! The connection has no buffers and does no I/O. Its state says what it needs, and this program
+//! owns one receive buffer and one send buffer. Only storing a ticket allocates after the
+//! handshake.
 //!
 //! ```text
 //!   socket ──► incoming ──► process_tls_records ──┬─► BlockedHandshake   receive more
 //!                                                 ├─► EncodeTlsData      into outgoing
 //!                                                 ├─► TransmitTlsData    outgoing ──► socket
-//!                                                 ├─► WriteTraffic       encrypt the request into outgoing
-//!                                                 └─► ReadTraffic        the page, where it was received
+//!                                                 ├─► WriteTraffic       request ──► outgoing
+//!                                                 └─► ReadTraffic        the page, in incoming
 //! ```
 
 mod fetch;
@@ -29,7 +31,7 @@ use rustls::client::UnbufferedClientConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use unbuffered::{Incoming, Next, heap};
 
-/// Room for the longest thing that a client usually sends: its part of the handshake.
+/// Room for a client's longest output, which is a flight of the handshake.
 const OUTGOING_LEN: usize = 4 * 1024;
 
 fn main() -> ExitCode {
@@ -57,8 +59,10 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Sends the request and receives the response; says whether the server closed the connection as it
-/// should. `allocations` becomes the count at the end of the handshake.
+/// Sends the request and receives the response.
+///
+/// Returns false if the server ended the connection without a close_notify. Sets `allocations` to
+/// the count at the end of the handshake.
 fn exchange(
     conn: &mut UnbufferedClientConnection,
     sock: &mut (impl Read + Write),
@@ -94,8 +98,8 @@ fn exchange(
                 Next::Process
             }
             Ok(ConnectionState::WriteTraffic(mut traffic)) if closed || response.is_complete() => {
-                // RFC 9846 §6.1: a close_notify comes before this side closes. If the server has gone already
-                // it needs none, and the page is complete.
+                // RFC 9846 §6.1: send a close_notify before closing. An error does not matter: the
+                // server may have closed already, and the page is complete.
                 let len = traffic.queue_close_notify_to_vec(&mut outgoing, 0)?;
                 let _ = sock.write_all(&outgoing[..len]);
                 return Ok(true);
@@ -114,8 +118,8 @@ fn exchange(
                 closed = true;
                 Next::Process
             }
-            Ok(state) => return Err(format!("not prepared for {state:?}").into()),
-            // go on: the next state hands out the alert that tells the server why
+            Ok(state) => return Err(format!("unexpected state {state:?}").into()),
+            // Continue once: the next state returns the alert for the server.
             Err(error) if failure.is_none() => {
                 failure = Some(error);
                 Next::Process

@@ -1,13 +1,14 @@
-//! Serves the files of a folder over TLS, on the unbuffered API: each worker has one buffer for what is
-//! received and one for what is sent, for all connections that it serves one after the other, and allocates
-//! nothing after a handshake.
+//! Serves the files of a folder over TLS with the unbuffered API.
 //!
 //! ```text
-//! cargo run --example unbuffered_server -- CERT_FILE KEY_FILE FOLDER [--address 127.0.0.1:4443]
+//! cargo run --example certificate -- /tmp/demo
+//! cargo run --example unbuffered_server -- /tmp/demo/server.pem /tmp/demo/server.key .
 //! ```
 //!
-//! A file is read to the place in the outgoing buffer where its bytes lie in the record, and encrypted
-//! there. It is never copied:
+//! Each worker serves one connection after the other, with one receive buffer and one send buffer
+//! for all of them. Nothing is allocated after a handshake.
+//!
+//! A file is read to its place inside the record and encrypted there. It is never copied:
 //!
 //! ```text
 //!             ┌─ headroom ─┐┌─ payload ─────────────┐┌─ tailroom ─┐┌─ spare ──────────┐
@@ -16,6 +17,7 @@
 //!             └──────────────── record ──► socket ───────────────┘
 //! ```
 
+mod listen;
 mod serve;
 mod unbuffered;
 
@@ -31,10 +33,10 @@ use rustls::unbuffered::{ConnectionState, InPlaceError, UnbufferedStatus, WriteT
 use serve::{Client, Files, Options, RequestHead, Response};
 use unbuffered::{Incoming, Next, heap};
 
-/// Room for a record of the greatest length, and spare room behind it.
+/// Room for a full record, and the spare room after it.
 const OUTGOING_LEN: usize = 20 * 1024;
 
-/// The spare room: for what the connection itself sends while a file is being sent, which is less.
+/// Room for a KeyUpdate or an alert, which the connection may send between two records of a file.
 const SPARE_LEN: usize = 1024;
 
 fn main() -> ExitCode {
@@ -50,14 +52,14 @@ fn main() -> ExitCode {
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let mut config = options.config()?;
-    // tickets come after the handshake, and a client allocates to keep one
+    // A client that stores a ticket allocates after the handshake.
     config.send_tls13_tickets = 0;
     let config = Arc::new(config);
     let files = options.files()?;
     options.serve(|| worker(&config, &files))
 }
 
-/// What serves one client after the other.
+/// Returns a function that serves a client. All its clients share the buffers.
 fn worker(
     config: &Arc<ServerConfig>,
     files: &Files,
@@ -138,13 +140,14 @@ impl Worker<'_> {
                     Next::Receive
                 }
                 Ok(ConnectionState::BlockedHandshake) => Next::Receive,
-                // A close_notify: nothing follows. A request that came before it still gets its response.
+                // A close_notify: the client sends nothing more. An earlier request is still
+                // answered.
                 Ok(ConnectionState::PeerClosed) => {
                     closed = true;
                     Next::Process
                 }
-                Ok(state) => return Err(format!("not prepared for {state:?}").into()),
-                // go on: the next state hands out the alert that tells the client why
+                Ok(state) => return Err(format!("unexpected state {state:?}").into()),
+                // Continue once: the next state returns the alert for the client.
                 Err(error) if failure.is_none() => {
                     failure = Some(error);
                     Next::Process
@@ -156,7 +159,7 @@ impl Worker<'_> {
             match next {
                 Next::Process => {}
                 Next::Receive if incoming.receive(client)? == 0 => {
-                    // without a close_notify this may be an attacker's doing
+                    // Without a close_notify, an attacker may have cut off the stream.
                     return Err("the connection was cut off".into());
                 }
                 Next::Receive => {}
@@ -165,7 +168,7 @@ impl Worker<'_> {
     }
 }
 
-/// Sends the response in records that are made around its bytes.
+/// Sends the response in records that are built around its bytes.
 fn send(
     traffic: &mut WriteTraffic<'_, ServerConnectionData>,
     response: &mut Response,
@@ -183,7 +186,7 @@ fn send(
         }
         let record = match traffic.encrypt_in_place(outgoing, start..start + len) {
             Err(InPlaceError::OutputPending) => {
-                // a KeyUpdate goes first; encrypting nothing hands it out
+                // A KeyUpdate has to be sent first. Encrypting an empty slice returns it.
                 let pending = traffic.encrypt(&[], spare)?;
                 client.write_all(&spare[..pending])?;
                 traffic.encrypt_in_place(outgoing, start..start + len)?
@@ -195,7 +198,7 @@ fn send(
     Ok(())
 }
 
-/// Sends a close_notify (RFC 9846 §6.1), which tells the client that the response is complete.
+/// Sends a close_notify (RFC 9846 §6.1), which confirms that the response is complete.
 fn close(
     traffic: &mut WriteTraffic<'_, ServerConnectionData>,
     outgoing: &mut [u8],

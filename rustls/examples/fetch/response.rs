@@ -1,11 +1,11 @@
-//! The HTTP response, in the pieces it comes in: its head is collected, its body passed on.
+//! An HTTP response received in pieces: its head is collected, its body is passed on.
 
 use std::io::{self, Write};
 
-/// How long a head may be.
+/// The longest head that is accepted, in bytes.
 const HEAD_LIMIT: usize = 16 * 1024;
 
-/// A response that is being received; its body goes to `out`.
+/// A response being received. Its body is written to `out`.
 pub(crate) struct Response<W> {
     /// Allocated at its full length, so that receiving allocates nothing.
     head: Vec<u8>,
@@ -26,7 +26,7 @@ impl<W: Write> Response<W> {
         }
     }
 
-    /// Takes in the next piece.
+    /// Processes the next piece.
     pub(crate) fn receive(&mut self, mut piece: &[u8]) -> io::Result<()> {
         while !self.head_complete {
             let Some((&byte, rest)) = piece.split_first() else {
@@ -47,29 +47,30 @@ impl<W: Write> Response<W> {
         self.out.write_all(piece)
     }
 
-    /// True when there is nothing more to wait for.
+    /// Returns true if nothing more is expected.
     pub(crate) fn is_complete(&self) -> bool {
         self.head_complete && self.content_length.is_some_and(|len| self.body_len >= len)
     }
 
-    /// To be called after the last piece: says whether the whole page has come. `closed` is true when the
-    /// server ended it with a close_notify, which an attacker could not have sent.
+    /// Checks after the last piece that the response is complete and its status is 200.
+    ///
+    /// `closed` is true if the server ended it with a close_notify, which an attacker cannot forge.
     pub(crate) fn finish(mut self, closed: bool) -> Result<(), String> {
         self.out
             .flush()
             .map_err(|error| format!("cannot print the page: {error}"))?;
         if !self.head_complete {
-            return Err("the server closed the connection without a response".to_owned());
+            return Err("the server closed the connection without sending a response".to_owned());
         }
         match self.content_length {
             Some(expected) if self.body_len != expected => {
                 return Err(format!(
-                    "{expected} bytes were announced, {} came",
+                    "expected a page of {expected} bytes, received {}",
                     self.body_len
                 ));
             }
             None if !closed => {
-                return Err("the connection was cut off, more may be missing".to_owned());
+                return Err("the connection was cut off, the page may be incomplete".to_owned());
             }
             _ => {}
         }
@@ -82,7 +83,7 @@ impl<W: Write> Response<W> {
     }
 }
 
-/// The value of the header `Content-Length`.
+/// Returns the value of the header `Content-Length`.
 fn content_length(head: &[u8]) -> Option<u64> {
     let head = std::str::from_utf8(head).ok()?;
     head.lines().find_map(|line| {

@@ -1,29 +1,29 @@
-//! The files that are served.
+//! The served files.
 //!
-//! They are listed once, when the server starts, and a request is looked up in that list. No path is ever
-//! made from what a client sends, so no request can lead out of the folder.
+//! They are listed once at startup, and each request is looked up in that list. No file path is
+//! built from client input, so no request can leave the folder.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How many files are served at the most.
+/// The maximum number of served files.
 const FILE_LIMIT: usize = 10_000;
 
-/// The files of a folder and of the folders in it, by the path in their URL.
+/// The files of a folder and its subfolders, by URL path.
 #[derive(Debug)]
 pub(crate) struct Files {
-    /// Sorted by URL path; each begins with a slash.
+    /// Sorted by URL path. Each starts with a slash.
     list: Vec<(String, PathBuf)>,
 }
 
 impl Files {
-    /// Lists `root`. Left out are symbolic links, names that begin with a dot and those that are not
+    /// Lists `root`, without symbolic links and without names that start with a dot or are not
     /// UTF-8.
     ///
     /// # Errors
     ///
-    /// A folder that cannot be read, or more than [`FILE_LIMIT`] files.
+    /// Returns an error if a folder cannot be read or there are more than [`FILE_LIMIT`] files.
     pub(crate) fn list(root: &Path) -> io::Result<Self> {
         let mut list = Vec::new();
         let mut folders = vec![("/".to_owned(), root.to_owned())];
@@ -33,7 +33,7 @@ impl Files {
                 let Ok(name) = entry.file_name().into_string() else {
                     continue;
                 };
-                // of the entry itself: a symbolic link is neither file nor folder
+                // This does not follow symbolic links: they are neither file nor folder.
                 let kind = entry.file_type()?;
                 if name.starts_with('.') {
                     continue;
@@ -56,7 +56,7 @@ impl Files {
         Ok(Self { list })
     }
 
-    /// The file of a URL path, percent-decoded, if it is in the list.
+    /// Returns the file of a percent-decoded URL path.
     pub(crate) fn find(&self, url: &str) -> Option<&Path> {
         let at = self
             .list
@@ -65,7 +65,7 @@ impl Files {
         Some(&self.list[at].1)
     }
 
-    /// Opens the file of a URL path; also says how long it is.
+    /// Opens the file of a URL path. Returns it with its length.
     pub(crate) fn open(&self, url: &str) -> io::Result<(File, u64)> {
         let path = self.find(url).ok_or(io::ErrorKind::NotFound)?;
         let file = File::open(path)?;
@@ -78,7 +78,7 @@ impl Files {
 mod tests {
     use super::*;
 
-    /// A folder that is removed again.
+    /// A folder that is removed when dropped.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_folder_is_found() {
+    fn files_in_the_folder_are_found() {
         let folder = Folder::new("found");
         let files = Files::list(&folder.0.join("root")).unwrap();
         for (url, file) in [
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_found() {
+    fn no_other_path_is_found() {
         let folder = Folder::new("not-found");
         #[cfg(unix)]
         {

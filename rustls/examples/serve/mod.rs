@@ -1,5 +1,5 @@
-//! What the two servers have in common: the command line, the TLS configuration, the threads that
-//! wait for connections, HTTP and the files. The TLS connection itself is in the examples.
+//! The parts that the file servers share: the command line, the worker threads, HTTP and the files.
+//! Each example drives the TLS connection itself.
 
 mod files;
 mod request;
@@ -10,9 +10,8 @@ mod tests;
 
 use std::error::Error;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,56 +20,30 @@ pub(crate) use files::Files;
 pub(crate) use request::RequestHead;
 pub(crate) use response::Response;
 use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// How long a client may take to send its request, and to take in each piece of the response.
+use crate::listen::Listen;
+
+/// The time that a client has to send its request, and to receive each piece of the response.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Serves the files of a folder over TLS
+/// Serve the files of a folder over TLS
 #[derive(Parser)]
 pub(crate) struct Options {
-    /// A file of PEM certificates: the server's, and behind it those that lead to its authority
-    cert_file: PathBuf,
+    #[command(flatten)]
+    listen: Listen,
 
-    /// A file with the PEM private key of the server's certificate
-    key_file: PathBuf,
-
-    /// The folder; what is in it now is served, but for names that begin with a dot, and symbolic links
+    /// Folder to serve, without symbolic links and names that start with a dot; listed once at
+    /// startup
     folder: PathBuf,
 
-    /// Where to wait for connections; port 0 chooses a free one
-    #[arg(long, default_value = "127.0.0.1:4443")]
-    address: SocketAddr,
-
-    /// How many connections to serve at once
+    /// Number of connections to serve at the same time
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..))]
     workers: u8,
 }
 
 impl Options {
     pub(crate) fn config(&self) -> Result<ServerConfig, Box<dyn Error>> {
-        let cannot_read =
-            |path: &PathBuf, error| format!("cannot read {}: {error}", path.display());
-        let chain = CertificateDer::pem_file_iter(&self.cert_file)
-            .and_then(|certificates| certificates.collect::<Result<Vec<_>, _>>())
-            .map_err(|error| cannot_read(&self.cert_file, error))?;
-        let key = PrivateKeyDer::from_pem_file(&self.key_file)
-            .map_err(|error| cannot_read(&self.key_file, error))?;
-
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_single_cert(chain, key)
-            .map_err(|error| {
-                format!(
-                    "cannot use the certificate of {} with the key of {}: {error}",
-                    self.cert_file.display(),
-                    self.key_file.display()
-                )
-                .into()
-            })
+        self.listen.config()
     }
 
     pub(crate) fn files(&self) -> Result<Files, Box<dyn Error>> {
@@ -78,14 +51,15 @@ impl Options {
             .map_err(|error| format!("cannot list {}: {error}", self.folder.display()).into())
     }
 
-    /// Runs the workers, each of which serves one connection after the other, for ever. `worker` makes the
-    /// function that serves them, with the buffers that they share.
+    /// Runs the workers forever. Each serves one connection after the other.
+    ///
+    /// `worker` is called once per thread. The function that it returns serves a connection, and
+    /// owns the buffers that the connections of a thread share.
     pub(crate) fn serve<W>(&self, worker: impl Fn() -> W + Sync) -> Result<(), Box<dyn Error>>
     where
         W: FnMut(Client) -> Result<(), Box<dyn Error>>,
     {
-        let listener = TcpListener::bind(self.address)
-            .map_err(|error| format!("cannot listen on {}: {error}", self.address))?;
+        let listener = self.listen.bind()?;
         println!("serving https://{}/", listener.local_addr()?);
         thread::scope(|scope| {
             for _ in 0..self.workers {
@@ -98,7 +72,8 @@ impl Options {
                             }
                             Err(error) => {
                                 eprintln!("cannot accept a connection: {error}");
-                                // most likely out of descriptors: trying again at once would not help
+                                // Probably out of file descriptors: an immediate retry would fail
+                                // too.
                                 thread::sleep(PATIENCE / 100);
                             }
                         }
@@ -110,10 +85,10 @@ impl Options {
     }
 }
 
-/// The socket of an accepted connection, and the time by which the client must have sent its request.
+/// The socket of an accepted connection, with a deadline for the client's request.
 ///
-/// A timeout of the socket is not enough: a client that sends a byte now and then would keep a worker for
-/// ever.
+/// A socket timeout is not enough: a client that sends one byte at a time would occupy a worker
+/// forever.
 pub(crate) struct Client {
     sock: TcpStream,
     deadline: Instant,
@@ -131,9 +106,10 @@ impl Client {
         })
     }
 
-    /// Closes this side and waits a little for the client to close its own: closing a socket with unread
-    /// input resets the connection, and the client may lose what it has not read yet. A client that has gone
-    /// already is no error.
+    /// Closes this side, then waits briefly for the client to close its side.
+    ///
+    /// Closing a socket with unread input resets the connection. The client could lose data that it
+    /// has not read yet. It is no error if the client has closed already.
     pub(crate) fn close(mut self) {
         let closing = self
             .sock

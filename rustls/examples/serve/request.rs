@@ -1,23 +1,23 @@
-//! The HTTP request: its head, collected from the pieces it comes in.
+//! An HTTP request: its head is collected from the pieces in which it arrives.
 
 use super::status::Status;
 
-/// How long the head of a request may be.
+/// The longest head that is accepted, in bytes.
 const HEAD_LIMIT: usize = 8 * 1024;
 
-/// The head of a request that is being received.
+/// The head of a request being received.
 pub(crate) struct RequestHead {
     bytes: [u8; HEAD_LIMIT],
     len: usize,
     complete: bool,
 }
 
-/// What is asked for.
+/// A parsed request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Request<'a> {
-    /// The path of the URL, percent-decoded.
+    /// The percent-decoded path of the URL.
     pub(crate) path: &'a str,
-    /// True when only the response's head is wanted.
+    /// True for a HEAD request: the response has no body.
     pub(crate) head_only: bool,
 }
 
@@ -30,7 +30,7 @@ impl RequestHead {
         }
     }
 
-    /// Takes in the next piece. What follows the head is dropped: no request here has a body.
+    /// Collects the next piece. Bytes after the head are dropped: these requests have no body.
     pub(crate) fn receive(&mut self, piece: &[u8]) {
         for &byte in piece {
             if self.is_complete() {
@@ -42,16 +42,16 @@ impl RequestHead {
         }
     }
 
-    /// True when there is nothing more to wait for: the head is there, or longer than it may be.
+    /// Returns true if the head is complete or too long.
     pub(crate) fn is_complete(&self) -> bool {
         self.complete || self.len == HEAD_LIMIT
     }
 
-    /// Reads the request line (RFC 9112 §3).
+    /// Parses the request line (RFC 9112 §3).
     ///
     /// # Errors
     ///
-    /// The status to answer with.
+    /// Returns the status of the response.
     pub(crate) fn parse(&mut self) -> Result<Request<'_>, Status> {
         if !self.complete {
             return Err(Status::HeadTooLong);
@@ -79,7 +79,8 @@ impl RequestHead {
     }
 }
 
-/// Decodes in place (RFC 3986 §2.1); `None` for what is no percent-encoded UTF-8.
+/// Decodes in place (RFC 3986 §2.1). Returns `None` if the result is not UTF-8 or an escape is
+/// invalid.
 fn percent_decode(bytes: &mut [u8]) -> Option<&str> {
     let (mut from, mut to) = (0, 0);
     while from < bytes.len() {
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_read_in_any_pieces() {
+    fn request_is_parsed_from_pieces_of_any_length() {
         let bytes = b"GET /a%20b%c3%a4.txt?query=/ HTTP/1.1\r\nHost: x\r\n\r\nand more";
         for piece_len in 1..bytes.len() {
             let mut head = RequestHead::new();
@@ -126,12 +127,12 @@ mod tests {
     }
 
     #[test]
-    fn an_incomplete_head_is_waited_for() {
+    fn head_without_an_empty_line_is_incomplete() {
         assert!(!head(b"GET / HTTP/1.1\r\nHost: x\r\n").is_complete());
     }
 
     #[test]
-    fn bad_requests_are_refused() {
+    fn malformed_requests_are_rejected() {
         for line in [
             "",
             "GET",
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_is_limited() {
+    fn length_of_the_head_is_limited() {
         let mut head = head(&[b'x'; HEAD_LIMIT - 1]);
         assert!(!head.is_complete());
         head.receive(&[b'x'; HEAD_LIMIT]);

@@ -1,4 +1,4 @@
-//! The HTTP response: a head and the bytes of a file, read like a file.
+//! An HTTP response: its head and then the bytes of a file, through `Read`.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -7,21 +7,21 @@ use super::files::Files;
 use super::request::RequestHead;
 use super::status::Status;
 
-/// How long the head of a response can get: the longest status line and headers below.
+/// Room for the longest status line and headers below, in bytes.
 const HEAD_LEN: usize = 256;
 
-/// What is sent in answer to a request. Reading it allocates nothing.
+/// The response to a request. Reading it does not allocate.
 pub(crate) struct Response {
     head: [u8; HEAD_LEN],
     head_len: usize,
     head_read: usize,
     body: Option<File>,
-    /// How much of the body is still to be read.
+    /// The number of bytes of the body still to be read.
     body_left: u64,
 }
 
 impl Response {
-    /// The answer to what `head` asks for.
+    /// Creates the response to the request in `head`.
     pub(crate) fn to(head: &mut RequestHead, files: &Files) -> io::Result<Self> {
         let request = match head.parse() {
             Ok(request) => request,
@@ -71,7 +71,8 @@ impl Response {
         })
     }
 
-    /// Fills `out` with what comes next, and says how much that is: as much as fits, 0 at the end.
+    /// Fills `out` with the next bytes. Returns their number, which is less than fits only at the
+    /// end.
     pub(crate) fn fill(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while filled < out.len() {
@@ -85,7 +86,7 @@ impl Response {
 }
 
 impl Read for Response {
-    /// Fails when the file has become shorter than its announced length.
+    /// Fails if the file has become shorter than the `Content-Length` that was sent.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let head = &self.head[self.head_read..self.head_len];
         if !head.is_empty() {

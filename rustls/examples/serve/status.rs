@@ -1,4 +1,4 @@
-//! The status that a response reports.
+//! The status of a response.
 
 /// The outcomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) enum Status {
 }
 
 impl Status {
-    /// The code and the phrase of the status line.
+    /// Returns the code and the reason phrase.
     pub(crate) fn line(self) -> &'static str {
         match self {
             Self::Ok => "200 OK",

@@ -1,9 +1,11 @@
-//! Clients that end a connection in every way they may, or ask for new keys, and what they get from each
-//! server example: `crate::worker` is the one under test.
+//! Clients that end a connection in every possible way, or request new keys, against each file
+//! server. `crate::worker` is the server under test.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rcgen::CertifiedKey;
+use rustls::pki_types::PrivateKeyDer;
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
 use super::*;
@@ -11,12 +13,12 @@ use super::*;
 const PAGE: &[u8] = b"<h1>It works</h1>";
 const REQUEST: &[u8] = b"GET / HTTP/1.0\r\n\r\n";
 
-/// What a client finds out.
+/// The result of one connection.
 struct Seen {
     received: Vec<u8>,
-    /// There was a close_notify behind it.
+    /// True if the server sent a close_notify.
     closed: bool,
-    /// What the server says of the connection.
+    /// The result that the server returned.
     outcome: Result<(), String>,
 }
 
@@ -29,12 +31,12 @@ impl Seen {
     }
 }
 
-/// A folder with one page in it, for each test.
+/// A folder with one page, removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
     fn new(test: &str) -> Self {
-        // each example has these tests
+        // Both file servers run these tests, possibly at the same time.
         let name = format!("{}-{test}", env!("CARGO_CRATE_NAME"));
         let folder = Self(std::env::temp_dir().join(format!("{name}-{}", std::process::id())));
         std::fs::create_dir_all(&folder.0).unwrap();
@@ -49,8 +51,8 @@ impl Drop for Folder {
     }
 }
 
-/// Has a server serve one client, which after the handshake sends what `send` writes: in one piece, so that
-/// it arrives together. It closes its side of the socket then and reads to the end.
+/// Serves one client. After the handshake the client sends the output of `send` in one write, so
+/// that it arrives together. It then closes its side of the socket and reads to the end.
 fn seen_after(test: &str, send: impl FnOnce(&mut ClientConnection)) -> Seen {
     let folder = Folder::new(test);
     let files = Files::list(&folder.0).unwrap();
@@ -112,13 +114,13 @@ fn seen_after(test: &str, send: impl FnOnce(&mut ClientConnection)) -> Seen {
 }
 
 #[test]
-fn a_request_is_answered() {
+fn request_is_answered() {
     seen_after("request", |conn| conn.writer().write_all(REQUEST).unwrap()).assert_page();
 }
 
 /// RFC 9846 §6.1: a close_notify ends one direction only.
 #[test]
-fn a_request_and_a_close_notify_that_come_together() {
+fn request_that_arrives_with_a_close_notify_is_answered() {
     let seen = seen_after("request-close", |conn| {
         conn.writer().write_all(REQUEST).unwrap();
         conn.send_close_notify();
@@ -127,7 +129,7 @@ fn a_request_and_a_close_notify_that_come_together() {
 }
 
 #[test]
-fn a_close_notify_alone_is_answered() {
+fn close_notify_alone_is_answered_with_one() {
     let seen = seen_after("close", |conn| conn.send_close_notify());
     assert!(seen.closed && seen.received.is_empty());
     assert!(seen.outcome.unwrap_err().contains("without a request"));
@@ -143,9 +145,9 @@ fn half_a_request_is_not_answered() {
     assert!(seen.outcome.unwrap_err().contains("without a request"));
 }
 
-/// Who cuts off is not taken for a client that has said all.
+/// A stream that ends without a close_notify may have been cut off by an attacker.
 #[test]
-fn a_cut_off_is_noticed() {
+fn truncation_is_reported() {
     for len in [0, 10] {
         let seen = seen_after("cut", |conn| {
             conn.writer().write_all(&REQUEST[..len]).unwrap();
@@ -156,7 +158,7 @@ fn a_cut_off_is_noticed() {
 }
 
 #[test]
-fn key_updates_before_and_within_a_request() {
+fn key_updates_before_and_within_a_request_are_answered() {
     let seen = seen_after("key-update", |conn| {
         conn.refresh_traffic_keys().unwrap();
         conn.writer().write_all(&REQUEST[..10]).unwrap();

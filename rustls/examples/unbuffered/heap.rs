@@ -1,4 +1,4 @@
-//! Counts the allocations of this process, to show that there are none after the handshake.
+//! Counts the allocations of this process, to show that none follow the handshake.
 
 use std::alloc::System;
 
@@ -7,7 +7,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 #[global_allocator]
 static HEAP: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// How often memory was allocated or reallocated so far, in all threads.
+/// Returns the number of allocations and reallocations so far, in all threads.
 pub(crate) fn allocations() -> usize {
     let stats = HEAP.stats();
     stats.allocations + stats.reallocations

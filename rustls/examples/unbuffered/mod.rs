@@ -1,26 +1,26 @@
-//! What the two unbuffered examples have in common: the buffer for what is received.
+//! The receive buffer that the unbuffered examples share.
 
 pub(crate) mod heap;
 
 use std::io::{self, Read};
 
-/// What to do next, once the connection's state no longer borrows the buffers.
+/// The next step, taken once the connection's state no longer borrows the buffers.
 pub(crate) enum Next {
-    /// Process what was received, again.
+    /// Process the received bytes again.
     Process,
     /// Receive more.
     Receive,
 }
 
-/// How long a record on the wire can get: header, 2^14 bytes of plaintext, and what protection adds
+/// The longest record on the wire: header, 2^14 bytes of plaintext and the protection's overhead
 /// (RFC 9846 §5.2).
 const RECORD_LEN: usize = 5 + (1 << 14) + 256;
 
-/// The buffer for what is received. The connection opens records in it.
+/// The receive buffer. The connection decrypts records in it.
 ///
 /// ```text
 ///   0         start                    end           bytes.len()
-///   │ done    │ received, to process   │ room        │
+///   │ done    │ unprocessed            │ free        │
 /// ```
 pub(crate) struct Incoming {
     bytes: Vec<u8>,
@@ -29,7 +29,7 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// Room for a few records, so that one call of `read` can bring more than one.
+    /// Creates a buffer for four records, so that one `read` can return several.
     pub(crate) fn new() -> Self {
         Self {
             bytes: vec![0; 4 * RECORD_LEN],
@@ -38,12 +38,12 @@ impl Incoming {
         }
     }
 
-    /// What was received and is to be processed, for `process_tls_records`.
+    /// Returns the unprocessed bytes, for `process_tls_records`.
     pub(crate) fn unprocessed(&mut self) -> &mut [u8] {
         &mut self.bytes[self.start..self.end]
     }
 
-    /// Drops what was processed, as `UnbufferedStatus::discard` asks for.
+    /// Drops processed bytes: `len` is `UnbufferedStatus::discard`.
     pub(crate) fn discard(&mut self, len: usize) {
         self.start += len;
         if self.start == self.end {
@@ -51,15 +51,15 @@ impl Incoming {
         }
     }
 
-    /// Drops everything, for the next connection.
+    /// Empties the buffer for the next connection.
     pub(crate) fn clear(&mut self) {
         (self.start, self.end) = (0, 0);
     }
 
-    /// Receives more; returns how much, zero at the end of the stream.
+    /// Receives more bytes. Returns their number, 0 at the end of the stream.
     pub(crate) fn receive(&mut self, sock: &mut impl Read) -> io::Result<usize> {
         if self.bytes.len() - self.start < RECORD_LEN {
-            // the record that is being received may not fit behind `start`
+            // The rest of a partial record may not fit after `start`.
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
         }
