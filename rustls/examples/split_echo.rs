@@ -98,13 +98,8 @@ fn read_all(
     mut socket: TcpStream,
 ) -> io::Result<()> {
     loop {
-        receiver.read_tls(&mut socket)?;
-        let processed = receiver.process_new_packets();
-        // Check this before the error: the output may be its alert.
-        if receiver.sender_wants_write() {
-            queue(to_writer, Work::Flush)?;
-        }
-        processed.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        // The client's first data may have arrived together with the end of the handshake, so queue
+        // received data before waiting for more.
         loop {
             match receiver.reader().fill_buf() {
                 // A close_notify: the client sends nothing more.
@@ -119,6 +114,13 @@ fn read_all(
                 Err(error) => return Err(error),
             }
         }
+        receiver.read_tls(&mut socket)?;
+        let processed = receiver.process_new_packets();
+        // Check this before the error: the output may be its alert.
+        if receiver.sender_wants_write() {
+            queue(to_writer, Work::Flush)?;
+        }
+        processed.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
     }
 }
 
@@ -195,6 +197,31 @@ mod tests {
         let mut rest = Vec::new();
         client.read_to_end(&mut rest).unwrap();
         assert!(rest.is_empty());
+        assert_eq!(served.join().unwrap(), Ok(()));
+    }
+
+    /// The server may read the data together with the end of the handshake.
+    #[test]
+    fn data_sent_with_the_finished_is_echoed() {
+        let (mut client, served) = client();
+        while client.conn.is_handshaking() {
+            while client.conn.wants_write() {
+                client.conn.write_tls(&mut client.sock).unwrap();
+            }
+            client.conn.read_tls(&mut client.sock).unwrap();
+            client.conn.process_new_packets().unwrap();
+        }
+        client.conn.writer().write_all(b"early bird").unwrap();
+        let mut output = Vec::new();
+        while client.conn.wants_write() {
+            client.conn.write_tls(&mut output).unwrap();
+        }
+        client.sock.write_all(&output).unwrap();
+        let mut echo = [0; 10];
+        client.read_exact(&mut echo).unwrap();
+        assert_eq!(&echo, b"early bird");
+        client.conn.send_close_notify();
+        client.flush().unwrap();
         assert_eq!(served.join().unwrap(), Ok(()));
     }
 
