@@ -485,7 +485,7 @@ mod memory {
                 by_name,
                 has_tls12,
                 has_tls13,
-            } = &mut *servers;
+            }: &mut Servers = &mut servers;
             let change = |server: &mut Server| {
                 change(server);
                 *has_tls12 |= server.tls12.is_some();
