@@ -6,7 +6,7 @@ use std::io::{self, BufRead, IoSlice, Read, Write};
 use harness::configs::Provider;
 use harness::endpoints::Endpoint;
 
-use crate::compared::{assert_same, for_all, shown};
+use crate::compared::{assert_same, describe, for_all};
 use crate::connected::{self, Role, deliver};
 
 const LIMITS: [Option<usize>; 6] = [None, Some(0), Some(1), Some(100), Some(16384), Some(65536)];
@@ -19,7 +19,7 @@ macro_rules! scripts {
         mod $module {
             use super::*;
             use crate::connected::fresh_peer;
-            use crate::connected::$module::{connected, fresh, input, output, settle};
+            use crate::connected::$module::{connected, exchange_all, fresh, input, output};
 
             fn wants(conn: &$tls::Connection) -> String {
                 format!(
@@ -40,17 +40,17 @@ macro_rules! scripts {
                 conn.set_buffer_limit(limit);
                 let mut log = Vec::new();
                 for len in WRITES {
-                    log.push(shown(conn.writer().write(&vec![7; len])));
+                    log.push(describe(conn.writer().write(&vec![7; len])));
                     log.push(wants(&conn));
                 }
                 let mut peer = fresh_peer(provider, role);
-                settle_reading(&mut conn, &mut peer, &mut log);
+                exchange_reading(&mut conn, &mut peer, &mut log);
                 log.extend(writes(&mut conn));
-                settle_reading(&mut conn, &mut peer, &mut log);
+                exchange_reading(&mut conn, &mut peer, &mut log);
                 log
             }
 
-            fn settle_reading(
+            fn exchange_reading(
                 conn: &mut $tls::Connection,
                 peer: &mut harness::endpoints::UpstreamBuffered,
                 log: &mut Vec<String>,
@@ -59,7 +59,7 @@ macro_rules! scripts {
                     let to_peer = output(conn);
                     let received = deliver(peer, &to_peer);
                     assert!(received.iter().all(|&byte| byte == 7));
-                    log.push(format!("peer has {}", received.len()));
+                    log.push(format!("peer received {}", received.len()));
                     let from_peer = peer.take_output();
                     input(conn, &from_peer).unwrap();
                     if to_peer.is_empty() && from_peer.is_empty() {
@@ -95,7 +95,7 @@ macro_rules! scripts {
                 let (mut conn, mut peer) = connected(provider, role);
                 conn.set_buffer_limit(limit);
                 let mut log = writes(&mut conn);
-                settle_reading(&mut conn, &mut peer, &mut log);
+                exchange_reading(&mut conn, &mut peer, &mut log);
                 log.extend(writes(&mut conn));
                 // raised while data is buffered
                 conn.set_buffer_limit(Some(200_000));
@@ -103,14 +103,14 @@ macro_rules! scripts {
                 // lowered below the buffered length
                 conn.set_buffer_limit(Some(10));
                 log.extend(writes(&mut conn));
-                settle_reading(&mut conn, &mut peer, &mut log);
+                exchange_reading(&mut conn, &mut peer, &mut log);
                 log
             }
 
             fn writes(conn: &mut $tls::Connection) -> Vec<String> {
                 let mut log = Vec::new();
                 for len in WRITES {
-                    log.push(shown(conn.writer().write(&vec![7; len])));
+                    log.push(describe(conn.writer().write(&vec![7; len])));
                     let state = conn.process_new_packets();
                     log.push(format!("{} {:?}", wants(conn), state));
                 }
@@ -136,10 +136,10 @@ macro_rules! scripts {
                 ];
                 for pieces in pieces {
                     let pieces: Vec<_> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
-                    log.push(shown(conn.writer().write_vectored(&pieces)));
+                    log.push(describe(conn.writer().write_vectored(&pieces)));
                     let state = conn.process_new_packets();
                     log.push(format!("{state:?}"));
-                    settle_reading(&mut conn, &mut peer, &mut log);
+                    exchange_reading(&mut conn, &mut peer, &mut log);
                 }
                 log
             }
@@ -160,7 +160,7 @@ macro_rules! scripts {
                         let (record, tail) = rest.split_at(len);
                         rest = tail;
                         for half in [&mut &record[..len / 2], &mut &record[len / 2..]] {
-                            log.push(shown(conn.read_tls(half)));
+                            log.push(describe(conn.read_tls(half)));
                             let state = conn.process_new_packets().unwrap();
                             log.push(format!(
                                 "{} {} {} {}",
@@ -204,17 +204,17 @@ macro_rules! scripts {
                     let state = conn.process_new_packets();
                     log.push(format!(
                         "{} {state:?} {}",
-                        shown(result.as_ref()),
+                        describe(result.as_ref()),
                         wants(&conn)
                     ));
                     match result {
                         Ok(len) => rest = &rest[len..],
-                        Err(_) => log.push(shown(conn.reader().read(&mut buf))),
+                        Err(_) => log.push(describe(conn.reader().read(&mut buf))),
                     }
                 }
                 loop {
                     let result = conn.reader().read(&mut buf);
-                    log.push(format!("{} {}", shown(result.as_ref()), wants(&conn)));
+                    log.push(format!("{} {}", describe(result.as_ref()), wants(&conn)));
                     if result.is_err() {
                         return log;
                     }
@@ -224,53 +224,53 @@ macro_rules! scripts {
             /// Every way to read plaintext that spans several records.
             pub fn reading(provider: Provider, role: Role) -> Vec<String> {
                 let (mut conn, mut peer) = connected(provider, role);
-                let mut log = vec![shown(conn.reader().read(&mut []))];
-                log.push(shown(conn.reader().read(&mut [0])));
-                log.push(shown(conn.reader().fill_buf()));
-                log.push(shown(conn.reader().into_first_chunk()));
+                let mut log = vec![describe(conn.reader().read(&mut []))];
+                log.push(describe(conn.reader().read(&mut [0])));
+                log.push(describe(conn.reader().fill_buf()));
+                log.push(describe(conn.reader().into_first_chunk()));
                 conn.reader().consume(0);
                 for record in [&b"first"[..], b"second", b"third"] {
                     peer.send(record);
                     input(&mut conn, &peer.take_output()).unwrap();
                 }
                 log.push(format!("{:?}", conn.process_new_packets()));
-                log.push(shown(conn.reader().read(&mut [])));
-                log.push(shown(conn.reader().fill_buf()));
+                log.push(describe(conn.reader().read(&mut [])));
+                log.push(describe(conn.reader().fill_buf()));
                 conn.reader().consume(2);
-                log.push(shown(conn.reader().fill_buf()));
-                log.push(shown(conn.reader().into_first_chunk()));
+                log.push(describe(conn.reader().fill_buf()));
+                log.push(describe(conn.reader().into_first_chunk()));
                 log.push(format!("{:?}", conn.process_new_packets()));
                 conn.reader().consume(3);
-                log.push(shown(conn.reader().into_first_chunk()));
+                log.push(describe(conn.reader().into_first_chunk()));
                 let mut buf = [0; 8];
-                log.push(shown(conn.reader().read(&mut buf)));
+                log.push(describe(conn.reader().read(&mut buf)));
                 log.push(format!("{buf:?} {}", wants(&conn)));
                 let mut line = Vec::new();
-                log.push(shown(conn.reader().read_until(b'r', &mut line)));
+                log.push(describe(conn.reader().read_until(b'r', &mut line)));
                 log.push(format!("{line:?}"));
                 conn.reader().consume(1);
-                log.push(shown(conn.reader().fill_buf()));
+                log.push(describe(conn.reader().fill_buf()));
                 log.push(format!("{}", wants(&conn)));
                 // the end of the stream, first without a close_notify, then with one
-                log.push(shown(conn.read_tls(&mut io::empty())));
+                log.push(describe(conn.read_tls(&mut io::empty())));
                 log.push(format!("{:?} {}", conn.process_new_packets(), wants(&conn)));
-                log.push(shown(conn.reader().read(&mut [])));
-                log.push(shown(conn.reader().read(&mut [0])));
-                log.push(shown(conn.reader().fill_buf()));
-                log.push(shown(conn.reader().into_first_chunk()));
+                log.push(describe(conn.reader().read(&mut [])));
+                log.push(describe(conn.reader().read(&mut [0])));
+                log.push(describe(conn.reader().fill_buf()));
+                log.push(describe(conn.reader().into_first_chunk()));
                 peer.send(b"last");
                 peer.close();
                 input(&mut conn, &peer.take_output()).unwrap();
                 log.push(format!("{:?} {}", conn.process_new_packets(), wants(&conn)));
-                log.push(shown(conn.reader().read(&mut buf)));
-                log.push(shown(conn.reader().read(&mut buf)));
-                log.push(shown(conn.reader().fill_buf()));
-                log.push(shown(conn.reader().into_first_chunk()));
+                log.push(describe(conn.reader().read(&mut buf)));
+                log.push(describe(conn.reader().read(&mut buf)));
+                log.push(describe(conn.reader().fill_buf()));
+                log.push(describe(conn.reader().into_first_chunk()));
                 log.push(format!("{:?} {}", conn.process_new_packets(), wants(&conn)));
-                log.push(shown(conn.read_tls(&mut &b"more"[..])));
+                log.push(describe(conn.read_tls(&mut &b"more"[..])));
                 log.push(format!("{:?} {}", conn.process_new_packets(), wants(&conn)));
-                log.push(shown(conn.reader().read(&mut buf)));
-                settle(&mut conn, &mut peer);
+                log.push(describe(conn.reader().read(&mut buf)));
+                exchange_all(&mut conn, &mut peer);
                 log
             }
         }
