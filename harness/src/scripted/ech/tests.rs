@@ -182,7 +182,7 @@ fn valid_hellos_are_accepted() {
         psk(&mut hellos.inner, 0);
         psk(&mut hellos.outer, 0);
     });
-    assert!(same.contains("is random"));
+    assert!(same.contains("are random"));
 }
 
 #[test]
