@@ -1,4 +1,4 @@
-//! Which of the two hellos a server uses (RFC 9849 §6.1.4), and what follows from it.
+//! Detection of the hello that the server uses (RFC 9849 §6.1.4), and its consequences.
 
 use alloc::boxed::Box;
 
@@ -18,20 +18,21 @@ use crate::msgs::ech::CONFIRMATION_LEN;
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::{ech_accept_confirmation, ech_hrr_accept_confirmation};
 
-/// What stands in the place of a confirmation while it is computed.
+/// Replaces the confirmation in the transcript that it is computed over.
 const NO_CONFIRMATION: &[u8] = &[0; CONFIRMATION_LEN];
 
-/// Where the random of a ServerHello ends.
+/// The offset behind the random of a ServerHello.
 const RANDOM_END: usize = HANDSHAKE_HEADER_LEN + 2 + 32;
 
 impl SentHello {
-    /// Finds out from `server_hello`, the message as it came, which hello the server uses. Returns what has become of ECH,
-    /// if that was not known.
+    /// Determines from `server_hello`, the encoded message, which hello the server uses. Returns
+    /// the new status of ECH unless it was already known.
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved::EchAcceptanceVariedAfterRetry`].
-    pub(crate) fn settle_ech(
+    /// Returns [`PeerMisbehaved::EchAcceptanceVariedAfterRetry`] if the server confirmed ECH in its
+    /// HelloRetryRequest but not here.
+    pub(crate) fn check_ech_acceptance(
         &mut self,
         suite: &'static Tls13CipherSuite,
         server_hello: &[u8],
@@ -40,7 +41,8 @@ impl SentHello {
             return Ok(None);
         };
         let mut transcript = self.fork_transcript(suite.common.hash_provider);
-        // RFC 9849 §7.2: with zeros as the last 8 bytes of the random. The message was decoded, so it has them
+        // RFC 9849 §7.2: the last 8 bytes of the random are zero. The message was decoded, so it
+        // has them
         let (until, after) = server_hello.split_at(RANDOM_END);
         let (before, received) = until.split_at(RANDOM_END - CONFIRMATION_LEN);
         transcript.add(before);
@@ -51,7 +53,7 @@ impl SentHello {
             debug!("the server accepts ECH");
             return Ok(Some(EchStatus::Accepted));
         }
-        // RFC 9849 §6.1.5: what was accepted once is accepted
+        // RFC 9849 §6.1.5: a confirmation in a HelloRetryRequest must be repeated here
         if outer.is_confirmed {
             return Err(PeerMisbehaved::EchAcceptanceVariedAfterRetry);
         }
@@ -59,19 +61,24 @@ impl SentHello {
         Ok(Some(EchStatus::Rejected))
     }
 
-    /// Finds out from a HelloRetryRequest which hello the server uses. `request` is the message as it came, `confirmation` the
-    /// body of its `encrypted_client_hello` extension. Returns what has become of ECH, if that is known now.
+    /// Determines from a HelloRetryRequest which hello the server uses. Returns the new status of
+    /// ECH if it is known now.
+    ///
+    /// `request` is the encoded message, `confirmation` the body of its `encrypted_client_hello`
+    /// extension.
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch`], and that there are no random bytes.
-    pub(crate) fn settle_ech_by_retry(
+    /// Returns [`PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch`] if the confirmation has
+    /// the wrong length, and
+    /// [`Error::FailedToGetRandomBytes`](crate::Error::FailedToGetRandomBytes).
+    pub(crate) fn check_ech_acceptance_in_retry(
         &mut self,
         suite: &'static Tls13CipherSuite,
         request: &[u8],
         confirmation: Option<&[u8]>,
     ) -> Result<Option<EchStatus>, Failure> {
-        // RFC 9849 §6.1.4, §6.2.1: another length is a decode_error, even where the extension means nothing
+        // RFC 9849 §6.1.4, §6.2.1: a wrong length is a decode_error, even if ECH was not offered
         if confirmation.is_some_and(|body| body.len() != CONFIRMATION_LEN) {
             return Err(Failure::new(
                 PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch,
@@ -84,7 +91,7 @@ impl SentHello {
         if let Some(received) = confirmation {
             let mut transcript = self.fork_transcript(suite.common.hash_provider);
             transcript.replace_with_message_hash();
-            // RFC 9849 §7.2.1: with zeros as the extension
+            // RFC 9849 §7.2.1: the body of the extension is replaced by zeros
             let (before, after) = around_confirmation(request)?;
             transcript.add(before);
             transcript.add(NO_CONFIRMATION);
@@ -97,7 +104,7 @@ impl SentHello {
                 return Ok(None);
             }
         }
-        // RFC 9846 §4.2.2: the second ClientHello offers again what goes with the suite
+        // RFC 9846 §4.2.2: the second ClientHello offers only PSKs whose hash fits the suite
         outer.grease_psk = outer.grease_psk.filter(|psk| psk.has_hash_of(suite));
         if let Some(psk) = &mut outer.grease_psk {
             psk.renew(&self.offer.config.provider)?;
@@ -106,7 +113,7 @@ impl SentHello {
         Ok(Some(EchStatus::Rejected))
     }
 
-    /// The server uses the ClientHelloOuter: goes on as if nothing else had been sent.
+    /// Continues with the ClientHelloOuter, as if no other hello had been sent.
     fn reject_ech(&mut self, outer: OuterHello) {
         debug!("the server rejects ECH");
         self.replace(outer.message);
@@ -122,8 +129,8 @@ impl SentHello {
     }
 }
 
-/// What is before and after the body of the `encrypted_client_hello` extension of a HelloRetryRequest, which has one of the
-/// right length.
+/// Returns the bytes before and after the body of the `encrypted_client_hello` extension of a
+/// HelloRetryRequest. The caller has checked that the body has the right length.
 fn around_confirmation(request: &[u8]) -> Result<(&[u8], &[u8]), InvalidMessage> {
     let mut r = Reader::new(request);
     let _header = r.take(HANDSHAKE_HEADER_LEN);
@@ -154,7 +161,7 @@ mod tests {
     use crate::msgs::EncodeMessage;
     use crate::msgs::server_hello::{HelloRetryRequest, HelloRetryRequestExtensions};
 
-    /// A HelloRetryRequest with these other extensions behind the confirmation, or before it.
+    /// Encodes a HelloRetryRequest whose confirmation is followed by the extensions in `behind`.
     fn request(confirmation: &[u8], behind: &[u8]) -> Vec<u8> {
         let request = HelloRetryRequest {
             legacy_version: ProtocolVersion::TLSv1_2,
@@ -170,7 +177,8 @@ mod tests {
         let mut message = Vec::new();
         request.encode_message(&mut message).unwrap();
         message.extend_from_slice(behind);
-        // the length of the block, behind header, version, random, session id, suite and compression
+        // the length of the extensions follows header, version, random, session id, suite and
+        // compression
         let at = HANDSHAKE_HEADER_LEN + 2 + 32 + 33 + 2 + 1;
         let len = u16::try_from(message.len() - at - 2).unwrap();
         message[at..at + 2].copy_from_slice(&len.to_be_bytes());

@@ -1,4 +1,4 @@
-//! What an application chooses: whether to encrypt its ClientHellos, and for which server.
+//! The application's configuration of ECH: whether to encrypt ClientHellos, and for which server.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -10,23 +10,25 @@ use rustls_core::ech_config::{EchConfigContents, EchConfigPayload};
 use crate::crypto::hpke::{Hpke, HpkePublicKey, HpkeSuite};
 use crate::error::{EncryptedClientHelloError, Error, InvalidMessage};
 
-/// How a client uses Encrypted ClientHello (RFC 9849); for
+/// The use of Encrypted ClientHello by a client (RFC 9849), for
 /// [`with_ech`](crate::ConfigBuilder::with_ech).
 #[derive(Clone, Debug)]
 pub enum EchMode {
-    /// ClientHellos are encrypted, for a server whose keys are known. The handshake fails if the server does not accept
-    /// that.
+    /// Encrypts ClientHellos for a server whose keys are known. The handshake fails if the server
+    /// does not accept ECH.
     Enable(EchConfig),
 
-    /// ClientHellos are not encrypted, but look as if they were (RFC 9849 §6.2): what real ones need so as not to stick out,
-    /// for servers whose keys are not known.
+    /// Sends ClientHellos that only look encrypted (RFC 9849 §6.2).
+    ///
+    /// This is for servers whose ECH keys are not known. It keeps real ECH from standing out.
     Grease(EchGreaseConfig),
 }
 
 impl EchMode {
-    /// True when the HPKE suite in use is FIPS-approved.
+    /// True if the HPKE suite in use is FIPS-approved.
     ///
-    /// That says nothing about the rest of a connection: [`ClientConfig::fips`](crate::ClientConfig::fips) does.
+    /// This covers only the HPKE suite. For a whole connection see
+    /// [`ClientConfig::fips`](crate::ClientConfig::fips).
     pub fn fips(&self) -> bool {
         match self {
             Self::Enable(config) => config.suite.fips(),
@@ -47,16 +49,18 @@ impl From<EchGreaseConfig> for EchMode {
     }
 }
 
-/// The keys of a server that accepts Encrypted ClientHello, and what they are used with: one entry of the list that the
-/// server has published.
+/// An ECH configuration: the public keys of a server that accepts Encrypted ClientHello, and their
+/// parameters.
 ///
-/// It goes with one server, or with all that publish the same list. In most cases the list is the `ech` parameter of a DNS
-/// record of type HTTPS or SVCB (RFC 9848). Whoever can see the query for it knows the server's name: it should be
-/// encrypted, too.
+/// It is one entry of the list that the server has published, and works for all servers that
+/// publish the same list. The list usually comes from the `ech` parameter of a DNS record of type
+/// HTTPS or SVCB (RFC 9848). Send that DNS query encrypted as well, or an observer learns the
+/// server's name from it.
 ///
-/// A server that no longer has these keys rejects the ClientHello, and may say which to use instead: the connection fails
-/// with [`PeerIncompatible::ServerRejectedEncryptedClientHello`](crate::PeerIncompatible::ServerRejectedEncryptedClientHello),
-/// and [`for_retry`](Self::for_retry) makes the configuration of another attempt.
+/// A server that no longer has these keys rejects the ClientHello, and may send newer
+/// configurations. The connection then fails with
+/// [`PeerIncompatible::ServerRejectedEncryptedClientHello`](crate::PeerIncompatible::ServerRejectedEncryptedClientHello).
+/// Build the configuration for a second attempt with [`for_retry`](Self::for_retry).
 ///
 /// ```
 /// use rustls::client::EchConfig;
@@ -64,12 +68,13 @@ impl From<EchGreaseConfig> for EchMode {
 /// use rustls::pki_types::EchConfigListBytes;
 /// use rustls::{Error, PeerIncompatible};
 ///
-/// /// For the first connection, with the list that DNS has.
+/// /// Creates the configuration for the first connection, from the list in DNS.
 /// fn first(list: EchConfigListBytes<'_>, suites: &[&'static dyn Hpke]) -> Result<EchConfig, Error> {
 ///     EchConfig::new(list, suites)
 /// }
 ///
-/// /// For one more, when the first has failed with `error`. Returns `error` itself if the server has named no other keys.
+/// /// Creates the configuration for a retry after `error`. Returns `error` if the server sent no
+/// newer keys.
 /// fn second(error: Error, suites: &[&'static dyn Hpke]) -> Result<EchConfig, Error> {
 ///     match error {
 ///         Error::PeerIncompatible(PeerIncompatible::ServerRejectedEncryptedClientHello(Some(
@@ -82,22 +87,24 @@ impl From<EchGreaseConfig> for EchMode {
 #[derive(Clone)]
 pub struct EchConfig {
     contents: EchConfigContents,
-    /// What HPKE binds its context to.
+    /// The `info` parameter of the HPKE context.
     info: Vec<u8>,
     pub(super) suite: &'static dyn Hpke,
 }
 
 impl EchConfig {
-    /// Takes the first configuration of `ech_config_list` that can be used with one of `hpke_suites`, for example
-    /// `rustls::crypto::aws_lc_rs::hpke::ALL_SUPPORTED_SUITES`. `ech_config_list` is an `ECHConfigList` (RFC 9849 §4), in
-    /// the server's order of preference.
+    /// Selects the first configuration of `ech_config_list` that works with one of `hpke_suites`.
+    ///
+    /// `ech_config_list` is an encoded `ECHConfigList` (RFC 9849 §4), in the server's order of
+    /// preference. `hpke_suites` is, for example,
+    /// `rustls::crypto::aws_lc_rs::hpke::ALL_SUPPORTED_SUITES`.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidEncryptedClientHello`]:
-    /// - [`EncryptedClientHelloError::InvalidConfigList`] when the list is malformed;
-    /// - [`EncryptedClientHelloError::NoCompatibleConfig`] when there is nothing in it to use. RFC 9849 §6.1 advises to use
-    ///   [`EchMode::Grease`] then.
+    /// Returns [`Error::InvalidEncryptedClientHello`] with
+    /// - [`EncryptedClientHelloError::InvalidConfigList`] if the list is malformed;
+    /// - [`EncryptedClientHelloError::NoCompatibleConfig`] if no entry can be used. RFC 9849 §6.1
+    ///   then recommends [`EchMode::Grease`].
     pub fn new(
         ech_config_list: EchConfigListBytes<'_>,
         hpke_suites: &[&'static dyn Hpke],
@@ -105,15 +112,16 @@ impl EchConfig {
         Self::choose(&read_list(&ech_config_list)?, hpke_suites)
     }
 
-    /// As [`new`](Self::new), of the `configs` that a server has sent when it rejected ECH.
+    /// Like [`new`](Self::new), but selects from the `configs` that a server sent when it rejected
+    /// ECH.
     ///
-    /// They are for one retry with that server. If it rejects that, too, its configurations disagree, and nothing is to
-    /// be gained from going on (RFC 9849 §6.1.6).
+    /// Use the result for one retry with that server. If it rejects this configuration as well, its
+    /// configurations are inconsistent and further retries are pointless (RFC 9849 §6.1.6).
     ///
     /// # Errors
     ///
-    /// [`EncryptedClientHelloError::NoCompatibleConfig`] when there is nothing in it to use: the server has then turned ECH
-    /// off, and may be connected to without.
+    /// Returns [`EncryptedClientHelloError::NoCompatibleConfig`] if no entry can be used. The
+    /// server has then disabled ECH, and the client may connect without it.
     pub fn for_retry(
         configs: &[EchConfigPayload],
         hpke_suites: &[&'static dyn Hpke],
@@ -131,20 +139,21 @@ impl EchConfig {
             .ok_or_else(|| EncryptedClientHelloError::NoCompatibleConfig.into())
     }
 
-    /// `config`, with the first of its symmetric suites that is among `hpke_suites`.
+    /// Returns `config` with its first symmetric suite that `hpke_suites` supports.
     fn usable(config: &EchConfigPayload, hpke_suites: &[&'static dyn Hpke]) -> Option<Self> {
-        // RFC 9849 §4: other versions are ignored; §6.1.7: so is what has no host name as public_name
+        // RFC 9849 §4: other versions are ignored. §6.1.7: so are entries whose public_name is no
+        // host name
         let EchConfigPayload::V18(contents) = config else {
             return None;
         };
-        // RFC 9849 §4.2: a mandatory extension that is not known, as none is; and no extension stands twice
+        // RFC 9849 §4.2: no mandatory extension is known here, and duplicates are forbidden
         if contents.has_mandatory_extension() || contents.has_duplicate_extension() {
             return None;
         }
         let key_config = &contents.key_config;
         let mut wanted = key_config.symmetric_cipher_suites.iter();
         let suite = wanted.find_map(|sym| {
-            // what has no tag cannot seal
+            // an AEAD without a tag cannot seal (export-only)
             sym.aead_id.tag_len()?;
             let wanted = HpkeSuite {
                 kem: key_config.kem_id,
@@ -162,7 +171,7 @@ impl EchConfig {
         })
     }
 
-    /// The name of those who accept the outer hello.
+    /// The name that the outer hello asks for.
     pub(crate) fn public_name(&self) -> &DnsName<'static> {
         &self.contents.public_name
     }
@@ -179,7 +188,7 @@ impl EchConfig {
 fn read_list(bytes: &[u8]) -> Result<Vec<EchConfigPayload>, EncryptedClientHelloError> {
     let mut r = Reader::new(bytes);
     let list = match EchConfigPayload::read_list(&mut r) {
-        // as in 0.23
+        // an empty list has nothing to use, which is NoCompatibleConfig
         Err(InvalidMessage::IllegalEmptyList("ECHConfigList")) => Vec::new(),
         list => list.map_err(|_| EncryptedClientHelloError::InvalidConfigList)?,
     };
@@ -197,7 +206,7 @@ impl fmt::Debug for EchConfig {
     }
 }
 
-/// How to make ClientHellos look encrypted.
+/// The parameters of ClientHellos that only look encrypted, for [`EchMode::Grease`].
 #[derive(Clone, Debug)]
 pub struct EchGreaseConfig {
     pub(super) suite: &'static dyn Hpke,
@@ -205,10 +214,12 @@ pub struct EchGreaseConfig {
 }
 
 impl EchGreaseConfig {
-    /// ClientHellos that look as if encrypted by `suite` to `placeholder_key`.
+    /// Creates a configuration whose ClientHellos look as if encrypted by `suite` to
+    /// `placeholder_key`.
     ///
-    /// Nobody is to decrypt them, so nobody needs the private half: `suite.generate_key_pair()` makes a key to be used for
-    /// any number of connections. RFC 9849 §6.2.1 advises to vary `suite`, but not between connections to one server.
+    /// Nobody decrypts these hellos, so the private key is not needed. Create the key with
+    /// `suite.generate_key_pair()` and use it for any number of connections. RFC 9849 §6.2.1
+    /// recommends to vary `suite`, but not between connections to the same server.
     pub fn new(suite: &'static dyn Hpke, placeholder_key: HpkePublicKey) -> Self {
         Self {
             suite,
@@ -217,18 +228,20 @@ impl EchGreaseConfig {
     }
 }
 
-/// What has become of Encrypted ClientHello on a connection.
+/// The status of Encrypted ClientHello on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchStatus {
-    /// It was not offered.
+    /// ECH was not offered.
     NotOffered,
-    /// The ClientHello only looks encrypted: [`EchMode::Grease`].
+    /// The ClientHello only looked encrypted: [`EchMode::Grease`].
     Grease,
-    /// It was offered, and the server has not answered yet.
+    /// ECH was offered, and the server has not answered yet.
     Offered,
-    /// The server has accepted it: it has decrypted the ClientHello.
+    /// The server has decrypted the ClientHello and accepted ECH.
     Accepted,
-    /// The server has rejected it. The handshake goes on with the server of the public name, to learn which configurations
-    /// to use instead, and fails at its end.
+    /// The server has rejected ECH.
+    ///
+    /// The handshake continues with the server of the public name, to learn which configurations to
+    /// use instead. It fails at its end.
     Rejected,
 }

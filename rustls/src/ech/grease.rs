@@ -1,5 +1,5 @@
-//! What looks like Encrypted ClientHello and is not: the extension of a client that has no keys of the server (RFC 9849
-//! §6.2.1), and the session that a ClientHelloOuter seems to offer (§6.1.2).
+//! GREASE for Encrypted ClientHello: the extension of a client without the server's keys (RFC 9849
+//! §6.2.1), and the fake session in a ClientHelloOuter (§6.1.2).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -17,20 +17,22 @@ use crate::msgs::ech::{INNER, OuterEch};
 use crate::msgs::pre_shared_key::{OfferedPsks, PskBinderEntry, PskIdentity};
 use crate::suites::Tls13CipherSuite;
 
-/// The length of all tags of the AEADs known so far (RFC 9180 §7.3).
+/// The tag length of every AEAD registered so far (RFC 9180 §7.3).
 const TAG_LEN: usize = 16;
 
-/// So long an inner hello fits beside its session into every ClientHello.
+/// An inner hello of at most this length fits beside its session into every ClientHello.
 const SURELY_FITS: usize = 2048;
 
-/// More than the extension has besides the inner hello: its header, the public key of a KEM, a tag.
+/// An upper bound on the rest of the extension: its header, the public key of a KEM, a tag.
 const AROUND_INNER: usize = 512;
 
-/// The body of an `encrypted_client_hello` extension as the hello of `offer` would have it if it were encrypted.
+/// Creates the body of the `encrypted_client_hello` extension that the hello of `offer` would carry
+/// if it were encrypted.
 ///
 /// # Errors
 ///
-/// Those of HPKE: the placeholder key may be malformed; [`Error::FailedToGetRandomBytes`].
+/// Returns errors of HPKE if the placeholder key is malformed, and
+/// [`Error::FailedToGetRandomBytes`].
 pub(super) fn extension(
     config: &EchGreaseConfig,
     offer: &Offer,
@@ -40,14 +42,14 @@ pub(super) fn extension(
     let suite = config.suite.suite();
     let mut inner_len = encoded_inner_len(offer, shares, session);
     if inner_len > SURELY_FITS && !fits_beside(inner_len, offer, shares, session) {
-        // as of a real one: what does not fit into both hellos is the session, which may be left out
+        // like real ECH: if the hellos do not fit with the session, they omit it
         inner_len = encoded_inner_len(offer, shares, None);
     }
     let tag_len = suite.sym.aead_id.tag_len().unwrap_or(TAG_LEN);
     let mut payload = vec![0; inner_len + tag_len];
     let provider = &offer.config.provider;
     provider.secure_random.fill(&mut payload)?;
-    // a key as the KEM makes them
+    // a fresh key of the KEM
     let (enc, _) = config.suite.setup_sealer(&[], &config.placeholder_key)?;
 
     let [config_id] = random_bytes(provider)?;
@@ -60,7 +62,8 @@ pub(super) fn extension(
     .encoded())
 }
 
-/// How long a real EncodedClientHelloInner would be. How long a name its server would ask for is not known.
+/// Returns the length that a real EncodedClientHelloInner would have, without padding for an
+/// unknown server name.
 fn encoded_inner_len(
     offer: &Offer,
     shares: Option<&KeyShares>,
@@ -71,7 +74,8 @@ fn encoded_inner_len(
     encode_inner(inner, None, 0).1.len()
 }
 
-/// Whether one hello has room for `session`, and for an extension with an inner hello of `inner_len` bytes.
+/// True if one hello has room for `session` and for an extension with an inner hello of `inner_len`
+/// bytes.
 fn fits_beside(
     inner_len: usize,
     offer: &Offer,
@@ -82,7 +86,7 @@ fn fits_beside(
     hello.len() + inner_len + AROUND_INNER <= LengthSize::U16.max_len()
 }
 
-/// A session that does not exist, offered by a ClientHelloOuter whose ClientHelloInner offers one.
+/// A fake session, offered by a ClientHelloOuter whose ClientHelloInner offers a real one.
 pub(super) struct GreasePsk {
     identity: Vec<u8>,
     obfuscated_ticket_age: u32,
@@ -90,11 +94,11 @@ pub(super) struct GreasePsk {
 }
 
 impl GreasePsk {
-    /// One that looks like `psk`, which has one identity.
+    /// Creates a fake with the lengths of `psk`, which has one identity.
     ///
     /// # Errors
     ///
-    /// [`Error::FailedToGetRandomBytes`].
+    /// Returns [`Error::FailedToGetRandomBytes`].
     pub(super) fn like(psk: &OfferedPsks<'_>, provider: &CryptoProvider) -> Result<Self, Error> {
         let identity_len = psk.identities.first().map_or(0, |it| it.identity.len());
         let binder_len = psk.binders.first().map_or(0, |it| it.0.len());
@@ -109,11 +113,11 @@ impl GreasePsk {
         Ok(psk)
     }
 
-    /// Makes it what a second ClientHello offers: the same identity, with another age and binder.
+    /// Replaces age and binder for the second ClientHello, which offers the same identity.
     ///
     /// # Errors
     ///
-    /// [`Error::FailedToGetRandomBytes`].
+    /// Returns [`Error::FailedToGetRandomBytes`].
     pub(super) fn renew(&mut self, provider: &CryptoProvider) -> Result<(), Error> {
         self.obfuscated_ticket_age = u32::from_be_bytes(random_bytes(provider)?);
         provider.secure_random.fill(&mut self.binder)?;

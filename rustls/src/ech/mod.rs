@@ -1,5 +1,7 @@
-//! Encrypted ClientHello on the client (RFC 9849): a ClientHello for the true server, the inner one, encrypted inside of
-//! one for the public name of its network, the outer one.
+//! Encrypted ClientHello on the client (RFC 9849).
+//!
+//! The inner ClientHello is for the real server. It travels encrypted inside the outer one, which
+//! names only the public name of the server's network.
 //!
 //! ```text
 //!   handshake::client::offer ──► ClientHelloInner ── outer extensions taken out, padded ──► EncodedClientHelloInner
@@ -12,12 +14,14 @@
 //!                                                     then ech_required, and an error with the server's retry_configs
 //! ```
 //!
-//! - `config`: what an application chooses, and which configuration of a server's list is used.
-//! - `outer`: the ClientHelloOuter, and the HPKE context that encrypts the inner one.
-//! - `grease`: an extension that looks the same and means nothing.
-//! - `acceptance`: how the server says that it uses the inner hello, and what changes if it does not.
+//! - `config`: the application's choices, and the selection of a configuration from a server's
+//!   list.
+//! - `outer`: the ClientHelloOuter, and the HPKE context that encrypts the inner hello.
+//! - `grease`: an extension that looks the same but has no content.
+//! - `acceptance`: detection of the hello that the server uses, and the switch to the outer one.
 //!
-//! [`Ech`] is all that the rest of a handshake sees. The wire is in `msgs::ech` and `msgs::client_extensions`.
+//! The rest of a handshake sees only [`Ech`]. The wire format is in `msgs::ech` and
+//! `msgs::client_extensions`.
 
 mod acceptance;
 mod config;
@@ -40,15 +44,15 @@ use crate::msgs::client_extensions::Layout;
 use crate::msgs::ech::{INNER, read_retry_configs};
 use crate::msgs::pre_shared_key::OfferedPsks;
 
-/// What a client's ClientHello says of ECH, from the first one to the end of the handshake.
+/// The use of ECH in a client's ClientHello, from the first hello to the end of the handshake.
 pub(crate) enum Ech {
-    /// Nothing.
+    /// No ECH.
     Absent,
-    /// An extension that means nothing.
+    /// An extension that only looks like ECH, with its body.
     Grease(Vec<u8>),
-    /// It is a ClientHelloInner. Once there is a ServerHello, the server has accepted it.
+    /// The hello is a ClientHelloInner. Once there is a ServerHello, the server has accepted ECH.
     Inner,
-    /// It is a ClientHelloOuter, which is what the server has used.
+    /// The server uses the ClientHelloOuter.
     Rejected(Box<RejectedEch>),
 }
 
@@ -56,26 +60,27 @@ pub(crate) enum Ech {
 pub(crate) struct RejectedEch {
     /// The body of the extension that was sent.
     pub(crate) extension: Vec<u8>,
-    /// What a second ClientHello offers in the place of a session, as the first one did.
+    /// The fake PSK that a second ClientHello repeats if the first one had it.
     grease_psk: Option<GreasePsk>,
-    /// What the server says to use instead. Nothing comes of it unless the server is authenticated.
+    /// The configurations that the server recommends instead. They are used only if the server is
+    /// authenticated.
     pub(crate) retry_configs: Option<Vec<EchConfigPayload>>,
 }
 
 impl Ech {
-    /// The body of the `encrypted_client_hello` extension.
+    /// Returns the body of the `encrypted_client_hello` extension.
     pub(crate) fn extension(&self) -> Option<&[u8]> {
         match self {
             Self::Absent => None,
             Self::Inner => Some(INNER),
-            // RFC 9849 §6.2.1: after a HelloRetryRequest, the same again. RFC 9846 §4.2.2: a hello that is rejected
-            // has no other extension then, either
+            // RFC 9849 §6.2.1: repeated unchanged after a HelloRetryRequest. RFC 9846 §4.2.2: the
+            // second hello of a rejected offer may not change the extension either
             Self::Grease(extension) => Some(extension),
             Self::Rejected(rejected) => Some(&rejected.extension),
         }
     }
 
-    /// What is offered where no session is.
+    /// The fake PSK that replaces a session in the offer.
     pub(crate) fn grease_psk(&self) -> Option<OfferedPsks<'_>> {
         match self {
             Self::Rejected(rejected) => rejected.grease_psk.as_ref().map(GreasePsk::extension),
@@ -83,7 +88,7 @@ impl Ech {
         }
     }
 
-    /// What is known before the server has answered.
+    /// Returns the status before the server has answered.
     pub(crate) fn status(&self) -> EchStatus {
         match self {
             Self::Absent => EchStatus::NotOffered,
@@ -93,7 +98,7 @@ impl Ech {
         }
     }
 
-    /// How the hello lays out its extensions.
+    /// Returns the order of the hello's extensions.
     pub(crate) fn layout(&self) -> Layout {
         match self {
             Self::Inner => Layout::Inner,
@@ -101,25 +106,26 @@ impl Ech {
         }
     }
 
-    /// Whether the server of this handshake is but the one of the public name: RFC 9849 §6.1.7, nothing it says is
-    /// reported or kept.
+    /// True once ECH was rejected. RFC 9849 §6.1.7: the peer then authenticates only for the public
+    /// name, and nothing it says is reported or kept.
     pub(crate) fn is_rejected(&self) -> bool {
         matches!(self, Self::Rejected(_))
     }
 
-    /// Reads what EncryptedExtensions have as `encrypted_client_hello`.
+    /// Reads the `encrypted_client_hello` extension of EncryptedExtensions.
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved::UnsolicitedEchExtension`], and that it is malformed.
+    /// Returns [`PeerMisbehaved::UnsolicitedEchExtension`] if it answers nothing, and a decoding
+    /// error if it is malformed.
     pub(crate) fn read_encrypted_extensions(&mut self, body: Option<&[u8]>) -> Result<(), Error> {
         let Some(body) = body else {
             return Ok(());
         };
         match self {
-            // RFC 9849 §5: nothing answers the inner variant
+            // RFC 9849 §5: only the outer variant may be answered
             Self::Absent | Self::Inner => Err(PeerMisbehaved::UnsolicitedEchExtension.into()),
-            // RFC 9849 §6.2.1: checked, and not kept
+            // RFC 9849 §6.2.1: check the syntax, and ignore the content
             Self::Grease(_) => {
                 read_retry_configs(body)?;
                 Ok(())
@@ -131,12 +137,12 @@ impl Ech {
         }
     }
 
-    /// Ends a handshake that is otherwise complete.
+    /// Fails a handshake that is complete except that ECH was rejected.
     ///
     /// # Errors
     ///
-    /// [`PeerIncompatible::ServerRejectedEncryptedClientHello`] if ECH is rejected: the server has authenticated itself for
-    /// the public name, and so its `retry_configs`.
+    /// Returns [`PeerIncompatible::ServerRejectedEncryptedClientHello`] if ECH was rejected. The
+    /// server has authenticated itself for the public name, and so its `retry_configs`.
     pub(crate) fn check_not_rejected(&mut self) -> Result<(), PeerIncompatible> {
         match self {
             Self::Rejected(rejected) => Err(PeerIncompatible::ServerRejectedEncryptedClientHello(
@@ -147,11 +153,13 @@ impl Ech {
     }
 }
 
-/// Has `offer` say of ECH what its configuration wants. If its hellos are inner ones then, what carries them is returned, too.
+/// Applies the ECH configuration of `offer` to it. Also returns the outer hello if the hellos of
+/// `offer` are now inner ones.
 ///
 /// # Errors
 ///
-/// Those of HPKE: the server's public key may be malformed; [`Error::FailedToGetRandomBytes`].
+/// Returns errors of HPKE if the server's public key is malformed, and
+/// [`Error::FailedToGetRandomBytes`].
 pub(crate) fn prepare(
     mut offer: Offer,
     shares: Option<&KeyShares>,

@@ -1,4 +1,4 @@
-//! The ClientHelloOuter (RFC 9849 §6.1): what is sent in place of a ClientHelloInner, which it carries encrypted.
+//! The ClientHelloOuter (RFC 9849 §6.1), which is sent and carries the encrypted ClientHelloInner.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -20,38 +20,40 @@ use crate::msgs::ech::OuterEch;
 use crate::msgs::server_name::ServerNamePayload;
 use crate::msgs::{EncodeMessage, HANDSHAKE_HEADER_LEN};
 
-/// What carries the ClientHelloInner of a connection, as long as it is not known which of the two the server uses.
+/// The ClientHelloOuter of a connection, until it is known which of the two hellos the server uses.
 pub(crate) struct OuterHello {
     pub(super) random: Random,
     pub(super) public_name: DnsName<'static>,
     maximum_name_length: u8,
     cipher_suite: HpkeSymmetricCipherSuite,
     config_id: u8,
-    /// The key that the context was set up with, until it is sent.
+    /// The encapsulated key of the HPKE context. Empty once it was sent.
     enc: Vec<u8>,
-    /// Numbers its messages, so that a second ClientHello is decrypted after the first one only (RFC 9849 §6.1.5).
+    /// The HPKE context. It counts its messages, so the second ClientHello must be opened after the
+    /// first (RFC 9849 §6.1.5).
     context: Box<dyn HpkeSealer>,
     pub(super) grease_psk: Option<GreasePsk>,
-    /// The last one that was made, header included.
+    /// The latest ClientHelloOuter, header included.
     pub(super) message: Vec<u8>,
     /// The body of its `encrypted_client_hello` extension.
     pub(super) extension: Vec<u8>,
-    /// A HelloRetryRequest says that ECH is accepted.
+    /// True once a HelloRetryRequest has confirmed ECH.
     pub(super) is_confirmed: bool,
 }
 
 impl OuterHello {
-    /// One without contents yet.
+    /// Creates an outer hello without a message yet.
     ///
     /// # Errors
     ///
-    /// Those of [`Hpke::setup_sealer`](crate::crypto::hpke::Hpke::setup_sealer), and [`Error::FailedToGetRandomBytes`].
+    /// Returns errors of [`Hpke::setup_sealer`](crate::crypto::hpke::Hpke::setup_sealer), and
+    /// [`Error::FailedToGetRandomBytes`].
     pub(super) fn new(config: &EchConfig, provider: &CryptoProvider) -> Result<Self, Error> {
         let contents = config.contents();
         let public_key = HpkePublicKey(contents.key_config.public_key.clone());
         let (enc, context) = config.suite.setup_sealer(config.info(), &public_key)?;
         Ok(Self {
-            // RFC 9849 §6.1: a fresh one
+            // RFC 9849 §6.1: not the random of the inner hello
             random: Random(random_bytes(provider)?),
             public_name: contents.public_name.clone(),
             maximum_name_length: contents.maximum_name_length,
@@ -70,8 +72,8 @@ impl OuterHello {
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when it would be too long: nothing is encrypted then. Those of HPKE, and
-    /// [`Error::FailedToGetRandomBytes`].
+    /// Returns [`Error::General`] if the message would be too long; nothing is encrypted then. Also
+    /// returns errors of HPKE, and [`Error::FailedToGetRandomBytes`].
     pub(crate) fn seal(
         &mut self,
         inner: ClientHello<'_>,
@@ -108,7 +110,7 @@ impl OuterHello {
             },
             ..inner
         };
-        // RFC 9849 §5.2: the message without its header authenticates itself, with zeros as the payload
+        // RFC 9849 §5.2: the AAD is the message without its header, with zeros for the payload
         let mut aad = Vec::new();
         hello.encode_part(&mut aad)?;
         let aad = aad.get(HANDSHAKE_HEADER_LEN..).unwrap_or_default();
@@ -130,18 +132,19 @@ impl OuterHello {
         hello.encode_part(&mut message)?;
         self.message = message;
         self.extension = extension;
-        // RFC 9849 §6.1.5: empty in a second ClientHello
+        // RFC 9849 §6.1.5: a second ClientHello has an empty enc
         self.enc = Vec::new();
         Ok(())
     }
 
-    /// The last one that was made, header included.
+    /// Returns the latest ClientHelloOuter, header included.
     pub(crate) fn message(&self) -> &[u8] {
         &self.message
     }
 }
 
-/// `inner`, and its EncodedClientHelloInner (RFC 9849 §5.1). The binder is taken from `message`, the encoding of `inner`.
+/// Returns `inner` and its EncodedClientHelloInner (RFC 9849 §5.1). The binder is taken from
+/// `message`, the encoding of `inner`.
 pub(super) fn encode_inner<'a>(
     inner: ClientHello<'a>,
     message: Option<&[u8]>,
@@ -175,8 +178,8 @@ pub(super) fn encode_inner<'a>(
     (inner, bytes)
 }
 
-/// How much to add so that a name is as long as the longest (RFC 9849 §6.1.3). All else that an inner hello says is in the
-/// outer one as well.
+/// Returns the padding that hides the length of the server name (RFC 9849 §6.1.3). The outer hello
+/// shows everything else anyway.
 fn name_padding(inner: &ClientExtensions<'_>, maximum_name_length: u8) -> usize {
     let longest = usize::from(maximum_name_length);
     match &inner.server_name {
@@ -185,7 +188,7 @@ fn name_padding(inner: &ClientExtensions<'_>, maximum_name_length: u8) -> usize 
             let sent = name.strip_suffix('.').unwrap_or(name);
             longest.saturating_sub(sent.len())
         }
-        // a server_name extension with a name of that length
+        // pad for a whole server_name extension with the longest name
         _ => longest + 9,
     }
 }

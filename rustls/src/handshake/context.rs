@@ -1,4 +1,4 @@
-//! Where a connection and its handshake meet: what each may use of the other.
+//! The interface between a connection and its handshake.
 
 use super::Failure;
 use crate::client::ClientConnectionData;
@@ -11,45 +11,45 @@ use crate::server::ServerConnectionData;
 
 /// The handshake of one side, from the first message to the last one after the handshake.
 ///
-/// A trait only because the public connection types put no bound on their `Data`; each side has one
-/// implementation.
+/// This is a trait only because the public connection types put no bound on their `Data`. Each side
+/// has one implementation.
 pub(crate) trait Machine<Data>: Send + Sync {
-    /// Handles one complete handshake message. A failure ends the connection, and the machine with it.
+    /// Handles one complete handshake message. A failure ends the connection and the handshake.
     fn handle(
         &mut self,
         message: HandshakeMessage<'_>,
         cx: &mut Context<'_, Data>,
     ) -> Result<(), Failure>;
 
-    /// Handles the change_cipher_spec of TLS 1.2 (RFC 5246 §7.1); called once that version is negotiated. No
-    /// handshake bytes wait.
+    /// Handles the change_cipher_spec of TLS 1.2 (RFC 5246 §7.1). The caller has negotiated that
+    /// version and buffers no handshake bytes.
     #[cfg(feature = "tls12")]
     fn handle_change_cipher_spec(&mut self, cx: &mut Context<'_, Data>) -> Result<(), Failure>;
 
-    /// False until the application has chosen a configuration: messages wait until then.
+    /// False until the application has chosen a configuration. Messages are buffered until then.
     fn is_ready(&self) -> bool {
         true
     }
 
-    /// Drops all secrets; every later message is refused.
+    /// Drops all secrets. Every later message is rejected.
     fn fail(&mut self);
 }
 
-/// What a handshake may touch of its connection.
+/// The parts of a connection that its handshake may access.
 pub(crate) struct Context<'a, Data> {
-    /// Where its bytes, keys and alignment go.
+    /// Takes handshake bytes and keys, and checks record alignment.
     pub(crate) transport: &'a mut dyn Transport,
-    /// What the connection's accessors report.
+    /// The values reported by the connection's accessors.
     pub(crate) negotiated: &'a mut Negotiated,
-    /// The secrets that outlive the handshake, once there are any.
+    /// The secrets that outlive the handshake, once derived.
     pub(crate) established: &'a mut Option<Established>,
-    /// How much useless work the peer has caused.
+    /// Counts useless messages of the peer.
     pub(crate) tolerance: &'a mut Tolerance,
     pub(crate) data: &'a mut Data,
 }
 
-/// What a client's handlers may touch of their connection.
+/// The parts of a client's connection that its handlers may access.
 pub(crate) type ClientContext<'a> = Context<'a, ClientConnectionData>;
 
-/// What a server's handlers may touch of their connection.
+/// The parts of a server's connection that its handlers may access.
 pub(crate) type ServerContext<'a> = Context<'a, ServerConnectionData>;

@@ -1,21 +1,21 @@
-//! Why a connection ends, and what the peer is told of it.
+//! An error that ends a connection, with the alert for the peer.
 
 use crate::enums::AlertDescription;
 use crate::error::Error;
 
 /// An error, and the alert that goes with it.
 ///
-/// Any error becomes one with the alert that [`Error::alert`] names. A handler that knows better names
-/// another. Handlers return it; the connection sends the alert.
+/// Any error converts into one, with the alert that [`Error::alert`] names. A handler may choose a
+/// more precise alert. Handlers only return failures; the connection sends the alert.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) error: Error,
-    /// `None`: the peer is told nothing.
+    /// The alert to send. `None` sends no alert.
     pub(crate) alert: Option<AlertDescription>,
 }
 
 impl Failure {
-    /// `error`, told to the peer as `alert`.
+    /// Creates a failure that sends `alert` to the peer.
     pub(crate) fn new(error: impl Into<Error>, alert: AlertDescription) -> Self {
         Self {
             error: error.into(),
@@ -23,8 +23,8 @@ impl Failure {
         }
     }
 
-    /// `error`, of which TLS tells the peer nothing. Over QUIC it is a PROTOCOL_VIOLATION (RFC 9000 §20.1), which is
-    /// QUIC's to tell.
+    /// Creates a failure without a TLS alert. QUIC reports it as a PROTOCOL_VIOLATION (RFC 9000
+    /// §20.1) itself.
     pub(crate) fn without_alert(error: impl Into<Error>) -> Self {
         Self {
             error: error.into(),
@@ -32,10 +32,11 @@ impl Failure {
         }
     }
 
-    /// A verifier refused a certificate or a signature.
+    /// Creates the failure for a certificate or signature that the verifier rejected.
     ///
-    /// The verifier may be the application's own. Errors about the peer keep their alert; any other error
-    /// arose in another context, whose alert would mislead the peer: handshake_failure, as in 0.23.
+    /// The verifier may belong to the application. Errors about the peer keep their alert. Any
+    /// other error arose in another context, whose alert would mislead the peer, so it becomes
+    /// handshake_failure.
     pub(crate) fn refused_by_verifier(error: Error) -> Self {
         match error {
             Error::InvalidCertificate(_)

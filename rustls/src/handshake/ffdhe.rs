@@ -1,4 +1,4 @@
-//! What finite-field groups (RFC 7919) ask of both sides, whatever the provider checks.
+//! Checks of finite-field groups (RFC 7919) that do not depend on the provider.
 
 #[cfg(feature = "tls12")]
 use super::Failure;
@@ -7,16 +7,16 @@ use crate::enums::AlertDescription;
 use crate::error::PeerMisbehaved;
 use crate::ffdhe_groups::FfdheGroup;
 
-/// Checks the peer's share of TLS 1.3, which is of no finite-field group where `group` is `None`.
+/// Checks the peer's share in TLS 1.3. `group` is `None` if the group is not a finite-field group.
 ///
 /// # Errors
 ///
-/// [`PeerMisbehaved::InvalidKeyShare`].
+/// Returns [`PeerMisbehaved::InvalidKeyShare`] if the share is not a valid element of the group.
 pub(crate) fn check_share(
     group: Option<FfdheGroup<'_>>,
     share: &[u8],
 ) -> Result<(), PeerMisbehaved> {
-    // RFC 9846 §4.3.8.1: as long as p, and within its bounds
+    // RFC 9846 §4.3.8.1: exactly as long as p, and within its bounds
     match group {
         Some(group) if share.len() != group.p.len() || !is_within_bounds(&group, share) => {
             Err(PeerMisbehaved::InvalidKeyShare)
@@ -25,17 +25,18 @@ pub(crate) fn check_share(
     }
 }
 
-/// Checks a public value that the peer has sent in TLS 1.2.
+/// Checks the peer's public value in TLS 1.2.
 ///
 /// # Errors
 ///
-/// [`PeerMisbehaved::InvalidKeyShare`] with handshake_failure.
+/// Returns [`PeerMisbehaved::InvalidKeyShare`] with handshake_failure if the value is out of
+/// bounds.
 #[cfg(feature = "tls12")]
 pub(crate) fn check_public_value(group: &FfdheGroup<'_>, public: &[u8]) -> Result<(), Failure> {
     if is_within_bounds(group, public) {
         Ok(())
     } else {
-        // RFC 7919 §3, §4: the alert
+        // RFC 7919 §3, §4 require this alert
         Err(Failure::new(
             PeerMisbehaved::InvalidKeyShare,
             AlertDescription::HandshakeFailure,
@@ -43,7 +44,7 @@ pub(crate) fn check_public_value(group: &FfdheGroup<'_>, public: &[u8]) -> Resul
     }
 }
 
-/// RFC 7919 §5.1: 1 < Y < p - 1, as all others make the secret one that anybody can guess.
+/// True if 1 < Y < p - 1 (RFC 7919 §5.1). Any other value makes the secret guessable.
 fn is_within_bounds(group: &FfdheGroup<'_>, public: &[u8]) -> bool {
     let public = without_leading_zeros(public);
     let is_above_one = !matches!(public, [] | [1]);
@@ -55,7 +56,8 @@ fn is_within_bounds(group: &FfdheGroup<'_>, public: &[u8]) -> bool {
     is_above_one && is_below
 }
 
-/// Whether the big-endian number `a`, without leading zeros, is less than `front` with `last` behind it.
+/// True if the big-endian number `a`, without leading zeros, is less than `front` followed by
+/// `last`.
 fn is_less(a: &[u8], front: &[u8], last: u8) -> bool {
     let len = front.len() + 1;
     if a.len() != len {
@@ -76,7 +78,7 @@ mod tests {
     use super::*;
     use crate::ffdhe_groups::FFDHE2048;
 
-    /// p with `less` taken off, and leading zeros.
+    /// Returns p - `less`, with two leading zeros.
     fn below_p(less: u8) -> Vec<u8> {
         let mut number = [&[0, 0], FFDHE2048.p].concat();
         let last = number.last_mut().unwrap();
@@ -85,8 +87,8 @@ mod tests {
     }
 
     #[test]
-    fn public_values_that_give_the_secret_away_are_refused() {
-        for refused in [
+    fn public_values_that_reveal_the_secret_are_rejected() {
+        for rejected in [
             &b""[..],
             &[0],
             &[1],
@@ -96,7 +98,7 @@ mod tests {
             &[FFDHE2048.p, &[0]].concat(),
             &[0xff; 256],
         ] {
-            assert!(!is_within_bounds(&FFDHE2048, refused));
+            assert!(!is_within_bounds(&FFDHE2048, rejected));
         }
         for accepted in [&b"\x02"[..], &[0, 2], &[1, 0], &below_p(2), &[0x7f; 256]] {
             assert!(is_within_bounds(&FFDHE2048, accepted));
@@ -104,13 +106,13 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_as_long_as_the_prime() {
+    fn shares_must_be_as_long_as_the_prime() {
         let check = |share: &[u8]| check_share(Some(FFDHE2048), share);
         check(&[0x7f; 256]).unwrap();
         check(&below_p(2)[2..]).unwrap();
         check_share(None, &[1]).unwrap();
-        for refused in [&[0x7f; 255][..], &[2], &[], &below_p(2), &below_p(1)[2..]] {
-            assert_eq!(check(refused), Err(PeerMisbehaved::InvalidKeyShare));
+        for rejected in [&[0x7f; 255][..], &[2], &[], &below_p(2), &below_p(1)[2..]] {
+            assert_eq!(check(rejected), Err(PeerMisbehaved::InvalidKeyShare));
         }
     }
 }

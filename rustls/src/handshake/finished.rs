@@ -1,4 +1,5 @@
-//! The peer's Finished (RFC 9846 §4.5.3, RFC 5246 §7.4.9), checked the same way by both sides in both versions.
+//! The check of the peer's Finished (RFC 9846 §4.5.3, RFC 5246 §7.4.9), for both sides and
+//! versions.
 
 use subtle::ConstantTimeEq;
 
@@ -7,15 +8,16 @@ use crate::enums::AlertDescription;
 use crate::error::{Error, InvalidMessage};
 use crate::msgs::Finished;
 
-/// Checks the message that came against the `verify_data` that it should have.
+/// Checks the received Finished against the expected `verify_data`.
 ///
 /// # Errors
 ///
-/// [`Error::DecryptError`] with decrypt_error; [`InvalidMessage`] when it has another length.
+/// Returns [`Error::DecryptError`] with decrypt_error on a mismatch, and [`InvalidMessage`] if the
+/// length is wrong.
 pub(crate) fn check_finished(expected: &[u8], finished: &Finished<'_>) -> Result<(), Failure> {
     let received = finished.0;
-    // RFC 9846 §4.5.3: verify_data is as long as the hash; RFC 5246 §7.4.9: 12 bytes. RFC 9846 §6.2 and
-    // RFC 5246 §7.2.2: another length is a decode_error
+    // RFC 9846 §4.5.3: verify_data is as long as the hash; RFC 5246 §7.4.9: 12 bytes. RFC 9846 §6.2
+    // and RFC 5246 §7.2.2: a wrong length is a decode_error
     if received.len() < expected.len() {
         return Err(InvalidMessage::MissingData("Finished").into());
     }
@@ -23,8 +25,8 @@ pub(crate) fn check_finished(expected: &[u8], finished: &Finished<'_>) -> Result
         return Err(InvalidMessage::TrailingData("Finished").into());
     }
     if !bool::from(expected.ct_eq(received)) {
-        // RFC 9846 §4.5.3, RFC 5246 §7.2.2: the alert is decrypt_error. The error is 0.23's, which it uses for
-        // records too, where another alert is due
+        // RFC 9846 §4.5.3, RFC 5246 §7.2.2: the alert is decrypt_error. It must be named here,
+        // because a record that fails to decrypt has the same error but another alert
         return Err(Failure::new(
             Error::DecryptError,
             AlertDescription::DecryptError,

@@ -1,4 +1,4 @@
-//! A flight under construction: the messages that one side sends in a row under the same keys.
+//! A flight under construction: consecutive messages that one side sends under the same keys.
 
 use alloc::vec::Vec;
 
@@ -8,19 +8,19 @@ use crate::crypto::hash;
 use crate::error::Error;
 use crate::msgs::{EncodeMessage, HANDSHAKE_HEADER_LEN};
 
-/// How many bytes a flight has room for at first: enough for all but one that carries certificates.
+/// The initial capacity of a flight. It suffices unless the flight carries certificates.
 const USUAL_LEN: usize = 256;
 
-/// The messages in one buffer, each added to the transcript as it is appended.
+/// Messages in one buffer. Each is added to the transcript as it is appended.
 pub(crate) struct Flight<'a> {
     messages: Vec<u8>,
     transcript: &'a mut Transcript,
-    /// Whether all messages could be encoded.
+    /// The first encoding error, returned by [`Self::send`].
     encoded: Result<(), Error>,
 }
 
 impl<'a> Flight<'a> {
-    /// `capacity` is the expected length in bytes; a longer flight just needs more memory.
+    /// Creates a flight with `capacity`, the expected length in bytes. A longer flight reallocates.
     pub(crate) fn with_capacity(capacity: usize, transcript: &'a mut Transcript) -> Self {
         Self {
             messages: Vec::with_capacity(capacity),
@@ -33,7 +33,7 @@ impl<'a> Flight<'a> {
         Self::with_capacity(USUAL_LEN, transcript)
     }
 
-    /// Adds `message`. One that cannot be encoded keeps the flight from being sent.
+    /// Appends `message`. If it cannot be encoded, the flight cannot be sent.
     pub(crate) fn add(&mut self, message: &impl EncodeMessage) {
         let start = self.messages.len();
         if let Err(error) = message.encode_message(&mut self.messages) {
@@ -42,7 +42,8 @@ impl<'a> Flight<'a> {
         self.transcript.add(&self.messages[start..]);
     }
 
-    /// Adds what `instead` makes of the body of `message`, or `message` itself if that is nothing.
+    /// Appends the message that `instead` returns for the body of `message`, or `message` itself if
+    /// it returns `None`.
     pub(crate) fn add_instead<M: EncodeMessage>(
         &mut self,
         message: &impl EncodeMessage,
@@ -61,23 +62,24 @@ impl<'a> Flight<'a> {
         }
     }
 
-    /// The hash of all messages so far, those of this flight included.
+    /// Returns the hash of all messages so far, including those of this flight.
     pub(crate) fn transcript_hash(&mut self) -> &hash::Output {
         self.transcript.current()
     }
 
-    /// All messages so far, those of this flight included, if they were kept. They are not kept any longer.
+    /// Takes all messages so far, including those of this flight, if they were kept. Later messages
+    /// are not kept.
     #[cfg(feature = "tls12")]
     pub(crate) fn take_kept_messages(&mut self) -> Option<Vec<u8>> {
         self.transcript.take_kept()
     }
 
-    /// Sends the flight under the present keys.
+    /// Sends the flight under the current keys.
     ///
     /// # Errors
     ///
-    /// Those of [`EncodeMessage::encode_message`], for any of its messages, and of
-    /// [`Transport::send_handshake`].
+    /// Returns the error of [`EncodeMessage::encode_message`] if a message could not be encoded,
+    /// and errors of [`Transport::send_handshake`].
     pub(crate) fn send(self, transport: &mut dyn Transport) -> Result<(), Error> {
         self.encoded?;
         transport.send_handshake(&self.messages)

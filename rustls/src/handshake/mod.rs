@@ -1,7 +1,7 @@
-//! The handshake before a version is known, and what all versions share.
+//! The handshake until a version is known, and the code that all versions share.
 //!
-//! A ClientHello is built ([`client`]) or read ([`server`]) here, the version is chosen, and the connection
-//! goes on in that version's states. A side is one enum over the versions:
+//! A ClientHello is built ([`client`]) or read ([`server`]) here, and the version is chosen. The
+//! connection continues in the states of that version. Each side is one enum over the versions:
 //!
 //! ```text
 //!                      Hello ── version ──► Tls13(State) or Tls12(State)
@@ -13,11 +13,11 @@
 //!                both ──► transcript, flight                 ──► conn::transport
 //! ```
 //!
-//! Beside these it has what both versions do alike: `finished` (the check of the peer's), `ffdhe`, `raw_public_key`,
-//! `server::{certificate, protocol}` and `client::client_auth`.
+//! Code shared by both versions: `finished` (the check of the peer's Finished), `ffdhe`,
+//! `raw_public_key`, `server::{certificate, protocol}` and `client::client_auth`.
 //!
-//! What a handshake may touch of its connection is [`Context`]; what it goes by, `settings`; how it fails is
-//! [`Failure`].
+//! A handshake accesses its connection through [`Context`] and its configuration through
+//! `settings`. It fails with a [`Failure`].
 
 pub(crate) mod client;
 mod context;
@@ -39,7 +39,8 @@ use crate::enums::HandshakeType;
 use crate::error::Error;
 use crate::msgs::HandshakeMessage;
 
-/// RFC 9846 §4: a message out of order is an unexpected_message, whatever it contains.
+/// Creates the failure for a handshake message out of order. RFC 9846 §4: it is an
+/// unexpected_message, whatever it contains.
 pub(crate) fn unexpected(message: &HandshakeMessage<'_>, expected: &[HandshakeType]) -> Failure {
     Error::InappropriateHandshakeMessage {
         expect_types: expected.to_vec(),
@@ -48,8 +49,8 @@ pub(crate) fn unexpected(message: &HandshakeMessage<'_>, expected: &[HandshakeTy
     .into()
 }
 
-/// RFC 5246 §7.1: a change_cipher_spec has one place in a handshake, and so has what must follow it. Anything
-/// else is an unexpected_message.
+/// Creates the failure for a misplaced change_cipher_spec, or for another record where one must
+/// come. RFC 5246 §7.1: it is an unexpected_message.
 #[cfg(feature = "tls12")]
 pub(crate) fn unexpected_content(got_type: ContentType, expected: &[ContentType]) -> Failure {
     Error::InappropriateMessage {

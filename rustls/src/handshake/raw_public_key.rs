@@ -1,10 +1,11 @@
-//! Raw public keys (RFC 7250) in the place of certificates.
+//! Raw public keys (RFC 7250) instead of certificates.
 //!
-//! A resolver or a verifier is for raw public keys or for X.509, and never takes one for the other. So a
-//! client offers one kind at a time, and what is agreed on is what each side is configured for.
+//! A resolver or a verifier is either for raw public keys or for X.509, never for both. So a client
+//! offers one certificate type at a time, and each side agrees only to the type it is configured
+//! for.
 //!
-//! They are for TLS 1.3. In TLS 1.2 they would stand in a Certificate of another form (RFC 7250 §3), and no
-//! verifier of this crate reads signatures by them there.
+//! Raw public keys need TLS 1.3. TLS 1.2 would need a Certificate of another form (RFC 7250 §3),
+//! and no verifier of this crate checks TLS 1.2 signatures by raw public keys.
 
 use pki_types::CertificateDer;
 
@@ -17,7 +18,7 @@ use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::sign::CertifiedKey;
 
-/// What a server answers to the kinds that a client offers.
+/// The certificate types that a server selects from a client's offer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CertificateTypes {
     pub(crate) client: Option<CertificateType>,
@@ -25,10 +26,12 @@ pub(crate) struct CertificateTypes {
 }
 
 impl CertificateTypes {
+    /// Selects the types for the server's configuration.
+    ///
     /// # Errors
     ///
-    /// [`PeerIncompatible::IncorrectCertificateTypeExtension`] when the client does not offer the kind that
-    /// the server is configured for.
+    /// Returns [`PeerIncompatible::IncorrectCertificateTypeExtension`] if the client does not offer
+    /// the type that the server is configured for.
     pub(crate) fn select(
         offered: &ClientExtensions<'_>,
         config: &ServerSettings,
@@ -38,7 +41,7 @@ impl CertificateTypes {
             let offered = offered.client_certificate_type.as_deref();
             select(offered, verifier.requires_raw_public_keys())?
         } else {
-            // RFC 7250 §4.2: left out by a server that asks for no certificate
+            // RFC 7250 §4.2: a server that requests no certificate omits it
             None
         };
         Ok(Self {
@@ -50,21 +53,22 @@ impl CertificateTypes {
         })
     }
 
-    /// Checks a server's answer. Returns whether the client has the kind of certificate that it may be asked for.
+    /// Checks a server's answer. Returns true if the client has a certificate of the selected type.
     ///
     /// # Errors
     ///
-    /// [`PeerIncompatible::IncorrectCertificateTypeExtension`] when it is not what the client is configured for.
+    /// Returns [`PeerIncompatible::IncorrectCertificateTypeExtension`] if the answer differs from
+    /// the client's configuration.
     pub(crate) fn check_answer(
         answer: &EncryptedExtensions<'_>,
         client_is_raw: bool,
         server_is_raw: bool,
     ) -> Result<bool, PeerIncompatible> {
-        // RFC 9846 §4.5.1: a kind that is not negotiated is X.509
+        // RFC 9846 §4.5.1: without negotiation the type is X.509
         let is_raw = |selected| selected == Some(CertificateType::RawPublicKey);
         let client = answer.client_certificate_type;
         let client_agrees = is_raw(client) == client_is_raw;
-        // RFC 7250 §4.2: a server that asks for no certificate leaves the client's kind out
+        // RFC 7250 §4.2: a server that requests no certificate omits the client's type
         if is_raw(answer.server_certificate_type) == server_is_raw
             && (client_agrees || client.is_none())
         {
@@ -75,8 +79,8 @@ impl CertificateTypes {
     }
 }
 
-/// Refuses TLS 1.2 for a server that has, or asks for, raw public keys, and for a client that takes nothing
-/// else.
+/// Rejects TLS 1.2 for a server that has or requests raw public keys, and for a client that accepts
+/// nothing else.
 #[cfg(feature = "tls12")]
 pub(crate) fn check_tls12_offer(
     offered: &ClientExtensions<'_>,
@@ -85,7 +89,7 @@ pub(crate) fn check_tls12_offer(
     if config.verifier().requires_raw_public_keys() || config.cert_resolver.only_raw_public_keys() {
         return Err(PeerIncompatible::IncorrectCertificateTypeExtension);
     }
-    // what is selected is X.509, which needs no answer
+    // the selected type is X.509, which needs no answer
     CertificateTypes::select(offered, config).map(|_| ())
 }
 
@@ -98,14 +102,15 @@ fn select(
     match (offered, is_raw) {
         (Some(offered), true) if offered.contains(&RawPublicKey) => Ok(Some(RawPublicKey)),
         (Some(offered), false) if offered.contains(&X509) => Ok(Some(X509)),
-        // RFC 9846 §4.5.1: X.509 is what counts without the extension
+        // RFC 9846 §4.5.1: X.509 is the default without the extension
         (None, false) => Ok(None),
-        // RFC 7250 §4.2: no kind in common is an unsupported_certificate, also where none is known
+        // RFC 7250 §4.2: no common type is an unsupported_certificate, even if all offered types
+        // are unknown
         _ => Err(PeerIncompatible::IncorrectCertificateTypeExtension),
     }
 }
 
-/// What a side that sends raw public keys, or certificates, puts into its Certificate.
+/// Returns the entries of the Certificate to send: a raw public key or a whole chain.
 pub(crate) fn sent_chain(certified_key: &CertifiedKey, is_raw: bool) -> &[CertificateDer<'static>] {
     match certified_key.cert.as_slice() {
         // RFC 9846 §4.5.1: a raw public key is the only entry
@@ -114,12 +119,13 @@ pub(crate) fn sent_chain(certified_key: &CertifiedKey, is_raw: bool) -> &[Certif
     }
 }
 
-/// Checks the form of a Certificate in which a raw public key, or a chain, is expected.
+/// Checks the number of entries in a received Certificate. `is_raw` is true if a raw public key is
+/// expected.
 pub(crate) fn check_received(
     certificate: &CertificateMsg<'_>,
     is_raw: bool,
 ) -> Result<(), Failure> {
-    // RFC 9846 §4.5.1: a raw public key is the only entry. 0.23 has no error for it
+    // RFC 9846 §4.5.1: a raw public key is the only entry
     if is_raw && certificate.entries.len() > 1 {
         return Err(Failure::new(
             Error::General("a raw public key is followed by more certificates".into()),

@@ -1,9 +1,11 @@
-//! A configuration as one handshake sees it: with the verifier and the resolver that were in force when it began.
+//! A configuration as seen by one handshake, with the verifier and the resolver that were current
+//! when it began.
 //!
-//! Some verifiers and resolvers replace what they go by while they are in use
-//! ([`current_verifier`](ServerCertVerifier::current_verifier)). A handshake asks for the present one once, at its
-//! start, and goes by it to its end: what the peer is told, what is checked, and what sessions are bound to agree.
-//! Whoever looks at a verifier during a handshake does so here.
+//! Some verifiers and resolvers replace themselves while in use
+//! ([`current_verifier`](ServerCertVerifier::current_verifier)). A handshake asks for the current
+//! one once, at its start, and uses it to its end. So what is requested of the peer, what is
+//! checked, and what sessions are bound to stay consistent. All handshake code gets its verifier
+//! from here.
 
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
@@ -22,22 +24,22 @@ use crate::versions::EnabledVersions;
 pub(crate) struct ServerSettings {
     config: Arc<ServerConfig>,
     pub(crate) carrier: Carrier,
-    /// Those of the configuration that the carrier can carry.
+    /// The configured versions that the carrier supports.
     pub(crate) versions: EnabledVersions,
-    /// What the configured verifier has another one for.
+    /// The current verifier, if it differs from the configured one.
     replaced: Option<Arc<dyn ClientCertVerifier>>,
 }
 
 impl ServerSettings {
-    /// What is in force now.
+    /// Creates the settings for a handshake that starts now.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when the verifier would tell clients more than its message can carry.
+    /// Returns [`Error::General`] if the verifier's hints do not fit into a CertificateRequest.
     pub(crate) fn now(config: Arc<ServerConfig>, carrier: Carrier) -> Result<Self, Error> {
         let replaced = config.configured_verifier.current_verifier();
         if let Some(verifier) = &replaced {
-            // the configured one was looked at before the connection was made
+            // the configured verifier was checked before the connection was created
             ServerConfig::check(&**verifier)?;
         }
         Ok(Self {
@@ -48,7 +50,7 @@ impl ServerSettings {
         })
     }
 
-    /// The verifier of clients.
+    /// Returns the verifier of client certificates.
     pub(crate) fn verifier(&self) -> &dyn ClientCertVerifier {
         &**self.shared_verifier()
     }
@@ -59,12 +61,12 @@ impl ServerSettings {
             .unwrap_or(&self.config.configured_verifier)
     }
 
-    /// What the verifier asks of clients.
+    /// Returns an identifier of what the verifier requires of clients.
     pub(crate) fn client_auth(&self) -> ClientAuthId {
         ClientAuthId::of(self.shared_verifier(), &self.config)
     }
 
-    /// The configuration, for what outlives the handshake.
+    /// Returns the configuration, which outlives the handshake.
     pub(crate) fn into_config(self) -> Arc<ServerConfig> {
         self.config
     }
@@ -82,20 +84,20 @@ impl Deref for ServerSettings {
 pub(crate) struct ClientSettings {
     config: Arc<ClientConfig>,
     pub(crate) carrier: Carrier,
-    /// Those of the configuration that the carrier can carry.
+    /// The configured versions that the carrier supports.
     pub(crate) versions: EnabledVersions,
-    /// Not in place, as few configurations have it.
+    /// Boxed, because few configurations need it.
     replaced: Option<Box<Replaced>>,
 }
 
-/// What a client goes by where its configuration's verifier or resolver has another one.
+/// The verifier and resolver of a client, if one of them differs from the configured one.
 struct Replaced {
     verifier: Arc<dyn ServerCertVerifier>,
     client_auth: Arc<dyn ResolvesClientCert>,
 }
 
 impl ClientSettings {
-    /// What is in force now.
+    /// Creates the settings for a handshake that starts now.
     pub(crate) fn now(config: Arc<ClientConfig>, carrier: Carrier) -> Self {
         let verifier = config.configured_verifier.current_verifier();
         let client_auth = config.client_auth_cert_resolver.current_resolver();
@@ -114,7 +116,7 @@ impl ClientSettings {
         }
     }
 
-    /// The verifier of servers. Sessions belong to it.
+    /// Returns the verifier of servers. Sessions are bound to it.
     pub(crate) fn verifier(&self) -> &Arc<dyn ServerCertVerifier> {
         match &self.replaced {
             Some(replaced) => &replaced.verifier,
@@ -122,7 +124,7 @@ impl ClientSettings {
         }
     }
 
-    /// What chooses this side's certificate. Sessions belong to it, too.
+    /// Returns the resolver of this side's certificate. Sessions are bound to it as well.
     pub(crate) fn client_auth(&self) -> &Arc<dyn ResolvesClientCert> {
         match &self.replaced {
             Some(replaced) => &replaced.client_auth,
@@ -130,13 +132,13 @@ impl ClientSettings {
         }
     }
 
-    /// The configuration, for what needs neither.
+    /// Returns the configuration, for code that needs neither verifier nor resolver.
     #[cfg(feature = "tls12")]
     pub(crate) fn config(&self) -> &Arc<ClientConfig> {
         &self.config
     }
 
-    /// What is needed of it when the handshake is over.
+    /// Returns the settings that are still needed after the handshake.
     pub(crate) fn into_past(self) -> PastClientSettings {
         let downgrade = |replaced: Box<Replaced>| {
             Box::new(PastReplaced {
@@ -159,10 +161,9 @@ impl Deref for ClientSettings {
     }
 }
 
-/// What a client went by in a handshake that is over, whose sessions are still to come.
+/// A client's settings after the handshake, for sessions that the server has yet to send.
 ///
-/// A connection may last for long, and a verifier may hold long lists. So it keeps none alive that is no longer in
-/// force.
+/// References are weak: a connection may live long, and a replaced verifier may hold large lists.
 pub(crate) struct PastClientSettings {
     config: Arc<ClientConfig>,
     replaced: Option<Box<PastReplaced>>,
@@ -174,8 +175,8 @@ struct PastReplaced {
 }
 
 impl PastClientSettings {
-    /// Lets `make` make a session of the verifier and the resolver. `None` when one of them is gone: nobody could
-    /// resume it.
+    /// Creates a session from the verifier and the resolver with `make`. Returns `None` if one of
+    /// them was dropped, because nobody could resume the session.
     pub(crate) fn make_session<T>(
         &self,
         make: impl FnOnce(&Arc<dyn ServerCertVerifier>, &Arc<dyn ResolvesClientCert>) -> T,

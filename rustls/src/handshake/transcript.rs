@@ -1,8 +1,8 @@
-//! The transcript hash (RFC 9846 §4.1): one hash over all handshake messages of a connection, headers
-//! included.
+//! The transcript hash (RFC 9846 §4.1): one hash over all handshake messages of a connection,
+//! headers included.
 //!
-//! It starts when the cipher suite, and with it the hash function, is known. Until then a client keeps its
-//! ClientHello; a server knows the suite when it has read the message.
+//! It starts once the cipher suite, and thus the hash function, is known. A client stores its
+//! ClientHello until then. A server knows the suite once it has read that message.
 
 use alloc::boxed::Box;
 #[cfg(feature = "tls12")]
@@ -15,10 +15,10 @@ use crate::enums::HandshakeType;
 pub(crate) struct Transcript {
     hash: &'static dyn Hash,
     messages: Box<dyn hash::Context>,
-    /// What [`Self::current`] returned, while no message has come since.
+    /// The result of [`Self::current`], until the next message.
     latest: Option<hash::Output>,
-    /// The messages themselves, while a CertificateVerify of TLS 1.2 may come: the hash function of its
-    /// signature need not be this one (RFC 5246 §7.4.8).
+    /// The messages themselves, while a CertificateVerify of TLS 1.2 may come. Its signature may
+    /// use another hash function (RFC 5246 §7.4.8).
     #[cfg(feature = "tls12")]
     kept: Option<Vec<u8>>,
 }
@@ -37,7 +37,7 @@ impl Transcript {
         transcript
     }
 
-    /// The same, and keeps all messages until [`Self::take_kept`].
+    /// Like [`Self::start`], but keeps all messages until [`Self::take_kept`].
     #[cfg(feature = "tls12")]
     pub(crate) fn start_kept(hash: &'static dyn Hash, client_hello: &[u8]) -> Self {
         let mut transcript = Self::start(hash, client_hello);
@@ -45,13 +45,13 @@ impl Transcript {
         transcript
     }
 
-    /// All messages so far, if they were kept. They are not kept any longer.
+    /// Takes all messages so far, if they were kept. Later messages are not kept.
     #[cfg(feature = "tls12")]
     pub(crate) fn take_kept(&mut self) -> Option<Vec<u8>> {
         self.kept.take()
     }
 
-    /// Adds messages with their headers: one, or a flight of them.
+    /// Adds one or more messages, headers included.
     pub(crate) fn add(&mut self, messages: &[u8]) {
         self.messages.update(messages);
         self.latest = None;
@@ -61,13 +61,13 @@ impl Transcript {
         }
     }
 
-    /// The hash of all messages so far. More may follow.
+    /// Returns the hash of all messages so far. More may follow.
     pub(crate) fn current(&mut self) -> &hash::Output {
         let messages = &self.messages;
         self.latest.get_or_insert_with(|| messages.fork_finish())
     }
 
-    /// One of the same messages, which goes on independently, and keeps none.
+    /// Returns an independent copy of the hash, without kept messages.
     pub(crate) fn fork(&self) -> Self {
         Self {
             hash: self.hash,
@@ -78,13 +78,13 @@ impl Transcript {
         }
     }
 
-    /// Which hash function it is.
+    /// Returns the hash function.
     pub(crate) fn algorithm(&self) -> HashAlgorithm {
         self.hash.algorithm()
     }
 
-    /// Replaces what came so far, the first ClientHello, with a message_hash. The HelloRetryRequest is added
-    /// after it.
+    /// Replaces the first ClientHello with a message_hash. The caller adds the HelloRetryRequest
+    /// next.
     pub(crate) fn replace_with_message_hash(&mut self) {
         // RFC 9846 §4.1: type, uint24 length, Hash(ClientHello1)
         let client_hello = self.messages.fork_finish();
@@ -106,7 +106,7 @@ mod tests {
     use crate::crypto::ring::cipher_suite::TLS13_AES_256_GCM_SHA384;
 
     #[test]
-    fn messages_are_hashed_in_a_row() {
+    fn the_hash_covers_all_messages_in_order() {
         let hash = TLS13_AES_256_GCM_SHA384.common().hash_provider;
         let mut transcript = Transcript::start(hash, b"ClientHello");
         assert_eq!(
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn forks_go_on_independently() {
+    fn forks_are_independent() {
         let hash = TLS13_AES_256_GCM_SHA384.common().hash_provider;
         let mut transcript = Transcript::start(hash, b"ClientHello");
         transcript.current();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retry_leaves_the_hash_of_the_first_client_hello() {
+    fn a_retry_replaces_the_first_client_hello_by_its_hash() {
         let hash = TLS13_AES_256_GCM_SHA384.common().hash_provider;
         let mut transcript = Transcript::start(hash, b"ClientHello1");
         transcript.replace_with_message_hash();

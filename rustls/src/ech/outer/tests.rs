@@ -22,7 +22,7 @@ use crate::webpki::RootCertStore;
 
 const PUBLIC_NAME: &str = "public.example";
 
-/// A server's configuration and its key.
+/// Creates a server's configuration and its key.
 fn server(suite: &dyn Hpke, maximum_name_length: u8) -> (EchConfigPayload, HpkePrivateKey) {
     let (public_key, private_key) = suite.generate_key_pair().unwrap();
     let contents = EchConfigContents {
@@ -39,7 +39,7 @@ fn server(suite: &dyn Hpke, maximum_name_length: u8) -> (EchConfigPayload, HpkeP
     (EchConfigPayload::V18(contents), private_key)
 }
 
-/// What a client with `config` offers to `server_name`.
+/// Creates the offer of a client with `config` to `server_name`.
 fn offer(config: &EchConfigPayload, server_name: &str) -> (Offer, OuterHello) {
     let mut list = Vec::new();
     EchConfigPayload::encode_list(core::slice::from_ref(config), &mut list);
@@ -63,7 +63,7 @@ fn shares(offer: &Offer) -> KeyShares {
     KeyShares::start_single(offer.config.provider.kx_groups[0]).unwrap()
 }
 
-/// The `outer` variant of `ECHClientHello`: enc and payload.
+/// Returns enc and payload of the `outer` variant of `ECHClientHello`.
 fn read_extension(extension: &[u8]) -> (&[u8], &[u8]) {
     let mut r = rustls_core::codec::Reader::new(extension);
     assert_eq!(r.take(6), Some(&[0, 0, 1, 0, 1, 42][..]));
@@ -73,7 +73,7 @@ fn read_extension(extension: &[u8]) -> (&[u8], &[u8]) {
     (enc.unwrap(), payload.unwrap())
 }
 
-/// Both hellos of a connection are messages of one context, which its server opens one after the other.
+/// Both hellos of a connection belong to one HPKE context, and the server opens them in order.
 #[test]
 fn a_server_opens_both_hellos() {
     let suite = DH_KEM_X25519_HKDF_SHA256_AES_128;
@@ -109,7 +109,7 @@ fn a_server_opens_both_hellos() {
             suite.setup_opener(&enc, &info, &key).unwrap()
         });
         assert_eq!(enc.is_empty(), cookie.is_some());
-        // zeros in place of the payload
+        // the AAD has zeros for the payload
         let mut aad = outer.message()[HANDSHAKE_HEADER_LEN..].to_vec();
         let at = aad
             .windows(payload.len())
@@ -120,7 +120,7 @@ fn a_server_opens_both_hellos() {
     }
 }
 
-/// RFC 9849 §6.1.3.
+/// Checks the padding of RFC 9849 §6.1.3.
 #[test]
 fn names_are_padded_to_the_longest_and_hellos_to_32_bytes() {
     let suite = DH_KEM_X25519_HKDF_SHA256_AES_128;
@@ -141,18 +141,18 @@ fn names_are_padded_to_the_longest_and_hellos_to_32_bytes() {
             assert_eq!(encoded_len(&name(shorter), maximum), longest);
         }
         assert_eq!(encoded_len("192.0.2.1", maximum), longest);
-        // a longer one is not hidden, but rounded up
+        // a longer name is not hidden, only rounded up
         assert_eq!(
             encoded_len(&name(usize::from(maximum) + 32), maximum),
             longest + 32
         );
     }
-    // the dot at the end of a name is not sent
+    // the trailing dot of a name is not sent
     assert_eq!(encoded_len("a.example.", 32), encoded_len("a.example", 32));
 }
 
 #[test]
-fn an_inner_hello_names_itself() {
+fn an_inner_hello_is_marked_as_such() {
     let suite = DH_KEM_X25519_HKDF_SHA256_AES_128;
     let (config, _) = server(suite, 0);
     let (offer, _) = offer(&config, "secret.example");

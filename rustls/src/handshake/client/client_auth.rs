@@ -1,4 +1,5 @@
-//! How a client answers a CertificateRequest (RFC 9846 §4.4.2, RFC 5246 §7.4.4), in either version.
+//! The client's answer to a CertificateRequest (RFC 9846 §4.4.2, RFC 5246 §7.4.4), in either
+//! version.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -10,16 +11,17 @@ use crate::logging::debug;
 use crate::msgs::certificate_request::DistinguishedName;
 use crate::sign::{CertifiedKey, Signer};
 
-/// The answer.
+/// The answer to a CertificateRequest.
 pub(crate) enum Answer {
-    /// With a certificate and a signature by its key.
+    /// A certificate, and a signature by its key.
     Certificate(Arc<CertifiedKey>, Box<dyn Signer>),
-    /// With a Certificate message that holds none.
+    /// A Certificate message without a certificate.
     Empty,
 }
 
 impl Answer {
-    /// What `resolver` chooses for a request of these `authorities` and `schemes`.
+    /// Returns the answer that `resolver` chooses for a request with these `authorities` and
+    /// `schemes`.
     pub(crate) fn choose(
         resolver: &dyn ResolvesClientCert,
         authorities: &[DistinguishedName],
@@ -28,9 +30,9 @@ impl Answer {
         let authorities: Vec<&[u8]> = authorities.iter().map(AsRef::as_ref).collect();
         let certified_key = resolver
             .resolve(&authorities, schemes)
-            // RFC 9846 §4.5.2: no CertificateVerify follows a Certificate that is empty
+            // RFC 9846 §4.5.2: no CertificateVerify follows an empty Certificate
             .filter(|certified_key| !certified_key.cert.is_empty());
-        // RFC 9846 §4.5.2: the scheme is one that the request names
+        // RFC 9846 §4.5.2: the request must name the scheme
         let signed = certified_key.and_then(|certified_key| {
             let signer = certified_key.key.choose_scheme(schemes)?;
             Some((certified_key, signer))

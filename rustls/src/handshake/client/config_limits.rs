@@ -1,11 +1,11 @@
-//! Checks that a ClientHello can be made from a configuration.
+//! The check that a configuration fits into a ClientHello.
 
 use alloc::vec::Vec;
 
 use crate::error::Error;
 use crate::handshake::settings::ClientSettings;
 
-/// Refuses a configuration that offers what no ClientHello can carry.
+/// Rejects a configuration whose ALPN names or authorities do not fit into a ClientHello.
 pub(super) fn check(config: &ClientSettings, alpn_protocols: &[Vec<u8>]) -> Result<(), Error> {
     // RFC 7301 §3.1: names of 1 to 255 bytes
     if !alpn_protocols
@@ -27,6 +27,6 @@ pub(super) fn check(config: &ClientSettings, alpn_protocols: &[Vec<u8>]) -> Resu
     Ok(())
 }
 
-/// How much of a ClientHello, which has at most 2^16 - 1 bytes of extensions, the variable-length lists may
-/// take. The rest is left for everything else, large key shares included.
+/// The maximum length of the variable-length lists in a ClientHello, whose extensions have at most
+/// 2^16 - 1 bytes. The rest is reserved for everything else, including large key shares.
 const MAX_LISTS_LEN: usize = 0xe000;

@@ -1,4 +1,4 @@
-//! The key shares that a ClientHello offers (RFC 9846 §4.3.8): one exchange, which may serve two groups.
+//! The key shares in a ClientHello (RFC 9846 §4.3.8): one exchange, which may serve two groups.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -10,18 +10,19 @@ use crate::handshake::ffdhe::check_share;
 use crate::msgs::extensions::KeyShareEntry;
 use crate::tls13::key_schedule::{EarlySecret, HandshakeSecret};
 
-/// An exchange under way.
+/// A key exchange in progress.
 ///
-/// A hybrid exchange also offers its classical part as a share of its own, without generating a second key: a
-/// server that does not know the hybrid then needs no HelloRetryRequest.
+/// A hybrid exchange also offers its classical part as a separate share, without generating a
+/// second key. So a server that does not support the hybrid needs no HelloRetryRequest.
 pub(crate) struct KeyShares {
     exchange: Box<dyn ActiveKeyExchange>,
-    /// The group of the classical part, if it is offered, too.
+    /// The group of the classical part, if it is offered as well.
     component: Option<NamedGroup>,
 }
 
 impl KeyShares {
-    /// The share of `group`, followed by that of its classical part if that is among the `offered` groups.
+    /// Starts an exchange for `group`. Its classical part is offered as well if it is among the
+    /// `offered` groups.
     pub(crate) fn start(
         group: &'static dyn SupportedKxGroup,
         offered: impl Iterator<Item = NamedGroup>,
@@ -32,7 +33,8 @@ impl KeyShares {
             .exchange
             .hybrid_component()
             .map(|(component, _)| component)
-            // RFC 9846 §4.3.8: shares are of groups offered, no two of the same, in their order
+            // RFC 9846 §4.3.8: shares must be for offered groups, without duplicates, in the same
+            // order
             .filter(|component| {
                 let both = [hybrid, *component];
                 offered.filter(|group| both.contains(group)).eq(both)
@@ -40,7 +42,7 @@ impl KeyShares {
         Ok(shares)
     }
 
-    /// The share of `group` alone, as after a HelloRetryRequest.
+    /// Starts an exchange for `group` alone, as required after a HelloRetryRequest.
     pub(crate) fn start_single(group: &'static dyn SupportedKxGroup) -> Result<Self, Error> {
         Ok(Self {
             exchange: group.start()?,
@@ -62,7 +64,7 @@ impl KeyShares {
         entries
     }
 
-    /// How many bytes the shares have together.
+    /// Returns the total length of the shares in bytes.
     pub(crate) fn len(&self) -> usize {
         let component = self.exchange.hybrid_component();
         let component = component.filter(|_| self.component.is_some());
@@ -77,14 +79,15 @@ impl KeyShares {
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved::WrongGroupForKeyShare`], and those of the exchange.
+    /// Returns [`PeerMisbehaved::WrongGroupForKeyShare`] if the client sent no share for the group,
+    /// and errors of the exchange.
     pub(crate) fn complete(
         self,
         server_share: &KeyShareEntry<'_>,
         early_secret: EarlySecret,
     ) -> Result<HandshakeSecret, Error> {
-        // RFC 9846 §4.3.8: the server's share is of a group that the client sent a share of. After a
-        // HelloRetryRequest that is the one group it asked for.
+        // RFC 9846 §4.3.8: the client must have sent a share for the server's group. After a
+        // HelloRetryRequest that is the requested group.
         if !self.contains(server_share.group) {
             return Err(PeerMisbehaved::WrongGroupForKeyShare.into());
         }

@@ -1,4 +1,5 @@
-//! A client's handshake: from the ClientHello to the version, and on in that version's states.
+//! A client's handshake: from the ClientHello to the choice of the version, then in that version's
+//! states.
 //!
 //! ```text
 //!   start ── ClientHello ──► Hello ◄──┐
@@ -9,12 +10,13 @@
 //!               Tls13(State)      Tls12(Tls12Client)                     (tls13::client, tls12::client)
 //! ```
 //!
-//! - `offer`: what a ClientHello offers, and its encoding; `offer_tls12`: what only TLS 1.2 asks for.
-//! - `sent_hello`: the hello that was sent, and what is kept of it; `config_limits`: whether one can be made.
-//! - `key_shares`: the key exchange under way.
-//! - `offered_session`: the session that it offers to resume.
-//! - `client_auth`: how the client answers a CertificateRequest.
-//! - `offered`: which extensions a hello has, so that a server may answer them.
+//! - `offer`: content and encoding of a ClientHello; `offer_tls12`: the parts that only TLS 1.2
+//!   needs.
+//! - `sent_hello`: the hello that was sent; `config_limits`: the check that one can be built.
+//! - `key_shares`: the key exchange in progress.
+//! - `offered_session`: the session offered for resumption.
+//! - `client_auth`: the client's answer to a CertificateRequest.
+//! - `offered`: the extensions in a hello, which a server may answer.
 
 pub(crate) mod client_auth;
 mod config_limits;
@@ -57,7 +59,7 @@ use crate::tls12;
 use crate::tls12::client::resumption::{SessionInUse, forget, stored_session};
 use crate::{ech, tls13};
 
-/// A client's side of one connection, version by version.
+/// The state of a client's handshake, in either version.
 pub(crate) enum ClientHandshake {
     /// A ClientHello was sent.
     Hello(Box<SentHello>),
@@ -69,13 +71,12 @@ pub(crate) enum ClientHandshake {
 }
 
 impl ClientHandshake {
-    /// Starts a connection to `server_name`: sends the ClientHello.
+    /// Starts a connection to `server_name` and sends the ClientHello.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when the configuration offers what no ClientHello can carry;
-    /// [`Error::FailedToGetRandomBytes`]; those of starting a key
-    /// exchange.
+    /// Returns [`Error::General`] if the configuration does not fit into a ClientHello,
+    /// [`Error::FailedToGetRandomBytes`], and errors from starting a key exchange.
     pub(crate) fn start(
         config: Arc<ClientConfig>,
         server_name: ServerName<'static>,
@@ -86,7 +87,7 @@ impl ClientHandshake {
         config_limits::check(&config, &alpn_protocols)?;
 
         let mut offer = Offer::new(config, server_name, alpn_protocols, cx.transport)?;
-        // tests of applications look at the order in which a store is called: it is 0.23's
+        // tests of applications depend on the order of calls to the store: keep it
         let ticket = OfferedSession::take(&offer);
         #[cfg(feature = "tls12")]
         let tls12_session = match ticket {
@@ -94,7 +95,7 @@ impl ClientHandshake {
             None => stored_session(&offer.config, &offer.server_name),
         };
         let session = ticket.and_then(|value| OfferedSession::new(value, &offer));
-        // until the server chooses one, the suite of the session is reported
+        // the session's suite is reported until the server chooses one
         let suite = session.as_ref().map(|session| session.suite());
         cx.negotiated.suite = suite.map(SupportedCipherSuite::Tls13);
         offer.find_kx_hint();
@@ -114,8 +115,8 @@ impl ClientHandshake {
         Ok(Self::Hello(Box::new(sent)))
     }
 
-    /// The session of TLS 1.2 whose offer has no answer yet. It may be why the connection fails, and would be offered for
-    /// ever.
+    /// Returns the TLS 1.2 session that is offered and not yet answered. The session may cause the
+    /// failure of a connection, and would then be offered again and again.
     #[cfg(feature = "tls12")]
     fn offered_session(&self) -> Option<Box<SessionInUse>> {
         match self {
@@ -126,7 +127,8 @@ impl ClientHandshake {
         }
     }
 
-    /// Which message is legal when, as long as no version is chosen.
+    /// Dispatches a message to its handler. Decides which message is legal until a version is
+    /// chosen.
     fn read(
         self,
         message: HandshakeMessage<'_>,
@@ -136,8 +138,9 @@ impl ClientHandshake {
         match (self, message.typ) {
             (Self::Hello(state), HandshakeType::ServerHello) => {
                 match message.decode(server_hello::read)? {
-                    // RFC 9846 §4.2.4: a second HelloRetryRequest is an unexpected_message. TLS 1.2 has none
-                    Received::HelloRetryRequest(_) if !state.takes_retry() => Err(unexpected(
+                    // RFC 9846 §4.2.4: a second HelloRetryRequest is an unexpected_message. TLS 1.2
+                    // has none at all
+                    Received::HelloRetryRequest(_) if !state.accepts_retry() => Err(unexpected(
                         &HandshakeMessage {
                             typ: HandshakeType::HelloRetryRequest,
                             ..message
@@ -165,7 +168,7 @@ impl ClientHandshake {
             #[cfg(feature = "tls12")]
             (Self::Tls12(state), _) => state.read(message, cx).map(Self::Tls12),
 
-            (Self::Hello(state), _) if !state.takes_retry() => {
+            (Self::Hello(state), _) if !state.accepts_retry() => {
                 Err(unexpected(&message, &[HandshakeType::ServerHello]))
             }
             (Self::Hello(_), _) => Err(unexpected(

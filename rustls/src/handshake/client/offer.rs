@@ -1,5 +1,4 @@
-//! The ClientHello (RFC 9846 §4.2.2): what a client offers, and what it remembers of it until the handshake
-//! ends.
+//! The ClientHello (RFC 9846 §4.2.2): the client's offer, kept until the handshake ends.
 
 use alloc::borrow::Cow;
 use alloc::vec;
@@ -34,27 +33,28 @@ use crate::session::client::Verification;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 use crate::tls13::certificate_compression::offered_algorithms;
 
-/// Enough for most ClientHellos without their key shares, in bytes.
+/// The usual length of a ClientHello in bytes, without its key shares.
 const USUAL_LEN: usize = 384;
 
-/// What stays the same in both ClientHellos of a connection.
+/// The parts of an offer that both ClientHellos of a connection share.
 pub(crate) struct Offer {
     pub(crate) config: ClientSettings,
     pub(crate) server_name: ServerName<'static>,
     pub(crate) alpn_protocols: Vec<Vec<u8>>,
     pub(crate) random: Random,
-    /// Names the session that is offered, or none.
+    /// The legacy_session_id: names the offered session, or is random, or empty.
     pub(crate) session_id: SessionId,
-    /// The session of TLS 1.2 that is offered.
+    /// The TLS 1.2 session that is offered.
     #[cfg(feature = "tls12")]
     pub(crate) tls12_session: Option<Tls12ClientSessionValue>,
-    /// The group that this server chose before, as far as the store knows.
+    /// The group that this server chose before, from the session store.
     pub(crate) kx_hint: Option<NamedGroup>,
-    /// What the hello says of Encrypted ClientHello.
+    /// The use of Encrypted ClientHello in the hello.
     pub(crate) ech: Ech,
-    /// The verification of the server's certificates, once they were: for a session that is resumed, before it began.
+    /// The last verification of the server's certificates. In a resumed session it happened before
+    /// the session began.
     pub(crate) verification: Option<Verification>,
-    /// What the server is to know of the transport, where the carrier has an extension for it.
+    /// The transport parameters for the server, if the carrier has an extension for them.
     transport_parameters: Vec<u8>,
     extension_order: u16,
 }
@@ -70,7 +70,7 @@ impl Offer {
         let randoms = Randoms::draw(&config.provider)?;
         Ok(Self {
             random: Random(randoms.random),
-            // RFC 9846 §4.2.2, §E.4: in compatibility mode, 32 unpredictable bytes
+            // RFC 9846 §4.2.2, §E.4: 32 unpredictable bytes in compatibility mode
             session_id: if offers_tls13 && config.carrier.has_compatibility_mode() {
                 SessionId::from(randoms.session_id)
             } else {
@@ -92,7 +92,7 @@ impl Offer {
         })
     }
 
-    /// Looks for the group that this server chose before.
+    /// Looks up the group that this server chose before.
     pub(super) fn find_kx_hint(&mut self) {
         let config = &self.config;
         let store = config.resumption.store.as_ref();
@@ -101,12 +101,12 @@ impl Offer {
         }
     }
 
-    /// Encodes a ClientHello with these shares, with the cookie if a HelloRetryRequest brought one, and with the
-    /// session if one is offered; its binder is still missing.
+    /// Encodes a ClientHello with `shares`, the `cookie` of a HelloRetryRequest, and `session`. The
+    /// binder of the session is still zero.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when its extensions do not fit together.
+    /// Returns [`Error::General`] if the extensions are too long.
     pub(crate) fn client_hello(
         &self,
         shares: Option<&KeyShares>,
@@ -123,7 +123,7 @@ impl Offer {
         Ok(message)
     }
 
-    /// The same, not encoded.
+    /// Like [`Self::client_hello`], but not encoded.
     pub(crate) fn hello<'a>(
         &'a self,
         shares: Option<&'a KeyShares>,
@@ -131,7 +131,7 @@ impl Offer {
         session: Option<&'a OfferedSession>,
     ) -> ClientHello<'a> {
         ClientHello {
-            // RFC 9846 §4.2.2: legacy_version is 0x0303, and null the only compression method
+            // RFC 9846 §4.2.2: legacy_version is 0x0303, and the only compression method is null
             legacy_version: ProtocolVersion::TLSv1_2,
             random: self.random,
             legacy_session_id: self.session_id,
@@ -149,7 +149,7 @@ impl Offer {
     ) -> ClientExtensions<'a> {
         let verifier = self.config.verifier();
         let versions = self.config.versions;
-        // what only TLS 1.3 knows is of no use in a hello without it
+        // omit extensions of TLS 1.3 if that version is not offered
         let tls13 = self.offers_tls13().then_some(());
         let extensions = ClientExtensions {
             server_name: self.sent_name(),
@@ -157,12 +157,12 @@ impl Offer {
             supported_groups: Some(self.groups().collect()),
             signature_algorithms: Some(verifier.supported_verify_schemes().into()),
             alpn_protocol_names: self.protocol_names(),
-            // RFC 9846 §4.3.1: all versions that this side is prepared to negotiate
+            // RFC 9846 §4.3.1: all versions that this side accepts
             supported_versions: tls13.map(|()| versions.iter().collect()),
             cookie,
-            // RFC 9846 §4.3.9: without it no server sends tickets
+            // RFC 9846 §4.3.9: without it, servers send no tickets
             psk_key_exchange_modes: tls13.map(|()| smallvec![PskKeyExchangeMode::PskDheKe]),
-            // RFC 7250 §4.1: left out where X.509 is the only kind
+            // RFC 7250 §4.1: omitted if X.509 is the only type
             client_certificate_type: tls13
                 .and_then(|()| offered_type(self.config.client_auth().only_raw_public_keys())),
             server_certificate_type: tls13
@@ -181,8 +181,8 @@ impl Offer {
                 .or_else(|| self.ech.grease_psk()),
             encrypted_client_hello: self.ech.extension(),
             layout: self.ech.layout(),
-            // RFC 9846 §4.2.2: the second ClientHello is the first but for key_share, cookie, early_data and
-            // pre_shared_key
+            // RFC 9846 §4.2.2: the second ClientHello may change only key_share, cookie, early_data
+            // and pre_shared_key
             order_seed: self.extension_order.into(),
             ..ClientExtensions::default()
         };
@@ -191,10 +191,10 @@ impl Offer {
         extensions
     }
 
-    /// The `server_name` extension: RFC 6066 §3 allows no IP addresses in it.
+    /// Returns the `server_name` extension. RFC 6066 §3 allows no IP addresses in it.
     fn sent_name(&self) -> Option<ServerNamePayload<'_>> {
         match &self.server_name {
-            // the public name is sent in any case
+            // the public name of ECH is sent even without SNI
             ServerName::DnsName(name) if self.config.enable_sni || self.ech.is_rejected() => {
                 Some(ServerNamePayload::DnsName(name.borrow()))
             }
@@ -214,11 +214,11 @@ impl Offer {
         (!self.alpn_protocols.is_empty()).then(|| names().collect())
     }
 
-    /// Those of all versions offered, in the provider's order.
+    /// Returns the suites of all offered versions, in the provider's order.
     fn cipher_suites(&self) -> ShortList<CipherSuite> {
         let offered = self.suites().filter(|suite| self.offers_suite(suite));
         let offers_tls12 = self.config.versions.contains(ProtocolVersion::TLSv1_2);
-        // RFC 5746 §3.4: stands for an empty renegotiation_info
+        // RFC 5746 §3.4: equivalent to an empty renegotiation_info
         let signalling = offers_tls12.then_some(CipherSuite::TLS_EMPTY_RENEGOTIATION_INFO_SCSV);
         offered
             .map(SupportedCipherSuite::suite)
@@ -226,7 +226,7 @@ impl Offer {
             .collect()
     }
 
-    /// Those that the carrier can use, for whichever version.
+    /// Returns the suites of any version that the carrier supports.
     fn suites(&self) -> impl Iterator<Item = &SupportedCipherSuite> {
         let carrier = self.config.carrier;
         let suites = self.config.provider.cipher_suites.iter();
@@ -251,11 +251,11 @@ impl Offer {
         self.suites().filter_map(SupportedCipherSuite::tls13)
     }
 
-    /// The suite of TLS 1.3 with this code point.
+    /// Returns the TLS 1.3 suite with this code point.
     ///
     /// # Errors
     ///
-    /// It was not offered: not known, or one of TLS 1.2.
+    /// Returns an error if the suite was not offered, or belongs to TLS 1.2.
     pub(crate) fn suite(
         &self,
         suite: CipherSuite,
@@ -274,7 +274,8 @@ impl Offer {
         groups.filter(|group| group.usable_for_version(ProtocolVersion::TLSv1_3))
     }
 
-    /// The names of all groups offered, for whichever version, most preferred first, none twice.
+    /// Returns the names of all offered groups of any version, in order of preference, without
+    /// duplicates.
     pub(super) fn groups(&self) -> impl Iterator<Item = NamedGroup> {
         let versions = self.config.versions;
         let usable = move |group: &&&'static dyn SupportedKxGroup| {
@@ -289,12 +290,12 @@ impl Offer {
         names().enumerate().filter(first).map(|(_, name)| name)
     }
 
-    /// The group of this name, if it was offered for TLS 1.3.
+    /// Returns the group with this name if it was offered for TLS 1.3.
     pub(crate) fn offered_group(&self, name: NamedGroup) -> Option<&'static dyn SupportedKxGroup> {
         self.tls13_groups().find(|group| group.name() == name)
     }
 
-    /// The group to send a share of at once: the one this server chose before, if it is known, or the
+    /// Returns the group for the first key share: the one that this server chose before, or the
     /// most preferred.
     pub(super) fn first_group(&self) -> Result<&'static dyn SupportedKxGroup, Error> {
         self.kx_hint
@@ -307,7 +308,8 @@ impl Offer {
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved::SelectedUnofferedApplicationProtocol`], [`Error::NoApplicationProtocol`].
+    /// Returns [`PeerMisbehaved::SelectedUnofferedApplicationProtocol`] if it was not offered, and
+    /// [`Error::NoApplicationProtocol`] if the carrier requires one and none was selected.
     pub(crate) fn check_protocol(&self, selected: Option<ProtocolName<'_>>) -> Result<(), Error> {
         let offered = &self.alpn_protocols;
         let Some(selected) = selected else {
@@ -321,15 +323,15 @@ impl Offer {
                 Err(Error::NoApplicationProtocol)
             };
         };
-        // RFC 7301 §3.1: the server selects one of the protocols offered
+        // RFC 7301 §3.1: the server selects one of the offered protocols
         if self.config.check_selected_alpn && !offered.iter().any(|name| name == selected.0) {
             return Err(PeerMisbehaved::SelectedUnofferedApplicationProtocol.into());
         }
         Ok(())
     }
 
-    /// Has the verifier decide whether `chain` is the server's; returns the end entity, whose signature is to be
-    /// verified next.
+    /// Verifies that `chain` belongs to the server. Returns the end-entity certificate, whose
+    /// signature the caller verifies next.
     pub(crate) fn verify_server<'a>(
         &mut self,
         chain: &'a [CertificateDer<'static>],
@@ -356,12 +358,12 @@ impl Offer {
         Ok(end_entity)
     }
 
-    /// The name that the key exchange group of this server is remembered by.
+    /// Returns the name under which the key exchange group of this server is stored.
     pub(crate) fn visible_name(&self) -> ServerName<'static> {
         visible_name(&self.config, &self.server_name).into_owned()
     }
 
-    /// Gives a secret to the key log.
+    /// Passes a secret to the key log.
     pub(crate) fn log_secret(&self, label: &str, secret: &[u8]) {
         let key_log = &self.config.key_log;
         if key_log.will_log(label) {
@@ -370,8 +372,8 @@ impl Offer {
     }
 }
 
-/// The name that a network sees, as the server's or as that of those who decrypt for it: RFC 9849 §10.5, nothing of what
-/// is in the clear may depend on a name that is not.
+/// Returns the name that the network sees: the server's name, or the public name of ECH. RFC 9849
+/// §10.5: no cleartext may depend on an encrypted name.
 fn visible_name<'a>(
     config: &ClientConfig,
     server_name: &'a ServerName<'static>,
@@ -382,13 +384,13 @@ fn visible_name<'a>(
     }
 }
 
-/// The kinds of certificates to offer; without the extension it is X.509.
+/// Returns the certificate types to offer. Without the extension the type is X.509.
 fn offered_type(is_raw: bool) -> Option<Vec<CertificateType>> {
     is_raw.then(|| vec![CertificateType::RawPublicKey])
 }
 
-/// All that is random in a ClientHello but its key shares, drawn at once: each call of a random generator may
-/// take as long as hashing a kilobyte.
+/// The random parts of a ClientHello, except its key shares. They are drawn in one call, because
+/// each call of the generator can cost as much as hashing a kilobyte.
 struct Randoms {
     random: [u8; 32],
     session_id: [u8; 32],

@@ -1,4 +1,4 @@
-//! What a ClientHello offers for TLS 1.2.
+//! The parts of a ClientHello that only TLS 1.2 needs.
 
 use alloc::vec;
 
@@ -15,25 +15,25 @@ use crate::msgs::client_hello::SessionId;
 use crate::msgs::tls12::key_exchange::ServerKeyExchangeParams;
 use crate::suites::{SupportedCipherSuite, Tls12CipherSuite};
 
-/// How many bytes are left in every ClientHello: a shorter ticket is not measured.
+/// A ticket of at most this many bytes fits into every ClientHello.
 const SURELY_FITS: usize = 2048;
 
-/// How long a ClientHello may be with a ticket in it: its extensions have 2^16 - 1 bytes.
+/// The maximum length of a ClientHello with a ticket. Its extensions have at most 2^16 - 1 bytes.
 const MAX_LEN: usize = LengthSize::U16.max_len();
 
 impl Offer {
-    /// Offers `session`, if its suite is offered. Its ticket is left out if it does not fit beside all else: servers
-    /// choose its length.
+    /// Offers `session` if its suite is offered. Servers choose the length of a ticket; one that
+    /// does not fit is omitted.
     ///
     /// # Errors
     ///
-    /// [`Error::FailedToGetRandomBytes`].
+    /// Returns [`Error::FailedToGetRandomBytes`].
     pub(super) fn with_tls12_session(
         mut self,
         mut session: Tls12ClientSessionValue,
         shares: Option<&KeyShares>,
     ) -> Result<Self, Error> {
-        // RFC 5246 §7.4.1.2: the suite of the session is among those offered
+        // RFC 5246 §7.4.1.2: the suite of the session must be among the offered ones
         if self.tls12_suite(session.suite().common.suite).is_err() {
             return Ok(self);
         }
@@ -52,14 +52,14 @@ impl Offer {
         if session.ticket().is_none() {
             self.session_id = session.session_id();
         } else if self.session_id.is_empty() {
-            // RFC 5077 §3.4: an id of our own, whose echo says that the ticket was accepted
+            // RFC 5077 §3.4: a random id; the server echoes it if it accepts the ticket
             self.session_id = SessionId::from(random_bytes(&self.config.provider)?);
         }
         self.tls12_session = Some(session);
         Ok(self)
     }
 
-    /// Adds what only TLS 1.2 asks for.
+    /// Adds the extensions that only TLS 1.2 needs.
     pub(super) fn with_tls12_extensions<'a>(
         &'a self,
         extensions: ClientExtensions<'a>,
@@ -68,7 +68,7 @@ impl Offer {
         if !config.versions.contains(ProtocolVersion::TLSv1_2) {
             return extensions;
         }
-        // RFC 8422 §4: only with a suite that uses curves
+        // RFC 8422 §4: only with a suite that uses elliptic curves
         let mut suites = config.provider.cipher_suites.iter();
         let has_curves = suites.any(|suite| {
             let suite = suite.tls12();
@@ -80,13 +80,13 @@ impl Offer {
         ClientExtensions {
             ec_point_formats: has_curves.then(|| vec![ECPointFormat::Uncompressed]),
             extended_master_secret: true,
-            // RFC 5077 §3.2: empty to ask for a ticket
+            // RFC 5077 §3.2: an empty extension requests a ticket
             session_ticket: takes_tickets.then(|| ticket.unwrap_or_default()),
             ..extensions
         }
     }
 
-    /// The ticket of the session that is offered, if that has one.
+    /// Returns the ticket of the offered session, if it has one.
     pub(super) fn tls12_ticket(&self) -> Option<&[u8]> {
         self.tls12_session.as_ref()?.ticket()
     }
@@ -96,18 +96,18 @@ impl Offer {
         groups.filter(|group| group.usable_for_version(ProtocolVersion::TLSv1_2))
     }
 
-    /// Whether `suite` is offered: RFC 7919 §4 wants a group to use it with.
+    /// True if `suite` is offered. RFC 7919 §4: this requires a group for its key exchange.
     pub(super) fn offers_tls12_suite(&self, suite: &Tls12CipherSuite) -> bool {
         let mut groups = self.tls12_groups();
         self.config.versions.contains(ProtocolVersion::TLSv1_2)
             && groups.any(|group| group.name().key_exchange_algorithm() == suite.kx)
     }
 
-    /// The suite of TLS 1.2 with this code point.
+    /// Returns the TLS 1.2 suite with this code point.
     ///
     /// # Errors
     ///
-    /// It was not offered: not known, or one of TLS 1.3.
+    /// Returns an error if the suite was not offered, or belongs to TLS 1.3.
     pub(crate) fn tls12_suite(
         &self,
         suite: CipherSuite,
@@ -122,7 +122,7 @@ impl Offer {
         }
     }
 
-    /// The group of these parameters, if it was offered for TLS 1.2.
+    /// Returns the group in `params` if it was offered for TLS 1.2.
     pub(crate) fn tls12_group(
         &self,
         params: &ServerKeyExchangeParams<'_>,

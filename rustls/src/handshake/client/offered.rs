@@ -1,5 +1,5 @@
-//! Which extensions a ClientHello has, read off its bytes: a server may answer these and no others (RFC 9846
-//! §4.3).
+//! The extension types of a ClientHello, parsed from its bytes. A server may answer only these (RFC
+//! 9846 §4.3).
 
 use rustls_core::codec::{Codec, LengthSize, Reader};
 
@@ -14,9 +14,9 @@ use crate::msgs::extensions::ExtensionSet;
 pub(crate) struct OfferedExtensions(ExtensionSet);
 
 impl OfferedExtensions {
-    /// Those of the encoded ClientHello `message`, which is one of ours.
+    /// Returns the types in `message`, an encoded ClientHello of this client.
     pub(super) fn of(message: &[u8]) -> Self {
-        // if the message cannot be read, nothing counts as offered, and every answer is refused
+        // if the message is unreadable, nothing counts as offered and every answer is rejected
         read_types(message).map(Self).unwrap_or_default()
     }
 
@@ -25,7 +25,7 @@ impl OfferedExtensions {
     }
 }
 
-/// Skips the fields before the extensions (RFC 9846 §4.2.2), and then the body of each extension.
+/// Skips the fields before the extensions (RFC 9846 §4.2.2), and reads the type of each extension.
 fn read_types(message: &[u8]) -> Result<ExtensionSet, InvalidMessage> {
     let body = message.get(HANDSHAKE_HEADER_LEN..).unwrap_or_default();
     let mut r = Reader::new(body);
@@ -50,7 +50,7 @@ mod tests {
 
     use super::*;
 
-    /// A ClientHello of two extensions: server_name, and one of an unknown type.
+    /// Encodes a ClientHello with two extensions: server_name, and one of an unknown type.
     fn hello() -> Vec<u8> {
         let mut body = [3; 2 + 32].to_vec();
         body.extend([2, 7, 7]); // legacy_session_id
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_the_message_was_offered() {
+    fn extensions_in_the_message_are_offered() {
         let offered = OfferedExtensions::of(&hello());
         assert!(offered.contains(ExtensionType::ServerName));
         assert!(offered.contains(ExtensionType::Unknown(0xfafa)));
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_offers_nothing() {
+    fn a_truncated_message_offers_nothing() {
         let hello = hello();
         for len in 0..hello.len() {
             let offered = OfferedExtensions::of(&hello[..len]);

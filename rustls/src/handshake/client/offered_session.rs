@@ -1,5 +1,5 @@
-//! A session of TLS 1.3 that a ClientHello offers to resume: its `pre_shared_key` extension (RFC 9846
-//! §4.3.11), and whether early data goes with it (§4.3.10).
+//! A TLS 1.3 session offered for resumption: its `pre_shared_key` extension (RFC 9846 §4.3.11), and
+//! early data (§4.3.10).
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -16,30 +16,31 @@ use crate::msgs::pre_shared_key::{OfferedPsks, PskBinderEntry, PskIdentity};
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::EarlySecret;
 
-/// What stands in a binder's place until it is computed.
+/// A placeholder for the binder until it is computed.
 const NO_BINDER: [u8; hash::Output::MAX_LEN] = [0; hash::Output::MAX_LEN];
 
-/// The one session that a ClientHello offers.
+/// The session that a ClientHello offers. There is at most one.
 pub(crate) struct OfferedSession {
     pub(crate) value: Tls13ClientSessionValue,
-    /// One with the session's hash, and the session's if it is on offer; but of this configuration's provider, as the
-    /// session may have been made with another one's.
+    /// The suite to resume with: the session's own if it is offered, else one with the same hash.
+    /// It is always one of this configuration's provider; the session may have been created with
+    /// another provider.
     suite: &'static Tls13CipherSuite,
     pub(crate) early_secret: EarlySecret,
-    /// Whether `early_data` is offered, too.
+    /// True if `early_data` is offered as well.
     pub(crate) with_early_data: bool,
     obfuscated_ticket_age: u32,
 }
 
 impl OfferedSession {
-    /// Takes a session with the server of `offer` out of the store.
+    /// Takes a session with the server of `offer` from the store.
     pub(super) fn take(offer: &Offer) -> Option<Tls13ClientSessionValue> {
-        // RFC 9846 §C.4: a ticket is used once. Taken out, it cannot be offered again
+        // RFC 9846 §C.4: a ticket is used once. It is removed here, so it cannot be offered again
         let store = offer.config.resumption.store.as_ref()?;
         store.take_tls13_ticket(&offer.server_name)
     }
 
-    /// Offers `value`, unless the configuration of `offer` may not resume it: then it is lost.
+    /// Offers `value`. Drops it if the configuration of `offer` does not allow its resumption.
     pub(super) fn new(value: Tls13ClientSessionValue, offer: &Offer) -> Option<Box<Self>> {
         let config = &offer.config;
         if !config.versions.contains(ProtocolVersion::TLSv1_3) {
@@ -47,20 +48,20 @@ impl OfferedSession {
         }
         let now = config.current_time().ok()?;
         let session = &value.common;
-        // RFC 9846 §4.7.1: no ticket outlives its lifetime
+        // RFC 9846 §4.7.1: a ticket must not be used after its lifetime
         if session.has_expired(now) || !session.is_of(config.verifier(), config.client_auth()) {
             return None;
         }
         if !config.carrier.goes_with_session_of(value.carrier) {
             return None;
         }
-        // RFC 9846 §4.7.1: only with a suite whose hash is the session's
+        // RFC 9846 §4.7.1: the suite must have the session's hash
         let mut suites = offer.tls13_suites();
         let of_session = suites.find(|suite| *suite == value.suite());
         let mut suites = offer.tls13_suites();
         let suite = of_session.or_else(|| suites.find(|suite| value.has_hash_of(suite)))?;
-        // RFC 9846 §4.3.10: early data has the session's suite, so that must be on offer. If its protocol is not, the
-        // server cannot select it, and rejects the early data
+        // RFC 9846 §4.3.10: early data uses the session's suite, so it must be offered. A server
+        // that cannot select the session's protocol rejects the early data
         let with_early_data = config.enable_early_data
             && value.max_early_data_size() != 0
             && config.carrier.allows_early_data_of(value.carrier)
@@ -74,13 +75,14 @@ impl OfferedSession {
         }))
     }
 
-    /// Returns the suite that early data would have.
+    /// Returns the suite for early data.
     pub(super) fn suite(&self) -> &'static Tls13CipherSuite {
         self.suite
     }
 
-    /// What is offered after a HelloRetryRequest that chose `suite`: RFC 9846 §4.2.2 drops what does not go
-    /// with the suite, forbids early data, and computes the age anew.
+    /// Returns the offer for a second ClientHello, after a HelloRetryRequest that chose `suite`.
+    /// RFC 9846 §4.2.2: a session with another hash is removed, early data is forbidden, and the
+    /// age is recomputed.
     pub(crate) fn retried(
         mut self: Box<Self>,
         suite: &'static Tls13CipherSuite,
@@ -96,7 +98,7 @@ impl OfferedSession {
         Some(self)
     }
 
-    /// The extension, with room for the binder.
+    /// Returns the extension, with zeros for the binder.
     pub(super) fn extension(&self) -> OfferedPsks<'_> {
         OfferedPsks {
             identities: vec![PskIdentity {
@@ -107,7 +109,7 @@ impl OfferedSession {
         }
     }
 
-    /// How many bytes the extension takes in a ClientHello: type and length, identities, binders.
+    /// Returns the length of the extension in bytes: type and length, identities, binders.
     pub(crate) fn extension_len(&self) -> usize {
         4 + (2 + 2 + self.value.ticket().len() + 4) + (2 + 1 + self.binder_len())
     }
@@ -116,12 +118,13 @@ impl OfferedSession {
         self.suite.common.hash_provider.output_len()
     }
 
-    /// Computes the binder of `client_hello`, which ends with this extension. `before` is of the messages before a
-    /// second ClientHello. Returns the transcript, `client_hello` included.
+    /// Computes the binder in `client_hello`, which ends with this extension. `before` is the
+    /// transcript of the messages before a second ClientHello. Returns the transcript including
+    /// `client_hello`.
     pub(super) fn bind(&self, client_hello: &mut [u8], before: Option<&Transcript>) -> Transcript {
         let binder_at = client_hello.len().saturating_sub(self.binder_len());
         let list_at = binder_at.saturating_sub(2 + 1);
-        // RFC 9846 §4.3.11.2: a binder covers everything before the list of binders
+        // RFC 9846 §4.3.11.2: the binder covers everything before the list of binders
         let truncated = &client_hello[..list_at];
         let mut transcript = match before {
             Some(before) => {
@@ -137,7 +140,8 @@ impl OfferedSession {
         transcript
     }
 
-    /// Starts to send early data, if that is offered: `client_hello` is the hash of the first one, which was sent.
+    /// Starts to send early data. `client_hello` is the hash of the first ClientHello, which was
+    /// sent.
     pub(super) fn start_early_data(
         &self,
         offer: &Offer,
@@ -147,7 +151,7 @@ impl OfferedSession {
         let secret = self.early_secret.client_early_traffic_secret(client_hello);
         offer.log_secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.as_ref());
         const EXPORTER: &str = "EARLY_EXPORTER_SECRET";
-        // nothing else needs it
+        // the secret is needed only for the key log
         if offer.config.key_log.will_log(EXPORTER) {
             let exporter = self.early_secret.early_exporter_secret(client_hello);
             offer.log_secret(EXPORTER, exporter.as_ref());

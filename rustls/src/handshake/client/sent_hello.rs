@@ -1,4 +1,4 @@
-//! A ClientHello that was sent, and everything that its answer is checked against.
+//! A sent ClientHello, and everything needed to check the server's answer.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -14,42 +14,42 @@ use crate::error::Error;
 use crate::handshake::transcript::Transcript;
 use crate::suites::Tls13CipherSuite;
 
-/// The last ClientHello, while no version is chosen.
+/// The latest ClientHello, until a version is chosen.
 pub(crate) struct SentHello {
     pub(crate) offer: Box<Offer>,
-    /// None where TLS 1.3 is not offered.
+    /// `None` if TLS 1.3 is not offered.
     pub(crate) shares: Option<KeyShares>,
-    /// The message, header included; where ECH is offered, the ClientHelloInner.
+    /// The message, header included. With ECH it is the ClientHelloInner.
     pub(crate) encoded: Vec<u8>,
-    /// What carried it, as long as the server may use that instead.
+    /// The ClientHelloOuter, as long as the server may use it instead.
     pub(crate) outer: Option<Box<OuterHello>>,
-    /// The one that ends with this message, if there is one already: a binder took it, by the hash of the session,
-    /// or a HelloRetryRequest has come.
+    /// The transcript up to this message, if it exists already. It exists if a binder was computed
+    /// (with the session's hash), or after a HelloRetryRequest.
     transcript: Option<Box<Transcript>>,
-    /// The extensions in it.
+    /// The extension types in the message.
     pub(crate) offered: OfferedExtensions,
-    /// The session that it offers to resume.
+    /// The session offered for resumption.
     pub(crate) session: Option<Box<OfferedSession>>,
-    /// What the HelloRetryRequest that it answers has chosen.
+    /// The suite chosen by the HelloRetryRequest that this message answers.
     pub(crate) retry_suite: Option<&'static Tls13CipherSuite>,
     pub(crate) ccs: CompatibilityCcs,
 }
 
-/// What a HelloRetryRequest has settled.
+/// The result of a HelloRetryRequest.
 pub(crate) struct Retry {
     pub(crate) suite: &'static Tls13CipherSuite,
-    /// From message_hash to the HelloRetryRequest.
+    /// The transcript from message_hash to the HelloRetryRequest.
     pub(crate) transcript: Transcript,
-    /// What carried the first ClientHello, and carries the second.
+    /// The outer hello of ECH, for both ClientHellos.
     pub(crate) outer: Option<Box<OuterHello>>,
 }
 
 impl SentHello {
-    /// Sends the first ClientHello, and makes ready for early data if that is offered.
+    /// Sends the first ClientHello, and prepares early data if it is offered.
     ///
     /// # Errors
     ///
-    /// Those of [`Offer::client_hello`] and [`Transport::send_handshake`].
+    /// Returns errors of [`Offer::client_hello`] and [`Transport::send_handshake`].
     pub(super) fn send_first(
         offer: Offer,
         shares: Option<KeyShares>,
@@ -68,7 +68,7 @@ impl SentHello {
         let mut ccs = CompatibilityCcs::default();
         if let (Some(session), Some(transcript)) = (&session, &mut transcript) {
             if session.with_early_data {
-                // RFC 9846 §E.4: with early data it stands right behind the first ClientHello
+                // RFC 9846 §E.4: with early data it directly follows the first ClientHello
                 ccs.send_once(transport);
                 session.start_early_data(&offer, transcript.current(), transport);
             }
@@ -86,12 +86,12 @@ impl SentHello {
         })
     }
 
-    /// Sends the second one, with the shares and the cookie that were asked for and the session that may still
-    /// be offered.
+    /// Sends the second ClientHello, with the requested shares and cookie, and with the session if
+    /// it still fits.
     ///
     /// # Errors
     ///
-    /// Those of [`Offer::client_hello`] and [`Transport::send_handshake`].
+    /// Returns errors of [`Offer::client_hello`] and [`Transport::send_handshake`].
     pub(crate) fn send_second(
         offer: Box<Offer>,
         shares: KeyShares,
@@ -127,16 +127,17 @@ impl SentHello {
         })
     }
 
-    /// The transcript by `hash`, up to this message.
+    /// Takes the transcript up to this message, for `hash`.
     pub(crate) fn take_transcript(&mut self, hash: &'static dyn Hash) -> Transcript {
         match self.transcript.take() {
             Some(transcript) if transcript.algorithm() == hash.algorithm() => *transcript,
-            // the server has chosen another hash than the session's; after a HelloRetryRequest it cannot
+            // the server chose another hash than the session's. This is impossible after a
+            // HelloRetryRequest
             _ => Transcript::start(hash, &self.encoded),
         }
     }
 
-    /// A fork of [`Self::take_transcript`], which can still be taken.
+    /// Returns a fork of [`Self::take_transcript`], which can still be called.
     pub(crate) fn fork_transcript(&mut self, hash: &'static dyn Hash) -> Transcript {
         let transcript = self.take_transcript(hash);
         let fork = transcript.fork();
@@ -144,7 +145,7 @@ impl SentHello {
         fork
     }
 
-    /// Goes on as if `encoded` had been sent in its place, and that without a session.
+    /// Continues as if `encoded` had been sent instead, without a session.
     pub(crate) fn replace(&mut self, encoded: Vec<u8>) {
         self.offered = OfferedExtensions::of(&encoded);
         self.encoded = encoded;
@@ -152,39 +153,40 @@ impl SentHello {
         self.session = None;
     }
 
-    /// How many bytes went to the server.
+    /// Returns the number of bytes sent to the server.
     pub(crate) fn sent_len(&self) -> usize {
         sent_message(&self.encoded, self.outer.as_deref()).len()
     }
 
-    /// Whether a HelloRetryRequest may answer it.
-    pub(super) fn takes_retry(&self) -> bool {
+    /// True if the server may answer with a HelloRetryRequest.
+    pub(super) fn accepts_retry(&self) -> bool {
         self.offer.offers_tls13() && !self.is_retried()
     }
 
-    /// Whether a HelloRetryRequest has come.
+    /// True after a HelloRetryRequest.
     pub(crate) fn is_retried(&self) -> bool {
         self.retry_suite.is_some()
     }
 }
 
-/// What goes to the server.
+/// Returns the message that is sent to the server.
 fn sent_message<'a>(encoded: &'a [u8], outer: Option<&'a OuterHello>) -> &'a [u8] {
     outer.map_or(encoded, OuterHello::message)
 }
 
-/// What a ClientHello is made of, but for the session.
+/// The parts of a ClientHello, without the session.
 struct Hello<'a> {
     offer: &'a Offer,
     shares: Option<&'a KeyShares>,
     cookie: Option<&'a [u8]>,
-    /// Of the messages before a second ClientHello.
+    /// The transcript of the messages before a second ClientHello.
     before: Option<&'a Transcript>,
 }
 
 impl Hello<'_> {
-    /// Encodes a ClientHello that offers `session`, which becomes `None` if it does not fit: a ticket may be as long
-    /// as all extensions together. If the session has a binder, so has what is returned a transcript.
+    /// Encodes a ClientHello that offers `session`. Sets `session` to `None` if it does not fit: a
+    /// ticket can be as long as all extensions together. Returns a transcript if the session has a
+    /// binder.
     fn encode(
         &self,
         session: &mut Option<Box<OfferedSession>>,
@@ -220,8 +222,8 @@ impl Hello<'_> {
     }
 }
 
-/// The change_cipher_spec of middlebox compatibility mode (RFC 9846 §E.4): sent once, before the second ClientHello, or
-/// the first record that the client protects.
+/// The change_cipher_spec of middlebox compatibility mode (RFC 9846 §E.4). It is sent once, before
+/// the second ClientHello or the client's first protected record.
 #[derive(Default)]
 pub(crate) struct CompatibilityCcs {
     sent: bool,

@@ -1,4 +1,4 @@
-//! Which version a ServerHello selects (RFC 9846 §4.2.3, §4.3.1).
+//! The check of the version that a ServerHello selects (RFC 9846 §4.2.3, §4.3.1).
 
 use super::sent_hello::SentHello;
 use crate::enums::ProtocolVersion;
@@ -13,12 +13,12 @@ pub(super) enum Version {
     Tls12,
 }
 
-/// Which of the versions that `sent` offers the server selects. RFC 9846 §4.3.1: supported_versions decides,
-/// before anything else is looked at.
+/// Returns the version that the server selects from those in `sent`. RFC 9846 §4.3.1:
+/// supported_versions takes precedence over everything else.
 pub(super) fn select_version(sent: &SentHello, hello: &ServerHello<'_>) -> Result<Version, Error> {
     let enabled = sent.offer.config.versions;
     match hello.extensions.supported_version {
-        // RFC 9846 §4.3: a ClientHello without TLS 1.3 does not have the extension
+        // RFC 9846 §4.3: a ClientHello without TLS 1.3 has no supported_versions
         Some(_) if !enabled.contains(ProtocolVersion::TLSv1_3) => {
             Err(PeerMisbehaved::UnsolicitedServerHelloExtension.into())
         }
@@ -26,40 +26,41 @@ pub(super) fn select_version(sent: &SentHello, hello: &ServerHello<'_>) -> Resul
             check_legacy_version(hello.legacy_version)?;
             Ok(Version::Tls13)
         }
-        // RFC 9846 §4.3.1: no older version is selected this way
+        // RFC 9846 §4.3.1: this extension must not select an older version
         Some(ProtocolVersion::TLSv1_2) => {
             Err(PeerMisbehaved::SelectedTls12UsingTls13VersionExtension.into())
         }
-        // RFC 9846 §4.3.1: nor one that was not offered. The alert is 0.23's
+        // RFC 9846 §4.3.1: nor a version that was not offered
         Some(_) => Err(PeerIncompatible::ServerDoesNotSupportTls12Or13.into()),
         None => select_older_version(sent, hello),
     }
 }
 
-/// The legacy_version of a server that has selected TLS 1.3.
+/// Checks the legacy_version of a server that selected TLS 1.3.
 pub(crate) fn check_legacy_version(version: ProtocolVersion) -> Result<(), Error> {
-    // RFC 9846 §4.2.3: anything but 0x0303 is a protocol_version
+    // RFC 9846 §4.2.3: anything else than 0x0303 is a protocol_version alert
     match version {
         ProtocolVersion::TLSv1_2 => Ok(()),
         _ => Err(PeerIncompatible::ServerDoesNotSupportTls12Or13.into()),
     }
 }
 
-/// The server chose a version before TLS 1.3.
+/// Returns the version of a server that selected none in supported_versions.
 fn select_older_version(sent: &SentHello, hello: &ServerHello<'_>) -> Result<Version, Error> {
     let enabled = sent.offer.config.versions;
-    // RFC 9846 §4.2.3: a server that knows TLS 1.3 must not be downgraded
+    // RFC 9846 §4.2.3: the marker shows that a server with TLS 1.3 was downgraded
     if enabled.contains(ProtocolVersion::TLSv1_3) && is_downgrade_marker(&hello.random) {
         return Err(PeerMisbehaved::AttemptedDowngradeToTls12WhenTls13IsSupported.into());
     }
     match hello.legacy_version {
         #[cfg(feature = "tls12")]
         ProtocolVersion::TLSv1_2 if enabled.contains(ProtocolVersion::TLSv1_2) => {
-            // RFC 9846 §4.2.4: the version of the HelloRetryRequest stands
+            // RFC 9846 §4.2.4: the version of the HelloRetryRequest must not change
             if sent.is_retried() {
                 return Err(PeerMisbehaved::AttemptedDowngradeToTls12WhenTls13IsSupported.into());
             }
-            // RFC 9846 §E.3: early data ends a connection with an older server
+            // RFC 9846 §E.3: a client that offered early data must not continue with an older
+            // version
             if sent.session.as_ref().is_some_and(|it| it.with_early_data) {
                 return Err(PeerMisbehaved::OfferedEarlyDataWithOldProtocolVersion.into());
             }
@@ -72,7 +73,8 @@ fn select_older_version(sent: &SentHello, hello: &ServerHello<'_>) -> Result<Ver
     }
 }
 
-/// Whether a server's random ends as RFC 9846 §4.2.3 says for TLS 1.2, or for older versions.
+/// True if a server's random has a downgrade marker (RFC 9846 §4.2.3), for TLS 1.2 or older
+/// versions.
 fn is_downgrade_marker(random: &Random) -> bool {
     random.0.ends_with(b"DOWNGRD\x01") || random.0.ends_with(b"DOWNGRD\x00")
 }

@@ -1,5 +1,5 @@
-//! Which certificate a ClientHello gets, whatever the version: the name that it asks for, and what the
-//! application chooses for it.
+//! The choice of a certificate for a ClientHello, in either version: the requested name, and the
+//! application's resolver.
 
 use alloc::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::server::client_hello::ProtocolNames;
 use crate::server::{self, ServerConfig};
 use crate::sign::CertifiedKey;
 
-/// The name that the client asks for, in lower case.
+/// Returns the name that the client asks for, in lower case.
 pub(crate) fn server_name(
     extensions: &ClientExtensions<'_>,
 ) -> Result<Option<DnsName<'static>>, PeerMisbehaved> {
@@ -27,8 +27,8 @@ pub(crate) fn server_name(
     }
 }
 
-/// Has the application choose a certificate for a client that can verify `signature_schemes`. When it has none,
-/// the client is told access_denied.
+/// Asks the resolver for a certificate for a client that can verify `signature_schemes`. Fails with
+/// access_denied if there is none.
 pub(crate) fn resolve_certificate(
     hello: &ClientHello<'_>,
     signature_schemes: &[SignatureScheme],

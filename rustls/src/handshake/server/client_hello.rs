@@ -1,4 +1,4 @@
-//! A ClientHello, and which protocol version it gets.
+//! The handling of a ClientHello, and the choice of the protocol version.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -19,20 +19,20 @@ use crate::tls13::server::State;
 use crate::tls13::server::negotiation::{Negotiation, negotiate};
 use crate::tls13::server::retry::Retry;
 
-/// Waits for a ClientHello: the first, or the one after a HelloRetryRequest.
+/// Waits for a ClientHello: the first one, or the one after a HelloRetryRequest.
 pub(crate) struct WaitClientHello {
     config: Arc<ServerConfig>,
-    /// What the HelloRetryRequest settled, if one was sent.
+    /// The state behind a HelloRetryRequest, if one was sent.
     retry: Option<Box<Retry>>,
 }
 
-/// What a ClientHello leads to.
+/// The next state after a ClientHello.
 pub(super) enum Answered {
     /// A HelloRetryRequest was sent.
     Retried(WaitClientHello),
     /// The server's flight was sent.
     Tls13(State),
-    /// The same.
+    /// The server's flight was sent.
     #[cfg(feature = "tls12")]
     Tls12(tls12::server::State),
 }
@@ -45,7 +45,7 @@ impl WaitClientHello {
         }
     }
 
-    /// Decides on the version, and goes on with its handshake.
+    /// Chooses the version, and continues with its handshake.
     pub(super) fn read_client_hello(
         self,
         hello: &ClientHello<'_>,
@@ -53,7 +53,8 @@ impl WaitClientHello {
         cx: &mut ServerContext<'_>,
     ) -> Result<Answered, Failure> {
         let Self { config, retry } = self;
-        // nothing was asked of the verifier before: a HelloRetryRequest says nothing about it
+        // a HelloRetryRequest does not depend on the verifier, so the current one is looked up for
+        // each hello
         let settings = ServerSettings::now(config, cx.transport.carrier())?;
         match select_version(hello, &settings)? {
             ProtocolVersion::TLSv1_3 => match negotiate(hello, encoded, &settings, retry, cx)? {
@@ -66,7 +67,7 @@ impl WaitClientHello {
                 }
             },
             #[cfg(feature = "tls12")]
-            // RFC 9846 §4.2.2: the second ClientHello is the first, but for what the retry asks for
+            // RFC 9846 §4.2.2: a second ClientHello must not drop TLS 1.3
             ProtocolVersion::TLSv1_2 if retry.is_some() => {
                 Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest.into())
             }
@@ -84,12 +85,12 @@ impl WaitClientHello {
     }
 }
 
-/// The one place where the protocol version is decided.
+/// Chooses the protocol version. No other code does.
 fn select_version(
     hello: &ClientHello<'_>,
     config: &ServerSettings,
 ) -> Result<ProtocolVersion, PeerIncompatible> {
-    // RFC 9846 §4.3.1: with supported_versions, nothing but its known values counts
+    // RFC 9846 §4.3.1: with supported_versions, only its known values count
     if let Some(offered) = &hello.extensions.supported_versions {
         return config
             .versions
@@ -97,7 +98,8 @@ fn select_version(
             .find(|version| offered.contains(version))
             .ok_or(PeerIncompatible::Tls12NotOfferedOrEnabled);
     }
-    // RFC 9846 §4.3.1: without it, TLS 1.2 at best, and what is older than that is refused with protocol_version
+    // RFC 9846 §4.3.1: without it, at most TLS 1.2. Older versions are rejected with
+    // protocol_version
     match u16::from(hello.legacy_version) {
         0x0303.. if config.versions.contains(ProtocolVersion::TLSv1_2) => {
             Ok(ProtocolVersion::TLSv1_2)

@@ -1,4 +1,5 @@
-//! A server's handshake: from the ClientHello to the version, and on in that version's states.
+//! A server's handshake: from the ClientHello to the choice of the version, then in that version's
+//! states.
 //!
 //! ```text
 //!      START ──► Unconfigured, at whose ClientHello the application chooses a configuration
@@ -13,7 +14,7 @@
 //!   Tls13(State)       Tls12(State)                               tls13::server, tls12::server
 //! ```
 //!
-//! - `protocol`, `certificate`: what is chosen alike in both versions.
+//! - `protocol`, `certificate`: choices that are the same in both versions.
 
 pub(crate) mod certificate;
 pub(crate) mod client_hello;
@@ -42,9 +43,9 @@ use crate::server::{ServerConfig, ServerConnectionData};
 use crate::tls12;
 use crate::tls13;
 
-/// A server's side of one connection, version by version.
+/// The state of a server's handshake, in either version.
 pub(crate) enum ServerHandshake {
-    /// Waits for a configuration, and leaves messages where they are until it has one.
+    /// Waits for a configuration. Messages stay buffered until then.
     #[cfg(feature = "std")]
     Unconfigured,
     /// Waits for a ClientHello.
@@ -57,12 +58,13 @@ pub(crate) enum ServerHandshake {
 }
 
 impl ServerHandshake {
-    /// Starts a handshake: waits for a ClientHello.
+    /// Starts a handshake, which waits for a ClientHello.
     pub(crate) fn start(config: Arc<ServerConfig>) -> Self {
         Self::Hello(WaitClientHello::first(config))
     }
 
-    /// Which message is legal when, as long as no version is chosen.
+    /// Dispatches a message to its handler. Decides which message is legal until a version is
+    /// chosen.
     fn read(
         self,
         message: HandshakeMessage<'_>,
@@ -93,11 +95,12 @@ impl ServerHandshake {
     }
 }
 
-/// Reads the first message of a client, and the name that it asks for, for whoever chooses by them.
+/// Reads a client's first message and the server name in it, for callers that select a
+/// configuration.
 ///
 /// # Errors
 ///
-/// What no configuration can accept.
+/// Returns an error if no configuration could accept the message.
 #[cfg(feature = "std")]
 pub(crate) fn read_client_hello<'a>(
     message: &HandshakeMessage<'a>,

@@ -1,4 +1,4 @@
-//! The application protocol (ALPN, RFC 7301), whatever the version.
+//! The choice of the application protocol (ALPN, RFC 7301), in either version.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use crate::handshake::settings::ServerSettings;
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::extensions::ProtocolName;
 
-/// The server's most preferred protocol that the client offers too.
+/// Returns the server's most preferred protocol that the client offers too.
 pub(crate) fn select_protocol(
     hello: &ClientHello<'_>,
     config: &ServerSettings,
@@ -26,7 +26,7 @@ pub(crate) fn select_protocol(
         .find(|ours| offered.contains(&ProtocolName(ours)))
     {
         Some(protocol) => Ok(Some(protocol.clone())),
-        // RFC 7301 §3.2: none in common is a no_application_protocol
+        // RFC 7301 §3.2: without a common protocol the alert is no_application_protocol
         None => Err(Error::NoApplicationProtocol),
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn read_hello_retry_request(
     cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(suite));
     cx.negotiated.handshake_kind = Some(HandshakeKind::FullWithHelloRetryRequest);
     let confirmation = request.extensions.encrypted_client_hello;
-    if let Some(status) = first.settle_ech_by_retry(suite, encoded, confirmation)? {
+    if let Some(status) = first.check_ech_acceptance_in_retry(suite, encoded, confirmation)? {
         cx.data.ech_status = status;
     }
 

@@ -26,7 +26,7 @@ pub(super) fn read_server_hello(
 ) -> Result<WaitEncryptedExtensions, Failure> {
     let suite = check_suite(&sent, hello)?;
     check_compression(hello)?;
-    if let Some(status) = sent.settle_ech(suite, encoded)? {
+    if let Some(status) = sent.check_ech_acceptance(suite, encoded)? {
         cx.data.ech_status = status;
     }
     check_extensions(&sent.offered, &hello.extensions.received)?;
