@@ -1,4 +1,4 @@
-//! A map that forgets its oldest entry when it is full, for what is kept in memory of sessions and peers.
+//! A map that evicts its oldest entry when it is full, for caches of sessions and peers.
 
 use alloc::collections::BTreeMap;
 use core::borrow::Borrow;
@@ -11,15 +11,15 @@ use std::hash::RandomState;
 #[cfg(not(feature = "std"))]
 use hashbrown::{DefaultHashBuilder as RandomState, HashMap};
 
-/// A map of at most `capacity` entries. Inserting one more drops the one whose key came first.
+/// A map of at most `capacity` entries. Inserting into a full map evicts the oldest entry.
 ///
 /// A key that is inserted again keeps its age.
-pub(crate) struct BoundedMap<K, V, S = Gathering> {
+pub(crate) struct BoundedMap<K, V, S = Buffering> {
     entries: HashMap<K, Entry<V>, S>,
-    /// The keys of `entries`, by the number they got when they came.
+    /// The keys of `entries`, by their insertion number.
     by_age: BTreeMap<u64, K>,
     next_number: u64,
-    /// Where the next sweep goes on.
+    /// The insertion number at which the next sweep continues.
     #[cfg(feature = "std")]
     next_swept: u64,
     capacity: usize,
@@ -53,7 +53,7 @@ impl<K: Clone + Eq + Hash, V, S: BuildHasher + Default> BoundedMap<K, V, S> {
         self.entries.get_mut(key).map(|entry| &mut entry.value)
     }
 
-    /// Returns the value that made room, if one had to.
+    /// Inserts an entry. Returns the value that was evicted to make room, if any.
     pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
         if let Some(present) = self.get_mut(&key) {
             *present = value;
@@ -85,8 +85,8 @@ impl<K: Clone + Eq + Hash, V, S: BuildHasher + Default> BoundedMap<K, V, S> {
         Some(value)
     }
 
-    /// Looks at the next `count` entries, by age and from the oldest again after the newest, and removes those that
-    /// `is_dead` is true for.
+    /// Checks the next `count` entries in order of age, and removes those for which `is_dead`
+    /// returns true. Stops at the newest entry; the next sweep then restarts at the oldest.
     #[cfg(feature = "std")]
     pub(crate) fn sweep(&mut self, count: usize, is_dead: impl Fn(&V) -> bool) {
         for _ in 0..count {
@@ -109,49 +109,50 @@ impl<K: Clone + Eq + Hash, V, S: BuildHasher + Default> BoundedMap<K, V, S> {
     }
 }
 
-/// The usual keyed hash of a map, but over longer pieces: a server's name is hashed letter by letter, and the
-/// hash takes as long for one letter as for many.
+/// The default keyed hash of maps, with buffered input. Server names are hashed letter by letter,
+/// and each call of the inner hash costs about the same for one byte as for many.
 #[derive(Default)]
-pub(crate) struct Gathering(RandomState);
+pub(crate) struct Buffering(RandomState);
 
-impl BuildHasher for Gathering {
-    type Hasher = GatheringHasher<<RandomState as BuildHasher>::Hasher>;
+impl BuildHasher for Buffering {
+    type Hasher = BufferingHasher<<RandomState as BuildHasher>::Hasher>;
 
     fn build_hasher(&self) -> Self::Hasher {
-        GatheringHasher {
+        BufferingHasher {
             inner: self.0.build_hasher(),
-            gathered: [0; 64],
+            buffered: [0; 64],
             len: 0,
         }
     }
 }
 
-pub(crate) struct GatheringHasher<H> {
+pub(crate) struct BufferingHasher<H> {
     inner: H,
-    /// What comes behind all that `inner` has, in the first `len` bytes.
-    gathered: [u8; 64],
+    /// Input that `inner` has not seen yet, in the first `len` bytes.
+    buffered: [u8; 64],
     len: usize,
 }
 
-impl<H: Hasher + Clone> Hasher for GatheringHasher<H> {
+impl<H: Hasher + Clone> Hasher for BufferingHasher<H> {
     #[inline]
     fn write(&mut self, bytes: &[u8]) {
-        if let Some(free) = self.gathered[self.len..].get_mut(..bytes.len()) {
+        if let Some(free) = self.buffered[self.len..].get_mut(..bytes.len()) {
             free.copy_from_slice(bytes);
             self.len += bytes.len();
         } else {
-            self.inner.write(&self.gathered[..self.len]);
+            self.inner.write(&self.buffered[..self.len]);
             self.inner.write(bytes);
             self.len = 0;
         }
     }
 
-    /// The letters of a name come one by one, as four bytes each. Those of ASCII are hashed as one byte; any
-    /// other number as five, the first of which no letter is hashed as.
+    /// Hashes a letter of a name: these arrive one by one, as four bytes each. ASCII letters are
+    /// hashed as one byte. Other numbers are hashed as five bytes that start with 0xff, which is no
+    /// ASCII letter.
     #[inline]
     fn write_u32(&mut self, number: u32) {
         match u8::try_from(number) {
-            Ok(letter @ ..0x80) => match self.gathered.get_mut(self.len) {
+            Ok(letter @ ..0x80) => match self.buffered.get_mut(self.len) {
                 Some(free) => {
                     *free = letter;
                     self.len += 1;
@@ -167,7 +168,7 @@ impl<H: Hasher + Clone> Hasher for GatheringHasher<H> {
 
     fn finish(&self) -> u64 {
         let mut inner = self.inner.clone();
-        inner.write(&self.gathered[..self.len]);
+        inner.write(&self.buffered[..self.len]);
         inner.finish()
     }
 }
@@ -184,21 +185,21 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_makes_room() {
+    fn a_full_map_evicts_the_oldest_entry() {
         let mut map = BoundedMap::new(3);
         for key in [7, 3, 5] {
             map.insert(key, 0);
         }
         assert_eq!(keys(&map), [3, 5, 7]);
 
-        map.insert(7, 1); // again, so still the oldest
+        map.insert(7, 1); // inserted again, so still the oldest
         assert_eq!(map.get(&7), Some(&1));
         map.insert(1, 0);
         assert_eq!(keys(&map), [1, 3, 5]);
     }
 
     #[test]
-    fn what_was_removed_makes_room_too() {
+    fn a_removed_entry_makes_room() {
         let mut map = BoundedMap::new(2);
         map.insert(1, 10);
         map.insert(2, 20);
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_made_room_is_returned() {
+    fn the_evicted_value_is_returned() {
         let mut map = <BoundedMap<_, _>>::new(2);
         assert_eq!(map.insert(1, 10), None);
         assert_eq!(map.insert(2, 20), None);
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_goes_round_a_few_entries_at_a_time() {
+    fn a_sweep_checks_a_few_entries_and_wraps_around() {
         let mut map = BoundedMap::new(6);
         for key in 1..=6 {
             map.insert(key, key);
@@ -232,27 +233,27 @@ mod tests {
         map.sweep(3, is_odd);
         assert_eq!(keys(&map), [2, 4, 5, 6]);
         map.sweep(9, |value| *value != 2);
-        assert_eq!(keys(&map), [2, 4], "it stops at the newest");
+        assert_eq!(keys(&map), [2, 4], "a sweep stops at the newest entry");
         map.sweep(9, |_| true);
         assert_eq!(keys(&map), []);
         map.sweep(9, |_| true);
     }
 
     #[test]
-    fn gathering_changes_no_hash() {
-        let map = Gathering::default();
-        let (mut gathering, mut plain) = (map.build_hasher(), map.0.build_hasher());
+    fn buffering_does_not_change_the_hash() {
+        let map = Buffering::default();
+        let (mut buffering, mut plain) = (map.build_hasher(), map.0.build_hasher());
         let bytes: Vec<_> = (0..=u8::MAX).collect();
         for len in [1, 0, 62, 1, 1, 63, 2, 65, 64, 3, 200] {
-            gathering.write(&bytes[..len]);
+            buffering.write(&bytes[..len]);
             plain.write(&bytes[..len]);
-            assert_eq!(gathering.finish(), plain.finish(), "{len}");
+            assert_eq!(buffering.finish(), plain.finish(), "{len}");
         }
     }
 
     #[test]
-    fn letters_take_one_byte_and_no_two_numbers_are_the_same() {
-        let map = Gathering::default();
+    fn letters_take_one_byte_and_numbers_do_not_collide() {
+        let map = Buffering::default();
         let hash = |numbers: &[u32]| {
             let mut hasher = map.build_hasher();
             numbers.iter().for_each(|number| hasher.write_u32(*number));
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn capacity_zero_holds_nothing() {
+    fn a_map_of_capacity_zero_stays_empty() {
         let mut map = BoundedMap::new(0);
         map.insert(1, 1);
         assert_eq!(keys(&map), []);

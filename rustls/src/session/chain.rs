@@ -1,4 +1,4 @@
-//! The certificates of a peer, in memory that connections and sessions share.
+//! A peer's certificates, in memory shared by connections and sessions.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -14,12 +14,12 @@ use crate::certificates::PeerFacts;
 
 /// A peer's certificates, end entity first, or its raw public key alone.
 ///
-/// A connection reports them, and each of its sessions keeps them for the connections that resume it: a clone
-/// shares them all.
+/// A connection reports them. Its sessions keep them for the connections that resume them. Clones
+/// share the memory.
 #[derive(Clone)]
 pub(crate) struct PeerChain(Arc<Inner>);
 
-/// What the bytes in a chain are.
+/// The encoding of the entries in a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ChainKind {
     /// Certificates (RFC 5280).
@@ -28,16 +28,17 @@ pub(crate) enum ChainKind {
     RawPublicKey,
 }
 
-/// What is long lies in boxes of its own, so that little is left of a chain that only weak references know.
+/// The contents of a chain. Long data is boxed, so that a chain with only weak references occupies
+/// little memory.
 struct Inner {
     kind: ChainKind,
     certificates: Box<[CertificateDer<'static>]>,
-    /// What was read out of them, once somebody asked. It must not refer to the chain.
+    /// Facts parsed from the certificates on first use. They must not refer to the chain.
     facts: OnceBox<PeerFacts>,
 }
 
 impl ChainKind {
-    /// What a side gets whose verifier asks for raw public keys, or does not.
+    /// Returns the kind for a verifier that requires raw public keys (`is_raw`) or certificates.
     pub(crate) fn new(is_raw: bool) -> Self {
         if is_raw {
             Self::RawPublicKey
@@ -59,17 +60,17 @@ impl PeerChain {
         }))
     }
 
-    /// What its certificates are.
+    /// Returns the kind of the entries.
     pub(crate) fn kind(&self) -> ChainKind {
         self.0.kind
     }
 
-    /// What was read out of it, by whoever has it.
+    /// Returns the facts parsed from the chain, which all clones share.
     pub(crate) fn facts(&self) -> &PeerFacts {
         self.0.facts.get_or_init(Box::default)
     }
 
-    /// A copy of these certificates, each in DER.
+    /// Creates a chain by copying certificates in DER.
     pub(crate) fn copy<'a>(
         kind: ChainKind,
         certificates: impl IntoIterator<Item = &'a [u8]>,
@@ -78,12 +79,12 @@ impl PeerChain {
         Self::new(kind, copies.map(CertificateDer::from))
     }
 
-    /// The certificates, each in DER.
+    /// Returns the certificates in DER.
     pub(crate) fn der(&self) -> impl Iterator<Item = &[u8]> + Clone {
         self.iter().map(AsRef::as_ref)
     }
 
-    /// Whether it is of this kind, and has these certificates byte by byte.
+    /// True if the chain has this kind and exactly these certificates.
     #[cfg(feature = "std")]
     pub(crate) fn is<'a>(
         &self,
@@ -93,14 +94,14 @@ impl PeerChain {
         self.0.kind == kind && self.der().eq(certificates)
     }
 
-    /// A reference that does not keep it.
+    /// Returns a weak reference to the chain.
     #[cfg(feature = "std")]
     pub(crate) fn downgrade(&self) -> WeakChain {
         WeakChain(Arc::downgrade(&self.0))
     }
 }
 
-/// A chain that others may keep, or not.
+/// A weakly held chain.
 #[cfg(feature = "std")]
 #[derive(Clone)]
 pub(crate) struct WeakChain(Weak<Inner>);
@@ -116,7 +117,7 @@ impl WeakChain {
     }
 }
 
-/// The certificates, or the key as if it were one.
+/// Dereferences to the certificates, or to the raw public key in the same form.
 impl Deref for PeerChain {
     type Target = [CertificateDer<'static>];
 

@@ -1,7 +1,7 @@
-//! What a client remembers of the servers it talked to, and where.
+//! A client's memory of servers, and its storage.
 //!
-//! Two things are remembered: the key exchange group that a server chose, so that the next ClientHello
-//! guesses right, and the sessions that a server offers to resume.
+//! A client remembers the key exchange group that a server chose, for the key share of the next
+//! ClientHello. It also remembers the sessions that can be resumed.
 
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
@@ -26,24 +26,24 @@ use crate::logging::trace;
 use crate::suites::Tls13CipherSuite;
 use crate::verify::ServerCertVerifier;
 
-/// How a client resumes sessions: where they are stored, and which kinds of them.
+/// A client's resumption settings: the storage of sessions, and the kinds to resume.
 ///
-/// By default, in the memory of this process.
+/// By default, sessions are stored in the memory of this process.
 ///
-/// No session is resumed once a certificate has expired that was verified for it.
+/// A session is not resumed after a certificate that was verified for it has expired.
 ///
-/// A resumed session is verified by no verifier, and authenticated by no certificate of the client's. So it is
-/// resumed only under a configuration that has the verifier and the certificate resolver it was made with: the same
-/// objects, as clones of a configuration have, or what these have in their place at the time
-/// ([`current_verifier`](ServerCertVerifier::current_verifier)). Configurations with others may share a store, but find no session
-/// of use in it.
+/// A resumed session involves no verifier and no certificate of the client. So it is resumed only
+/// with the verifier and the certificate resolver that it was created with. These must be the same
+/// objects, as in clones of a configuration. If they replace themselves
+/// ([`current_verifier`](ServerCertVerifier::current_verifier)), the current ones count.
+/// Configurations with other objects may share a store, but do not resume each other's sessions.
 #[derive(Clone)]
 pub struct Resumption {
-    /// `None` where nothing is stored, so that nothing is computed to be stored.
+    /// `None` if sessions are not stored, so that no values are computed for the store.
     pub(crate) store: Option<Arc<dyn ClientSessionStore>>,
     #[cfg_attr(
         not(feature = "tls12"),
-        allow(dead_code, reason = "settable all the same, as in 0.23")
+        allow(dead_code, reason = "the setting exists without TLS 1.2, too")
     )]
     pub(crate) tls12_resumption: Tls12Resumption,
 }
@@ -57,7 +57,7 @@ impl Resumption {
         }
     }
 
-    /// Stores about `num` sessions in memory: of up to `num` / 8 servers, rounded up, 8 each.
+    /// Stores about `num` sessions in memory: 8 for each of up to `num` / 8 servers, rounded up.
     #[cfg(feature = "std")]
     pub fn in_memory_sessions(num: usize) -> Self {
         Self::store(Arc::new(ClientSessionMemoryCache::new(num)))
@@ -71,7 +71,7 @@ impl Resumption {
         }
     }
 
-    /// Restricts resumption in TLS 1.2 to the kinds of `tls12`. It means nothing for TLS 1.3.
+    /// Restricts resumption in TLS 1.2 to the kinds in `tls12`. Does not affect TLS 1.3.
     pub fn tls12_resumption(mut self, tls12: Tls12Resumption) -> Self {
         self.tls12_resumption = tls12;
         self
@@ -102,98 +102,100 @@ impl Default for Resumption {
     }
 }
 
-/// Which sessions of TLS 1.2 are resumed.
+/// The kinds of TLS 1.2 sessions that a client resumes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tls12Resumption {
-    /// None.
+    /// Resumes no TLS 1.2 session.
     Disabled,
-    /// Those that the server stores, by their id.
+    /// Resumes sessions that the server stores, by their session id.
     SessionIdOnly,
-    /// Those, and those in a ticket that the client stores (RFC 5077).
+    /// Also resumes sessions in tickets that the client stores (RFC 5077).
     SessionIdOrTickets,
 }
 
-/// Stores, for each server by its name, what a client remembers.
+/// Stores a client's memory of servers, by server name.
 ///
-/// It may forget anything at any time, and do nothing if it cannot store. What it holds is secret.
+/// A store may drop anything at any time, and need not store anything. Its content is secret.
 pub trait ClientSessionStore: fmt::Debug + Send + Sync {
-    /// The key exchange group that the server chose last.
+    /// Returns the key exchange group that the server chose last.
     fn kx_hint(&self, server_name: &ServerName<'_>) -> Option<NamedGroup>;
 
-    /// Remembers the key exchange group that the server chose.
+    /// Stores the key exchange group that the server chose.
     fn set_kx_hint(&self, server_name: ServerName<'static>, group: NamedGroup);
 
-    /// Remembers a session of TLS 1.3, beside those before. Servers send several, to be used once each.
+    /// Adds a TLS 1.3 session. Servers send several sessions, and each is used once.
     fn insert_tls13_ticket(&self, server_name: ServerName<'static>, value: Tls13ClientSessionValue);
 
-    /// Removes a session of TLS 1.3, and returns it.
+    /// Removes and returns a TLS 1.3 session.
     ///
-    /// No session may be returned twice: two connections with one ticket can be linked by an observer
-    /// (RFC 9846 §C.4).
+    /// A session must not be returned twice: an observer can link two connections with the same
+    /// ticket (RFC 9846 §C.4).
     fn take_tls13_ticket(
         &self,
         server_name: &ServerName<'static>,
     ) -> Option<Tls13ClientSessionValue>;
 
-    /// The session of TLS 1.2.
+    /// Returns the TLS 1.2 session.
     fn tls12_session(&self, server_name: &ServerName<'_>) -> Option<Tls12ClientSessionValue>;
 
-    /// Remembers a session of TLS 1.2, in place of the one before. It may be used many times.
+    /// Replaces the TLS 1.2 session, which may be used many times.
     fn set_tls12_session(&self, server_name: ServerName<'static>, value: Tls12ClientSessionValue);
 
-    /// Forgets the session of TLS 1.2, which was refused.
+    /// Removes the TLS 1.2 session, which must not be resumed any more.
     fn remove_tls12_session(&self, server_name: &ServerName<'static>);
 }
 
-/// A session of TLS 1.2. Without that version there is none.
+/// A TLS 1.2 session. It has no values without the feature `tls12`.
 #[cfg(not(feature = "tls12"))]
 #[derive(Clone, Debug)]
 pub enum Tls12ClientSessionValue {}
 
-/// What sessions of all versions have in common: whom they were made with, how that was verified, and how long
-/// they last.
+/// The common part of sessions of all versions: the server, its verification, and the lifetime.
 #[derive(Clone)]
 pub(crate) struct ClientSessionCommon {
     server_chain: PeerChain,
-    /// The objects that accepted the server and chose the client's certificate. They need not live on, but no
-    /// other object can take their address while this is kept.
+    /// The objects that accepted the server and chose the client's certificate. These weak
+    /// references do not keep them alive, but keep their addresses from being reused.
     verifier: Weak<dyn ServerCertVerifier>,
     client_auth: Weak<dyn ResolvesClientCert>,
-    /// The verification of `server_chain`: long before `received_at` when sessions were resumed one after the other.
+    /// The verification of `server_chain`. It is older than `received_at` if the session follows
+    /// from earlier ones.
     verification: Verification,
     received_at: UnixTime,
     lifetime_secs: u32,
 }
 
-/// The time at which a server's certificates were verified, and how long sessions may rely on that.
+/// The verification of a server's certificates: its time, and how long sessions may rely on it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Verification {
     at: UnixTime,
-    /// Never 0, so that an `Option` of this takes no more memory.
+    /// Never 0, so that an `Option` of this struct is no larger.
     lifetime_secs: NonZeroU32,
 }
 
 impl Verification {
-    /// A verification at the time `at` of certificates of which one expires after `not_after`, and none before.
+    /// Creates the verification at time `at` of certificates, the first of which expires after
+    /// `not_after`.
     pub(crate) fn new(at: UnixTime, not_after: Option<UnixTime>) -> Self {
-        // RFC 9846 §4.7.1: tickets that follow each other should not prolong the session for ever
+        // RFC 9846 §4.7.1: renewed tickets should not prolong a session forever
         const MOST_LEFT: u32 = MAX_TICKET_LIFETIME - 1;
         let left = not_after
-            // a verifier that accepts what has expired does not go by the time
+            // a verifier that accepts expired certificates ignores the time
             .and_then(|not_after| not_after.as_secs().checked_sub(at.as_secs()))
             .and_then(|left| u32::try_from(left).ok())
             .map_or(MOST_LEFT, |left| left.min(MOST_LEFT));
         Self {
             at,
-            // the last second is within
+            // the last second counts as valid
             lifetime_secs: NonZeroU32::MIN.saturating_add(left),
         }
     }
 }
 
 impl ClientSessionCommon {
-    /// A session with the server of `server_chain`, which passed `verification`, under a configuration with this
-    /// verifier and resolver. `lifetime_secs` counts from `received_at`; what exceeds 7 days is cut off.
+    /// Creates a session with the server of `server_chain`, which passed `verification`, for a
+    /// configuration with this verifier and resolver. `lifetime_secs` counts from `received_at`,
+    /// and is limited to 7 days.
     pub(crate) fn new(
         server_chain: PeerChain,
         verifier: &Arc<dyn ServerCertVerifier>,
@@ -208,14 +210,14 @@ impl ClientSessionCommon {
             client_auth: Arc::downgrade(client_auth),
             verification,
             received_at,
-            // RFC 9846 §4.7.1: a client keeps no ticket for longer than 7 days
+            // RFC 9846 §4.7.1: a client keeps no ticket longer than 7 days
             lifetime_secs: Ord::min(lifetime_secs, MAX_TICKET_LIFETIME),
         }
     }
 
-    /// Whether the session was made with this verifier and this resolver: the same objects, not just equal
-    /// ones. A resumed session is verified by neither, so it must not cross configurations.
-    pub(crate) fn is_of(
+    /// True if the session was created with this verifier and this resolver: the same objects, not
+    /// equal ones. Neither checks a resumed session, so sessions must not cross configurations.
+    pub(crate) fn belongs_to(
         &self,
         verifier: &Arc<dyn ServerCertVerifier>,
         client_auth: &Arc<dyn ResolvesClientCert>,
@@ -231,15 +233,16 @@ impl ClientSessionCommon {
         true
     }
 
-    /// Whether the session's time is over. The clock counts in seconds, and nothing is used for longer than
-    /// its lifetime, nor for longer than the server's certificates. A clock that was set back by as much makes it as old.
+    /// True if the lifetime of the session or of the server's verification is over. The clock
+    /// counts in seconds, and no lifetime is exceeded. A clock that was set back counts like one
+    /// that advanced by as much.
     pub(crate) fn has_expired(&self, now: UnixTime) -> bool {
         let distance = |then: UnixTime| now.as_secs().abs_diff(then.as_secs());
         distance(self.received_at) >= self.lifetime_secs.into()
             || distance(self.verification.at) >= u64::from(self.verification.lifetime_secs.get())
     }
 
-    /// How long ago the session was received; 0 when the clock has been set back since.
+    /// Returns the age of the session in seconds, or 0 if the clock was set back.
     pub(crate) fn age_secs(&self, now: UnixTime) -> u64 {
         now.as_secs().saturating_sub(self.received_at.as_secs())
     }
@@ -263,7 +266,7 @@ impl fmt::Debug for ClientSessionCommon {
     }
 }
 
-/// A session of TLS 1.3: a ticket, and the secret that goes with it.
+/// A TLS 1.3 session: a ticket and its secret.
 pub struct Tls13ClientSessionValue {
     pub(crate) common: ClientSessionCommon,
     suite: &'static Tls13CipherSuite,
@@ -271,14 +274,14 @@ pub struct Tls13ClientSessionValue {
     ticket_len: usize,
     age_add: u32,
     max_early_data_size: u32,
-    /// The server's transport parameters; empty unless the session was made over QUIC.
+    /// The server's transport parameters. Empty unless the session was created over QUIC.
     quic_parameters: Box<[u8]>,
-    /// What carried the connection that it was made on.
+    /// The carrier of the connection that received the session.
     pub(crate) carrier: Carrier,
 }
 
-/// The PSK, the ticket, and the application protocol that was negotiated, if one was. Stores move sessions about: of
-/// what is behind a pointer no copy is left where one was.
+/// PSK, ticket, and the negotiated application protocol, if any. They are boxed, so that moving a
+/// session leaves no copy of the secret behind.
 #[derive(Clone)]
 struct PskTicketAlpn {
     all: Box<[u8]>,
@@ -287,16 +290,16 @@ struct PskTicketAlpn {
 
 impl Drop for PskTicketAlpn {
     fn drop(&mut self) {
-        // what is sent in the clear is no secret
+        // only the PSK is secret: the rest is sent in the clear
         self.all[..self.psk_len].zeroize();
     }
 }
 
 impl Tls13ClientSessionValue {
-    /// The session of a NewSessionTicket with these fields, on a connection with this suite and this
-    /// application protocol.
+    /// Creates the session of a NewSessionTicket with these fields, on a connection with this suite
+    /// and application protocol.
     ///
-    /// `psk` is what RFC 9846 §4.7.1 derives from the resumption secret and the ticket's nonce.
+    /// `psk` is derived from the resumption secret and the ticket's nonce (RFC 9846 §4.7.1).
     pub(crate) fn new(
         common: ClientSessionCommon,
         suite: &'static Tls13CipherSuite,
@@ -307,7 +310,7 @@ impl Tls13ClientSessionValue {
         max_early_data_size: u32,
     ) -> Self {
         let psk = psk.as_ref();
-        // `concat` takes memory once
+        // `concat` allocates once
         let all = [psk, ticket, alpn_protocol.unwrap_or_default()].concat();
         Self {
             common,
@@ -324,12 +327,13 @@ impl Tls13ClientSessionValue {
         }
     }
 
-    /// The transport parameters of the server (RFC 9000 §7.4.1), encoded; empty unless the session was made over QUIC.
+    /// Returns the server's encoded transport parameters (RFC 9000 §7.4.1). They are empty unless
+    /// the session was created over QUIC.
     pub fn quic_params(&self) -> Vec<u8> {
         self.quic_parameters().to_vec()
     }
 
-    /// Replaces the server's transport parameters, which are encoded as in RFC 9000 §18.
+    /// Replaces the server's transport parameters, encoded as in RFC 9000 §18.
     pub fn set_quic_params(&mut self, quic_params: &[u8]) {
         self.quic_parameters = quic_params.into();
     }
@@ -338,12 +342,13 @@ impl Tls13ClientSessionValue {
         &self.quic_parameters
     }
 
-    /// How many bytes of early data the server allows with it; 0 for none at all.
+    /// Returns the number of bytes of early data that the server accepts with this session. 0
+    /// forbids early data.
     pub fn max_early_data_size(&self) -> u32 {
         self.max_early_data_size
     }
 
-    /// The cipher suite of the session.
+    /// Returns the cipher suite of the session.
     pub fn suite(&self) -> &'static Tls13CipherSuite {
         self.suite
     }
@@ -356,21 +361,21 @@ impl Tls13ClientSessionValue {
         &self.bytes.all[self.bytes.psk_len..][..self.ticket_len]
     }
 
-    /// The application protocol of the connection that the ticket came on.
+    /// Returns the application protocol of the connection that received the ticket.
     pub(crate) fn alpn_protocol(&self) -> Option<&[u8]> {
         let protocol = &self.bytes.all[self.bytes.psk_len + self.ticket_len..];
-        // RFC 7301 §3.1: no name is empty
+        // RFC 7301 §3.1: protocol names are not empty
         (!protocol.is_empty()).then_some(protocol)
     }
 
-    /// Whether `suite` has the hash function of the session (RFC 9846 §4.3.11).
+    /// True if `suite` has the hash function of the session (RFC 9846 §4.3.11).
     pub(crate) fn has_hash_of(&self, suite: &Tls13CipherSuite) -> bool {
         let hash = |suite: &Tls13CipherSuite| suite.common.hash_provider.algorithm();
         hash(self.suite) == hash(suite)
     }
 
-    /// The age of the ticket in milliseconds, plus `ticket_age_add` (RFC 9846 §4.3.11.1). The clock counts in
-    /// seconds, so it is up to a second less or more than the real one.
+    /// Returns the age of the ticket in milliseconds plus `ticket_age_add` (RFC 9846 §4.3.11.1).
+    /// The clock counts in seconds, so the result is off by up to a second.
     pub(crate) fn obfuscated_ticket_age(&self, now: UnixTime) -> u32 {
         let age = self.common.age_secs(now).saturating_mul(1000);
         // a ticket that has not expired is at most 7 days old, which fits
@@ -380,7 +385,7 @@ impl Tls13ClientSessionValue {
 }
 
 impl fmt::Debug for Tls13ClientSessionValue {
-    /// Leaves out the secret.
+    /// Omits the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tls13ClientSessionValue")
             .field("common", &self.common)
@@ -409,22 +414,22 @@ mod memory {
     use crate::lock::{Mutex, MutexGuard};
     use crate::session::bounded_map::BoundedMap;
 
-    /// How many sessions of TLS 1.3 are kept for one server: more than a server sends by default, few enough
-    /// that no server can fill a client's memory.
+    /// The maximum number of TLS 1.3 sessions for one server. Servers send fewer by default, and no
+    /// server can fill a client's memory.
     const MAX_TLS13_TICKETS_PER_SERVER: usize = 8;
 
-    /// Stores sessions in the memory of this process, a limited number of them.
+    /// Stores a limited number of sessions in the memory of this process.
     ///
-    /// The servers whose first session is the oldest make room for others; the oldest session of a
-    /// server makes room for its next.
+    /// If it is full, it evicts the server whose first session is the oldest. A server's oldest
+    /// session makes room for its next one.
     pub struct ClientSessionMemoryCache {
         servers: Mutex<Servers>,
     }
 
     struct Servers {
         by_name: BoundedMap<ServerName<'static>, Server>,
-        /// True once a session of this version was stored. Most clients see servers of one version alone, and looking
-        /// for a session of the other takes as long as hashing a name.
+        /// True once a session of this version was stored. Most clients only meet servers of one
+        /// version, so this saves a lookup, which hashes the name.
         has_tls12: bool,
         has_tls13: bool,
     }
@@ -436,17 +441,18 @@ mod memory {
         }
     }
 
-    /// What is known of one server.
+    /// The entries for one server.
     #[derive(Default)]
     struct Server {
         kx_hint: Option<NamedGroup>,
         tls12: Option<Tls12ClientSessionValue>,
-        /// Newest last.
+        /// Newest session last.
         tls13: VecDeque<Tls13ClientSessionValue>,
     }
 
     impl ClientSessionMemoryCache {
-        /// A store for about `size` sessions: of up to `size` / 8 servers, rounded up, 8 each.
+        /// Creates a store for about `size` sessions: 8 for each of up to `size` / 8 servers,
+        /// rounded up.
         #[cfg(feature = "std")]
         pub fn new(size: usize) -> Self {
             Self {
@@ -454,8 +460,8 @@ mod memory {
             }
         }
 
-        /// A store for about `size` sessions: of up to `size` / 8 servers, rounded up, 8 each; behind a lock that
-        /// `M` makes.
+        /// Creates a store for about `size` sessions: 8 for each of up to `size` / 8 servers,
+        /// rounded up. `M` creates its lock.
         #[cfg(not(feature = "std"))]
         pub fn new<M: MakeMutex>(size: usize) -> Self {
             Self {
@@ -471,12 +477,12 @@ mod memory {
             }
         }
 
-        /// The map is consistent between calls, so a poisoned lock can be used.
+        /// Locks the map. A poisoned lock can be used, because the map is consistent between calls.
         fn servers(&self) -> Option<MutexGuard<'_, Servers>> {
             self.servers.lock_even_poisoned()
         }
 
-        /// Changes what is known of a server, from nothing if need be.
+        /// Changes the entries of a server, which are created if necessary.
         fn update(&self, server_name: ServerName<'static>, change: impl FnOnce(&mut Server)) {
             let Some(mut servers) = self.servers() else {
                 return;
@@ -502,7 +508,7 @@ mod memory {
                     by_name.insert(server_name, server)
                 }
             };
-            // all that it held is freed while others use the rest
+            // free the evicted entries after the lock is released
             drop(servers);
             drop(evicted);
         }
@@ -562,7 +568,7 @@ mod memory {
     }
 
     impl fmt::Debug for ClientSessionMemoryCache {
-        /// Sessions are secret.
+        /// Omits the sessions, which are secret.
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.debug_struct("ClientSessionMemoryCache")
                 .finish_non_exhaustive()

@@ -1,8 +1,9 @@
-//! What ties a server's sessions to the way in which its configuration authenticates clients.
+//! The binding of a server's sessions to its client authentication.
 //!
-//! A resumed session skips the client's certificate. So it is only resumed where clients would be asked for
-//! the same ([`ClientAuthId`]) and the certificate would still be accepted ([`is_still_accepted`]). Both hold
-//! between processes and machines that share tickets or a storage.
+//! A resumed session skips the client's certificate. So it is resumed only if the server has the
+//! same requirements ([`ClientAuthId`]) and would still accept the certificate
+//! ([`is_still_accepted`]). Both also work between processes and machines that share tickets or a
+//! storage.
 
 use alloc::sync::Arc;
 
@@ -12,17 +13,17 @@ use super::digests::{DIGEST_LEN, Digest, cut, hash};
 use crate::server::ServerConfig;
 use crate::verify::ClientCertVerifier;
 
-/// What a configuration asks of clients, in short: whether they must authenticate, how, and by which
-/// authorities.
+/// A digest of a configuration's requirements on clients: whether they must authenticate, how, and
+/// by which authorities.
 ///
-/// Two of them are equal if the settings are. Verifiers that say the same of themselves and judge
-/// differently are not told apart by it; for that, [`is_still_accepted`] asks them.
+/// Two digests are equal if the settings are. The digest cannot distinguish verifiers that have the
+/// same settings but different rules. [`is_still_accepted`] asks the verifier itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClientAuthId(pub(crate) Digest);
 
 impl ClientAuthId {
-    /// Hashes the answers of `verifier`, which a handshake under `config` goes by. Where clients are not asked there is
-    /// nothing to hash.
+    /// Hashes the settings of `verifier`, which is the current verifier of `config`. The digest is
+    /// zero if clients are not asked for a certificate.
     pub(crate) fn of(verifier: &Arc<dyn ClientCertVerifier>, config: &ServerConfig) -> Self {
         let provider = &config.provider;
         let none = Self([0; DIGEST_LEN]);
@@ -43,7 +44,7 @@ impl ClientAuthId {
             hash.update(&u16::from(scheme).to_be_bytes());
         }
         let names = verifier.root_hint_subjects();
-        // there may be many: their digest is kept
+        // the list may be long, so its digest is cached
         hash.update(&(names.len() as u64).to_be_bytes());
         hash.update(
             &config
@@ -54,11 +55,13 @@ impl ClientAuthId {
     }
 }
 
-/// Whether `verifier` accepts at the time `now` the certificates that a session was authenticated with, or that there
-/// were none: it may not have demanded any when the session began, and have done so when the ticket was made.
+/// True if `verifier` still accepts the session's client certificates at the time `now`.
 ///
-/// RFC 9846 §4.7.1 recommends to take the certificate's lifetime and its revocation into account; and a
-/// verifier may have other roots or other rules than when the session began.
+/// An anonymous session is accepted unless certificates are mandatory. The verifier may have begun
+/// to require them between the handshake and the creation of the ticket.
+///
+/// RFC 9846 §4.7.1 recommends to respect the certificate's expiry and revocation. The verifier's
+/// roots and rules may have changed as well.
 pub(super) fn is_still_accepted(
     chain: &[CertificateDer<'_>],
     verifier: &dyn ClientCertVerifier,

@@ -1,8 +1,8 @@
-//! Digests of the long values that a server's sessions are bound to, kept from handshake to handshake.
+//! Cached digests of the long values that a server's sessions are bound to.
 //!
-//! Each configuration keeps those of its certificates and of its verifier's authorities. A digest is found by the
-//! address of the object that has the value. A weak reference to the object is kept beside the digest: as long as it
-//! is, no other object gets that address, and nobody can change the object.
+//! Each configuration caches the digests of its certificates and of its verifier's authorities. A
+//! digest is keyed by the address of the object that has the value. A weak reference is stored
+//! next to the digest, so that no other object gets this address, and the object is not modified.
 
 use alloc::sync::Arc;
 #[cfg(feature = "std")]
@@ -20,83 +20,88 @@ use crate::msgs::certificate_request::DistinguishedName;
 use crate::sign::CertifiedKey;
 use crate::verify::ClientCertVerifier;
 
-/// Length in bytes of a [`Digest`].
+/// The length of a [`Digest`] in bytes.
 pub(crate) const DIGEST_LEN: usize = 32;
 
-/// A SHA-256, or the beginning of a longer hash.
+/// A SHA-256 hash, or a longer hash cut to this length.
 pub(crate) type Digest = [u8; DIGEST_LEN];
 
-/// The most certificates whose digests are kept. The address of each decides its place, where it replaces another.
+/// The number of slots for certificates beyond the first. A certificate's address selects its slot,
+/// where it replaces the previous entry.
 #[cfg(feature = "std")]
 const MAX_CERTIFICATES: usize = 64;
 
-/// The digests that one configuration and its clones keep. Without `std` none is kept.
+/// The digests cached by one configuration and its clones. Without `std` nothing is cached.
 pub(crate) struct SessionDigests {
     #[cfg(feature = "std")]
     certificates: Mutex<Certificates>,
     #[cfg(feature = "std")]
-    authorities: Mutex<Option<Authorities>>,
+    authorities: Mutex<Option<AuthoritiesDigest>>,
 }
 
 /// The digests of certificates.
 #[cfg(feature = "std")]
 #[derive(Default)]
 struct Certificates {
-    /// Most servers have one certificate, which takes no more memory than this.
-    first: Option<OfCertificate>,
-    /// Empty until there is a second.
-    others: Vec<Option<OfCertificate>>,
+    /// The first certificate, outside the vector. Most servers have only one.
+    first: Option<CertificateDigest>,
+    /// Empty until there is a second certificate.
+    others: Vec<Option<CertificateDigest>>,
 }
 
 #[cfg(feature = "std")]
 impl Certificates {
     fn find(&self, certified_key: &Arc<CertifiedKey>) -> Option<Digest> {
         let is_of =
-            |known: &&OfCertificate| known.certified_key.as_ptr() == Arc::as_ptr(certified_key);
+            |known: &&CertificateDigest| known.certified_key.as_ptr() == Arc::as_ptr(certified_key);
         let first = self.first.as_ref().filter(is_of);
         let known = first.or_else(|| {
-            let other = self.others.get(place_of(certified_key))?;
+            let other = self.others.get(slot_of(certified_key))?;
             other.as_ref().filter(is_of)
         })?;
         Some(known.digest)
     }
 
-    /// Returns what has made room.
-    fn keep(&mut self, certified_key: &Arc<CertifiedKey>, digest: Digest) -> Option<OfCertificate> {
+    /// Caches a digest. Returns the entry that was replaced.
+    fn insert(
+        &mut self,
+        certified_key: &Arc<CertifiedKey>,
+        digest: Digest,
+    ) -> Option<CertificateDigest> {
         let first_lives = matches!(&self.first, Some(it) if it.certified_key.strong_count() != 0);
-        let place = if first_lives {
+        let slot = if first_lives {
             self.others.resize(MAX_CERTIFICATES, None);
-            &mut self.others[place_of(certified_key)]
+            &mut self.others[slot_of(certified_key)]
         } else {
             &mut self.first
         };
-        place.replace(OfCertificate {
+        slot.replace(CertificateDigest {
             certified_key: Arc::downgrade(certified_key),
             digest,
         })
     }
 }
 
-/// Returns the place in [`Certificates::others`].
+/// Returns the index in [`Certificates::others`].
 #[cfg(feature = "std")]
-fn place_of(certified_key: &Arc<CertifiedKey>) -> usize {
-    // allocations are far from each other: the lowest bits say nothing
+fn slot_of(certified_key: &Arc<CertifiedKey>) -> usize {
+    // the lowest bits are equal for all allocations
     (Arc::as_ptr(certified_key).addr() >> 4) % MAX_CERTIFICATES
 }
 
 /// The digest of an end-entity certificate, and the object that holds it.
 #[cfg(feature = "std")]
 #[derive(Clone)]
-struct OfCertificate {
+struct CertificateDigest {
     certified_key: Weak<CertifiedKey>,
     digest: Digest,
 }
 
-/// The digest of the names that a verifier has sent clients.
+/// The digest of the names that a verifier sends to clients.
 #[cfg(feature = "std")]
-struct Authorities {
+struct AuthoritiesDigest {
     verifier: Weak<dyn ClientCertVerifier>,
-    /// Address and length of the list: a verifier may come to return another one.
+    /// Address and length of the list. The verifier may return another list later.
     names: (usize, usize),
     digest: Digest,
 }
@@ -126,7 +131,7 @@ impl SessionDigests {
         let digest = hash(provider).map_or([0; DIGEST_LEN], |hash| cut(&hash.hash(end_entity)));
         #[cfg(feature = "std")]
         if let Some(mut certificates) = self.certificates.lock_even_poisoned() {
-            let replaced = certificates.keep(certified_key, digest);
+            let replaced = certificates.insert(certified_key, digest);
             drop(certificates);
             drop(replaced);
         }
@@ -152,7 +157,7 @@ impl SessionDigests {
         let digest = of_names(names, provider);
         #[cfg(feature = "std")]
         if let Some(mut authorities) = self.authorities.lock_even_poisoned() {
-            let replaced = authorities.replace(Authorities {
+            let replaced = authorities.replace(AuthoritiesDigest {
                 verifier: Arc::downgrade(verifier),
                 names: address,
                 digest,
@@ -189,14 +194,15 @@ impl fmt::Debug for SessionDigests {
     }
 }
 
-/// Returns the hash function that sessions are bound by: SHA-256, or that of the first cipher suite if none has
-/// SHA-256. Machines whose providers list the same suites in another order have the same one.
+/// Returns the hash function for session bindings: SHA-256, or the hash of the first cipher suite
+/// if no suite has SHA-256. So machines that list the same suites in another order use the same
+/// hash.
 pub(super) fn hash(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
     let first = || provider.cipher_suites.first();
     sha256(provider).or_else(|| Some(first()?.common().hash_provider))
 }
 
-/// Cuts a longer hash.
+/// Truncates a hash to the length of a digest.
 pub(super) fn cut(hash: &Output) -> Digest {
     let mut digest = [0; DIGEST_LEN];
     for (byte, hashed) in digest.iter_mut().zip(hash.as_ref()) {

@@ -1,13 +1,13 @@
-//! What is kept of a session, and how it is found again.
+//! Storage and lookup of sessions.
 //!
-//! - [`chain`]: the certificates of a peer, which connections share.
-//! - [`client`]: what a client remembers of servers, and where.
-//! - [`client_auth`]: what ties a server's sessions to how it authenticates clients.
-//! - [`digests`]: hashes of the long values that both of these compare.
-//! - [`server`]: where a server keeps sessions.
-//! - [`server_auth`]: what ties a server's sessions to its own certificate.
-//! - [`stored`]: a session as a server's storage keeps it.
-//! - [`value`]: what a server must know of a session, as bytes.
+//! - [`chain`]: a peer's certificates, shared by connections.
+//! - [`client`]: a client's memory of servers, and its storage.
+//! - [`client_auth`]: the binding of a server's sessions to its client authentication.
+//! - [`digests`]: hashes of the long values that these bindings compare.
+//! - [`server`]: the storage of a server's sessions.
+//! - [`server_auth`]: the binding of a server's sessions to its own certificate.
+//! - [`stored`]: a session in a server's storage.
+//! - [`value`]: the encoding of a server's session.
 
 #[cfg(any(feature = "std", feature = "hashbrown"))]
 pub(crate) mod bounded_map;
@@ -20,21 +20,22 @@ pub(crate) mod server_auth;
 pub(crate) mod stored;
 pub(crate) mod value;
 
-/// RFC 9846 §4.7.1: how long a ticket may be used at most, in seconds. Servers must not promise more, and
-/// clients must not keep one for longer.
+/// The maximum lifetime of a ticket in seconds (RFC 9846 §4.7.1). Servers must not promise more,
+/// and clients must not keep tickets longer.
 pub(crate) const MAX_TICKET_LIFETIME: u32 = 7 * 24 * 60 * 60;
 
-/// The time in which a server resumes a session from a ticket or from its storage, in seconds.
+/// The time in seconds during which a server resumes a session from a ticket or from its storage.
 #[derive(Clone, Copy)]
 pub(crate) struct Lifetime {
-    /// The lifetime that clients are told.
+    /// The lifetime that the server announces to clients.
     pub(crate) promised: u32,
-    /// The allowed difference between this clock and that of the machine that made the session.
+    /// The tolerated difference between this machine's clock and the clock of the machine that
+    /// created the session.
     pub(crate) clock_tolerance: u32,
 }
 
 impl Lifetime {
-    /// A lifetime by one clock.
+    /// Creates a lifetime without tolerance, for sessions of one machine.
     pub(crate) fn exactly(secs: u32) -> Self {
         Self {
             promised: secs,
@@ -48,13 +49,15 @@ impl Lifetime {
     }
 }
 
-/// For how many seconds a session is still resumed, however its tickets are renewed: from when client and server
-/// authenticated each other with certificates (RFC 9846 §4.7.1). Both times in seconds since 1970.
+/// Returns the seconds during which a session may still be resumed, even if its tickets are
+/// renewed. They count from the authentication with certificates (RFC 9846 §4.7.1). Both parameters
+/// are in seconds since 1970.
 pub(crate) fn lifetime_left(authenticated_at: u64, now: u64) -> u32 {
     let age = u32::try_from(now.abs_diff(authenticated_at)).unwrap_or(u32::MAX);
     MAX_TICKET_LIFETIME.saturating_sub(age)
 }
 
-/// RFC 5246 §8.1: length in bytes of the master secret, which is the secret of a session of TLS 1.2.
+/// The length of the master secret in bytes (RFC 5246 §8.1), which is the secret of a TLS 1.2
+/// session.
 #[cfg(feature = "tls12")]
 pub(crate) const MASTER_SECRET_LEN: usize = 48;

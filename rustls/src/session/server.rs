@@ -1,4 +1,4 @@
-//! Where a server keeps sessions: in memory, nowhere, or where the application says.
+//! The storage of a server's sessions: in memory, in the application's storage, or none.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -12,52 +12,58 @@ use crate::server::ProducesTickets;
 
 /// Stores sessions on the server.
 ///
-/// Keys and values are opaque. A value holds the secrets of a session: whoever reads it can take over
-/// a resumed one, and whoever writes one can pass for any client. Other processes and machines may use it if their configurations are alike; a release of this
-/// library that keeps sessions in another form passes over it.
+/// Keys and values are opaque. A value contains the secrets of a session: a reader can hijack
+/// resumed sessions, and a writer can impersonate any client. Other processes and machines may use
+/// a value if their configurations match. A release of this library with another session format
+/// ignores it.
 pub trait StoresServerSessions: Debug + Send + Sync {
-    /// Whether this stores anything at all.
+    /// True if this stores anything at all.
     fn can_cache(&self) -> bool;
 
-    /// Stores `value` under `key`, in place of what was there.
+    /// Stores `value` under `key`, and replaces the previous value.
     ///
-    /// False when it did not; then the session just cannot be resumed.
+    /// Returns false if nothing was stored. The session then cannot be resumed.
     fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool;
 
-    /// Finds the value stored under `key`. It may be gone at any time.
+    /// Returns the value stored under `key`. Values may disappear at any time.
     fn get(&self, key: &[u8]) -> Option<Vec<u8>>;
 
-    /// Finds and removes the value stored under `key`, in one step: of two callers one gets it.
+    /// Removes and returns the value stored under `key`, atomically: only one of two callers gets
+    /// it.
     ///
-    /// That early data is not accepted twice ([`ServerConfig::max_early_data_size`]) rests on this alone.
+    /// The protection against replayed early data ([`ServerConfig::max_early_data_size`]) depends
+    /// on this alone.
     ///
     /// [`ServerConfig::max_early_data_size`]: crate::ServerConfig::max_early_data_size
     fn take(&self, key: &[u8]) -> Option<Vec<u8>>;
 
-    /// [`put`](Self::put), which it calls, for a storage that keeps sessions as they are: in memory of this process,
-    /// where those of one client share its certificates. Handshakes call this one.
+    /// Stores a session, like [`put`](Self::put), but keeps it structured. The default calls `put`.
     ///
-    /// Whoever implements one of [`put_session`](Self::put_session), [`get_session`](Self::get_session) and
-    /// [`take_session`](Self::take_session) implements all three, and has them find what [`put`](Self::put) stored;
-    /// [`get`](Self::get) and [`take`](Self::take) find what was put as a session. A storage around another may pass
-    /// them on, or leave them as they are: what they store are bytes then.
+    /// A storage in the memory of this process can implement this, so that the sessions of one
+    /// client share its certificates. Handshakes call this method, not `put`.
+    ///
+    /// Implement all of [`put_session`](Self::put_session), [`get_session`](Self::get_session) and
+    /// [`take_session`](Self::take_session), or none. If you do, they must find values stored by
+    /// [`put`](Self::put), and [`get`](Self::get) and [`take`](Self::take) must find sessions. A
+    /// wrapper around another storage may forward them, or keep the defaults and store bytes.
     fn put_session(&self, key: Vec<u8>, session: ServerSessionValue) -> bool {
         self.put(key, session.into_vec())
     }
 
-    /// [`get`](Self::get), which it calls. See [`put_session`](Self::put_session).
+    /// Returns a session, like [`get`](Self::get), which the default calls. See
+    /// [`put_session`](Self::put_session).
     fn get_session(&self, key: &[u8]) -> Option<ServerSessionValue> {
         self.get(key).map(ServerSessionValue::from)
     }
 
-    /// [`take`](Self::take), which it calls: of two callers one gets the session. See
-    /// [`put_session`](Self::put_session).
+    /// Removes and returns a session, like [`take`](Self::take), which the default calls. Only one
+    /// of two callers gets it. See [`put_session`](Self::put_session).
     fn take_session(&self, key: &[u8]) -> Option<ServerSessionValue> {
         self.take(key).map(ServerSessionValue::from)
     }
 }
 
-/// Stores nothing.
+/// A storage that stores nothing.
 #[derive(Debug)]
 pub struct NoServerSessionStorage {}
 
@@ -79,7 +85,7 @@ impl StoresServerSessions for NoServerSessionStorage {
     }
 }
 
-/// The storage of a configuration that names none.
+/// Returns the storage of a configuration that does not set one.
 pub(crate) fn default_session_storage() -> Arc<dyn StoresServerSessions> {
     #[cfg(feature = "std")]
     return ServerSessionMemoryCache::new(256);
@@ -87,7 +93,7 @@ pub(crate) fn default_session_storage() -> Arc<dyn StoresServerSessions> {
     return Arc::new(NoServerSessionStorage {});
 }
 
-/// The ticketer of a configuration that names none.
+/// The ticketer of a configuration that does not set one.
 #[derive(Debug)]
 pub(crate) struct NoTickets;
 
@@ -121,24 +127,26 @@ mod memory {
     use crate::lock::{Mutex, MutexGuard};
     use crate::session::bounded_map::BoundedMap;
 
-    /// Stores sessions in the memory of this process, a limited number of them. The oldest make room.
+    /// Stores a limited number of sessions in the memory of this process. The oldest are evicted
+    /// first.
     ///
-    /// Sessions of one client share its certificates, as long as they are put by
+    /// Sessions of one client share its certificates if they are stored by
     /// [`put_session`](StoresServerSessions::put_session).
     pub struct ServerSessionMemoryCache {
         sessions: Mutex<Sessions>,
         stores_any: bool,
     }
 
-    /// Keys are counted references, as the map has each of them twice.
+    /// The stored sessions. Keys are reference-counted, because the map holds each of them twice.
     type Sessions = BoundedMap<Arc<[u8]>, ServerSessionValue>;
 
     impl ServerSessionMemoryCache {
-        /// A storage for as many as `size` sessions. With a size of 0 it stores nothing, as [`NoServerSessionStorage`].
+        /// Creates a storage for up to `size` sessions. With a size of 0 it stores nothing, like
+        /// [`NoServerSessionStorage`].
         ///
         /// [`NoServerSessionStorage`]: super::NoServerSessionStorage
         #[cfg(feature = "std")]
-        #[allow(clippy::new_ret_no_self)] // 0.23's signature
+        #[allow(clippy::new_ret_no_self)] // the signature is part of the public API
         pub fn new(size: usize) -> Arc<Self> {
             Arc::new(Self {
                 sessions: Mutex::new(BoundedMap::new(size)),
@@ -146,9 +154,10 @@ mod memory {
             })
         }
 
-        /// A storage for as many as `size` sessions, behind a lock that `M` makes. With a size of 0 it stores nothing.
+        /// Creates a storage for up to `size` sessions. `M` creates its lock. With a size of 0 it
+        /// stores nothing.
         #[cfg(not(feature = "std"))]
-        #[allow(clippy::new_ret_no_self)] // 0.23's signature
+        #[allow(clippy::new_ret_no_self)] // the signature is part of the public API
         pub fn new<M: MakeMutex>(size: usize) -> Arc<Self> {
             Arc::new(Self {
                 sessions: Mutex::new::<M>(BoundedMap::new(size)),
@@ -156,7 +165,7 @@ mod memory {
             })
         }
 
-        /// The map is consistent between calls, so a poisoned lock can be used.
+        /// Locks the map. A poisoned lock can be used, because the map is consistent between calls.
         fn sessions(&self) -> Option<MutexGuard<'_, Sessions>> {
             self.sessions.lock_even_poisoned()
         }
@@ -183,7 +192,7 @@ mod memory {
                 return false;
             };
             let evicted = sessions.insert(key.into(), session);
-            // its chain may be the last one of its client's
+            // free the evicted session, and perhaps its chain, after the lock is released
             drop(sessions);
             drop(evicted);
             true
@@ -203,7 +212,7 @@ mod memory {
     }
 
     impl fmt::Debug for ServerSessionMemoryCache {
-        /// Sessions are secret.
+        /// Omits the sessions, which are secret.
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.debug_struct("ServerSessionMemoryCache")
                 .finish_non_exhaustive()
@@ -220,7 +229,7 @@ mod tests {
     use crate::session::chain::{ChainKind, PeerChain};
 
     #[test]
-    fn memory_holds_the_latest_sessions() {
+    fn the_cache_keeps_the_latest_sessions() {
         let storage = ServerSessionMemoryCache::new(3);
         assert!(storage.can_cache());
         for key in [1, 2, 3, 4] {
@@ -239,7 +248,7 @@ mod tests {
         assert_eq!(storage.get(&[2]), Some(vec![0xff]));
     }
 
-    /// A session that shares its chain, and what it is as bytes.
+    /// Returns a chain, a session that shares it, and the session's encoding.
     fn shared() -> (PeerChain, ServerSessionValue, Vec<u8>) {
         let chain = PeerChain::copy(ChainKind::X509, [&b"certificate"[..]]);
         let session = ServerSessionValue::new(vec![1, 2], chain.clone());
@@ -253,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_shares_chains() {
+    fn the_cache_shares_chains() {
         let storage = ServerSessionMemoryCache::new(3);
         let (chain, session, _) = shared();
         storage.put_session(vec![1], session);
@@ -264,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_one_way_is_got_the_other() {
+    fn bytes_and_sessions_are_interchangeable() {
         let storage = ServerSessionMemoryCache::new(3);
         let (_, session, expected) = shared();
         for as_session in [false, true] {
@@ -286,7 +295,7 @@ mod tests {
         }
     }
 
-    /// A storage that knows bytes only, as those of 0.23.
+    /// A storage that only implements the methods for bytes.
     #[derive(Debug)]
     struct Bytes(Arc<ServerSessionMemoryCache>);
 
@@ -309,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn other_storages_get_bytes() {
+    fn a_storage_for_bytes_gets_bytes() {
         let storage = Bytes(ServerSessionMemoryCache::new(3));
         let (_, session, expected) = shared();
         assert!(storage.put_session(vec![1], session));
@@ -320,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_not_printed() {
+    fn debug_does_not_print_sessions() {
         let (_, session, _) = shared();
         let text = format!("{session:?}");
         assert_eq!(
@@ -330,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_stores_nothing() {
+    fn the_empty_storage_stores_nothing() {
         let storage = NoServerSessionStorage {};
         assert!(!storage.can_cache());
         assert!(!storage.put(vec![1], vec![1]));
@@ -339,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_ticketer_makes_none() {
+    fn the_default_ticketer_creates_no_tickets() {
         assert!(!NoTickets.enabled());
         assert_eq!(NoTickets.encrypt(b"session"), None);
         assert_eq!(NoTickets.decrypt(b"ticket"), None);

@@ -1,8 +1,8 @@
-//! Ties a server's sessions to the certificate that the server authenticated with.
+//! The binding of a server's sessions to the certificate that the server authenticated with.
 //!
-//! A resumed session shows the client no certificate. Servers of different names may share a ticketer or a storage,
-//! and a network may lead a client of one to the other. So a session goes on only where the client would accept the
-//! certificate that the server has now.
+//! A resumed session shows the client no certificate. Servers of different names may share a
+//! ticketer or a storage, and an attacker in the network may redirect a client of one to the other.
+//! So a session is resumed only if the client would accept the server's current certificate.
 
 use alloc::sync::Arc;
 
@@ -32,11 +32,12 @@ impl<'a> ServerAuth<'a> {
         }
     }
 
-    /// True if a session that began under `before` may go on for a client that asks for `server_name`.
+    /// True if a session created under the certificate `before` may be resumed by a client that
+    /// asks for `server_name`.
     ///
-    /// A renewed certificate is another one for the same name, so it costs no session. Without a name, and with raw
-    /// public keys, nothing says that two servers are the same.
-    pub(super) fn continues(
+    /// A renewed certificate for the same name does not invalidate sessions. Without a name, and
+    /// with raw public keys, nothing but the certificate identifies the server.
+    pub(super) fn allows_resumption(
         &self,
         before: ServerAuthId,
         server_name: Option<&DnsName<'_>>,

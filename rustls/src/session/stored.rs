@@ -1,4 +1,5 @@
-//! A session as a server's storage keeps it: its bytes, and the client's certificates, which many sessions share.
+//! A session in a server's storage: its bytes, and the client's certificates, which many sessions
+//! share.
 
 use alloc::vec::Vec;
 use core::{fmt, mem};
@@ -8,22 +9,23 @@ use zeroize::Zeroizing;
 use super::chain::PeerChain;
 use super::value::{chain_len, encode_chain};
 
-/// A session of a server, for a [`StoresServerSessions`](super::server::StoresServerSessions) in the memory of this
-/// process.
+/// A server's session, for a [`StoresServerSessions`](super::server::StoresServerSessions) in the
+/// memory of this process.
 ///
-/// The client's certificates, most of a session's length, are kept beside its bytes, in memory that all sessions and
-/// connections of the client share. As [bytes alone](Self::into_vec) a session holds a copy of them.
+/// The client's certificates are most of a session's length. They are stored beside the session's
+/// bytes, in memory shared by all sessions and connections of the client. The [encoded
+/// form](Self::into_vec) contains a copy of them.
 ///
-/// It holds the secrets of the session, which are overwritten when it is dropped.
+/// It contains the secrets of the session, which are zeroized on drop.
 #[derive(Clone)]
 pub struct ServerSessionValue {
-    /// All of the value, or all but the chain at its end if that is beside it.
+    /// The encoded session, without the chain at its end if `chain` is present.
     bytes: Zeroizing<Vec<u8>>,
     chain: Option<PeerChain>,
 }
 
 impl ServerSessionValue {
-    /// `bytes` lack the chain at the end of the value.
+    /// Creates a session from `bytes` without a chain at their end, and the `chain`.
     pub(crate) fn new(bytes: Vec<u8>, chain: PeerChain) -> Self {
         Self {
             bytes: Zeroizing::new(bytes),
@@ -35,18 +37,19 @@ impl ServerSessionValue {
         &self.bytes
     }
 
-    /// What [`bytes`](Self::bytes) lacks, if it does.
+    /// Returns the chain if [`bytes`](Self::bytes) lacks it.
     pub(crate) fn chain(&self) -> Option<&PeerChain> {
         self.chain.as_ref()
     }
 
-    /// The session as bytes, for [`StoresServerSessions::put`](super::server::StoresServerSessions::put) or whatever
-    /// does not share memory with this process.
+    /// Encodes the session, for
+    /// [`StoresServerSessions::put`](super::server::StoresServerSessions::put) or any storage
+    /// outside this process.
     pub fn into_vec(mut self) -> Vec<u8> {
         let Some(chain) = &self.chain else {
             return mem::take(&mut *self.bytes);
         };
-        // it never grows: no copy of a secret is left in freed memory
+        // the vector never grows, so no copy of a secret remains in freed memory
         let mut joined = Vec::with_capacity(self.bytes.len() + chain_len(chain));
         joined.extend_from_slice(&self.bytes);
         encode_chain(chain, &mut joined);
@@ -55,7 +58,8 @@ impl ServerSessionValue {
 }
 
 impl From<Vec<u8>> for ServerSessionValue {
-    /// What [`into_vec`](Self::into_vec) made, from wherever it was. Other bytes are no session, and resume nothing.
+    /// Restores a session from the result of [`into_vec`](Self::into_vec). Any other bytes are
+    /// ignored when a client tries to resume.
     fn from(bytes: Vec<u8>) -> Self {
         Self {
             bytes: Zeroizing::new(bytes),
@@ -65,7 +69,7 @@ impl From<Vec<u8>> for ServerSessionValue {
 }
 
 impl fmt::Debug for ServerSessionValue {
-    /// Leaves out the secrets.
+    /// Omits the secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerSessionValue")
             .field("len", &self.bytes.len())

@@ -1,9 +1,8 @@
-//! What a server must know of a session to resume it, as bytes: the content of a sealed ticket, or of the
+//! The encoding of a server's session: the content of a sealed ticket, or of an entry in the
 //! session storage.
 //!
-//! One value for each version, which cannot be read as the other's, and within it [`SessionFacts`], which both
-//! have. Only this library reads them. Where they are kept, and when a session may be resumed, is the
-//! handshakes' business.
+//! Each version has its own value, which cannot be decoded as the other's. Both contain
+//! [`SessionFacts`]. Only this library reads them. The handshakes decide on storage and resumption.
 //!
 //! ```text
 //!   struct {
@@ -35,8 +34,8 @@
 //!   } SessionFacts;
 //! ```
 //!
-//! The chain comes last: a storage in memory keeps it beside the rest, once for all sessions that have it
-//! ([`ServerSessionValue`]). What lacks its chain is no session without one.
+//! The chain comes last, because a storage in memory keeps it separately, once for all sessions
+//! that share it ([`ServerSessionValue`]). A value without its chain must not be read as anonymous.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -62,32 +61,32 @@ mod tls12;
 #[cfg(feature = "tls12")]
 pub(crate) use tls12::Tls12Session;
 
-/// What is kept of a session of any version.
+/// The part of a session that all versions have in common.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SessionFacts<'a> {
-    /// When it could first be resumed, in seconds since 1970.
+    /// The time at which the session became resumable, in seconds since 1970.
     pub(crate) issued_at: u64,
-    /// When its secrets were agreed on with certificates, in seconds since 1970: long before `issued_at`
-    /// when sessions were resumed one after the other.
+    /// The time of the handshake that authenticated with certificates, in seconds since 1970. It is
+    /// older than `issued_at` if the session follows from earlier ones.
     pub(crate) authenticated_at: u64,
-    /// How clients were authenticated.
+    /// The requirements on clients at that time.
     pub(crate) client_auth: ClientAuthId,
-    /// The certificate that the server had then.
+    /// The certificate of the server at that time.
     pub(crate) server_auth: ServerAuthId,
     pub(crate) alpn_protocol: Option<&'a [u8]>,
     pub(crate) server_name: Option<&'a str>,
-    /// What the application has the session say.
+    /// Data that the application attached to the session.
     pub(crate) application_data: &'a [u8],
-    /// The certificates that the client authenticated with, if it did.
+    /// The client's certificates, if it authenticated.
     pub(crate) client_chain: ClientChain<'a>,
 }
 
-/// The certificates in a session; none if the client has not authenticated.
+/// The certificates in a session. Empty if the client has not authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClientChain<'a> {
-    /// Those of a connection, or of a session in memory.
+    /// The chain of a connection, or of a session in memory.
     Shared(&'a PeerChain),
-    /// As they lie in the value.
+    /// The chain in its encoded form.
     Encoded(EncodedChain<'a>),
 }
 
@@ -95,30 +94,31 @@ pub(crate) enum ClientChain<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EncodedChain<'a>(&'a [u8]);
 
-/// A session of TLS 1.3 that may be resumed.
+/// A TLS 1.3 session that may be resumed.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Tls13Session<'a> {
     pub(crate) suite: CipherSuite,
-    /// RFC 9846 §4.7.1: derived from the resumption secret and the ticket's nonce.
+    /// The PSK, derived from the resumption secret and the ticket's nonce (RFC 9846 §4.7.1).
     pub(crate) psk: &'a [u8],
-    /// `ticket_age_add`.
+    /// The `ticket_age_add`.
     pub(crate) age_add: u32,
-    /// How many bytes of early data the ticket allows; 0 for none at all.
+    /// The number of bytes of early data that the ticket allows. 0 forbids early data.
     pub(crate) max_early_data_size: u32,
-    /// What carried the connection that it was made on.
+    /// The carrier of the connection that created the session.
     pub(crate) carrier: Carrier,
     pub(crate) facts: SessionFacts<'a>,
 }
 
-/// Changes when the encoding does: machines that share sessions may run different releases of this library.
+/// The version of the encoding. Machines that share sessions may run different releases of this
+/// library.
 const FORMAT: u8 = 4;
 
-/// Length in bytes of format, version and cipher suite.
+/// The length of format, version and cipher suite in bytes.
 const HEADER_LEN: usize = 1 + 2 + 2;
 
 impl<'a> SessionFacts<'a> {
-    /// True if a client that asks for `server_name` at the time `now` may resume the session with `server`. Sessions are
-    /// kept for `lifetime`. The client's certificates are not considered.
+    /// True if a client that asks for `server_name` at the time `now` may resume the session with
+    /// `server`. Sessions are kept for `lifetime`. The client's certificates are not checked.
     pub(crate) fn fits(
         &self,
         config: &ServerSettings,
@@ -128,23 +128,24 @@ impl<'a> SessionFacts<'a> {
         now: UnixTime,
     ) -> bool {
         let age = now.as_secs().abs_diff(self.issued_at);
-        let whole_age = now.as_secs().abs_diff(self.authenticated_at);
-        // RFC 9846 §4.3.11: a ticket is good for its lifetime. A clock that was set back makes none younger
+        let total_age = now.as_secs().abs_diff(self.authenticated_at);
+        // RFC 9846 §4.3.11: a ticket must not be older than its lifetime. A clock that was set back
+        // makes no ticket younger
         let at_most = |secs: u32| Lifetime {
             promised: secs.min(MAX_TICKET_LIFETIME),
             ..lifetime
         };
         at_most(lifetime.promised).allows(age)
-            // RFC 9846 §4.7.1: tickets that follow each other should not prolong the session for ever
-            && at_most(MAX_TICKET_LIFETIME).allows(whole_age)
-            // RFC 6066 §3: not under another name
+            // RFC 9846 §4.7.1: renewed tickets should not prolong a session forever
+            && at_most(MAX_TICKET_LIFETIME).allows(total_age)
+            // RFC 6066 §3: a session belongs to its server name
             && self.server_name == server_name.map(AsRef::as_ref)
             && self.client_auth == config.client_auth()
-            && server.continues(self.server_auth, server_name)
+            && server.allows_resumption(self.server_auth, server_name)
     }
 
-    /// Whether the client's certificates, if it sent any, are still accepted at the time `now`. It takes long,
-    /// so it comes last.
+    /// True if the client's certificates, or their absence, are still accepted at the time `now`.
+    /// This check is slow, so callers do it last.
     pub(crate) fn client_is_accepted(&self, config: &ServerSettings, now: UnixTime) -> bool {
         let verifier = config.verifier();
         match self.client_chain {
@@ -159,7 +160,7 @@ impl<'a> SessionFacts<'a> {
         }
     }
 
-    /// Without the chain.
+    /// Returns the encoded length without the chain.
     fn encoded_len(&self) -> usize {
         8 + 8
             + DIGEST_LEN // client_auth
@@ -169,7 +170,7 @@ impl<'a> SessionFacts<'a> {
             + (2 + self.application_data.len())
     }
 
-    /// Without the chain.
+    /// Encodes everything but the chain.
     fn encode(&self, bytes: &mut Vec<u8>) {
         self.issued_at.encode(bytes);
         self.authenticated_at.encode(bytes);
@@ -184,8 +185,11 @@ impl<'a> SessionFacts<'a> {
         encode_bytes(bytes, LengthSize::U16, self.application_data);
     }
 
-    /// Reads to the end of the value, whose chain may be beside it.
-    fn read(r: &mut Reader<'a>, beside: Option<&'a PeerChain>) -> Result<Self, InvalidMessage> {
+    /// Decodes the rest of a value. `shared_chain` is the chain if the value lacks it.
+    fn read(
+        r: &mut Reader<'a>,
+        shared_chain: Option<&'a PeerChain>,
+    ) -> Result<Self, InvalidMessage> {
         Ok(Self {
             issued_at: u64::read(r)?,
             authenticated_at: u64::read(r)?,
@@ -194,7 +198,7 @@ impl<'a> SessionFacts<'a> {
             alpn_protocol: Some(r.prefixed_bytes(LengthSize::U8)?).filter(|it| !it.is_empty()),
             server_name: read_server_name(r)?,
             application_data: r.prefixed_bytes(LengthSize::U16)?,
-            client_chain: match beside {
+            client_chain: match shared_chain {
                 Some(chain) => ClientChain::Shared(chain),
                 None => ClientChain::Encoded(EncodedChain::read(r)?),
             },
@@ -203,12 +207,13 @@ impl<'a> SessionFacts<'a> {
 }
 
 impl<'a> ClientChain<'a> {
-    /// That of a client which is known by `chain`, or has none.
+    /// Returns the chain of a client, or an empty one.
     pub(crate) fn of(chain: Option<&'a PeerChain>) -> Self {
         chain.map_or(Self::Encoded(EncodedChain(&[])), Self::Shared)
     }
 
-    /// The chain, of this `kind`, for longer than the value is kept: shared with others in `chains`.
+    /// Returns the chain as a shared one of this `kind`, which outlives the value. `chains` shares
+    /// it with other connections.
     pub(crate) fn share(self, kind: ChainKind, chains: &PeerChains) -> Option<PeerChain> {
         match self {
             Self::Shared(chain) if chain.kind() == kind => Some(chain.clone()),
@@ -246,20 +251,20 @@ impl<'a> EncodedChain<'a> {
     }
 }
 
-/// The certificates that are left.
+/// Iterates over the remaining certificates.
 impl<'a> Iterator for EncodedChain<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut r = Reader::new(self.0);
-        // what was read is well-formed: this fails at the end alone
+        // the list was checked when it was decoded, so this fails only at its end
         let certificate = r.prefixed_bytes(LengthSize::U24).ok()?;
         self.0 = r.rest();
         Some(certificate)
     }
 }
 
-/// A session of one version. [`SessionFacts`] come at its end.
+/// A session of one version. Its encoding ends with [`SessionFacts`].
 pub(crate) trait SessionValue<'a>: Sized {
     const VERSION: ProtocolVersion;
 
@@ -267,20 +272,20 @@ pub(crate) trait SessionValue<'a>: Sized {
 
     fn facts(&self) -> &SessionFacts<'a>;
 
-    /// Length in bytes of what comes between the header and the facts.
+    /// Returns the length of the fields between the header and the facts in bytes.
     fn own_len(&self) -> usize;
 
     fn encode_own(&self, bytes: &mut Vec<u8>);
 
-    /// Reads what comes behind the header. The chain may be `beside` the value.
+    /// Decodes the fields after the header. `shared_chain` is the chain if the value lacks it.
     fn read_rest(
         suite: CipherSuite,
         r: &mut Reader<'a>,
-        beside: Option<&'a PeerChain>,
+        shared_chain: Option<&'a PeerChain>,
     ) -> Result<Self, InvalidMessage>;
 
-    /// Appends the whole value. A vector that has room for it does not grow: no copy of the secret is left in freed
-    /// memory.
+    /// Appends the encoded value. It reserves memory once, so that no copy of the secret remains in
+    /// freed memory.
     fn encode(&self, bytes: &mut Vec<u8>) {
         let chain = self.facts().client_chain;
         bytes.reserve_exact(self.len_without_chain() + chain.encoded_len());
@@ -288,7 +293,7 @@ pub(crate) trait SessionValue<'a>: Sized {
         chain.encode(bytes);
     }
 
-    /// For a storage, which may share the chain.
+    /// Converts the session for a storage, which may share the chain.
     fn to_stored(&self) -> ServerSessionValue {
         let mut bytes = Vec::new();
         match self.facts().client_chain {
@@ -304,7 +309,7 @@ pub(crate) trait SessionValue<'a>: Sized {
         }
     }
 
-    /// Reads a whole value: of this version, as no session is resumed in another.
+    /// Decodes a value of this version. Sessions of another version are not resumed.
     fn read(value: &'a ServerSessionValue) -> Result<Self, InvalidMessage> {
         let mut r = Reader::new(value.bytes());
         if u8::read(&mut r)? != FORMAT || ProtocolVersion::read(&mut r)? != Self::VERSION {
@@ -355,7 +360,7 @@ impl<'a> SessionValue<'a> for Tls13Session<'a> {
     fn read_rest(
         suite: CipherSuite,
         r: &mut Reader<'a>,
-        beside: Option<&'a PeerChain>,
+        shared_chain: Option<&'a PeerChain>,
     ) -> Result<Self, InvalidMessage> {
         let session = Self {
             suite,
@@ -364,7 +369,7 @@ impl<'a> SessionValue<'a> for Tls13Session<'a> {
             max_early_data_size: u32::read(r)?,
             carrier: Carrier::from_byte(u8::read(r)?)
                 .ok_or(InvalidMessage::UnknownProtocolVersion)?,
-            facts: SessionFacts::read(r, beside)?,
+            facts: SessionFacts::read(r, shared_chain)?,
         };
         if session.psk.is_empty() {
             return Err(InvalidMessage::IllegalEmptyValue);
@@ -374,7 +379,7 @@ impl<'a> SessionValue<'a> for Tls13Session<'a> {
 }
 
 impl fmt::Debug for Tls13Session<'_> {
-    /// Leaves out the secret.
+    /// Omits the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tls13Session")
             .field("suite", &self.suite)
@@ -391,12 +396,12 @@ fn read_server_name<'a>(r: &mut Reader<'a>) -> Result<Option<&'a str>, InvalidMe
     }
 }
 
-/// Length in bytes of an encoded chain.
+/// Returns the length of an encoded chain in bytes.
 pub(super) fn chain_len(chain: &[CertificateDer<'_>]) -> usize {
     3 + chain.iter().map(|cert| 3 + cert.len()).sum::<usize>()
 }
 
-/// Appends `client_chain`, which ends a value.
+/// Appends `client_chain`, the last field of a value.
 pub(super) fn encode_chain(chain: &[CertificateDer<'_>], bytes: &mut Vec<u8>) {
     with_length_prefix(bytes, LengthSize::U24, |bytes| {
         for cert in chain {
@@ -413,7 +418,7 @@ mod tests {
     use super::*;
     use crate::conn::carrier::QuicVersion;
 
-    /// What [`chain`] returns, encoded.
+    /// The encoding of [`chain`].
     const CHAIN: [u8; 3 + 300 + 3 + 2] = {
         let mut bytes = [2; 308];
         [bytes[0], bytes[1], bytes[2]] = [0, 1, 44];
@@ -421,11 +426,12 @@ mod tests {
         bytes
     };
 
-    /// In a vector that never grew: no copy of a secret is left in freed memory.
+    /// Encodes a session, and checks that the vector did not grow, so that no copy of a secret
+    /// remains in freed memory.
     pub(super) fn to_vec<'a>(session: &impl SessionValue<'a>) -> Vec<u8> {
         let mut bytes = Vec::new();
         session.encode(&mut bytes);
-        assert_eq!(bytes.capacity(), bytes.len(), "it grew");
+        assert_eq!(bytes.capacity(), bytes.len(), "the vector grew");
         bytes
     }
 
@@ -482,7 +488,7 @@ mod tests {
         PeerChain::copy(ChainKind::X509, [&[2; 300][..], &[3; 2]])
     }
 
-    /// Of a connection, as all are that are encoded.
+    /// Creates a session with the chain of a connection.
     fn of_connection(chain: &PeerChain) -> Tls13Session<'_> {
         Tls13Session {
             facts: SessionFacts {
@@ -494,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_beside_is_as_good_as_one_within() {
+    fn a_shared_chain_reads_like_an_encoded_one() {
         let chain = chain();
         let session = of_connection(&chain);
         let stored = session.to_stored();
@@ -504,15 +510,15 @@ mod tests {
         assert_eq!(read.facts.client_chain, ClientChain::Shared(&chain));
 
         let joined = stored.clone().into_vec();
-        assert_eq!(joined.capacity(), joined.len(), "it grew");
+        assert_eq!(joined.capacity(), joined.len(), "the vector grew");
         assert_eq!(joined, to_vec(&session));
-        assert_eq!(joined, to_vec(&tls13()), "shared or not");
+        assert_eq!(joined, to_vec(&tls13()), "the encodings differ");
         let read = ServerSessionValue::from(joined);
         assert_eq!(Tls13Session::read(&read), Ok(tls13()));
     }
 
     #[test]
-    fn a_value_without_its_chain_or_with_two_is_refused() {
+    fn a_value_with_no_chain_or_two_chains_is_rejected() {
         let chain = chain();
         let stored = of_connection(&chain).to_stored();
         let lost = ServerSessionValue::from(stored.bytes().to_vec());
@@ -530,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_is_shared_as_what_it_was() {
+    fn a_shared_chain_keeps_its_content() {
         let chains = PeerChains::default();
         let kind = ChainKind::X509;
         let chain = chain();
@@ -544,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_or_too_long_is_refused() {
+    fn truncated_and_overlong_values_are_rejected() {
         let mut bytes = to_vec(&tls13());
         for len in 0..bytes.len() {
             Tls13Session::read(&bytes[..len].to_vec().into()).unwrap_err();
@@ -554,14 +560,14 @@ mod tests {
     }
 
     #[test]
-    fn another_format_is_refused() {
+    fn another_format_is_rejected() {
         let mut bytes = to_vec(&tls13());
         bytes[0] += 1;
         Tls13Session::read(&bytes.clone().into()).unwrap_err();
     }
 
     #[test]
-    fn malformed_fields_are_refused() {
+    fn malformed_fields_are_rejected() {
         let mut bytes = to_vec(&tls13());
         let name = bytes
             .windows(11)
@@ -592,7 +598,7 @@ mod tests {
 
     #[test]
     fn debug_does_not_print_secrets() {
-        // the secret is 0xab = 171 throughout
+        // the secret consists of 0xab = 171
         let text = format!("{:?}", tls13());
         assert!(text.contains("example.com"), "{text}");
         assert!(!text.contains("171") && !text.contains("ab, "), "{text}");

@@ -49,7 +49,8 @@ impl OfferedSession {
         let now = config.current_time().ok()?;
         let session = &value.common;
         // RFC 9846 §4.7.1: a ticket must not be used after its lifetime
-        if session.has_expired(now) || !session.is_of(config.verifier(), config.client_auth()) {
+        if session.has_expired(now) || !session.belongs_to(config.verifier(), config.client_auth())
+        {
             return None;
         }
         if !config.carrier.goes_with_session_of(value.carrier) {

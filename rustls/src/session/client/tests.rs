@@ -43,7 +43,7 @@ fn at(secs: u64) -> UnixTime {
     UnixTime::since_unix_epoch(Duration::from_secs(secs))
 }
 
-/// What a session verified and received at 1000 seconds has in common with others.
+/// Creates the common part of a session that was verified and received at 1000 seconds.
 fn common(
     verifier: &Arc<dyn ServerCertVerifier>,
     client_auth: &Arc<dyn ResolvesClientCert>,
@@ -65,7 +65,7 @@ fn lasting(lifetime_secs: u32) -> ClientSessionCommon {
     common(&verifier(), &client_auth, lifetime_secs)
 }
 
-/// A session that can be told from others by its age_add.
+/// Creates a session that is identified by its age_add.
 fn session(age_add: u32) -> Tls13ClientSessionValue {
     Tls13ClientSessionValue::new(
         lasting(3600),
@@ -131,7 +131,7 @@ fn server(number: usize) -> ServerName<'static> {
 }
 
 #[test]
-fn memory_gives_out_the_newest_session_first_and_once() {
+fn the_cache_returns_the_newest_session_first_and_once() {
     let store = ClientSessionMemoryCache::new(256);
     for number in 0..11 {
         store.insert_tls13_ticket(server(0), session(number));
@@ -148,7 +148,7 @@ fn memory_gives_out_the_newest_session_first_and_once() {
 }
 
 #[test]
-fn memory_is_bounded_by_servers_of_eight_sessions() {
+fn the_cache_is_limited_to_eight_sessions_per_server() {
     for (size, servers) in [(0, 0), (1, 1), (8, 1), (9, 2), (17, 3), (256, 32)] {
         let store = ClientSessionMemoryCache::new(size);
         for number in 0..100 {
@@ -162,7 +162,7 @@ fn memory_is_bounded_by_servers_of_eight_sessions() {
 }
 
 #[test]
-fn what_is_remembered_of_a_server_is_kept_apart() {
+fn groups_and_sessions_of_a_server_are_independent() {
     let store = ClientSessionMemoryCache::new(256);
     assert_eq!(store.kx_hint(&server(0)), None);
 
@@ -188,7 +188,7 @@ fn what_is_remembered_of_a_server_is_kept_apart() {
 }
 
 #[test]
-fn disabled_resumption_remembers_nothing() {
+fn disabled_resumption_has_no_store() {
     let Resumption {
         store,
         tls12_resumption,
@@ -198,7 +198,7 @@ fn disabled_resumption_remembers_nothing() {
 }
 
 #[test]
-fn resumption_is_in_memory_unless_said_otherwise() {
+fn resumption_is_in_memory_by_default() {
     let default = Resumption::default();
     assert_eq!(
         default.tls12_resumption,
@@ -214,7 +214,7 @@ fn resumption_is_in_memory_unless_said_otherwise() {
 }
 
 #[test]
-fn sessions_live_for_a_week_at_most() {
+fn sessions_live_at_most_a_week() {
     for (lifetime, week) in [
         (604_799, 604_799),
         (604_801, 604_800),
@@ -231,9 +231,10 @@ fn sessions_live_for_a_week_at_most() {
     }
 }
 
-/// Nobody knows how old it is if it was set back by more.
+/// The real age is unknown if the clock was set back by more than the lifetime, so the session
+/// expires.
 #[test]
-fn a_clock_set_back_a_little_makes_no_session_old() {
+fn a_clock_set_back_a_little_expires_no_session() {
     let common = lasting(60);
     assert_eq!(common.age_secs(at(1_003)), 3);
     assert_eq!(common.age_secs(at(999)), 0);
@@ -245,20 +246,20 @@ fn a_clock_set_back_a_little_makes_no_session_old() {
 }
 
 #[test]
-fn a_session_belongs_to_the_objects_that_it_was_made_with() {
+fn a_session_belongs_to_the_objects_it_was_created_with() {
     let (verifier, other_verifier) = (verifier(), verifier());
     let client_auth: Arc<dyn ResolvesClientCert> = Arc::new(NoCertificate);
     let other_client_auth: Arc<dyn ResolvesClientCert> = Arc::new(NoCertificate);
     let session = common(&verifier, &client_auth, 60);
 
-    assert!(session.is_of(&verifier.clone(), &client_auth.clone()));
-    assert!(!session.is_of(&other_verifier, &client_auth));
-    assert!(!session.is_of(&verifier, &other_client_auth));
+    assert!(session.belongs_to(&verifier.clone(), &client_auth.clone()));
+    assert!(!session.belongs_to(&other_verifier, &client_auth));
+    assert!(!session.belongs_to(&verifier, &other_client_auth));
 
-    // objects that are gone leave nothing that a new one could be taken for
+    // a new object must not be mistaken for a dropped one at the same address
     drop(verifier);
     for _ in 0..100 {
-        assert!(!session.is_of(&self::verifier(), &client_auth));
+        assert!(!session.belongs_to(&self::verifier(), &client_auth));
     }
 }
 

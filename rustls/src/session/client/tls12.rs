@@ -1,4 +1,4 @@
-//! A session of TLS 1.2, as a client keeps it.
+//! A TLS 1.2 session on the client.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -8,21 +8,22 @@ use crate::msgs::client_hello::SessionId;
 use crate::suites::Tls12CipherSuite;
 use crate::tls12::key_schedule::SessionSecret;
 
-/// A session of TLS 1.2: its id or its ticket, and the master secret that goes with it.
+/// A TLS 1.2 session: its id or its ticket, and its master secret.
 #[derive(Clone)]
 pub struct Tls12ClientSessionValue {
     common: ClientSessionCommon,
     suite: &'static Tls12CipherSuite,
-    /// What the server calls the session; empty if it has given a ticket only.
+    /// The id assigned by the server. Empty if the server only sent a ticket.
     session_id: SessionId,
-    /// Shared by the connections that offer it.
+    /// The ticket, shared by the connections that offer it.
     ticket: Option<Arc<[u8]>>,
     master_secret: SessionSecret,
     uses_extended_master_secret: bool,
 }
 
 impl Tls12ClientSessionValue {
-    /// A session that can be resumed by `session_id`, unless that is empty, and by `ticket`.
+    /// Creates a session that can be resumed by `session_id`, unless that is empty, and by
+    /// `ticket`.
     pub(crate) fn new(
         common: ClientSessionCommon,
         suite: &'static Tls12CipherSuite,
@@ -61,7 +62,7 @@ impl Tls12ClientSessionValue {
         self.ticket = None;
     }
 
-    /// Whether there is anything to resume it by.
+    /// True if the session has an id or a ticket to resume it by.
     pub(crate) fn is_resumable(&self) -> bool {
         self.ticket.is_some() || !self.session_id.is_empty()
     }
@@ -70,14 +71,14 @@ impl Tls12ClientSessionValue {
         &self.master_secret
     }
 
-    /// Whether the master secret is bound to its handshake (RFC 7627).
+    /// True if the master secret is bound to its handshake (RFC 7627).
     pub(crate) fn uses_extended_master_secret(&self) -> bool {
         self.uses_extended_master_secret
     }
 }
 
 impl fmt::Debug for Tls12ClientSessionValue {
-    /// Leaves out the secret.
+    /// Omits the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tls12ClientSessionValue")
             .field("common", &self.common)

@@ -1,4 +1,4 @@
-//! What a server must know of a session of TLS 1.2; [`super`] has its encoding.
+//! A TLS 1.2 session on the server; [`super`] describes its encoding.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -11,12 +11,13 @@ use crate::error::InvalidMessage;
 use crate::session::MASTER_SECRET_LEN;
 use crate::session::chain::PeerChain;
 
-/// A session of TLS 1.2 that may be resumed.
+/// A TLS 1.2 session that may be resumed.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Tls12Session<'a> {
     pub(crate) suite: CipherSuite,
     pub(crate) master_secret: &'a [u8; MASTER_SECRET_LEN],
-    /// RFC 7627 §5.3: it must be used again, or not, when the session is resumed.
+    /// True if the session uses the extended master secret. A resumption must do the same (RFC 7627
+    /// §5.3).
     pub(crate) extended_master_secret: bool,
     pub(crate) facts: SessionFacts<'a>,
 }
@@ -44,7 +45,7 @@ impl<'a> SessionValue<'a> for Tls12Session<'a> {
     fn read_rest(
         suite: CipherSuite,
         r: &mut Reader<'a>,
-        beside: Option<&'a PeerChain>,
+        shared_chain: Option<&'a PeerChain>,
     ) -> Result<Self, InvalidMessage> {
         Ok(Self {
             suite,
@@ -54,7 +55,7 @@ impl<'a> SessionValue<'a> for Tls12Session<'a> {
                 1 => true,
                 _ => return Err(InvalidMessage::TrailingData("boolean")),
             },
-            facts: SessionFacts::read(r, beside)?,
+            facts: SessionFacts::read(r, shared_chain)?,
         })
     }
 }
@@ -68,7 +69,7 @@ fn read_master_secret<'a>(
 }
 
 impl fmt::Debug for Tls12Session<'_> {
-    /// Leaves out the secret.
+    /// Omits the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tls12Session")
             .field("suite", &self.suite)
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_or_too_long_is_refused() {
+    fn truncated_and_overlong_values_are_rejected() {
         let mut bytes = to_vec(&tls12());
         for len in 0..bytes.len() {
             Tls12Session::read(&bytes[..len].to_vec().into()).unwrap_err();
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn no_session_is_one_of_another_version() {
+    fn a_session_of_another_version_is_rejected() {
         assert_eq!(
             Tls13Session::read(&to_vec(&tls12()).into()),
             Err(InvalidMessage::UnknownProtocolVersion)
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_boolean_is_0_or_1() {
+    fn a_boolean_must_be_0_or_1() {
         let mut bytes = to_vec(&tls12());
         bytes[HEADER_LEN + MASTER_SECRET_LEN] = 2;
         Tls12Session::read(&bytes.into()).unwrap_err();
@@ -138,7 +139,7 @@ mod tests {
 
     #[test]
     fn debug_does_not_print_secrets() {
-        // the secret is 0xab = 171 throughout
+        // the secret consists of 0xab = 171
         let text = format!("{:?}", tls12());
         assert!(text.contains("example.com"), "{text}");
         assert!(!text.contains("171") && !text.contains("ab, "), "{text}");

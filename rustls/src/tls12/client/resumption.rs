@@ -1,5 +1,5 @@
-//! Which session a ClientHello offers to resume, by its id (RFC 5246 §7.3) or by its ticket (RFC 5077), and
-//! which ones are kept.
+//! The choice of the session that a ClientHello offers, by its id (RFC 5246 §7.3) or by its ticket
+//! (RFC 5077), and the storage of sessions.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -18,12 +18,12 @@ use crate::session::chain::PeerChain;
 use crate::session::client::ClientSessionCommon;
 use crate::suites::Tls12CipherSuite;
 
-/// How long a session lasts if the server does not say, in seconds: the upper limit that RFC 5246 §F.1.4
-/// suggests.
+/// The lifetime in seconds of a session for which the server specifies none: the upper limit that
+/// RFC 5246 §F.1.4 suggests.
 const USUAL_LIFETIME: u32 = 24 * 60 * 60;
 
-/// The session with `server_name` that may be resumed under `config`, if there is one. Its suite may be
-/// one that is not offered any more.
+/// Returns the session with `server_name` that may be resumed under `config`. Its suite may no
+/// longer be offered.
 pub(crate) fn stored_session(
     config: &ClientSettings,
     server_name: &ServerName<'_>,
@@ -44,17 +44,18 @@ pub(crate) fn stored_session(
         && !session.common().has_expired(now)
         && session
             .common()
-            .is_of(config.verifier(), config.client_auth())
+            .belongs_to(config.verifier(), config.client_auth())
         && (session.uses_extended_master_secret() || !config.require_ems);
     is_usable.then_some(session)
 }
 
-/// The session that the ServerHello resumes, or `None` if it starts a new one. One that was offered in vain is
-/// kept: another machine of the server may know it.
+/// Returns the session that the ServerHello resumes, or `None` if it starts a new one. A session
+/// that was not accepted stays in the store, because another machine of the server may know it.
 ///
 /// # Errors
 ///
-/// The server resumes what was not offered, or on other terms than before.
+/// Returns an error if the server resumes a session that was not offered, or changes its
+/// parameters.
 pub(super) fn resumed_session(
     offer: &mut Offer,
     hello: &ServerHello<'_>,
@@ -63,7 +64,7 @@ pub(super) fn resumed_session(
     let offered = offer.tls12_session.take();
     let is_echo = !offer.session_id.is_empty() && hello.legacy_session_id_echo == offer.session_id;
     let Some(session) = offered else {
-        // RFC 9846 §4.2.2: the id that was sent for middleboxes names no session
+        // RFC 9846 §4.2.2: the id for middlebox compatibility names no session
         return if is_echo {
             Err(PeerMisbehaved::ServerEchoedCompatibilitySessionId)
         } else {
@@ -73,35 +74,35 @@ pub(super) fn resumed_session(
     if !is_echo {
         return Ok(None);
     }
-    check_terms(&session, hello, suite)?;
+    check_unchanged_parameters(&session, hello, suite)?;
     Ok(Some(session))
 }
 
-/// The terms on which a session goes on are those that it started with.
-fn check_terms(
+/// Checks that the parameters of a resumed session have not changed.
+fn check_unchanged_parameters(
     session: &Tls12ClientSessionValue,
     hello: &ServerHello<'_>,
     suite: &'static Tls12CipherSuite,
 ) -> Result<(), PeerMisbehaved> {
-    // RFC 5246 §7.4.1.3: the suite is that of the session
+    // RFC 5246 §7.4.1.3: the suite must be that of the session
     if session.suite() != suite {
         return Err(PeerMisbehaved::ResumptionOfferedWithVariedCipherSuite);
     }
-    // RFC 7627 §5.3: the extended master secret is used in both handshakes or in neither
+    // RFC 7627 §5.3: both handshakes or none must use the extended master secret
     if session.uses_extended_master_secret() != hello.extensions.extended_master_secret_ack {
         return Err(PeerMisbehaved::ResumptionOfferedWithVariedEms);
     }
     Ok(())
 }
 
-/// A stored session that a connection offers, goes on with, or has started.
+/// A stored session that a connection offers, resumes, or has created.
 pub(crate) struct SessionInUse {
     config: Arc<ClientConfig>,
     server_name: ServerName<'static>,
 }
 
 impl SessionInUse {
-    /// The session with the server of `offer`.
+    /// Returns the session with the server of `offer`.
     pub(crate) fn of(offer: &Offer) -> Box<Self> {
         Box::new(Self {
             config: offer.config.config().clone(),
@@ -110,7 +111,8 @@ impl SessionInUse {
     }
 }
 
-/// RFC 5246 §7.2.2: the session of a connection that has failed is not resumed.
+/// Removes the session of a failed connection from the store. RFC 5246 §7.2.2: it must not be
+/// resumed.
 pub(crate) fn forget(session: Option<&SessionInUse>) {
     let Some(session) = session else {
         return;
@@ -120,8 +122,8 @@ pub(crate) fn forget(session: Option<&SessionInUse>) {
     }
 }
 
-/// Keeps the session of a complete handshake, if the server has given it an id or a ticket. Returns whether it is
-/// kept now, and was not before.
+/// Stores the session of a complete handshake if the server sent an id or a ticket. Returns true if
+/// this stored a new session.
 pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerChain>) -> bool {
     let handshake = &finishing.handshake;
     let config = &handshake.offer.config;
@@ -129,12 +131,12 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
         Some(ticket) => (Some(&ticket.bytes[..]), ticket.lifetime_hint),
         None => (None, 0),
     };
-    // what is resumed is stored already: only a new ticket changes it
-    let has_news = ticket.is_some() || !(finishing.is_resumed || handshake.session_id.is_empty());
+    // a resumed session is already stored, and only a new ticket changes it
+    let is_new = ticket.is_some() || !(finishing.is_resumed || handshake.session_id.is_empty());
     let Some(store) = &config.resumption.store else {
         return false;
     };
-    if !has_news || config.resumption.tls12_resumption == Tls12Resumption::Disabled {
+    if !is_new || config.resumption.tls12_resumption == Tls12Resumption::Disabled {
         return false;
     }
     let (Some(server_chain), Some(verification), Ok(now)) = (
@@ -144,7 +146,7 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
     ) else {
         return false;
     };
-    // RFC 5077 §3.3: a hint of zero says nothing
+    // RFC 5077 §3.3: a hint of zero means that the lifetime is unspecified
     let lifetime = match lifetime {
         0 => USUAL_LIFETIME,
         secs => secs,
@@ -157,7 +159,7 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
         now,
         lifetime,
     );
-    // the id of a session that goes on by a ticket was made up by this side
+    // if the session was resumed by a ticket, its id was made up by this side
     let session_id = if finishing.is_resumed {
         SessionId::EMPTY
     } else {
