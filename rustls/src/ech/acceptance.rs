@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_confirmation_is_found_wherever_it_stands() {
+    fn a_confirmation_is_found_at_any_position() {
         let confirmation = [1, 2, 3, 4, 5, 6, 7, 8];
         for behind in [&[][..], &[0, 51, 0, 2, 0, 23]] {
             let message = request(&confirmation, behind);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_is_cut_is_an_error() {
+    fn a_truncated_request_is_an_error() {
         let message = request(&[0; CONFIRMATION_LEN], &[]);
         for len in 0..message.len() {
             assert!(

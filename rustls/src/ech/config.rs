@@ -59,8 +59,8 @@ impl From<EchGreaseConfig> for EchMode {
 ///
 /// A server that no longer has these keys rejects the ClientHello, and may send newer
 /// configurations. The connection then fails with
-/// [`PeerIncompatible::ServerRejectedEncryptedClientHello`](crate::PeerIncompatible::ServerRejectedEncryptedClientHello).
-/// Build the configuration for a second attempt with [`for_retry`](Self::for_retry).
+/// [`PeerIncompatible::ServerRejectedEncryptedClientHello`][rejected]. Build the configuration for
+/// a second attempt with [`for_retry`](Self::for_retry).
 ///
 /// ```
 /// use rustls::client::EchConfig;
@@ -69,12 +69,16 @@ impl From<EchGreaseConfig> for EchMode {
 /// use rustls::{Error, PeerIncompatible};
 ///
 /// /// Creates the configuration for the first connection, from the list in DNS.
-/// fn first(list: EchConfigListBytes<'_>, suites: &[&'static dyn Hpke]) -> Result<EchConfig, Error> {
+/// fn first(
+///     list: EchConfigListBytes<'_>,
+///     suites: &[&'static dyn Hpke],
+/// ) -> Result<EchConfig, Error> {
 ///     EchConfig::new(list, suites)
 /// }
 ///
-/// /// Creates the configuration for a retry after `error`. Returns `error` if the server sent no
-/// newer keys.
+/// /// Creates the configuration for a retry after `error`.
+/// ///
+/// /// Returns `error` if the server sent no newer keys.
 /// fn second(error: Error, suites: &[&'static dyn Hpke]) -> Result<EchConfig, Error> {
 ///     match error {
 ///         Error::PeerIncompatible(PeerIncompatible::ServerRejectedEncryptedClientHello(Some(
@@ -84,6 +88,8 @@ impl From<EchGreaseConfig> for EchMode {
 ///     }
 /// }
 /// ```
+///
+/// [rejected]: crate::PeerIncompatible::ServerRejectedEncryptedClientHello
 #[derive(Clone)]
 pub struct EchConfig {
     contents: EchConfigContents,

@@ -4,14 +4,17 @@
 //! names only the public name of the server's network.
 //!
 //! ```text
-//!   handshake::client::offer ──► ClientHelloInner ── outer extensions taken out, padded ──► EncodedClientHelloInner
-//!                                       │                                                            │ HPKE
-//!                                       │ public name, fresh random, GREASE PSK                      ▼
-//!                                       └───────────────────────────────────────────► ClientHelloOuter ──► server
+//!   handshake::client::offer
+//!              ▼
+//!       ClientHelloInner ── compressed, padded ──► EncodedClientHelloInner
+//!              │                                              │ HPKE
+//!              │ public name, fresh random, GREASE PSK        ▼
+//!              └──────────────────────────────────────► ClientHelloOuter ──► server
 //!
-//!   HelloRetryRequest or ServerHello ── confirmed ──► the handshake goes on with ClientHelloInner
-//!                                    ── else ───────► with ClientHelloOuter, for the public name, to its end:
-//!                                                     then ech_required, and an error with the server's retry_configs
+//!   HelloRetryRequest or ServerHello
+//!       ├─ confirmed ──► continue with ClientHelloInner
+//!       └─ otherwise ──► continue with ClientHelloOuter, for the public name, to the end;
+//!                        then ech_required, and an error with the server's retry_configs
 //! ```
 //!
 //! - `config`: the application's choices, and the selection of a configuration from a server's

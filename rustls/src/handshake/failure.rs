@@ -37,7 +37,7 @@ impl Failure {
     /// The verifier may belong to the application. Errors about the peer keep their alert. Any
     /// other error arose in another context, whose alert would mislead the peer, so it becomes
     /// handshake_failure.
-    pub(crate) fn refused_by_verifier(error: Error) -> Self {
+    pub(crate) fn rejected_by_verifier(error: Error) -> Self {
         match error {
             Error::InvalidCertificate(_)
             | Error::PeerMisbehaved(_)

@@ -15,7 +15,7 @@ const USUAL_LEN: usize = 256;
 pub(crate) struct Flight<'a> {
     messages: Vec<u8>,
     transcript: &'a mut Transcript,
-    /// The first encoding error, returned by [`Self::send`].
+    /// An error if some message could not be encoded. [`Self::send`] returns it.
     encoded: Result<(), Error>,
 }
 

@@ -1,7 +1,7 @@
 //! The key schedule (RFC 5246 §6.3, §8.1, RFC 7627): secrets in, secrets out.
 //!
-//! It knows no message, no connection and no log; the handshakes install, log and hand out what is derived
-//! here:
+//! It does not know messages, connections or logs. The handshakes install, log and export the
+//! secrets that are derived here:
 //!
 //! ```text
 //!   key exchange = pre_master_secret
@@ -35,8 +35,7 @@ use crate::suites::{ConnectionTrafficSecrets, Tls12CipherSuite};
 /// The `verify_data` of a Finished message: 12 bytes in all suites (RFC 5246 §7.4.9).
 pub(crate) type VerifyData = [u8; 12];
 
-/// What both sides contributed to a connection's keys in the clear: the randoms of ClientHello and
-/// ServerHello.
+/// The public inputs to a connection's keys: the randoms of ClientHello and ServerHello.
 #[derive(Clone, Copy)]
 pub(crate) struct Randoms {
     pub(crate) client: Random,
@@ -44,12 +43,12 @@ pub(crate) struct Randoms {
 }
 
 impl Randoms {
-    /// The seed of the master secret and of exporters.
+    /// Returns the seed of the master secret and of exporters.
     fn client_server(&self) -> [u8; 64] {
         Self::joined(&self.client, &self.server)
     }
 
-    /// The seed of the key block.
+    /// Returns the seed of the key block.
     fn server_client(&self) -> [u8; 64] {
         Self::joined(&self.server, &self.client)
     }
@@ -63,24 +62,24 @@ impl Randoms {
     }
 }
 
-/// The master secret of a session, by itself. It lies in one place until nobody needs it, and is zeroized there:
-/// connections and stores that have it share it, and where they are moved no copy is left behind.
+/// The master secret of a session. It stays at one address until it is dropped, and is zeroized
+/// then. Connections and stores share it, so moving them leaves no copy behind.
 #[derive(Clone)]
 pub(crate) struct SessionSecret(Arc<Zeroizing<[u8; MASTER_SECRET_LEN]>>);
 
 impl SessionSecret {
-    /// One that `derive` writes to its place.
+    /// Creates a secret that `derive` writes in place.
     fn derived<E>(
         derive: impl FnOnce(&mut [u8; MASTER_SECRET_LEN]) -> Result<(), E>,
     ) -> Result<Self, E> {
         let mut secret = Arc::new(Zeroizing::new([0; MASTER_SECRET_LEN]));
-        // nobody shares it yet
+        // not shared yet, so nothing is cloned
         let unshared: &mut Zeroizing<_> = Arc::make_mut(&mut secret);
         derive(unshared)?;
         Ok(Self(secret))
     }
 
-    /// The secret of a session that was kept as bytes.
+    /// Creates a secret from the bytes in a stored session.
     pub(crate) fn copy(kept: &[u8; MASTER_SECRET_LEN]) -> Self {
         let Ok(secret) = Self::derived(|secret| {
             secret.copy_from_slice(kept);
@@ -94,24 +93,24 @@ impl SessionSecret {
     }
 }
 
-/// The secret of a session, and the randoms that make it a connection's.
+/// The secret of a session, with the randoms of one connection.
 pub(crate) struct MasterSecret {
     suite: &'static Tls12CipherSuite,
     randoms: Randoms,
     secret: SessionSecret,
-    /// Bound to the whole handshake that made it (RFC 7627).
+    /// True if the secret is bound to the handshake that created it (RFC 7627).
     is_extended: bool,
 }
 
 impl MasterSecret {
-    /// Completes `kx` with the peer's share and derives the secret from its result.
+    /// Completes `kx` with the peer's share, and derives the secret from the result.
     ///
-    /// `session_hash` is that of ClientHello…ClientKeyExchange when the extended master secret was agreed on
-    /// (RFC 7627 §4), `None` otherwise.
+    /// `session_hash` is the hash of ClientHello…ClientKeyExchange if the extended master secret
+    /// was negotiated (RFC 7627 §4), and `None` otherwise.
     ///
     /// # Errors
     ///
-    /// Those of [`ActiveKeyExchange::complete_for_tls_version`].
+    /// Returns errors of [`ActiveKeyExchange::complete_for_tls_version`].
     pub(crate) fn new(
         suite: &'static Tls12CipherSuite,
         kx: Box<dyn ActiveKeyExchange>,
@@ -135,7 +134,7 @@ impl MasterSecret {
         })
     }
 
-    /// The secret of a session that is resumed.
+    /// Creates the secret of a resumed session.
     pub(crate) fn resumed(
         suite: &'static Tls12CipherSuite,
         secret: SessionSecret,
@@ -154,17 +153,17 @@ impl MasterSecret {
         self.is_extended
     }
 
-    /// The secret itself, for sessions.
+    /// Returns the secret without the randoms, for sessions.
     pub(crate) fn session_secret(&self) -> &SessionSecret {
         &self.secret
     }
 
-    /// Its bytes, for tickets and key logs.
+    /// Returns the bytes of the secret, for tickets and key logs.
     pub(crate) fn as_bytes(&self) -> &[u8; MASTER_SECRET_LEN] {
         self.secret.as_bytes()
     }
 
-    /// The `key_block` of RFC 5246 §6.3.
+    /// Derives the `key_block` of RFC 5246 §6.3.
     pub(crate) fn key_block(&self) -> KeyBlock {
         let shape = self.suite.aead_alg.key_block_shape();
         let len = 2 * (shape.enc_key_len + shape.fixed_iv_len) + shape.explicit_nonce_len;
@@ -176,7 +175,8 @@ impl MasterSecret {
         }
     }
 
-    /// What the Finished of `sender` says, given the hash of all messages before it (RFC 5246 §7.4.9).
+    /// Derives the content of the Finished of `sender` from the hash of all messages before it (RFC
+    /// 5246 §7.4.9).
     pub(crate) fn verify_data(&self, sender: Side, transcript: &Output) -> VerifyData {
         let label: &[u8] = match sender {
             Side::Client => b"client finished",
@@ -187,19 +187,19 @@ impl MasterSecret {
         verify_data
     }
 
-    /// Fills `output` with an exporter's keying material (RFC 5705 §4). An empty context differs from none.
+    /// Fills `output` with keying material (RFC 5705 §4). An empty context differs from no context.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when the secret is not an extended one, or `context` is longer than 2^16 - 1
-    /// bytes.
+    /// Returns [`Error::General`] if the secret is not an extended one, or if `context` is longer
+    /// than 2^16 - 1 bytes.
     pub(crate) fn export(
         &self,
         output: &mut [u8],
         label: &[u8],
         context: Option<&[u8]>,
     ) -> Result<(), Error> {
-        // RFC 7627 §5.4: exporters must be disabled without an extended master secret, as another connection
+        // RFC 7627 §5.4: no exporters without an extended master secret, because another connection
         // may have the same secret
         if !self.is_extended {
             return Err(Error::General(
@@ -226,51 +226,53 @@ impl MasterSecret {
     }
 }
 
-/// The keys of both directions (RFC 5246 §6.3), without MAC keys, which AEADs do not have:
+/// The keys of both directions (RFC 5246 §6.3). AEAD suites have no MAC keys, so these are all:
 ///
 /// ```text
 ///   client key │ server key │ client IV │ server IV │ explicit nonce
 /// ```
 ///
-/// The explicit nonce is where a sender starts. RFC 5288 §3 leaves that to it, and no receiver needs it.
+/// The explicit nonce is a sender's first one. RFC 5288 §3 leaves the choice to the sender, and
+/// receivers do not need it.
 pub(crate) struct KeyBlock {
     suite: &'static Tls12CipherSuite,
     bytes: Zeroizing<Vec<u8>>,
 }
 
 impl KeyBlock {
-    /// Protects what `sender`, this side, sends.
+    /// Creates the encrypter for this side, which is `sender`.
     pub(crate) fn encrypter(&self, sender: Side) -> Box<dyn MessageEncrypter> {
         let (key, iv, explicit) = self.keys(sender);
         self.suite.aead_alg.encrypter(key, iv, explicit)
     }
 
-    /// Opens what `sender`, the peer, sends.
+    /// Creates the decrypter for records of the peer, which is `sender`.
     pub(crate) fn decrypter(&self, sender: Side) -> Box<dyn MessageDecrypter> {
         let (key, iv, _) = self.keys(sender);
         self.suite.aead_alg.decrypter(key, iv)
     }
 
-    /// The keys with which `side` sends, for another to go on sending with.
+    /// Returns the keys with which `side` sends, for another implementation that continues to send
+    /// with them.
     ///
-    /// RFC 5288 §3: a nonce must not be used twice. Ours are the initial explicit part with the sequence
-    /// number added bit by bit. Others count up from what they are given, as the Linux kernel does, and would
-    /// come across those. They get one that differs in its highest bit, where no number of records leads from
-    /// one to the other.
+    /// RFC 5288 §3: a nonce must not be used twice. The nonces here are the initial explicit part
+    /// XORed with the sequence number. Other implementations, such as the Linux kernel, count up
+    /// from the value they are given. So the extracted explicit part differs in its highest bit,
+    /// and no realistic number of records makes the two overlap.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when the crypto provider does not hand out keys.
+    /// Returns [`Error::General`] if the crypto provider does not export keys.
     pub(crate) fn extract_sending(&self, side: Side) -> Result<ConnectionTrafficSecrets, Error> {
         self.extract(side)
     }
 
-    /// The keys with which `side` receives, equal to those with which its peer sends. The explicit part of nonces is in
-    /// the records.
+    /// Returns the keys with which `side` receives, which are those with which its peer sends. The
+    /// explicit part of each nonce is in the record.
     ///
     /// # Errors
     ///
-    /// As for [`Self::extract_sending`].
+    /// Same as for [`Self::extract_sending`].
     pub(crate) fn extract_receiving(&self, side: Side) -> Result<ConnectionTrafficSecrets, Error> {
         self.extract(match side {
             Side::Client => Side::Server,
@@ -287,15 +289,15 @@ impl KeyBlock {
         Ok(self.suite.aead_alg.extract_keys(key, iv, &explicit)?)
     }
 
-    /// How many records a key of this block may protect.
+    /// Returns the number of records that a key of this block may protect.
     pub(crate) fn confidentiality_limit(&self) -> u64 {
         self.suite.common.confidentiality_limit
     }
 
-    /// Key, fixed part of the nonce, and explicit part.
+    /// Returns the key, the fixed part of the nonce, and the explicit part.
     pub(crate) fn keys(&self, sender: Side) -> (AeadKey, &[u8], &[u8]) {
         let shape = self.suite.aead_alg.key_block_shape();
-        // `key_block` has made it as long as all parts together
+        // `key_block` created the block with the length of all parts
         let (client_key, rest) = self.bytes.split_at(shape.enc_key_len);
         let (server_key, rest) = rest.split_at(shape.enc_key_len);
         let (client_iv, rest) = rest.split_at(shape.fixed_iv_len);

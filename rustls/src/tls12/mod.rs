@@ -1,9 +1,8 @@
-//! TLS 1.2 (RFC 5246), from the point where it is chosen: the handshake of each side, and what both sides
-//! share.
+//! TLS 1.2 (RFC 5246) after it was chosen: the handshake of each side, and their shared code.
 //!
 //! ```text
 //!   client ──┬──► key_schedule    secrets in, secrets out
-//!   server ──┴──► renegotiation   how it is refused
+//!   server ──┴──► renegotiation   its refusal
 //! ```
 
 pub(crate) mod client;

@@ -1,18 +1,19 @@
-//! Renegotiation (RFC 5746), which neither side takes part in.
+//! Renegotiation (RFC 5746), which both sides refuse.
 
 use crate::enums::AlertDescription;
 use crate::handshake::{Context, Failure};
 use crate::logging::debug;
 
-/// Refuses the peer's HelloRequest or ClientHello on a complete connection, which goes on.
+/// Refuses the peer's HelloRequest or ClientHello on an established connection. The connection
+/// continues.
 ///
 /// # Errors
 ///
-/// `TooManyRenegotiationRequests` for a peer that does not take no for an answer.
+/// Returns `TooManyRenegotiationRequests` if the peer keeps asking.
 pub(crate) fn refuse_renegotiation<Data>(cx: &mut Context<'_, Data>) -> Result<(), Failure> {
     debug!("refused to renegotiate");
     cx.tolerance.count_renegotiation()?;
-    // RFC 5246 §7.2.2: a warning
+    // RFC 5246 §7.2.2: no_renegotiation is a warning
     cx.transport
         .send_warning(AlertDescription::NoRenegotiation)?;
     Ok(())

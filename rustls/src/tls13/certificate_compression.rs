@@ -1,4 +1,4 @@
-//! Certificates that are sent as CompressedCertificate (RFC 8879), whichever side sends them.
+//! Compressed certificates (CompressedCertificate, RFC 8879) of either side.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -15,10 +15,11 @@ use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::compressed_certificate::CompressedCertificate;
 use crate::msgs::short_list::ShortList;
 
-/// RFC 8879 §3: `algorithms<2..2^8-2>`, two bytes each.
+/// The maximum number of algorithms. RFC 8879 §3: `algorithms<2..2^8-2>`, two bytes each.
 const MAX_OFFERED: usize = 127;
 
-/// The algorithms for a `compress_certificate` extension, none twice; `None` if there is none to offer.
+/// Returns the algorithms for a `compress_certificate` extension, without duplicates. Returns
+/// `None` if there are none.
 pub(crate) fn offered_algorithms(
     decompressors: &[&'static dyn CertDecompressor],
 ) -> Option<ShortList<CertificateCompressionAlgorithm>> {
@@ -32,12 +33,12 @@ pub(crate) fn offered_algorithms(
     (!offered.is_empty()).then_some(offered)
 }
 
-/// Refuses a client's `compress_certificate` extension that names an algorithm twice, as 0.23 does.
+/// Rejects a client's `compress_certificate` extension with duplicate algorithms.
 pub(super) fn check_offer(
     algorithms: Option<&[CertificateCompressionAlgorithm]>,
 ) -> Result<(), PeerMisbehaved> {
     let algorithms = algorithms.unwrap_or_default();
-    // at most 127 of them
+    // at most 127 algorithms, so comparing pairs is cheap
     let is_again = |(i, algorithm)| algorithms[..i].contains(algorithm);
     if algorithms.iter().enumerate().any(is_again) {
         return Err(PeerMisbehaved::OfferedDuplicateCertificateCompressions);
@@ -45,12 +46,12 @@ pub(super) fn check_offer(
     Ok(())
 }
 
-/// The body of the Certificate that `message` holds, for [`read_certificate`].
+/// Decompresses the body of a Certificate, for [`read_certificate`].
 pub(super) fn decompress(
     message: &CompressedCertificate<&[u8]>,
     decompressors: &[&'static dyn CertDecompressor],
 ) -> Result<Vec<u8>, Failure> {
-    // RFC 8879 §4: the algorithm is one that was offered
+    // RFC 8879 §4: the algorithm must have been offered
     let is_offered = offered_algorithms(decompressors)
         .is_some_and(|offered| offered.contains(&message.algorithm));
     let decompressor = decompressors
@@ -58,20 +59,20 @@ pub(super) fn decompress(
         .find(|known| is_offered && known.algorithm() == message.algorithm)
         .ok_or_else(|| bad_certificate(PeerMisbehaved::SelectedUnofferedCertCompression))?;
 
-    // RFC 8879 §5: the same limit as without compression, and before memory is taken
+    // RFC 8879 §5: the same limit as without compression, checked before memory is allocated
     if message.uncompressed_length > MAX_HANDSHAKE_LEN {
         return Err(bad_certificate(InvalidMessage::MessageTooLarge));
     }
     let mut certificate = vec![0; message.uncompressed_length];
-    // RFC 8879 §4: what cannot be decompressed, or to another length, is a bad_certificate
+    // RFC 8879 §4: an error, or another length, is a bad_certificate
     decompressor
         .decompress(message.compressed, &mut certificate)
         .map_err(|_| PeerMisbehaved::InvalidCertCompression)?;
     Ok(certificate)
 }
 
-/// Reads the body of a Certificate that was compressed. A body that cannot be read is a bad_certificate, as one that
-/// cannot be decompressed is.
+/// Decodes the body of a Certificate that was compressed. A malformed body is a bad_certificate,
+/// like one that cannot be decompressed.
 pub(super) fn read_certificate(body: &[u8]) -> Result<CertificateMsg<'_>, Failure> {
     let mut r = Reader::new(body);
     let certificate = CertificateMsg::read(&mut r).map_err(bad_certificate)?;
@@ -84,7 +85,7 @@ fn bad_certificate(error: impl Into<Error>) -> Failure {
     Failure::new(error, AlertDescription::BadCertificate)
 }
 
-/// The first of `compressors` whose algorithm the peer has `offered`.
+/// Returns the first of `compressors` whose algorithm the peer has `offered`.
 pub(super) fn choose_compressor(
     offered: Option<&[CertificateCompressionAlgorithm]>,
     compressors: &[&'static dyn CertCompressor],
@@ -94,7 +95,7 @@ pub(super) fn choose_compressor(
     compressors.iter().find(is_offered).copied()
 }
 
-/// Adds `certificate` to the `flight`, compressed if there is a `compressor` and it succeeds.
+/// Adds `certificate` to `flight`. It is compressed if `compressor` is given and succeeds.
 pub(super) fn add_certificate(
     certificate: &CertificateMsg<'_>,
     compressor: Option<&dyn CertCompressor>,
@@ -106,7 +107,7 @@ pub(super) fn add_certificate(
     };
     flight.add_instead(certificate, |body| {
         let compressed = cache.compress(compressor, body).ok()?;
-        // RFC 8879 §4: it has at least one byte
+        // RFC 8879 §4: the compressed message has at least one byte
         (!compressed.as_ref().is_empty()).then_some(CompressedCertificate {
             algorithm: compressor.algorithm(),
             uncompressed_length: body.len(),

@@ -1,16 +1,17 @@
-//! What the signature of a CertificateVerify covers (RFC 9846 §4.5.2).
+//! The input of the signature in a CertificateVerify (RFC 9846 §4.5.2).
 //!
-//! The message itself is in [`crate::msgs`]; the handshakes make and check the signature.
+//! The message itself is in [`crate::msgs`]. The handshakes create and verify the signature.
 
 use crate::crypto::hash;
 use crate::enums::Side;
 
-/// The content that `signer` signs, given the transcript hash up to and including its Certificate.
+/// Returns the content that `signer` signs. `transcript` is the hash up to and including its
+/// Certificate.
 pub(crate) fn signed_content(signer: Side, transcript: &hash::Output) -> SignedContent {
     SignedContent::new(signer, transcript.as_ref())
 }
 
-/// The input of a CertificateVerify signature, kept without allocation:
+/// The input of a CertificateVerify signature, without allocation:
 ///
 /// ```text
 ///   64 spaces ‖ context string ‖ 0 ‖ transcript hash
@@ -34,7 +35,7 @@ impl SignedContent {
         let (padding, rest) = bytes.split_at_mut(Self::PADDING);
         padding.fill(0x20);
         rest[..Self::CONTEXT_LEN].copy_from_slice(context);
-        // the zero byte between the two is there already
+        // the separating zero byte is already there
         let len = Self::HASH_START + transcript.len();
         bytes[Self::HASH_START..len].copy_from_slice(transcript);
         Self { bytes, len }
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn example_of_the_rfc() {
+    fn the_example_in_the_rfc() {
         // RFC 9846 §4.5.2, with a hash of 32 bytes 01
         let expected = [
             &[0x20; 64][..],

@@ -1,8 +1,8 @@
 //! The key schedule (RFC 9846 §7): secrets in, secrets out.
 //!
-//! It knows no message, no connection and no log; the handshakes install, log and hand out what is derived
-//! here. Each stage is a type with one method for each secret to its right, and one that leads to the stage
-//! below:
+//! It does not know messages, connections or logs. The handshakes install, log and export the
+//! secrets that are derived here. Each stage is a type with one method for each secret to its
+//! right, and one method that leads to the next stage:
 //!
 //! ```text
 //!                 0
@@ -27,7 +27,7 @@
 //!                 +--> "res master"   = resumption_secret
 //! ```
 //!
-//! Below them are functions of one secret: traffic keys, Finished, KeyUpdate, exporters, tickets.
+//! Further functions derive from one secret: traffic keys, Finished, KeyUpdate, exporters, tickets.
 
 mod constants;
 
@@ -47,14 +47,14 @@ use crate::crypto::tls13::{
 use crate::error::Error;
 use crate::suites::Tls13CipherSuite;
 
-/// The stage that the schedule starts with, before the key exchange is complete.
+/// The first stage, before the key exchange is complete.
 pub(crate) enum EarlySecret {
     WithPsk(Stage),
     WithoutPsk(&'static Tls13CipherSuite),
 }
 
 impl EarlySecret {
-    /// `psk` is the pre-shared key that was agreed on; `None` when there is none.
+    /// Creates the stage. `psk` is the negotiated pre-shared key, if any.
     pub(crate) fn new(suite: &'static Tls13CipherSuite, psk: Option<&[u8]>) -> Self {
         let Some(psk) = psk else {
             return Self::WithoutPsk(suite);
@@ -87,8 +87,8 @@ impl EarlySecret {
         }
     }
 
-    /// The binder of a resumption PSK (RFC 9846 §4.3.11.2). `transcript` ends before the binders of the
-    /// ClientHello; the messages before a second ClientHello are in it, too.
+    /// Computes the binder of a resumption PSK (RFC 9846 §4.3.11.2). `transcript` ends before the
+    /// binders of the ClientHello. It includes the messages before a second ClientHello.
     pub(crate) fn resumption_binder(&self, transcript: &Output) -> Tag {
         let suite = self.suite();
         let binder_key = self.derive_secret(b"res binder", &no_messages(suite));
@@ -96,8 +96,8 @@ impl EarlySecret {
         verify_data(suite, &finished_key, transcript)
     }
 
-    /// Whether `binder` is the one of [`Self::resumption_binder`], found out in constant time. A binder of
-    /// another length is not.
+    /// True if `binder` equals [`Self::resumption_binder`]. The comparison takes constant time. A
+    /// binder of another length is wrong.
     pub(crate) fn is_resumption_binder(&self, transcript: &Output, binder: &[u8]) -> bool {
         let expected = self.resumption_binder(transcript);
         expected.as_ref().ct_eq(binder).into()
@@ -113,11 +113,11 @@ impl EarlySecret {
         self.derive_secret(b"e exp master", transcript)
     }
 
-    /// Completes `kx` with the peer's share and goes on with its result.
+    /// Completes `kx` with the peer's share, and continues with the result.
     ///
     /// # Errors
     ///
-    /// Those of [`ActiveKeyExchange::complete`].
+    /// Returns errors of [`ActiveKeyExchange::complete`].
     pub(crate) fn into_handshake_secret(
         self,
         kx: Box<dyn ActiveKeyExchange>,
@@ -133,7 +133,7 @@ impl EarlySecret {
         Ok(HandshakeSecret(Stage { suite, expander }))
     }
 
-    /// Goes on with the result of a key exchange that is complete already.
+    /// Continues with the result of a completed key exchange.
     pub(crate) fn into_handshake_secret_with_shared(self, shared: &[u8]) -> HandshakeSecret {
         let suite = self.suite();
         let salt = self.derived();
@@ -144,7 +144,7 @@ impl EarlySecret {
     }
 }
 
-/// The stage of the handshake's own traffic.
+/// The stage of the handshake traffic.
 pub(crate) struct HandshakeSecret(Stage);
 
 impl HandshakeSecret {
@@ -168,7 +168,7 @@ impl HandshakeSecret {
     }
 }
 
-/// The stage of everything after the handshake.
+/// The stage of all traffic after the handshake.
 pub(crate) struct MainSecret(Stage);
 
 impl MainSecret {
@@ -193,14 +193,14 @@ impl MainSecret {
     }
 }
 
-/// What all stages are: a pseudorandom key, which the provider keeps.
+/// The common form of all stages: a pseudorandom key, held by the provider.
 pub(crate) struct Stage {
     suite: &'static Tls13CipherSuite,
     expander: Box<dyn HkdfExpander>,
 }
 
 impl Stage {
-    /// RFC 9846 §7.1: the early secret without a PSK is `HKDF-Extract(0, 0)`.
+    /// Creates the early secret without a PSK, `HKDF-Extract(0, 0)` (RFC 9846 §7.1).
     fn from_zeros(suite: &'static Tls13CipherSuite) -> Self {
         let expander = suite.hkdf_provider.extract_from_zero_ikm(None);
         Self { suite, expander }
@@ -211,7 +211,7 @@ impl Stage {
         expand_label_block(&*self.expander, label, transcript.as_ref())
     }
 
-    /// `Derive-Secret(., "derived", "")`: the salt of the stage below.
+    /// `Derive-Secret(., "derived", "")`: the salt of the next stage.
     fn derived(&self) -> OkmBlock {
         self.derive_secret(b"derived", &no_messages(self.suite))
     }
@@ -234,8 +234,8 @@ pub(crate) fn next_application_traffic_secret(
     })
 }
 
-/// A traffic secret, ready to be expanded. Making it ready takes about as long as one expansion: what is made of a
-/// secret is best made at once.
+/// A traffic secret, ready to be expanded. This preparation costs about as much as one expansion,
+/// so derive all values from a secret together.
 pub(crate) struct TrafficSecret<'a> {
     pub(crate) suite: &'static Tls13CipherSuite,
     /// The secret itself.
@@ -244,7 +244,7 @@ pub(crate) struct TrafficSecret<'a> {
 }
 
 impl TrafficSecret<'_> {
-    /// What `expand` makes of `secret`.
+    /// Prepares `secret`, and returns the result of `expand`.
     pub(crate) fn with<T>(
         suite: &'static Tls13CipherSuite,
         secret: &OkmBlock,
@@ -259,9 +259,9 @@ impl TrafficSecret<'_> {
         })
     }
 
-    /// The write key and IV (RFC 9846 §7.3).
+    /// Derives the write key and IV (RFC 9846 §7.3).
     pub(crate) fn key(&self) -> (AeadKey, Iv) {
-        // The lengths are a cipher's: far below the 255 blocks that HKDF can give.
+        // key and IV lengths are far below the 255 blocks of HKDF's limit
         const SHORT_ENOUGH: &str = "a key is shorter than 255 blocks";
         let mut key_bytes = [0; AeadKey::MAX_LEN];
         let key_bytes_used = &mut key_bytes[..self.suite.aead_alg.key_len()];
@@ -276,14 +276,14 @@ impl TrafficSecret<'_> {
         (key, iv)
     }
 
-    /// `finished_key` (RFC 9846 §4.5.3): for the Finished of the side whose handshake traffic secret this is, or for
-    /// a binder.
+    /// Derives `finished_key` (RFC 9846 §4.5.3), for the Finished of the side with this handshake
+    /// traffic secret, or for a binder.
     pub(crate) fn finished_key(&self) -> OkmBlock {
         expand_label_block(self.expander, b"finished", &[])
     }
 }
 
-/// The `verify_data` of a Finished message (RFC 9846 §4.5.3).
+/// Computes the `verify_data` of a Finished message (RFC 9846 §4.5.3).
 pub(crate) fn verify_data(
     suite: &'static Tls13CipherSuite,
     finished_key: &OkmBlock,
@@ -294,7 +294,8 @@ pub(crate) fn verify_data(
         .hmac_sign(finished_key, transcript.as_ref())
 }
 
-/// `accept_confirmation` (RFC 9849 §7.2). `transcript` is ClientHelloInner…ServerHello, with zeros in its place.
+/// Computes `accept_confirmation` (RFC 9849 §7.2). `transcript` is ClientHelloInner…ServerHello,
+/// with zeros for the confirmation.
 pub(crate) fn ech_accept_confirmation(
     suite: &Tls13CipherSuite,
     client_hello_inner_random: &[u8; 32],
@@ -308,8 +309,8 @@ pub(crate) fn ech_accept_confirmation(
     )
 }
 
-/// `hrr_accept_confirmation` (RFC 9849 §7.2.1). `transcript` is ClientHelloInner1, HelloRetryRequest, with zeros in its
-/// place.
+/// Computes `hrr_accept_confirmation` (RFC 9849 §7.2.1). `transcript` is ClientHelloInner1 and
+/// HelloRetryRequest, with zeros for the confirmation.
 pub(crate) fn ech_hrr_accept_confirmation(
     suite: &Tls13CipherSuite,
     client_hello_inner_random: &[u8; 32],
@@ -342,8 +343,8 @@ fn ech_confirmation(
 ///
 /// # Errors
 ///
-/// [`OutputLengthError`] when `output` is longer than 255 times the hash function's output length, or
-/// `label` is longer than 249 bytes.
+/// Returns [`OutputLengthError`] if `output` is longer than 255 times the hash function's output
+/// length, or `label` is longer than 249 bytes.
 pub(crate) fn exporter(
     suite: &'static Tls13CipherSuite,
     exporter_secret: &OkmBlock,
@@ -354,7 +355,7 @@ pub(crate) fn exporter(
     let hash = suite.common.hash_provider;
     let expander = suite.hkdf_provider.expander_for_okm(exporter_secret);
 
-    // Derive-Secret, except that the label is the application's and its length has to be checked.
+    // Derive-Secret, except that the application chooses the label, so its length must be checked
     let mut secret_bytes = [0; OkmBlock::MAX_LEN];
     let secret_bytes_used = &mut secret_bytes[..expander.hash_len()];
     expand_label_slice(
@@ -366,14 +367,14 @@ pub(crate) fn exporter(
     let secret = OkmBlock::new(secret_bytes_used);
     secret_bytes.zeroize();
 
-    // RFC 9846 §7.5: no context computes the same value as an empty one
+    // RFC 9846 §7.5: no context gives the same value as an empty one
     let context = hash.hash(context.unwrap_or_default());
     let expander = suite.hkdf_provider.expander_for_okm(&secret);
     expand_label_slice(&*expander, b"exporter", context.as_ref(), output)
 }
 
-/// The PSK of the ticket that has this nonce (RFC 9846 §4.7.1). A nonce is at most 255 bytes long on
-/// the wire.
+/// Derives the PSK of the ticket with this nonce (RFC 9846 §4.7.1). A nonce has at most 255 bytes
+/// on the wire.
 pub(crate) fn ticket_psk(
     suite: &'static Tls13CipherSuite,
     resumption_secret: &OkmBlock,
@@ -384,7 +385,7 @@ pub(crate) fn ticket_psk(
     })
 }
 
-/// The same for several tickets of a connection.
+/// Derives the PSKs of several tickets, like [`ticket_psk`].
 pub(crate) struct TicketPsks(Box<dyn HkdfExpander>);
 
 impl TicketPsks {
@@ -392,7 +393,7 @@ impl TicketPsks {
         Self(suite.hkdf_provider.expander_for_okm(resumption_secret))
     }
 
-    /// A nonce is at most 255 bytes long on the wire.
+    /// Derives one PSK. A nonce has at most 255 bytes on the wire.
     pub(crate) fn psk(&self, ticket_nonce: &[u8]) -> OkmBlock {
         expand_label_block(&*self.0, b"resumption", ticket_nonce)
     }

@@ -1,11 +1,11 @@
-//! The peer's KeyUpdate (RFC 9846 §4.7.3), handled the same way by both sides.
+//! The handling of the peer's KeyUpdate (RFC 9846 §4.7.3), the same for both sides.
 
 use crate::conn::established::Established;
 use crate::enums::{AlertDescription, KeyUpdateRequest};
 use crate::error::{Error, InvalidMessage};
 use crate::handshake::{Context, Failure};
 
-/// Switches to the peer's next keys, and answers if the peer asks for it.
+/// Switches to the peer's next keys, and answers if the peer requests it.
 pub(crate) fn read_key_update<Data>(
     request: KeyUpdateRequest,
     cx: &mut Context<'_, Data>,

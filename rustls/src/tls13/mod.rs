@@ -1,9 +1,8 @@
-//! TLS 1.3 (RFC 9846), from the point where it is chosen: the handshake of each side, and what both sides
-//! share.
+//! TLS 1.3 (RFC 9846) after it was chosen: the handshake of each side, and their shared code.
 //!
 //! ```text
 //!   client ──┐   ┌─► key_schedule              secrets in, secrets out
-//!            ├───┼─► certificate_verify        what a CertificateVerify signs
+//!            ├───┼─► certificate_verify        the input of a CertificateVerify signature
 //!   server ──┘   ├─► certificate_compression   CompressedCertificate, sent and received
 //!                └─► key_update                the peer's KeyUpdate
 //! ```

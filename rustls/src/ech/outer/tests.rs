@@ -152,7 +152,7 @@ fn names_are_padded_to_the_longest_and_hellos_to_32_bytes() {
 }
 
 #[test]
-fn an_inner_hello_is_marked_as_such() {
+fn an_inner_hello_is_marked_as_inner() {
     let suite = DH_KEM_X25519_HKDF_SHA256_AES_128;
     let (config, _) = server(suite, 0);
     let (offer, _) = offer(&config, "secret.example");

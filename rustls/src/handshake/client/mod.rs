@@ -3,11 +3,11 @@
 //!
 //! ```text
 //!   start ── ClientHello ──► Hello ◄──┐
-//!                             │  └────┘ HelloRetryRequest, once          (tls13::client::retry)
-//!                             │ ServerHello: which version?              (version)
+//!                             │  └────┘ HelloRetryRequest, once     (tls13::client::retry)
+//!                             │ ServerHello: which version?         (version)
 //!                    ┌────────┴────────┐
 //!                    ▼                 ▼
-//!               Tls13(State)      Tls12(Tls12Client)                     (tls13::client, tls12::client)
+//!               Tls13(State)      Tls12(Tls12Client)                (tls13::client, tls12::client)
 //! ```
 //!
 //! - `offer`: content and encoding of a ClientHello; `offer_tls12`: the parts that only TLS 1.2

@@ -349,7 +349,7 @@ impl Offer {
                 ocsp_response,
                 now,
             )
-            .map_err(Failure::refused_by_verifier)?;
+            .map_err(Failure::rejected_by_verifier)?;
         let not_after = match verified.not_after() {
             None if !verifier.requires_raw_public_keys() => not_after(end_entity),
             known => known,

@@ -30,7 +30,8 @@ pub(super) fn select_version(sent: &SentHello, hello: &ServerHello<'_>) -> Resul
         Some(ProtocolVersion::TLSv1_2) => {
             Err(PeerMisbehaved::SelectedTls12UsingTls13VersionExtension.into())
         }
-        // RFC 9846 §4.3.1: nor a version that was not offered
+        // RFC 9846 §4.3.1: nor a version that was not offered. This error implies the alert
+        // protocol_version
         Some(_) => Err(PeerIncompatible::ServerDoesNotSupportTls12Or13.into()),
         None => select_older_version(sent, hello),
     }
@@ -38,7 +39,7 @@ pub(super) fn select_version(sent: &SentHello, hello: &ServerHello<'_>) -> Resul
 
 /// Checks the legacy_version of a server that selected TLS 1.3.
 pub(crate) fn check_legacy_version(version: ProtocolVersion) -> Result<(), Error> {
-    // RFC 9846 §4.2.3: anything else than 0x0303 is a protocol_version alert
+    // RFC 9846 §4.2.3: any value but 0x0303 is a protocol_version alert
     match version {
         ProtocolVersion::TLSv1_2 => Ok(()),
         _ => Err(PeerIncompatible::ServerDoesNotSupportTls12Or13.into()),

@@ -1,6 +1,8 @@
-//! The end of a handshake: NewSessionTicket (RFC 5077), change_cipher_spec and Finished (RFC 5246 §7.4.9).
+//! The end of a handshake: NewSessionTicket (RFC 5077), change_cipher_spec and Finished (RFC 5246
+//! §7.4.9).
 //!
-//! In a new session the client's Finished has been sent when these come; in one that goes on it is the answer.
+//! In a new session, the client has sent its Finished before these arrive. In a resumed session, it
+//! answers with its Finished.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -20,19 +22,19 @@ use crate::msgs::Finished;
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
 use crate::tls12::key_schedule::{KeyBlock, MasterSecret};
 
-/// A handshake whose secrets are known.
+/// A handshake with its secrets derived.
 pub(super) struct Finishing {
     pub(super) handshake: Box<Handshake>,
     pub(super) master_secret: MasterSecret,
     pub(super) keys: KeyBlock,
-    /// Whether the session is an earlier one.
+    /// True if the session is resumed.
     pub(super) is_resumed: bool,
     pub(super) ticket: Option<ReceivedTicket>,
 }
 
 /// The content of a NewSessionTicket.
 pub(super) struct ReceivedTicket {
-    /// In seconds; 0 if the server does not say.
+    /// In seconds. 0 if the server did not specify it.
     pub(super) lifetime_hint: u32,
     /// Not empty.
     pub(super) bytes: Vec<u8>,
@@ -62,7 +64,7 @@ impl Finishing {
     }
 }
 
-/// Goes on with `session`, which was offered and accepted.
+/// Resumes `session`, which was offered and accepted.
 pub(super) fn resume(
     mut handshake: Box<Handshake>,
     session: &Tls12ClientSessionValue,
@@ -84,7 +86,7 @@ pub(super) fn resume(
     Finishing::new(handshake, master_secret, true).next_state()
 }
 
-/// Sends change_cipher_spec, and Finished under the new keys.
+/// Sends change_cipher_spec, then Finished under the new keys.
 pub(super) fn send_finished(
     finishing: &mut Finishing,
     transport: &mut dyn Transport,
@@ -107,7 +109,7 @@ impl WaitNewSessionTicket {
         ticket: &NewSessionTicket<'_>,
         encoded: &[u8],
     ) -> WaitChangeCipherSpec {
-        // RFC 5077 §3.3: an empty one says that there is none after all
+        // RFC 5077 §3.3: the ticket is empty if the server changed its mind
         if !ticket.ticket.is_empty() {
             self.0.ticket = Some(ReceivedTicket {
                 lifetime_hint: ticket.lifetime_hint,

@@ -1,4 +1,4 @@
-//! What the states between the ServerHello and the end of the handshake share.
+//! The common part of the states between the ServerHello and the end of the handshake.
 
 use alloc::boxed::Box;
 
@@ -8,18 +8,18 @@ use crate::msgs::client_hello::SessionId;
 use crate::suites::Tls12CipherSuite;
 use crate::tls12::key_schedule::Randoms;
 
-/// A handshake under way.
+/// A handshake in progress.
 pub(super) struct Handshake {
     pub(super) offer: Box<Offer>,
     pub(super) suite: &'static Tls12CipherSuite,
     pub(super) transcript: Transcript,
     pub(super) randoms: Randoms,
-    /// What the server calls the session; empty if it does not store it.
+    /// The server's id for the session. Empty if the server does not store it.
     pub(super) session_id: SessionId,
-    /// RFC 7627: the master secret is bound to the handshake.
+    /// RFC 7627: true if the master secret is bound to the handshake.
     pub(super) uses_extended_master_secret: bool,
-    /// RFC 5077 §3.2: a NewSessionTicket will come.
+    /// RFC 5077 §3.2: true if a NewSessionTicket will follow.
     pub(super) announces_ticket: bool,
-    /// RFC 6066 §8: a CertificateStatus may come.
+    /// RFC 6066 §8: true if a CertificateStatus may follow.
     pub(super) may_send_status: bool,
 }

@@ -1,4 +1,4 @@
-//! The client's handshake from the ServerHello on (RFC 5246 §7.3), and what follows it.
+//! The client's handshake after the ServerHello (RFC 5246 §7.3), and the messages after it.
 //!
 //! ```text
 //!                  handshake::client: Hello
@@ -23,14 +23,14 @@
 //!                             │ change_cipher_spec
 //!                             ▼
 //!                       WaitFinished                                              (finished)
-//!                             │ Finished ──► the client's Finished, in a session that goes on
+//!                             │ Finished ──► the client's Finished, if the session is resumed
 //!                             ▼
 //!                         Connected ◄── HelloRequest, refused
 //! ```
 //!
-//! Each state is a struct in the file named beside it, with a `read_<message>` for each message it takes:
-//! that consumes the state and returns the next. They pass on `in_progress::Handshake`. Which session is
-//! offered is in `resumption`.
+//! Each state is a struct in the file named beside it. It has a method `read_<message>` for each
+//! message it accepts, which consumes the state and returns the next. The states pass on an
+//! `in_progress::Handshake`. `resumption` selects the session to offer.
 
 mod finished;
 mod in_progress;
@@ -60,15 +60,15 @@ use crate::msgs::tls12::session_ticket::NewSessionTicket;
 use crate::msgs::tls12::{HelloRequest, ServerHelloDone};
 use crate::msgs::{Finished, HandshakeMessage};
 
-/// A client once TLS 1.2 is chosen.
+/// A client after TLS 1.2 was chosen.
 pub(crate) struct Tls12Client {
     state: State,
-    /// The session of this connection, if it is one that may be resumed.
+    /// The session of this connection, if it may be resumed.
     session: Option<Box<SessionInUse>>,
 }
 
 impl Tls12Client {
-    /// Goes on with a ServerHello that selects TLS 1.2.
+    /// Starts with a ServerHello that selects TLS 1.2.
     pub(crate) fn start(
         sent: Box<SentHello>,
         hello: &ServerHello<'_>,
@@ -80,26 +80,26 @@ impl Tls12Client {
         Ok(Self { state, session })
     }
 
-    /// Takes in a message.
+    /// Handles a message.
     pub(crate) fn read(
         mut self,
         message: HandshakeMessage<'_>,
         cx: &mut ClientContext<'_>,
     ) -> Result<Self, Failure> {
         let next = self.state.read(message, &mut self.session, cx);
-        Self::go_on(next, self.session)
+        Self::advance(next, self.session)
     }
 
-    /// Takes in a change_cipher_spec.
+    /// Handles a change_cipher_spec.
     pub(crate) fn read_change_cipher_spec(
         self,
         cx: &mut ClientContext<'_>,
     ) -> Result<Self, Failure> {
         let next = self.state.read_change_cipher_spec(cx);
-        Self::go_on(next, self.session)
+        Self::advance(next, self.session)
     }
 
-    fn go_on(
+    fn advance(
         next: Result<State, Failure>,
         session: Option<Box<SessionInUse>>,
     ) -> Result<Self, Failure> {
@@ -112,13 +112,14 @@ impl Tls12Client {
         }
     }
 
-    /// The connection has failed: by what came and was not a message, or by what was sent.
+    /// Called when the connection fails outside of a handler: by a received record, or by sending.
     pub(crate) fn fail(&self) {
         forget(self.session.as_deref());
     }
 }
 
-/// The states of a client once TLS 1.2 is chosen. Each message moves them several times, so they are small.
+/// The states of a client after TLS 1.2 was chosen. They are small, because each message moves them
+/// several times.
 enum State {
     WaitCertificate(WaitCertificate),
     WaitServerKeyExchange(Box<WaitServerKeyExchange>),
@@ -130,7 +131,7 @@ enum State {
 }
 
 impl State {
-    /// Which message is legal when.
+    /// Dispatches a message to its handler. Decides which message is legal.
     fn read(
         self,
         message: HandshakeMessage<'_>,
@@ -144,7 +145,7 @@ impl State {
                 .map(|next| Self::WaitServerKeyExchange(Box::new(next))),
 
             (Self::WaitServerKeyExchange(state), HandshakeType::CertificateStatus)
-                if state.takes_status() =>
+                if state.accepts_status() =>
             {
                 let status = message.decode(CertificateStatus::read)?;
                 let next = state.read_certificate_status(status, encoded);
@@ -160,7 +161,7 @@ impl State {
             }
 
             (Self::WaitServerHelloDone(state), HandshakeType::CertificateRequest)
-                if state.takes_request() =>
+                if state.accepts_request() =>
             {
                 let request = message.decode(CertificateRequest::read)?;
                 let next = state.read_certificate_request(&request, encoded);
@@ -190,18 +191,19 @@ impl State {
                 Ok(Self::Connected)
             }
 
-            // RFC 5246 §7.1: nothing comes between change_cipher_spec and Finished, and no Finished without it
+            // RFC 5246 §7.1: no message comes between change_cipher_spec and Finished, and no
+            // Finished without change_cipher_spec
             (Self::WaitChangeCipherSpec(_), _) => Err(unexpected_content(
                 ContentType::Handshake,
                 &[ContentType::ChangeCipherSpec],
             )),
-            // RFC 5246 §7.3: anything else is out of order
+            // RFC 5246 §7.3: any other message is out of order
             (state, _) => Err(unexpected(&message, state.expected())),
         }
     }
 
-    /// The change_cipher_spec of the server, which has one place (RFC 5246 §7.1): before its Finished, when all
-    /// keys are known.
+    /// Handles the server's change_cipher_spec. RFC 5246 §7.1: it is only legal before the
+    /// Finished, when all keys are known.
     fn read_change_cipher_spec(self, cx: &mut ClientContext<'_>) -> Result<Self, Failure> {
         match self {
             Self::WaitChangeCipherSpec(state) => state
@@ -221,12 +223,12 @@ impl State {
     fn expected(&self) -> &'static [HandshakeType] {
         match self {
             Self::WaitCertificate(_) => &[HandshakeType::Certificate],
-            Self::WaitServerKeyExchange(state) if state.takes_status() => &[
+            Self::WaitServerKeyExchange(state) if state.accepts_status() => &[
                 HandshakeType::CertificateStatus,
                 HandshakeType::ServerKeyExchange,
             ],
             Self::WaitServerKeyExchange(_) => &[HandshakeType::ServerKeyExchange],
-            Self::WaitServerHelloDone(state) if state.takes_request() => &[
+            Self::WaitServerHelloDone(state) if state.accepts_request() => &[
                 HandshakeType::CertificateRequest,
                 HandshakeType::ServerHelloDone,
             ],

@@ -1,4 +1,5 @@
-//! CertificateRequest and ServerHelloDone, and the client's second flight (RFC 5246 §7.4.4 to §7.4.8).
+//! CertificateRequest and ServerHelloDone, and the client's second flight (RFC 5246 §7.4.4 to
+//! §7.4.8).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -20,7 +21,8 @@ use crate::msgs::tls12::key_exchange::ClientKeyExchange;
 use crate::tls12::key_schedule::MasterSecret;
 use crate::webpki::is_supported_in_tls12;
 
-/// The server is authenticated: waits for the end of its flight, or a request for the client's certificate.
+/// Waits for the end of the server's flight, or for a CertificateRequest. The server is
+/// authenticated.
 pub(crate) struct WaitServerHelloDone {
     handshake: Box<Handshake>,
     group: &'static dyn SupportedKxGroup,
@@ -42,8 +44,8 @@ impl WaitServerHelloDone {
         }
     }
 
-    /// Whether a CertificateRequest may come: once.
-    pub(super) fn takes_request(&self) -> bool {
+    /// True if a CertificateRequest may follow. Only one may.
+    pub(super) fn accepts_request(&self) -> bool {
         self.client_auth.is_none()
     }
 
@@ -64,7 +66,7 @@ impl WaitServerHelloDone {
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
     ) -> Result<State, Failure> {
-        // RFC 5246 §7.3: it is the server's turn again only when the client has answered
+        // RFC 5246 §7.3: the server sends nothing more until the client has answered
         cx.transport.check_aligned()?;
         self.handshake.transcript.add(encoded);
 
@@ -76,8 +78,8 @@ impl WaitServerHelloDone {
         Ok(finishing.next_state())
     }
 
-    /// Certificate and CertificateVerify, if the server asked for them, around the ClientKeyExchange. The
-    /// exchange is complete then.
+    /// Sends Certificate (if requested), ClientKeyExchange and CertificateVerify, and completes the
+    /// key exchange.
     fn send_key_exchange(&mut self, transport: &mut dyn Transport) -> Result<MasterSecret, Error> {
         let handshake = &mut *self.handshake;
         let suite = handshake.suite;
@@ -89,7 +91,7 @@ impl WaitServerHelloDone {
             Some(Answer::Certificate(certified_key, _)) => {
                 flight.add(&CertificateChain::new(&certified_key.cert));
             }
-            // RFC 5246 §7.4.6: without a certificate, the message is sent nevertheless
+            // RFC 5246 §7.4.6: without a certificate, an empty message is sent
             Some(Answer::Empty) => flight.add(&CertificateChain::default()),
             None => {}
         }
@@ -112,8 +114,8 @@ impl WaitServerHelloDone {
 
         let messages = flight.take_kept_messages();
         if let Some(Answer::Certificate(_, signer)) = client_auth {
-            // RFC 5246 §7.4.8: the signature covers all messages so far. A resolver that said it has no
-            // certificates has been asked for one anyway
+            // RFC 5246 §7.4.8: the signature covers all messages so far. They were not kept if
+            // has_certs() of the resolver returned false
             let messages = messages.ok_or_else(|| {
                 Error::General(
                     "the resolver returned a certificate although has_certs() is false".into(),
@@ -127,10 +129,10 @@ impl WaitServerHelloDone {
     }
 }
 
-/// Returns the schemes of the request that TLS 1.2 has.
+/// Returns the requested schemes that TLS 1.2 supports.
 ///
-/// RFC 5246 §7.4.4 wants the key to be of one of `certificate_types`, too. wolfSSL's servers name one type whatever they
-/// accept, so the schemes alone decide.
+/// RFC 5246 §7.4.4 also restricts the key to `certificate_types`. That list is ignored, because
+/// wolfSSL's servers name one type whatever they accept.
 fn usable_schemes(request: &CertificateRequest) -> Vec<SignatureScheme> {
     let schemes = request.signature_schemes.iter().copied();
     schemes.filter(|it| is_supported_in_tls12(*it)).collect()

@@ -1,5 +1,5 @@
-//! The server's Certificate, CertificateStatus and ServerKeyExchange (RFC 5246 §7.4.2, §7.4.3, RFC 6066 §8):
-//! who it is, and its half of the key exchange.
+//! The server's Certificate, CertificateStatus and ServerKeyExchange (RFC 5246 §7.4.2, §7.4.3, RFC
+//! 6066 §8): its identity, and its half of the key exchange.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -30,9 +30,10 @@ impl WaitCertificate {
         certificate: CertificateChain<'_>,
         encoded: &[u8],
     ) -> Result<WaitServerKeyExchange, Failure> {
-        // RFC 5246 §7.4.2: the server has at least one certificate
+        // RFC 5246 §7.4.2: the server must have at least one certificate
         if certificate.0.is_empty() {
-            // the alert is that of TLS 1.3. The error is 0.23's, for clients' certificates, too
+            // the error maps to another alert, for clients without certificates. This alert is that
+            // of TLS 1.3
             return Err(Failure::new(
                 Error::NoCertificatesPresented,
                 AlertDescription::DecodeError,
@@ -49,21 +50,23 @@ impl WaitCertificate {
     }
 }
 
-/// Waits for the ServerKeyExchange. The certificates are not verified yet: their status may come first.
+/// Waits for the ServerKeyExchange. The certificates are not verified yet, because their status may
+/// come first.
 pub(crate) struct WaitServerKeyExchange {
     handshake: Box<Handshake>,
-    /// The server's chain: at least the end entity's certificate.
+    /// The server's chain, with at least one certificate.
     found: Found,
     ocsp_response: Option<Vec<u8>>,
 }
 
 impl WaitServerKeyExchange {
-    /// Whether a CertificateStatus may come: RFC 6066 §8, once, if the ServerHello says so.
-    pub(super) fn takes_status(&self) -> bool {
+    /// True if a CertificateStatus may follow. RFC 6066 §8: one may, if the ServerHello announced
+    /// it.
+    pub(super) fn accepts_status(&self) -> bool {
         self.handshake.may_send_status && self.ocsp_response.is_none()
     }
 
-    /// The key exchange of the suite: it says what a ServerKeyExchange looks like.
+    /// Returns the key exchange of the suite, which determines the format of a ServerKeyExchange.
     pub(super) fn algorithm(&self) -> KeyExchangeAlgorithm {
         self.handshake.suite.kx
     }
@@ -86,7 +89,7 @@ impl WaitServerKeyExchange {
     ) -> Result<WaitServerHelloDone, Failure> {
         self.verify(exchange)?;
         let params = &exchange.params;
-        // RFC 8422 §5.4, RFC 7919 §4: the group is one that was offered
+        // RFC 8422 §5.4, RFC 7919 §4: the group must have been offered
         let group = self
             .handshake
             .offer
@@ -109,7 +112,7 @@ impl WaitServerKeyExchange {
         ))
     }
 
-    /// Verifies the certificates, and the signature over the key exchange.
+    /// Verifies the certificates and the signature over the key exchange.
     fn verify(&mut self, exchange: &ServerKeyExchange<'_>) -> Result<(), Failure> {
         let offer = &mut self.handshake.offer;
         let ocsp_response = self.ocsp_response.as_deref().unwrap_or_default();
@@ -117,12 +120,12 @@ impl WaitServerKeyExchange {
 
         let config = &offer.config;
         let signature = &exchange.signature;
-        // RFC 5246 §7.4.3: the scheme is of the kind of key that the suite says
+        // RFC 5246 §7.4.3: the scheme must fit the type of key in the suite
         let mut of_suite = self.handshake.suite.sign.iter();
         if !of_suite.any(|scheme| scheme.algorithm() == signature.scheme.algorithm()) {
             return Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into());
         }
-        // RFC 5246 §7.4.3: and one that was offered
+        // RFC 5246 §7.4.3: the scheme must have been offered
         let offered = config.verifier().supported_verify_schemes();
         if !offered.contains(&signature.scheme) {
             return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
@@ -134,7 +137,7 @@ impl WaitServerKeyExchange {
         config
             .verifier()
             .verify_tls12_signature(&content, end_entity, signature)
-            .map_err(Failure::refused_by_verifier)?;
+            .map_err(Failure::rejected_by_verifier)?;
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! The ServerHello (RFC 5246 §7.4.1.3), which decides suite and session.
+//! The ServerHello (RFC 5246 §7.4.1.3), which selects the suite and the session.
 
 use alloc::boxed::Box;
 
@@ -18,7 +18,7 @@ use crate::msgs::server_hello::{ServerHello, ServerHelloExtensions};
 use crate::suites::SupportedCipherSuite;
 use crate::tls12::key_schedule::Randoms;
 
-/// Goes on with a new session, or with the one that was offered, which is `in_use` then.
+/// Continues with a new session, or resumes the offered one. Sets `in_use` if a session is resumed.
 pub(super) fn read_server_hello(
     sent: Box<SentHello>,
     hello: &ServerHello<'_>,
@@ -27,7 +27,7 @@ pub(super) fn read_server_hello(
     cx: &mut ClientContext<'_>,
 ) -> Result<State, Failure> {
     let suite = sent.offer.tls12_suite(hello.cipher_suite)?;
-    // RFC 5246 §7.4.1.2: null is the only method that was offered
+    // RFC 5246 §7.4.1.2: only the null method was offered
     if hello.compression != Compression::Null {
         return Err(PeerMisbehaved::SelectedUnofferedCompression.into());
     }
@@ -52,7 +52,7 @@ pub(super) fn read_server_hello(
     });
 
     let hash = suite.common.hash_provider;
-    // RFC 5246 §7.4.8: a client's signature covers the messages, whatever hash function it uses
+    // RFC 5246 §7.4.8: a client's signature covers the messages, and may use another hash function
     let may_sign = session.is_none() && offer.config.client_auth().has_certs();
     let mut transcript = if may_sign {
         Transcript::start_kept(hash, &sent.encoded)
@@ -89,25 +89,25 @@ fn check_extensions(
     extensions: &ServerHelloExtensions<'_>,
 ) -> Result<(), Failure> {
     for typ in &extensions.received {
-        // RFC 5746 §3.3: the signalling suite value stands for an empty renegotiation_info
+        // RFC 5746 §3.3: the signalling suite is equivalent to an empty renegotiation_info
         let is_offered = sent.offered.contains(*typ) || *typ == ExtensionType::RenegotiationInfo;
-        // RFC 5246 §7.4.1.4: what was not offered is an unsupported_extension
+        // RFC 5246 §7.4.1.4: an unoffered extension is an unsupported_extension
         if !is_offered {
             return Err(PeerMisbehaved::UnsolicitedServerHelloExtension.into());
         }
     }
-    // RFC 5746 §3.4: it is empty in the first handshake of a connection, or a handshake_failure
+    // RFC 5746 §3.4: in the first handshake of a connection it must be empty, or handshake_failure
     if extensions
         .renegotiation_info
         .is_some_and(|info| !info.is_empty())
     {
-        // 0.23 does not look at it, and has no error for it
+        // no specific error exists for this
         return Err(Failure::new(
             Error::General("the ServerHello's renegotiation_info is not empty".into()),
             AlertDescription::HandshakeFailure,
         ));
     }
-    // RFC 8422 §5.2: the uncompressed format is there
+    // RFC 8422 §5.2: the uncompressed format must be in the list
     let formats = extensions.ec_point_formats.as_deref();
     if formats.is_some_and(|formats| !formats.contains(&ECPointFormat::Uncompressed)) {
         return Err(PeerMisbehaved::ServerHelloMustOfferUncompressedEcPoints.into());
@@ -116,7 +116,7 @@ fn check_extensions(
     if config.require_ems && !extensions.extended_master_secret_ack {
         return Err(PeerIncompatible::ExtendedMasterSecretExtensionRequired.into());
     }
-    // raw public keys are for TLS 1.3 only: here they would be taken for certificates
+    // raw public keys need TLS 1.3: here they would be mistaken for certificates
     if config.verifier().requires_raw_public_keys() || config.client_auth().only_raw_public_keys() {
         return Err(PeerIncompatible::IncorrectCertificateTypeExtension.into());
     }

@@ -1,4 +1,5 @@
-//! Values of an independent implementation (Python's hmac): the RFCs have none.
+//! Compares with values of an independent implementation (Python's hmac), because the RFCs have no
+//! test vectors.
 
 use alloc::string::String;
 
@@ -12,8 +13,8 @@ use crate::enums::NamedGroup;
 use crate::error::PeerMisbehaved;
 use crate::suites::SupportedCipherSuite;
 
-/// What is derived from the pre-master secret 00 01 … 1f, the randoms 11 … and 22 …, and a transcript hash
-/// of 33 ….
+/// Values derived from the pre-master secret 00 01 … 1f, the randoms 11 … and 22 …, and the
+/// transcript hash 33 ….
 struct Vector {
     suite: SupportedCipherSuite,
     hash_len: usize,
@@ -22,7 +23,7 @@ struct Vector {
     key_block: &'static str,
     client_finished: &'static str,
     server_finished: &'static str,
-    /// 20 bytes for `EXPORTER-test`: without context, with an empty one, and with `context`.
+    /// 20 bytes for `EXPORTER-test`: without a context, with an empty one, and with `context`.
     exported: [&'static str; 3],
 }
 
@@ -69,7 +70,7 @@ const RANDOMS: Randoms = Randoms {
     server: Random([0x22; 32]),
 };
 
-/// An exchange that ends in 00 01 … 1f.
+/// A key exchange with the result 00 01 … 1f.
 struct Exchange;
 
 impl ActiveKeyExchange for Exchange {
@@ -154,7 +155,7 @@ fn key_blocks_are_cut_in_order() {
 }
 
 #[test]
-fn a_cipher_without_explicit_nonce_takes_none() {
+fn a_cipher_without_explicit_nonce_gets_none() {
     let suite = cipher_suite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256;
     let suite = suite.tls12().unwrap();
     let block =
@@ -177,7 +178,7 @@ fn verify_data_of_either_side() {
 }
 
 #[test]
-fn exporters_tell_no_context_from_an_empty_one() {
+fn exporters_distinguish_no_context_from_an_empty_one() {
     for vector in VECTORS {
         let secret = vector.extended_secret();
         for (context, exported) in [None, Some(&b""[..]), Some(b"context")]
@@ -194,7 +195,7 @@ fn exporters_tell_no_context_from_an_empty_one() {
 }
 
 #[test]
-fn exporters_refuse_long_contexts_and_secrets_that_are_not_unique() {
+fn exporters_reject_long_contexts_and_non_extended_secrets() {
     let [vector, _] = VECTORS;
     let mut output = [0; 20];
     let secret = vector.extended_secret();
@@ -227,9 +228,9 @@ fn a_resumed_session_has_other_keys() {
     assert_eq!(resumed.randoms.server, Random([0x23; 32]));
 }
 
-/// Where it was moved from, and in the stores that share it, no bytes are left behind.
+/// Moves, and stores that share the secret, must not leave copies of it behind.
 #[test]
-fn a_secret_stays_where_it_is() {
+fn a_secret_stays_at_its_address() {
     let [vector, _] = VECTORS;
     let first = vector.extended_secret();
     let place = first.as_bytes().as_ptr();

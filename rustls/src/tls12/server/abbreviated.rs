@@ -1,4 +1,4 @@
-//! The abbreviated handshake (RFC 5246 §7.3): the server's flight that resumes a session.
+//! The abbreviated handshake (RFC 5246 §7.3): the server's flight when it resumes a session.
 
 use alloc::boxed::Box;
 
@@ -14,7 +14,7 @@ use crate::logging::debug;
 use crate::msgs::client_hello::ClientHello;
 use crate::tls12::key_schedule::MasterSecret;
 
-/// Sends everything up to Finished, and waits for the client's.
+/// Sends everything up to Finished, and waits for the client's change_cipher_spec.
 pub(super) fn resume(
     mut handshake: Handshake,
     master_secret: MasterSecret,

@@ -1,4 +1,4 @@
-//! The client's certificate and the proof that it has the key (RFC 5246 §7.4.6, §7.4.8).
+//! The client's certificate, and its proof of possession of the key (RFC 5246 §7.4.6, §7.4.8).
 
 use alloc::boxed::Box;
 
@@ -13,9 +13,9 @@ use crate::msgs::tls12::certificate::CertificateChain;
 use crate::session::chain::ChainKind;
 use crate::webpki::is_supported_in_tls12;
 
-/// Waits for the answer to CertificateRequest.
+/// Waits for the answer to the CertificateRequest.
 pub(crate) struct WaitCertificate {
-    /// The state that follows.
+    /// The next state.
     pub(super) next: Box<WaitClientKeyExchange>,
 }
 
@@ -41,16 +41,16 @@ impl WaitCertificate {
         let now = handshake.config.current_time()?;
         verifier
             .verify_client_cert(end_entity, intermediates, now)
-            .map_err(Failure::refused_by_verifier)?;
+            .map_err(Failure::rejected_by_verifier)?;
         let chains = &handshake.config.peer_chains;
         next.found = Some(chains.find(ChainKind::X509, certificates.chain()));
         Ok(next)
     }
 }
 
-/// Waits for the signature that goes with a certificate.
+/// Waits for the signature by the key of the client's certificate.
 pub(crate) struct WaitCertificateVerify {
-    /// The state that follows.
+    /// The next state.
     pub(super) next: Box<WaitChangeCipherSpec>,
     /// The client's chain, not empty.
     pub(super) found: Found,
@@ -66,13 +66,14 @@ impl WaitCertificateVerify {
         let Self { mut next, found } = self;
         let handshake = &mut next.handshake;
         let verifier = handshake.config.verifier();
-        // RFC 5246 §7.4.8: an algorithm of the CertificateRequest
+        // RFC 5246 §7.4.8: the scheme must be in the CertificateRequest
         if !is_supported_in_tls12(signed.scheme)
             || !verifier.supported_verify_schemes().contains(&signed.scheme)
         {
             return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
         }
-        // RFC 5246 §7.4.8: over all messages so far, hashed as the signature's scheme says
+        // RFC 5246 §7.4.8: the signature covers all messages so far, with the hash function of its
+        // scheme
         let Some(messages) = handshake.transcript.take_kept() else {
             return Err(
                 Error::General("the messages of the handshake were not kept".into()).into(),
@@ -84,7 +85,7 @@ impl WaitCertificateVerify {
             .ok_or(Error::NoCertificatesPresented)?;
         verifier
             .verify_tls12_signature(&messages, end_entity, signed)
-            .map_err(Failure::refused_by_verifier)?;
+            .map_err(Failure::rejected_by_verifier)?;
         let config = &handshake.config;
         let chain = found.keep(&config.peer_chains);
         cx.negotiated.set_peer(chain, &config.provider);

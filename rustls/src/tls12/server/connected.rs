@@ -1,4 +1,4 @@
-//! After the handshake: no message is left but those that are refused.
+//! The state after the handshake, in which the only handshake message is a refused renegotiation.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -10,7 +10,7 @@ use crate::msgs::client_hello::SessionId;
 use crate::server::ServerConfig;
 use crate::tls12::renegotiation;
 
-/// The handshake is complete.
+/// The state of a complete handshake.
 pub(crate) struct Connected {
     /// The session, if it is in the storage.
     stored: Option<Box<StoredSession>>,
@@ -32,7 +32,7 @@ impl Connected {
         }
     }
 
-    /// A ClientHello has come.
+    /// Answers a ClientHello on an established connection.
     pub(super) fn refuse_renegotiation(self, cx: &mut ServerContext<'_>) -> Result<Self, Failure> {
         match renegotiation::refuse_renegotiation(cx) {
             Ok(()) => Ok(self),
@@ -40,16 +40,17 @@ impl Connected {
         }
     }
 
-    /// The connection fails with this `failure`.
+    /// Removes the session from the storage, and returns `failure`.
     pub(super) fn fail(self, failure: Failure) -> Failure {
         self.forget_session();
         failure
     }
 
-    /// RFC 5246 §7.2.2: what a fatal alert has ended must not be resumed.
+    /// Removes the session from the storage. RFC 5246 §7.2.2: a session ended by a fatal alert must
+    /// not be resumed.
     ///
-    /// That goes for connections whose client has shown with its Finished that it has the session. Others fail
-    /// alone, as anybody may have seen the id.
+    /// This is only done after the client's Finished has proved that it has the session. Before
+    /// that, anybody who has seen the id could remove the session.
     pub(super) fn forget_session(self) {
         if let Some(stored) = self.stored {
             forget_session(&stored.id, &stored.config);

@@ -31,7 +31,7 @@ impl WaitChangeCipherSpec {
     }
 }
 
-/// Waits for the client's Finished, the first message under its keys.
+/// Waits for the client's Finished, the first message under its new keys.
 pub(crate) struct WaitFinished(WaitChangeCipherSpec);
 
 impl WaitFinished {

@@ -26,11 +26,11 @@ use crate::msgs::tls12::key_exchange::{ServerKeyExchange, ServerKeyExchangeParam
 use crate::sign::Signer;
 use crate::webpki::is_supported_in_tls12;
 
-/// How long the messages of the flight are beside certificates, at most in most cases: extensions, framing,
-/// a key and a signature.
+/// The usual maximum length of the flight without certificates: extensions, framing, a key and a
+/// signature.
 const OTHERS_LEN: usize = 1024;
 
-/// Sends everything up to ServerHelloDone, and waits for the client's part.
+/// Sends everything up to ServerHelloDone, and waits for the client's flight.
 pub(super) fn send_flight(
     mut handshake: Handshake,
     parameters: &Parameters,
@@ -67,7 +67,7 @@ pub(super) fn send_flight(
         params,
         signature: sign(&*signer, &content)?,
     });
-    let asks_for_certificate = add_certificate_request(&mut flight, &config);
+    let requests_certificate = add_certificate_request(&mut flight, &config);
     flight.add(&ServerHelloDone);
     flight.send(cx.transport)?;
 
@@ -77,7 +77,7 @@ pub(super) fn send_flight(
         kx,
         found: None,
     });
-    Ok(if asks_for_certificate {
+    Ok(if requests_certificate {
         State::WaitCertificate(Box::new(WaitCertificate { next }))
     } else {
         State::WaitClientKeyExchange(next)
@@ -99,17 +99,17 @@ fn sign(signer: &dyn Signer, content: &[u8]) -> Result<DigitallySignedStruct, Er
     Ok(DigitallySignedStruct::new(signer.scheme(), signature))
 }
 
-/// Returns whether the client is asked for a certificate.
+/// Adds a CertificateRequest if the verifier wants one. Returns true if it was added.
 fn add_certificate_request(flight: &mut Flight<'_>, config: &ServerSettings) -> bool {
     let verifier = config.verifier();
     if !verifier.offer_client_auth() {
         return false;
     }
     let mut signature_schemes = verifier.supported_verify_schemes();
-    // a verifier is for both versions
+    // the verifier's list covers both versions
     signature_schemes.retain(|scheme| is_supported_in_tls12(*scheme));
     flight.add(&CertificateRequest {
-        // RFC 8422 §5.5: the second includes EdDSA. The schemes say which of them is meant
+        // RFC 8422 §5.5: the second type includes EdDSA. The schemes tell them apart
         certificate_types: smallvec::smallvec![
             ClientCertificateType::RsaSign,
             ClientCertificateType::EcdsaSign,

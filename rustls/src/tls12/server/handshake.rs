@@ -1,4 +1,4 @@
-//! What all states of a handshake have, from the ServerHello on.
+//! The common part of all states after the ServerHello.
 
 use alloc::vec::Vec;
 
@@ -21,30 +21,30 @@ use crate::tls12::key_schedule::{KeyBlock, MasterSecret, Randoms};
 /// Length in bytes of a Finished with its header.
 const FINISHED_LEN: usize = 4 + 12;
 
-/// A handshake under way.
+/// A handshake in progress.
 pub(super) struct Handshake {
     pub(super) config: ServerSettings,
     pub(super) suite: &'static Tls12CipherSuite,
     pub(super) randoms: Randoms,
     pub(super) transcript: Transcript,
-    /// The extended master secret was agreed on (RFC 7627).
+    /// True if the extended master secret was negotiated (RFC 7627).
     pub(super) is_extended: bool,
-    /// Of the ServerHello.
+    /// The session id of the ServerHello.
     pub(super) session_id: SessionId,
-    /// The session is in the storage under this id, or will be.
+    /// True if the session is, or will be, in the storage under this id.
     pub(super) is_stored: bool,
-    /// The ServerHello has promised a ticket (RFC 5077 §3.2).
+    /// True if the ServerHello has promised a ticket (RFC 5077 §3.2).
     pub(super) sends_ticket: bool,
-    /// `None` when the clock does not know: no session is kept then.
+    /// `None` if the clock failed. No session is kept then.
     pub(super) now: Option<UnixTime>,
-    /// When client and server authenticated each other with certificates, in seconds since 1970.
+    /// The time at which client and server authenticated with certificates, in seconds since 1970.
     pub(super) authenticated_at: u64,
-    /// The certificate that the server has, whether it is sent or not.
+    /// The server's certificate, even if it is not sent.
     pub(super) server_auth: ServerAuthId,
 }
 
 impl Handshake {
-    /// Sends the ticket that was promised, change_cipher_spec, and Finished.
+    /// Sends the promised ticket, change_cipher_spec, and Finished.
     pub(super) fn send_finished(
         &mut self,
         master_secret: &MasterSecret,
@@ -55,7 +55,7 @@ impl Handshake {
             let left = self
                 .now
                 .map_or(0, |now| lifetime_left(self.authenticated_at, now.as_secs()));
-            // RFC 5077 §3.3: what was promised is sent, even if it is empty
+            // RFC 5077 §3.3: a promised ticket is sent, even if it is empty
             let ticket = match left {
                 0 => Vec::new(),
                 _ => self.seal_session(master_secret, cx).unwrap_or_default(),
@@ -75,7 +75,7 @@ impl Handshake {
         flight.send(cx.transport)
     }
 
-    /// RFC 9850: the one secret of TLS 1.2 that is logged.
+    /// Logs the master secret, the only TLS 1.2 secret in the log (RFC 9850).
     pub(super) fn log(&self, master_secret: &MasterSecret) {
         const LABEL: &str = "CLIENT_RANDOM";
         let key_log = &self.config.key_log;

@@ -1,5 +1,4 @@
-//! The ServerHello (RFC 5246 §7.4.1.3), which says the same in both kinds of handshake but for what only a full
-//! one has.
+//! The ServerHello (RFC 5246 §7.4.1.3), for full and abbreviated handshakes.
 
 use super::handshake::Handshake;
 use super::parameters::Parameters;
@@ -11,14 +10,14 @@ use crate::msgs::client_hello::ClientHello;
 use crate::msgs::extensions::ProtocolName;
 use crate::msgs::server_hello::{ServerHello, ServerHelloExtensions};
 
-/// Whether a session is resumed.
+/// The kind of handshake: full, or abbreviated if a session is resumed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Full,
     Abbreviated,
 }
 
-/// The OCSP response that is stapled: the client asks for one, and the certificate has one.
+/// Returns the OCSP response to staple, if the client asks for one and the certificate has one.
 pub(super) fn ocsp_response<'a>(
     hello: &ClientHello<'_>,
     parameters: &'a Parameters,
@@ -27,7 +26,7 @@ pub(super) fn ocsp_response<'a>(
     parameters.certified_key.ocsp_response().filter(|_| asks)
 }
 
-/// The ServerHello that answers `hello`, which asks for `server_name`.
+/// Creates the ServerHello that answers `hello`, which asks for `server_name`.
 pub(super) fn server_hello<'a>(
     hello: &ClientHello<'_>,
     kind: Kind,
@@ -39,7 +38,7 @@ pub(super) fn server_hello<'a>(
     let is_full = kind == Kind::Full;
     let is_ecdhe = parameters.suite.kx == KeyExchangeAlgorithm::ECDHE;
     let protocol = parameters.alpn_protocol.as_deref();
-    // RFC 5746 §3.6: for clients that know of renegotiation, by extension or suite
+    // RFC 5746 §3.6: for clients that support it, by extension or suite
     let knows_renegotiation = offered.renegotiation_info.is_some()
         || hello
             .cipher_suites
@@ -52,11 +51,11 @@ pub(super) fn server_hello<'a>(
         cipher_suite: handshake.suite.common.suite,
         compression: Compression::Null,
         extensions: ServerHelloExtensions {
-            // RFC 6066 §3: it says that the name was used, but must not when a session is resumed
+            // RFC 6066 §3: confirms that the name was used. Forbidden when a session is resumed
             server_name_ack: is_full && server_name.is_some(),
             // RFC 6066 §8: a CertificateStatus follows
             status_request_ack: is_full && ocsp_response(hello, parameters).is_some(),
-            // RFC 8422 §5.2: for clients that send theirs
+            // RFC 8422 §5.2: only for clients that sent the extension
             ec_point_formats: (is_ecdhe && offered.ec_point_formats.is_some())
                 .then(|| smallvec::smallvec![ECPointFormat::Uncompressed]),
             selected_protocol: protocol.map(ProtocolName),

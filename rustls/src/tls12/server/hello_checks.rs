@@ -1,4 +1,4 @@
-//! Checks on a ClientHello for TLS 1.2 that do not depend on what is negotiated.
+//! Checks of a TLS 1.2 ClientHello that do not depend on the negotiation.
 
 use crate::enums::{AlertDescription, Compression, ECPointFormat};
 use crate::error::{InvalidMessage, PeerIncompatible};
@@ -33,15 +33,15 @@ fn check_renegotiation_info(extensions: &ClientExtensions<'_>) -> Result<(), Fai
 }
 
 fn check_key_exchange(extensions: &ClientExtensions<'_>) -> Result<(), Failure> {
-    // RFC 5246 §7.4.1.4.1: a client that does not send it means SHA-1, which nothing here signs with. The alert
-    // of TLS 1.3 is unknown here
+    // RFC 5246 §7.4.1.4.1: without the extension, the client only supports SHA-1, which is not used
+    // here. TLS 1.2 does not have the alert missing_extension
     if extensions.signature_algorithms.is_none() {
         return Err(Failure::new(
             PeerIncompatible::SignatureAlgorithmsExtensionRequired,
             AlertDescription::HandshakeFailure,
         ));
     }
-    // RFC 8422 §5.1.2: uncompressed points must be among the formats, and no other is used
+    // RFC 8422 §5.1.2: uncompressed points must be supported, and no other format is used
     match &extensions.ec_point_formats {
         Some(formats) if !formats.contains(&ECPointFormat::Uncompressed) => {
             Err(PeerIncompatible::UncompressedEcPointsRequired.into())

@@ -18,22 +18,22 @@ use crate::tls12::key_schedule::MasterSecret;
 pub(crate) struct WaitClientKeyExchange {
     pub(super) handshake: Handshake,
     pub(super) group: &'static dyn SupportedKxGroup,
-    /// The server's half.
+    /// The server's half of the exchange.
     pub(super) kx: Box<dyn ActiveKeyExchange>,
-    /// The client's chain, not empty: it has yet to prove that it has the key.
+    /// The client's chain, not empty. Possession of its key is not proven yet.
     pub(super) found: Option<Found>,
 }
 
-/// What a ClientKeyExchange leads to.
+/// The next state after a ClientKeyExchange.
 pub(super) enum Exchanged {
-    /// The proof that the client has the key of its certificate.
+    /// The client must prove that it has the key of its certificate.
     Authenticates(Box<WaitCertificateVerify>),
-    /// No such proof, as there was no certificate.
+    /// The client has sent no certificate.
     Anonymous(Box<WaitChangeCipherSpec>),
 }
 
 impl WaitClientKeyExchange {
-    /// How the message is to be read.
+    /// Returns the key exchange, which determines the format of the message.
     pub(super) fn algorithm(&self) -> KeyExchangeAlgorithm {
         self.handshake.suite.kx
     }
@@ -67,7 +67,7 @@ impl WaitClientKeyExchange {
         )?;
         handshake.log(&master_secret);
 
-        // RFC 5246 §7.4.7: the client has used the group only now
+        // RFC 5246 §7.4.7: the client uses the group only now
         cx.negotiated.kx_group = Some(group);
 
         let next = Box::new(WaitChangeCipherSpec {

@@ -1,31 +1,32 @@
-//! The server's side of the TLS 1.2 handshake, once the version is chosen, and of what follows it.
+//! The server's side of the TLS 1.2 handshake after the choice of the version, and the messages
+//! after it.
 //!
-//! The figures are those of RFC 5246 §7.3, with RFC 5077 §3.1 for tickets; what is sent between two states is
-//! one flight:
+//! The figure follows RFC 5246 §7.3, with RFC 5077 §3.1 for tickets. Messages between two states
+//! form one flight:
 //!
 //! ```text
 //!   handshake::server: Hello
-//!              │ ClientHello                              what to check             hello_checks
-//!              │                                          what to agree on          parameters
-//!              │                                          in this order             negotiation
-//!              │                                          what to answer            hello, handshake
-//!       ┌──────┴──────────────────────────┐               is there a session?       sessions
+//!              │ ClientHello                              what to check           hello_checks
+//!              │                                          what to agree on        parameters
+//!              │                                          in this order           negotiation
+//!              │                                          what to answer          hello, handshake
+//!       ┌──────┴──────────────────────────┐               is there a session?     sessions
 //!       │ ServerHello … Finished          │ ServerHello … ServerHelloDone
-//!       │               abbreviated       │               full
-//!       │                                 ├─► WaitCertificate, if asked for one     client_auth
+//!       │               abbreviated       │             full
+//!       │                                 ├─► WaitCertificate, if asked for one   client_auth
 //!       │                                 ▼      │ Certificate
-//!       │                        WaitClientKeyExchange                              key_exchange
+//!       │                        WaitClientKeyExchange                            key_exchange
 //!       │                                 │ ClientKeyExchange
-//!       │                                 ├─► WaitCertificateVerify, unless empty   client_auth
+//!       │                                 ├─► WaitCertificateVerify, unless empty client_auth
 //!       ▼                                 ▼      │ CertificateVerify
-//!     WaitChangeCipherSpec ◄──────────────┴──────┘                                  finished
+//!     WaitChangeCipherSpec ◄──────────────┴──────┘                                finished
 //!       │ ChangeCipherSpec
 //!       ▼
-//!     WaitFinished                                                                  finished
+//!     WaitFinished                                                                finished
 //!       │ Finished; after a full handshake NewSessionTicket, ChangeCipherSpec, Finished
 //!       ▼
-//!     Connected ◄─┐                                                                 connected
-//!       └─────────┘ ClientHello: refused                                            ../renegotiation
+//!     Connected ◄─┐                                                               connected
+//!       └─────────┘ ClientHello: refused                                          ../renegotiation
 //! ```
 
 mod abbreviated;
@@ -56,7 +57,7 @@ use crate::msgs::tls12::certificate::CertificateChain;
 use crate::msgs::tls12::key_exchange::ClientKeyExchange;
 use crate::msgs::{Finished, HandshakeMessage};
 
-/// What the server waits for.
+/// The states of a server after TLS 1.2 was chosen.
 pub(crate) enum State {
     WaitCertificate(Box<WaitCertificate>),
     WaitClientKeyExchange(Box<WaitClientKeyExchange>),
@@ -67,7 +68,7 @@ pub(crate) enum State {
 }
 
 impl State {
-    /// Which message is legal when.
+    /// Dispatches a message to its handler. Decides which message is legal.
     pub(crate) fn read(
         self,
         message: HandshakeMessage<'_>,
@@ -108,12 +109,12 @@ impl State {
                 ContentType::Handshake,
                 &[ContentType::ApplicationData],
             ))),
-            // RFC 5246 §7.4: messages out of order are an unexpected_message
+            // RFC 5246 §7.4: a message out of order is an unexpected_message
             (state, _) => Err(unexpected(&message, state.expected())),
         }
     }
 
-    /// RFC 5246 §7.1: a change_cipher_spec has one place.
+    /// Handles a change_cipher_spec, which is legal in one state only (RFC 5246 §7.1).
     pub(crate) fn read_change_cipher_spec(
         self,
         cx: &mut ServerContext<'_>,
@@ -134,7 +135,7 @@ impl State {
         ))
     }
 
-    /// The connection has failed.
+    /// Called when the connection has failed.
     pub(crate) fn fail(self) {
         if let Self::Connected(state) = self {
             state.forget_session();

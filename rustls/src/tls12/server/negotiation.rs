@@ -1,4 +1,5 @@
-//! A ClientHello for TLS 1.2, up to the decision between a full and an abbreviated handshake.
+//! The handling of a TLS 1.2 ClientHello, up to the decision between a full and an abbreviated
+//! handshake.
 
 use super::State;
 use super::abbreviated::resume;
@@ -20,7 +21,7 @@ use crate::session::server_auth::ServerAuth;
 use crate::suites::SupportedCipherSuite;
 use crate::tls12::key_schedule::{MasterSecret, Randoms};
 
-/// Checks `hello`, agrees on parameters, and sends the server's flight.
+/// Checks `hello`, negotiates parameters, and sends the server's flight.
 pub(crate) fn negotiate(
     hello: &ClientHello<'_>,
     encoded: &[u8],
@@ -63,7 +64,7 @@ pub(crate) fn negotiate(
         is_extended: hello.extensions.extended_master_secret,
         session_id: SessionId::EMPTY,
         is_stored: false,
-        // RFC 5077 §3.2: for clients that say that they support tickets
+        // RFC 5077 §3.2: only for clients that support tickets
         sends_ticket: hello.extensions.session_ticket.is_some()
             && config.ticketer.enabled()
             && now.is_some(),
@@ -77,7 +78,7 @@ pub(crate) fn negotiate(
         handshake.is_stored = !handshake.session_id.is_empty();
         return send_flight(handshake, &parameters, hello, cx);
     };
-    // RFC 5246 §7.4.1.3, RFC 5077 §3.4: the echo says that the session is resumed
+    // RFC 5246 §7.4.1.3, RFC 5077 §3.4: the echoed id shows that the session is resumed
     handshake.session_id = hello.legacy_session_id;
     handshake.is_stored = session.is_stored;
     handshake.authenticated_at = session.authenticated_at;
@@ -97,7 +98,7 @@ pub(crate) fn negotiate(
 fn server_random(config: &ServerConfig) -> Result<Random, Error> {
     let mut random = [0; 32];
     config.provider.secure_random.fill(&mut random)?;
-    // RFC 9846 §4.2.3: a server that could have negotiated TLS 1.3 says so
+    // RFC 9846 §4.2.3: marks a downgrade from TLS 1.3
     if config.versions.contains(ProtocolVersion::TLSv1_3) {
         random[24..].copy_from_slice(b"DOWNGRD\x01");
     }

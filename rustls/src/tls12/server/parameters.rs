@@ -1,5 +1,5 @@
-//! What server and client agree on (RFC 5246 §7.4.1.3): cipher suite, key exchange group, application
-//! protocol, certificate. Pure: it chooses, and neither sends nor stores.
+//! The negotiated parameters (RFC 5246 §7.4.1.3): cipher suite, key exchange group, application
+//! protocol, certificate. This code only chooses; it neither sends nor stores anything.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -21,16 +21,18 @@ use crate::suites::{SupportedCipherSuite, Tls12CipherSuite};
 /// The parameters of the handshake.
 pub(super) struct Parameters {
     pub(super) suite: &'static Tls12CipherSuite,
-    /// For a full handshake.
+    /// The group of a full handshake.
     pub(super) group: &'static dyn SupportedKxGroup,
     pub(super) alpn_protocol: Option<Vec<u8>>,
     pub(super) certified_key: Arc<CertifiedKey>,
 }
 
 impl Parameters {
+    /// Negotiates the parameters.
+    ///
     /// # Errors
     ///
-    /// What is not in common.
+    /// Returns an error that names the parameter without a common value.
     pub(super) fn new(
         hello: &ClientHello<'_>,
         certified_key: Arc<CertifiedKey>,
@@ -50,7 +52,8 @@ impl Parameters {
         })
     }
 
-    /// The certificate's key with the scheme it prefers among those of the suite that the client can verify.
+    /// Returns the certificate's key with its preferred scheme, among those of the suite that the
+    /// client can verify.
     pub(super) fn signer(&self, hello: &ClientHello<'_>) -> Result<Box<dyn Signer>, Error> {
         // RFC 5246 §7.4.3: hash and signature algorithm must be a pair of signature_algorithms
         let usable = self.suite.resolve_sig_schemes(offered_schemes(hello));
@@ -61,7 +64,8 @@ impl Parameters {
     }
 }
 
-/// The first suite in the client's order that the provider has and both can use, or the other way round.
+/// Returns the first suite that both sides can use, in the client's order, or in the provider's
+/// order if `ignore_client_order` is set.
 fn select_suite(
     hello: &ClientHello<'_>,
     certified_key: &CertifiedKey,
@@ -70,7 +74,7 @@ fn select_suite(
 ) -> Option<(&'static Tls12CipherSuite, &'static dyn SupportedKxGroup)> {
     let algorithm = certified_key.key.algorithm();
     let mut ours = tls12_suites(config).filter_map(|suite| {
-        // RFC 8422 §2: the certificate's key must be of the suite's kind
+        // RFC 8422 §2: the certificate's key must have the suite's type
         SupportedCipherSuite::Tls12(suite)
             .usable_for_signature_algorithm(algorithm)
             .then_some((suite, groups.of(suite.kx)?))
@@ -88,11 +92,11 @@ fn select_suite(
     }
 }
 
-/// The group of each kind of key exchange, where there is one in common.
+/// The common group for each type of key exchange, if there is one.
 struct Groups {
     ecdhe: Option<&'static dyn SupportedKxGroup>,
     dhe: Option<&'static dyn SupportedKxGroup>,
-    /// Both sides have finite-field groups, but none in common.
+    /// True if both sides have finite-field groups, but none in common.
     differs_in_dhe: bool,
 }
 
@@ -109,8 +113,8 @@ impl Groups {
                 ours().find(|group| group.name() == *name && is_finite(group) == wants_finite)
             })
         };
-        // RFC 7919 §4: a client that names no such group leaves the choice to the server; one that does must get a
-        // group it has named
+        // RFC 7919 §4: if the client names no finite-field group, the server chooses one. Otherwise
+        // it must choose a named one
         let names_finite = offered.iter().copied().any(is_ffdhe_code_point);
         let dhe = if names_finite {
             first_offered(true)
@@ -124,10 +128,10 @@ impl Groups {
         }
     }
 
-    /// Refuses a client with which there is too little in common.
+    /// Creates the failure for a client without common parameters.
     fn refuse(&self, error: PeerIncompatible) -> Failure {
         if self.differs_in_dhe {
-            // RFC 7919 §4: where a finite-field group is what is missing, the alert says so
+            // RFC 7919 §4: this alert shows that a finite-field group is missing
             Failure::new(error, AlertDescription::InsufficientSecurity)
         } else {
             error.into()
@@ -143,24 +147,25 @@ impl Groups {
     }
 }
 
-/// RFC 7919 §4: code points of finite-field groups, known or not.
+/// True for code points of finite-field groups, known or unknown (RFC 7919 §4).
 fn is_ffdhe_code_point(group: NamedGroup) -> bool {
     (256..512).contains(&u16::from(group))
 }
 
-/// The schemes that the client can verify.
+/// Returns the schemes that the client can verify.
 fn offered_schemes<'a>(hello: &'a ClientHello<'_>) -> &'a [SignatureScheme] {
     let schemes = &hello.extensions.signature_algorithms;
     schemes.as_deref().unwrap_or(&[])
 }
 
-/// The schemes that may sign a key exchange in a suite that both sides have: what a certificate is chosen by.
+/// Returns the schemes that may sign the key exchange of a common suite. The certificate is chosen
+/// by these.
 pub(super) fn usable_schemes(
     hello: &ClientHello<'_>,
     config: &ServerConfig,
 ) -> Vec<SignatureScheme> {
     let is_offered = |suite: &&Tls12CipherSuite| hello.cipher_suites.contains(&suite.common.suite);
-    // both lists of the client may be long: they must not be compared with each other
+    // both lists of the client may be long, so they are not compared with each other
     let suites: Vec<_> = tls12_suites(config).filter(is_offered).collect();
     let mut schemes = offered_schemes(hello).to_vec();
     schemes.retain(|scheme| suites.iter().any(|suite| suite.sign.contains(scheme)));

@@ -1,5 +1,5 @@
-//! Sessions of TLS 1.2: what is kept of them, in a ticket (RFC 5077) or under their id (RFC 5246 §7.4.1.3),
-//! and which of them a ClientHello may resume.
+//! Storage and lookup of TLS 1.2 sessions, in tickets (RFC 5077) or by session id (RFC 5246
+//! §7.4.1.3).
 
 use alloc::vec::Vec;
 
@@ -22,28 +22,30 @@ use crate::session::{Lifetime, MAX_TICKET_LIFETIME};
 use crate::suites::Tls12CipherSuite;
 use crate::tls12::key_schedule::{MasterSecret, SessionSecret};
 
-/// How long a session may be resumed from the storage, in seconds: what RFC 5246 §F.1.4 suggests.
+/// The time in seconds during which a stored session may be resumed, as RFC 5246 §F.1.4 suggests.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
 
-/// How long a ticket may be, in bytes: lifetime and length come before it in a message (RFC 5077 §3.3), which may
-/// be as long as a peer of this library's takes.
+/// The maximum length of a ticket in bytes. In the message it follows lifetime and length (RFC 5077
+/// §3.3), and the message must not be longer than peers with this library accept.
 const MAX_TICKET_LEN: usize = NewSessionTicket::MAX_LEN - 4 - 2;
 
 /// A session that is resumed.
-pub(super) struct FoundSession {
+pub(super) struct ResumedSession {
     pub(super) master_secret: SessionSecret,
     /// In seconds since 1970.
     pub(super) authenticated_at: u64,
     pub(super) client_chain: Option<PeerChain>,
-    /// It is in the storage, not in a ticket.
+    /// True if the session is in the storage, and not in a ticket.
     pub(super) is_stored: bool,
 }
 
-/// Finds the session that `hello` offers, if it may be resumed with `suite` and the server `server`.
+/// Returns the session that `hello` offers, if it may be resumed with `suite` and the certificate
+/// of `server`.
 ///
 /// # Errors
 ///
-/// [`PeerMisbehaved::ResumptionAttemptedWithVariedEms`].
+/// Returns [`PeerMisbehaved::ResumptionAttemptedWithVariedEms`] if the session uses the extended
+/// master secret and `hello` does not.
 pub(super) fn find_session(
     hello: &ClientHello<'_>,
     suite: &'static Tls12CipherSuite,
@@ -51,20 +53,20 @@ pub(super) fn find_session(
     now: Option<UnixTime>,
     config: &ServerSettings,
     cx: &mut ServerContext<'_>,
-) -> Result<Option<FoundSession>, PeerMisbehaved> {
+) -> Result<Option<ResumedSession>, PeerMisbehaved> {
     let Some(now) = now else {
         return Ok(None);
     };
-    let Some(kept) = find_kept(hello, config) else {
+    let Some(candidate) = find_candidate(hello, config) else {
         return Ok(None);
     };
-    let Ok(session) = Tls12Session::read(&kept.value) else {
+    let Ok(session) = Tls12Session::read(&candidate.value) else {
         return Ok(None);
     };
     let facts = &session.facts;
     let server_name = cx.data.server_name.as_ref();
     if session.suite != suite.common.suite
-        || !facts.fits(config, server, server_name, kept.lifetime, now)
+        || !facts.fits(config, server, server_name, candidate.lifetime, now)
     {
         return Ok(None);
     }
@@ -74,7 +76,7 @@ pub(super) fn find_session(
     ) {
         // RFC 7627 §5.3: the handshake must be aborted
         (true, false) => return Err(PeerMisbehaved::ResumptionAttemptedWithVariedEms),
-        // RFC 7627 §5.3: no abbreviated handshake, but a full one
+        // RFC 7627 §5.3: the handshake must be a full one
         (false, true) => return Ok(None),
         (true, true) | (false, false) => {}
     }
@@ -82,31 +84,32 @@ pub(super) fn find_session(
         return Ok(None);
     }
     cx.data.set_received_resumption_data(facts.application_data);
-    Ok(Some(FoundSession {
+    Ok(Some(ResumedSession {
         master_secret: SessionSecret::copy(session.master_secret),
         authenticated_at: facts.authenticated_at,
         client_chain: facts
             .client_chain
             .share(ChainKind::X509, &config.peer_chains),
-        is_stored: kept.is_stored,
+        is_stored: candidate.is_stored,
     }))
 }
 
-/// A session as it was kept.
-struct Kept {
+/// A session from a ticket or from the storage, not checked yet.
+struct Candidate {
     value: ServerSessionValue,
     lifetime: Lifetime,
     is_stored: bool,
 }
 
-/// Finds what `hello` names. RFC 5077 §3.4: beside a ticket the session id stands for nothing.
-fn find_kept(hello: &ClientHello<'_>, config: &ServerConfig) -> Option<Kept> {
+/// Looks up the session that `hello` names. RFC 5077 §3.4: the session id is ignored if there is a
+/// ticket.
+fn find_candidate(hello: &ClientHello<'_>, config: &ServerConfig) -> Option<Candidate> {
     match hello.extensions.session_ticket {
-        Some(ticket @ [_, ..]) if config.ticketer.enabled() => Some(Kept {
+        Some(ticket @ [_, ..]) if config.ticketer.enabled() => Some(Candidate {
             value: config.ticketer.decrypt(ticket)?.into(),
             lifetime: Lifetime {
                 promised: match config.ticketer.lifetime() {
-                    // RFC 5077 §3.3: it is not specified, so the ticketer's keys decide
+                    // RFC 5077 §3.3: unspecified, so only the ticketer's keys limit it
                     0 => MAX_TICKET_LIFETIME,
                     secs => secs,
                 },
@@ -117,7 +120,7 @@ fn find_kept(hello: &ClientHello<'_>, config: &ServerConfig) -> Option<Kept> {
         Some([_, ..]) => None,
         _ if !hello.legacy_session_id.is_empty() => {
             let key = storage_key(&hello.legacy_session_id);
-            Some(Kept {
+            Some(Candidate {
                 value: config.session_storage.get_session(&key)?,
                 lifetime: Lifetime::exactly(STORED_LIFETIME),
                 is_stored: true,
@@ -132,14 +135,14 @@ pub(super) fn forget_session(id: &SessionId, config: &ServerConfig) {
     drop(config.session_storage.take_session(&storage_key(id)));
 }
 
-/// Under which key the storage has the session `id`. TLS 1.3 takes out what it looks up, by names of 32 bytes: an
-/// id, which everybody can read, must not be one.
+/// Returns the storage key of the session `id`. TLS 1.3 removes the sessions that it looks up, by
+/// keys of 32 bytes. A session id is public, so it must not be such a key.
 fn storage_key(id: &SessionId) -> Vec<u8> {
     [&[3, 3], id.as_ref()].concat()
 }
 
 impl Handshake {
-    /// A name for the new session; empty when it is kept in a ticket, or nowhere.
+    /// Creates an id for the new session. It is empty if the session is in a ticket, or not kept.
     pub(super) fn new_session_id(&self) -> Result<SessionId, Error> {
         let is_stored =
             !self.sends_ticket && self.now.is_some() && self.config.session_storage.can_cache();
@@ -151,7 +154,7 @@ impl Handshake {
         Ok(id.into())
     }
 
-    /// Keeps the session under its id, if it is to be stored.
+    /// Stores the session under its id, if it is to be stored.
     pub(super) fn store_session(&self, master_secret: &MasterSecret, cx: &ServerContext<'_>) {
         if !self.is_stored {
             return;
@@ -162,7 +165,7 @@ impl Handshake {
         }
     }
 
-    /// The ticket for the session; `None` when none can be made.
+    /// Creates the ticket for the session. Returns `None` if that fails.
     pub(super) fn seal_session(
         &self,
         master_secret: &MasterSecret,
@@ -174,7 +177,7 @@ impl Handshake {
         (ticket.len() <= MAX_TICKET_LEN).then_some(ticket)
     }
 
-    /// `None` without a clock.
+    /// Returns the session to keep, or `None` without a clock.
     fn session<'a>(
         &self,
         master_secret: &'a MasterSecret,

@@ -15,10 +15,10 @@ use crate::msgs::certificate_request::CertificateRequest;
 use crate::msgs::extensions::ExtensionContext;
 use crate::tls13::certificate_compression::choose_compressor;
 
-/// EncryptedExtensions were accepted: the server's Certificate comes next, or a request for the client's.
+/// Waits for the server's Certificate or its CertificateRequest. EncryptedExtensions were accepted.
 pub(crate) struct WaitCertificateOrRequest {
     handshake: Box<Handshake>,
-    /// The kind of certificate that the server takes is the client's.
+    /// True if the client has a certificate of the type that the server accepts.
     may_be_asked: bool,
 }
 
@@ -45,10 +45,10 @@ impl WaitCertificateOrRequest {
         let authorities = request.certificate_authorities.unwrap_or_default();
         let config = &self.handshake.offer.config;
         let answer = if self.handshake.offer.ech.is_rejected() {
-            // RFC 9849 §6.1.7: the server of the public name is not told who the client is
+            // RFC 9849 §6.1.7: the client does not authenticate to the server of the public name
             Answer::Empty
         } else if !self.may_be_asked {
-            // RFC 7250 §4.2: the server asks for X.509, and the client has a raw public key
+            // RFC 7250 §4.2: the server requests X.509, and the client has a raw public key
             return Err(PeerIncompatible::IncorrectCertificateTypeExtension.into());
         } else {
             Answer::choose(&**config.client_auth(), &authorities, &schemes)
@@ -68,25 +68,25 @@ impl WaitCertificateOrRequest {
         ))
     }
 
-    /// The server's Certificate may be compressed.
+    /// True if the server's Certificate may be compressed.
     pub(super) fn may_be_compressed(&self) -> bool {
         !self.handshake.offer.config.cert_decompressors.is_empty()
     }
 
-    /// The server asks for no certificate.
+    /// Returns the next state if the server requests no certificate.
     pub(super) fn without_request(self) -> WaitCertificate {
         WaitCertificate::new(self.handshake, None)
     }
 }
 
-/// The schemes of a CertificateRequest that a CertificateVerify may have.
+/// Returns the schemes of a CertificateRequest that are allowed in a CertificateVerify.
 fn usable_schemes(offered: Option<&[SignatureScheme]>) -> Result<Vec<SignatureScheme>, Failure> {
     let error = PeerIncompatible::NoCertificateRequestSignatureSchemesInCommon;
-    // RFC 9846 §4.4.2: signature_algorithms is mandatory, and of no use without a scheme
+    // RFC 9846 §4.4.2: signature_algorithms is mandatory, and must have a usable scheme
     let Some(offered) = offered else {
         return Err(Failure::new(error, AlertDescription::MissingExtension));
     };
-    // RFC 9846 §4.5.2: neither SHA-1 nor RSASSA-PKCS1-v1_5 signs a CertificateVerify
+    // RFC 9846 §4.5.2: SHA-1 and RSASSA-PKCS1-v1_5 are forbidden in a CertificateVerify
     let usable = offered.iter().filter(|scheme| scheme.supported_in_tls13());
     let usable: Vec<_> = usable.copied().collect();
     if usable.is_empty() {

@@ -1,4 +1,4 @@
-//! The messages of a client that answers a CertificateRequest (RFC 9846 §4.5.1, §4.5.2).
+//! The client's messages that answer a CertificateRequest (RFC 9846 §4.5.1, §4.5.2).
 
 use crate::compress::CertCompressor;
 use crate::enums::Side;
@@ -12,15 +12,15 @@ use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::tls13::certificate_compression::add_certificate;
 use crate::tls13::certificate_verify::signed_content;
 
-/// The client's part of a handshake in which the server has sent a CertificateRequest.
+/// The client's authentication, after the server has sent a CertificateRequest.
 pub(super) struct ClientAuth {
     pub(super) answer: Answer,
-    /// What the server lets the client's certificates be compressed with.
+    /// The compressor for the client's Certificate, if the server supports one.
     pub(super) compressor: Option<&'static dyn CertCompressor>,
 }
 
 impl ClientAuth {
-    /// Adds Certificate, and CertificateVerify unless it is empty.
+    /// Adds Certificate, and also CertificateVerify unless the Certificate is empty.
     pub(super) fn send(
         &self,
         config: &ClientSettings,
@@ -31,10 +31,10 @@ impl ClientAuth {
                 let is_raw = config.client_auth().only_raw_public_keys();
                 sent_chain(certified_key, is_raw)
             }
-            // RFC 9846 §4.5.1: without a certificate, the message is sent nevertheless
+            // RFC 9846 §4.5.1: without a certificate, an empty message is sent
             Answer::Empty => &[],
         };
-        // there is nothing to gain from an empty one
+        // compressing an empty Certificate gains nothing
         let compressor = self.compressor.filter(|_| !chain.is_empty());
         let cache = &config.cert_compression_cache;
         add_certificate(

@@ -1,4 +1,4 @@
-//! CONNECTED: what may come after the handshake (RFC 9846 §4.7).
+//! CONNECTED: the messages after the handshake (RFC 9846 §4.7).
 
 use pki_types::ServerName;
 
@@ -16,10 +16,10 @@ use crate::session::client::{ClientSessionCommon, Verification};
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::ticket_psk;
 
-/// The handshake is complete.
+/// The state of a complete handshake.
 pub(crate) struct Connected {
     suite: &'static Tls13CipherSuite,
-    /// None where no session is stored.
+    /// `None` if no session is stored.
     resumption_secret: Option<OkmBlock>,
     config: PastClientSettings,
     server_name: ServerName<'static>,
@@ -28,7 +28,7 @@ pub(crate) struct Connected {
 }
 
 impl Connected {
-    /// Keeps the parts of `offer` that tickets are stored with.
+    /// Keeps the parts of `offer` that are stored with tickets.
     pub(super) fn new(
         offer: Offer,
         suite: &'static Tls13CipherSuite,
@@ -57,14 +57,14 @@ impl Connected {
         Ok(())
     }
 
-    /// Keeps the ticket for a later connection to this server. One that cannot be dated is of no use.
+    /// Stores the ticket for a later connection to this server. Drops it if the clock fails.
     fn store(
         &self,
         ticket: &NewSessionTicket<'_>,
         transport: &dyn Transport,
         negotiated: &Negotiated,
     ) {
-        // RFC 9846 §4.7.1: a lifetime of zero means to discard it at once
+        // RFC 9846 §4.7.1: a ticket with a lifetime of zero is discarded immediately
         if ticket.lifetime == 0 {
             return;
         }

@@ -13,13 +13,13 @@ use crate::logging::debug;
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::msgs::extensions::{ExtensionContext, ProtocolName, allowed_in};
 
-/// How the server is authenticated.
+/// The next state, which depends on the authentication of the server.
 pub(super) enum Authentication {
     Certificates(WaitCertificateOrRequest),
     Resumed(WaitFinished),
 }
 
-/// The ServerHello was accepted.
+/// Waits for EncryptedExtensions. The ServerHello was accepted.
 pub(crate) struct WaitEncryptedExtensions(Box<Handshake>);
 
 impl WaitEncryptedExtensions {
@@ -33,12 +33,12 @@ impl WaitEncryptedExtensions {
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
     ) -> Result<Authentication, Failure> {
-        // no more than were offered, and so a short line
+        // only offered extensions pass this, so the log line is short
         self.check_extensions(&extensions.received)?;
         debug!("extensions of the server: {:?}", extensions.received);
         let ech = extensions.encrypted_client_hello;
         self.0.offer.ech.read_encrypted_extensions(ech)?;
-        // no certificate goes with a resumed session, which is one of the same verifier and resolver
+        // a resumed session involves no certificate, and belongs to the same verifier and resolver
         let may_be_asked = self.0.session.is_none() && self.check_certificate_types(&extensions)?;
         self.0.offer.check_protocol(extensions.selected_protocol)?;
         if let Some(selected) = extensions.selected_protocol {
@@ -53,7 +53,7 @@ impl WaitEncryptedExtensions {
             self.accept_early_data(extensions.selected_protocol)?;
             cx.data.early_data_accepted = true;
         } else if self.0.early_data == EarlyData::Offered {
-            // the server skips what was sent; the application may send it again
+            // the server skips the early data, and the application may send it again
             debug!("the server rejects early data");
             self.0.early_data = EarlyData::No;
             self.0.end_early_data(cx.transport);
@@ -75,8 +75,8 @@ impl WaitEncryptedExtensions {
         })
     }
 
-    /// The server says that it accepts early data. RFC 9846 §4.3.10, §4.3.11: it may only if it resumes the
-    /// session that the data was sent with, under the same suite and with the same protocol.
+    /// Handles the server's acceptance of early data. RFC 9846 §4.3.10, §4.3.11: it must resume the
+    /// session of the early data, with the same suite and protocol.
     fn accept_early_data(&mut self, selected: Option<ProtocolName<'_>>) -> Result<(), Failure> {
         let Some(session) = &self.0.session else {
             return Err(PeerMisbehaved::EarlyDataExtensionWithoutResumption.into());
@@ -85,7 +85,7 @@ impl WaitEncryptedExtensions {
             return Err(PeerMisbehaved::EarlyDataOfferedWithVariedCipherSuite.into());
         }
         if session.alpn_protocol() != selected.map(|name| name.0) {
-            // 0.23 does not look at it, and has no error for it
+            // no specific error exists for this
             return Err(Failure::new(
                 Error::General("early data was accepted under another application protocol".into()),
                 AlertDescription::IllegalParameter,
@@ -97,11 +97,11 @@ impl WaitEncryptedExtensions {
 
     fn check_extensions(&self, received: &[ExtensionType]) -> Result<(), PeerMisbehaved> {
         for typ in received {
-            // RFC 9846 §4.3: what was not offered is an unsupported_extension
+            // RFC 9846 §4.3: an unoffered extension is an unsupported_extension
             if !self.0.offered.contains(*typ) {
                 return Err(PeerMisbehaved::UnsolicitedEncryptedExtension);
             }
-            // RFC 9846 §4.4.1: and what is forbidden here is refused, too
+            // RFC 9846 §4.4.1: extensions that belong in other messages are rejected, too
             if !allowed_in(*typ, ExtensionContext::EncryptedExtensions) {
                 return Err(PeerMisbehaved::DisallowedEncryptedExtension);
             }
@@ -109,8 +109,8 @@ impl WaitEncryptedExtensions {
         Ok(())
     }
 
-    /// The kinds of certificates are the ones offered. Without the offer, an answer is refused already. Returns whether
-    /// the client may be asked for a certificate.
+    /// Checks that the certificate types are the offered ones. Without an offer, an answer has been
+    /// rejected already. Returns true if the client may be asked for a certificate.
     fn check_certificate_types(
         &self,
         extensions: &EncryptedExtensions<'_>,

@@ -15,7 +15,7 @@ use crate::handshake::{ClientContext, Failure};
 use crate::msgs::{EndOfEarlyData, Finished};
 use crate::tls13::key_schedule::verify_data;
 
-/// The server is authenticated.
+/// Waits for the server's Finished. The server is authenticated.
 pub(crate) struct WaitFinished {
     handshake: Box<Handshake>,
     client_auth: Option<Box<ClientAuth>>,
@@ -43,11 +43,11 @@ impl WaitFinished {
             handshake.transcript.current(),
         );
         check_finished(expected.as_ref(), &finished)?;
-        // RFC 9846 §5.1: the server's keys change after it; checked before anything is sent in answer
+        // RFC 9846 §5.1: the server's keys change next, so check before an answer is sent
         cx.transport.check_aligned()?;
 
         handshake.transcript.add(encoded);
-        // the client's messages are added meanwhile
+        // later derivations need this hash, and the client's messages change the transcript
         let server_finished = hash::Output::new(handshake.transcript.current().as_ref());
         if handshake.early_data == EarlyData::Accepted {
             end_early_data(&mut handshake, cx.transport)?;
@@ -69,7 +69,7 @@ impl WaitFinished {
         offer.log_secret("EXPORTER_SECRET", exporter_secret.as_ref());
         let secrets = Tls13Secrets::new(suite, &sending, &receiving, &exporter_secret);
         secrets.install_sending(cx.transport);
-        // RFC 9849 §6.1.6: only now, and before any application data
+        // RFC 9849 §6.1.6: after the client's Finished, and before any application data
         offer.ech.check_not_rejected()?;
         secrets.install_receiving(cx.transport)?;
         *cx.established = Some(Established::Tls13(secrets));
@@ -82,16 +82,16 @@ impl WaitFinished {
                 }
                 _ => {}
             }
-            // the server has TLS 1.3 now: a session of TLS 1.2 is of no more use
+            // the server now supports TLS 1.3, so a TLS 1.2 session is useless
             store.remove_tls12_session(&offer.server_name);
         }
         Ok(Box::new(Connected::new(*offer, suite, resumption_secret)))
     }
 }
 
-/// EndOfEarlyData, the last message under the keys of early data.
+/// Sends EndOfEarlyData, the last message under the early-data keys.
 fn end_early_data(handshake: &mut Handshake, transport: &mut dyn Transport) -> Result<(), Error> {
-    // RFC 9846 §4.6: after the server's Finished, if early data was accepted, and not otherwise
+    // RFC 9846 §4.6: after the server's Finished, and only if early data was accepted
     if transport.carrier().has_end_of_early_data() {
         let mut flight = Flight::new(&mut handshake.transcript);
         flight.add(&EndOfEarlyData);
@@ -101,7 +101,7 @@ fn end_early_data(handshake: &mut Handshake, transport: &mut dyn Transport) -> R
     Ok(())
 }
 
-/// Certificate and CertificateVerify, if the server asked for them, and Finished.
+/// Sends Certificate and CertificateVerify (if requested), then Finished.
 fn client_flight(
     handshake: &mut Handshake,
     client_auth: Option<Box<ClientAuth>>,

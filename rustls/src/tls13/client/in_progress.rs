@@ -1,4 +1,4 @@
-//! What the states between the ServerHello and the end of the handshake share.
+//! The common part of the states between the ServerHello and the end of the handshake.
 
 use alloc::boxed::Box;
 
@@ -12,7 +12,7 @@ use crate::handshake::transcript::Transcript;
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::{HandshakeSecret, TrafficSecret};
 
-/// A handshake under way.
+/// A handshake in progress.
 pub(super) struct Handshake {
     pub(super) offer: Box<Offer>,
     pub(super) offered: OfferedExtensions,
@@ -33,20 +33,20 @@ pub(super) struct FinishedKeys {
     pub(super) server: OkmBlock,
 }
 
-/// What has become of early data (RFC 9846 §4.3.10).
+/// The state of early data (RFC 9846 §4.3.10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EarlyData {
-    /// It was not offered, or the server cannot accept it any more.
+    /// Early data was not offered, or can no longer be accepted.
     No,
-    /// The server will say so if it accepts it.
+    /// Early data was offered, and the server has not answered yet.
     Offered,
-    /// EndOfEarlyData ends it.
+    /// The server has accepted early data. EndOfEarlyData ends it.
     Accepted,
 }
 
 impl FinishedKeys {
-    /// Installs the keys of both directions' handshake traffic secrets: `client`'s wait for EndOfEarlyData, where early
-    /// data may be sent that ends with it.
+    /// Installs the keys of both handshake traffic secrets. If EndOfEarlyData may end early data,
+    /// the keys of `client` are installed later.
     pub(super) fn install(
         suite: &'static Tls13CipherSuite,
         client: &OkmBlock,
@@ -59,12 +59,12 @@ impl FinishedKeys {
             Ok(secret.finished_key())
         })?;
         if early_data == EarlyData::No {
-            // if any was sent, the server has not resumed its session
+            // the server can no longer accept early data, if any was sent
             transport.end_early_data();
         }
         let client = TrafficSecret::with(suite, client, |secret| {
             if early_data == EarlyData::No || !transport.carrier().has_end_of_early_data() {
-                // RFC 9846 §A.1: at once, so that an alert goes out protected
+                // RFC 9846 §A.1: install them now, so that alerts are protected
                 transport.set_sending_secret(Level::Handshake, secret);
             }
             secret.finished_key()
@@ -74,7 +74,7 @@ impl FinishedKeys {
 }
 
 impl Handshake {
-    /// Ends early data, for which the keys of the handshake have waited.
+    /// Ends early data, and installs the handshake keys that were delayed by it.
     pub(super) fn end_early_data(&self, transport: &mut dyn Transport) {
         transport.end_early_data();
         if transport.carrier().has_end_of_early_data() {

@@ -1,28 +1,30 @@
-//! The client's handshake from the ServerHello on (RFC 9846 §2 and appendix A.1), and what follows it.
+//! The client's handshake after the ServerHello (RFC 9846 §2 and appendix A.1), and the messages
+//! after it.
 //!
 //! ```text
-//!     handshake::client: Hello ◄── HelloRetryRequest                           (retry)
-//!                                 │ ServerHello                                (server_hello)
+//!     handshake::client: Hello ◄── HelloRetryRequest                        (retry)
+//!                                 │ ServerHello                             (server_hello)
 //!                                 ▼
 //!                         WaitEncryptedExtensions
 //!             EncryptedExtensions │  │ EncryptedExtensions, of a resumed session
-//!                                 ▼  │                                         (encrypted_extensions)
+//!                                 ▼  │                                      (encrypted_extensions)
 //!         WaitCertificateOrRequest   │
 //!      Certificate │  │ Certificate- │
-//!                  │  ▼ Request      │                                         (certificate_request)
+//!                  │  ▼ Request      │                                      (certificate_request)
 //!                  │ WaitCertificate │
-//!                  ▼  │ Certificate  │ compressed or not                       (server_auth)
+//!                  ▼  │ Certificate  │ compressed or not                    (server_auth)
 //!           WaitCertificateVerify    │
-//!                  │ CertificateVerify                                         (server_auth)
+//!                  │ CertificateVerify                                      (server_auth)
 //!                  ▼                 ▼
 //!                            WaitFinished
-//!                                 │ Finished ──► client's flight               (finished)
+//!                                 │ Finished ──► client's flight            (finished)
 //!                                 ▼
-//!                             Connected ◄── NewSessionTicket, KeyUpdate        (connected)
+//!                             Connected ◄── NewSessionTicket, KeyUpdate     (connected)
 //! ```
 //!
-//! Each state is a struct in the file named beside it, with a `read_<message>` for each message it takes:
-//! that consumes the state and returns the next. They pass on `in_progress::Handshake`.
+//! Each state is a struct in the file named beside it. It has a method `read_<message>` for each
+//! message it accepts, which consumes the state and returns the next. The states pass on an
+//! `in_progress::Handshake`.
 
 mod certificate_request;
 mod client_auth;
@@ -58,8 +60,8 @@ use crate::msgs::server_hello::ServerHello;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::msgs::{Finished, HandshakeMessage};
 
-/// The states of RFC 9846 appendix A.1, once TLS 1.3 is chosen. Each message moves them several times, so they are
-/// small.
+/// The states of RFC 9846 appendix A.1 after TLS 1.3 was chosen. They are small, because each
+/// message moves them several times.
 pub(crate) enum State {
     WaitEncryptedExtensions(WaitEncryptedExtensions),
     WaitCertificateOrRequest(WaitCertificateOrRequest),
@@ -70,7 +72,7 @@ pub(crate) enum State {
 }
 
 impl State {
-    /// Goes on with a ServerHello that selects TLS 1.3.
+    /// Starts with a ServerHello that selects TLS 1.3.
     pub(crate) fn start(
         sent: Box<SentHello>,
         hello: &ServerHello<'_>,
@@ -80,7 +82,7 @@ impl State {
         server_hello::read_server_hello(sent, hello, encoded, cx).map(Self::WaitEncryptedExtensions)
     }
 
-    /// Which message is legal when.
+    /// Dispatches a message to its handler. Decides which message is legal.
     pub(crate) fn read(
         self,
         message: HandshakeMessage<'_>,
@@ -108,7 +110,7 @@ impl State {
                 .read_certificate(message.decode(CertificateMsg::read)?, encoded)
                 .map(Self::WaitCertificateVerify),
 
-            // RFC 8879 §4: in the place of a Certificate, if compression was offered
+            // RFC 8879 §4: replaces a Certificate if compression was offered
             (Self::WaitCertificateOrRequest(state), HandshakeType::CompressedCertificate)
                 if state.may_be_compressed() =>
             {
@@ -145,15 +147,16 @@ impl State {
                     .map(|()| Self::Connected(state))
             }
 
-            // RFC 9846 §4.7.2: after the handshake it is an unexpected_message, as post_handshake_auth is not offered
+            // RFC 9846 §4.7.2: an unexpected_message after the handshake, because
+            // post_handshake_auth is not offered
             (state @ Self::Connected(_), HandshakeType::CertificateRequest) => {
                 let carrier = cx.transport.carrier();
                 let unexpected = unexpected(&message, state.expected(carrier));
                 Err(carrier.refuse_late_request(unexpected))
             }
 
-            // RFC 9846 §4: anything else is an unexpected_message. Of these, §4.7.3 names a KeyUpdate before the end
-            // of the handshake
+            // RFC 9846 §4: any other message is an unexpected_message. This includes a KeyUpdate
+            // during the handshake (§4.7.3)
             (state, _) => Err(unexpected(&message, state.expected(cx.transport.carrier()))),
         }
     }

@@ -12,7 +12,7 @@ use crate::handshake::{ClientContext, Failure};
 use crate::msgs::server_hello::HelloRetryRequest;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
-/// Answers the first HelloRetryRequest; the caller refuses a second.
+/// Answers the first HelloRetryRequest. The caller rejects a second one.
 pub(crate) fn read_hello_retry_request(
     mut first: Box<SentHello>,
     request: HelloRetryRequest<'_>,
@@ -20,11 +20,11 @@ pub(crate) fn read_hello_retry_request(
     cx: &mut ClientContext<'_>,
 ) -> Result<Box<SentHello>, Failure> {
     let suite = check_request(&first, &request)?;
-    let asked_for = match request.extensions.key_share {
-        Some(group) => Some(requested_shares(&first, group)?),
+    let requested_shares = match request.extensions.key_share {
+        Some(group) => Some(start_requested_exchange(&first, group)?),
         None => None,
     };
-    // RFC 9846 §5.1: nothing may follow, since the server waits for our answer
+    // RFC 9846 §5.1: nothing may follow, because the server waits for the client's answer
     cx.transport.check_aligned()?;
     cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
     cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(suite));
@@ -38,12 +38,12 @@ pub(crate) fn read_hello_retry_request(
     transcript.replace_with_message_hash();
     transcript.add(encoded);
 
-    let shares = asked_for
+    let shares = requested_shares
         .or_else(|| first.shares.take())
         .ok_or(PeerMisbehaved::IllegalHelloRetryRequestWithNoChanges)?;
-    // RFC 9846 §4.3.2: the cookie goes back as it came. One that does not fit beside the other
-    // extensions, 2^16 - 1 bytes in all, is refused. A session that does not fit is just not offered, except for
-    // what an outer hello has in its place
+    // RFC 9846 §4.3.2: the cookie is returned unchanged. The handshake fails if it does not fit
+    // beside the other extensions, which have 2^16 - 1 bytes. A session that does not fit is simply
+    // not offered; the fake PSK of an outer hello cannot be left out
     let cookie = request.extensions.cookie;
     let added = cookie.unwrap_or_default().len() + shares.len();
     let session_len = first.session.as_ref().map_or(0, |it| it.extension_len());
@@ -55,7 +55,7 @@ pub(crate) fn read_hello_retry_request(
         transcript,
         outer: first.outer,
     };
-    // RFC 9846 §4.3.10: early data is over, and the second ClientHello is in the clear again
+    // RFC 9846 §4.3.10: early data has ended, and the second ClientHello is sent in the clear
     cx.transport.drop_sending_secret();
     let session = first
         .session
@@ -78,8 +78,8 @@ fn check_request(
     request: &HelloRetryRequest<'_>,
 ) -> Result<&'static Tls13CipherSuite, Error> {
     let extensions = &request.extensions;
-    // RFC 9846 §4.2.4: the legacy fields as in a ServerHello, then the version. Compression and unknown
-    // extensions were checked when the message was read
+    // RFC 9846 §4.2.4: check the legacy fields like those of a ServerHello, then the version.
+    // Decoding has checked compression and unknown extensions
     if request.legacy_session_id_echo != first.offer.session_id {
         return Err(PeerMisbehaved::IllegalHelloRetryRequestWithWrongSessionId.into());
     }
@@ -87,25 +87,25 @@ fn check_request(
         return Err(PeerMisbehaved::IllegalHelloRetryRequestWithUnsupportedVersion.into());
     }
     check_legacy_version(request.legacy_version)?;
-    // RFC 9846 §4.3: what was not offered is an unsupported_extension
+    // RFC 9846 §4.3: an unoffered extension is an unsupported_extension
     let ech = ExtensionType::EncryptedClientHello;
     if extensions.encrypted_client_hello.is_some() && !first.offered.contains(ech) {
         return Err(PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch.into());
     }
-    // RFC 9846 §4.2.4: the second ClientHello would be the first again
+    // RFC 9846 §4.2.4: otherwise the second ClientHello would equal the first
     if extensions.key_share.is_none() && extensions.cookie.is_none() {
         return Err(PeerMisbehaved::IllegalHelloRetryRequestWithNoChanges.into());
     }
-    // RFC 9846 §4.2.4: the suite is one of those offered
+    // RFC 9846 §4.2.4: the suite must have been offered
     first
         .offer
         .suite(request.cipher_suite)
         .map_err(|_| PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedCipherSuite.into())
 }
 
-/// The share that the server asks for.
-fn requested_shares(first: &SentHello, group: NamedGroup) -> Result<KeyShares, Error> {
-    // RFC 9846 §4.3.8: the group is not one whose share was sent
+/// Starts the key exchange that the server asks for.
+fn start_requested_exchange(first: &SentHello, group: NamedGroup) -> Result<KeyShares, Error> {
+    // RFC 9846 §4.3.8: the client must not have sent a share for the group already
     if first
         .shares
         .as_ref()
@@ -113,7 +113,7 @@ fn requested_shares(first: &SentHello, group: NamedGroup) -> Result<KeyShares, E
     {
         return Err(PeerMisbehaved::IllegalHelloRetryRequestWithOfferedGroup.into());
     }
-    // RFC 9846 §4.3.8: but one that was offered
+    // RFC 9846 §4.3.8: the group must have been offered
     let group = first
         .offer
         .offered_group(group)

@@ -43,24 +43,26 @@ impl WaitCertificate {
     ) -> Result<Box<WaitCertificateVerify>, Failure> {
         let decompressors = &self.handshake.offer.config.cert_decompressors;
         let certificate = decompress(compressed, decompressors)?;
-        // RFC 8879 §5: from here on it is processed as if it had come uncompressed
+        // RFC 8879 §5: from here on it is processed like an uncompressed message
         self.read_certificate(read_certificate(&certificate)?, encoded)
     }
 
-    /// `encoded` is the message as it came.
+    /// Handles a Certificate. `encoded` is the message as received, perhaps compressed.
     pub(super) fn read_certificate(
         mut self,
         certificate: CertificateMsg<'_>,
         encoded: &[u8],
     ) -> Result<Box<WaitCertificateVerify>, Failure> {
-        // RFC 9846 §4.5.1: the context names the request that is answered, and the server answers none
+        // RFC 9846 §4.5.1: the context is empty, because the server's Certificate answers no
+        // request
         if !certificate.context.is_empty() {
             return Err(InvalidMessage::InvalidCertRequest.into());
         }
-        // RFC 9846 §4.5.1.3: the server has at least one certificate. That entries have no extension but
-        // status_request, which is always offered, was checked when the message was read
+        // RFC 9846 §4.5.1.3: the server must have at least one certificate. Decoding has checked
+        // that entries have no extension but status_request, which is always offered
         let Some(end_entity) = certificate.entries.first() else {
-            // RFC 9846 §4.5.1.3: a decode_error. The error is 0.23's, for clients' certificates, too
+            // RFC 9846 §4.5.1.3: decode_error. The error maps to another alert, for clients without
+            // certificates
             return Err(Failure::new(
                 Error::NoCertificatesPresented,
                 AlertDescription::DecodeError,
@@ -91,7 +93,7 @@ impl WaitCertificate {
 pub(crate) struct WaitCertificateVerify {
     handshake: Box<Handshake>,
     client_auth: Option<Box<ClientAuth>>,
-    /// The server's chain: at least the end entity's certificate.
+    /// The server's chain, with at least one certificate.
     found: Found,
     ocsp_response: Vec<u8>,
 }
@@ -107,7 +109,7 @@ impl WaitCertificateVerify {
         let end_entity = offer.verify_server(self.found.chain(), &self.ocsp_response)?;
 
         let config = &offer.config;
-        // RFC 9846 §4.5.2: the scheme is one that was offered, and not one for certificates only
+        // RFC 9846 §4.5.2: the scheme must have been offered, and not only for certificates
         if !verify.scheme.supported_in_tls13()
             || !config
                 .verifier()
@@ -121,7 +123,7 @@ impl WaitCertificateVerify {
         config
             .verifier()
             .verify_tls13_signature(content.as_ref(), end_entity, &verify)
-            .map_err(Failure::refused_by_verifier)?;
+            .map_err(Failure::rejected_by_verifier)?;
 
         if !offer.ech.is_rejected() {
             let chain = self.found.keep(&config.peer_chains);

@@ -1,4 +1,4 @@
-//! The ServerHello (RFC 9846 §4.2.3), which decides suite and key exchange.
+//! The ServerHello (RFC 9846 §4.2.3), which selects the suite and the key exchange.
 
 use alloc::boxed::Box;
 
@@ -17,7 +17,7 @@ use crate::msgs::server_hello::ServerHello;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 use crate::tls13::key_schedule::EarlySecret;
 
-/// Completes the key exchange and switches to handshake keys.
+/// Completes the key exchange, and switches to handshake keys.
 pub(super) fn read_server_hello(
     mut sent: Box<SentHello>,
     hello: &ServerHello<'_>,
@@ -58,7 +58,7 @@ pub(super) fn read_server_hello(
     transcript.add(encoded);
 
     let (early_secret, session, early_data) = match resumed {
-        // RFC 9846 §4.3.10: early data is accepted only with the suite that it was sent with
+        // RFC 9846 §4.3.10: the server may accept early data only with the suite it was sent with
         Some(it) if it.with_early_data && it.value.suite() == suite => {
             (it.early_secret, Some(it.value), EarlyData::Offered)
         }
@@ -73,7 +73,7 @@ pub(super) fn read_server_hello(
     let offer = sent.offer;
     offer.log_secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client_secret.as_ref());
     offer.log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", server_secret.as_ref());
-    // RFC 9846 §E.4: before everything that the client protects, an alert included
+    // RFC 9846 §E.4: before the client's first protected record, which may be an alert
     sent.ccs.send_once(cx.transport);
     let finished_keys = FinishedKeys::install(
         suite,
@@ -82,7 +82,7 @@ pub(super) fn read_server_hello(
         early_data,
         cx.transport,
     )?;
-    // in a box of its own: what an idle connection keeps is much less
+    // boxed separately, because an idle connection needs much less
     let handshake = Box::new(Handshake {
         offer,
         offered: sent.offered,
@@ -101,9 +101,9 @@ fn check_suite(
     sent: &SentHello,
     hello: &ServerHello<'_>,
 ) -> Result<&'static Tls13CipherSuite, PeerMisbehaved> {
-    // RFC 9846 §4.2.3: the suite is one of those offered, which are TLS 1.3's
+    // RFC 9846 §4.2.3: the suite must have been offered for TLS 1.3
     let suite = sent.offer.suite(hello.cipher_suite)?;
-    // RFC 9846 §4.2.4: and the HelloRetryRequest's, if there was one
+    // RFC 9846 §4.2.4: and must be that of the HelloRetryRequest
     match sent.retry_suite {
         Some(chosen) if chosen != suite => {
             Err(PeerMisbehaved::SelectedDifferentCipherSuiteAfterRetry)
@@ -115,13 +115,13 @@ fn check_suite(
 fn missing_key_share(hello: &ServerHello<'_>) -> Failure {
     let error = PeerMisbehaved::MissingKeyShare;
     match hello.extensions.pre_shared_key {
-        // RFC 9846 §4.3.11: it is inconsistent with the only mode of psk_key_exchange_modes
+        // RFC 9846 §4.3.11: this contradicts the only mode in psk_key_exchange_modes
         Some(_) => Failure::new(error, AlertDescription::IllegalParameter),
         None => error.into(),
     }
 }
 
-/// The session that the server agrees to resume.
+/// Returns the session that the server agrees to resume.
 fn resumed_session(
     offered: Option<Box<OfferedSession>>,
     selected_identity: Option<u16>,
@@ -130,19 +130,19 @@ fn resumed_session(
     let Some(selected_identity) = selected_identity else {
         return Ok(None);
     };
-    // RFC 9846 §4.3.11: the identity is one of those offered, of which there is one
+    // RFC 9846 §4.3.11: the identity must have been offered, and only one was
     let Some(session) = offered.filter(|_| selected_identity == 0) else {
         return Err(PeerMisbehaved::SelectedInvalidPsk);
     };
-    // RFC 9846 §4.3.11: the suite's hash is the session's
+    // RFC 9846 §4.3.11: the suite must have the session's hash
     if !session.value.has_hash_of(suite) {
         return Err(PeerMisbehaved::ResumptionOfferedWithIncompatibleCipherSuite);
     }
     Ok(Some(session))
 }
 
-/// RFC 9846 §4.2.3: the compression is null. The legacy_session_id_echo is not looked at: servers were deployed that
-/// answer without it, and nothing depends on it.
+/// Checks that the compression is null (RFC 9846 §4.2.3). Ignores the legacy_session_id_echo:
+/// nothing depends on it, and some deployed servers omit it.
 fn check_compression(hello: &ServerHello<'_>) -> Result<(), PeerMisbehaved> {
     if hello.compression != Compression::Null {
         return Err(PeerMisbehaved::SelectedUnofferedCompression);
@@ -155,11 +155,11 @@ fn check_extensions(
     received: &[ExtensionType],
 ) -> Result<(), PeerMisbehaved> {
     for typ in received {
-        // RFC 9846 §4.3: what was not offered is an unsupported_extension
+        // RFC 9846 §4.3: an unoffered extension is an unsupported_extension
         if !offered.contains(*typ) {
             return Err(PeerMisbehaved::UnsolicitedServerHelloExtension);
         }
-        // RFC 9846 §4.3: what belongs in another message is refused too
+        // RFC 9846 §4.3: extensions that belong in other messages are rejected, too
         if !allowed_in(*typ, ExtensionContext::ServerHello) {
             return Err(PeerMisbehaved::UnexpectedCleartextExtension);
         }

@@ -1,9 +1,9 @@
-//! What the key schedule derives from nothing, and so the same in each handshake without a PSK. The tests compute
-//! these.
+//! Constants of the key schedule, the same in each handshake without a PSK. The tests derive them
+//! again.
 
 use crate::crypto::hash::HashAlgorithm;
 
-/// `Transcript-Hash("")`, where it is known.
+/// Returns `Transcript-Hash("")` for known hash functions.
 pub(super) fn no_messages(algorithm: HashAlgorithm) -> Option<&'static [u8]> {
     match algorithm {
         HashAlgorithm::SHA256 => Some(&SHA256_NO_MESSAGES),
@@ -12,8 +12,8 @@ pub(super) fn no_messages(algorithm: HashAlgorithm) -> Option<&'static [u8]> {
     }
 }
 
-/// `Derive-Secret(HKDF-Extract(0, 0), "derived", "")`: the salt of the handshake secret without a PSK, where it
-/// is known.
+/// Returns `Derive-Secret(HKDF-Extract(0, 0), "derived", "")` for known hash functions. It is the
+/// salt of the handshake secret without a PSK.
 pub(super) fn salt_without_psk(algorithm: HashAlgorithm) -> Option<&'static [u8]> {
     match algorithm {
         HashAlgorithm::SHA256 => Some(&SHA256_SALT),

@@ -1,5 +1,5 @@
-//! The traces of RFC 8448 §3 and §4, and values of an independent implementation (Python's hmac) where that has
-//! none.
+//! Compares with the traces of RFC 8448 §3 and §4. Values that are not in the RFC come from an
+//! independent implementation (Python's hmac).
 
 use alloc::vec::Vec;
 
@@ -11,7 +11,8 @@ use crate::crypto::ring::cipher_suite;
 use crate::crypto::{ActiveKeyExchange, SharedSecret};
 use crate::enums::{CipherSuite, NamedGroup};
 
-/// Transcript-Hash(ClientHello…ServerHello), (…server Finished) and (…client Finished) of the trace.
+/// Transcript hashes of the trace: of ClientHello…ServerHello, ClientHello…server Finished, and
+/// ClientHello…client Finished.
 const SERVER_HELLO: &str = "860c06edc07858ee8e78f0e7428c58edd6b43f2ca3e6e95f02ed063cf0e1cad8";
 const SERVER_FINISHED: &str = "9608102a0f1ccc6db6250b7b7e417b1a000eaada3daae4777a7686c9ff83df13";
 const CLIENT_FINISHED: &str = "209145a96ee8e2a122ff810047cc952684658d6049e86429426db87c54ad143d";
@@ -56,7 +57,7 @@ fn finished_key(suite: &'static Tls13CipherSuite, secret: &OkmBlock) -> OkmBlock
     TrafficSecret::with(suite, secret, |secret| secret.finished_key())
 }
 
-/// The trace's handshake secret.
+/// Creates the handshake secret of the trace.
 fn handshake_secret() -> HandshakeSecret {
     EarlySecret::new(aes128(), None).into_handshake_secret_with_shared(&hex(SHARED))
 }
@@ -128,8 +129,8 @@ fn rfc8448_client_finished() {
     );
 }
 
-/// The trace of RFC 8448 §4, which resumes the one of §3: the hashes of the ClientHello without its binders,
-/// of the whole of it, and of ClientHello…ServerHello.
+/// Hashes of the trace in RFC 8448 §4, which resumes the one of §3: of the ClientHello without its
+/// binders, of the complete ClientHello, and of ClientHello…ServerHello.
 const PARTIAL_CLIENT_HELLO: &str =
     "63224b2e4573f2d3454ca84b9d009a04f6be9e05711a8396473aefa01e924a14";
 const RESUMING_CLIENT_HELLO: &str =
@@ -137,7 +138,7 @@ const RESUMING_CLIENT_HELLO: &str =
 const RESUMING_SERVER_HELLO: &str =
     "f736cb34fe25e701551bee6fd24c1cc7102a7daf9405cb15d97aafe16f757d03";
 
-/// Its early secret, from the PSK of the ticket of §3.
+/// Creates the early secret of that trace, from the PSK of the ticket in §3.
 fn resuming_early_secret() -> EarlySecret {
     let psk = hex("4ecd0eb6ec3b4d87f5d6028f922ca4c5851a277fd41311c9e62d2c9492e1c4f3");
     EarlySecret::new(aes128(), Some(&psk))
@@ -197,7 +198,7 @@ fn rfc8448_resumed_handshake() {
     );
 }
 
-/// A key exchange whose result is known.
+/// A key exchange with a known result.
 struct Known;
 
 impl ActiveKeyExchange for Known {
@@ -216,7 +217,7 @@ impl ActiveKeyExchange for Known {
 }
 
 #[test]
-fn a_key_exchange_leads_where_its_shared_secret_does() {
+fn a_key_exchange_gives_the_same_secret_as_its_result() {
     let secret = EarlySecret::new(aes128(), None)
         .into_handshake_secret(Box::new(Known), b"theirs")
         .unwrap();
@@ -230,7 +231,7 @@ fn a_key_exchange_leads_where_its_shared_secret_does() {
 }
 
 #[test]
-fn a_psk_enters_the_early_secret() {
+fn the_early_secret_depends_on_the_psk() {
     let secret =
         EarlySecret::new(aes128(), Some(&[0x70; 32])).into_handshake_secret_with_shared(b"shared");
     let transcript: Vec<u8> = (0..32).collect();
@@ -289,7 +290,7 @@ fn exporters() {
 }
 
 #[test]
-fn constants_are_what_is_derived_from_nothing() {
+fn constants_match_the_derivation() {
     for name in [
         CipherSuite::TLS13_AES_128_GCM_SHA256,
         CipherSuite::TLS13_AES_256_GCM_SHA384,
@@ -308,7 +309,7 @@ fn constants_are_what_is_derived_from_nothing() {
     }
 }
 
-/// Values of Python's hmac.
+/// Compares with values of Python's hmac.
 #[test]
 fn ech_confirmations() {
     let random = core::array::from_fn(|i| i as u8);

@@ -1,4 +1,4 @@
-//! The client's certificate and the proof that it has the key (RFC 9846 §4.5.1, §4.5.2).
+//! The client's certificate, and its proof of possession of the key (RFC 9846 §4.5.1, §4.5.2).
 
 use alloc::boxed::Box;
 
@@ -16,17 +16,17 @@ use crate::session::chain::ChainKind;
 use crate::tls13::certificate_compression::{decompress, read_certificate};
 use crate::tls13::certificate_verify::signed_content;
 
-/// Waits for the answer to CertificateRequest.
+/// Waits for the answer to the CertificateRequest.
 pub(crate) struct WaitCertificate {
-    /// The state that follows.
+    /// The state after authentication.
     pub(super) finished: Box<WaitFinished>,
 }
 
-/// What the client's Certificate leads to.
+/// The next state after the client's Certificate.
 pub(super) enum ClientChain {
-    /// It has none, and may.
+    /// The client has no certificate, and needs none.
     Empty(Box<WaitFinished>),
-    /// The verifier accepts it; the proof that the client has the key is still to come.
+    /// The verifier accepts the certificate. The client must prove that it has the key.
     Verified(Box<WaitCertificateVerify>),
 }
 
@@ -41,22 +41,22 @@ impl WaitCertificate {
         encoded: &[u8],
     ) -> Result<ClientChain, Failure> {
         let certificate = decompress(compressed, &self.finished.config.cert_decompressors)?;
-        // RFC 8879 §5: from here on it is processed as if it had come uncompressed
+        // RFC 8879 §5: from here on it is processed like an uncompressed message
         self.read_certificate(&read_certificate(&certificate)?, encoded)
     }
 
-    /// `encoded` is the message as it came.
+    /// Handles a Certificate. `encoded` is the message as received, perhaps compressed.
     pub(super) fn read_certificate(
         self,
         certificate: &CertificateMsg<'_>,
         encoded: &[u8],
     ) -> Result<ClientChain, Failure> {
         let Self { mut finished } = self;
-        // RFC 9846 §4.5.1: the context is that of the CertificateRequest, which is empty
+        // RFC 9846 §4.5.1: the context must be that of the CertificateRequest, which is empty
         if !certificate.context.is_empty() {
             return Err(InvalidMessage::InvalidCertRequest.into());
         }
-        // RFC 9846 §4.5.1: no extension that the CertificateRequest did not ask for
+        // RFC 9846 §4.5.1: extensions that the CertificateRequest did not ask for are forbidden
         if certificate
             .entries
             .iter()
@@ -81,7 +81,7 @@ impl WaitCertificate {
         let now = finished.config.current_time()?;
         verifier
             .verify_client_cert(end_entity, intermediates, now)
-            .map_err(Failure::refused_by_verifier)?;
+            .map_err(Failure::rejected_by_verifier)?;
 
         finished.transcript.add(encoded);
         Ok(ClientChain::Verified(Box::new(WaitCertificateVerify {
@@ -91,7 +91,7 @@ impl WaitCertificate {
     }
 }
 
-/// Waits for the signature that goes with a certificate.
+/// Waits for the signature by the key of the client's certificate.
 pub(crate) struct WaitCertificateVerify {
     finished: Box<WaitFinished>,
     /// The client's chain, not empty.
@@ -110,7 +110,8 @@ impl WaitCertificateVerify {
             found,
         } = self;
         let verifier = finished.config.verifier();
-        // RFC 9846 §4.5.2: a scheme of the CertificateRequest, and no SHA-1 or RSASSA-PKCS1-v1_5
+        // RFC 9846 §4.5.2: the scheme must be in the CertificateRequest. SHA-1 and
+        // RSASSA-PKCS1-v1_5 are forbidden
         if !signed.scheme.supported_in_tls13()
             || !verifier.supported_verify_schemes().contains(&signed.scheme)
         {
@@ -124,7 +125,7 @@ impl WaitCertificateVerify {
             .ok_or(Error::NoCertificatesPresented)?;
         verifier
             .verify_tls13_signature(content.as_ref(), end_entity, signed)
-            .map_err(Failure::refused_by_verifier)?;
+            .map_err(Failure::rejected_by_verifier)?;
         let config = &finished.config;
         let chain = found.keep(&config.peer_chains);
         cx.negotiated.set_peer(chain, &config.provider);

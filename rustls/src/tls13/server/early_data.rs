@@ -1,4 +1,4 @@
-//! Early data (0-RTT, RFC 9846 §2.3, §4.3.10): whether it is accepted, and EndOfEarlyData.
+//! Early data (0-RTT, RFC 9846 §2.3, §4.3.10): the decision to accept it, and EndOfEarlyData.
 
 use alloc::boxed::Box;
 
@@ -16,19 +16,20 @@ use crate::server::{EarlyData, ServerConfig, ServerConnectionData};
 use crate::session::value::Tls13Session;
 use crate::tls13::key_schedule::TrafficSecret;
 
-/// RFC 9846 §8.3: by how much a ClientHello may come later or sooner than its ticket's age says, in
-/// milliseconds. The RFC speaks of ten seconds; here it is 0.23's minute, as single use is what keeps early data
-/// from being repeated.
+/// The tolerated difference in milliseconds between a ClientHello's arrival and its ticket's age
+/// (RFC 9846 §8.3). The RFC suggests ten seconds. A minute is safe here, because single-use
+/// sessions already prevent replays.
 const MAX_AGE_DIFFERENCE: u64 = 60_000;
 
-/// How many bytes of records are skipped where no early data is allowed. A client that sends some was allowed
-/// to by another configuration; one record's worth is tolerated.
+/// The number of bytes of records to skip if early data is not allowed. Another configuration may
+/// have allowed it, so one record's worth is tolerated.
 const TOLERATED: usize = 1 << 14;
 
-/// Returns how many bytes of early data are skipped that is not accepted. `of_ticket` is what the client's ticket allows
-/// it to send, as far as that is known.
+/// Returns the number of bytes of rejected early data to skip. `of_ticket` is the limit in the
+/// client's ticket, or 0 if that is unknown.
 pub(super) fn skipped_limit(config: &ServerConfig, of_ticket: u32) -> usize {
-    // RFC 9846 §4.3.10: up to the configured max_early_data_size. It may have been more when the ticket was made
+    // RFC 9846 §4.3.10: up to the configured max_early_data_size, which may have been larger when
+    // the ticket was created
     match config.max_early_data_size.max(of_ticket) {
         0 => TOLERATED,
         limit => usize::try_from(limit).unwrap_or(usize::MAX),
@@ -38,7 +39,7 @@ pub(super) fn skipped_limit(config: &ServerConfig, of_ticket: u32) -> usize {
 /// A session that is resumed, perhaps with early data.
 pub(super) struct Offer<'a> {
     pub(super) hello: &'a ClientHello<'a>,
-    /// It is the first that the client offers.
+    /// True if it is the first session that the client offers.
     pub(super) is_first: bool,
     pub(super) obfuscated_ticket_age: u32,
     pub(super) session: &'a Tls13Session<'a>,
@@ -46,7 +47,7 @@ pub(super) struct Offer<'a> {
 }
 
 impl Offer<'_> {
-    /// How many bytes of early data are accepted; `None` for none.
+    /// Returns the number of bytes of early data to accept, or `None` to reject it.
     pub(super) fn accepted_limit(
         &self,
         parameters: &Parameters<'_>,
@@ -58,20 +59,21 @@ impl Offer<'_> {
         let limit = session.max_early_data_size;
         let is_wanted = self.hello.extensions.early_data
             && data.early_data != EarlyData::Rejected
-            // what the ticket allows, and still is allowed
+            // the ticket allows early data, and the configuration still does
             && (1..=config.max_early_data_size).contains(&limit);
-        // RFC 9846 §4.3.10: the first session, under the same cipher suite and protocol
+        // RFC 9846 §4.3.10: only for the first session, with the same cipher suite and protocol
         let is_same = self.is_first
             && session.suite == parameters.suite.common.suite
             && session.facts.alpn_protocol == parameters.alpn_protocol.as_deref()
             && config.carrier.allows_early_data_of(session.carrier);
-        // RFC 9846 §8: once; a session from the storage was taken out of it
+        // RFC 9846 §8: only once. A stored session was removed from the storage
         let is_single_use = self.kind == TicketKind::Stored;
 
         (is_wanted && is_same && is_single_use && self.is_fresh(now)).then_some(limit)
     }
 
-    /// RFC 9846 §4.3.10, §8.3: the ClientHello was sent when it came, as far as the age that it states tells.
+    /// True if the ClientHello was sent recently, according to the age in it (RFC 9846 §4.3.10,
+    /// §8.3).
     fn is_fresh(&self, now: UnixTime) -> bool {
         // RFC 9846 §4.3.10: modulo 2^32
         let age = self
@@ -84,18 +86,19 @@ impl Offer<'_> {
     }
 }
 
-/// Waits for the end of the early data that was accepted.
+/// Waits for the end of accepted early data.
 pub(crate) struct WaitEndOfEarlyData {
-    /// The state that follows.
+    /// The next state.
     pub(super) finished: Box<WaitFinished>,
     pub(super) client_handshake_traffic_secret: OkmBlock,
 }
 
 impl WaitEndOfEarlyData {
-    /// In its box, as [`WaitFinished::read_finished`].
+    /// Handles EndOfEarlyData. `self` stays in its box for the same reason as in
+    /// [`WaitFinished::read_finished`].
     #[expect(
         clippy::boxed_local,
-        reason = "what is moved out of a box is not zeroized there"
+        reason = "moving a secret out of a box leaves a copy there"
     )]
     pub(super) fn read_end_of_early_data(
         mut self: Box<Self>,
@@ -103,7 +106,8 @@ impl WaitEndOfEarlyData {
         cx: &mut ServerContext<'_>,
     ) -> Result<Box<WaitFinished>, Failure> {
         self.finished.transcript.add(encoded);
-        // RFC 9846 §4.6: what follows is under handshake keys. §5.1: nothing may follow before them
+        // RFC 9846 §4.6: the next message is under handshake keys. §5.1: nothing may follow in this
+        // record
         let secret = &self.client_handshake_traffic_secret;
         TrafficSecret::with(self.finished.suite, secret, |secret| {
             cx.transport.set_receiving_secret(Level::Handshake, secret)

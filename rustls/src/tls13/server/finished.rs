@@ -23,14 +23,15 @@ pub(crate) struct WaitFinished {
     pub(super) client_finished_key: OkmBlock,
     pub(super) main_secret: MainSecret,
     pub(super) ticket_count: usize,
-    /// When the session that this connection resumes was agreed on with certificates.
+    /// The time at which the resumed session authenticated with certificates.
     pub(super) authenticated_at: Option<u64>,
-    /// The certificate that the server has.
+    /// The server's certificate.
     pub(super) server_auth: ServerAuthId,
 }
 
 impl WaitFinished {
-    /// In its box, so that the secrets there are zeroized: of what is moved out of a box, a copy stays behind.
+    /// Handles the client's Finished. `self` stays in its box, so that its secrets are zeroized: a
+    /// move out of a box would leave a copy there.
     pub(super) fn read_finished(
         mut self: Box<Self>,
         finished: &Finished<'_>,

@@ -1,4 +1,5 @@
-//! The server's flight: ServerHello to Finished (RFC 9846 §4.2.3, §4.4, §4.5), and the keys on its way.
+//! The server's flight from ServerHello to Finished (RFC 9846 §4.2.3, §4.4, §4.5), and its key
+//! changes.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -48,29 +49,29 @@ use crate::tls13::key_schedule::{
 /// The length of a ServerHello without its share.
 const SERVER_HELLO_LEN: usize = 4 + 2 + 32 + 33 + 2 + 1 + 2 + 6 + 8;
 
-/// NEGOTIATED: a ClientHello, and what was agreed on.
+/// NEGOTIATED: a ClientHello and the negotiated parameters.
 pub(crate) struct Agreed<'a> {
     pub(super) hello: &'a ClientHello<'a>,
-    /// A HelloRetryRequest was sent before.
+    /// True if a HelloRetryRequest was sent before.
     pub(super) is_retried: bool,
     pub(super) parameters: Parameters<'a>,
     pub(super) authentication: Authentication,
-    /// The certificate that the server has, whether it is sent or not.
+    /// The server's certificate, even if it is not sent.
     pub(super) server_auth: ServerAuthId,
-    /// Of the session's key, or of none.
+    /// The early secret, with the session's PSK if one is resumed.
     pub(super) early_secret: EarlySecret,
     /// The transcript up to the ClientHello.
     pub(super) transcript: Transcript,
 }
 
-/// How the server proves who it is.
+/// The authentication of the server.
 pub(super) enum Authentication {
-    /// By a certificate, and a signature with its key.
+    /// A certificate, and a signature by its key.
     Certificate {
         certified_key: Arc<CertifiedKey>,
         signer: Box<dyn Signer>,
     },
-    /// By knowing the session that the client resumes.
+    /// The PSK of the session that the client resumes.
     Session(Resumed),
 }
 
@@ -84,7 +85,7 @@ impl Authentication {
 }
 
 impl Agreed<'_> {
-    /// Sends everything up to Finished, and waits for the client's part.
+    /// Sends everything up to Finished, and waits for the client's flight.
     pub(crate) fn send_flight(
         self,
         config: ServerSettings,
@@ -115,8 +116,8 @@ impl Agreed<'_> {
         let mut flight = Flight::with_capacity(len, &mut transcript);
         sender.add_server_hello(&mut flight, &exchange)?;
         flight.send(cx.transport)?;
-        // RFC 9846 §E.4: a client that sends a session id expects one after the server's first message, which
-        // was the HelloRetryRequest if there was one
+        // RFC 9846 §E.4: a client with a session id expects one after the server's first message.
+        // After a retry, that was the HelloRetryRequest
         if !is_retried && !hello.legacy_session_id.is_empty() {
             cx.transport.send_change_cipher_spec();
         }
@@ -133,7 +134,7 @@ impl Agreed<'_> {
         let len = sender.encrypted_flight_len();
         let mut flight = Flight::with_capacity(len, &mut transcript);
         sender.add_encrypted_extensions(&mut flight, cx);
-        let asks_for_certificate = sender.add_authentication(&mut flight)?;
+        let requests_certificate = sender.add_authentication(&mut flight)?;
         sender.add_finished(&mut flight, &server_finished_key);
         flight.send(cx.transport)?;
         let client_finished_key =
@@ -155,12 +156,12 @@ impl Agreed<'_> {
             server_auth,
             config,
         });
-        if asks_for_certificate {
+        if requests_certificate {
             return Ok(State::WaitCertificate(Box::new(WaitCertificate {
                 finished,
             })));
         }
-        // RFC 9846 §4.5.3: data may follow Finished, though nobody knows then who the client is
+        // RFC 9846 §4.5.3: data may follow Finished, although the client is not authenticated yet
         if finished.config.send_half_rtt_data {
             cx.transport.start_sending();
         }
@@ -176,7 +177,7 @@ impl Agreed<'_> {
     }
 }
 
-/// What the messages of the flight are made of.
+/// The inputs of the messages in the flight.
 struct FlightSender<'a> {
     hello: &'a ClientHello<'a>,
     parameters: &'a Parameters<'a>,
@@ -207,9 +208,9 @@ impl FlightSender<'_> {
         group.start_and_complete(client_share)
     }
 
-    /// About how long the messages from EncryptedExtensions to Finished are.
+    /// Returns the approximate length of the messages from EncryptedExtensions to Finished.
     fn encrypted_flight_len(&self) -> usize {
-        // extensions and a MAC; and with certificates, their framing and a signature
+        // extensions and a MAC; with certificates, also their framing and a signature
         const WITHOUT_CERTIFICATE: usize = 128;
         const OTHERS: usize = 768;
 
@@ -220,7 +221,7 @@ impl FlightSender<'_> {
         chain + certified_key.ocsp_response().map_or(0, <[u8]>::len) + OTHERS
     }
 
-    /// What early data is protected with, if it is accepted. `transcript` is the ClientHello.
+    /// Derives the secret of early data, if that is accepted. `transcript` is the ClientHello.
     fn derive_early_secrets(
         &self,
         early_secret: &EarlySecret,
@@ -228,7 +229,8 @@ impl FlightSender<'_> {
     ) -> Option<AcceptedEarlyData> {
         const LABEL: &str = "CLIENT_EARLY_TRAFFIC_SECRET";
         let limit = self.authentication.resumed()?.early_data_limit;
-        // it is logged for each session, as the early data may be in a record of the traffic that the server skipped
+        // the secret is logged even if the server skips early data, so that a packet analyzer can
+        // decrypt it
         if limit.is_none() && !self.config.key_log.will_log(LABEL) {
             return None;
         }
@@ -266,8 +268,8 @@ impl FlightSender<'_> {
         }
     }
 
-    /// What the client sends next is early data, if that is accepted, and else its part of the handshake. Returns the
-    /// key of its Finished.
+    /// Installs the keys of the client's next records: of early data if it is accepted, and of the
+    /// handshake unless EndOfEarlyData delays them. Returns the key of the client's Finished.
     fn install_receiving_keys(
         &self,
         handshake: &HandshakeKeys,
@@ -277,7 +279,7 @@ impl FlightSender<'_> {
         let suite = self.parameters.suite;
         if let Some(accepted) = early_data {
             cx.data.early_data = EarlyData::Accepted;
-            // none is skipped: a record that cannot be opened is an error
+            // from here on, a record that cannot be decrypted is an error
             cx.transport.skip_early_data(None);
             let secret = &accepted.client_traffic_secret;
             cx.transport
@@ -310,7 +312,8 @@ impl FlightSender<'_> {
 
         let suite = self.parameters.suite;
         let secrets = Tls13Secrets::new(suite, &server_secret, &client_secret, &exporter_secret);
-        // RFC 9846 §4.5.3: what follows Finished, alerts included, is under the application keys
+        // RFC 9846 §4.5.3: everything after Finished, including alerts, is under the application
+        // keys
         secrets.install_sending(cx.transport);
         *cx.established = Some(Established::Tls13(secrets));
         main_secret
@@ -321,7 +324,7 @@ impl FlightSender<'_> {
         flight: &mut Flight<'_>,
         exchange: &CompletedKeyExchange,
     ) -> Result<(), Error> {
-        // RFC 9846 §4.2.3: a random of its own
+        // RFC 9846 §4.2.3: independent of the client's random
         let mut random = [0; 32];
         self.config.provider.secure_random.fill(&mut random)?;
         flight.add(&ServerHello {
@@ -350,7 +353,7 @@ impl FlightSender<'_> {
             .parameters_extension()
             .zip(cx.transport.parameters());
         flight.add(&EncryptedExtensions {
-            // RFC 6066 §3: says that the name was used; not when resuming a session
+            // RFC 6066 §3: confirms that the name was used. Forbidden when a session is resumed
             server_name_ack: cx.data.server_name.is_some()
                 && self.authentication.resumed().is_none(),
             selected_protocol: protocol.map(ProtocolName),
@@ -363,31 +366,32 @@ impl FlightSender<'_> {
             transport_parameters: transport_parameters
                 .map(|(typ, parameters)| TransportParameters::new(typ, parameters))
                 .unwrap_or_default(),
-            // RFC 9149 §3: says that the request is followed
+            // RFC 9149 §3: confirms that the request is followed
             ticket_request: self.tickets.hint,
             ..EncryptedExtensions::default()
         });
     }
 
-    /// Adds what proves who the server is, unless its Finished does. Returns whether the client is asked for a
-    /// certificate.
+    /// Adds the messages that authenticate the server, unless the PSK does. Returns true if a
+    /// CertificateRequest was added.
     fn add_authentication(&self, flight: &mut Flight<'_>) -> Result<bool, Error> {
         match self.authentication {
             Authentication::Certificate {
                 certified_key,
                 signer,
             } => {
-                let asks_for_certificate = self.add_certificate_request(flight);
+                let requests_certificate = self.add_certificate_request(flight);
                 self.add_certificate(certified_key, flight);
                 add_certificate_verify(&**signer, flight)?;
-                Ok(asks_for_certificate)
+                Ok(requests_certificate)
             }
-            // RFC 9846 §4.4.2: a server that authenticates with a PSK asks for no certificate
+            // RFC 9846 §4.4.2: a server that authenticates with a PSK must not request a
+            // certificate
             Authentication::Session(_) => Ok(false),
         }
     }
 
-    /// Returns whether the client is asked for a certificate.
+    /// Adds a CertificateRequest if the verifier wants one. Returns true if it was added.
     fn add_certificate_request(&self, flight: &mut Flight<'_>) -> bool {
         let verifier = self.config.verifier();
         if !verifier.offer_client_auth() {
@@ -395,7 +399,7 @@ impl FlightSender<'_> {
         }
         let authorities = verifier.root_hint_subjects();
         flight.add(&CertificateRequest {
-            // RFC 9846 §4.4.2: signature_algorithms must be there
+            // RFC 9846 §4.4.2: signature_algorithms is mandatory
             signature_algorithms: Some(verifier.supported_verify_schemes().into()),
             certificate_authorities: (!authorities.is_empty()).then(|| authorities.to_vec()),
             compress_certificate: offered_algorithms(&self.config.cert_decompressors),
@@ -407,10 +411,10 @@ impl FlightSender<'_> {
     fn add_certificate(&self, certified_key: &CertifiedKey, flight: &mut Flight<'_>) {
         let config = self.config;
         let is_raw = config.cert_resolver.only_raw_public_keys();
-        // RFC 9846 §4.5.1: an extension must answer one of the ClientHello
+        // RFC 9846 §4.5.1: an extension must answer one in the ClientHello
         let asks_for_ocsp =
             self.hello.extensions.status_request == Some(CertificateStatusRequest::Ocsp);
-        // and the response is about a certificate
+        // an OCSP response needs a certificate
         let ocsp_response = certified_key
             .ocsp_response()
             .filter(|_| asks_for_ocsp && !is_raw);
@@ -447,7 +451,7 @@ fn add_certificate_verify(signer: &dyn Signer, flight: &mut Flight<'_>) -> Resul
     Ok(())
 }
 
-/// Early data that is accepted.
+/// The limit and the secret of accepted early data.
 struct AcceptedEarlyData {
     limit: u32,
     client_traffic_secret: OkmBlock,

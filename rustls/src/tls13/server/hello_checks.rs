@@ -1,4 +1,4 @@
-//! Checks on a ClientHello for TLS 1.3 that do not depend on what is negotiated.
+//! Checks of a TLS 1.3 ClientHello that do not depend on the negotiation.
 
 use alloc::vec::Vec;
 
@@ -20,11 +20,11 @@ pub(super) fn check_hello(hello: &ClientHello<'_>) -> Result<(), Error> {
 
 /// Checks the fields whose values are fixed in TLS 1.3.
 fn check_legacy_fields(hello: &ClientHello<'_>) -> Result<(), Error> {
-    // RFC 9846 §4.2.2: any other legacy_version is answered with protocol_version
+    // RFC 9846 §4.2.2: any other legacy_version is a protocol_version alert
     if hello.legacy_version != ProtocolVersion::TLSv1_2 {
         return Err(PeerIncompatible::Tls12NotOffered.into());
     }
-    // RFC 9846 §4.2.2: null compression and no other, or illegal_parameter
+    // RFC 9846 §4.2.2: only null compression, or illegal_parameter
     match &*hello.compression_methods {
         [Compression::Null] => Ok(()),
         methods if methods.contains(&Compression::Null) => {
@@ -36,7 +36,7 @@ fn check_legacy_fields(hello: &ClientHello<'_>) -> Result<(), Error> {
 
 /// Checks the extensions that a handshake with a certificate requires.
 fn check_mandatory_extensions(extensions: &ClientExtensions<'_>) -> Result<(), Error> {
-    // RFC 9846 §4.3.3, §9.2: without one of the three it is missing_extension
+    // RFC 9846 §4.3.3, §9.2: without one of the three, the alert is missing_extension
     if extensions.signature_algorithms.is_none() {
         return Err(PeerIncompatible::SignatureAlgorithmsExtensionRequired.into());
     }
@@ -45,8 +45,8 @@ fn check_mandatory_extensions(extensions: &ClientExtensions<'_>) -> Result<(), E
     }
     match &extensions.key_shares {
         None => Err(PeerIncompatible::KeyShareExtensionRequired.into()),
-        // RFC 9846 §4.3.8: one share for a group. Whether the shares match supported_groups in order and
-        // content is the client's business: the choice is made from supported_groups
+        // RFC 9846 §4.3.8: one share for each group. The server chooses from supported_groups, so
+        // it does not check that the shares match that list
         Some(shares) if has_duplicate_group(shares) => {
             Err(PeerMisbehaved::OfferedDuplicateKeyShares.into())
         }
@@ -55,7 +55,7 @@ fn check_mandatory_extensions(extensions: &ClientExtensions<'_>) -> Result<(), E
 }
 
 fn has_duplicate_group(shares: &[KeyShareEntry<'_>]) -> bool {
-    // clients send few; a hostile list of thousands must not be compared pairwise
+    // clients send few shares, but a hostile list of thousands must not be compared pairwise
     if shares.len() <= 8 {
         return shares
             .iter()
@@ -67,7 +67,7 @@ fn has_duplicate_group(shares: &[KeyShareEntry<'_>]) -> bool {
     groups.windows(2).any(|pair| pair[0] == pair[1])
 }
 
-/// Checks pre-shared keys, used or not. That they come last is checked when they are read.
+/// Checks pre-shared keys, even if none is used. Decoding has checked that they come last.
 fn check_pre_shared_keys(extensions: &ClientExtensions<'_>) -> Result<(), PeerMisbehaved> {
     let Some(offered) = &extensions.pre_shared_key else {
         return Ok(());
@@ -76,7 +76,7 @@ fn check_pre_shared_keys(extensions: &ClientExtensions<'_>) -> Result<(), PeerMi
     if extensions.psk_key_exchange_modes.is_none() {
         return Err(PeerMisbehaved::MissingPskModesExtension);
     }
-    // RFC 9846 §4.3.11: a binder for each identity
+    // RFC 9846 §4.3.11: one binder for each identity
     if offered.identities.len() != offered.binders.len() {
         return Err(PeerMisbehaved::PskExtensionWithMismatchedIdsAndBinders);
     }

@@ -1,8 +1,9 @@
-//! The server's side of the TLS 1.3 handshake, once the version is chosen, and of what follows it.
+//! The server's side of the TLS 1.3 handshake after the choice of the version, and the messages
+//! after it.
 //!
-//! Messages are encoded and decoded by [`crate::msgs`] and secrets derived by [`super::key_schedule`];
-//! records and alerts are the connection's. The states are those of RFC 9846 Appendix A.2; what is sent
-//! between two of them is one flight:
+//! [`crate::msgs`] encodes and decodes messages, and [`super::key_schedule`] derives secrets. The
+//! connection handles records and alerts. The states are those of RFC 9846 Appendix A.2. Messages
+//! between two states form one flight:
 //!
 //! ```text
 //!   handshake::server: Hello ◄── HelloRetryRequest ── no usable share               retry
@@ -52,7 +53,7 @@ use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::compressed_certificate::CompressedCertificate;
 use crate::msgs::{Finished, HandshakeMessage};
 
-/// What the server waits for.
+/// The states of a server after TLS 1.3 was chosen.
 pub(crate) enum State {
     WaitEndOfEarlyData(Box<WaitEndOfEarlyData>),
     WaitCertificate(Box<WaitCertificate>),
@@ -62,7 +63,7 @@ pub(crate) enum State {
 }
 
 impl State {
-    /// Which message is legal when.
+    /// Dispatches a message to its handler. Decides which message is legal.
     pub(crate) fn read(
         self,
         message: HandshakeMessage<'_>,
@@ -71,7 +72,7 @@ impl State {
         let encoded = message.encoded;
         match (self, message.typ) {
             (Self::WaitEndOfEarlyData(state), HandshakeType::EndOfEarlyData) => {
-                // RFC 9846 §4.6: it is empty
+                // RFC 9846 §4.6: the message is empty
                 message.decode(|_| Ok(()))?;
                 state
                     .read_end_of_early_data(encoded, cx)
@@ -85,7 +86,7 @@ impl State {
                 }
             }
 
-            // RFC 8879 §4: in the place of a Certificate, if compression was offered
+            // RFC 8879 §4: replaces a Certificate if compression was offered
             (Self::WaitCertificate(state), HandshakeType::CompressedCertificate)
                 if state.may_be_compressed() =>
             {
@@ -111,7 +112,7 @@ impl State {
                     .map(|()| Self::Connected)
             }
 
-            // RFC 9846 §4: a message in an unexpected order is an unexpected_message. §4.2.2: so is a
+            // RFC 9846 §4: a message out of order is an unexpected_message. §4.2.2: so is a
             // ClientHello at any other time
             (state, _) => Err(unexpected(&message, state.expected(cx.transport.carrier()))),
         }

@@ -1,4 +1,5 @@
-//! A ClientHello for TLS 1.3: from RECVD_CH to NEGOTIATED, or to a HelloRetryRequest (RFC 9846 Appendix A.2).
+//! The handling of a TLS 1.3 ClientHello: from RECVD_CH to NEGOTIATED, or to a HelloRetryRequest
+//! (RFC 9846 Appendix A.2).
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -24,18 +25,18 @@ use crate::sign::CertifiedKey;
 use crate::suites::SupportedCipherSuite;
 use crate::tls13::key_schedule::EarlySecret;
 
-/// What a ClientHello led to.
-#[allow(clippy::large_enum_variant)] // taken apart at once; no allocation is worth it
+/// The result of a ClientHello.
+#[allow(clippy::large_enum_variant)] // destructured at once: a box would only allocate
 pub(crate) enum Negotiation<'a> {
-    /// All is agreed on; nothing was sent yet.
+    /// All parameters are negotiated. Nothing was sent yet.
     Agreed(Agreed<'a>),
     /// A HelloRetryRequest was sent.
     Retry(Box<Retry>),
 }
 
-/// Checks `hello` and agrees on parameters, or asks for another.
+/// Checks `hello` and negotiates parameters, or sends a HelloRetryRequest.
 ///
-/// `retry` is what an earlier HelloRetryRequest settled.
+/// `retry` is the state of an earlier HelloRetryRequest.
 pub(crate) fn negotiate<'a>(
     hello: &'a ClientHello<'a>,
     encoded: &[u8],
@@ -60,13 +61,13 @@ pub(crate) fn negotiate<'a>(
         check_repeated(hello, retry)?;
     }
 
-    // RFC 9846 §5.1: nothing may follow in the same records, since the answer either changes keys or waits
-    // for another flight
+    // RFC 9846 §5.1: nothing may follow in the same record, because the server's answer changes
+    // keys or waits for another flight
     cx.transport.check_aligned()?;
-    // RFC 9846 §4.3.10: early data that is not agreed on is skipped
+    // RFC 9846 §4.3.10: early data that is not accepted is skipped
     let skipped_early_data = hello.extensions.early_data.then(|| {
         let of_ticket = match &selection {
-            // the session is looked at later
+            // the session, and its limit, is only read later
             Selection::Agreed(_) => 0,
             Selection::NeedsShare { .. } => offered_early_data(hello, config),
         };
@@ -93,7 +94,8 @@ pub(crate) fn negotiate<'a>(
     }
 }
 
-/// Returns how much early data `hello` may be followed by, as far as the session that it comes with is known.
+/// Returns the amount of early data that may follow `hello`, or 0 if its session is not in the
+/// storage.
 fn offered_early_data(hello: &ClientHello<'_>, config: &ServerSettings) -> u32 {
     let offered = hello.extensions.pre_shared_key.as_ref();
     // RFC 9846 §4.3.10: early data belongs to the first session
@@ -104,7 +106,7 @@ fn offered_early_data(hello: &ClientHello<'_>, config: &ServerSettings) -> u32 {
     }
 }
 
-/// Decides how the server authenticates: by a session that `hello` offers, or by `certified_key`.
+/// Selects the authentication of the server: a session that `hello` offers, or `certified_key`.
 fn agree<'a>(
     hello: &'a ClientHello<'a>,
     encoded: &[u8],
@@ -124,7 +126,7 @@ fn agree<'a>(
         debug!("application protocol {}", protocol.escape_ascii());
     }
     let is_retried = retry.is_some();
-    // RFC 9846 §4.3.11.2: what binders bind is all that is before them
+    // RFC 9846 §4.3.11.2: binders cover everything before them
     let (bound, binders) = split_at_binders(hello, encoded);
     let mut transcript = match retry {
         None => Transcript::start(parameters.suite.common.hash_provider, bound),
@@ -164,10 +166,11 @@ fn agree<'a>(
     })
 }
 
-/// Cuts the encoded ClientHello before its binders, which end it; nothing is behind the cut if it has none.
+/// Splits the encoded ClientHello before its binders, which end it. Without binders, the second
+/// part is empty.
 fn split_at_binders<'a>(hello: &ClientHello<'_>, encoded: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     let offered = &hello.extensions.pre_shared_key;
     let binders_len = offered.as_ref().map_or(0, OfferedPsks::binders_len);
-    // it never saturates: the binders were read from this encoding
+    // this never saturates: the binders were decoded from this encoding
     encoded.split_at(encoded.len().saturating_sub(binders_len))
 }

@@ -1,5 +1,5 @@
-//! What server and client agree on (RFC 9846 §4.2.1): cipher suite, key exchange group, application
-//! protocol, and signature scheme. Pure: it chooses, and neither sends nor stores.
+//! The negotiated parameters (RFC 9846 §4.2.1): cipher suite, key exchange group, application
+//! protocol, and signature scheme. This code only chooses; it neither sends nor stores anything.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -16,11 +16,11 @@ use crate::server::ServerConfig;
 use crate::sign::{CertifiedKey, Signer};
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
-/// What can be selected from one ClientHello.
+/// The result of the selection from one ClientHello.
 pub(super) enum Selection<'a> {
-    /// All parameters.
+    /// All parameters are selected.
     Agreed(Parameters<'a>),
-    /// Nothing yet: the client supports this group but sent no share of it.
+    /// The client supports this group, but sent no share for it.
     NeedsShare {
         suite: &'static Tls13CipherSuite,
         group: &'static dyn SupportedKxGroup,
@@ -31,18 +31,20 @@ pub(super) enum Selection<'a> {
 pub(super) struct Parameters<'a> {
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) group: &'static dyn SupportedKxGroup,
-    /// The client's share of `group`.
+    /// The client's share for `group`.
     pub(super) client_share: &'a [u8],
     pub(super) alpn_protocol: Option<Vec<u8>>,
     pub(super) certificate_types: CertificateTypes,
 }
 
 impl<'a> Selection<'a> {
-    /// `hello` has the extensions that are mandatory; `retry` is what a HelloRetryRequest settled.
+    /// Selects parameters from `hello`, which has the mandatory extensions. `retry` is the state of
+    /// a HelloRetryRequest.
     ///
     /// # Errors
     ///
-    /// What is not in common, or what changed after the HelloRetryRequest.
+    /// Returns an error that names the parameter without a common value, or the one that changed
+    /// after the HelloRetryRequest.
     pub(super) fn new(
         hello: &'a ClientHello<'_>,
         retry: Option<&Retry>,
@@ -63,8 +65,8 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// The client's most preferred group that the provider has, even if a share of another would save a round
-/// trip: RFC 9846 §4.3.8 allows both, and this respects the client's preference.
+/// Returns the client's most preferred group that the provider has, even if another one would save
+/// a round trip. RFC 9846 §4.3.8 allows both; this respects the client's preference.
 fn select_group(
     hello: &ClientHello<'_>,
     retry: Option<&Retry>,
@@ -72,7 +74,8 @@ fn select_group(
 ) -> Result<&'static dyn SupportedKxGroup, Error> {
     let offered = hello.extensions.supported_groups.as_deref().unwrap_or(&[]);
     if let Some(retry) = retry {
-        // RFC 9846 §4.3.8: shares are for groups in supported_groups, so the group must still be there
+        // RFC 9846 §4.3.8: shares are for groups in supported_groups, so the group must still be
+        // listed
         if !offered.contains(&retry.group.name()) {
             return Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest.into());
         }
@@ -86,7 +89,7 @@ fn select_group(
                 .find(|group| group.name() == *name && is_usable(**group))
         })
         .copied()
-        // RFC 9846 §4.2.1: without a group in common it is handshake_failure
+        // RFC 9846 §4.2.1: without a common group the alert is handshake_failure
         .ok_or_else(|| PeerIncompatible::NoKxGroupsInCommon.into())
 }
 
@@ -94,14 +97,15 @@ fn is_usable(group: &dyn SupportedKxGroup) -> bool {
     group.usable_for_version(ProtocolVersion::TLSv1_3)
 }
 
-/// The client's share of the group `name`.
+/// Returns the client's share for the group `name`.
 fn share_of<'a>(hello: &'a ClientHello<'_>, name: NamedGroup) -> Option<&'a [u8]> {
     let shares = hello.extensions.key_shares.as_deref()?;
     let share = shares.iter().find(|share| share.group == name)?;
     Some(share.payload)
 }
 
-/// The first suite in the client's order that the provider has, or the other way round.
+/// Returns the first common suite, in the client's order, or in the provider's order if
+/// `ignore_client_order` is set.
 fn select_suite(
     hello: &ClientHello<'_>,
     retry: Option<&Retry>,
@@ -121,7 +125,7 @@ fn select_suite(
             .iter()
             .find_map(|offered| ours.clone().find(|suite| suite.common.suite == *offered))
     };
-    // RFC 9846 §4.2.1: without a suite in common it is handshake_failure
+    // RFC 9846 §4.2.1: without a common suite the alert is handshake_failure
     let selected = selected.ok_or(PeerIncompatible::NoCipherSuitesInCommon)?;
     match retry {
         // RFC 9846 §4.2.4: the suite must be that of the HelloRetryRequest
@@ -132,7 +136,7 @@ fn select_suite(
     }
 }
 
-/// The certificate's key with the scheme it prefers among those the client can verify.
+/// Returns the certificate's key with its preferred scheme, among those that the client can verify.
 pub(super) fn select_signer(
     hello: &ClientHello<'_>,
     certified_key: &CertifiedKey,
@@ -142,12 +146,12 @@ pub(super) fn select_signer(
         .signature_algorithms
         .as_deref()
         .unwrap_or(&[]);
-    // RFC 9846 §4.3.3: RSASSA-PKCS1-v1_5 and SHA-1 sign no handshake
+    // RFC 9846 §4.3.3: RSASSA-PKCS1-v1_5 and SHA-1 are only for certificates
     let mut usable = offered.to_vec();
     usable.retain(SignatureScheme::supported_in_tls13);
     certified_key
         .key
         .choose_scheme(&usable)
-        // RFC 9846 §4.2.1: without a scheme in common it is handshake_failure
+        // RFC 9846 §4.2.1: without a common scheme the alert is handshake_failure
         .ok_or_else(|| PeerIncompatible::NoSignatureSchemesInCommon.into())
 }

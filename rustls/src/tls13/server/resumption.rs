@@ -1,7 +1,7 @@
-//! Which session a ClientHello resumes (RFC 9846 §2.2, §4.3.11), if any.
+//! The choice of the session that a ClientHello resumes (RFC 9846 §2.2, §4.3.11).
 //!
-//! Cipher suite, group and protocol are chosen first; a session that does not go with them is as good as
-//! unknown. Of those that do, the first is chosen, and the client must prove that it has its key.
+//! Cipher suite, group and protocol are selected first. Sessions that do not fit these are ignored.
+//! The first session that fits is chosen, and the client must prove that it has its key.
 
 use alloc::vec::Vec;
 
@@ -25,29 +25,30 @@ use crate::session::value::{SessionValue, Tls13Session};
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 use crate::tls13::key_schedule::EarlySecret;
 
-/// How many of the offered sessions are looked for. Clients offer one; each may cost a look into a storage
-/// that is far away.
+/// The maximum number of offered sessions to look up. Clients offer one, and each lookup may access
+/// a remote storage.
 const MAX_IDENTITIES: usize = 4;
 
 /// A session that is resumed.
 pub(super) struct Resumed {
-    /// `selected_identity`.
+    /// The `selected_identity`.
     pub(super) index: u16,
-    /// When its secrets were agreed on with certificates, in seconds since 1970.
+    /// The time at which the session authenticated with certificates, in seconds since 1970.
     pub(super) authenticated_at: u64,
     pub(super) client_chain: Option<PeerChain>,
     pub(super) application_data: Vec<u8>,
-    /// How many bytes of early data are accepted, if any.
+    /// The number of bytes of early data to accept, if any.
     pub(super) early_data_limit: Option<u32>,
 }
 
 impl Resumed {
-    /// Has the connection report what is known from the session.
+    /// Passes the facts in the session to the accessors of the connection.
     pub(super) fn report(self, provider: &CryptoProvider, cx: &mut ServerContext<'_>) {
         if let Some(chain) = self.client_chain {
             cx.negotiated.set_expected_peer(chain, provider);
             if self.early_data_limit.is_some() {
-                // a session that allows early data is taken out of its storage: nobody can offer it again
+                // a session with early data was removed from its storage, so nobody else can offer
+                // it
                 cx.negotiated.prove_peer();
             }
         }
@@ -55,12 +56,12 @@ impl Resumed {
     }
 }
 
-/// Finds the session that `hello` resumes with the server `server`, and what its key becomes. `transcript` ends before
-/// the binders.
+/// Returns the session that `hello` resumes, and its early secret. `server` is the server's
+/// certificate. `transcript` ends before the binders.
 ///
 /// # Errors
 ///
-/// [`PeerMisbehaved::IncorrectBinder`].
+/// Returns [`PeerMisbehaved::IncorrectBinder`] if the binder of the chosen session is wrong.
 pub(super) fn find_session(
     hello: &ClientHello<'_>,
     transcript: &mut Transcript,
@@ -92,7 +93,8 @@ pub(super) fn find_session(
         if !is_suitable(&session, kind, suite, server, config, cx, now) {
             continue;
         }
-        // RFC 9846 §4.3.11: the binder is validated before the key is accepted; of the chosen session only
+        // RFC 9846 §4.3.11: the binder of the chosen session, and of no other, is validated before
+        // the PSK is accepted
         let early_secret = EarlySecret::new(suite, Some(session.psk));
         if !early_secret.is_resumption_binder(transcript.current(), binder.0) {
             return Err(PeerMisbehaved::IncorrectBinder);
@@ -101,7 +103,7 @@ pub(super) fn find_session(
             debug!("the client's certificate is not accepted any longer");
             return Ok(None);
         }
-        // the verifier is for one kind, and has just accepted it
+        // the verifier supports one kind only, and has just accepted this chain
         let chain_kind = ChainKind::new(config.verifier().requires_raw_public_keys());
         let offer = early_data::Offer {
             hello,
@@ -125,14 +127,14 @@ pub(super) fn find_session(
     Ok(None)
 }
 
-/// RFC 9846 §4.3.9: a mode that the client does not list must not be selected, and a PSK without a key exchange
-/// is none of ours.
+/// True if the client offers the mode psk_dhe_ke (RFC 9846 §4.3.9). PSKs without a key exchange are
+/// not supported.
 pub(super) fn accepts_resumption(extensions: &ClientExtensions<'_>) -> bool {
     let modes = extensions.psk_key_exchange_modes.as_deref();
     modes.is_some_and(|modes| modes.contains(&PskKeyExchangeMode::PskDheKe))
 }
 
-/// True if `session` may be resumed here and now.
+/// True if `session` may be resumed by this handshake.
 fn is_suitable(
     session: &Tls13Session<'_>,
     kind: TicketKind,
@@ -144,7 +146,7 @@ fn is_suitable(
 ) -> bool {
     let mut suites = config.provider.cipher_suites.iter();
     let before = suites.find(|suite| suite.suite() == session.suite);
-    // RFC 9846 §4.7.1: only with a cipher suite of the same hash
+    // RFC 9846 §4.7.1: the cipher suite must have the same hash
     let has_hash = before
         .and_then(SupportedCipherSuite::tls13)
         .is_some_and(|before| suite.can_resume_from(before).is_some());

@@ -1,4 +1,4 @@
-//! HelloRetryRequest (RFC 9846 §4.2.4), and what it asks of the ClientHello that follows.
+//! HelloRetryRequest (RFC 9846 §4.2.4), and its requirements on the second ClientHello.
 //!
 //! The server keeps its state in memory, so it sends no cookie.
 
@@ -17,20 +17,20 @@ use crate::msgs::client_hello::ClientHello;
 use crate::msgs::server_hello::{HelloRetryRequest, HelloRetryRequestExtensions};
 use crate::suites::Tls13CipherSuite;
 
-/// What a HelloRetryRequest settled, and what the second ClientHello must repeat.
+/// The parameters in a HelloRetryRequest, and the values that the second ClientHello must repeat.
 pub(crate) struct Retry {
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) group: &'static dyn SupportedKxGroup,
-    /// The first ClientHello's hash and the HelloRetryRequest.
+    /// The transcript of the first ClientHello's hash and the HelloRetryRequest.
     pub(super) transcript: Transcript,
-    /// The digest of what the second ClientHello repeats.
+    /// The digest of the fields that the second ClientHello must repeat.
     repeated: hash::Output,
     server_name: Option<DnsName<'static>>,
-    /// A session was offered whose hash, as its binder's length shows, is the suite's.
+    /// True if a PSK was offered whose binder is as long as the suite's hash.
     offered_usable_psk: bool,
 }
 
-/// Asks for a share of `group`.
+/// Sends a HelloRetryRequest for a share of `group`.
 pub(super) fn send_hello_retry_request(
     hello: &ClientHello<'_>,
     encoded: &[u8],
@@ -55,7 +55,7 @@ pub(super) fn send_hello_retry_request(
         },
     });
     flight.send(transport)?;
-    // RFC 9846 §E.4: a session id asks for a change_cipher_spec after the first message
+    // RFC 9846 §E.4: a client with a session id expects one after the server's first message
     if !hello.legacy_session_id.is_empty() {
         transport.send_change_cipher_spec();
     }
@@ -69,34 +69,34 @@ pub(super) fn send_hello_retry_request(
     })
 }
 
-/// Checks that `hello` follows the HelloRetryRequest. Whether it repeats the rest of the first one is for
-/// [`check_repeated`], after what says more of a change: the choice of the cipher suite and the group.
+/// Checks that `hello` follows the HelloRetryRequest. [`check_repeated`] checks the other fields
+/// later, because a changed suite or group has a more specific error.
 pub(super) fn check_second_hello(
     hello: &ClientHello<'_>,
     server_name: Option<&DnsName<'_>>,
     retry: &Retry,
 ) -> Result<(), PeerMisbehaved> {
     let extensions = &hello.extensions;
-    // RFC 9846 §4.2.2: the same but for what was asked
+    // RFC 9846 §4.2.2: unchanged except where requested
     if server_name != retry.server_name.as_ref() {
         return Err(PeerMisbehaved::ServerNameDifferedOnRetry);
     }
-    // RFC 9846 §4.3.10: early_data is not in the second one
+    // RFC 9846 §4.3.10: early_data is forbidden in the second ClientHello
     if extensions.early_data {
         return Err(PeerMisbehaved::EarlyDataAttemptedInSecondClientHello);
     }
-    // RFC 9846 §4.2.2: pre_shared_key is updated; only what does not go with the suite may be removed
+    // RFC 9846 §4.2.2: pre_shared_key is updated, and only PSKs with another hash may be removed
     if retry.offered_usable_psk && extensions.pre_shared_key.is_none() {
         return Err(PeerMisbehaved::MissingPskExtensionInSecondClientHello);
     }
-    // RFC 9846 §4.3.8: one share, and of the group asked for
+    // RFC 9846 §4.3.8: exactly one share, for the requested group
     match extensions.key_shares.as_deref() {
         Some([share]) if share.group == retry.group.name() => Ok(()),
         _ => Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest),
     }
 }
 
-/// Checks that `hello` is the first one but for what may change.
+/// Checks that `hello` repeats the first ClientHello, except for what may change.
 pub(super) fn check_repeated(hello: &ClientHello<'_>, retry: &Retry) -> Result<(), PeerMisbehaved> {
     // RFC 9846 §4.2.2: the same ClientHello without modification
     if digest_of_repeated(hello, retry.suite).as_ref() == retry.repeated.as_ref() {
@@ -106,8 +106,9 @@ pub(super) fn check_repeated(hello: &ClientHello<'_>, retry: &Retry) -> Result<(
     }
 }
 
-/// The hash of all fields and known extensions but those that a HelloRetryRequest changes. Extensions that are not known
-/// are left out, `padding` among them, and so is the order of extensions: neither changes what is agreed on.
+/// Hashes all fields and known extensions except those that a HelloRetryRequest changes. Ignores
+/// unknown extensions, `padding`, and the order of extensions, because they do not affect the
+/// negotiation.
 fn digest_of_repeated(hello: &ClientHello<'_>, suite: &Tls13CipherSuite) -> hash::Output {
     let mut repeated = hello.clone();
     let extensions = &mut repeated.extensions;
@@ -115,7 +116,7 @@ fn digest_of_repeated(hello: &ClientHello<'_>, suite: &Tls13CipherSuite) -> hash
     extensions.early_data = false;
     extensions.cookie = None;
     extensions.pre_shared_key = None;
-    // RFC 9849 §6.1.5: the client encrypts its second inner hello anew
+    // RFC 9849 §6.1.5: the client encrypts a new inner hello
     extensions.encrypted_client_hello = None;
     let mut bytes = Vec::new();
     repeated.encode(&mut bytes);

@@ -1,5 +1,5 @@
-//! The server against upstream's: given the same bytes, both come to the same answer, error and alert, but
-//! for what RFC 9846 asks for and upstream does not do. Each such case names its section.
+//! Compares the server with upstream's. Given the same bytes, both must give the same answer, error
+//! and alert, except where only this one follows RFC 9846. Each such case names its section.
 
 mod client_auth;
 mod client_hello;

@@ -1,7 +1,7 @@
-//! NewSessionTicket (RFC 9846 §4.7.1): sends what clients may resume with.
+//! NewSessionTicket (RFC 9846 §4.7.1): the tickets that clients may resume with.
 //!
-//! A ticket is either a whole session, sealed by the ticketer, or the key under which the session storage
-//! keeps one. [`crate::session::value`] has what a session consists of.
+//! A ticket is either a complete session, sealed by the ticketer, or its key in the session
+//! storage. [`crate::session::value`] describes the content of a session.
 
 use alloc::vec::Vec;
 
@@ -23,26 +23,27 @@ use crate::session::{Lifetime, lifetime_left};
 use crate::suites::Tls13CipherSuite;
 use crate::tls13::key_schedule::TicketPsks;
 
-/// How long a session may be resumed from the storage, in seconds.
+/// The time in seconds during which a stored session may be resumed.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
 
-/// Length in bytes of a `ticket_nonce`. It is that of 0.23: tests of programs count the bytes of flights.
+/// The length of a `ticket_nonce` in bytes. It equals that of rustls 0.23, because tests of
+/// applications count the bytes of flights.
 const NONCE_LEN: usize = 32;
 
-/// Length in bytes of a NewSessionTicket without its ticket, at most.
+/// The maximum length of a NewSessionTicket without its ticket, in bytes.
 const TICKET_OVERHEAD: usize = 4 + 4 + 4 + (1 + NONCE_LEN) + 2 + (2 + 8);
 
-/// How long a ticket may be to be sent.
+/// The maximum length of a ticket in bytes.
 const MAX_TICKET_LEN: usize = 0xffff - TICKET_OVERHEAD;
 
-/// How many bytes name a session in the storage: enough that they cannot be guessed.
+/// The length of a storage key in bytes. Keys cannot be guessed.
 const STORAGE_KEY_LEN: usize = 32;
 
-/// How many tickets a client gets.
+/// The number of tickets for one client.
 #[derive(Clone, Copy)]
 pub(super) struct TicketCount {
     pub(super) count: usize,
-    /// What the client is told that it will get, if it asked for a number: RFC 9149 §3.
+    /// The announced number of tickets, if the client requested a number (RFC 9149 §3).
     pub(super) hint: Option<u8>,
 }
 
@@ -59,12 +60,11 @@ impl TicketCount {
                 request.new_session_count
             }
         });
-        // RFC 9846 §4.3.9: no ticket for a client that does not combine a PSK with a key exchange, as nothing
-        // else will be resumed
+        // RFC 9846 §4.3.9: no tickets for a client without psk_dhe_ke, because it could not resume
         let accepts = accepts_resumption(extensions) && TicketKind::of(config).is_some();
         match requested {
             Some(requested) if config.max_tls13_tickets != 0 => {
-                // RFC 9149 §3: no more than were asked for, and within a limit of our own
+                // RFC 9149 §3: at most the requested number, and at most the configured limit
                 let count = usize::from(requested).min(config.max_tls13_tickets);
                 let count = if accepts { count } else { 0 };
                 Self {
@@ -84,30 +84,32 @@ impl TicketCount {
     }
 }
 
-/// What tickets are made of, beside the connection.
+/// The inputs of tickets, apart from the connection.
 pub(super) struct TicketSender<'a> {
     pub(super) config: &'a ServerSettings,
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) count: usize,
-    /// When the session that this connection resumes was agreed on with certificates, in seconds since 1970.
+    /// The time at which the resumed session authenticated with certificates, in seconds since
+    /// 1970.
     pub(super) authenticated_at: Option<u64>,
-    /// The certificate that the server has.
+    /// The server's certificate.
     pub(super) server_auth: ServerAuthId,
 }
 
 impl TicketSender<'_> {
-    /// Sends as many tickets as can be made: without a clock or a storage, or when the session is at its end, there are
-    /// none, and the client cannot resume.
+    /// Sends the tickets. Sends none without a clock or a storage, or if the session's lifetime is
+    /// over; the client then cannot resume.
     ///
     /// # Errors
     ///
-    /// [`Error::FailedToGetRandomBytes`], [`Error::EncryptError`].
+    /// Returns [`Error::FailedToGetRandomBytes`] and [`Error::EncryptError`].
     pub(super) fn send(
         &self,
         resumption_secret: &OkmBlock,
         cx: &mut ServerContext<'_>,
     ) -> Result<(), Error> {
-        // RFC 9846 §6.1: nothing is sent after close_notify, which may have gone out during the handshake
+        // RFC 9846 §6.1: nothing is sent after close_notify, which may have been sent during the
+        // handshake
         if cx.transport.is_closed() {
             return Ok(());
         }
@@ -126,9 +128,10 @@ impl TicketSender<'_> {
         let psks = TicketPsks::new(self.suite, resumption_secret);
         let client_auth = config.client_auth();
         let mut messages = Vec::new();
-        // sessions of one length, one after the other
+        // reused, because all sessions have the same length
         let mut plain = Zeroizing::new(Vec::new());
-        // RFC 9846 §4.7.1: random, and fresh for each ticket. Several are drawn at once: that takes as long as one
+        // RFC 9846 §4.7.1: random, and fresh for each ticket. One call draws several, which costs
+        // the same
         let mut age_adds = [[0; 4]; 4];
         for number in 0..self.count {
             let next = number % age_adds.len();
@@ -136,7 +139,7 @@ impl TicketSender<'_> {
                 let random = config.provider.secure_random;
                 random.fill(age_adds.as_flattened_mut())?;
             }
-            // RFC 9846 §4.7.1: a nonce that no other ticket of this connection has
+            // RFC 9846 §4.7.1: the nonce is unique among the tickets of a connection
             let mut nonce = [0; NONCE_LEN];
             nonce[NONCE_LEN - 8..].copy_from_slice(&(number as u64).to_be_bytes());
             let psk = psks.psk(&nonce);
@@ -161,7 +164,8 @@ impl TicketSender<'_> {
                 break;
             };
             if messages.is_empty() {
-                // room for more of the same length, as long as there are few
+                // reserve memory for the other tickets too, which have the same length, unless
+                // there are many
                 let len = TICKET_OVERHEAD + ticket.as_ref().len();
                 messages.reserve(len * self.count.min(4));
             }
@@ -175,7 +179,7 @@ impl TicketSender<'_> {
             }
             .encode_message(&mut messages)?;
         }
-        // RFC 9846 §5.5: half-RTT data may have worn out the key, and tickets can be done without
+        // RFC 9846 §5.5: half-RTT data may have worn out the key, and tickets are optional
         if !cx.transport.can_protect(messages.len()) {
             return Ok(());
         }
@@ -183,12 +187,12 @@ impl TicketSender<'_> {
     }
 }
 
-/// Where sessions are kept.
+/// The storage of sessions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TicketKind {
-    /// In the ticket.
+    /// Sessions are in tickets.
     Sealed,
-    /// In the session storage.
+    /// Sessions are in the session storage.
     Stored,
 }
 
@@ -200,7 +204,8 @@ impl TicketKind {
         config.session_storage.can_cache().then_some(Self::Stored)
     }
 
-    /// `None` when the session is too large, or the storage refuses it. `plain` may be anything.
+    /// Creates a ticket. Returns `None` if the session is too large, or the storage does not accept
+    /// it. `plain` is a scratch buffer.
     fn make(
         self,
         session: &Tls13Session<'_>,
@@ -226,12 +231,12 @@ impl TicketKind {
         }
     }
 
-    /// The session that `ticket` stands for. One from the storage is not there any longer:
-    /// RFC 9846 §8.1.
+    /// Returns the session of `ticket`. A stored session is removed from the storage (RFC 9846
+    /// §8.1).
     pub(super) fn find(self, ticket: &[u8], config: &ServerConfig) -> Option<ServerSessionValue> {
         match self {
             Self::Sealed => config.ticketer.decrypt(ticket).map(From::from),
-            // nothing else was put there
+            // TLS 1.3 stores sessions only under keys of this length
             Self::Stored if ticket.len() == STORAGE_KEY_LEN => {
                 config.session_storage.take_session(ticket)
             }
@@ -239,11 +244,11 @@ impl TicketKind {
         }
     }
 
-    /// Returns how much early data goes with the session that `ticket` stands for; 0 if there is none. The session
-    /// stays where it is.
+    /// Returns the limit of early data in the session of `ticket`, or 0 if there is none. The
+    /// session stays in the storage.
     pub(super) fn early_data_size(self, ticket: &[u8], config: &ServerConfig) -> u32 {
         let value = match self {
-            // no early data goes with these
+            // sealed tickets allow no early data
             Self::Sealed => None,
             Self::Stored if ticket.len() == STORAGE_KEY_LEN => {
                 config.session_storage.get_session(ticket)
@@ -265,8 +270,8 @@ impl TicketKind {
         }
     }
 
-    /// How much early data is allowed with a ticket. RFC 9846 §8: none that could be repeated, as it could with
-    /// one that is good for more than one use.
+    /// Returns the limit of early data for a ticket. RFC 9846 §8: it is 0 if the ticket can be used
+    /// more than once, because early data could then be replayed.
     fn max_early_data_size(self, config: &ServerConfig) -> u32 {
         match self {
             Self::Sealed => 0,
