@@ -43,7 +43,7 @@ impl Answer {
                 Self::Certificate(certified_key, signer)
             }
             None => {
-                debug!("client authentication is asked for, and there is no certificate for it");
+                debug!("client authentication: requested, but there is no matching certificate");
                 Self::Empty
             }
         }
