@@ -284,7 +284,7 @@ mod threads {
         given: u32,
     }
 
-    /// Buffers of one length, unordered.
+    /// Buffers of one length, the least recently used first.
     struct Stack {
         slots: [Slot; MOST_SLOTS],
         used: usize,
@@ -302,28 +302,14 @@ mod threads {
             used: 0,
         };
 
-        fn used(&self) -> &[Slot] {
-            &self.slots[..self.used]
-        }
-
-        /// The index of the least recently used buffer.
-        fn oldest(&self, now: u32) -> Option<usize> {
-            (0..self.used).max_by_key(|index| self.slots[*index].age(now))
-        }
-
         /// Removes the buffer at `index`.
         fn remove(&mut self, index: usize) -> Option<Memory> {
             let memory = self.slots[index].memory.take();
             self.used -= 1;
-            self.slots.swap(index, self.used);
+            if index != self.used {
+                self.slots[index..=self.used].rotate_left(1);
+            }
             memory
-        }
-    }
-
-    impl Slot {
-        /// The number of buffers added to the others since this one.
-        fn age(&self, now: u32) -> u32 {
-            now.wrapping_sub(self.given)
         }
     }
 
@@ -349,23 +335,26 @@ mod threads {
         /// Takes a buffer other than the newest: one of `owner`, or of another connection.
         #[cold]
         fn take_other(&self, class: usize, owner: u64) -> Option<Memory> {
-            let others = &mut *self.others.borrow_mut();
             if let Some(newest) = self.newest.take() {
-                self.keep(others, newest, self.owner.get());
+                self.keep(newest, self.owner.get(), 0);
             }
+            let others = &mut *self.others.borrow_mut();
             let stack = &mut others.stacks[class];
             let own = |slot: &Slot| slot.owner == owner;
-            let own = stack.used().iter().rposition(own);
+            let (index, is_own) = match stack.slots[..stack.used].iter().rposition(own) {
+                Some(index) => (index, true),
+                None if stack.used == 0 => return None,
+                None => (0, false),
+            };
             // give each of two alternating connections a buffer of its own
             let may_have_second = self.held.get() + LENS[class] <= BUDGET;
-            if own.is_none() && stack.used == 1 && may_have_second && !others.has_second[class] {
+            if !is_own && stack.used == 1 && may_have_second && !others.has_second[class] {
                 others.has_second[class] = true;
                 return None;
             }
-            let index = own.or_else(|| stack.oldest(others.clock))?;
             self.held.set(self.held.get() - LENS[class]);
             let mut memory = stack.remove(index)?;
-            if own.is_none() {
+            if !is_own {
                 memory.change_owner();
             }
             Some(memory)
@@ -376,26 +365,29 @@ mod threads {
         /// last to first, so that the allocator can return their memory to the system.
         #[cold]
         fn keep_older(&self, older: Memory, owner: u64, len: usize) {
-            let others = &mut *self.others.borrow_mut();
-            let is_full = |class: usize| others.stacks[class].used == SLOTS[class];
+            let is_full = |class: usize| self.others.borrow().stacks[class].used == SLOTS[class];
             if older.len() == len && class(len).is_some_and(is_full) {
                 self.owner.set(owner);
                 drop(self.newest.replace(Some(older)));
             } else {
-                self.keep(others, older, owner);
+                self.keep(older, owner, len);
             }
         }
 
-        /// Adds `memory` to the others. Frees the least recently used one if there are enough of
-        /// its length.
-        fn keep(&self, others: &mut Others, memory: Memory, owner: u64) {
-            let Some(class) = class(memory.len()) else {
+        /// Adds `memory` to the others. They and the newest, of `beside` bytes, stay within
+        /// [`BUDGET`]; the least recently used are freed for that.
+        #[cold]
+        fn keep(&self, memory: Memory, owner: u64, beside: usize) {
+            let (len, budget) = (memory.len(), BUDGET - beside);
+            let Some(class) = class(len).filter(|_| len <= budget) else {
                 return;
             };
+            let others = &mut *self.others.borrow_mut();
             if others.stacks[class].used == SLOTS[class] {
                 self.free_oldest(others, class);
             }
-            self.held.set(self.held.get() + LENS[class]);
+            self.free_until(others, budget - len);
+            self.held.set(self.held.get() + len);
             others.clock = others.clock.wrapping_add(1);
             let stack = &mut others.stacks[class];
             stack.slots[stack.used] = Slot {
@@ -406,34 +398,28 @@ mod threads {
             stack.used += 1;
         }
 
-        /// Frees the least recently used of the others to make room for the newest, of `len` bytes.
-        #[cold]
-        fn make_place(&self, len: usize) {
-            let others = &mut *self.others.borrow_mut();
-            let now = others.clock;
-            while self.held.get() + len > BUDGET {
-                let age = |class: &usize| {
-                    let ages = others.stacks[*class]
-                        .used()
-                        .iter()
-                        .map(|slot| slot.age(now));
-                    ages.max()
-                };
-                let Some(class) = (0..LENS.len()).max_by_key(age) else {
-                    return;
-                };
-                self.free_oldest(others, class);
+        /// Frees the least recently used of the others until they hold at most `most` bytes.
+        fn free_until(&self, others: &mut Others, most: usize) {
+            while self.held.get() > most {
+                let now = others.clock;
+                let oldest = (0..LENS.len())
+                    .filter(|class| others.stacks[*class].used != 0)
+                    .max_by_key(|class| now.wrapping_sub(others.stacks[*class].slots[0].given));
+                let Some(oldest) = oldest else { return };
+                self.free_oldest(others, oldest);
             }
         }
 
+        /// Frees the least recently used of the others to make room for the newest, of `len` bytes.
         #[cold]
+        fn make_place(&self, len: usize) {
+            self.free_until(&mut self.others.borrow_mut(), BUDGET - len);
+        }
+
         fn free_oldest(&self, others: &mut Others, class: usize) {
-            let stack = &mut others.stacks[class];
-            let oldest = stack.oldest(others.clock);
-            if let Some(oldest) = oldest.and_then(|index| stack.remove(index)) {
-                self.held.set(self.held.get() - oldest.len());
-                others.has_second[class] = false;
-            }
+            self.held.set(self.held.get() - LENS[class]);
+            others.has_second[class] = false;
+            drop(others.stacks[class].remove(0));
         }
     }
 
@@ -500,8 +486,7 @@ mod threads {
             let older = (pool.newest.replace(Some(memory)), pool.owner.replace(owner));
             if let (Some(older), owner) = older {
                 pool.keep_older(older, owner, len);
-            }
-            if pool.held.get() + len > BUDGET {
+            } else if pool.held.get() + len > BUDGET {
                 pool.make_place(len);
             }
         });
