@@ -30,68 +30,73 @@ use crate::webpki::{RootCertStore, WebPkiServerVerifier};
 
 /// The configuration of client connections.
 ///
-/// Build it once, put it in an [`Arc`], and give it to every connection: making one costs more than
-/// making a connection, and connections share what they learn through it, such as the key exchange
-/// group that a server prefers.
+/// Build it once, put it in an [`Arc`] and pass it to every connection: building a configuration
+/// costs more than creating a connection. Connections also share what they learn through it, such
+/// as the key exchange group that a server prefers.
 ///
-/// [`builder`](Self::builder) and its variants make one; the public fields may be changed after.
+/// Build it with [`builder`](Self::builder) or one of its variants; its public fields may be
+/// changed afterwards.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
-    /// Whether to tell the server the name that is connected to (`server_name`, RFC 6066 §3). True by
-    /// default; most servers need it. IP addresses are never sent.
+    /// Sends the server's name (`server_name`, RFC 6066 §3). True by default; most servers need it.
+    /// IP addresses are never sent.
     pub enable_sni: bool,
 
-    /// The application protocols to offer, most preferred first (ALPN, RFC 7301). Empty, as it is
-    /// by default, offers none and negotiates none.
+    /// The application protocols to offer, most preferred first (ALPN, RFC 7301). If empty (the
+    /// default), none is offered and none is negotiated.
     pub alpn_protocols: Vec<Vec<u8>>,
 
-    /// Whether the server must select one of the application protocols offered, if it selects any.
+    /// Requires the server to select one of the offered application protocols, if it selects any.
     ///
-    /// True by default, as RFC 7301 §3.1 demands it. With false, any selection is accepted.
+    /// True by default, as RFC 7301 §3.1 demands. If false, any selection is accepted.
     pub check_selected_alpn: bool,
 
-    /// Chooses the certificate to authenticate with, when a server asks for one.
+    /// Chooses the client's certificate when a server asks for one.
     pub client_auth_cert_resolver: Arc<dyn ResolvesClientCert>,
 
-    /// How to compress the client's certificates (RFC 8879), most preferred first. A server that asks for a
-    /// certificate says which algorithms it can undo; the first of these that is among them is used.
+    /// The algorithms that may compress the client's certificates (RFC 8879), most preferred first.
+    /// The client uses the first of them that the server lists in its certificate request.
     ///
-    /// [`default_cert_compressors`] by default. In TLS 1.2 nothing is compressed.
+    /// [`default_cert_compressors`] by default. TLS 1.2 never compresses certificates.
     pub cert_compressors: Vec<&'static dyn CertCompressor>,
 
-    /// Where the client's compressed certificates are kept. Four of them by default.
+    /// Caches the client's compressed certificates. Holds four of them by default.
     pub cert_compression_cache: Arc<CompressionCache>,
 
-    /// How servers may compress their certificates, most preferred first. An algorithm that stands twice is
-    /// undone by the first, and at most 127 are offered.
+    /// The algorithms that servers may compress their certificates with, most preferred first. If
+    /// an algorithm is listed twice, the first entry is used. At most 127 are offered.
     ///
-    /// [`default_cert_decompressors`] by default. In TLS 1.2 nothing is compressed.
+    /// [`default_cert_decompressors`] by default. TLS 1.2 never compresses certificates.
     pub cert_decompressors: Vec<&'static dyn CertDecompressor>,
 
-    /// Lets connections and sessions of one server share its certificates.
+    /// Lets connections and sessions to the same server share one copy of its certificates.
     ///
-    /// One of [its own](PeerChains::default) by default; [`PeerChains::disabled`] shares nothing.
+    /// Each configuration has [its own](PeerChains::default) by default; [`PeerChains::disabled`]
+    /// turns sharing off.
     pub peer_chains: Arc<PeerChains>,
 
-    /// What is remembered of sessions, and where. In memory for 256 sessions by default.
+    /// Stores sessions for resumption. By default, 256 of them in memory.
     pub resumption: Resumption,
 
-    /// Whether to send early data in TLS 1.3 (0-RTT, RFC 9846 §2.3) to servers that allow it. False by default.
+    /// Sends early data in TLS 1.3 (0-RTT, RFC 9846 §2.3) to servers that allow it. False by
+    /// default.
     ///
-    /// Early data comes from [`ClientConnection::early_data`](super::ClientConnection::early_data) or
-    /// [`may_encrypt_early_data`](crate::unbuffered::TransmitTlsData::may_encrypt_early_data). It has no forward
-    /// secrecy, and an attacker can replay it: send only what may be done twice.
+    /// Write early data through
+    /// [`ClientConnection::early_data`](super::ClientConnection::early_data) or
+    /// [`may_encrypt_early_data`](crate::unbuffered::TransmitTlsData::may_encrypt_early_data). It
+    /// has no forward secrecy, and an attacker can replay it: send only requests that are safe to
+    /// repeat.
     pub enable_early_data: bool,
 
-    /// How many session tickets to ask the server for in TLS 1.3 (RFC 9149). `None`, as it is by default, leaves
+    /// The number of session tickets to request in TLS 1.3 (RFC 9149). `None` (the default) leaves
     /// the number to the server.
     pub send_ticket_request: Option<TicketRequest>,
 
-    /// How many bytes of plaintext a record carries at most, plus 5 for its header; `None` for no limit
-    /// but the protocol's, which is 2¹⁴ + 5.
+    /// The maximum number of plaintext bytes in a record, plus 5 for its header. `None` sets no
+    /// limit below the protocol's own, 2¹⁴ + 5.
     ///
-    /// It is checked when a connection is made: outside of 32 to 16389 it is
-    /// [`Error::BadMaxFragmentSize`].
+    /// Creating a connection fails with [`Error::BadMaxFragmentSize`] if the value is not within 32
+    /// to 16389.
     pub max_fragment_size: Option<usize>,
 
     /// The clock.
@@ -100,21 +105,23 @@ pub struct ClientConfig {
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
     pub key_log: Arc<dyn KeyLog>,
 
-    /// Whether a TLS 1.2 server must support the extended master secret (RFC 7627). One that does not is
-    /// refused then, and no session without it is resumed.
+    /// Requires TLS 1.2 servers to support the extended master secret (RFC 7627). Servers without
+    /// it are then rejected, and sessions without it are not resumed.
     ///
     /// False by default; true with the feature `fips`, where it is required.
     #[cfg(feature = "tls12")]
     pub require_ems: bool,
 
-    /// Whether `dangerous_extract_secrets` and `dangerous_into_kernel_connection` of connections hand out their
-    /// keys. False by default.
+    /// Lets `dangerous_extract_secrets` and `dangerous_into_kernel_connection` return a
+    /// connection's keys. False by default.
     pub enable_secret_extraction: bool,
 
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) versions: EnabledVersions,
     pub(crate) ech_mode: Option<EchMode>,
-    /// For handshakes, [`ClientSettings`](crate::handshake::settings::ClientSettings) has it, or what is in its place.
+    /// Handshakes use the verifier in
+    /// [`ClientSettings`](crate::handshake::settings::ClientSettings) instead, which may replace
+    /// this one.
     pub(crate) configured_verifier: Arc<dyn ServerCertVerifier>,
 }
 
@@ -122,14 +129,14 @@ impl ClientConfig {
     /// Starts to build a configuration with the process-wide default [`CryptoProvider`] and
     /// [`DEFAULT_VERSIONS`](crate::DEFAULT_VERSIONS).
     ///
-    /// If no default was installed before, the provider that the crate's features name becomes it.
+    /// If no default is installed yet, installs the provider that the crate's features select.
     ///
     /// # Panics
     ///
-    /// - when no default was installed, and the features name none or more than one, or
-    ///   `custom-provider` is among them;
-    /// - when the provider cannot serve the default versions. Use
-    ///   [`builder_with_provider`](Self::builder_with_provider) to have that as an error.
+    /// - if no default is installed, and the features select none or several, or include
+    ///   `custom-provider`;
+    /// - if the provider does not support the default versions. Use
+    ///   [`builder_with_provider`](Self::builder_with_provider) to get an error instead.
     #[cfg(feature = "std")]
     pub fn builder() -> ConfigBuilder<Self, WantsVerifier> {
         Self::builder_with_protocol_versions(crate::versions::DEFAULT_VERSIONS)
@@ -140,7 +147,8 @@ impl ClientConfig {
     ///
     /// # Panics
     ///
-    /// As [`builder`](Self::builder), of which it is the general form.
+    /// Panics like [`builder`](Self::builder), and if the provider does not support these
+    /// `versions`.
     #[cfg(feature = "std")]
     pub fn builder_with_protocol_versions(
         versions: &[&'static SupportedProtocolVersion],
@@ -158,8 +166,8 @@ impl ClientConfig {
         Self::builder_with_details(provider, Arc::new(DefaultTimeProvider))
     }
 
-    /// Starts to build a configuration with this `provider` and this clock. It is the only way without
-    /// `std`.
+    /// Starts to build a configuration with this `provider` and this clock. Without `std`, this is
+    /// the only way.
     pub fn builder_with_details(
         provider: Arc<CryptoProvider>,
         time_provider: Arc<dyn TimeProvider>,
@@ -169,8 +177,8 @@ impl ClientConfig {
 
     /// True when connections made with this configuration run in FIPS-approved mode.
     ///
-    /// That is so when all of the crypto provider is approved, and the HPKE suite of [`EchMode`] if there is one; and the
-    /// extended master secret is required, even where TLS 1.2 is not enabled.
+    /// True if the whole crypto provider is approved, so is the HPKE suite of [`EchMode`] if one is
+    /// set, and the extended master secret is required, even if TLS 1.2 is not enabled.
     pub fn fips(&self) -> bool {
         #[cfg(feature = "tls12")]
         let is_approved = self.require_ems;
@@ -184,14 +192,14 @@ impl ClientConfig {
         &self.provider
     }
 
-    /// Access to what can undo the security of every connection.
+    /// Gives access to settings that can undo the security of every connection.
     pub fn dangerous(&mut self) -> DangerousClientConfig<'_> {
         DangerousClientConfig { cfg: self }
     }
 
     /// # Errors
     ///
-    /// [`Error::FailedToGetCurrentTime`] when the clock does not know the time.
+    /// Returns [`Error::FailedToGetCurrentTime`] if the clock does not know the time.
     pub(crate) fn current_time(&self) -> Result<UnixTime, Error> {
         self.time_provider
             .current_time()
@@ -200,16 +208,16 @@ impl ClientConfig {
 }
 
 impl ConfigBuilder<ClientConfig, WantsVersions> {
-    /// Encrypts ClientHellos, or makes them look so, as `mode` says (RFC 9849). It enables TLS 1.3 and no other version,
-    /// since a ClientHello that is encrypted may offer none.
+    /// Encrypts ClientHellos, or makes them look encrypted (GREASE), as `mode` says (RFC 9849).
+    /// Enables TLS 1.3 only, because an encrypted ClientHello may offer no other version.
     ///
-    /// [`EchMode::Enable`] goes with one server: connections to all servers that have not published the same list of
-    /// configurations need configurations of their own. [`ClientConnection::ech_status`](super::ClientConnection::ech_status)
-    /// says what has become of it.
+    /// An [`EchMode::Enable`] belongs to one server: use a separate configuration for each server
+    /// that publishes a different ECH configuration list.
+    /// [`ClientConnection::ech_status`](super::ClientConnection::ech_status) reports the outcome.
     ///
     /// # Errors
     ///
-    /// As [`with_protocol_versions`](Self::with_protocol_versions).
+    /// Returns the errors of [`with_protocol_versions`](Self::with_protocol_versions).
     pub fn with_ech(
         self,
         mode: EchMode,
@@ -221,10 +229,10 @@ impl ConfigBuilder<ClientConfig, WantsVersions> {
 }
 
 impl ConfigBuilder<ClientConfig, WantsVerifier> {
-    /// Accepts servers whose certificate comes from one of these roots.
+    /// Accepts servers whose certificate chains to one of these roots.
     ///
-    /// No revocation is checked; for that there is
-    /// [`with_webpki_verifier`](Self::with_webpki_verifier). An empty store accepts no server.
+    /// Revocation is not checked; use [`with_webpki_verifier`](Self::with_webpki_verifier) for
+    /// that. An empty store accepts no server.
     pub fn with_root_certificates(
         self,
         root_store: impl Into<Arc<RootCertStore>>,
@@ -236,7 +244,7 @@ impl ConfigBuilder<ClientConfig, WantsVerifier> {
         )))
     }
 
-    /// Accepts servers that this `verifier` accepts.
+    /// Verifies servers with this `verifier`.
     pub fn with_webpki_verifier(
         self,
         verifier: Arc<WebPkiServerVerifier>,
@@ -244,7 +252,7 @@ impl ConfigBuilder<ClientConfig, WantsVerifier> {
         self.with_verifier(verifier)
     }
 
-    /// Access to the step that can undo the security of every connection.
+    /// Gives access to the builder step that can undo the security of every connection.
     pub fn dangerous(self) -> DangerousClientConfigBuilder {
         DangerousClientConfigBuilder { cfg: self }
     }
@@ -262,7 +270,7 @@ impl ConfigBuilder<ClientConfig, WantsVerifier> {
     }
 }
 
-/// The last state of a client's [`ConfigBuilder`]: it wants to know how the client authenticates.
+/// The last state of a client's [`ConfigBuilder`], in which the client's certificate is set.
 #[derive(Clone)]
 pub struct WantsClientCert {
     versions: EnabledVersions,
@@ -271,12 +279,12 @@ pub struct WantsClientCert {
 }
 
 impl ConfigBuilder<ClientConfig, WantsClientCert> {
-    /// Authenticates with this certificate, end entity first, and its private key, whatever hints a
-    /// server gives.
+    /// Authenticates with this certificate chain, end entity first, and its private key. The hints
+    /// that a server sends are ignored.
     ///
     /// # Errors
     ///
-    /// Those of [`CertifiedKey::from_der`].
+    /// Returns the errors of [`CertifiedKey::from_der`].
     pub fn with_client_auth_cert(
         self,
         cert_chain: Vec<CertificateDer<'static>>,
@@ -287,12 +295,12 @@ impl ConfigBuilder<ClientConfig, WantsClientCert> {
         Ok(self.with_client_cert_resolver(Arc::new(resolver)))
     }
 
-    /// Has no certificate. A server that insists on one ends the connection.
+    /// Uses no client certificate. Servers that require one end the connection.
     pub fn with_no_client_auth(self) -> ClientConfig {
         self.with_client_cert_resolver(Arc::new(NoClientCert))
     }
 
-    /// Authenticates with what `client_auth_cert_resolver` chooses.
+    /// Authenticates with the certificate that `client_auth_cert_resolver` chooses.
     pub fn with_client_cert_resolver(
         self,
         client_auth_cert_resolver: Arc<dyn ResolvesClientCert>,
@@ -323,7 +331,7 @@ impl ConfigBuilder<ClientConfig, WantsClientCert> {
     }
 }
 
-/// What can undo the security of a [`ClientConfig`]; from [`ClientConfig::dangerous`].
+/// Settings that can undo the security of a [`ClientConfig`]; from [`ClientConfig::dangerous`].
 #[derive(Debug)]
 pub struct DangerousClientConfig<'a> {
     /// The configuration to change.
@@ -331,21 +339,22 @@ pub struct DangerousClientConfig<'a> {
 }
 
 impl DangerousClientConfig<'_> {
-    /// Accepts servers that this `verifier` accepts.
+    /// Verifies servers with this `verifier`.
     pub fn set_certificate_verifier(&mut self, verifier: Arc<dyn ServerCertVerifier>) {
         self.cfg.configured_verifier = verifier;
     }
 }
 
-/// What can undo the security of a [`ClientConfig`] under construction; from the builder's `dangerous`.
+/// Settings that can undo the security of a [`ClientConfig`] under construction; from the builder's
+/// `dangerous`.
 #[derive(Debug)]
 pub struct DangerousClientConfigBuilder {
-    /// The builder to go on with.
+    /// The builder to continue with.
     pub cfg: ConfigBuilder<ClientConfig, WantsVerifier>,
 }
 
 impl DangerousClientConfigBuilder {
-    /// Accepts servers that this `verifier` accepts.
+    /// Verifies servers with this `verifier`.
     pub fn with_custom_certificate_verifier(
         self,
         verifier: Arc<dyn ServerCertVerifier>,

@@ -1,4 +1,4 @@
-//! The connection types of a client.
+//! The client's connection types.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -31,7 +31,7 @@ use crate::suites::ExtractedSecrets;
 
 impl SideData for ClientConnectionData {}
 
-/// Starts a handshake on a new connection: the ClientHello waits to be sent.
+/// Starts a handshake on a new connection and queues the ClientHello.
 pub(crate) fn start(
     mut common: CommonState,
     config: Arc<ClientConfig>,
@@ -62,9 +62,9 @@ pub(crate) fn start(
 
 /// A buffered client connection.
 ///
-/// Send and receive TLS with [`ConnectionCommon::write_tls`], [`ConnectionCommon::read_tls`] and
-/// [`ConnectionCommon::process_new_packets`], plaintext with [`ConnectionCommon::writer`] and
-/// [`ConnectionCommon::reader`]; or put [`Stream`](crate::Stream) on top.
+/// Exchange TLS bytes through [`ConnectionCommon::write_tls`], [`ConnectionCommon::read_tls`] and
+/// [`ConnectionCommon::process_new_packets`], and plaintext through [`ConnectionCommon::writer`]
+/// and [`ConnectionCommon::reader`]. Or put a [`Stream`](crate::Stream) on top.
 #[cfg(feature = "std")]
 pub struct ClientConnection {
     inner: ConnectionCommon<ClientConnectionData>,
@@ -72,22 +72,23 @@ pub struct ClientConnection {
 
 #[cfg(feature = "std")]
 impl ClientConnection {
-    /// A new connection to the server called `name`, which its certificate must be valid for.
+    /// Creates a connection to the server `name`, for which its certificate must be valid.
     ///
     /// # Errors
     ///
-    /// [`Error::BadMaxFragmentSize`], [`Error::FailedToGetRandomBytes`], and any other error that keeps
-    /// `config` from making a ClientHello.
+    /// Returns [`Error::BadMaxFragmentSize`], [`Error::FailedToGetRandomBytes`], or another error
+    /// if `config` cannot produce a ClientHello.
     pub fn new(config: Arc<ClientConfig>, name: ServerName<'static>) -> Result<Self, Error> {
         let alpn_protocols = config.alpn_protocols.clone();
         Self::new_with_alpn(config, name, alpn_protocols)
     }
 
-    /// As [`Self::new`], offering `alpn_protocols` instead of those of `config`.
+    /// Creates a connection like [`Self::new`], but offers `alpn_protocols` instead of those in
+    /// `config`.
     ///
     /// # Errors
     ///
-    /// As for [`Self::new`].
+    /// Returns the errors of [`Self::new`].
     pub fn new_with_alpn(
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
@@ -103,10 +104,11 @@ impl ClientConnection {
         })
     }
 
-    /// A way to send early data (0-RTT, RFC 9846 §2.3), behind the ClientHello.
+    /// Returns a writer of early data (0-RTT, RFC 9846 §2.3), which is sent behind the ClientHello.
     ///
-    /// `None` unless [`ClientConfig::enable_early_data`] is set, a session with this server is offered that allows
-    /// early data, and the server has neither refused it nor completed the handshake.
+    /// Returns `None` unless [`ClientConfig::enable_early_data`] is set and the client offers a
+    /// session whose ticket allows early data. Also returns `None` once the server has rejected
+    /// early data or the handshake is complete.
     ///
     /// Early data has no forward secrecy, and an attacker can replay it.
     pub fn early_data(&mut self) -> Option<WriteEarlyData<'_>> {
@@ -115,17 +117,17 @@ impl ClientConnection {
 
     /// True once the server has accepted early data.
     ///
-    /// If it is false when the handshake is complete, what was sent as early data is lost, and may be sent again.
+    /// If this is false when the handshake is complete, early data was lost and may be sent again.
     pub fn is_early_data_accepted(&self) -> bool {
         self.inner.driver.data.early_data_accepted
     }
 
-    /// How many session tickets the server has sent.
+    /// Returns the number of session tickets received from the server.
     pub fn tls13_tickets_received(&self) -> u32 {
         self.inner.driver.data.tickets_received
     }
 
-    /// What has become of Encrypted ClientHello (RFC 9849).
+    /// Returns the state of Encrypted ClientHello (RFC 9849).
     pub fn ech_status(&self) -> EchStatus {
         self.inner.driver.data.ech_status
     }
@@ -133,18 +135,19 @@ impl ClientConnection {
 
 #[cfg(feature = "std")]
 impl ClientConnection {
-    /// Takes the connection apart into the half that sends and the half that receives, for two threads that need no
-    /// lock between them, once the handshake is complete.
+    /// Splits the connection into a sending and a receiving half once the handshake is complete.
+    /// Two threads can then use the halves without a lock between them.
     ///
-    /// Nothing is lost: what waits to be sent goes with the [`Sender`], what was received and not read goes with the
-    /// [`Receiver`], and a KeyUpdate that is owed or awaited, with both.
+    /// Nothing is lost. Queued output moves to the [`Sender`], and received data that was not read
+    /// yet moves to the [`Receiver`]. Both halves keep track of pending KeyUpdates.
     ///
     /// ```no_run
     /// use std::io::{Read, Write};
     /// use std::net::TcpStream;
     /// use std::thread;
     ///
-    /// # fn example(conn: rustls::ClientConnection, socket: TcpStream) -> Result<(), Box<dyn std::error::Error>> {
+    /// # fn example(conn: rustls::ClientConnection, socket: TcpStream)
+    /// # -> Result<(), Box<dyn std::error::Error>> {
     /// let (mut sender, mut receiver) = conn.into_split()?;
     /// let mut incoming = socket.try_clone()?;
     /// let mut outgoing = socket;
@@ -153,10 +156,11 @@ impl ClientConnection {
     ///     let mut data = Vec::new();
     ///     while !receiver.peer_has_closed() && receiver.read_tls(&mut incoming)? != 0 {
     ///         receiver.process_new_packets().map_err(std::io::Error::other)?;
-    ///         // ends where nothing more has come
+    ///         // `WouldBlock` once all received data was read
     ///         match receiver.reader().read_to_end(&mut data) {
-    ///             Err(error) if error.kind() != std::io::ErrorKind::WouldBlock => return Err(error),
-    ///             _ => {}
+    ///             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+    ///             Err(error) => return Err(error),
+    ///             Ok(_) => {}
     ///         }
     ///     }
     ///     Ok(data)
@@ -168,23 +172,24 @@ impl ClientConnection {
     /// # Ok(()) }
     /// ```
     ///
-    /// What one half meets that is the other's to do is handed over without a lock, and done at the other's next call:
+    /// The halves pass work to each other without a lock. The other half does it at its next call:
     ///
-    /// | what happens | in the other half |
+    /// | event | effect on the other half |
     /// |---|---|
-    /// | the peer requests a KeyUpdate (RFC 9846 §4.7.3) | the sender answers ahead of the next application data |
-    /// | the peer asks to renegotiate (TLS 1.2) | the sender refuses with a no_renegotiation warning |
-    /// | what was received is an error | the sender sends the alert, drops its keys, and returns the error |
-    /// | a fatal alert was received | the sender drops its keys, and returns the error |
-    /// | a write has failed, and its alert waits in the sender | the receiver drops its keys, and returns the error |
-    /// | the peer's close_notify was received | nothing: the sender goes on |
-    /// | [`Sender::send_close_notify`] | nothing: the receiver goes on |
+    /// | the peer requests a KeyUpdate | the sender answers before its next data |
+    /// | the peer asks to renegotiate (TLS 1.2) | the sender sends a no_renegotiation warning |
+    /// | a received record is invalid | the sender sends the alert, drops its keys and fails |
+    /// | a fatal alert was received | the sender drops its keys and returns the error |
+    /// | a write failed, and the sender queued an alert | the receiver drops its keys and fails |
+    /// | the peer's close_notify was received | none: the sender continues |
+    /// | [`Sender::send_close_notify`] was called | none: the receiver continues |
     ///
-    /// [`Receiver::sender_wants_write`] tells when the thread that has the sender is to be woken for that.
+    /// [`Receiver::sender_wants_write`] reports when to wake the sender's thread for such work.
     ///
     /// # Errors
     ///
-    /// [`IntoSplitError`], which gives the connection back, before the handshake is complete and after a failure.
+    /// Returns [`IntoSplitError`], which holds the connection, if the handshake is incomplete or
+    /// the connection has failed.
     pub fn into_split(
         self,
     ) -> Result<(Sender, Receiver<ClientConnectionData>), IntoSplitError<Self>> {
@@ -194,8 +199,7 @@ impl ClientConnection {
         }
     }
 
-    /// True when the connection runs in FIPS-approved mode, as its configuration says:
-    /// [`ClientConfig::fips`].
+    /// True if the connection runs in FIPS-approved mode; see [`ClientConfig::fips`].
     pub fn fips(&self) -> bool {
         self.inner.driver.common.is_fips
     }
@@ -204,7 +208,7 @@ impl ClientConnection {
     ///
     /// # Errors
     ///
-    /// Those of that method.
+    /// Returns the errors of that method.
     pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
         self.inner.dangerous_extract_secrets()
     }
@@ -233,28 +237,29 @@ impl fmt::Debug for ClientConnection {
     }
 }
 
-/// A client connection that leaves all buffers to its user; see [`unbuffered`](crate::unbuffered).
+/// A client connection whose buffers belong to the caller; see [`unbuffered`](crate::unbuffered).
 pub struct UnbufferedClientConnection {
     inner: UnbufferedConnectionCommon<ClientConnectionData>,
 }
 
 impl UnbufferedClientConnection {
-    /// A new connection to the server called `name`, which its certificate must be valid for.
+    /// Creates a connection to the server `name`, for which its certificate must be valid.
     ///
     /// # Errors
     ///
-    /// [`Error::BadMaxFragmentSize`], [`Error::FailedToGetRandomBytes`], and any other error that keeps
-    /// `config` from making a ClientHello.
+    /// Returns [`Error::BadMaxFragmentSize`], [`Error::FailedToGetRandomBytes`], or another error
+    /// if `config` cannot produce a ClientHello.
     pub fn new(config: Arc<ClientConfig>, name: ServerName<'static>) -> Result<Self, Error> {
         let alpn_protocols = config.alpn_protocols.clone();
         Self::new_with_alpn(config, name, alpn_protocols)
     }
 
-    /// As [`Self::new`], offering `alpn_protocols` instead of those of `config`.
+    /// Creates a connection like [`Self::new`], but offers `alpn_protocols` instead of those in
+    /// `config`.
     ///
     /// # Errors
     ///
-    /// As for [`Self::new`].
+    /// Returns the errors of [`Self::new`].
     pub fn new_with_alpn(
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
@@ -272,31 +277,33 @@ impl UnbufferedClientConnection {
 
     /// True once the server has accepted early data.
     ///
-    /// If it is false when the handshake is complete, what was sent as early data is lost, and may be sent again.
+    /// If this is false when the handshake is complete, early data was lost and may be sent again.
     pub fn is_early_data_accepted(&self) -> bool {
         self.inner.data().early_data_accepted
     }
 
-    /// How many session tickets the server has sent.
+    /// Returns the number of session tickets received from the server.
     pub fn tls13_tickets_received(&self) -> u32 {
         self.inner.data().tickets_received
     }
 
-    /// What has become of Encrypted ClientHello (RFC 9849).
+    /// Returns the state of Encrypted ClientHello (RFC 9849).
     pub fn ech_status(&self) -> EchStatus {
         self.inner.data().ech_status
     }
 }
 
 impl UnbufferedClientConnection {
-    /// Takes the connection apart, as [`ClientConnection::into_split`](crate::ClientConnection::into_split) does.
+    /// Splits the connection like
+    /// [`ClientConnection::into_split`](crate::ClientConnection::into_split).
     ///
-    /// Bytes that [`UnbufferedStatus::discard`](crate::unbuffered::UnbufferedStatus::discard) has not told to discard
-    /// yet are the first for [`Receiver::open_in_place`].
+    /// Pass input that [`UnbufferedStatus::discard`](crate::unbuffered::UnbufferedStatus::discard)
+    /// has not covered yet to [`Receiver::open_in_place`] first.
     ///
     /// # Errors
     ///
-    /// [`IntoSplitError`], which gives the connection back, before the handshake is complete and after a failure.
+    /// Returns [`IntoSplitError`], which holds the connection, if the handshake is incomplete or
+    /// the connection has failed.
     pub fn into_split(
         self,
     ) -> Result<(Sender, Receiver<ClientConnectionData>), IntoSplitError<Self>> {
@@ -310,19 +317,19 @@ impl UnbufferedClientConnection {
     ///
     /// # Errors
     ///
-    /// Those of that method.
+    /// Returns the errors of that method.
     pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
         self.inner.dangerous_extract_secrets()
     }
 
-    /// The keys of both directions, to be used by another record layer, and what replaces them later, and stores session
-    /// tickets.
+    /// Returns the keys of both directions for another record layer, and a connection that updates
+    /// the keys and stores session tickets.
     ///
-    /// [`UnbufferedConnectionCommon::dangerous_extract_secrets`] says why this is dangerous.
+    /// This is dangerous; see [`UnbufferedConnectionCommon::dangerous_extract_secrets`].
     ///
     /// # Errors
     ///
-    /// Those of that method.
+    /// Returns the errors of [`UnbufferedConnectionCommon::dangerous_extract_secrets`].
     pub fn dangerous_into_kernel_connection(
         self,
     ) -> Result<(ExtractedSecrets, KernelConnection<ClientConnectionData>), Error> {

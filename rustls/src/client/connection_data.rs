@@ -1,13 +1,13 @@
-//! State that only connections of clients have.
+//! State that only client connections have.
 
 use crate::ech::EchStatus;
 
-/// State of a client's connection.
+/// State of a client connection.
 #[derive(Debug)]
 pub struct ClientConnectionData {
-    /// How many session tickets the server has sent.
+    /// The number of session tickets received from the server.
     pub(crate) tickets_received: u32,
-    /// The server has accepted early data.
+    /// True once the server has accepted early data.
     pub(crate) early_data_accepted: bool,
     pub(crate) ech_status: EchStatus,
 }

@@ -1,4 +1,4 @@
-//! Early data of a client (0-RTT, RFC 9846 §2.3), as the application writes it into a buffered connection.
+//! A client's early data (0-RTT, RFC 9846 §2.3), as the application writes it.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -9,10 +9,11 @@ use crate::conn::common_state::CommonState;
 use crate::conn::unbuffered::EncryptError;
 use crate::conn::unbuffered::to_vec::write_to_vec;
 
-/// Encrypts what is written to it as early data, behind the ClientHello in the connection's outgoing buffer.
+/// Encrypts early data and queues it behind the ClientHello in the connection's outgoing buffer.
 ///
-/// From [`ClientConnection::early_data`](super::ClientConnection::early_data). What is written may be lost:
-/// [`ClientConnection::is_early_data_accepted`](super::ClientConnection::is_early_data_accepted) says so.
+/// Returned by [`ClientConnection::early_data`](super::ClientConnection::early_data). The server
+/// may reject early data, which is then lost; check
+/// [`ClientConnection::is_early_data_accepted`](super::ClientConnection::is_early_data_accepted).
 #[cfg(feature = "std")]
 pub struct WriteEarlyData<'a> {
     common: &'a mut CommonState,
@@ -20,13 +21,14 @@ pub struct WriteEarlyData<'a> {
 
 #[cfg(feature = "std")]
 impl<'a> WriteEarlyData<'a> {
-    /// `None` unless early data may be sent now.
+    /// Returns `None` unless early data may be sent now.
     pub(super) fn new(common: &'a mut CommonState) -> Option<Self> {
         common.early_data_left()?;
         Some(Self { common })
     }
 
-    /// How many bytes may still be written: what the server's ticket allows, less what was written.
+    /// Returns the number of bytes that may still be written: the ticket's limit less the bytes
+    /// written so far.
     pub fn bytes_left(&self) -> usize {
         self.common.early_data_left().unwrap_or(0)
     }
@@ -34,13 +36,13 @@ impl<'a> WriteEarlyData<'a> {
 
 #[cfg(feature = "std")]
 impl io::Write for WriteEarlyData<'_> {
-    /// Accepts up to [`bytes_left`](Self::bytes_left), and up to the buffer limit; nothing (`Ok(0)`) once either
-    /// is reached. What is not accepted has to wait for the end of the handshake.
+    /// Accepts up to [`bytes_left`](Self::bytes_left) bytes, within the buffer limit. Returns
+    /// `Ok(0)` once either is used up; send the rest after the handshake.
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         self.common.write_early_data(buf)
     }
 
-    /// Does nothing: `write_tls` sends.
+    /// Does nothing: `write_tls` sends the data.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -57,28 +59,31 @@ impl fmt::Debug for WriteEarlyData<'_> {
 
 /// Encrypts early data of an unbuffered connection, to be sent behind the ClientHello.
 ///
-/// From [`TransmitTlsData::may_encrypt_early_data`](crate::unbuffered::TransmitTlsData::may_encrypt_early_data).
-/// What is sent may be lost:
-/// [`UnbufferedClientConnection::is_early_data_accepted`](super::UnbufferedClientConnection::is_early_data_accepted)
-/// says so.
+/// Returned by [`may_encrypt_early_data`]. The server may reject early data, which
+/// is then lost; check [`is_early_data_accepted`].
+///
+/// [`may_encrypt_early_data`]: crate::unbuffered::TransmitTlsData::may_encrypt_early_data
+/// [`is_early_data_accepted`]: super::UnbufferedClientConnection::is_early_data_accepted
 pub struct MayEncryptEarlyData<'c> {
     common: &'c mut CommonState,
 }
 
 impl<'c> MayEncryptEarlyData<'c> {
-    /// `None` unless early data may be sent now.
+    /// Returns `None` unless early data may be sent now.
     pub(crate) fn new(common: &'c mut CommonState) -> Option<Self> {
         common.early_data_left()?;
         Some(Self { common })
     }
 
-    /// Encrypts all of `early_data` into the front of `outgoing_tls`; returns how many bytes are to be sent.
+    /// Encrypts all of `early_data` into the front of `outgoing_tls`. Returns the number of bytes
+    /// to send.
     ///
     /// # Errors
     ///
-    /// [`EarlyDataError::ExceededAllowedEarlyData`] when it is more than the server's ticket allows, together
-    /// with what was encrypted before; nothing of it is. [`EarlyDataError::Encrypt`] when `outgoing_tls` is too
-    /// short: it says how much is needed, and the same call with that much succeeds.
+    /// - [`EarlyDataError::ExceededAllowedEarlyData`] if `early_data` exceeds
+    ///   [`bytes_left`](Self::bytes_left). Nothing is encrypted.
+    /// - [`EarlyDataError::Encrypt`] if `outgoing_tls` is too short. The error holds the size
+    ///   needed; the same call with that much space succeeds.
     pub fn encrypt(
         &mut self,
         early_data: &[u8],
@@ -87,14 +92,16 @@ impl<'c> MayEncryptEarlyData<'c> {
         self.common.encrypt_early_data(early_data, outgoing_tls)
     }
 
-    /// As [`Self::encrypt`], behind the first `used` bytes of a `Vec` that grows as needed; returns how many bytes were
-    /// written there. [`WriteTraffic::encrypt_to_vec`](crate::unbuffered::WriteTraffic::encrypt_to_vec) says more about
+    /// Encrypts like [`Self::encrypt`], but behind the first `used` bytes of a `Vec` that grows as
+    /// needed. Returns the number of bytes written there. See
+    /// [`WriteTraffic::encrypt_to_vec`](crate::unbuffered::WriteTraffic::encrypt_to_vec) for
     /// `used`.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::encrypt`]; [`EncryptError::InsufficientSize`] only where the memory cannot be had. The length of
-    /// `outgoing_tls` and its first `used` bytes are as before then.
+    /// Returns the errors of [`Self::encrypt`], but [`EncryptError::InsufficientSize`] only if
+    /// memory cannot be allocated. The length of `outgoing_tls` and its first `used` bytes are then
+    /// unchanged.
     pub fn encrypt_to_vec(
         &mut self,
         early_data: &[u8],
@@ -104,7 +111,8 @@ impl<'c> MayEncryptEarlyData<'c> {
         write_to_vec(outgoing_tls, used, |out| self.encrypt(early_data, out))
     }
 
-    /// How many bytes may still be encrypted: what the server's ticket allows, less what was.
+    /// Returns the number of bytes that may still be encrypted: the ticket's limit less the bytes
+    /// encrypted so far.
     pub fn bytes_left(&self) -> usize {
         self.common.early_data_left().unwrap_or(0)
     }
@@ -118,13 +126,13 @@ impl fmt::Debug for MayEncryptEarlyData<'_> {
     }
 }
 
-/// Why early data was not encrypted.
+/// The reason that early data was not encrypted.
 #[derive(Debug)]
 pub enum EarlyDataError {
-    /// It is more than the server's ticket allows. Nothing was encrypted.
+    /// The data exceeds the limit of the server's ticket. Nothing was encrypted.
     ExceededAllowedEarlyData,
 
-    /// It could not be encrypted.
+    /// Encryption failed.
     Encrypt(EncryptError),
 }
 

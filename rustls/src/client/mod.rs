@@ -32,7 +32,7 @@ pub use crate::webpki::{
     verify_server_cert_signed_by_trust_anchor, verify_server_name,
 };
 
-/// Ways to accept servers that the Web PKI would not: whoever uses them vouches for the consequences.
+/// Traits and types to accept servers that the Web PKI would reject. They can undo all security.
 pub mod danger {
     pub use super::config::{DangerousClientConfig, DangerousClientConfigBuilder};
     pub use crate::verify::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};

@@ -1,4 +1,4 @@
-//! How a client chooses the certificate that it authenticates with.
+//! Traits and types that choose the client's certificate.
 
 use alloc::sync::Arc;
 use core::fmt::Debug;
@@ -8,49 +8,53 @@ use crate::sign::CertifiedKey;
 
 /// Chooses a certificate when a server asks for one.
 pub trait ResolvesClientCert: Debug + Send + Sync {
-    /// The resolver that a handshake which starts now goes by, for one whose certificates are replaced while it is in
-    /// use. `None`, which is what this returns unless overridden, means this resolver itself.
+    /// Returns the resolver to use for a handshake that starts now. Implement this if certificates
+    /// are replaced while the resolver is in use. `None`, the default, means this resolver itself.
     ///
-    /// A handshake asks once, before anything else. What it gets answers all other questions to the end of that
-    /// handshake, and is itself not asked for another.
+    /// Each handshake calls this once, before any other method, and uses the returned resolver
+    /// until it ends. It does not call this method on the returned resolver.
     ///
-    /// Sessions are resumed only by handshakes that get the same object: to the server, a resumed session is of
-    /// the certificate that it began with. So return clones of one `Arc` while nothing changes, and another
-    /// object once anything does.
+    /// A session is resumed only by handshakes that get the same object, because the server still
+    /// associates a resumed session with the original certificate. So return clones of one `Arc`
+    /// while nothing changes, and a new object once anything does.
     fn current_resolver(&self) -> Option<Arc<dyn ResolvesClientCert>> {
         None
     }
 
     /// Chooses a certificate that the server will accept.
     ///
-    /// `root_hint_subjects` are the names of the authorities that the server names, each a DER-encoded
-    /// `Name`; none when any will do. `sigschemes` are the schemes it can verify, most preferred first.
+    /// `root_hint_subjects` are the authorities that the server names, each a DER-encoded `Name`;
+    /// empty if any will do. `sigschemes` are the schemes that the server can verify, most
+    /// preferred first.
     ///
-    /// `None` sends no certificate. The server then decides whether to go on.
+    /// If this returns `None`, the client sends no certificate. The server then decides whether to
+    /// continue.
     fn resolve(
         &self,
         root_hint_subjects: &[&[u8]],
         sigschemes: &[SignatureScheme],
     ) -> Option<Arc<CertifiedKey>>;
 
-    /// True when this chooses raw public keys instead of certificates (RFC 7250). False unless overridden.
+    /// True if this resolver chooses raw public keys instead of certificates (RFC 7250). False by
+    /// default.
     ///
-    /// The one element of [`CertifiedKey::cert`] is then a DER-encoded `SubjectPublicKeyInfo`, and servers
-    /// that ask for a certificate and do not take raw public keys are refused.
+    /// If true, the only element of [`CertifiedKey::cert`] is a DER-encoded `SubjectPublicKeyInfo`.
+    /// Servers that ask for a certificate but do not accept raw public keys are rejected.
     fn only_raw_public_keys(&self) -> bool {
         false
     }
 
-    /// False when [`resolve`](Self::resolve) never has anything to offer.
+    /// False if [`resolve`](Self::resolve) always returns `None`.
     fn has_certs(&self) -> bool;
 }
 
-/// Resolves to one raw public key (RFC 7250), whoever asks.
+/// Always resolves to one raw public key (RFC 7250).
 #[derive(Clone, Debug)]
 pub struct AlwaysResolvesClientRawPublicKeys(Arc<CertifiedKey>);
 
 impl AlwaysResolvesClientRawPublicKeys {
-    /// Takes a key whose only certificate is a DER-encoded `SubjectPublicKeyInfo`: its own, as from
+    /// Creates a resolver from a key whose only certificate is its own DER-encoded
+    /// `SubjectPublicKeyInfo`, for example from
     /// [`SigningKey::public_key`](crate::sign::SigningKey::public_key).
     pub fn new(certified_key: Arc<CertifiedKey>) -> Self {
         Self(certified_key)
@@ -70,7 +74,7 @@ impl ResolvesClientCert for AlwaysResolvesClientRawPublicKeys {
         true
     }
 
-    /// True.
+    /// Always true.
     fn has_certs(&self) -> bool {
         true
     }
