@@ -8,7 +8,7 @@
 //! | Which features and which provider? | [`features`] |
 //! | Buffered, unbuffered, in place, split, QUIC: which one? | [`choosing_an_api`] |
 //! | How do I encrypt and decrypt in place? | [`in_place`] |
-//! | How do I load, share and replace certificates, roots and revocation lists? | [`certificates`] |
+//! | How do I load, share and replace certificates and roots? | [`certificates`] |
 //! | How do clients resume, on one machine and on many? | [`sessions`] |
 //! | When is early data safe? | [`early_data`] |
 //! | How do I hide the server's name? | [`encrypted_client_hello`] |

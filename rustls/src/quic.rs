@@ -1,29 +1,30 @@
-//! QUIC (RFC 9000): the handshake of a connection, and the keys of its packets (RFC 9001, RFC 9369).
+//! The handshake of QUIC connections (RFC 9000), and their packet keys (RFC 9001, RFC 9369).
 //!
-//! A QUIC implementation moves handshake bytes between CRYPTO frames and a [`ClientConnection`] or a
-//! [`ServerConnection`], and gets keys in return:
+//! A QUIC implementation moves handshake bytes between CRYPTO frames and a [`ClientConnection`] or
+//! a [`ServerConnection`], and gets keys in return:
 //!
 //! ```text
 //!   CRYPTO frames ──► read_hs ──┐              ┌──► alert
 //!                               ├─► connection ┼──► zero_rtt_keys
-//!   CRYPTO frames ◄── write_hs ─┘              └──► KeyChange: Keys of Handshake packets, Keys and Secrets of 1-RTT
+//!   CRYPTO frames ◄── write_hs ─┘              └──► KeyChange: Handshake keys, 1-RTT keys
 //! ```
 //!
-//! Packets, frames, retransmission, key updates and the closing of connections are the implementation's. The keys of
-//! Initial packets are [`Keys::initial`], those after a key update [`Secrets::next_packet_keys`].
+//! The implementation is responsible for packets, frames, retransmission, key updates and closing
+//! connections. [`Keys::initial`] returns the keys of Initial packets, and
+//! [`Secrets::next_packet_keys`] those after a key update.
 //!
 //! ```
 //! use rustls::quic::{Connection, KeyChange, Keys, Secrets};
 //!
-//! /// What an implementation has.
+//! /// The implementation's packet layer.
 //! trait Packets {
-//!     /// Sends `bytes` in CRYPTO frames, under the present keys.
+//!     /// Sends `bytes` in CRYPTO frames, under the current keys.
 //!     fn send_crypto(&mut self, bytes: &[u8]);
 //!     fn use_handshake_keys(&mut self, keys: Keys);
 //!     fn use_one_rtt_keys(&mut self, keys: Keys, next: Secrets);
 //! }
 //!
-//! /// Sends all that the handshake has to say, at the start and after each `read_hs`.
+//! /// Sends all pending handshake bytes. Call it at the start and after each `read_hs`.
 //! fn send(conn: &mut Connection, packets: &mut impl Packets) {
 //!     loop {
 //!         let mut bytes = Vec::new();
@@ -41,7 +42,8 @@
 //!
 //! # For crypto providers
 //!
-//! [`Algorithm`], [`PacketKey`] and [`HeaderProtectionKey`] are what a cipher suite needs for QUIC.
+//! A cipher suite implements [`Algorithm`], [`PacketKey`] and [`HeaderProtectionKey`] to support
+//! QUIC.
 
 mod connection;
 

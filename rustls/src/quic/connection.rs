@@ -1,4 +1,4 @@
-//! The connection types: what an implementation of QUIC holds of the handshake.
+//! The connection types for implementations of QUIC.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -19,61 +19,64 @@ use crate::error::Error;
 use crate::server::{EarlyData, ServerConfig, ServerConnectionData};
 use crate::{client, server};
 
-/// What client and server connections have in common.
+/// Methods that client and server connections share.
 ///
-/// Facts about the handshake are those of [`CommonState`], to which it dereferences. [`quic`](crate::quic) has an
-/// example.
+/// It dereferences to [`CommonState`], which has the results of the handshake.
+/// [`quic`](crate::quic) has an example.
 pub struct ConnectionCommon<Data> {
     driver: Driver<Data>,
 }
 
 impl<Data: SideData> ConnectionCommon<Data> {
-    /// The peer's transport parameters (RFC 9000 §18), encoded.
+    /// Returns the peer's encoded transport parameters (RFC 9000 §18).
     ///
-    /// A server has them as soon as it has answered a ClientHello, a client when it has read EncryptedExtensions.
-    /// While a client may send early data, until then, they are those of the connection that the session was
-    /// made on (RFC 9000 §7.4.1). Nobody has authenticated them before the handshake is complete.
+    /// They are available to a server once it has answered a ClientHello, and to a client once it
+    /// has read EncryptedExtensions. Before that, a client that may send early data gets the
+    /// parameters remembered from the session's connection (RFC 9000 §7.4.1). They are not
+    /// authenticated until the handshake is complete.
     pub fn quic_transport_parameters(&self) -> Option<&[u8]> {
         self.quic.as_deref()?.peer_parameters()
     }
 
-    /// The keys of 0-RTT packets, with which a client sends and a server receives.
+    /// Returns the keys of 0-RTT packets: a client sends with them, and a server receives.
     ///
-    /// A client has them from the start if [`ClientConfig::enable_early_data`] is set and a session is
-    /// offered that allows early data; a server from the ClientHello on, if it accepts early data. They are gone when
-    /// the server has rejected early data, and when the handshake is complete.
+    /// A client has them from the start if [`ClientConfig::enable_early_data`] is set and the
+    /// offered session allows early data. A server has them from the ClientHello on if it accepts
+    /// early data. They are removed when the server rejects early data and when the handshake is
+    /// complete.
     pub fn zero_rtt_keys(&self) -> Option<DirectionalKeys> {
         self.quic.as_deref()?.zero_rtt_keys()
     }
 
-    /// Takes the next bytes of the handshake: those of CRYPTO frames, in order.
+    /// Processes the next bytes of the handshake from CRYPTO frames, in order.
     ///
-    /// They may be cut anywhere, but bytes of different packet number spaces must come in separate calls, with
-    /// [`write_hs`](Self::write_hs) in between. `plaintext` was decrypted, and authenticated where the space has keys that
-    /// are secret.
+    /// The bytes may be split anywhere. But pass bytes of different packet number spaces in
+    /// separate calls, with [`write_hs`](Self::write_hs) in between. `plaintext` must be decrypted,
+    /// and authenticated if the keys of its space are secret.
     ///
     /// # Errors
     ///
-    /// Any [`Error`] ends the connection: [`alert`](Self::alert) says what to tell the peer, no keys are handed out any
-    /// more, and each further call returns the same error.
+    /// Any [`Error`] ends the connection: [`alert`](Self::alert) returns the alert for the peer, no
+    /// more keys are returned, and each later call returns the same error.
     pub fn read_hs(&mut self, plaintext: &[u8]) -> Result<(), Error> {
         self.driver.process_crypto(plaintext)
     }
 
-    /// Appends the bytes that are to be sent next to `buf`, for the CRYPTO frames of the present packets: Initial ones at
-    /// first. Returns the keys of the next kind of packets, once there are any: what later calls append is for
-    /// those.
+    /// Appends the next bytes to send to `buf`, for CRYPTO frames in packets of the current kind,
+    /// Initial packets at first. Returns the keys of the next kind of packets once they are
+    /// available. Later calls append bytes for those packets.
     ///
-    /// Call it at the start (clients), and after each [`read_hs`](Self::read_hs), until it appends and returns
-    /// nothing.
+    /// Call it at the start (clients), and after each [`read_hs`](Self::read_hs), until it neither
+    /// appends nor returns anything.
     pub fn write_hs(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {
         self.write_crypto(buf)
     }
 
-    /// The TLS alert to tell the peer in a CONNECTION_CLOSE frame, as an error code of 0x0100 and more (RFC 9001 §4.8).
+    /// Returns the TLS alert to send in a CONNECTION_CLOSE frame, as error code 0x0100 plus the
+    /// alert (RFC 9001 §4.8).
     ///
-    /// `None` while nothing has failed; and when [`read_hs`](Self::read_hs) has failed for something that is no
-    /// error of TLS but a PROTOCOL_VIOLATION of QUIC (RFC 9000 §20.1).
+    /// Returns `None` if nothing has failed, and if [`read_hs`](Self::read_hs) failed with an error
+    /// that is not a TLS alert but a QUIC PROTOCOL_VIOLATION (RFC 9000 §20.1).
     pub fn alert(&self) -> Option<AlertDescription> {
         self.quic.as_deref()?.alert
     }
@@ -99,19 +102,20 @@ impl<Data> DerefMut for ConnectionCommon<Data> {
     }
 }
 
-/// A client's side of a QUIC connection.
+/// The client side of a QUIC connection.
 pub struct ClientConnection {
     inner: ConnectionCommon<ClientConnectionData>,
 }
 
 impl ClientConnection {
-    /// A new connection to the server called `name`, which its certificate must be valid for. `params` are this
-    /// side's transport parameters (RFC 9000 §18), encoded.
+    /// Creates a connection to the server `name`, for which its certificate must be valid. `params`
+    /// are this side's encoded transport parameters (RFC 9000 §18).
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when `config` has no TLS 1.3 or no cipher suite that supports QUIC, or when `params` are too
-    /// long; and those of [`ClientConnection::new`](crate::ClientConnection::new).
+    /// Returns [`Error::General`] if `config` has no TLS 1.3, or no cipher suite that supports
+    /// QUIC, or if `params` are too long. Also returns the errors of
+    /// [`ClientConnection::new`](crate::ClientConnection::new).
     pub fn new(
         config: Arc<ClientConfig>,
         quic_version: Version,
@@ -122,11 +126,12 @@ impl ClientConnection {
         Self::new_with_alpn(config, quic_version, name, params, alpn_protocols)
     }
 
-    /// As [`Self::new`], offering `alpn_protocols` instead of those of `config`.
+    /// Creates a connection like [`Self::new`], but offers `alpn_protocols` instead of those in
+    /// `config`.
     ///
     /// # Errors
     ///
-    /// As for [`Self::new`].
+    /// Returns the errors of [`Self::new`].
     pub fn new_with_alpn(
         config: Arc<ClientConfig>,
         quic_version: Version,
@@ -146,12 +151,13 @@ impl ClientConnection {
 
     /// True once the server has accepted early data.
     ///
-    /// If it is false when the handshake is complete, what was sent in 0-RTT packets is lost, and may be sent again.
+    /// If this is false when the handshake is complete, the data of 0-RTT packets was lost and may
+    /// be sent again.
     pub fn is_early_data_accepted(&self) -> bool {
         self.inner.driver.data.early_data_accepted
     }
 
-    /// How many session tickets the server has sent.
+    /// Returns the number of session tickets received from the server.
     pub fn tls13_tickets_received(&self) -> u32 {
         self.inner.driver.data.tickets_received
     }
@@ -177,20 +183,21 @@ impl fmt::Debug for ClientConnection {
     }
 }
 
-/// A server's side of a QUIC connection.
+/// The server side of a QUIC connection.
 pub struct ServerConnection {
     inner: ConnectionCommon<ServerConnectionData>,
 }
 
 impl ServerConnection {
-    /// A new connection that waits for a client. `params` are this side's transport parameters (RFC 9000 §18),
-    /// encoded.
+    /// Creates a connection that waits for a client. `params` are this side's encoded transport
+    /// parameters (RFC 9000 §18).
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when `config` has no TLS 1.3 or no cipher suite that supports QUIC, or when its
-    /// [`max_early_data_size`](ServerConfig::max_early_data_size) is neither 0 nor 2³² - 1 (RFC 9001 §4.6.1);
-    /// and those of [`ServerConnection::new`](crate::ServerConnection::new).
+    /// Returns [`Error::General`] if `config` has no TLS 1.3, or no cipher suite that supports
+    /// QUIC, or if its [`max_early_data_size`](ServerConfig::max_early_data_size) is neither 0 nor
+    /// 2³² - 1 (RFC 9001 §4.6.1). Also returns the errors of
+    /// [`ServerConnection::new`](crate::ServerConnection::new).
     pub fn new(
         config: Arc<ServerConfig>,
         quic_version: Version,
@@ -210,14 +217,14 @@ impl ServerConnection {
         })
     }
 
-    /// Accepts no early data.
+    /// Rejects early data.
     ///
-    /// Call it before the ClientHello is read: then the client is told. Later, the keys of 0-RTT packets are
-    /// gone.
+    /// Call it before the ClientHello is read, so that the client learns of it. A later call
+    /// removes the keys of 0-RTT packets.
     ///
     /// # Panics
     ///
-    /// When the handshake is complete.
+    /// Panics if the handshake is complete.
     pub fn reject_early_data(&mut self) {
         assert!(
             self.inner.is_handshaking(),
@@ -230,8 +237,8 @@ impl ServerConnection {
         }
     }
 
-    /// The server name that the client asked for (SNI, RFC 6066 §3), once its ClientHello was read; `None` when it
-    /// sent none.
+    /// Returns the server name that the client requested (SNI, RFC 6066 §3), once its ClientHello
+    /// was read. Returns `None` if it sent none.
     pub fn server_name(&self) -> Option<&str> {
         self.inner.driver.data.server_name()
     }
@@ -257,12 +264,12 @@ impl fmt::Debug for ServerConnection {
     }
 }
 
-/// A QUIC connection of either side.
+/// A QUIC connection on either side.
 #[derive(Debug)]
 pub enum Connection {
-    /// A client's.
+    /// A client connection.
     Client(ClientConnection),
-    /// A server's.
+    /// A server connection.
     Server(ServerConnection),
 }
 
@@ -281,7 +288,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// Those of that method.
+    /// Returns the errors of that method.
     pub fn read_hs(&mut self, plaintext: &[u8]) -> Result<(), Error> {
         match self {
             Self::Client(conn) => conn.read_hs(plaintext),
@@ -303,8 +310,8 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// [`Error::HandshakeNotComplete`] before the handshake is complete; [`Error::General`] when `output` is empty or
-    /// too long; the error that ended the connection.
+    /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, [`Error::General`]
+    /// if `output` is empty or too long, and the error that ended the connection if it has failed.
     pub fn export_keying_material<T: AsMut<[u8]>>(
         &self,
         output: T,
