@@ -1,7 +1,7 @@
-//! What carries a handshake, as far as its messages differ for that: records over a stream (RFC 9846 §5), or QUIC
-//! (RFC 9001).
+//! The carrier of a handshake: records over a stream (RFC 9846 §5), or QUIC (RFC 9001).
 //!
-//! A handshake asks here. Where its bytes and keys go is [`transport`](super::transport)'s.
+//! It decides everything in which handshake messages differ. The [`transport`](super::transport)
+//! takes the bytes and keys.
 
 use crate::enums::{ExtensionType, ProtocolVersion};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
@@ -11,14 +11,14 @@ use crate::quic::Version;
 use crate::suites::SupportedCipherSuite;
 use crate::versions::EnabledVersions;
 
-/// What carries a handshake. It is the same from the first message to the last.
+/// The carrier of a handshake, the same from the first message to the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carrier {
     Records,
     Quic(QuicVersion),
 }
 
-/// A [`Version`] of QUIC, as far as it matters to the handshake.
+/// An exhaustive form of the QUIC [`Version`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QuicVersion {
     V1Draft,
@@ -37,7 +37,7 @@ impl From<Version> for QuicVersion {
 }
 
 impl Carrier {
-    /// Those of the `enabled` versions that it can carry.
+    /// Returns the `enabled` versions that the carrier supports.
     pub(crate) fn versions(self, enabled: EnabledVersions) -> EnabledVersions {
         match self {
             Self::Records => enabled,
@@ -46,7 +46,7 @@ impl Carrier {
         }
     }
 
-    /// What is wrong with a ClientHello that offers no TLS 1.3, if that is the only version here.
+    /// Returns the error for a ClientHello without TLS 1.3, if this side has no other version.
     pub(crate) fn missing_tls13(self) -> PeerIncompatible {
         match self {
             Self::Records => PeerIncompatible::SupportedVersionsExtensionRequired,
@@ -54,7 +54,7 @@ impl Carrier {
         }
     }
 
-    /// Whether it can be protected with `suite`.
+    /// True if `suite` can protect the carrier.
     pub(crate) fn can_use(self, suite: &SupportedCipherSuite) -> bool {
         match self {
             Self::Records => true,
@@ -62,24 +62,27 @@ impl Carrier {
         }
     }
 
-    /// Whether there are middleboxes to look like TLS 1.2 for: RFC 9846 §E.4, and RFC 9001 §8.4, which forbids it.
+    /// True if the handshake imitates TLS 1.2 for middleboxes (RFC 9846 §E.4). RFC 9001 §8.4
+    /// forbids it.
     pub(crate) fn has_compatibility_mode(self) -> bool {
         self == Self::Records
     }
 
-    /// Whether EndOfEarlyData separates early data from the handshake, so that the keys for a client's handshake
-    /// messages wait for it. RFC 9001 §8.3: packets say what they are, and the message must not be sent.
+    /// True if EndOfEarlyData separates early data from the handshake, so that the keys for the
+    /// client's handshake messages wait for it. In QUIC, the packet type separates them, and the
+    /// message is forbidden (RFC 9001 §8.3).
     pub(crate) fn has_end_of_early_data(self) -> bool {
         self == Self::Records
     }
 
-    /// Whether keys are replaced by KeyUpdate. RFC 9001 §6: packets say so, and the message is an
-    /// unexpected_message.
+    /// True if KeyUpdate replaces keys. In QUIC, packets do, and the message is an
+    /// unexpected_message (RFC 9001 §6).
     pub(crate) fn has_key_update(self) -> bool {
         self == Self::Records
     }
 
-    /// The failure of a CertificateRequest that came after the handshake, as `unexpected`.
+    /// Returns the failure for a CertificateRequest after the handshake: `unexpected`, without an
+    /// alert in QUIC.
     pub(crate) fn refuse_late_request(self, unexpected: Failure) -> Failure {
         match self {
             Self::Records => unexpected,
@@ -88,37 +91,37 @@ impl Carrier {
         }
     }
 
-    /// Whether a handshake may go on without an application protocol, when one side names some and the other does
-    /// not.
+    /// True if a handshake may continue without an application protocol, given which sides offer
+    /// any.
     pub(crate) fn goes_without_protocol(self, client_names: bool, server_names: bool) -> bool {
         match self {
             Self::Records => !client_names || !server_names,
-            // RFC 9001 §8.1: without one it is a no_application_protocol. If neither side uses ALPN, they have
-            // another mechanism to agree on one
+            // RFC 9001 §8.1: a missing protocol is a no_application_protocol. If neither side uses
+            // ALPN, they must agree on a protocol by other means
             Self::Quic(_) => !client_names && !server_names,
         }
     }
 
-    /// The extension that has transport parameters, if there are any.
+    /// Returns the extension that carries transport parameters, if there is one.
     pub(crate) fn parameters_extension(self) -> Option<ExtensionType> {
         match self {
             Self::Records => None,
             Self::Quic(QuicVersion::V1Draft) => Some(ExtensionType::QuicTransportParametersDraft),
-            // RFC 9001 §8.2; RFC 9369 §3 changes nothing about it
+            // RFC 9001 §8.2; unchanged by RFC 9369 §3
             Self::Quic(_) => Some(ExtensionType::QuicTransportParameters),
         }
     }
 
-    /// Whether a session that was made on a connection over `other` may be resumed.
+    /// True if a session that was created over `other` may be resumed.
     pub(crate) fn goes_with_session_of(self, other: Self) -> bool {
         match (self, other) {
-            // RFC 9369 §5: a ticket belongs to the version of QUIC that it came by, on both sides
+            // RFC 9369 §5: a ticket is only valid for the QUIC version in which it was received
             (Self::Quic(version), Self::Quic(other)) => version == other,
             _ => true,
         }
     }
 
-    /// As a session names it.
+    /// Returns the value that is stored in sessions.
     pub(crate) fn to_byte(self) -> u8 {
         match self {
             Self::Records => 0,
@@ -128,7 +131,7 @@ impl Carrier {
         }
     }
 
-    /// Which one [`Self::to_byte`] has named.
+    /// Returns the carrier for a value of [`Self::to_byte`].
     pub(crate) fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             0 => Some(Self::Records),
@@ -139,22 +142,22 @@ impl Carrier {
         }
     }
 
-    /// Whether early data may go with a session that was made on a connection over `other`.
+    /// True if early data is allowed with a session that was created over `other`.
     pub(crate) fn allows_early_data_of(self, other: Self) -> bool {
-        // RFC 9000 §7.4.1, RFC 9001 §4.6.1: over QUIC it goes by transport parameters that are remembered, and by a
-        // ticket that says so in a way of its own; sessions made over records have neither
+        // RFC 9000 §7.4.1, RFC 9001 §4.6.1: QUIC limits early data by remembered transport
+        // parameters, and marks tickets in its own way; sessions created over records have neither
         self == other
     }
 
-    /// Checks how many bytes of early data a server says it allows with a ticket.
+    /// Checks the number of early data bytes that a server allows with a ticket.
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved::InvalidMaxEarlyDataSize`].
+    /// Returns [`PeerMisbehaved::InvalidMaxEarlyDataSize`] over QUIC for values other than 2³² - 1.
     pub(crate) fn check_early_data_size(self, size: u32) -> Result<(), Failure> {
         match (self, size) {
             (Self::Records, _) | (Self::Quic(_), u32::MAX) => Ok(()),
-            // RFC 9001 §4.6.1: QUIC limits early data by itself. Anything else is a PROTOCOL_VIOLATION
+            // RFC 9001 §4.6.1: QUIC limits early data itself. Other values are a PROTOCOL_VIOLATION
             _ => Err(Failure::without_alert(
                 PeerMisbehaved::InvalidMaxEarlyDataSize,
             )),
@@ -165,29 +168,29 @@ impl Carrier {
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when there must be none.
+    /// Returns [`Error::General`] if it must be empty and is not.
     pub(crate) fn check_session_id(self, session_id: SessionId) -> Result<(), Failure> {
         if self.has_compatibility_mode() || session_id.is_empty() {
             return Ok(());
         }
-        // RFC 9001 §8.4: a PROTOCOL_VIOLATION. 0.23 does not look at it, and has no error for it
+        // RFC 9001 §8.4: a PROTOCOL_VIOLATION. `PeerMisbehaved` has no variant for it
         Err(Failure::without_alert(Error::General(
             "a ClientHello over QUIC has a legacy_session_id".into(),
         )))
     }
 
-    /// Checks that a configuration with these versions and cipher suites can be used.
+    /// Checks that the carrier supports a configuration with these versions and cipher suites.
     ///
     /// # Errors
     ///
-    /// [`Error::General`].
+    /// Returns [`Error::General`] over QUIC without TLS 1.3, or without a suite for QUIC.
     pub(crate) fn check_config(
         self,
         versions: EnabledVersions,
         suites: &[SupportedCipherSuite],
     ) -> Result<(), Error> {
         if self == Self::Records {
-            // whoever built the configuration has checked it
+            // the builder has already checked it
             return Ok(());
         }
         if !versions.contains(ProtocolVersion::TLSv1_3) {

@@ -1,8 +1,9 @@
-//! What all connections share, buffered or not, client or server: the records, what was negotiated, the
-//! secrets that outlive the handshake, and the error that ended the connection.
+//! The state that all connections share, buffered or not, client or server: the records, the
+//! negotiated facts, the secrets that outlive the handshake, and the error that ended the
+//! connection.
 //!
-//! It knows neither the handshake nor its caller ([`super::driver`]). Application data on its way out is in
-//! [`super::sending`].
+//! It depends neither on the handshake nor on its caller ([`super::driver`]). [`super::sending`]
+//! encrypts application data.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -14,7 +15,7 @@ use super::negotiated::{HandshakeKind, Negotiated};
 use super::quic::Quic;
 use super::records::{Receiving, Records, Sending};
 use super::transport::Transport;
-use super::unwinding::whole;
+use super::unwinding::fail_on_panic;
 use crate::certificates::PeerIdentity;
 use crate::crypto::SupportedKxGroup;
 use crate::enums::{AlertDescription, ProtocolVersion, Side};
@@ -24,8 +25,7 @@ use crate::logging::warn;
 use crate::record::joiner::HandshakeJoiner;
 use crate::suites::{ExtractedSecrets, SupportedCipherSuite};
 
-/// How much may wait in each direction of a buffered connection, in bytes, unless
-/// `set_buffer_limit` says otherwise.
+/// The default of `set_buffer_limit`, in bytes.
 #[cfg(feature = "std")]
 const DEFAULT_BUFFER_LIMIT: usize = 64 * 1024;
 
@@ -33,20 +33,19 @@ const DEFAULT_BUFFER_LIMIT: usize = 64 * 1024;
 pub struct CommonState {
     pub(crate) side: Side,
     pub(crate) records: Records,
-    /// In the place of the records, which are not used then.
+    /// Set for QUIC; `records` is then unused.
     pub(crate) quic: Option<Box<Quic>>,
     pub(crate) negotiated: Negotiated,
     pub(crate) established: Option<Established>,
-    /// How long application data may make the output, or the plaintext that waits for the handshake.
+    /// The limit on queued output, and on plaintext that waits for the handshake, in bytes.
     #[cfg(feature = "std")]
     pub(crate) buffer_limit: Option<usize>,
-    /// The configuration is for FIPS-approved mode.
+    /// True if the configuration is in FIPS-approved mode.
     #[cfg(feature = "std")]
     pub(crate) is_fips: bool,
-    /// The configuration allows secrets to be extracted.
+    /// True if the configuration allows secrets to be extracted.
     pub(crate) is_extractable: bool,
-    /// Why the connection is over.
-    // in a box, as few connections have one
+    /// The error that ended the connection. Boxed because few connections have one.
     failed: Option<Box<Error>>,
 }
 
@@ -67,7 +66,7 @@ impl CommonState {
         }
     }
 
-    /// Of a connection whose handshake QUIC carries.
+    /// Creates the state of a QUIC connection.
     pub(crate) fn over_quic(side: Side, quic: Quic) -> Self {
         Self {
             quic: Some(Box::new(quic)),
@@ -75,7 +74,8 @@ impl CommonState {
         }
     }
 
-    /// Where the handshake's bytes and keys go, and what it fills in.
+    /// Splits the state into the transport of the handshake and the parts that the handshake fills
+    /// in.
     pub(crate) fn parts(
         &mut self,
     ) -> (
@@ -90,7 +90,7 @@ impl CommonState {
         (transport, &mut self.negotiated, &mut self.established)
     }
 
-    /// Handshake messages on their way to the handshake.
+    /// Returns the buffer in which handshake messages are assembled.
     pub(super) fn joiner(&mut self) -> &mut HandshakeJoiner {
         match &mut self.quic {
             Some(quic) => &mut quic.joiner,
@@ -98,15 +98,15 @@ impl CommonState {
         }
     }
 
-    /// True when there is something for `write_tls` to write.
+    /// True if bytes are queued for `write_tls`.
     pub fn wants_write(&self) -> bool {
         !self.records.outgoing.is_empty()
     }
 
-    /// True when the connection wants `read_tls` to be called as soon as possible.
+    /// True if `read_tls` should be called as soon as possible.
     ///
-    /// False while plaintext waits to be read, after close_notify, and while a handshake flight that the peer
-    /// needs first waits to be written.
+    /// False if plaintext is unread, after a close_notify, and while a handshake flight that the
+    /// peer needs first is queued.
     pub fn wants_read(&self) -> bool {
         let records = &self.records;
         records.received.unread() == 0
@@ -116,7 +116,7 @@ impl CommonState {
                 || !records.is_handshaking())
     }
 
-    /// True until the handshake is complete: until then no application data can be sent or received.
+    /// True until the handshake is complete. No application data can be exchanged before that.
     pub fn is_handshaking(&self) -> bool {
         match &self.quic {
             Some(quic) => quic.is_handshaking(),
@@ -124,60 +124,61 @@ impl CommonState {
         }
     }
 
-    /// The peer's certificate chain, end entity first, once the peer has proven that it is its own: the server's, or the
-    /// client's if it sent one.
+    /// Returns the peer's certificate chain, end entity first, once the peer has proven possession
+    /// of its key. Servers always have one, clients only if they sent one.
     ///
-    /// In a full handshake that is when the signature with its key was verified. Of a session that is resumed, anybody
-    /// can have seen the ticket; so there it is when the peer's Finished was verified, or earlier in TLS 1.3: for a client
-    /// when the server's EncryptedExtensions were opened, with keys that come from the session's, and for a server when it
-    /// accepts early data.
+    /// In a full handshake, the proof is the signature with that key. In a resumed one it is the
+    /// peer's Finished, because anyone may have seen the ticket. TLS 1.3 proves it earlier: for a
+    /// client once the server's EncryptedExtensions are decrypted with keys that depend on the
+    /// session, and for a server once it accepts early data.
     pub fn peer_certificates(&self) -> Option<&[CertificateDer<'static>]> {
         self.peer_identity().map(PeerIdentity::certificates)
     }
 
-    /// Who the peer is: there as soon as [`peer_certificates`](Self::peer_certificates) are, and with what was read out
-    /// of them.
+    /// Returns the peer's identity, with the properties read from its certificates. It is available
+    /// at the same time as [`peer_certificates`](Self::peer_certificates).
     ///
     /// It may be kept for longer than the connection.
     pub fn peer_identity(&self) -> Option<&PeerIdentity> {
         self.negotiated.proven_peer()
     }
 
-    /// The application protocol that was negotiated (RFC 7301).
+    /// Returns the negotiated application protocol (RFC 7301).
     pub fn alpn_protocol(&self) -> Option<&[u8]> {
         self.negotiated.alpn_protocol.as_deref()
     }
 
-    /// The cipher suite that was negotiated.
+    /// Returns the negotiated cipher suite.
     pub fn negotiated_cipher_suite(&self) -> Option<SupportedCipherSuite> {
         self.negotiated.suite
     }
 
-    /// The key exchange group that was negotiated.
+    /// Returns the negotiated key exchange group.
     pub fn negotiated_key_exchange_group(&self) -> Option<&'static dyn SupportedKxGroup> {
         self.negotiated.handshake_kind?;
         self.negotiated.kx_group
     }
 
-    /// The protocol version that was negotiated.
+    /// Returns the negotiated protocol version.
     pub fn protocol_version(&self) -> Option<ProtocolVersion> {
         self.negotiated.version
     }
 
-    /// Which kind of handshake was made; known as soon as the ServerHello is.
+    /// Returns the kind of handshake, which is known from the ServerHello on.
     pub fn handshake_kind(&self) -> Option<HandshakeKind> {
         self.negotiated.handshake_kind
     }
 
-    /// Queues a close_notify: nothing more will be sent on this connection (RFC 9846 §6.1), except for the rest of a
-    /// handshake under way, as in 0.23.
+    /// Queues a close_notify: nothing more is sent on this connection (RFC 9846 §6.1). A handshake
+    /// still completes, or a peer that ignores the close_notify would wait for ever.
     ///
-    /// Application data that was written before goes first: during the handshake, both wait for its end.
-    /// Does nothing when a close_notify or a fatal alert was queued before. Over QUIC, which closes connections by
-    /// itself, it becomes the [alert](crate::quic::ConnectionCommon::alert) that is reported.
+    /// Application data that was written before is sent first; during the handshake, both wait for
+    /// its end. Does nothing if a close_notify or a fatal alert was queued before. QUIC closes
+    /// connections itself: the close_notify becomes the
+    /// [alert](crate::quic::ConnectionCommon::alert) that is returned.
     pub fn send_close_notify(&mut self) {
         if let Some(quic) = &mut self.quic {
-            // one that has failed says why
+            // a failed connection already has an alert
             if self.failed.is_none() {
                 quic.alert = Some(AlertDescription::CloseNotify);
             }
@@ -189,7 +190,7 @@ impl CommonState {
         }
         let waits = match records.sending {
             Sending::Handshake => !records.unsent_plaintext.is_empty(),
-            // RFC 9846 §4.6: behind early data comes EndOfEarlyData, and nothing can be sent before it
+            // RFC 9846 §4.6: EndOfEarlyData follows early data, and nothing can be sent before it
             Sending::EarlyData { .. } => true,
             _ => false,
         };
@@ -197,7 +198,7 @@ impl CommonState {
             records.sending = Sending::HandshakeThenClose;
             return;
         }
-        whole(self, |common| {
+        fail_on_panic(self, |common| {
             if let Err(error) = common.close() {
                 common.fail(error.into());
             }
@@ -206,7 +207,7 @@ impl CommonState {
 
     fn close(&mut self) -> Result<(), Error> {
         if let Some(established) = &mut self.established {
-            established.settle(&mut self.records)?;
+            established.send_owed_update(&mut self.records)?;
         }
         Ok(self.records.close()?)
     }
@@ -217,7 +218,7 @@ impl CommonState {
         self.failed.is_some()
     }
 
-    /// The error that ended the connection, if one did.
+    /// Returns the error that ended the connection, if it has failed.
     #[inline]
     pub(crate) fn check_failed(&self) -> Result<(), Error> {
         match &self.failed {
@@ -226,16 +227,17 @@ impl CommonState {
         }
     }
 
-    /// Ends the connection: tells the peer why, drops all secrets, and returns the error of every later call.
+    /// Ends the connection: queues the alert, drops all secrets, and stores the error for later
+    /// calls.
     #[cold]
     pub(crate) fn fail(&mut self, failure: Failure) -> Error {
-        whole(self, |common| common.fail_and_tell(failure))
+        fail_on_panic(self, |common| common.fail_and_tell(failure))
     }
 
     fn fail_and_tell(&mut self, failure: Failure) -> Error {
         self.failed = Some(Box::new(failure.error.clone()));
-        // other failures are for whoever gets the error to tell; a peer that has lost its place is rare, and hard to
-        // find from one end alone
+        // other errors are left to the caller to log; a message out of order is rare, and hard to
+        // diagnose from one side alone
         if let Error::InappropriateMessage { .. } | Error::InappropriateHandshakeMessage { .. } =
             failure.error
         {
@@ -252,10 +254,11 @@ impl CommonState {
         failure.error
     }
 
-    /// Ends the connection after a panic: drops all secrets, and tells nobody but the other half of a split connection
-    /// and QUIC. None of that calls the application.
+    /// Ends the connection after a panic and drops all secrets. No alert is sent over records; only
+    /// QUIC and the other half of a split connection learn of it. Nothing here calls the
+    /// application's code.
     #[cold]
-    pub(super) fn give_up(&mut self) {
+    pub(super) fn fail_after_panic(&mut self) {
         let panicked = Failure::from(Error::General(
             "the connection is over: a call of the application's code has panicked".into(),
         ));
@@ -280,25 +283,27 @@ impl CommonState {
     /// Replaces the keys of both directions.
     pub(crate) fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
         self.check_failed()?;
-        whole(self, |common| {
+        fail_on_panic(self, |common| {
             let is_handshaking = common.records.is_handshaking();
             let established = common.established.as_mut().filter(|_| !is_handshaking);
             match established.and_then(Established::refreshable) {
                 Some(secrets) => secrets
                     .refresh(&mut common.records)
                     .map_err(|error| common.fail(error.into())),
-                // 0.23 says so in TLS 1.2 too, which cannot
+                // TLS 1.2 cannot replace keys; callers of 0.23 expect this error
                 None => Err(Error::HandshakeNotComplete),
             }
         })
     }
 
-    /// The keys of both directions and their sequence numbers, for a record layer outside of this library.
+    /// Returns the keys of both directions and their sequence numbers, for a record layer outside
+    /// this library.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when the configuration does not allow it, or something waits to be sent or read first;
-    /// [`Error::HandshakeNotComplete`]; the error that ended the connection.
+    /// Returns [`Error::General`] if the configuration does not allow it, output is queued or
+    /// received data is unread. Returns [`Error::HandshakeNotComplete`] before the handshake is
+    /// complete, and the error that ended the connection if it has failed.
     pub(crate) fn extract_secrets(&self) -> Result<ExtractedSecrets, Error> {
         if !self.is_extractable {
             return Err(Error::General("Secret extraction is disabled".into()));
@@ -347,7 +352,8 @@ impl CommonState {
     }
 }
 
-/// Extraction consumes the connection, so unread data would be silently lost.
+/// Returns the error for extracting secrets while data is unread: extraction consumes the
+/// connection, so that data would be silently lost.
 pub(super) fn received_would_be_lost() -> Error {
     Error::General("secrets cannot be extracted while received data is unread".into())
 }

@@ -1,5 +1,5 @@
-//! The buffered connection: the application reads and writes plaintext, `read_tls` and `write_tls` move TLS,
-//! and the connection has the buffers in between.
+//! The buffered connection: the application reads and writes plaintext, `read_tls` and `write_tls`
+//! move TLS bytes, and the connection owns the buffers in between.
 
 use core::fmt;
 use core::ops::{Deref, DerefMut, Range};
@@ -16,15 +16,15 @@ use crate::error::Error;
 use crate::record::sender::{InPlaceError, InPlaceRoom};
 use crate::suites::ExtractedSecrets;
 
-/// What client and server connections have in common.
+/// Methods that client and server connections share.
 ///
-/// A connection does no I/O of its own. Bytes go in and out by four calls:
+/// A connection does no I/O of its own. Bytes go in and out through four calls:
 ///
 /// ```text
 ///                ┌──────────────────────────────────────────┐
 ///   writer() ───►│ seal ──► outgoing buffer ────────────────┼──► write_tls()
 ///                │                                          │
-///   reader() ◄───┤ plaintext, where it was received ◄─ open ◄┼─── read_tls()
+///   reader() ◄───┤ plaintext, in the receive buffer ◄─ open ◄┼─── read_tls()
 ///                │                    process_new_packets() │
 ///                └──────────────────────────────────────────┘
 /// ```
@@ -37,48 +37,50 @@ impl<Data> ConnectionCommon<Data> {
         Self { driver }
     }
 
-    /// An object to read received plaintext from.
+    /// Returns a reader of received plaintext.
     pub fn reader(&mut self) -> Reader<'_> {
         Reader::new(&mut self.driver.common)
     }
 
-    /// An object to write plaintext to, which is encrypted as it is written.
+    /// Returns a writer that encrypts plaintext as it is written.
     pub fn writer(&mut self) -> Writer<'_> {
         Writer::new(&mut self.driver.common)
     }
 
-    /// Reads TLS bytes from `rd` into the connection's receive buffer, with one call of its `read`.
+    /// Reads TLS bytes into the connection's receive buffer, with one call to `rd.read`.
     ///
-    /// Returns how many; zero is the end of the stream. [`Self::process_new_packets`] must follow.
+    /// Returns their number, which is 0 at the end of the stream. Call
+    /// [`Self::process_new_packets`] next.
     ///
     /// # Errors
     ///
-    /// Those of `rd`; [`io::ErrorKind::Other`] while more than 16 KiB of plaintext wait to be read, and when `rd` returns
-    /// more than the length of the buffer that it was given;
-    /// [`io::ErrorKind::InvalidData`] while more than a record waits to be processed.
+    /// - The errors of `rd`.
+    /// - [`io::ErrorKind::Other`] if more than 16 KiB of plaintext are unread, or if `rd` returns
+    ///   more than the length of its buffer.
+    /// - [`io::ErrorKind::InvalidData`] if more than one record is waiting to be processed.
     pub fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
         self.driver.common.records.read_tls(rd)
     }
 
-    /// Writes TLS bytes that wait to be sent to `wr`, in one call of its `write_vectored`; makes no call when
-    /// nothing waits.
+    /// Writes queued TLS bytes with one call to `wr.write_vectored`. Does not call `wr` if nothing
+    /// is queued.
     ///
     /// # Errors
     ///
-    /// Those of `wr`; what was not written still waits. [`io::ErrorKind::Other`] when `wr` returns more than the length of
-    /// what it was given, all of which counts as written.
+    /// - The errors of `wr`. Unwritten bytes stay queued.
+    /// - [`io::ErrorKind::Other`] if `wr` returns more than the length of its input. All of the
+    ///   input then counts as written.
     pub fn write_tls(&mut self, wr: &mut dyn io::Write) -> Result<usize, io::Error> {
         write_outgoing(&mut self.driver.common.records.outgoing, wr)
     }
 
-    /// Processes what [`Self::read_tls`] has read: goes on with the handshake, opens application data
-    /// for [`Self::reader`].
+    /// Processes the bytes that [`Self::read_tls`] has read: continues the handshake, and decrypts
+    /// application data for [`Self::reader`].
     ///
     /// # Errors
     ///
-    /// Any [`Error`] ends the connection; the alert that tells the peer waits for
-    /// [`Self::write_tls`], plaintext received before can still be read, and each further call
-    /// returns the same error.
+    /// Any [`Error`] ends the connection. The alert for the peer is queued for [`Self::write_tls`],
+    /// and plaintext received before can still be read. Each later call returns the same error.
     pub fn process_new_packets(&mut self) -> Result<IoState, Error> {
         self.driver.process_received()?;
         let records = &self.driver.common.records;
@@ -89,21 +91,22 @@ impl<Data> ConnectionCommon<Data> {
         })
     }
 
-    /// Moves TLS bytes between the connection and `io` until there is progress: while handshaking, until the
-    /// handshake is complete; otherwise until what waits is written and, if nothing waited, something was
-    /// read.
+    /// Moves TLS bytes between the connection and `io` until there is progress.
     ///
-    /// Returns how many bytes were read and written. Zero and zero means that nothing was wanted, that
-    /// the stream has ended, or that `io`'s `write` took nothing.
+    /// During the handshake, it continues until the handshake is complete. Afterwards, it writes
+    /// all queued bytes, or reads once if nothing was queued.
+    ///
+    /// Returns the numbers of bytes read and written. Two zeros mean that there was nothing to do,
+    /// that the stream has ended, or that `io.write` returned 0.
     ///
     /// # Errors
     ///
-    /// Those of `io`, except that [`io::ErrorKind::Interrupted`] of its `read` is tried again and
-    /// [`io::ErrorKind::WouldBlock`] is returned only when nothing was moved before in the direction that
-    /// blocks;
-    /// [`io::ErrorKind::UnexpectedEof`] when the stream ends during the handshake;
-    /// [`io::ErrorKind::InvalidData`] with the [`Error`] of [`Self::process_new_packets`], after an
-    /// attempt to send the alert. Nothing is read once the connection has failed.
+    /// - The errors of `io`. [`io::ErrorKind::Interrupted`] from `io.read` is retried.
+    ///   [`io::ErrorKind::WouldBlock`] is returned only if no bytes were moved in the direction
+    ///   that blocks.
+    /// - [`io::ErrorKind::UnexpectedEof`] if the stream ends during the handshake.
+    /// - [`io::ErrorKind::InvalidData`] with the [`Error`] of [`Self::process_new_packets`], after
+    ///   an attempt to send the alert. A failed connection reads no more.
     pub fn complete_io<T>(&mut self, io: &mut T) -> Result<(usize, usize), io::Error>
     where
         Self: Sized,
@@ -124,13 +127,14 @@ impl<Data> ConnectionCommon<Data> {
             if !self.wants_read() || eof {
                 return match (blocked, handshaking) {
                     (Some(error), _) if written == 0 => Err(error),
-                    // a close_notify or the end of the stream ends the loop during the handshake
-                    // too: there is nothing left to wait for (RUSTSEC-2024-0336)
+                    // a close_notify or the end of the stream also ends the loop during the
+                    // handshake: there is nothing left to wait for (RUSTSEC-2024-0336)
                     (None, true) => Err(io::ErrorKind::UnexpectedEof.into()),
                     _ => Ok((read, written)),
                 };
             }
-            // after a failure it does not matter what comes, and nothing may: reading could wait for ever
+            // do not read after a failure: the read could block for ever, and its data would be
+            // ignored
             self.driver.common.check_failed().map_err(invalid_data)?;
             match self.read_tls(io) {
                 Ok(len) => {
@@ -150,7 +154,7 @@ impl<Data> ConnectionCommon<Data> {
         }
     }
 
-    /// Writes all that waits, or as much as `io` takes, and flushes it.
+    /// Writes all queued bytes, or as many as `io` accepts, and flushes `io`.
     fn write_all_tls<T: io::Write>(
         &mut self,
         io: &mut T,
@@ -176,20 +180,21 @@ impl<Data> ConnectionCommon<Data> {
         Ok(end)
     }
 
-    /// Processes what was read; on error tries to send the alert, since the caller will not.
+    /// Processes received bytes. On an error, tries to send the alert, because the caller will not.
     fn process_or_alert<T: io::Write>(&mut self, io: &mut T) -> Result<(), io::Error> {
         self.process_new_packets().map(|_| ()).map_err(|error| {
-            // the caller needs this error, not that of sending the alert
-            // a writer without a `write_vectored` of its own takes a record at a time, and the alert is the last
+            // return this error to the caller, not one from sending the alert; a writer without its
+            // own `write_vectored` accepts one record per call, and the alert is the last
             let _ = self.write_all_tls(io, &mut 0);
             invalid_data(error)
         })
     }
 
-    /// Limits how many bytes of written plaintext and of TLS to be sent the connection holds before
-    /// [`Writer`] accepts less; `None` for no limit. 64 KiB unless set. [`Writer::room_left`] says what is left of it.
+    /// Limits the number of bytes that [`Writer`] may queue: plaintext during the handshake, TLS
+    /// bytes afterwards. `None` removes the limit. The default is 64 KiB. [`Writer::room_left`]
+    /// returns the remaining part.
     ///
-    /// Without a limit, [`Writer`] accepts what there is memory for.
+    /// Without a limit, [`Writer`] accepts as much as memory allows.
     pub fn set_buffer_limit(&mut self, limit: Option<usize>) {
         self.driver.common.buffer_limit = limit;
     }
@@ -199,8 +204,8 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// # Errors
     ///
-    /// [`Error::HandshakeNotComplete`] before the handshake is complete; [`Error::General`] when
-    /// `output` is empty or too long.
+    /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, and
+    /// [`Error::General`] if `output` is empty or too long.
     pub fn export_keying_material<T: AsMut<[u8]>>(
         &self,
         output: T,
@@ -212,42 +217,48 @@ impl<Data> ConnectionCommon<Data> {
             .export_keying_material(output, label, context)
     }
 
-    /// Replaces the keys of both directions: sends a KeyUpdate that requests one in return (RFC 9846
-    /// §4.7.3).
+    /// Replaces the keys of both directions: sends a KeyUpdate that requests one in return (RFC
+    /// 9846 §4.7.3).
     ///
-    /// There is no need to call this because of a key's limits: the connection replaces worn keys by itself.
+    /// A key that reaches its usage limit is replaced automatically, without this call.
     ///
     /// # Errors
     ///
-    /// [`Error::HandshakeNotComplete`] before the handshake is complete.
+    /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete.
     pub fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
         self.driver.common.refresh_traffic_keys()
     }
 
-    /// The keys of both directions, to be used by another record layer, the Linux kernel's for example (kernel
-    /// TLS).
+    /// Returns the keys of both directions for another record layer, for example the Linux kernel's
+    /// (kernel TLS).
     ///
-    /// It is dangerous: whoever has the keys can read and forge everything.
+    /// This is dangerous: anyone who has the keys can read and forge all data.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] unless `enable_secret_extraction` of the configuration is set, while something waits
-    /// to be sent or the peer's request for a KeyUpdate has not been answered (`refresh_traffic_keys` does), while something that was received
-    /// has not been read, part of a record or of a message included, and when the crypto provider
-    /// does not hand out keys; [`Error::HandshakeNotComplete`]; the error that ended the connection.
+    /// Returns [`Error::General`] if one of these holds:
+    ///
+    /// - the configuration does not set `enable_secret_extraction`;
+    /// - output is queued, or a KeyUpdate that the peer requested was not sent yet (call
+    ///   `refresh_traffic_keys`);
+    /// - received data is unread, including part of a record or of a message;
+    /// - the crypto provider does not export keys.
+    ///
+    /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, and the error that
+    /// ended the connection if it has failed.
     pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
         self.driver.common.extract_secrets()
     }
 
-    /// How many bytes [`Self::encrypt_in_place`] needs before and behind the payload.
+    /// Returns the space that [`Self::encrypt_in_place`] needs before and behind the payload.
     ///
-    /// They are the same from the end of the handshake to the end of the connection.
+    /// It stays the same from the end of the handshake to the end of the connection.
     pub fn in_place_room(&self) -> InPlaceRoom {
         self.driver.common.records.sender.in_place_room()
     }
 
-    /// Makes a record of the plaintext at `payload` of `buf`, around it and in its place; returns
-    /// where in `buf` the record is, to be sent as it is.
+    /// Encrypts the plaintext at `payload` in `buf` in place, and builds a record around it.
+    /// Returns the range of the record in `buf`, ready to send.
     ///
     /// ```text
     ///        ┌─ headroom ─┐┌─ payload ────────┐┌─ tailroom ─┐
@@ -256,8 +267,8 @@ impl<Data> ConnectionCommon<Data> {
     ///        │ record                                       │   returned range
     /// ```
     ///
-    /// The record does not pass through [`Self::write_tls`]. Send what waits there first, or the records
-    /// would arrive in the wrong order.
+    /// The record does not pass through [`Self::write_tls`]. First send the bytes queued there, or
+    /// the records arrive in the wrong order.
     ///
     /// ```
     /// fn send(
@@ -267,7 +278,7 @@ impl<Data> ConnectionCommon<Data> {
     /// ) -> Result<(), Box<dyn std::error::Error>> {
     ///     let room = conn.in_place_room();
     ///     let mut buf = vec![0; room.headroom + message.len() + room.tailroom];
-    ///     // copied here; better to read or compute the plaintext in place
+    ///     // copied for brevity; it is better to read or compute the plaintext in place
     ///     let payload = room.headroom..room.headroom + message.len();
     ///     buf[payload.clone()].copy_from_slice(message);
     ///
@@ -279,9 +290,9 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// # Errors
     ///
-    /// [`InPlaceError`]; the buffer is unchanged then, unless the cipher failed, which ends the connection. On
-    /// [`InPlaceError::OutputPending`] the connection has something of its own to send first (a KeyUpdate):
-    /// [`Self::write_tls`] writes it.
+    /// Returns an [`InPlaceError`]. `buf` is then unchanged, unless the cipher failed, which ends
+    /// the connection. [`InPlaceError::OutputPending`] means that the connection must send a
+    /// message of its own first, such as a KeyUpdate: call [`Self::write_tls`].
     pub fn encrypt_in_place(
         &mut self,
         buf: &mut [u8],
@@ -291,7 +302,7 @@ impl<Data> ConnectionCommon<Data> {
     }
 }
 
-/// Why [`ConnectionCommon::write_all_tls`] stopped.
+/// The reason that [`ConnectionCommon::write_all_tls`] stopped.
 enum WriteEnd {
     AllWritten,
     /// The writer would block.
@@ -320,7 +331,7 @@ impl<Data> fmt::Debug for ConnectionCommon<Data> {
     }
 }
 
-/// What [`ConnectionCommon::process_new_packets`] found.
+/// The state of the buffers after [`ConnectionCommon::process_new_packets`].
 #[derive(Debug, Eq, PartialEq)]
 pub struct IoState {
     tls_bytes_to_write: usize,
@@ -329,17 +340,17 @@ pub struct IoState {
 }
 
 impl IoState {
-    /// How many bytes wait for `write_tls`.
+    /// Returns the number of bytes queued for `write_tls`.
     pub fn tls_bytes_to_write(&self) -> usize {
         self.tls_bytes_to_write
     }
 
-    /// How many bytes of plaintext wait to be read.
+    /// Returns the number of plaintext bytes that can be read.
     pub fn plaintext_bytes_to_read(&self) -> usize {
         self.plaintext_bytes_to_read
     }
 
-    /// True when the peer has sent a close_notify: no more plaintext will come.
+    /// True if the peer has sent a close_notify: no more plaintext will arrive.
     pub fn peer_has_closed(&self) -> bool {
         self.peer_has_closed
     }

@@ -1,8 +1,9 @@
-//! What drives a connection: takes records from the record layer, acts on alerts and
-//! change_cipher_spec, and hands handshake messages to the handshake.
+//! The driver of a connection. It takes records from the record layer, handles alerts and
+//! change_cipher_spec, and passes handshake messages to the handshake.
 //!
-//! It owns the handshake, and ends the connection on the first failure, which every later call returns.
-//! Buffered ([`super::connection`]) and unbuffered ([`super::unbuffered`]) connections are both built on it.
+//! It owns the handshake. The first failure ends the connection, and every later call returns it.
+//! Buffered ([`super::connection`]) and unbuffered ([`super::unbuffered`]) connections are both
+//! built on it.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -11,7 +12,7 @@ use core::ops::Range;
 use super::common_state::CommonState;
 use super::records::Receiving;
 use super::tolerance::Tolerance;
-use super::unwinding::{Unfinished, whole};
+use super::unwinding::{PanicGuard, fail_on_panic};
 use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion, Side};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::handshake::{Context, Failure, Machine};
@@ -21,7 +22,7 @@ use crate::record::HEADER_LEN;
 #[cfg(feature = "std")]
 use crate::record::buffer::ReceiveBuffer;
 
-/// How many change_cipher_spec records are dropped during a handshake.
+/// The maximum number of change_cipher_spec records that are dropped during a handshake.
 const MAX_CHANGE_CIPHER_SPECS: u8 = 2;
 
 pub(crate) struct Driver<Data> {
@@ -30,23 +31,24 @@ pub(crate) struct Driver<Data> {
     machine: Box<dyn Machine<Data>>,
     tolerance: Tolerance,
     change_cipher_specs: u8,
-    /// Length in bytes of the record whose content has ended the connection. No record has 2^16.
+    /// The length in bytes of the record whose content ended the connection. Records are shorter
+    /// than 2^16.
     refused_len: u16,
 }
 
-/// A record that was taken in and acted upon.
+/// A processed record.
 pub(crate) struct Processed {
-    /// How many bytes of the buffer it took.
+    /// The length of the record in the buffer, in bytes.
     pub(crate) record_len: usize,
-    /// Where in the buffer application data lies; empty when there is none.
+    /// The range of application data in the buffer; empty if there is none.
     pub(crate) plaintext: Range<usize>,
 }
 
-/// What came of a record that is not plain application data.
-enum Acted {
-    /// It was acted upon.
+/// The result for a record other than plain application data.
+enum Handled {
+    /// The content was handled.
     Done,
-    /// Its content is early data for the application.
+    /// The content is early data for the application.
     EarlyData,
 }
 
@@ -71,21 +73,22 @@ impl<Data> Driver<Data> {
         }
     }
 
-    /// Returns the length of the record whose content has caused the last error, once; 0 when there is none, as when
-    /// it could not be opened.
+    /// Returns the length of the record whose content caused the last error, once. Returns 0 if
+    /// there is none, for example if the record could not be opened.
     pub(crate) fn take_refused_len(&mut self) -> usize {
         core::mem::take(&mut self.refused_len).into()
     }
 
-    /// Takes one record from the front of `buf` and acts on it; `None` when it is not complete.
+    /// Processes one record at the front of `buf`. Returns `None` if it is incomplete.
     ///
-    /// An error ends the connection; the alert for the peer waits to be sent then.
-    // a part of the two loops over received records: as a call it would pass its result through memory
+    /// An error ends the connection; the alert for the peer is queued.
+    // inlined into the two loops over received records: a call would return its result through
+    // memory
     #[inline(always)]
     pub(crate) fn process_record(&mut self, buf: &mut [u8]) -> Result<Option<Processed>, Error> {
-        let unfinished = Unfinished(self);
-        let processed = unfinished.0.open_record(buf);
-        unfinished.finish();
+        let guard = PanicGuard(self);
+        let processed = guard.0.open_record(buf);
+        guard.disarm();
         processed
     }
 
@@ -97,21 +100,21 @@ impl<Data> Driver<Data> {
             Ok(None) => return Ok(None),
             Err(error) => return Err(self.fail(error.into())),
         };
-        // what nearly every record is: there is nothing to decide
+        // the fast path for nearly every record
         if record.typ == ContentType::ApplicationData
             && records.receiving == Receiving::Traffic
             && records.joiner.is_empty()
             && !record.payload.is_empty()
         {
-            self.tolerance.forget_key_updates();
+            self.tolerance.reset_key_updates();
             return Ok(Some(Processed {
                 record_len: record.record_len,
                 plaintext: record.payload,
             }));
         }
-        match self.act(record.typ, &buf[record.payload.clone()]) {
-            Ok(Acted::Done) => Ok(Some(Processed::without_plaintext(record.record_len))),
-            Ok(Acted::EarlyData) => Ok(Some(Processed {
+        match self.handle_content(record.typ, &buf[record.payload.clone()]) {
+            Ok(Handled::Done) => Ok(Some(Processed::without_plaintext(record.record_len))),
+            Ok(Handled::EarlyData) => Ok(Some(Processed {
                 record_len: record.record_len,
                 plaintext: record.payload,
             })),
@@ -119,10 +122,11 @@ impl<Data> Driver<Data> {
         }
     }
 
-    /// Ends the connection because of what a record of `record_len` bytes carries.
+    /// Ends the connection because of the content of a record of `record_len` bytes.
     #[cold]
     fn refuse(&mut self, failure: Failure, record_len: usize) -> Error {
-        // 0.23 takes a record off its input once the message in it is complete, and reads these errors before
+        // these two errors do not count the record in `discard`, because 0.23 finds them before it
+        // consumes the record
         let is_taken = !matches!(
             failure.error,
             Error::InvalidMessage(InvalidMessage::HandshakePayloadTooLarge)
@@ -134,7 +138,7 @@ impl<Data> Driver<Data> {
         self.fail(failure)
     }
 
-    /// Processes all records that wait in the connection's own receive buffer. Plaintext stays there to be
+    /// Processes all records in the connection's own receive buffer. Plaintext stays there to be
     /// read.
     #[cfg(feature = "std")]
     pub(crate) fn process_received(&mut self) -> Result<(), Error> {
@@ -167,7 +171,7 @@ impl<Data> Driver<Data> {
         }
     }
 
-    /// [`Self::process_record`] where speed is no matter.
+    /// Calls [`Self::process_record`] where speed does not matter.
     #[cold]
     #[inline(never)]
     pub(crate) fn process_rare_record(
@@ -177,8 +181,8 @@ impl<Data> Driver<Data> {
         self.process_record(buf)
     }
 
-    /// Processes a record that may carry early data, which is taken out of the buffer; false when it is not
-    /// complete.
+    /// Processes a record that may contain early data, and moves the data out of the buffer.
+    /// Returns false if the record is incomplete.
     #[cfg(feature = "std")]
     #[cold]
     fn process_early_record(&mut self, received: &mut ReceiveBuffer) -> Result<bool, Error> {
@@ -193,9 +197,9 @@ impl<Data> Driver<Data> {
         Ok(true)
     }
 
-    /// Processes what was received up to the first handshake message, and has `look` see it; `None` when it is
-    /// not complete yet. The message stays where it is, and so does what was received behind it, for
-    /// [`Self::go_on_with`].
+    /// Processes received bytes up to the first handshake message, and calls `look` with it.
+    /// Returns `None` if it is incomplete. The message, and bytes behind it, stay buffered for
+    /// [`Self::start_handshake`].
     #[cfg(feature = "std")]
     pub(crate) fn first_message<T>(
         &mut self,
@@ -226,20 +230,20 @@ impl<Data> Driver<Data> {
         Ok(())
     }
 
-    /// Has `machine` handle the message that [`Self::first_message`] has shown, and all that follow. Records
-    /// behind it are not opened yet.
+    /// Installs `machine`, which handles the message of [`Self::first_message`] and all later ones.
+    /// Does not open further records.
     #[cfg(feature = "std")]
-    pub(crate) fn go_on_with(&mut self, machine: Box<dyn Machine<Data>>) -> Result<(), Error> {
+    pub(crate) fn start_handshake(&mut self, machine: Box<dyn Machine<Data>>) -> Result<(), Error> {
         self.machine = machine;
-        whole(self, |driver| {
+        fail_on_panic(self, |driver| {
             let handled = driver.handle_messages();
             handled.map_err(|failure| driver.fail(failure))
         })
     }
 
-    /// Acts on the content of a record, other than expected application data.
+    /// Handles the content of a record other than expected application data.
     #[inline(never)]
-    fn act(&mut self, typ: ContentType, content: &[u8]) -> Result<Acted, Failure> {
+    fn handle_content(&mut self, typ: ContentType, content: &[u8]) -> Result<Handled, Failure> {
         let records = &self.common.records;
         let is_skipped = typ == ContentType::ApplicationData
             && content.is_empty()
@@ -253,35 +257,35 @@ impl<Data> Driver<Data> {
             });
         }
         match typ {
-            // RFC 9846 §4.3.10: early data that was not agreed on
+            // RFC 9846 §4.3.10: skip early data that was not negotiated
             ContentType::ApplicationData if is_skipped => {
                 trace!("dropped early data that was not agreed on");
-                Ok(Acted::Done)
+                Ok(Handled::Done)
             }
             ContentType::ApplicationData => self.handle_application_data(content.len()),
-            ContentType::Handshake => self.handle_handshake(content).map(|()| Acted::Done),
-            ContentType::Alert => self.handle_alert(content).map(|()| Acted::Done),
+            ContentType::Handshake => self.handle_handshake(content).map(|()| Handled::Done),
+            ContentType::Alert => self.handle_alert(content).map(|()| Handled::Done),
             ContentType::ChangeCipherSpec => self
                 .handle_change_cipher_spec(content)
-                .map(|()| Acted::Done),
+                .map(|()| Handled::Done),
             other => Err(self.inappropriate(other)),
         }
     }
 
-    /// Counts `len` bytes of early data. All other application data that is not empty was handed out before, or
-    /// must not be there.
-    fn handle_application_data(&mut self, len: usize) -> Result<Acted, Failure> {
+    /// Counts `len` bytes of early data. All other non-empty application data was handled before,
+    /// or is unexpected.
+    fn handle_application_data(&mut self, len: usize) -> Result<Handled, Failure> {
         match &mut self.common.records.receiving {
             Receiving::EarlyData { left } => {
-                // RFC 9846 §4.7.1: more of it than the ticket allows is an unexpected_message
+                // RFC 9846 §4.7.1: early data beyond the ticket's limit is an unexpected_message
                 *left = u32::try_from(len)
                     .ok()
                     .and_then(|len| left.checked_sub(len))
                     .ok_or(PeerMisbehaved::TooMuchEarlyDataReceived)?;
-                Ok(Acted::EarlyData)
+                Ok(Handled::EarlyData)
             }
-            // RFC 9846 §5.1: application data may be empty. That is none, and makes up for nothing
-            Receiving::Traffic if len == 0 => Ok(Acted::Done),
+            // RFC 9846 §5.1: application data may be empty; it does not reset the tolerance
+            Receiving::Traffic if len == 0 => Ok(Handled::Done),
             _ => Err(self.inappropriate(ContentType::ApplicationData)),
         }
     }
@@ -293,7 +297,7 @@ impl<Data> Driver<Data> {
             } else if self.is_tls13() {
                 vec![ContentType::ApplicationData, ContentType::Handshake]
             } else {
-                // no message is left but what is refused
+                // TLS 1.2: all other messages are rejected
                 vec![ContentType::ApplicationData]
             },
             got_type,
@@ -310,11 +314,11 @@ impl<Data> Driver<Data> {
         self.handle_messages()
     }
 
-    /// Takes the next bytes of the handshake, which came in CRYPTO frames of QUIC, and has the handshake handle what is
-    /// complete of them.
+    /// Processes the next handshake bytes from QUIC CRYPTO frames, and handles the messages that
+    /// are complete.
     pub(crate) fn process_crypto(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.check_failed()?;
-        whole(self, |driver| {
+        fail_on_panic(self, |driver| {
             let pushed = driver.common.joiner().push(bytes).map_err(Failure::from);
             pushed
                 .and_then(|()| driver.handle_messages())
@@ -332,7 +336,7 @@ impl<Data> Driver<Data> {
             let (machine, mut cx) = self.machine_and_context();
             machine.handle(message_in, &mut cx)?;
             self.common.joiner().give_back(message);
-            self.common.send_what_waited()?;
+            self.common.send_buffered()?;
         }
         Ok(())
     }
@@ -353,19 +357,20 @@ impl<Data> Driver<Data> {
         self.common.negotiated.version == Some(ProtocolVersion::TLSv1_3)
     }
 
-    /// Has the handshake handle a message that came by another way than this connection's records. An error ends
-    /// the connection.
+    /// Handles a message that did not arrive in this connection's records. An error ends the
+    /// connection.
     pub(super) fn handle_message(&mut self, message: HandshakeMessage<'_>) -> Result<(), Error> {
-        whole(self, |driver| {
+        fail_on_panic(self, |driver| {
             let (machine, mut cx) = driver.machine_and_context();
             let handled = machine.handle(message, &mut cx);
             handled.map_err(|failure| driver.fail(failure))
         })
     }
 
-    /// RFC 9846 §6: a closure alert ends the peer's sending, user_canceled announces one, and every other
-    /// alert ends the connection, whatever level it claims. Unless TLS 1.3 is negotiated the peer may send
-    /// warnings (RFC 5246 §7.2). A close_notify during a handshake of TLS 1.2 is one: nobody has authenticated it.
+    /// Handles an alert (RFC 9846 §6). A close_notify ends the peer's direction, user_canceled
+    /// announces one, and every other alert ends the connection, regardless of its level. Unless
+    /// TLS 1.3 is negotiated, the peer may send warnings (RFC 5246 §7.2). A close_notify during a
+    /// TLS 1.2 handshake counts as a warning, because it is not authenticated.
     fn handle_alert(&mut self, content: &[u8]) -> Result<(), Failure> {
         let (level, description) = match *content {
             [level, description] => (AlertLevel::from(level), AlertDescription::from(description)),
@@ -381,8 +386,8 @@ impl<Data> Driver<Data> {
                 AlertDescription::IllegalParameter,
             ));
         }
-        // RFC 9846 §6.1: the end of the data, but before the handshake is complete nobody has authenticated
-        // it
+        // RFC 9846 §6.1: the end of the data; before the handshake is complete, it is not
+        // authenticated
         if description == AlertDescription::CloseNotify && !self.common.is_handshaking() {
             self.common.records.receiving = Receiving::Closed;
             return Ok(());
@@ -396,8 +401,8 @@ impl<Data> Driver<Data> {
         Err(Error::AlertReceived(description).into())
     }
 
-    /// RFC 9846 §5: dropped from the first ClientHello to the peer's Finished, illegal before and after. In TLS
-    /// 1.2 it is a message like others.
+    /// Handles a change_cipher_spec. TLS 1.3 drops it from the first ClientHello to the peer's
+    /// Finished, and rejects it before and after (RFC 9846 §5). TLS 1.2 handles it as a message.
     fn handle_change_cipher_spec(&mut self, content: &[u8]) -> Result<(), Failure> {
         #[cfg(feature = "tls12")]
         if self.common.negotiated.version == Some(ProtocolVersion::TLSv1_2) {
@@ -416,7 +421,8 @@ impl<Data> Driver<Data> {
         Ok(())
     }
 
-    /// The machine decides whether the one place of the message is here (RFC 5246 §7.1).
+    /// Checks the content and passes it to the machine, which knows if it is expected now (RFC 5246
+    /// §7.1).
     #[cfg(feature = "tls12")]
     fn change_cipher(&mut self, content: &[u8]) -> Result<(), Failure> {
         match content {
@@ -425,7 +431,7 @@ impl<Data> Driver<Data> {
             [] => return Err(InvalidMessage::MissingData("u8").into()),
             _ => return Err(InvalidMessage::InvalidCcs.into()),
         }
-        // one that was dropped while TLS 1.3 was possible came too early
+        // a change_cipher_spec that was dropped while TLS 1.3 was possible came too early
         if self.change_cipher_specs != 0 {
             return Err(self.inappropriate(ContentType::ChangeCipherSpec));
         }
@@ -433,8 +439,8 @@ impl<Data> Driver<Data> {
         machine.handle_change_cipher_spec(&mut cx)
     }
 
-    /// The error that ended the connection, if one did. If a write has failed since the last call, this drops
-    /// the handshake's secrets.
+    /// Returns the error that ended the connection, if it has failed. Drops the handshake's secrets
+    /// if a write has failed since the last call.
     #[inline]
     pub(crate) fn check_failed(&mut self) -> Result<(), Error> {
         let failed = self.common.check_failed();
@@ -444,7 +450,7 @@ impl<Data> Driver<Data> {
         failed
     }
 
-    /// Ends the connection: tells the peer why, and returns the error of every later call.
+    /// Ends the connection: queues the alert, and stores the error for later calls.
     #[cold]
     pub(super) fn fail(&mut self, failure: Failure) -> Error {
         let error = self.common.fail(failure);
@@ -453,8 +459,8 @@ impl<Data> Driver<Data> {
     }
 }
 
-/// The receive buffer of a connection while its records are processed. A panic gives it back, too, so that none of the
-/// plaintext that waits in it is lost.
+/// The receive buffer of a connection while its records are processed. It is returned on a panic
+/// too, so that unread plaintext is not lost.
 #[cfg(feature = "std")]
 struct TakenBuffer<'a, Data> {
     driver: &'a mut Driver<Data>,

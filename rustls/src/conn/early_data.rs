@@ -1,5 +1,5 @@
-//! A client's early data on its way out (RFC 9846 §4.3.10): never more than the server allows, and apart from
-//! the application data that waits for the end of the handshake.
+//! Sends a client's early data (RFC 9846 §4.3.10): never more than the server allows, and
+//! separately from application data that waits for the end of the handshake.
 
 #[cfg(feature = "std")]
 use std::io;
@@ -7,16 +7,17 @@ use std::io;
 use super::common_state::CommonState;
 use super::records::Sending;
 #[cfg(feature = "std")]
-use super::sending::{invalid_data, some_of};
+use super::sending::{invalid_data, write_result};
 use super::unbuffered::EncryptError;
-use super::unwinding::whole;
+use super::unwinding::fail_on_panic;
 use crate::client::EarlyDataError;
 use crate::enums::ContentType;
 #[cfg(feature = "std")]
 use crate::error::Error;
 
 impl CommonState {
-    /// How many bytes of early data may still be sent; `None` when it is not the time for any.
+    /// Returns the number of early data bytes that may still be sent, or `None` if none may be sent
+    /// now.
     pub(crate) fn early_data_left(&self) -> Option<usize> {
         match self.records.sending {
             Sending::EarlyData { left } => Some(left),
@@ -24,7 +25,8 @@ impl CommonState {
         }
     }
 
-    /// Takes in as much of `payload` as may be sent and as the buffer limit allows; returns how much that is.
+    /// Seals as much of `payload` as the ticket and the buffer limit allow. Returns the number of
+    /// bytes.
     #[cfg(feature = "std")]
     pub(crate) fn write_early_data(&mut self, payload: &[u8]) -> io::Result<usize> {
         self.check_failed().map_err(invalid_data)?;
@@ -35,10 +37,10 @@ impl CommonState {
         let room = self.buffer_limit.map_or(usize::MAX, |limit| {
             limit.saturating_sub(records.outgoing.len())
         });
-        // the key cannot be replaced, and has to protect EndOfEarlyData, too
+        // the key cannot be replaced, and must also protect EndOfEarlyData
         let room = Ord::min(room, records.sender.payload_left());
         let accepted = Ord::min(payload.len(), Ord::min(left, room));
-        let sealed = whole(self, |common| {
+        let sealed = fail_on_panic(self, |common| {
             common
                 .records
                 .seal_pieces(payload[..accepted].into())
@@ -47,7 +49,7 @@ impl CommonState {
         self.records.sending = Sending::EarlyData {
             left: left - sealed,
         };
-        some_of(accepted, sealed)
+        write_result(accepted, sealed)
     }
 
     /// Encrypts all of `payload` into the front of `out`, or nothing.
@@ -62,11 +64,11 @@ impl CommonState {
         let left = left
             .checked_sub(payload.len())
             .ok_or(EarlyDataError::ExceededAllowedEarlyData)?;
-        // the key cannot be replaced, and has to protect EndOfEarlyData, too
+        // the key cannot be replaced, and must also protect EndOfEarlyData
         if !self.records.sender.can_protect(payload.len()) {
             return Err(EncryptError::EncryptExhausted.into());
         }
-        let used = whole(self, |common| {
+        let used = fail_on_panic(self, |common| {
             common
                 .records
                 .sender

@@ -1,4 +1,4 @@
-//! A buffered connection of either side, for code that does not care which.
+//! A buffered connection on either side, for code that serves both.
 
 use core::ops::{Deref, DerefMut};
 use std::io;
@@ -9,16 +9,16 @@ use crate::error::Error;
 use crate::server::ServerConnection;
 use crate::suites::ExtractedSecrets;
 
-/// A client's or a server's connection.
+/// A client or a server connection.
 #[derive(Debug)]
 pub enum Connection {
-    /// A client's.
+    /// A client connection.
     Client(ClientConnection),
-    /// A server's.
+    /// A server connection.
     Server(ServerConnection),
 }
 
-/// Calls the method of whichever connection it is.
+/// Calls a method of the client or the server connection.
 macro_rules! either {
     ($self:expr, $conn:ident => $call:expr) => {
         match $self {
@@ -54,7 +54,7 @@ impl Connection {
         either!(self, conn => conn.process_new_packets())
     }
 
-    /// See [`ConnectionCommon::export_keying_material`](crate::ConnectionCommon::export_keying_material).
+    /// See [`export_keying_material`](crate::ConnectionCommon::export_keying_material).
     pub fn export_keying_material<T: AsMut<[u8]>>(
         &self,
         output: T,
@@ -78,12 +78,12 @@ impl Connection {
         either!(self, conn => conn.set_buffer_limit(limit));
     }
 
-    /// See [`ConnectionCommon::refresh_traffic_keys`](crate::ConnectionCommon::refresh_traffic_keys).
+    /// See [`refresh_traffic_keys`](crate::ConnectionCommon::refresh_traffic_keys).
     pub fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
         either!(self, conn => conn.refresh_traffic_keys())
     }
 
-    /// See [`ConnectionCommon::dangerous_extract_secrets`](crate::ConnectionCommon::dangerous_extract_secrets).
+    /// See [`dangerous_extract_secrets`](crate::ConnectionCommon::dangerous_extract_secrets).
     pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
         either!(self, conn => conn.dangerous_extract_secrets())
     }

@@ -1,10 +1,10 @@
-//! The secrets that outlive a handshake, version by version: replacing keys (RFC 9846 §4.7.3), exporting
-//! (RFC 9846 §7.5, RFC 5705), and handing the keys themselves out.
+//! The secrets that outlive a handshake, for each version: for replacing keys (RFC 9846 §4.7.3),
+//! for exporters (RFC 9846 §7.5, RFC 5705), and for extracting keys.
 //!
-//! They are kept next to the sender, so that a write that wears out a key need not call the handshake. The
-//! handshake makes them, and installs the first keys itself.
+//! They are stored next to the sender, so that a write can replace a worn-out key without the
+//! handshake. The handshake creates them, and installs the first keys itself.
 //!
-//! Each half of a split connection ([`super::split`]) has those of its own direction.
+//! Each half of a split connection ([`super::split`]) has the secrets of its own direction.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -21,35 +21,36 @@ use crate::suites::{ConnectionTrafficSecrets, Tls13CipherSuite};
 use crate::tls12::key_schedule::MasterSecret;
 use crate::tls13::key_schedule::{self, TrafficSecret};
 
-/// RFC 9846 §4.7.3: how many times a sender may update its keys.
+/// The maximum number of key updates by a sender (RFC 9846 §4.7.3).
 const MAX_SENDING_UPDATES: u64 = (1 << 48) - 1;
 
-/// Length in bytes of a KeyUpdate message.
+/// The length of a KeyUpdate message in bytes.
 pub(crate) const KEY_UPDATE_LEN: usize = 5;
 
-/// What is left of the key schedule once the handshake is complete.
+/// The secrets that remain once the handshake is complete.
 ///
-/// Applications move connections about, in and out of memory of their own: of what is behind a pointer no copy is left
-/// where one was. All of it is, so that there is no room beside a pointer either, in which a move would take along what
-/// happened to be on the stack.
+/// All variants are boxed so that moving a connection leaves no secrets behind. No variant stores
+/// anything inline next to a pointer either: a move copies the unused bytes of smaller variants
+/// too, which may contain old stack data.
 pub(crate) enum Established {
     Tls13(Box<Tls13Secrets>),
-    /// Of a connection over QUIC, whose traffic secrets others have.
+    /// The exporter of a QUIC connection, whose traffic secrets were handed to the QUIC
+    /// implementation.
     Tls13Exporter(Box<ExporterSecret>),
-    /// Of a connection's sending half.
+    /// The secrets of a sending half.
     Tls13Sending(Box<SendingSecrets>),
-    /// Of a connection's receiving half.
+    /// The secrets of a receiving half.
     Tls13Receiving(Box<ReceivingSecrets>, Arc<Link>),
     #[cfg(feature = "tls12")]
     Tls12(Box<MasterSecret>),
-    /// Of a connection's sending half, which nothing can be derived for. The receiving half is [`Self::Tls12`].
+    /// A sending half, which needs no secrets. The receiving half is [`Self::Tls12`].
     #[cfg(feature = "tls12")]
     Tls12Sending,
 }
 
 impl Established {
-    /// Keeps what the receiving half needs, and returns what the sending half needs; `None` when these are those of
-    /// a half. `link` joins the two.
+    /// Keeps the secrets of the receiving half, and returns those of the sending half. Returns
+    /// `None` if this is already a half. `link` joins the two.
     pub(super) fn split(&mut self, link: &Arc<Link>) -> Option<Self> {
         match self {
             Self::Tls13(secrets) => {
@@ -65,7 +66,7 @@ impl Established {
         }
     }
 
-    /// Whether keys can be replaced. TLS 1.2 would have to renegotiate.
+    /// True if keys can be replaced. TLS 1.2 would have to renegotiate.
     pub(crate) fn can_refresh(&self) -> bool {
         match self {
             Self::Tls13(_) | Self::Tls13Sending(_) => true,
@@ -75,7 +76,7 @@ impl Established {
         }
     }
 
-    /// The secrets of the direction that a KeyUpdate of ours replaces, if [`Self::can_refresh`].
+    /// Returns the secrets of the sending direction, if [`Self::can_refresh`].
     pub(crate) fn refreshable(&mut self) -> Option<&mut SendingSecrets> {
         match self {
             Self::Tls13(secrets) => Some(&mut secrets.sending),
@@ -86,28 +87,31 @@ impl Established {
         }
     }
 
-    /// What a KeyUpdate of the peer concerns; `None` where there can be none.
+    /// Returns the secrets that a KeyUpdate of the peer replaces, and the side that answers it.
+    /// Returns `None` if the peer cannot send one.
     pub(crate) fn updatable(&mut self) -> Option<(&mut ReceivingSecrets, AnsweredBy<'_>)> {
         match self {
             Self::Tls13(secrets) => Some((
                 &mut secrets.receiving,
-                AnsweredBy::This(&mut secrets.sending),
+                AnsweredBy::SameConnection(&mut secrets.sending),
             )),
-            Self::Tls13Receiving(receiving, link) => Some((receiving, AnsweredBy::Sender(link))),
+            Self::Tls13Receiving(receiving, link) => {
+                Some((receiving, AnsweredBy::SendingHalf(link)))
+            }
             Self::Tls13Exporter(_) | Self::Tls13Sending(_) => None,
             #[cfg(feature = "tls12")]
             Self::Tls12(_) | Self::Tls12Sending => None,
         }
     }
 
-    /// Drops the traffic secrets of TLS 1.3. No KeyUpdate is sent or taken any more.
+    /// Drops the TLS 1.3 traffic secrets. No KeyUpdate is sent or accepted after this.
     pub(super) fn keep_exporter_secret(&mut self) {
         if let Self::Tls13(secrets) = self {
             *self = Self::Tls13Exporter(Box::new(secrets.receiving.exporter.clone()));
         }
     }
 
-    /// The secrets of TLS 1.3, of a whole connection.
+    /// Returns the TLS 1.3 secrets of an unsplit connection.
     pub(super) fn tls13(&self) -> Option<&Tls13Secrets> {
         match self {
             Self::Tls13(secrets) => Some(secrets),
@@ -115,8 +119,8 @@ impl Established {
         }
     }
 
-    /// True when the peer has requested a KeyUpdate and waits for it. It goes out ahead of whatever is sent
-    /// next.
+    /// True if the peer waits for a KeyUpdate that it has requested. It is sent before any other
+    /// message.
     pub(crate) fn owes_update(&self) -> bool {
         match self {
             Self::Tls13(secrets) => secrets.sending.owes_update,
@@ -127,27 +131,27 @@ impl Established {
         }
     }
 
-    /// Sends the KeyUpdate that [`Self::owes_update`], if any.
+    /// Sends the KeyUpdate that the peer has requested, if any.
     ///
     /// # Errors
     ///
-    /// As for [`Transport::send_handshake`].
-    pub(crate) fn settle(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
+    /// Returns the errors of [`Transport::send_handshake`].
+    pub(crate) fn send_owed_update(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
         match self.refreshable() {
-            Some(secrets) => secrets.settle(transport),
+            Some(secrets) => secrets.send_owed_update(transport),
             None => Ok(()),
         }
     }
 
-    /// The keys with which `side` sends and receives.
+    /// Returns the keys with which `side` sends and receives.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when the crypto provider does not hand out keys.
+    /// Returns [`Error::General`] if the crypto provider does not export keys.
     pub(crate) fn extract(
         &self,
         #[cfg_attr(not(feature = "tls12"), allow(unused_variables))]
-        // its secrets are by direction
+        // TLS 1.3 stores its secrets by direction, so it does not use `side`
         side: Side,
     ) -> Result<(ConnectionTrafficSecrets, ConnectionTrafficSecrets), Error> {
         match self {
@@ -158,18 +162,19 @@ impl Established {
                 Ok((keys.extract_sending(side)?, keys.extract_receiving(side)?))
             }
             Self::Tls13Exporter(_) | Self::Tls13Sending(_) | Self::Tls13Receiving(..) => {
-                Err(half_has_not_all())
+                Err(missing_in_half())
             }
             #[cfg(feature = "tls12")]
-            Self::Tls12Sending => Err(half_has_not_all()),
+            Self::Tls12Sending => Err(missing_in_half()),
         }
     }
 
-    /// Switches to the next sending keys without telling the peer, and returns them.
+    /// Switches to the next sending keys without sending a KeyUpdate, and returns them.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] in TLS 1.2, and when there can be no more updates; as for [`Self::extract`].
+    /// Returns [`Error::General`] in TLS 1.2, and if no more updates are allowed. Also returns the
+    /// errors of [`Self::extract`].
     pub(crate) fn update_extracted_sending(&mut self) -> Result<ConnectionTrafficSecrets, Error> {
         let secrets = self.refreshable().ok_or_else(no_updates)?;
         // RFC 9846 §4.7.3: the number of updates is limited
@@ -186,7 +191,7 @@ impl Established {
     ///
     /// # Errors
     ///
-    /// [`Error::General`] in TLS 1.2; as for [`Self::extract`].
+    /// Returns [`Error::General`] in TLS 1.2, and the errors of [`Self::extract`].
     pub(crate) fn update_extracted_receiving(&mut self) -> Result<ConnectionTrafficSecrets, Error> {
         let (secrets, _) = self.updatable().ok_or_else(no_updates)?;
         secrets.next();
@@ -197,8 +202,8 @@ impl Established {
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when `output` is empty or too long, or `label` is; in TLS 1.2, when `context` is,
-    /// or the peer does not support the extended master secret.
+    /// Returns [`Error::General`] if `output` is empty or too long, or `label` is too long. In TLS
+    /// 1.2, also if `context` is too long, or the peer does not support the extended master secret.
     pub(crate) fn export_keying_material(
         &self,
         output: &mut [u8],
@@ -216,9 +221,9 @@ impl Established {
             Self::Tls13Exporter(exporter) => exporter.export(output, label, context),
             #[cfg(feature = "tls12")]
             Self::Tls12(secret) => secret.export(output, label, context),
-            Self::Tls13Sending(_) => Err(half_has_not_all()),
+            Self::Tls13Sending(_) => Err(missing_in_half()),
             #[cfg(feature = "tls12")]
-            Self::Tls12Sending => Err(half_has_not_all()),
+            Self::Tls12Sending => Err(missing_in_half()),
         }
     }
 }
@@ -227,7 +232,7 @@ fn no_updates() -> Error {
     Error::General("TLS 1.2 connections do not support traffic secret updates".into())
 }
 
-fn half_has_not_all() -> Error {
+fn missing_in_half() -> Error {
     Error::General("this half of the connection does not have the secrets for that".into())
 }
 
@@ -246,8 +251,9 @@ pub(crate) struct Tls13Secrets {
 }
 
 impl Tls13Secrets {
-    /// `sending` and `receiving` are the `application_traffic_secret_0` of either direction. All are copied to their
-    /// places, so that their owner zeroizes them where they are.
+    /// Creates the secrets. `sending` and `receiving` are the `application_traffic_secret_0` of
+    /// each direction. All are copied into place, so that the caller's copies are zeroized where
+    /// they are.
     pub(crate) fn new(
         suite: &'static Tls13CipherSuite,
         sending: &OkmBlock,
@@ -283,16 +289,16 @@ impl Tls13Secrets {
         secrets
     }
 
-    /// Protects what is sent with the keys of the current secret.
+    /// Protects output with the keys of the current secret.
     pub(crate) fn install_sending(&self, transport: &mut dyn Transport) {
         self.sending.install(transport);
     }
 
-    /// Opens what is received with the keys of the current secret.
+    /// Opens input with the keys of the current secret.
     ///
     /// # Errors
     ///
-    /// As for [`Transport::set_receiving_secret`].
+    /// Returns the error of [`Transport::set_receiving_secret`].
     pub(crate) fn install_receiving(
         &self,
         transport: &mut dyn Transport,
@@ -300,7 +306,7 @@ impl Tls13Secrets {
         self.receiving.install(transport)
     }
 
-    /// Moves the secrets out: none is left behind where they were.
+    /// Moves the secrets out, and leaves no copies behind.
     fn split(&mut self, link: &Arc<Link>) -> (SendingSecrets, ReceivingSecrets) {
         let take = |secret: &mut OkmBlock| core::mem::replace(secret, OkmBlock::new(&[]));
         if self.sending.awaits_update {
@@ -326,18 +332,20 @@ impl Tls13Secrets {
     }
 }
 
-/// What replaces the sending key.
+/// The secrets that replace the sending key.
 pub(crate) struct SendingSecrets {
     pub(super) suite: &'static Tls13CipherSuite,
-    /// The present `application_traffic_secret_N`.
+    /// The current `application_traffic_secret_N`.
     pub(super) secret: OkmBlock,
-    /// N.
+    /// The number N of `application_traffic_secret_N`.
     updates: u64,
-    /// The receiving half of a split connection, which sees what is awaited.
+    /// The link to the receiving half of a split connection, which receives the requested
+    /// KeyUpdate.
     link: Option<Arc<Link>>,
-    /// We requested a KeyUpdate, and none came since. The link knows if there is one.
+    /// True if this side has requested a KeyUpdate, and none has arrived since. With a link, the
+    /// link stores this.
     awaits_update: bool,
-    /// The peer has requested a KeyUpdate, and none was sent since.
+    /// True if the peer has requested a KeyUpdate, and none was sent since.
     owes_update: bool,
 }
 
@@ -352,30 +360,30 @@ impl SendingSecrets {
         extract_tls13(self.suite, &self.secret)
     }
 
-    /// Sees to it that the next application data comes behind a KeyUpdate that answers the peer's.
+    /// Schedules a KeyUpdate, sent before the next application data, as the answer to the peer's.
     pub(crate) fn answer_update(&mut self, transport: &mut dyn Transport) {
-        // RFC 9846 §4.7.3: a request is ignored when there can be no more updates
+        // RFC 9846 §4.7.3: ignore a request if no more updates are allowed
         if self.updates < MAX_SENDING_UPDATES {
             self.owes_update = true;
             transport.retire_sending_key();
         }
     }
 
-    /// Sends a KeyUpdate and switches to new sending keys. It requests one in return, unless it is the one
-    /// that [`Established::owes_update`].
+    /// Sends a KeyUpdate and switches to new sending keys. It requests one in return, unless it
+    /// answers the peer's request.
     ///
     /// # Errors
     ///
-    /// As for [`Transport::send_handshake`].
+    /// Returns the errors of [`Transport::send_handshake`].
     pub(crate) fn refresh(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
         if self.owes_update {
-            return self.settle(transport);
+            return self.send_owed_update(transport);
         }
-        // a key that follows an update and has protected nothing need not be replaced
+        // an updated key that has protected nothing need not be replaced
         if self.updates != 0 && !transport.has_used_sending_key() {
             return Ok(());
         }
-        // RFC 9846 §4.7.3: no second request until a KeyUpdate has come
+        // RFC 9846 §4.7.3: no second request until a KeyUpdate has arrived
         let is_awaited = match &self.link {
             Some(link) => link.awaits_update(),
             None => self.awaits_update,
@@ -386,7 +394,8 @@ impl SendingSecrets {
             KeyUpdateRequest::UpdateRequested
         };
         let is_sent = self.send_key_update(request, transport)?;
-        // of a split connection the answer may have come since: nothing is awaited then
+        // set it only for a new request: in a split connection, the answer to an earlier one may
+        // just have arrived
         if is_sent && !is_awaited {
             match &self.link {
                 Some(link) => link.await_update(),
@@ -396,22 +405,22 @@ impl SendingSecrets {
         Ok(())
     }
 
-    fn settle(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
-        // RFC 9846 §4.7.3: the answer requests none. It answers all requests that came before it
+    fn send_owed_update(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
+        // RFC 9846 §4.7.3: the answer requests none, and answers all earlier requests
         if core::mem::take(&mut self.owes_update) {
             self.send_key_update(KeyUpdateRequest::UpdateNotRequested, transport)?;
         }
         Ok(())
     }
 
-    /// Returns whether it was sent.
+    /// Returns true if it was sent.
     fn send_key_update(
         &mut self,
         request: KeyUpdateRequest,
         transport: &mut dyn Transport,
     ) -> Result<bool, Error> {
-        // RFC 9846 §4.7.3: the number of updates is limited, requested or not. §6.1: nothing is sent
-        // after close_notify
+        // RFC 9846 §4.7.3: the number of updates is limited, requested or not. §6.1: nothing is
+        // sent after a close_notify
         if self.updates >= MAX_SENDING_UPDATES || transport.is_closed() {
             return Ok(false);
         }
@@ -432,41 +441,41 @@ impl SendingSecrets {
     }
 }
 
-/// Where a KeyUpdate of the peer is answered, if it requests an answer.
+/// The sender of the answer to a KeyUpdate of the peer.
 pub(crate) enum AnsweredBy<'a> {
-    /// Here: both directions are together.
-    This(&'a mut SendingSecrets),
-    /// By the sending half of a split connection.
-    Sender(&'a Link),
+    /// The same connection, which has both directions.
+    SameConnection(&'a mut SendingSecrets),
+    /// The sending half of a split connection.
+    SendingHalf(&'a Link),
 }
 
 impl AnsweredBy<'_> {
-    /// The peer's KeyUpdate has come. Returns whether it was asked for.
+    /// Returns true if the KeyUpdate that has arrived was requested, and resets the request.
     pub(crate) fn take_awaited_update(&mut self) -> bool {
         match self {
-            Self::This(sending) => core::mem::take(&mut sending.awaits_update),
-            Self::Sender(link) => link.take_awaited_update(),
+            Self::SameConnection(sending) => core::mem::take(&mut sending.awaits_update),
+            Self::SendingHalf(link) => link.take_awaited_update(),
         }
     }
 
-    /// Sees to it that the next application data comes behind a KeyUpdate that answers the peer's.
+    /// Schedules a KeyUpdate, sent before the next application data, as the answer to the peer's.
     pub(crate) fn answer_update(&mut self, transport: &mut dyn Transport) {
         match self {
-            Self::This(sending) => sending.answer_update(transport),
-            Self::Sender(link) => link.owe_update(),
+            Self::SameConnection(sending) => sending.answer_update(transport),
+            Self::SendingHalf(link) => link.owe_update(),
         }
     }
 }
 
-/// What replaces the receiving key, and what is exported.
+/// The secrets that replace the receiving key, and the exporter secret.
 pub(crate) struct ReceivingSecrets {
     suite: &'static Tls13CipherSuite,
-    /// The present `application_traffic_secret_N`.
+    /// The current `application_traffic_secret_N`.
     pub(super) secret: OkmBlock,
     exporter: ExporterSecret,
 }
 
-/// `exporter_secret`.
+/// The `exporter_secret` of TLS 1.3.
 #[derive(Clone)]
 pub(crate) struct ExporterSecret {
     suite: &'static Tls13CipherSuite,
@@ -495,7 +504,7 @@ impl ReceivingSecrets {
     ///
     /// # Errors
     ///
-    /// As for [`Transport::set_receiving_secret`].
+    /// Returns the error of [`Transport::set_receiving_secret`].
     pub(crate) fn update(&mut self, transport: &mut dyn Transport) -> Result<(), PeerMisbehaved> {
         self.next();
         self.install(transport)

@@ -1,4 +1,4 @@
-//! What is left of a connection whose records are made by another: the operating system's kernel, as a rule.
+//! A connection whose records are processed outside this library, usually by the kernel.
 
 use alloc::vec::Vec;
 
@@ -6,7 +6,7 @@ use rustls_core::codec::{Codec, LengthSize, encode_bytes};
 
 use super::driver::Driver;
 use super::established::Established;
-use super::unwinding::whole;
+use super::unwinding::fail_on_panic;
 use crate::client::ClientConnectionData;
 use crate::enums::{HandshakeType, ProtocolVersion};
 use crate::error::{Error, InvalidMessage};
@@ -15,22 +15,22 @@ use crate::msgs::session_ticket::NewSessionTicket;
 use crate::record::joiner::MAX_HANDSHAKE_LEN;
 use crate::suites::{ConnectionTrafficSecrets, ExtractedSecrets, SupportedCipherSuite};
 
-/// A connection whose records are protected outside of this library, with the secrets that it was left for.
+/// A connection whose records are protected outside this library.
 ///
-/// It has no keys for records and no buffers. What remains are the secrets that the next keys are derived from,
-/// and, of a client, what it takes to store session tickets.
+/// It has neither record keys nor buffers. It keeps the secrets from which the next keys are
+/// derived. A client's also stores session tickets.
 pub struct KernelConnection<Data> {
-    /// Without record keys.
+    /// The driver, without record keys.
     driver: Driver<Data>,
     suite: SupportedCipherSuite,
 }
 
 impl<Data> KernelConnection<Data> {
-    /// The secrets of `driver`, and what is left of it.
+    /// Returns the record keys of `driver`, and the rest of the connection.
     ///
     /// # Errors
     ///
-    /// As for [`CommonState::extract_secrets`](super::CommonState::extract_secrets).
+    /// Returns the errors of [`CommonState::extract_secrets`](super::CommonState::extract_secrets).
     pub(super) fn new(mut driver: Driver<Data>) -> Result<(ExtractedSecrets, Self), Error> {
         let common = &mut driver.common;
         let secrets = common.extract_secrets()?;
@@ -42,37 +42,39 @@ impl<Data> KernelConnection<Data> {
         Ok((secrets, Self { driver, suite }))
     }
 
-    /// The cipher suite that was negotiated.
+    /// Returns the negotiated cipher suite.
     pub fn negotiated_cipher_suite(&self) -> SupportedCipherSuite {
         self.suite
     }
 
-    /// The protocol version that was negotiated.
+    /// Returns the negotiated protocol version.
     pub fn protocol_version(&self) -> ProtocolVersion {
         self.suite.version().version
     }
 
-    /// Replaces the sending key (RFC 9846 §4.7.3); returns the new one and its first sequence number.
+    /// Replaces the sending key (RFC 9846 §4.7.3). Returns the new key and its first sequence
+    /// number.
     ///
-    /// Send a KeyUpdate under the present key, and everything after it under the new one. That is due when the
-    /// peer's KeyUpdate requests it, before the next application data, and before the present key has
-    /// protected as many records as `confidentiality_limit` of the cipher suite says.
+    /// Send a KeyUpdate under the current key, and everything after it under the new one. Do this
+    /// if the peer's KeyUpdate requests it, before the next application data. Also do it before the
+    /// number of records under the current key reaches the suite's `confidentiality_limit`.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] in TLS 1.2, which cannot replace keys, and after 2^48 - 1 updates; the error that ended
-    /// the connection.
+    /// Returns [`Error::General`] in TLS 1.2, which cannot replace keys, and after 2^48 - 1
+    /// updates. Returns the error that ended the connection if it has failed.
     pub fn update_tx_secret(&mut self) -> Result<(u64, ConnectionTrafficSecrets), Error> {
         self.update(Established::update_extracted_sending)
     }
 
-    /// Replaces the receiving key; returns the new one and its first sequence number.
+    /// Replaces the receiving key. Returns the new key and its first sequence number.
     ///
-    /// The peer has sent a KeyUpdate, and protects everything behind it with the new key.
+    /// Call it if the peer has sent a KeyUpdate: everything behind that uses the new key.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] in TLS 1.2, which cannot replace keys; the error that ended the connection.
+    /// Returns [`Error::General`] in TLS 1.2, which cannot replace keys, and the error that ended
+    /// the connection if it has failed.
     pub fn update_rx_secret(&mut self) -> Result<(u64, ConnectionTrafficSecrets), Error> {
         self.update(Established::update_extracted_receiving)
     }
@@ -83,7 +85,7 @@ impl<Data> KernelConnection<Data> {
     ) -> Result<(u64, ConnectionTrafficSecrets), Error> {
         let common = &mut self.driver.common;
         common.check_failed()?;
-        whole(common, |common| {
+        fail_on_panic(common, |common| {
             let established = common.established.as_mut();
             Ok((0, next(established.ok_or(Error::HandshakeNotComplete)?)?))
         })
@@ -91,21 +93,24 @@ impl<Data> KernelConnection<Data> {
 }
 
 impl KernelConnection<ClientConnectionData> {
-    /// Stores the ticket in a NewSessionTicket, for a later connection to the same server (RFC 9846 §4.7.1).
+    /// Stores the ticket of a NewSessionTicket message for a later connection to the same server
+    /// (RFC 9846 §4.7.1).
     ///
-    /// `payload` is what follows the message's type and length:
+    /// `payload` is the part of the message behind its type and length:
     ///
     /// ```text
     ///   │ 4 │ length, 3 bytes │ payload │
     /// ```
     ///
-    /// One handshake record may have several messages, and one message may take several records.
+    /// One handshake record may contain several messages, and one message may span several records.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidMessage`] and [`Error::PeerMisbehaved`] for what the server got wrong; tell it by a fatal
-    /// alert. The latter ends the connection: its secrets are gone (RFC 9846 §6), and each further call returns the
-    /// same error. [`Error::General`] in TLS 1.2, where tickets come during the handshake only.
+    /// - [`Error::InvalidMessage`] if the message is malformed. Send the server a fatal alert.
+    /// - [`Error::PeerMisbehaved`] if the server violated the protocol. Send a fatal alert. The
+    ///   connection has ended: its secrets are dropped (RFC 9846 §6), and each later call returns
+    ///   the same error.
+    /// - [`Error::General`] in TLS 1.2, which sends tickets only during the handshake.
     pub fn handle_new_session_ticket(&mut self, payload: &[u8]) -> Result<(), Error> {
         if self.suite.tls13().is_none() {
             return Err(Error::General(
@@ -121,7 +126,7 @@ impl KernelConnection<ClientConnectionData> {
         encode_bytes(&mut encoded, LengthSize::U24, payload);
 
         let message = HandshakeMessage::new(&encoded)?;
-        // what cannot be read is no reason to give up tickets: the caller may have cut it wrong
+        // a malformed message does not end the connection: the caller may have split it wrongly
         message.decode(NewSessionTicket::read)?;
         self.driver.handle_message(message)
     }

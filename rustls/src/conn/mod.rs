@@ -1,21 +1,22 @@
-//! Connections: what the application holds, and what moves bytes between it, the record layer and the
-//! handshake.
+//! Connections: the application's view, and the code that moves bytes between the application, the
+//! record layer and the handshake.
 //!
 //! ```text
-//!   application ── connection (reader, writer, stream) ─┐           ┌─► handshake ──► transport ─┐
-//!                                                       ├─► driver ─┤                            ▼
-//!   application ── unbuffered ──────────────────────────┘           └─► common_state ──────► records
+//!   application ── connection (reader, writer, stream) ─┐           ┌─► handshake ─► transport ─┐
+//!                                                       ├─► driver ─┤                           ▼
+//!   application ── unbuffered ──────────────────────────┘           └─► common_state ─────►
+//!   records
 //! ```
 //!
-//! - `common_state`: `records` (the record layer and its buffers), `negotiated` (facts) and `established`
-//!   (secrets, for rekeying and exporters), side by side; `sending`: application data on its way out;
-//!   `early_data`: a client's before the handshake is complete; `received_early_data`: where it waits in a buffered
-//!   server.
-//! - `quic`: in the place of `records` where QUIC carries the handshake.
-//! - `transport`, `carrier`: all that a handshake sees of these.
-//! - `split`: the two halves of a connection, each with what it needs of these.
-//! - `kernel`: what is left of a connection whose records are made by another.
-//! - `unwinding`: what a panic of the application's code leaves of any of these.
+//! - `common_state`: `records` (the record layer and its buffers), `negotiated` (facts) and
+//!   `established` (secrets for rekeying and exporters).
+//! - `sending`: encrypts application data.
+//! - `early_data`: a client's early data. `received_early_data`: its buffer in a buffered server.
+//! - `quic`: replaces `records` if QUIC carries the handshake.
+//! - `transport`, `carrier`: the interface that a handshake sees of these.
+//! - `split`: the two halves of a connection, each with its part of these.
+//! - `kernel`: a connection whose records are processed outside this library.
+//! - `unwinding`: ends a connection if the application's code panics.
 
 pub(crate) mod carrier;
 pub(crate) mod common_state;

@@ -1,4 +1,4 @@
-//! What was negotiated: the facts that a connection's accessors report. The handshake fills them in.
+//! The negotiated facts that a connection's accessors report. The handshake fills them in.
 
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use crate::enums::ProtocolVersion;
 use crate::session::chain::PeerChain;
 use crate::suites::SupportedCipherSuite;
 
-/// What is known so far.
+/// The facts negotiated so far.
 #[derive(Clone, Default)]
 pub(crate) struct Negotiated {
     pub(crate) version: Option<ProtocolVersion>,
@@ -17,49 +17,50 @@ pub(crate) struct Negotiated {
     pub(crate) handshake_kind: Option<HandshakeKind>,
     pub(crate) alpn_protocol: Option<Vec<u8>>,
     peer: Option<PeerIdentity>,
-    /// The peer has proven in this handshake that it is `peer`.
+    /// True once the peer has proven its identity, `peer`, in this handshake.
     is_peer_proven: bool,
 }
 
 impl Negotiated {
-    /// The peer has proven that it has the key of `chain`, on a connection over `provider`.
+    /// Records that the peer has proven possession of the key of `chain`.
     pub(crate) fn set_peer(&mut self, chain: PeerChain, provider: &CryptoProvider) {
         self.set_expected_peer(chain, provider);
         self.prove_peer();
     }
 
-    /// The session that is resumed is one with the peer of `chain`. Whoever saw the ticket or the session's name on the
-    /// wire can offer it; [`prove_peer`](Self::prove_peer) follows once the peer has used the session's key.
+    /// Records `chain` as the peer of the resumed session, not proven yet. An attacker who saw the
+    /// ticket or the session ID on the wire can offer the session too. Call
+    /// [`prove_peer`](Self::prove_peer) once the peer has used the session's key.
     pub(crate) fn set_expected_peer(&mut self, chain: PeerChain, provider: &CryptoProvider) {
         self.peer = Some(PeerIdentity::new(chain, provider));
     }
 
-    /// The peer has proven that it has the keys of this handshake.
+    /// Records that the peer has proven possession of this handshake's keys.
     pub(crate) fn prove_peer(&mut self) {
         self.is_peer_proven = true;
     }
 
-    /// Who the peer has proven to be.
+    /// Returns the peer's identity once it is proven.
     pub(crate) fn proven_peer(&self) -> Option<&PeerIdentity> {
         self.peer.as_ref().filter(|_| self.is_peer_proven)
     }
 
-    /// What the peer is authenticated by, or will be when it has proven that it has the session's key.
+    /// Returns the peer's chain, even if the peer has not proven its identity yet.
     pub(crate) fn peer_chain(&self) -> Option<&PeerChain> {
         self.peer.as_ref().map(PeerIdentity::chain)
     }
 }
 
-/// The kind of handshake a connection made.
+/// The kind of handshake that a connection performed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HandshakeKind {
     /// A full handshake.
     Full,
 
-    /// A full handshake in which the server asked for another ClientHello (RFC 9846 §4.2.4): one
-    /// more round trip.
+    /// A full handshake in which the server requested a second ClientHello (RFC 9846 §4.2.4), at
+    /// the cost of a round trip.
     FullWithHelloRetryRequest,
 
-    /// A handshake that resumed an earlier session.
+    /// A handshake that resumed a session.
     Resumed,
 }

@@ -1,12 +1,13 @@
-//! QUIC in the place of records (RFC 9001): handshake bytes by the packets that carry them, and keys that are handed
-//! out instead of used.
+//! The transport of a handshake over QUIC (RFC 9001), which replaces the record layer.
+//!
+//! It sorts handshake bytes by the packets that carry them, and returns keys instead of using them.
 //!
 //! ```text
 //!   read_hs ──► joiner ──► handshake ──► Transport ──► messages of a space ─┐
 //!                                                  ──► keys of the next ────┴──► write_hs
 //! ```
 //!
-//! No packet and no frame passes here, and nothing is encrypted: that is for whoever has the keys.
+//! It handles neither packets nor frames, and encrypts nothing: the QUIC implementation does.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -15,7 +16,7 @@ use super::carrier::Carrier;
 use super::common_state::CommonState;
 use super::established::Established;
 use super::transport::{Level, Transport};
-use super::unwinding::whole;
+use super::unwinding::fail_on_panic;
 use crate::crypto::tls13::OkmBlock;
 use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, PeerMisbehaved};
@@ -28,28 +29,28 @@ use crate::suites::Tls13CipherSuite;
 use crate::tls12::key_schedule::KeyBlock;
 use crate::tls13::key_schedule::TrafficSecret;
 
-/// The handshake of one QUIC connection on its way between the handshake and its user.
+/// The handshake bytes and keys of one QUIC connection.
 pub(crate) struct Quic {
     version: Version,
     parameters: Vec<u8>,
     peer_parameters: Option<Vec<u8>>,
-    /// What was received of handshake messages.
+    /// Received bytes of handshake messages.
     pub(super) joiner: HandshakeJoiner,
 
     early: Option<EarlyKeys>,
-    /// The keys of Handshake packets, until they are handed out.
+    /// The keys of Handshake packets, until they are returned.
     handshake_keys: HandshakeKeys,
-    /// Messages that wait to be written, by the packets that they are for.
+    /// Messages to be written, by the packets that carry them.
     waiting: [Vec<u8>; 3],
-    /// The packets of what the handshake sends next.
+    /// The packets for the messages that the handshake sends next.
     sending: Space,
-    /// The packets of what is written next: never past `sending`.
+    /// The packets for the bytes that are written next: never past `sending`.
     writing: Space,
     is_handshaking: bool,
     pub(crate) alert: Option<AlertDescription>,
 }
 
-/// The packets that carry handshake messages, in the order in which they come (RFC 9001 §4.1.4).
+/// The kinds of packets that carry handshake messages, in their order (RFC 9001 §4.1.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Space {
     Initial,
@@ -57,13 +58,13 @@ enum Space {
     OneRtt,
 }
 
-/// What 0-RTT packets are protected with.
+/// The suite and the secret that protect 0-RTT packets.
 struct EarlyKeys {
     suite: Suite,
     secret: OkmBlock,
 }
 
-/// The keys of Handshake packets as far as the handshake has got.
+/// The keys of Handshake packets that the handshake has derived so far.
 #[derive(Default)]
 struct HandshakeKeys {
     local: Option<DirectionalKeys>,
@@ -71,7 +72,7 @@ struct HandshakeKeys {
 }
 
 impl HandshakeKeys {
-    /// Both of them, once.
+    /// Returns both keys once, when both are available.
     fn take(&mut self) -> Option<Keys> {
         match (self.local.take(), self.remote.take()) {
             (Some(local), Some(remote)) => Some(Keys { local, remote }),
@@ -101,12 +102,12 @@ impl Quic {
         }
     }
 
-    /// True until the peer's Finished was verified.
+    /// True until the peer's Finished is verified.
     pub(super) fn is_handshaking(&self) -> bool {
         self.is_handshaking
     }
 
-    /// The keys of 0-RTT packets, while there are any.
+    /// Returns the keys of 0-RTT packets, if there are any.
     pub(crate) fn zero_rtt_keys(&self) -> Option<DirectionalKeys> {
         let EarlyKeys { suite, secret } = self.early.as_ref()?;
         Some(DirectionalKeys::new(
@@ -117,7 +118,7 @@ impl Quic {
         ))
     }
 
-    /// Ends both directions: drops keys and messages, and keeps the `alert` to be told.
+    /// Ends both directions: drops keys and messages, and stores the `alert` for the peer.
     pub(super) fn fail(&mut self, alert: Option<AlertDescription>) {
         self.alert = alert;
         // RFC 9846 §6: after a failure no key is kept
@@ -127,13 +128,14 @@ impl Quic {
         self.joiner = HandshakeJoiner::default();
     }
 
-    /// Only suites that have a QUIC part are offered and chosen.
+    /// Returns the keys of `secret`. Always `Some`, because only suites with a QUIC part are
+    /// negotiated.
     fn keys(&self, secret: &TrafficSecret<'_>) -> Option<DirectionalKeys> {
         let Suite { suite, quic } = secret.suite.quic_suite()?;
         Some(DirectionalKeys::new(suite, quic, secret.okm, self.version))
     }
 
-    /// What waits for the packets of `space`.
+    /// Returns the messages to be written in the packets of `space`.
     fn waiting(&mut self, space: Space) -> &mut Vec<u8> {
         let [initial, handshake, one_rtt] = &mut self.waiting;
         match space {
@@ -152,10 +154,10 @@ impl Quic {
 }
 
 impl CommonState {
-    /// Appends what waits for the present packets to `buf`. Returns the keys of the next packets, once there are any:
-    /// what is written from then on is for those.
+    /// Appends the messages for the current packets to `buf`. Returns the keys of the next packets
+    /// once they are available; later calls append messages for those packets.
     pub(crate) fn write_crypto(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {
-        whole(self, |common| {
+        fail_on_panic(self, |common| {
             let change = common.next_keys(buf);
             common.drop_traffic_secrets();
             change
@@ -190,8 +192,9 @@ impl CommonState {
         }
     }
 
-    /// Drops the traffic secrets as soon as they were handed out and the handshake needs them no more: RFC 9001 §6.1,
-    /// the keys of a connection change, and who learns the present ones must not learn those before.
+    /// Drops the traffic secrets once they were returned and the handshake no longer needs them.
+    /// QUIC updates its keys (RFC 9001 §6.1), and a leak of the current ones must not reveal
+    /// earlier ones.
     fn drop_traffic_secrets(&mut self) {
         if let (Some(quic), Some(established)) = (&self.quic, &mut self.established) {
             if quic.writing == Space::OneRtt && !quic.is_handshaking {
@@ -202,7 +205,7 @@ impl CommonState {
 }
 
 impl Established {
-    /// The traffic secrets, of which `side` sends with its own.
+    /// Returns the traffic secrets of both sides; `side` is this side.
     fn quic_secrets(&self, side: Side, version: Version) -> Option<Secrets> {
         let secrets = self.tls13()?;
         let (sending, receiving) = (&secrets.sending, &secrets.receiving);
@@ -235,7 +238,7 @@ impl Transport for Quic {
 
     fn set_peer_parameters(&mut self, received: &TransportParameters<'_>) -> Result<(), Failure> {
         let typ = self.carrier().parameters_extension();
-        // those that are remembered are replaced in any case
+        // replaces remembered parameters in any case
         self.peer_parameters = typ.and_then(|typ| received.get(typ)).map(<[u8]>::to_vec);
         match &self.peer_parameters {
             Some(_) => Ok(()),
@@ -255,7 +258,7 @@ impl Transport for Quic {
     }
 
     fn send_change_cipher_spec(&mut self) {
-        // RFC 9001 §8.4: there are no middleboxes to look like TLS 1.2 for
+        // RFC 9001 §8.4: QUIC has no middlebox compatibility mode
     }
 
     fn set_sending_secret(&mut self, level: Level, secret: &TrafficSecret<'_>) {
@@ -264,7 +267,7 @@ impl Transport for Quic {
                 self.handshake_keys.local = self.keys(secret);
                 self.sending = Space::Handshake;
             }
-            // the keys are made when they are handed out: of both directions at once
+            // 1-RTT keys are derived when they are returned, for both directions at once
             Level::Application => self.sending = Space::OneRtt,
         }
     }
@@ -273,7 +276,7 @@ impl Transport for Quic {
         &mut self,
         suite: &'static Tls13CipherSuite,
         secret: &OkmBlock,
-        // RFC 9001 §4.6.1: QUIC limits early data by itself
+        // RFC 9001 §4.6.1: QUIC limits early data itself
         _: usize,
         parameters: &[u8],
     ) {
@@ -287,7 +290,7 @@ impl Transport for Quic {
 
     fn drop_sending_secret(&mut self) {
         self.end_early_data();
-        // what was remembered for early data
+        // remembered for early data only
         self.peer_parameters = None;
     }
 
@@ -311,7 +314,7 @@ impl Transport for Quic {
         &mut self,
         suite: &'static Tls13CipherSuite,
         secret: &OkmBlock,
-        // RFC 9001 §4.6.1: QUIC limits early data by itself
+        // RFC 9001 §4.6.1: QUIC limits early data itself
         _: u32,
     ) -> Result<(), PeerMisbehaved> {
         self.check_aligned()?;
@@ -328,33 +331,33 @@ impl Transport for Quic {
     }
 
     fn skip_early_data(&mut self, _: Option<usize>) {
-        // nobody has keys for packets of early data that was rejected
+        // rejected early data is in packets that nobody has keys for
     }
 
     fn start_sending(&mut self) {
-        // application data does not pass here
+        // QUIC sends application data itself
     }
 
     fn retire_sending_key(&mut self) {
-        // keys are replaced by QUIC (RFC 9001 §6)
+        // QUIC replaces keys itself (RFC 9001 §6)
     }
 
     fn has_used_sending_key(&self) -> bool {
-        // as far as can be seen here: what is sent is not encrypted here
+        // unknown here, because QUIC encrypts
         true
     }
 
     fn can_protect(&self, _: usize) -> bool {
-        // QUIC counts its packets (RFC 9001 §6.6)
+        // QUIC counts its packets itself (RFC 9001 §6.6)
         true
     }
 
     fn is_closed(&self) -> bool {
-        // a connection that has failed handles no messages, and QUIC closes by frames of its own
+        // a failed connection handles no messages, and QUIC closes by its own frames
         false
     }
 
-    // RFC 9001 §4.2: what follows is of TLS 1.2, which is neither offered nor accepted
+    // RFC 9001 §4.2: TLS 1.2 is neither offered nor accepted, so the rest is never used
 
     #[cfg(feature = "tls12")]
     fn change_sending_cipher(&mut self, _: &KeyBlock, _: Side) {}
@@ -386,7 +389,7 @@ mod tests {
         OkmBlock::new(&[byte; 32])
     }
 
-    /// A connection up to this side's Finished, which only a server may send first.
+    /// Returns a connection after this side's Finished; in practice, only a server sends it first.
     fn after_finished(side: Side) -> CommonState {
         let suite = TLS13_AES_128_GCM_SHA256.tls13().unwrap();
         let mut common = CommonState::over_quic(side, Quic::new(Version::V1, Vec::new()));
@@ -412,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn traffic_secrets_go_when_handed_out_and_done_with() {
+    fn traffic_secrets_are_dropped_once_returned_and_unneeded() {
         for side in [Side::Client, Side::Server] {
             let mut common = after_finished(side);
             if side == Side::Client {

@@ -1,4 +1,4 @@
-//! Received plaintext, as the application reads it.
+//! The application's reader of received plaintext.
 
 use core::panic::RefUnwindSafe;
 use std::io;
@@ -8,18 +8,21 @@ use super::records::Receiving;
 
 /// Reads the plaintext that a connection has received.
 ///
-/// [`io::BufRead::fill_buf`] and [`Self::into_first_chunk`] hand it out where it was decrypted,
-/// without a copy.
+/// [`io::BufRead::fill_buf`] and [`Self::into_first_chunk`] return it without a copy, in the buffer
+/// in which it was decrypted.
 ///
-/// When nothing waits: end of file (no bytes, no error) after the peer's close_notify;
-/// [`io::ErrorKind::UnexpectedEof`] when the stream ended without one, which may be an attack that
-/// cuts data off; otherwise [`io::ErrorKind::WouldBlock`].
+/// If no plaintext is available, reading returns
+///
+/// - the end of the file (no bytes, no error) after the peer's close_notify;
+/// - [`io::ErrorKind::UnexpectedEof`] if the stream ended without one, which may be a truncation
+///   attack;
+/// - [`io::ErrorKind::WouldBlock`] otherwise.
 #[derive(Debug)]
 pub struct Reader<'a> {
     common: &'a mut CommonState,
 }
 
-/// Nothing changes through a shared reference, so a panic leaves nothing half changed.
+/// A panic leaves no half-made change, because a shared reference cannot change anything.
 impl RefUnwindSafe for Reader<'_> {}
 
 impl<'a> Reader<'a> {
@@ -27,18 +30,18 @@ impl<'a> Reader<'a> {
         Self { common }
     }
 
-    /// The first piece of plaintext that waits, for as long as the connection is borrowed; it still
-    /// waits afterwards.
+    /// Returns the first chunk of unread plaintext, without consuming it. The slice lives as long
+    /// as the connection is borrowed.
     ///
     /// # Errors
     ///
-    /// As for reading; see [`Reader`].
+    /// Returns the errors of reading; see [`Reader`].
     pub fn into_first_chunk(self) -> io::Result<&'a [u8]> {
         self.check_any()?;
         Ok(self.common.records.received.chunk())
     }
 
-    /// An error when nothing waits and more may come or should have come.
+    /// Returns an error if nothing can be read and the peer has not closed.
     fn check_any(&self) -> io::Result<()> {
         let records = &self.common.records;
         if records.received.unread() != 0 || records.receiving == Receiving::Closed {
@@ -54,7 +57,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Programs compare it with the text that rustls prints, address included.
+/// The text that rustls prints, address included, because programs compare it.
 const UNEXPECTED_EOF_MESSAGE: &str = "peer closed connection without sending TLS close_notify: \
      https://docs.rs/rustls/latest/rustls/manual/_03_howto/index.html#unexpected-eof";
 
@@ -67,7 +70,7 @@ impl io::Read for Reader<'_> {
         Ok(len)
     }
 
-    /// The same, into memory that need not be initialized.
+    /// Reads like `read`, but into memory that may be uninitialized.
     #[cfg(read_buf)]
     fn read_buf(&mut self, mut cursor: io::BorrowedCursor<'_>) -> io::Result<()> {
         let received = &mut self.common.records.received;

@@ -1,22 +1,24 @@
-//! Early data on its way from a client to the application of a buffered server connection.
+//! The buffer between a client's early data and the application of a buffered server connection.
 //!
-//! It has memory of its own, not the receive buffer's: the handshake goes on behind it, and the application
-//! may read it late or never, while what follows the handshake is read as ever. The two are never mixed.
+//! It is separate from the receive buffer, because the handshake continues behind early data. The
+//! application may read early data late or never, while later data is read as usual. The two are
+//! never mixed.
 
 use alloc::vec::Vec;
 
 use super::records::{Receiving, Records};
 
-/// Early data that waits to be read.
+/// Unread early data.
 #[derive(Default)]
 pub(crate) struct ReceivedEarlyData {
     bytes: Vec<u8>,
-    /// How many of them were read.
+    /// The number of bytes that were read.
     read: usize,
 }
 
 impl ReceivedEarlyData {
-    /// Appends `bytes`, which at most `may_follow` more will follow. No memory is taken beyond that.
+    /// Appends `bytes`. At most `may_follow` more bytes will follow, and no memory is reserved
+    /// beyond that.
     fn push(&mut self, bytes: &[u8], may_follow: usize) {
         let needed = self.bytes.len() + bytes.len();
         if needed > self.bytes.capacity() {
@@ -29,7 +31,7 @@ impl ReceivedEarlyData {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Copies to the front of `out` until either runs out; returns how much.
+    /// Copies bytes to the front of `out` until either runs out. Returns their number.
     fn read(&mut self, out: &mut [u8]) -> usize {
         let unread = &self.bytes[self.read..];
         let len = Ord::min(unread.len(), out.len());
@@ -44,7 +46,7 @@ impl ReceivedEarlyData {
 }
 
 impl Records {
-    /// Keeps early data until it is read. That it is within the limit was made sure of.
+    /// Buffers early data until it is read. The caller has checked the limit.
     pub(super) fn keep_early_data(&mut self, bytes: &[u8]) {
         let may_follow = match self.receiving {
             Receiving::EarlyData { left } => usize::try_from(left).unwrap_or(usize::MAX),
@@ -55,8 +57,8 @@ impl Records {
             .push(bytes, may_follow);
     }
 
-    /// Copies early data to the front of `out` until either runs out; returns how much. No memory is held when
-    /// nothing is left.
+    /// Copies early data to the front of `out` until either runs out. Returns the number of bytes.
+    /// Frees the buffer once it is empty.
     pub(crate) fn read_early_data(&mut self, out: &mut [u8]) -> usize {
         let Some(waiting) = &mut self.early_data else {
             return 0;
@@ -68,7 +70,7 @@ impl Records {
         len
     }
 
-    /// Drops the early data that waits, and refuses more.
+    /// Drops unread early data, and rejects more.
     pub(crate) fn drop_early_data(&mut self) {
         self.early_data = None;
         if let Receiving::EarlyData { left } = &mut self.receiving {
@@ -84,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_never_exceeds_what_may_come() {
+    fn memory_never_exceeds_the_limit() {
         for piece in [1, 7, 100, 1000] {
             let limit = 1000;
             let mut waiting = ReceivedEarlyData::default();
@@ -100,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_makes_room() {
+    fn read_bytes_make_room() {
         let mut waiting = ReceivedEarlyData::default();
         let mut out = vec![0; 10];
         for round in 0..1000_u32 {

@@ -1,5 +1,5 @@
-//! TLS over records: the record layer of a connection with the buffers around it, and what each
-//! direction may carry.
+//! TLS over records: the record layer of a connection, its buffers, and the state of each
+//! direction.
 //!
 //! ```text
 //!   handshake ──► Transport ──┐                     ┌──► joiner ──► handshake
@@ -39,11 +39,11 @@ use crate::suites::Tls13CipherSuite;
 use crate::tls12::key_schedule::KeyBlock;
 use crate::tls13::key_schedule::TrafficSecret;
 
-/// How much plaintext may wait to be read before `read_tls` refuses to read more, in bytes.
+/// The number of unread plaintext bytes above which `read_tls` refuses to read more.
 #[cfg(feature = "std")]
 const RECEIVED_PLAINTEXT_LIMIT: usize = 16 * 1024;
 
-/// The most application data that is sealed into one piece of memory, in bytes.
+/// The maximum number of application data bytes that are sealed into one allocation.
 #[cfg(feature = "std")]
 pub(super) const PIECE_LEN: usize = 64 * 1024;
 
@@ -54,54 +54,56 @@ pub(crate) struct Records {
     pub(crate) sending: Sending,
     pub(crate) receiving: Receiving,
 
-    /// Records that wait to be written.
+    /// Records to be written.
     pub(crate) outgoing: OutgoingBuffer,
-    /// What was read from the peer; used by buffered connections only.
+    /// Bytes received from the peer; only buffered connections use it.
     pub(crate) received: ReceiveBuffer,
-    /// Handshake messages on their way to the handshake.
+    /// Assembles handshake messages.
     pub(crate) joiner: HandshakeJoiner,
-    /// Application data written before there were keys to send it with.
+    /// Application data written before there were keys to encrypt it.
     pub(crate) unsent_plaintext: UnsentPlaintext,
-    /// The other direction, if the connection is split.
+    /// The link to the other half of a split connection.
     pub(super) other_half: Option<Arc<Link>>,
-    /// Early data that waits to be read; none unless a buffered server accepts it.
+    /// Unread early data; only buffered servers that accept it have any.
     #[cfg(feature = "std")]
     pub(super) early_data: Option<Box<ReceivedEarlyData>>,
-    /// The underlying stream has ended.
+    /// True once the underlying stream has ended.
     #[cfg(feature = "std")]
     pub(crate) seen_eof: bool,
 }
 
-/// What this side may send.
+/// The messages that this side may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sending {
-    /// Handshake messages. Application data waits.
+    /// Handshake messages. Application data is buffered.
     Handshake,
-    /// A client's early data, as many bytes as are `left`. Application data waits.
+    /// A client's early data, up to `left` more bytes. Application data is buffered.
     EarlyData { left: usize },
-    /// The same, and a close_notify waits behind the application data: no more is taken.
+    /// Handshake messages. A close_notify follows buffered application data, and no more data is
+    /// accepted.
     HandshakeThenClose,
     /// Application data.
     Traffic,
-    /// The application data that waited, and then a close_notify.
+    /// Buffered application data, and then a close_notify.
     TrafficThenClose,
-    /// Nothing: a close_notify or a fatal alert was the last. Except that a handshake goes on to its end behind a
-    /// close_notify, as in 0.23, whose peers may have ignored that: the two would wait for each other.
+    /// Nothing, after a close_notify or a fatal alert. A handshake still completes after a
+    /// close_notify, because the peer may ignore that and wait for the handshake.
     Closed,
-    /// Nothing: that is up to the other half of a split connection.
+    /// Nothing: the other half of a split connection sends.
     Elsewhere,
 }
 
-/// What the peer may send.
+/// The messages that the peer may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Receiving {
-    /// Handshake messages, and what may stand between them.
+    /// Handshake messages, alerts and change_cipher_spec.
     Handshake,
-    /// A client's early data, `left` more bytes of it, and what may stand between; then EndOfEarlyData.
+    /// A client's early data, up to `left` more bytes, then EndOfEarlyData; and alerts and
+    /// change_cipher_spec.
     EarlyData { left: u32 },
     /// Application data.
     Traffic,
-    /// Nothing: its close_notify has come.
+    /// Nothing: the peer has sent a close_notify.
     Closed,
 }
 
@@ -125,7 +127,7 @@ impl Records {
         }
     }
 
-    /// Seals `payload`, which the connection itself has to send, behind what waits in [`Self::outgoing`].
+    /// Seals a message of the connection itself, behind the records in [`Self::outgoing`].
     pub(crate) fn seal(
         &mut self,
         typ: ContentType,
@@ -137,12 +139,13 @@ impl Records {
         sealed.map(|_| ())
     }
 
-    /// Seals application data behind what waits in [`Self::outgoing`], in pieces of [`PIECE_LEN`] bytes. Returns how much of
-    /// `payload` was sealed: less than all where memory ends, perhaps nothing.
+    /// Seals application data behind the records in [`Self::outgoing`], in pieces of up to
+    /// [`PIECE_LEN`] bytes. Returns the number of bytes sealed, which is less than the whole
+    /// `payload`, perhaps 0, if memory runs out.
     #[cfg(feature = "std")]
     pub(super) fn seal_pieces(&mut self, payload: OutboundChunks<'_>) -> Result<usize, SealError> {
         let (mut sealed, mut rest) = (0, payload);
-        // whole records: where the pieces end does not show
+        // pieces end at record boundaries, so they do not change the records
         let most = PIECE_LEN - PIECE_LEN % self.sender.max_fragment_len();
         while !rest.is_empty() {
             let (piece, behind) = rest.split_at(most);
@@ -161,7 +164,7 @@ impl Records {
         Ok(sealed)
     }
 
-    /// True until what the peer sends is application data, and not early.
+    /// True until the peer may send application data other than early data.
     pub(crate) fn is_handshaking(&self) -> bool {
         matches!(
             self.receiving,
@@ -169,7 +172,7 @@ impl Records {
         )
     }
 
-    /// True when something was received that the application has not got yet, or nobody has made sense of yet.
+    /// True if received data is unread, unopened or part of an incomplete message.
     pub(crate) fn has_received(&self) -> bool {
         #[cfg(feature = "std")]
         let has_early_data = self.early_data.is_some();
@@ -179,7 +182,7 @@ impl Records {
         self.received.unread() != 0 || has_unopened || has_early_data || !self.joiner.is_empty()
     }
 
-    /// True when this side has closed, or will once the data that waits is sent.
+    /// True if this side has closed, or will once buffered data is sent.
     pub(crate) fn is_sending_over(&self) -> bool {
         matches!(
             self.sending,
@@ -187,7 +190,7 @@ impl Records {
         )
     }
 
-    /// Reads what `rd` has into [`Self::received`], with one call of its `read`.
+    /// Reads into [`Self::received`] with one call to `rd.read`.
     #[cfg(feature = "std")]
     #[inline]
     pub(super) fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
@@ -214,7 +217,7 @@ impl Records {
         result
     }
 
-    /// Sends a close_notify, as the last record.
+    /// Sends a close_notify as the last record.
     pub(crate) fn close(&mut self) -> Result<(), SealError> {
         self.end_sending();
         self.send_alert(AlertLevel::Warning, AlertDescription::CloseNotify)
@@ -225,7 +228,7 @@ impl Records {
         // RFC 9846 §6.1, §6.2: nothing follows a close_notify or a fatal alert
         let can_send = !matches!(self.sending, Sending::Closed | Sending::Elsewhere);
         if let Some(description) = alert.filter(|_| can_send) {
-            // if the cipher refuses, there is no way left to tell the peer
+            // if the cipher fails, no alert can be sent
             let _ = self.send_alert(AlertLevel::Fatal, description);
         }
         self.end_sending();
@@ -236,7 +239,8 @@ impl Records {
         self.unsent_plaintext = UnsentPlaintext::default();
     }
 
-    /// Nothing more is sent. The half of a split connection that sends saves the other from waking it in vain.
+    /// Ends sending. In a split connection, the sending half also sets the link's flag, so that the
+    /// other half does not wake it in vain.
     fn end_sending(&mut self) {
         if self.sending == Sending::Elsewhere {
             return;
@@ -258,7 +262,7 @@ impl Records {
     }
 }
 
-// not a part of its caller, which is inlined
+// a separate function, because its caller is inlined
 #[cfg(feature = "std")]
 #[cold]
 #[inline(never)]
@@ -283,7 +287,7 @@ impl Transport for Records {
         if received.is_empty() {
             return Ok(());
         }
-        // RFC 9001 §8.2: an unsupported_extension. 0.23 does not look at it, and has no error for it
+        // RFC 9001 §8.2: an unsupported_extension. `PeerMisbehaved` has no variant for it
         Err(Failure::new(
             Error::General("QUIC's transport parameters came over TLS records".into()),
             AlertDescription::UnsupportedExtension,
@@ -400,7 +404,7 @@ impl Transport for Records {
     fn send_warning(&mut self, description: AlertDescription) -> Result<(), Error> {
         if self.sending == Sending::Elsewhere {
             if let Some(link) = &self.other_half {
-                // the one warning that what was received may call for
+                // the only warning that received messages cause
                 debug_assert_eq!(description, AlertDescription::NoRenegotiation);
                 link.owe_refusal();
                 return Ok(());

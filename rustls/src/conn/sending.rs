@@ -1,7 +1,7 @@
-//! Application data on its way out: into the connection's own buffer, into the caller's, or in place.
+//! Encrypts application data: into the connection's own buffer, into the caller's, or in place.
 //!
-//! All three call the sender directly. The rare cases (no keys yet, a worn-out key, output that waits) are
-//! separate, cold functions.
+//! All three call the sender directly. The rare cases (no keys yet, a worn-out key, queued output)
+//! are separate, cold functions.
 
 use core::ops::Range;
 #[cfg(feature = "std")]
@@ -14,7 +14,7 @@ use super::records::PIECE_LEN;
 use super::records::Sending;
 use super::transport::Transport;
 use super::unbuffered::EncryptError;
-use super::unwinding::Unfinished;
+use super::unwinding::PanicGuard;
 use crate::crypto::cipher::{InsufficientSizeError, OutboundChunks};
 use crate::enums::ContentType;
 use crate::error::Error;
@@ -24,14 +24,14 @@ use crate::record::buffer::OutOfMemory;
 use crate::record::sender::{InPlaceError, SealError};
 
 impl CommonState {
-    /// Takes in as much of `payload` as the buffer limit allows, sealed behind what waits; returns how
-    /// much that is.
+    /// Seals as much of `payload` as the buffer limit allows, behind queued output. Returns the
+    /// number of bytes accepted.
     #[cfg(feature = "std")]
     #[inline]
     pub(super) fn write_plaintext(&mut self, payload: OutboundChunks<'_>) -> io::Result<usize> {
-        let unfinished = Unfinished(self);
-        let written = unfinished.0.write_sealed(payload);
-        unfinished.finish();
+        let guard = PanicGuard(self);
+        let written = guard.0.write_sealed(payload);
+        guard.disarm();
         written
     }
 
@@ -40,7 +40,7 @@ impl CommonState {
     fn write_sealed(&mut self, payload: OutboundChunks<'_>) -> io::Result<usize> {
         let records = &mut self.records;
         let accepted = match self.buffer_limit {
-            // handshake messages do not count: the application cannot do without them
+            // queued handshake messages count too, but are never limited themselves
             Some(limit) => Ord::min(payload.len(), limit.saturating_sub(records.outgoing.len())),
             None => payload.len(),
         };
@@ -70,11 +70,12 @@ impl CommonState {
         }
     }
 
-    /// How much [`Self::write_plaintext`] takes in, in bytes; `None` when that is all it is given.
+    /// Returns the number of bytes that [`Self::write_plaintext`] accepts, or `None` if there is no
+    /// limit.
     #[cfg(feature = "std")]
     pub(super) fn plaintext_room(&self) -> Option<usize> {
         let records = &self.records;
-        // RFC 9846 §6.1: nothing follows close_notify, nor a fatal alert
+        // RFC 9846 §6.1: nothing follows a close_notify or a fatal alert
         if records.is_sending_over() {
             return Some(0);
         }
@@ -89,7 +90,8 @@ impl CommonState {
         Some(Ord::min(room, protectable)).filter(|room| *room != usize::MAX)
     }
 
-    /// [`Self::write_plaintext`] when there are no keys yet, none any more, or new ones are needed, and when it is a lot.
+    /// Handles the rare cases of [`Self::write_plaintext`]: there are no keys, new keys are needed,
+    /// or `payload` is large.
     #[cfg(feature = "std")]
     #[cold]
     fn write_plaintext_slowly(
@@ -98,7 +100,8 @@ impl CommonState {
         accepted: usize,
     ) -> io::Result<usize> {
         self.check_failed().map_err(invalid_data)?;
-        // RFC 9846 §6.1: nothing follows close_notify. Programs that write on while they shut down count on no error
+        // RFC 9846 §6.1: nothing follows a close_notify. Programs that write during shutdown expect
+        // no error
         if self.records.is_sending_over() {
             return Ok(payload.len());
         }
@@ -111,7 +114,7 @@ impl CommonState {
             let (payload, _) = payload.split_at(Ord::min(accepted, left));
             let len = payload.len();
             let sealed = self.seal_over_keys(payload).map_err(invalid_data)?;
-            return some_of(len, sealed);
+            return write_result(len, sealed);
         }
         let unsent = &mut self.records.unsent_plaintext;
         let room = self
@@ -124,8 +127,9 @@ impl CommonState {
         }
     }
 
-    /// Seals `payload` behind what waits, replacing the key whenever it is worn out (RFC 9846 §5.5). Returns how much of it
-    /// was sealed: less than all where memory ends, perhaps nothing.
+    /// Seals `payload` behind queued output, and replaces the key whenever it reaches its limit
+    /// (RFC 9846 §5.5). Returns the number of bytes sealed, which is less than the whole `payload`,
+    /// perhaps 0, if memory runs out.
     #[cfg(feature = "std")]
     #[cold]
     fn seal_over_keys(&mut self, payload: OutboundChunks<'_>) -> Result<usize, Error> {
@@ -172,7 +176,8 @@ impl CommonState {
         }
     }
 
-    /// How many bytes of payload can be sent before keys are worn out that cannot be replaced.
+    /// Returns the number of bytes that can be sent before a key that cannot be replaced reaches
+    /// its limit.
     fn payload_over_keys(&self) -> usize {
         match &self.established {
             Some(established) if !established.can_refresh() => self.records.sender.payload_left(),
@@ -180,16 +185,17 @@ impl CommonState {
         }
     }
 
-    /// Closes a connection whose keys are worn out and cannot be replaced. The limit leaves a record for the
-    /// close_notify.
+    /// Closes a connection whose key has reached its limit and cannot be replaced. The limit leaves
+    /// room for the close_notify.
     #[cold]
     fn close_worn_out(&mut self) {
         warn!("the sending key has reached its limit");
         self.send_close_notify();
     }
 
-    /// Sends what was written before there were keys to send it with, and the close_notify behind it.
-    pub(super) fn send_what_waited(&mut self) -> Result<(), Error> {
+    /// Sends application data that was buffered until there were keys, and a close_notify behind
+    /// it.
+    pub(super) fn send_buffered(&mut self) -> Result<(), Error> {
         let closes = match self.records.sending {
             Sending::Traffic => false,
             Sending::TrafficThenClose => true,
@@ -217,16 +223,16 @@ impl CommonState {
         Ok(())
     }
 
-    /// Encrypts `payload` into the front of `out`, behind what waits to be sent.
+    /// Encrypts `payload` into the front of `out`, behind queued output.
     #[inline]
     pub(super) fn encrypt(
         &mut self,
         payload: &[u8],
         out: &mut [u8],
     ) -> Result<usize, EncryptError> {
-        let unfinished = Unfinished(self);
-        let encrypted = unfinished.0.encrypt_sealed(payload, out);
-        unfinished.finish();
+        let guard = PanicGuard(self);
+        let encrypted = guard.0.encrypt_sealed(payload, out);
+        guard.disarm();
         encrypted
     }
 
@@ -245,7 +251,8 @@ impl CommonState {
             .map_err(|error| self.seal_failed(error))
     }
 
-    /// [`Self::encrypt`] when nothing can be sent, something goes first, or new keys are needed.
+    /// Handles the rare cases of [`Self::encrypt`]: nothing can be sent, output is queued, or new
+    /// keys are needed.
     #[cold]
     fn encrypt_slowly(&mut self, payload: &[u8], out: &mut [u8]) -> Result<usize, EncryptError> {
         if self.records.sending != Sending::Traffic {
@@ -282,7 +289,7 @@ impl CommonState {
         }
     }
 
-    /// Ends the connection unless the output was just too short.
+    /// Ends the connection, unless the output was only too short.
     #[cold]
     pub(super) fn seal_failed(&mut self, error: SealError) -> EncryptError {
         match error {
@@ -294,8 +301,8 @@ impl CommonState {
         }
     }
 
-    /// Length in bytes of the records that carry `payload_len` bytes, with the KeyUpdates among them; `None`
-    /// when a fresh key cannot protect any.
+    /// Returns the length in bytes of the records that carry `payload_len` bytes, with KeyUpdates
+    /// in between. Returns `None` if a fresh key cannot protect any byte.
     fn sealed_len_over_keys(&self, payload_len: usize) -> Option<usize> {
         let sender = &self.records.sender;
         let (mut rest, mut sealed_len) = (payload_len, 0_usize);
@@ -313,7 +320,7 @@ impl CommonState {
         Some(sealed_len.saturating_add(sender.sealed_len(rest)))
     }
 
-    /// Copies what waits to be sent to the front of `out`; nothing changes when that is too short.
+    /// Moves queued output to the front of `out`. Nothing changes if `out` is too short.
     pub(super) fn take_output(&mut self, out: &mut [u8]) -> Result<usize, InsufficientSizeError> {
         let outgoing = &mut self.records.outgoing;
         let required_size = outgoing.len();
@@ -329,8 +336,7 @@ impl CommonState {
         Ok(required_size)
     }
 
-    /// Copies the first of the records that wait to be sent to the front of `out`; nothing changes when that is too
-    /// short.
+    /// Moves the first queued record to the front of `out`. Nothing changes if `out` is too short.
     pub(super) fn take_record(&mut self, out: &mut [u8]) -> Result<usize, InsufficientSizeError> {
         let outgoing = &mut self.records.outgoing;
         let record = outgoing.records().next().unwrap_or_default();
@@ -343,16 +349,16 @@ impl CommonState {
         Ok(required_size)
     }
 
-    /// Makes a record of the application data at `payload` of `buf`, in its place.
+    /// Encrypts the application data at `payload` in `buf` in place, and builds a record around it.
     #[inline]
     pub(super) fn encrypt_in_place(
         &mut self,
         buf: &mut [u8],
         payload: Range<usize>,
     ) -> Result<Range<usize>, InPlaceError> {
-        let unfinished = Unfinished(self);
-        let sealed = unfinished.0.seal_in_place(buf, payload);
-        unfinished.finish();
+        let guard = PanicGuard(self);
+        let sealed = guard.0.seal_in_place(buf, payload);
+        guard.disarm();
         sealed
     }
 
@@ -375,18 +381,18 @@ impl CommonState {
             .map_err(|error| self.in_place_failed(error))
     }
 
-    /// Ends the connection when the cipher has refused: a sequence number is used up, and what there is of
-    /// the record cannot be sent. All other errors have changed nothing.
+    /// Ends the connection if the cipher failed: a sequence number is used up, and the partial
+    /// record cannot be sent. All other errors change nothing.
     #[cold]
     fn in_place_failed(&mut self, error: InPlaceError) -> InPlaceError {
-        // that there are numbers left was made sure of
+        // the number of records left was checked before, so this means that the cipher failed
         if error == InPlaceError::EncryptExhausted {
             self.fail(Error::EncryptError.into());
         }
         error
     }
 
-    /// Makes sure that a record can go out next, with new keys if the present ones are worn out.
+    /// Prepares for sending a record next, and replaces the key if it has reached its limit.
     #[cold]
     fn prepare_in_place(&mut self) -> Result<(), InPlaceError> {
         match self.records.sending {
@@ -399,8 +405,8 @@ impl CommonState {
             | Sending::Closed
             | Sending::Elsewhere => return Err(InPlaceError::EncryptExhausted),
         }
-        // a peer that asks for many KeyUpdates and reads none makes the output no longer: one is answered behind a
-        // KeyUpdate that waits only once that is sent
+        // answer a KeyUpdate behind a queued one only once that is sent: a peer that requests many
+        // and reads none must not make the output grow
         if self.records.outgoing.is_empty() || self.records.has_used_sending_key() {
             self.refresh_worn_key()
                 .map_err(|_| InPlaceError::EncryptExhausted)?;
@@ -412,9 +418,9 @@ impl CommonState {
     }
 }
 
-/// Returns the result of a write of `len` bytes of which there was memory for `taken`.
+/// Returns the result of a write of `len` bytes, of which `taken` fitted into memory.
 #[cfg(feature = "std")]
-pub(super) fn some_of(len: usize, taken: usize) -> io::Result<usize> {
+pub(super) fn write_result(len: usize, taken: usize) -> io::Result<usize> {
     if taken == 0 && len != 0 {
         Err(io::ErrorKind::OutOfMemory.into())
     } else {

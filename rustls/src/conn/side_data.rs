@@ -1,9 +1,9 @@
-//! What tells a client's connection from a server's in types that serve both.
+//! The marker that distinguishes client from server connections in generic types.
 
 use core::fmt::Debug;
 
-/// Data of a connection that only clients, or only servers, have.
+/// Data that only client connections, or only server connections, have.
 ///
-/// There are two such types, [`ClientConnectionData`](crate::client::ClientConnectionData) and
-/// [`ServerConnectionData`](crate::server::ServerConnectionData), and no connection is made over others.
+/// Connections use exactly two types: [`ClientConnectionData`](crate::client::ClientConnectionData)
+/// and [`ServerConnectionData`](crate::server::ServerConnectionData).
 pub trait SideData: Debug {}

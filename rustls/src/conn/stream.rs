@@ -1,4 +1,4 @@
-//! A connection and its socket as one plaintext stream.
+//! A connection and its socket as one stream of plaintext.
 
 use core::ops::{Deref, DerefMut};
 use std::io::{self, BufRead, IoSlice, Read, Write};
@@ -8,16 +8,16 @@ use super::records::Receiving;
 use super::sending::invalid_data;
 use super::side_data::SideData;
 
-/// A borrowed connection and the socket under it, as a stream of plaintext.
+/// A borrowed connection and its socket, as one stream of plaintext.
 ///
-/// Reading and writing do what I/O they need, the handshake included, and block where the socket
+/// Reads and writes perform all necessary I/O, including the handshake, and block if the socket
 /// does.
 #[derive(Debug)]
 pub struct Stream<'a, C: 'a + ?Sized, T: 'a + Read + Write + ?Sized> {
     /// The connection.
     pub conn: &'a mut C,
 
-    /// The socket, or whatever moves its bytes.
+    /// The socket, or another transport of its bytes.
     pub sock: &'a mut T,
 }
 
@@ -27,12 +27,12 @@ where
     T: 'a + Read + Write,
     S: SideData,
 {
-    /// A stream of `conn` over `sock`.
+    /// Creates a stream of `conn` over `sock`.
     pub fn new(conn: &'a mut C, sock: &'a mut T) -> Self {
         Self { conn, sock }
     }
 
-    /// Completes the handshake and writes what waits.
+    /// Completes the handshake and writes queued bytes.
     fn complete_prior_io(&mut self) -> io::Result<()> {
         if self.conn.records.is_handshaking() {
             self.conn.complete_io(self.sock)?;
@@ -43,16 +43,16 @@ where
         Ok(())
     }
 
-    /// Gets plaintext to read, or the end of the stream.
+    /// Reads from the socket until there is plaintext, or the end of the stream.
     fn prepare_read(&mut self) -> io::Result<()> {
         match self.complete_prior_io() {
-            // a write that would block must not hide plaintext that has arrived, or the end of it
+            // a blocked write must not hide received plaintext or its end
             Err(error)
                 if error.kind() == io::ErrorKind::WouldBlock && self.has_something_to_read() => {}
             result => result?,
         }
-        // A record may bring no application data, and a call may only write: neither is the end of the
-        // stream.
+        // continue if a record has no application data or a call only writes: neither ends the
+        // stream
         while self.conn.wants_read() {
             if self.conn.complete_io(self.sock)? == (0, 0) {
                 break;
@@ -61,13 +61,14 @@ where
         Ok(())
     }
 
-    /// True when there is plaintext to read, or its end.
+    /// True if there is plaintext to read, or its end was reached.
     fn has_something_to_read(&self) -> bool {
         let records = &self.conn.records;
         records.received.unread() != 0 || records.receiving == Receiving::Closed
     }
 
-    /// Has `write` put plaintext into the connection, if there `is_some`, and sends as much as goes.
+    /// Calls `write` to put plaintext into the connection, and sends as much as possible. `is_some`
+    /// is true if there is any plaintext.
     fn write_with(
         &mut self,
         is_some: bool,
@@ -75,25 +76,26 @@ where
     ) -> io::Result<usize> {
         self.complete_prior_io()?;
         let mut len = write(self.conn)?;
-        // to `write_all`, a connection that takes nothing for now would be one that takes nothing any more
+        // `write_all` would treat `Ok(0)` as an error, so make room first
         while len == 0 && is_some && self.make_room()? {
             len = write(self.conn)?;
         }
         // with nothing to write, `complete_io` would wait for input
         if self.conn.wants_write() {
-            // What was accepted is, so this call succeeds; the next one meets the same socket error.
+            // ignore the error, because plaintext was accepted; the next call meets the same socket
+            // error
             let _ = self.conn.complete_io(self.sock);
         }
         Ok(len)
     }
 
-    /// Goes on with what the connection takes no plaintext for: the handshake, or output that waits. False when
-    /// there is neither, or the socket moves nothing.
+    /// Makes room for plaintext: continues the handshake, or writes queued bytes. Returns false if
+    /// the socket moves no bytes.
     fn make_room(&mut self) -> io::Result<bool> {
         if self.conn.records.is_handshaking() {
             Ok(self.conn.complete_io(self.sock)? != (0, 0))
         } else {
-            // not `complete_io`, which may read instead
+            // `complete_io` could read instead of writing
             Ok(self.conn.write_tls(self.sock)? != 0)
         }
     }
@@ -161,16 +163,16 @@ where
     }
 }
 
-/// A connection and the socket under it, owned, as a stream of plaintext.
+/// A connection and its socket, owned, as one stream of plaintext.
 ///
-/// It behaves as [`Stream`]. Dropping it does not send a close_notify: call
-/// [`send_close_notify`](crate::CommonState::send_close_notify) and flush before.
+/// It behaves like [`Stream`]. Dropping it does not send a close_notify: first call
+/// [`send_close_notify`](crate::CommonState::send_close_notify) and flush.
 #[derive(Debug)]
 pub struct StreamOwned<C: Sized, T: Read + Write + Sized> {
     /// The connection.
     pub conn: C,
 
-    /// The socket, or whatever moves its bytes.
+    /// The socket, or another transport of its bytes.
     pub sock: T,
 }
 
@@ -180,22 +182,22 @@ where
     T: Read + Write,
     S: SideData,
 {
-    /// A stream of `conn` over `sock`.
+    /// Creates a stream of `conn` over `sock`.
     pub fn new(conn: C, sock: T) -> Self {
         Self { conn, sock }
     }
 
-    /// The socket.
+    /// Returns the socket.
     pub fn get_ref(&self) -> &T {
         &self.sock
     }
 
-    /// The socket, mutably.
+    /// Returns the socket for modification.
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.sock
     }
 
-    /// The connection and the socket.
+    /// Returns the connection and the socket.
     pub fn into_parts(self) -> (C, T) {
         (self.conn, self.sock)
     }

@@ -1,18 +1,18 @@
-//! How much useless work a peer may make.
+//! Limits on the useless messages that a peer may send.
 
 use crate::error::PeerMisbehaved;
 
-/// How many warning alerts are taken. One is all that an honest peer has use for.
+/// The maximum number of warning alerts. Honest peers need only one.
 const MAX_WARNINGS: u8 = 4;
 
-/// How many attempts to renegotiate are refused. Whoever tries again has not listened.
+/// The maximum number of rejected attempts to renegotiate. A second attempt is an error.
 #[cfg(feature = "tls12")]
 const MAX_RENEGOTIATIONS: u8 = 1;
 
-/// How many KeyUpdates are taken between two pieces of application data.
+/// The maximum number of KeyUpdates without application data between them.
 const MAX_KEY_UPDATES: u8 = 32;
 
-/// What has come of it.
+/// The useless messages counted so far.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Tolerance {
     warnings: u8,
@@ -31,7 +31,7 @@ impl Tolerance {
         Ok(())
     }
 
-    /// Counts a KeyUpdate that this side did not ask for, or has to answer.
+    /// Counts a KeyUpdate that this side did not request, or must answer.
     pub(crate) fn count_key_update(&mut self) -> Result<(), PeerMisbehaved> {
         if self.key_updates >= MAX_KEY_UPDATES {
             return Err(PeerMisbehaved::TooManyKeyUpdateRequests);
@@ -50,9 +50,9 @@ impl Tolerance {
         Ok(())
     }
 
-    /// Application data has come.
+    /// Resets the count of KeyUpdates, because application data was received.
     #[inline]
-    pub(crate) fn forget_key_updates(&mut self) {
+    pub(crate) fn reset_key_updates(&mut self) {
         self.key_updates = 0;
     }
 }

@@ -1,8 +1,9 @@
-//! The unbuffered connection: all buffers are the caller's.
+//! The unbuffered connection: the caller owns all buffers.
 //!
-//! [`UnbufferedConnectionCommon::process_tls_records`] opens records where the caller received them and says,
-//! by a [`ConnectionState`], what to do next; application data is encrypted from the caller's slice into the
-//! caller's slice. The connection itself stores only handshake messages and alerts that wait to be sent.
+//! [`UnbufferedConnectionCommon::process_tls_records`] opens records in the caller's buffer. It
+//! returns a [`ConnectionState`], which says what to do next. Application data is encrypted from
+//! one of the caller's slices into another. The connection itself buffers only handshake messages
+//! and alerts that are to be sent.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -19,39 +20,39 @@ use crate::error::Error;
 use crate::server::ServerConnectionData;
 use crate::suites::ExtractedSecrets;
 
+mod pending_payload;
 mod read_early_data;
 mod read_traffic;
-mod shown;
 pub(crate) mod to_vec;
 mod waiting;
 mod write_traffic;
 
+use pending_payload::PendingPayload;
 pub use read_early_data::ReadEarlyData;
 pub use read_traffic::{AppDataRecord, ReadTraffic};
-use shown::Shown;
 use to_vec::write_to_vec;
 pub use write_traffic::{EncryptError, WriteTraffic};
 
-/// What unbuffered client and server connections have in common.
+/// Methods that unbuffered client and server connections share.
 pub struct UnbufferedConnectionCommon<Data> {
     driver: Driver<Data>,
     progress: Progress,
-    /// The application data of the last state.
-    shown: Shown,
+    /// The application data of the last returned state.
+    pending: PendingPayload,
 }
 
-/// What the caller has been told so far.
+/// The states that the caller has been through.
 #[derive(Debug, Default)]
 struct Progress {
-    /// Encoded bytes were handed out and not yet reported as transmitted.
+    /// True if encoded bytes were returned and not yet reported as sent.
     wants_transmit: bool,
-    /// [`ConnectionState::PeerClosed`] was returned.
-    told_peer_closed: bool,
+    /// True once [`ConnectionState::PeerClosed`] was returned.
+    reported_peer_closed: bool,
 }
 
 impl UnbufferedConnectionCommon<ClientConnectionData> {
-    /// Processes the TLS records in `incoming_tls`, bytes received from the server, and says what to
-    /// do next.
+    /// Processes the TLS records in `incoming_tls`, which were received from the server, and
+    /// returns what to do next.
     ///
     /// See [`UnbufferedStatus`] and [`ConnectionState`].
     pub fn process_tls_records<'c, 'i>(
@@ -63,8 +64,8 @@ impl UnbufferedConnectionCommon<ClientConnectionData> {
 }
 
 impl UnbufferedConnectionCommon<ServerConnectionData> {
-    /// Processes the TLS records in `incoming_tls`, bytes received from the client, and says what to
-    /// do next.
+    /// Processes the TLS records in `incoming_tls`, which were received from the client, and
+    /// returns what to do next.
     ///
     /// See [`UnbufferedStatus`] and [`ConnectionState`].
     pub fn process_tls_records<'c, 'i>(
@@ -80,7 +81,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         Self {
             driver,
             progress: Progress::default(),
-            shown: Shown::default(),
+            pending: PendingPayload::default(),
         }
     }
 
@@ -89,7 +90,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     }
 
     fn process<'c, 'i>(&'c mut self, incoming_tls: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Data> {
-        // a fast path: an application writes, which it does with no input, or receives application data
+        // fast paths: writers poll with no input, and readers mostly receive application data
         if self.is_ready_to_write() {
             if incoming_tls.is_empty() {
                 return UnbufferedStatus {
@@ -99,7 +100,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             }
             return match self.driver.process_record(incoming_tls) {
                 Ok(Some(record)) if !record.plaintext.is_empty() => {
-                    self.shown.show();
+                    self.pending.announce();
                     UnbufferedStatus {
                         discard: record.record_len,
                         state: Ok(ReadTraffic::new(self, &incoming_tls[record.plaintext]).into()),
@@ -111,22 +112,22 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         self.process_all(incoming_tls, None)
     }
 
-    /// Shows again what was left, or processes records up to what the application has to know. `first` is what came of
-    /// the first one, if that was processed before.
+    /// Returns unread data again, or processes records until the application has something to do.
+    /// `first` is the result of the first record if it was already processed.
     #[inline(never)]
     fn process_all<'c, 'i>(
         &'c mut self,
         incoming_tls: &'i mut [u8],
         mut first: Option<Result<Option<Processed>, Error>>,
     ) -> UnbufferedStatus<'c, 'i, Data> {
-        if !self.shown.is_done() {
+        if !self.pending.is_empty() {
             if let Err(error) = self.check_unread() {
                 return UnbufferedStatus {
                     discard: 0,
                     state: Err(error),
                 };
             }
-            if self.shown.waits() {
+            if self.pending.is_pending() {
                 return UnbufferedStatus {
                     discard: 0,
                     state: Ok(self.read_state(&[])),
@@ -146,7 +147,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
                             break Next::Idle;
                         }
                         return UnbufferedStatus {
-                            // RFC 9846 §6: nothing is received after a failure
+                            // RFC 9846 §6: discard all input after a failure
                             discard: incoming_tls.len(),
                             state: Err(error),
                         };
@@ -160,7 +161,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
                 Ok(Some(record)) if record.plaintext.is_empty() => discard += record.record_len,
                 Ok(Some(record)) => {
                     let (record_len, plaintext) = (record.record_len, record.plaintext);
-                    self.shown.show();
+                    self.pending.announce();
                     return UnbufferedStatus {
                         discard: discard + record_len,
                         state: Ok(self.read_state(&incoming_tls[discard..][plaintext])),
@@ -180,20 +181,20 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         }
     }
 
-    /// Makes sure that the application data of the last state was handed out, or can still be.
+    /// Checks that the application data of the last state was taken, or is still available.
     #[cold]
     fn check_unread(&mut self) -> Result<(), Error> {
-        self.shown.drop_copy_if_taken();
-        if !self.shown.is_lost() {
+        self.pending.drop_copy_if_taken();
+        if !self.pending.is_lost() {
             return Ok(());
         }
-        self.shown = Shown::default();
+        self.pending = PendingPayload::default();
         self.driver.check_failed()?;
         let error = "received data was discarded, and next_record was not called for it";
         Err(self.driver.fail(Error::General(error.into()).into()))
     }
 
-    /// The state that hands out `payload`, or the copy of it.
+    /// Returns the state that holds `payload`, or the copy of it.
     #[inline]
     fn read_state<'c, 'i>(&'c mut self, payload: &'i [u8]) -> ConnectionState<'c, 'i, Data> {
         if self.receives_early_data() {
@@ -203,7 +204,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         }
     }
 
-    /// True when application data can be sent and nothing else has to be done.
+    /// True if application data can be sent and nothing else is pending.
     #[inline]
     fn is_ready_to_write(&self) -> bool {
         let records = &self.driver.common.records;
@@ -212,10 +213,10 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             && records.receiving == Receiving::Traffic
             && records.outgoing.is_empty()
             && !self.progress.wants_transmit
-            && self.shown.is_done()
+            && self.pending.is_empty()
     }
 
-    /// What has to be done before the next incoming record is processed.
+    /// Returns the next step if there is one before the next incoming record.
     #[inline]
     fn before_next_record(&self) -> Option<Next> {
         if self.driver.common.wants_write() {
@@ -227,7 +228,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         }
     }
 
-    /// True when application data that was received last is early.
+    /// True if the last received application data is early data.
     #[inline]
     fn receives_early_data(&self) -> bool {
         matches!(
@@ -248,8 +249,8 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             Next::Closing | Next::Idle if self.progress.wants_transmit => {
                 TransmitTlsData { conn: self }.into()
             }
-            Next::Closing if !self.progress.told_peer_closed => {
-                self.progress.told_peer_closed = true;
+            Next::Closing if !self.progress.reported_peer_closed => {
+                self.progress.reported_peer_closed = true;
                 ConnectionState::PeerClosed
             }
             Next::Closing if records.is_sending_over() => ConnectionState::Closed,
@@ -268,8 +269,8 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     ///
     /// # Errors
     ///
-    /// [`Error::HandshakeNotComplete`] before the handshake is complete; [`Error::General`] when
-    /// `output` is empty or too long.
+    /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, and
+    /// [`Error::General`] if `output` is empty or too long.
     pub fn export_keying_material<T: AsMut<[u8]>>(
         &self,
         output: T,
@@ -283,10 +284,10 @@ impl<Data> UnbufferedConnectionCommon<Data> {
 }
 
 impl<Data> UnbufferedConnectionCommon<Data> {
-    /// Checks [`CommonState::check_splittable`], and that no application data is left that a state has shown.
+    /// Checks [`CommonState::check_splittable`], and that no application data is unread.
     pub(crate) fn check_splittable(&self) -> Result<(), Error> {
         self.driver.common.check_splittable()?;
-        if self.shown.waits() {
+        if self.pending.is_pending() {
             return Err(Error::General(
                 "received data was not read before the split".into(),
             ));
@@ -294,32 +295,38 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         Ok(())
     }
 
-    /// The halves of a connection that [can be split](Self::check_splittable).
+    /// Splits a connection that passed [`Self::check_splittable`] into its halves.
     pub(crate) fn split(self) -> (Sender, Receiver<Data>) {
         split(self.driver)
     }
 
-    /// The keys of both directions, to be used by another record layer, the Linux kernel's for example (kernel
-    /// TLS).
+    /// Returns the keys of both directions for another record layer, for example the Linux kernel's
+    /// (kernel TLS).
     ///
-    /// It is dangerous: whoever has the keys can read and forge everything.
+    /// This is dangerous: anyone who has the keys can read and forge all data.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] unless `enable_secret_extraction` of the configuration is set, while something waits
-    /// to be sent or the peer's request for a KeyUpdate has not been answered (`refresh_traffic_keys` does), while something that was received
-    /// has not been read, part of a record or of a message included, and when the crypto provider
-    /// does not hand out keys; [`Error::HandshakeNotComplete`]; the error that ended the connection.
+    /// Returns [`Error::General`] if one of these holds:
+    ///
+    /// - the configuration does not set `enable_secret_extraction`;
+    /// - output is queued, or a KeyUpdate that the peer requested was not sent yet (call
+    ///   `refresh_traffic_keys`);
+    /// - received data is unread, including part of a record or of a message;
+    /// - the crypto provider does not export keys.
+    ///
+    /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, and the error that
+    /// ended the connection if it has failed.
     pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
         self.into_kernel_connection().map(|(secrets, _)| secrets)
     }
 
-    /// The same, with what is left of the connection.
+    /// Returns the keys, and a connection that manages them.
     pub(crate) fn into_kernel_connection(
         self,
     ) -> Result<(ExtractedSecrets, KernelConnection<Data>), Error> {
         let kernel = KernelConnection::new(self.driver)?;
-        if self.shown.waits() {
+        if self.pending.is_pending() {
             return Err(received_would_be_lost());
         }
         Ok(kernel)
@@ -340,61 +347,63 @@ impl<Data> fmt::Debug for UnbufferedConnectionCommon<Data> {
     }
 }
 
-/// What [`UnbufferedConnectionCommon::process`] found to be next.
+/// The next step that [`UnbufferedConnectionCommon::process`] found.
 enum Next {
     Encode,
     Closing,
     Idle,
 }
 
-/// What came of [`UnbufferedConnectionCommon::process_tls_records`].
+/// The result of [`UnbufferedConnectionCommon::process_tls_records`].
 #[must_use]
 #[derive(Debug)]
 pub struct UnbufferedStatus<'c, 'i, Data> {
     /// The number of bytes of `incoming_tls` that have been processed, including the record of
-    /// [`ConnectionState::ReadTraffic`].
-    /// Drop them from its front once `state` was handled, before the next call.
+    /// [`ConnectionState::ReadTraffic`]. Drop them from its front after handling `state` and before
+    /// the next call.
     ///
-    /// After an error that the content of a record has caused, that record is included, too. One that could not be
-    /// opened is not.
+    /// If the content of a record caused an error, that record is included. A record that could not
+    /// be opened is not.
     pub discard: usize,
 
-    /// What to do next, or why the connection is over. After an error, further calls give the alert
-    /// to be sent, and then the error again; all bytes they are given are to be discarded.
-    /// After the peer's close_notify, a failure to send is told by the call that sends and by no state: there is
-    /// still [`PeerClosed`](ConnectionState::PeerClosed), and then [`Closed`](ConnectionState::Closed).
+    /// The next action for the application, or the error that ended the connection. After an error,
+    /// further calls return the alert to send, and then the error again. All bytes passed to them
+    /// are to be discarded.
+    ///
+    /// After the peer's close_notify, a sending error is returned by the call that sends and not as
+    /// a state: [`PeerClosed`](ConnectionState::PeerClosed) and [`Closed`](ConnectionState::Closed)
+    /// still follow.
     pub state: Result<ConnectionState<'c, 'i, Data>, Error>,
 }
 
-/// What an unbuffered connection needs its user to do next.
+/// The next action for the user of an unbuffered connection.
 #[non_exhaustive]
 pub enum ConnectionState<'c, 'i, Data> {
-    /// Early data was received; [`ReadEarlyData::next_record`] hands it out.
+    /// Early data was received; take it with [`ReadEarlyData::next_record`].
     ReadEarlyData(ReadEarlyData<'c, 'i, Data>),
 
-    /// Application data was received; [`ReadTraffic::next_record`] hands it out.
+    /// Application data was received; take it with [`ReadTraffic::next_record`].
     ReadTraffic(ReadTraffic<'c, 'i, Data>),
 
-    /// The peer has closed its side: no more application data will come. More may still be sent, with the
-    /// [`WriteTraffic`] that follows whenever nothing else has to be done, or that of
-    /// [`UnbufferedConnectionCommon::write_traffic`], which can be had here and at once.
+    /// The peer has closed its side: no more application data will arrive. This side may still
+    /// send. [`WriteTraffic`] follows once nothing else is pending, and
+    /// [`UnbufferedConnectionCommon::write_traffic`] allows sending at once.
     PeerClosed,
 
-    /// Both sides have closed, or the peer has and this side can send no more because that has failed.
+    /// Both sides have closed, or the peer has and this side has failed.
     Closed,
 
-    /// A record waits to be sent; [`EncodeTlsData::encode`] hands it out.
+    /// A record is queued; get it with [`EncodeTlsData::encode`].
     EncodeTlsData(EncodeTlsData<'c, Data>),
 
-    /// All bytes handed out by [`EncodeTlsData::encode`] must be sent now, then
-    /// [`TransmitTlsData::done`] called.
+    /// Send all bytes that [`EncodeTlsData::encode`] has written, then call
+    /// [`TransmitTlsData::done`].
     TransmitTlsData(TransmitTlsData<'c, Data>),
 
-    /// The handshake waits for more bytes from the peer.
+    /// The handshake needs more bytes from the peer.
     BlockedHandshake,
 
-    /// The handshake is complete: application data can be sent, and more bytes from the peer be
-    /// processed when they come.
+    /// The handshake is complete: send application data, or receive more bytes.
     WriteTraffic(WriteTraffic<'c, Data>),
 }
 
@@ -425,20 +434,21 @@ impl<Data> fmt::Debug for ConnectionState<'_, '_, Data> {
     }
 }
 
-/// A record waits to be sent.
+/// A record is queued to be sent.
 pub struct EncodeTlsData<'c, Data> {
     conn: &'c mut UnbufferedConnectionCommon<Data>,
     encoded: bool,
 }
 
 impl<Data> EncodeTlsData<'_, Data> {
-    /// Writes the record to the front of `outgoing_tls`; returns its length in bytes. If more records wait, the next
-    /// state is for the next of them.
+    /// Writes the record to the front of `outgoing_tls` and returns its length in bytes. If more
+    /// records are queued, the next state returns the next of them.
     ///
     /// # Errors
     ///
-    /// [`EncodeError::InsufficientSize`] when `outgoing_tls` is too short: it says how much is
-    /// needed, and nothing is lost. [`EncodeError::AlreadyEncoded`] at the second success.
+    /// - [`EncodeError::InsufficientSize`] if `outgoing_tls` is too short. The error holds the size
+    ///   needed, and nothing is lost.
+    /// - [`EncodeError::AlreadyEncoded`] if an earlier call has succeeded.
     pub fn encode(&mut self, outgoing_tls: &mut [u8]) -> Result<usize, EncodeError> {
         if self.encoded {
             return Err(EncodeError::AlreadyEncoded);
@@ -449,8 +459,9 @@ impl<Data> EncodeTlsData<'_, Data> {
         Ok(written)
     }
 
-    /// As [`Self::encode`], behind the first `used` bytes of a `Vec` that grows as needed; returns how many bytes were
-    /// written there. [`WriteTraffic::encrypt_to_vec`] says more about `used`.
+    /// Encodes like [`Self::encode`], but behind the first `used` bytes of a `Vec` that grows as
+    /// needed. Returns the number of bytes written there. See [`WriteTraffic::encrypt_to_vec`] for
+    /// `used`.
     ///
     /// ```
     /// # #[cfg(any(feature = "aws_lc_rs", feature = "ring"))] {
@@ -475,7 +486,7 @@ impl<Data> EncodeTlsData<'_, Data> {
     /// if let ConnectionState::EncodeTlsData(mut state) = state? {
     ///     used += state.encode_to_vec(&mut outgoing, used)?;
     /// }
-    /// // a record with a handshake message: the ClientHello, to be sent now
+    /// // a record with the ClientHello, ready to send
     /// assert_eq!(outgoing[..used][0], 22);
     /// # }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -483,8 +494,9 @@ impl<Data> EncodeTlsData<'_, Data> {
     ///
     /// # Errors
     ///
-    /// Those of [`Self::encode`]; [`EncodeError::InsufficientSize`] only where the memory cannot be had. The length of
-    /// `outgoing_tls` and its first `used` bytes are as before then.
+    /// Returns the errors of [`Self::encode`], but [`EncodeError::InsufficientSize`] only if memory
+    /// cannot be allocated. The length of `outgoing_tls` and its first `used` bytes are then
+    /// unchanged.
     pub fn encode_to_vec(
         &mut self,
         outgoing_tls: &mut Vec<u8>,
@@ -494,19 +506,19 @@ impl<Data> EncodeTlsData<'_, Data> {
     }
 }
 
-/// Encoded bytes must be sent before the connection goes on.
+/// Encoded bytes must be sent before the connection continues.
 pub struct TransmitTlsData<'c, Data> {
     conn: &'c mut UnbufferedConnectionCommon<Data>,
 }
 
 impl<Data> TransmitTlsData<'_, Data> {
-    /// All encoded bytes were sent.
+    /// Reports that all encoded bytes were sent.
     pub fn done(self) {
         self.conn.progress.wants_transmit = false;
     }
 
-    /// A way to add application data to the bytes that are about to be sent, when it is allowed
-    /// already.
+    /// Returns a writer of application data to send with the encoded bytes, if that is already
+    /// allowed.
     pub fn may_encrypt_app_data(&mut self) -> Option<WriteTraffic<'_, Data>> {
         if self.conn.driver.common.records.sending == Sending::Traffic {
             Some(WriteTraffic::new(self.conn))
@@ -517,20 +529,20 @@ impl<Data> TransmitTlsData<'_, Data> {
 }
 
 impl TransmitTlsData<'_, ClientConnectionData> {
-    /// A way to add early data to the bytes that are about to be sent, while it is allowed: from the ClientHello
-    /// to the server's answer, if the session that is offered allows any.
+    /// Returns a writer of early data to send with the encoded bytes, if that is allowed. It is
+    /// from the ClientHello until the server's answer, if the offered session allows early data.
     pub fn may_encrypt_early_data(&mut self) -> Option<MayEncryptEarlyData<'_>> {
         MayEncryptEarlyData::new(&mut self.conn.driver.common)
     }
 }
 
-/// Why bytes that wait to be sent were not handed out.
+/// The reason that queued bytes were not encoded.
 #[derive(Debug)]
 pub enum EncodeError {
-    /// The output is too short; nothing changed.
+    /// The output is too short; nothing has changed.
     InsufficientSize(InsufficientSizeError),
 
-    /// They were handed out before.
+    /// The record was already encoded.
     AlreadyEncoded,
 }
 

@@ -1,5 +1,5 @@
-//! Application data that was written before it can be sent, write by write: each becomes records of its own, as if it
-//! had been written later.
+//! Application data that was written before there were keys. Each write becomes separate records,
+//! as if it had been written later.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -9,20 +9,20 @@ use crate::crypto::cipher::OutboundChunks;
 #[cfg(feature = "std")]
 use crate::record::buffer::OutOfMemory;
 
-/// Few connections have any, and none for long.
+/// The buffered writes. Boxed because few connections have any, and only for a short time.
 #[derive(Default)]
 pub(crate) struct UnsentPlaintext(Option<Box<Writes>>);
 
 #[derive(Default)]
 #[cfg_attr(not(feature = "std"), allow(dead_code))] // only buffered connections are written to before that
 struct Writes {
-    /// Each in memory of its own, which is as long as the write and is given back with it.
+    /// The writes, each in its own allocation of exact length, which is freed once it is sent.
     writes: Vec<Vec<u8>>,
     len: usize,
 }
 
 impl UnsentPlaintext {
-    /// The number of bytes of all writes.
+    /// Returns the number of bytes in all writes.
     #[cfg(feature = "std")]
     pub(crate) fn len(&self) -> usize {
         self.0.as_ref().map_or(0, |unsent| unsent.len)
@@ -32,11 +32,11 @@ impl UnsentPlaintext {
         self.0.is_none()
     }
 
-    /// Appends one write. An empty one is none.
+    /// Appends one write. Ignores an empty one.
     ///
     /// # Errors
     ///
-    /// [`OutOfMemory`]; nothing has changed then.
+    /// Returns [`OutOfMemory`] if memory cannot be allocated; nothing has changed then.
     #[cfg(feature = "std")]
     pub(crate) fn append(&mut self, payload: &OutboundChunks<'_>) -> Result<(), OutOfMemory> {
         if payload.is_empty() {
@@ -54,7 +54,7 @@ impl UnsentPlaintext {
         Ok(())
     }
 
-    /// Returns all writes, first to last.
+    /// Returns all writes in order.
     #[cfg(feature = "std")]
     pub(crate) fn into_writes(self) -> impl Iterator<Item = Vec<u8>> {
         let writes = self.0.map(|unsent| unsent.writes);

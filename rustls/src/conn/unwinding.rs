@@ -1,56 +1,63 @@
-//! What a panic leaves of a connection: verifiers, storages, loggers and crypto providers are the application's, and
-//! may panic in the middle of anything.
+//! The state of a connection after a panic. Verifiers, storages, loggers and crypto providers
+//! belong to the application, and may panic at any point.
 //!
-//! Whoever catches that may use the connection again. It must not go on from the middle then, least of all as if the
-//! code that has panicked had agreed: so it has failed. What was received or sealed before is as it was.
+//! An application that catches the panic may use the connection again. The connection must not
+//! continue from the middle of an operation, as if the code that panicked had agreed. So it fails.
+//! Data that was received or sealed before is unchanged.
 //!
-//! What leads to code of the application's goes through [`whole`] or an [`Unfinished`]; that costs nothing until there is a
-//! panic.
+//! Every path to the application's code goes through [`fail_on_panic`] or a [`PanicGuard`], which
+//! cost nothing without a panic.
 
 use core::mem;
 
 use super::common_state::CommonState;
 use super::driver::Driver;
 
-/// What can be given up without a call of the application's code, since a second panic would end the process.
+/// A connection that can fail without calling the application's code, because a second panic would
+/// end the process.
 pub(crate) trait Abandon {
     fn abandon(&mut self);
 }
 
 impl Abandon for CommonState {
     fn abandon(&mut self) {
-        self.give_up();
+        self.fail_after_panic();
     }
 }
 
 impl<Data> Abandon for Driver<Data> {
-    /// The handshake's secrets go with the next call, as after a write that has failed.
+    /// Fails the connection. The handshake's secrets are dropped by the next call, as after a
+    /// failed write.
     fn abandon(&mut self) {
-        self.common.give_up();
+        self.common.fail_after_panic();
     }
 }
 
-/// Has `act` done as a whole or, if it panics, the connection failed.
-pub(crate) fn whole<T: Abandon, R>(connection: &mut T, act: impl FnOnce(&mut T) -> R) -> R {
-    let unfinished = Unfinished(connection);
-    let result = act(unfinished.0);
-    unfinished.finish();
+/// Runs `operation`; a panic fails the connection.
+pub(crate) fn fail_on_panic<T: Abandon, R>(
+    connection: &mut T,
+    operation: impl FnOnce(&mut T) -> R,
+) -> R {
+    let guard = PanicGuard(connection);
+    let result = operation(guard.0);
+    guard.disarm();
     result
 }
 
-/// A connection in the middle of something. Dropped by a panic, it gives the connection up.
+/// A guard around an operation on a connection. A panic drops it, which fails the connection.
 ///
-/// For the functions that are run for each record: as closures for [`whole`] they would not be inlined.
-pub(crate) struct Unfinished<'a, T: Abandon>(pub(crate) &'a mut T);
+/// It serves functions that run for each record, which would not be inlined as closures of
+/// [`fail_on_panic`].
+pub(crate) struct PanicGuard<'a, T: Abandon>(pub(crate) &'a mut T);
 
-impl<T: Abandon> Unfinished<'_, T> {
+impl<T: Abandon> PanicGuard<'_, T> {
     #[inline(always)]
-    pub(crate) fn finish(self) {
+    pub(crate) fn disarm(self) {
         mem::forget(self);
     }
 }
 
-impl<T: Abandon> Drop for Unfinished<'_, T> {
+impl<T: Abandon> Drop for PanicGuard<'_, T> {
     #[cold]
     fn drop(&mut self) {
         self.0.abandon();

@@ -1,4 +1,4 @@
-//! Records on their way from the outgoing buffer to a writer.
+//! Writes records from the outgoing buffer to a writer.
 
 use alloc::format;
 use std::io::{self, IoSlice};
@@ -7,12 +7,13 @@ use smallvec::SmallVec;
 
 use crate::record::buffer::OutgoingBuffer;
 
-/// The most records that a writer is given in one call. Programs may count on it, as tests of rustls 0.23 do.
+/// The maximum number of records per call of the writer. Programs may depend on this value, as
+/// rustls 0.23's tests do.
 const MOST_RECORDS: usize = 64;
 
-/// Writes records that wait in `outgoing` to `wr`, with one call of its `write_vectored` at most.
+/// Writes queued records with at most one call to `wr.write_vectored`.
 ///
-/// Each record is a slice of its own. If more than 64 wait, the others are left for the next call.
+/// Each record is its own slice. If more than 64 are queued, the rest is left for the next call.
 #[inline]
 pub(crate) fn write_outgoing(
     outgoing: &mut OutgoingBuffer,
@@ -22,7 +23,7 @@ pub(crate) fn write_outgoing(
         return Ok(0);
     }
     let (given, written) = match outgoing.only_record() {
-        // not `write`: some writers implement `write_vectored` only
+        // some writers implement only `write_vectored`, so `write` is not used
         Some(record) => (record.len(), wr.write_vectored(&[IoSlice::new(record)])?),
         None => write_records(outgoing, wr)?,
     };
@@ -34,9 +35,9 @@ pub(crate) fn write_outgoing(
     }
 }
 
-/// Returns how many bytes were given to `wr`, and how many it has written.
+/// Returns the number of bytes passed to `wr`, and the number that it has written.
 fn write_records(outgoing: &OutgoingBuffer, wr: &mut dyn io::Write) -> io::Result<(usize, usize)> {
-    // few are filled, so the others are not initialized
+    // a `SmallVec` leaves unused slices uninitialized; few are used
     let mut slices = SmallVec::<[IoSlice<'_>; MOST_RECORDS]>::new();
     let records = outgoing.records_by_piece().flatten().take(MOST_RECORDS);
     slices.extend(records.map(IoSlice::new));
@@ -44,7 +45,7 @@ fn write_records(outgoing: &OutgoingBuffer, wr: &mut dyn io::Write) -> io::Resul
     Ok((given, wr.write_vectored(&slices)?))
 }
 
-// not a part of its caller, which is inlined
+// a separate function, because its caller is inlined
 #[cold]
 #[inline(never)]
 fn impossible_write(written: usize, given: usize) -> io::Error {
@@ -60,7 +61,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes all that it is given, and keeps the lengths of the slices.
+    /// A writer that accepts all input, and stores the lengths of the slices.
     #[derive(Default)]
     struct Slices(Vec<Vec<usize>>);
 
@@ -82,9 +83,9 @@ mod tests {
     }
 
     #[test]
-    fn one_call_takes_64_records() {
+    fn one_call_writes_64_records() {
         const RECORD: &[u8] = b"\x17\x03\x03\x00\x02hi";
-        // 20,000 records are in several pieces of memory
+        // 20,000 records need several pieces of memory
         for count in [1, 2, 64, 65, 128, 1000, 20_000] {
             let mut outgoing = OutgoingBuffer::default();
             for _ in 0..count {

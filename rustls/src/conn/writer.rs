@@ -1,4 +1,4 @@
-//! Plaintext to be sent, as the application writes it.
+//! The application's writer of plaintext.
 
 use core::fmt;
 use std::io;
@@ -7,19 +7,19 @@ use super::common_state::CommonState;
 use super::sending::invalid_data;
 use crate::crypto::cipher::OutboundChunks;
 
-/// Encrypts what is written to it into the connection's outgoing buffer, from which `write_tls`
-/// sends.
+/// Encrypts plaintext into the connection's outgoing buffer, from which `write_tls` sends.
 ///
-/// Before the handshake is complete, what is written waits and is sent then. When the buffer limit is
-/// reached, less is accepted than was given, down to nothing (`Ok(0)`).
+/// Before the handshake is complete, plaintext is buffered and sent afterwards. At the buffer
+/// limit, a write accepts only part of its input, or nothing (`Ok(0)`).
 ///
-/// **After [`send_close_notify`](crate::CommonState::send_close_notify) data is accepted and dropped**: programs that
-/// write while they shut down expect no error. So it is when a key of TLS 1.2 is worn out, which closes the connection.
-/// After a failure the error is that of the connection, as [`io::ErrorKind::InvalidData`]. [`Self::room_left`] is 0 in
-/// all these cases.
+/// **Data written after [`send_close_notify`](crate::CommonState::send_close_notify) is accepted
+/// and dropped**, because programs that write during shutdown expect no error. The same happens
+/// once a TLS 1.2 key has reached its usage limit, which closes the connection. After a failure, a
+/// write returns the connection's error as [`io::ErrorKind::InvalidData`]. [`Self::room_left`] is 0
+/// in all these cases.
 ///
-/// If memory runs out, the writer accepts the part that there is memory for. If there is none, it returns
-/// [`io::ErrorKind::OutOfMemory`], and the connection goes on.
+/// If memory runs out, a write accepts as much as there is memory for. If there is none, it returns
+/// [`io::ErrorKind::OutOfMemory`], and the connection stays usable.
 pub struct Writer<'a> {
     common: &'a mut CommonState,
 }
@@ -29,21 +29,23 @@ impl<'a> Writer<'a> {
         Self { common }
     }
 
-    /// Returns the number of bytes of plaintext that the next write accepts and sends; `None` if there is no limit.
+    /// Returns the number of plaintext bytes that the next write accepts and sends, or `None` if
+    /// there is no limit.
     ///
-    /// It is what [`set_buffer_limit`](crate::ConnectionCommon::set_buffer_limit) leaves: until application data can be
-    /// sent, the limit less the plaintext that waits for that; from then on, less the TLS bytes that wait for
-    /// `write_tls`. A write may fill more than the limit, by what protects its records, so after that much was
-    /// written there is none left, and some again once `write_tls` has written.
+    /// It is the remaining part of the limit set by
+    /// [`set_buffer_limit`](crate::ConnectionCommon::set_buffer_limit). During the handshake,
+    /// buffered plaintext counts against the limit. Afterwards, the TLS bytes queued for
+    /// `write_tls` count. A write may exceed the limit by the overhead of its records. No room is
+    /// then left until `write_tls` has written.
     ///
-    /// It is 0 after `send_close_notify`, when writes are dropped, and after a failure, when they return errors. Keys of TLS 1.2 cannot be
-    /// replaced (RFC 9846 §5.5, RFC 5246 §6.1): what they can still protect is a limit, too, of 2^38 bytes and more in
-    /// the beginning.
+    /// It is 0 after `send_close_notify`, when writes are dropped, and after a failure, when writes
+    /// return errors. In TLS 1.2 it is also limited by the bytes that the key can still protect,
+    /// initially 2^38 or more, because keys cannot be replaced (RFC 9846 §5.5, RFC 5246 §6.1).
     ///
     /// ```
     /// use std::io::{self, Read, Write};
     ///
-    /// /// Reads no more of `source` than the connection takes, so that nothing has to be kept elsewhere.
+    /// /// Reads only as much of `source` as the connection accepts.
     /// fn pump(
     ///     conn: &mut rustls::ClientConnection,
     ///     source: &mut impl Read,
@@ -62,14 +64,14 @@ impl<'a> Writer<'a> {
 }
 
 impl io::Write for Writer<'_> {
-    /// Accepts up to the buffer limit.
+    /// Accepts bytes up to the buffer limit.
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         self.common.write_plaintext(OutboundChunks::Single(buf))
     }
 
-    /// Accepts up to the buffer limit. The pieces are cut into records as one, not each by itself.
+    /// Accepts bytes up to the buffer limit. Slices are joined into common records.
     fn write_vectored(&mut self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
-        // an `IoSlice` has to be converted to `&[u8]`; for a few, that needs no allocation
+        // converting `IoSlice`s to `&[u8]` needs no allocation for up to 64 of them
         const FEW: usize = 64;
         let mut few: [&[u8]; FEW] = [&[]; FEW];
         let many;
@@ -91,7 +93,7 @@ impl io::Write for Writer<'_> {
         self.common.write_plaintext(OutboundChunks::new(chunks))
     }
 
-    /// Sends nothing, `write_tls` does; returns the connection's failure if there is one.
+    /// Returns the connection's error if it has failed. Sends nothing: `write_tls` does.
     fn flush(&mut self) -> io::Result<()> {
         self.common.check_failed().map_err(invalid_data)
     }

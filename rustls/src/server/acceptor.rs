@@ -1,8 +1,7 @@
-//! Reading a ClientHello before a configuration is chosen.
+//! Reads a ClientHello before a configuration is chosen.
 //!
-//! The connection exists from the first byte on. Its handshake waits for a configuration, and the ClientHello
-//! with it, in the memory where it was put together; with a configuration the handshake starts, and handles
-//! the same bytes.
+//! The connection exists from the first byte on. The complete ClientHello stays in its receive
+//! buffer until there is a configuration. The handshake then starts and processes the same bytes.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -28,7 +27,7 @@ use crate::msgs::certificate_request::DistinguishedName;
 use crate::msgs::short_list::ShortList;
 use crate::record::buffer::OutgoingBuffer;
 
-/// Reads a ClientHello, for a server whose configuration depends on it.
+/// Reads a ClientHello for servers that choose their configuration by it.
 ///
 /// ```text
 ///   read_tls ──► accept ──► Accepted ── client_hello(), and a choice ──► into_connection(config)
@@ -67,12 +66,12 @@ use crate::record::buffer::OutgoingBuffer;
 /// }
 /// ```
 pub struct Acceptor {
-    /// `None` once it was handed out, or has failed.
+    /// `None` once the connection was returned, or has failed.
     connection: Option<ConnectionCommon<ServerConnectionData>>,
 }
 
 impl Default for Acceptor {
-    /// An acceptor that waits for a client.
+    /// Creates an acceptor that waits for a client.
     fn default() -> Self {
         let driver = Driver::new(
             Box::new(ServerHandshake::Unconfigured),
@@ -86,13 +85,14 @@ impl Default for Acceptor {
 }
 
 impl Acceptor {
-    /// Reads TLS bytes from `rd`, with one call of its `read`; returns how many, zero at the end of the
-    /// stream. [`Self::accept`] must follow.
+    /// Reads TLS bytes with one call to `rd.read`. Returns their number, which is 0 at the end of
+    /// the stream. Call [`Self::accept`] next.
     ///
     /// # Errors
     ///
-    /// Those of `rd`; [`io::ErrorKind::InvalidData`] while more than a record waits for [`Self::accept`];
-    /// [`io::ErrorKind::Other`] after [`Self::accept`] has returned an [`Accepted`] or an error.
+    /// Returns the errors of `rd`; [`io::ErrorKind::InvalidData`] if more than one record is
+    /// waiting for [`Self::accept`]; [`io::ErrorKind::Other`] once [`Self::accept`] has returned an
+    /// [`Accepted`] or an error.
     pub fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
         match &mut self.connection {
             Some(connection) => connection.read_tls(rd),
@@ -102,13 +102,17 @@ impl Acceptor {
         }
     }
 
-    /// Looks whether the whole ClientHello has been read. `None` when not: read more, and ask again.
+    /// Returns the connection once the whole ClientHello was read. If it returns `None`, read more
+    /// and call it again.
     ///
     /// # Errors
     ///
-    /// Whatever may be wrong with the records and the ClientHello, whichever the configuration, with the alert
-    /// that tells the client; [`Error::InappropriateMessage`] without an alert for what is no handshake;
-    /// [`Error::General`] without an alert after an [`Accepted`] or an error was returned before.
+    /// - Any error in the records or the ClientHello that does not depend on a configuration, with
+    ///   the alert for the client;
+    /// - [`Error::InappropriateMessage`] without an alert if the client sent something other than a
+    ///   handshake;
+    /// - [`Error::General`] without an alert if an earlier call has returned an [`Accepted`] or an
+    ///   error.
     pub fn accept(&mut self) -> Result<Option<Accepted>, (Error, AcceptedAlert)> {
         let Some(mut connection) = self.connection.take() else {
             let error = Error::General("Acceptor polled after completion".into());
@@ -123,34 +127,34 @@ impl Acceptor {
                 self.connection = Some(connection);
                 Ok(None)
             }
-            // a client that sends something else than a handshake is not told, as with 0.23
+            // no alert for a peer that does not even start a handshake
             Err(error @ Error::InappropriateMessage { .. }) => Err((error, AcceptedAlert::none())),
             Err(error) => Err((error, connection.into())),
         }
     }
 }
 
-/// A connection whose ClientHello has been read, and that waits for a configuration.
+/// A connection whose ClientHello was read, and which waits for a configuration.
 pub struct Accepted {
     connection: ConnectionCommon<ServerConnectionData>,
     offered: Offered,
 }
 
 impl Accepted {
-    /// What the client says about itself.
+    /// Returns the parts of the ClientHello to choose a configuration by.
     pub fn client_hello(&self) -> ClientHello<'_> {
         self.offered.client_hello()
     }
 
-    /// Goes on with the handshake as `config` says.
+    /// Continues the handshake with `config`.
     ///
-    /// What the server has to send waits for [`ConnectionCommon::write_tls`] then, and what was read behind the
-    /// ClientHello, if anything, for [`ConnectionCommon::process_new_packets`].
+    /// Call [`ConnectionCommon::write_tls`] next to send the server's messages. If bytes behind the
+    /// ClientHello may have been read, also call [`ConnectionCommon::process_new_packets`].
     ///
     /// # Errors
     ///
-    /// Those of [`ServerConnection::new`], without an alert; any [`Error`] that the ClientHello leads to, with
-    /// the alert that tells the client.
+    /// Returns the errors of [`ServerConnection::new`] without an alert, and any [`Error`] that the
+    /// ClientHello causes with the alert for the client.
     pub fn into_connection(
         mut self,
         config: Arc<ServerConfig>,
@@ -160,7 +164,7 @@ impl Accepted {
             Ok(handshake) => handshake,
             Err(error) => return Err((error, AcceptedAlert::none())),
         };
-        match driver.go_on_with(handshake) {
+        match driver.start_handshake(handshake) {
             Ok(()) => Ok(ServerConnection {
                 inner: self.connection,
             }),
@@ -175,21 +179,21 @@ impl fmt::Debug for Accepted {
     }
 }
 
-/// The alert that tells a client why its ClientHello was refused, ready to be sent.
+/// The alert that tells a client why its ClientHello was rejected, ready to send.
 pub struct AcceptedAlert(Box<OutgoingBuffer>);
 
 impl AcceptedAlert {
-    /// For errors that the client is not told about.
+    /// Creates an empty value for errors that send no alert.
     fn none() -> Self {
         Self(Box::default())
     }
 
-    /// Writes the alert to `wr`, with one call of its `write_vectored`; returns how many bytes it took. To be
-    /// called until that is zero, which it is when nothing is left.
+    /// Writes the alert with one call to `wr.write_vectored`. Returns the number of bytes written.
+    /// Call it until it returns 0, which means that nothing is left.
     ///
     /// # Errors
     ///
-    /// Those of `wr`; what was not written can be written later.
+    /// Returns the errors of `wr`; the unwritten bytes can be written later.
     pub fn write(&mut self, wr: &mut dyn io::Write) -> Result<usize, io::Error> {
         write_outgoing(&mut self.0, wr)
     }
@@ -198,8 +202,9 @@ impl AcceptedAlert {
     ///
     /// # Errors
     ///
-    /// Those of `wr`, except that [`io::ErrorKind::Interrupted`] is tried again;
-    /// [`io::ErrorKind::WriteZero`] when it takes nothing. What was not written can be written later.
+    /// Returns the errors of `wr`, except [`io::ErrorKind::Interrupted`], which is retried, and
+    /// [`io::ErrorKind::WriteZero`] if it accepts no bytes. The unwritten bytes can be written
+    /// later.
     pub fn write_all(&mut self, wr: &mut dyn io::Write) -> Result<(), io::Error> {
         while !self.0.is_empty() {
             match self.write(wr) {
@@ -214,7 +219,7 @@ impl AcceptedAlert {
 }
 
 impl From<ConnectionCommon<ServerConnectionData>> for AcceptedAlert {
-    /// What `connection` has to send.
+    /// Takes the queued output of `connection`.
     fn from(mut connection: ConnectionCommon<ServerConnectionData>) -> Self {
         Self(Box::new(core::mem::take(
             &mut connection.driver.common.records.outgoing,
@@ -228,7 +233,7 @@ impl fmt::Debug for AcceptedAlert {
     }
 }
 
-/// What [`ClientHello`] shows, apart from the message that it came in.
+/// The parts of a ClientHello that [`ClientHello`] exposes, copied from its message.
 struct Offered {
     server_name: Option<DnsName<'static>>,
     signature_schemes: ShortList<SignatureScheme>,
@@ -262,7 +267,7 @@ impl Offered {
         ClientHello {
             server_name: self.server_name.as_ref().map(AsRef::as_ref),
             signature_schemes: &self.signature_schemes,
-            alpn: self.alpn.as_deref().map(ProtocolNames::Kept),
+            alpn: self.alpn.as_deref().map(ProtocolNames::Owned),
             server_cert_types: self.server_cert_types.as_deref(),
             client_cert_types: self.client_cert_types.as_deref(),
             cipher_suites: &self.cipher_suites,

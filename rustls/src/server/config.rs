@@ -30,116 +30,123 @@ use crate::versions::SupportedProtocolVersion;
 
 /// The configuration of server connections.
 ///
-/// Build it once, put it in an [`Arc`], and give it to every connection: making one costs more than
-/// making a connection.
+/// Build it once, put it in an [`Arc`] and pass it to every connection: building a configuration
+/// costs more than creating a connection.
 ///
-/// [`builder`](Self::builder) and its variants make one; the public fields may be changed after.
+/// Build it with [`builder`](Self::builder) or one of its variants; its public fields may be
+/// changed afterwards.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
-    /// Chooses the certificate to authenticate with.
+    /// Chooses the server's certificate.
     pub cert_resolver: Arc<dyn ResolvesServerCert>,
 
-    /// The application protocols to accept, most preferred first (ALPN, RFC 7301). Empty, as it is by
-    /// default, negotiates none.
+    /// The application protocols to accept, most preferred first (ALPN, RFC 7301). If empty (the
+    /// default), none is negotiated.
     ///
-    /// A client that offers none is served all the same; one that offers others only is not.
+    /// Clients that offer no protocol are still accepted. Clients that offer only other protocols
+    /// are rejected.
     pub alpn_protocols: Vec<Vec<u8>>,
 
-    /// Whether the server's preference decides among the cipher suites that both sides support, instead of
-    /// the client's. False by default.
+    /// Selects the cipher suite by the server's preference instead of the client's. False by
+    /// default.
     pub ignore_client_order: bool,
 
-    /// Whether to send application data right after the server's Finished, half a round trip early. False by
+    /// Sends application data right after the server's Finished, half a round trip early. False by
     /// default.
     ///
-    /// At that point the client is not authenticated, and its ClientHello may have been replayed. This does
-    /// nothing where clients are asked for a certificate.
+    /// At that point the client is not authenticated, and its ClientHello may be a replay. Has no
+    /// effect if clients are asked for a certificate.
     pub send_half_rtt_data: bool,
 
-    /// How many tickets to send at the end of a TLS 1.3 handshake. 2 by default.
+    /// The number of tickets to send at the end of a TLS 1.3 handshake. 2 by default.
     ///
-    /// Clients use a ticket once, so this is how many connections may follow at a time.
+    /// Clients use each ticket once, so this is the number of connections that can resume
+    /// concurrently.
     pub send_tls13_tickets: usize,
 
-    /// How many tickets to send at most to a client that says how many it wants (RFC 9149), instead of
-    /// [`send_tls13_tickets`](Self::send_tls13_tickets). 0, as it is by default, does not ask clients.
+    /// The maximum number of tickets for a client that requests a number (RFC 9149), instead of
+    /// [`send_tls13_tickets`](Self::send_tls13_tickets). 0 (the default) ignores such requests.
     pub max_tls13_tickets: usize,
 
-    /// How many bytes of early data (0-RTT data, RFC 9846 §2.3) a client may send with a ticket. 0, as it is by
-    /// default, accepts none.
+    /// The maximum number of early data bytes (0-RTT, RFC 9846 §2.3) that a client may send with a
+    /// ticket. 0 (the default) accepts none.
     ///
-    /// A client goes by the limit that was in force when its ticket was made. If that is higher than this one, its early
-    /// data is skipped, and the client sends it again.
+    /// Clients use the limit that was set when their ticket was created. If that limit is above the
+    /// current one, the server skips the early data, and the client sends it again.
     ///
-    /// A connection holds so many at most until the application reads them from
-    /// [`ServerConnection::early_data`](super::ServerConnection::early_data); a client that sends more is
-    /// disconnected.
+    /// A connection buffers up to this many bytes until the application reads them from
+    /// [`ServerConnection::early_data`](super::ServerConnection::early_data). Clients that send
+    /// more are disconnected.
     ///
-    /// An attacker may repeat early data. So that it is accepted but once, it is accepted only with sessions
-    /// from [`session_storage`](Self::session_storage), which can be used once; where a
-    /// [`ticketer`](Self::ticketer) is enabled, this does nothing. A storage that is shared by several machines
-    /// must hand out each session once among them all.
+    /// An attacker may replay early data. To accept it only once, the server accepts it only with
+    /// sessions from [`session_storage`](Self::session_storage), which are single-use. So this has
+    /// no effect if a [`ticketer`](Self::ticketer) is enabled. A storage shared by several machines
+    /// must hand out each session once among all of them.
     pub max_early_data_size: u32,
 
-    /// Makes tickets that hold a whole session. One that makes none by default.
+    /// Creates tickets that hold a whole session. The default creates none.
     ///
-    /// Configurations may share it. A server resumes no session of a server with another certificate, unless its own
-    /// certificate is valid for the name that the client asks for.
+    /// Configurations may share a ticketer. A server does not resume a session of a server with
+    /// another certificate, unless its own certificate is valid for the name that the client
+    /// requests.
     pub ticketer: Arc<dyn ProducesTickets>,
 
-    /// Where sessions are kept that are not kept in tickets. In memory, 256 of them, by default.
+    /// Stores the sessions that are not stored in tickets. By default, 256 of them in memory.
     ///
-    /// Configurations may share it, as they may share a [`ticketer`](Self::ticketer).
+    /// Configurations may share a storage, under the same rule as a [`ticketer`](Self::ticketer).
     pub session_storage: Arc<dyn StoresServerSessions>,
 
-    /// How many bytes of plaintext a record carries at most, plus 5 for its header; `None` for no limit
-    /// but the protocol's, which is 2¹⁴ + 5.
+    /// The maximum number of plaintext bytes in a record, plus 5 for its header. `None` sets no
+    /// limit below the protocol's own, 2¹⁴ + 5.
     ///
-    /// It is checked when a connection is made: outside of 32 to 16389 it is
-    /// [`Error::BadMaxFragmentSize`].
+    /// Creating a connection fails with [`Error::BadMaxFragmentSize`] if the value is not within 32
+    /// to 16389.
     pub max_fragment_size: Option<usize>,
 
     /// The clock.
     pub time_provider: Arc<dyn TimeProvider>,
 
-    /// How to compress the server's certificates (RFC 8879), most preferred first. A client says which
-    /// algorithms it can undo; the first of these that is among them is used.
+    /// The algorithms that may compress the server's certificates (RFC 8879), most preferred first.
+    /// The server uses the first of them that the client supports.
     ///
-    /// [`default_cert_compressors`] by default. In TLS 1.2 nothing is compressed.
+    /// [`default_cert_compressors`] by default. TLS 1.2 never compresses certificates.
     pub cert_compressors: Vec<&'static dyn CertCompressor>,
 
-    /// Where the server's compressed certificates are kept. Four of them by default.
+    /// Caches the server's compressed certificates. Holds four of them by default.
     pub cert_compression_cache: Arc<CompressionCache>,
 
-    /// How clients may compress their certificates, most preferred first. An algorithm that stands twice is
-    /// undone by the first, and at most 127 are offered.
+    /// The algorithms that clients may compress their certificates with, most preferred first. If
+    /// an algorithm is listed twice, the first entry is used. At most 127 are offered.
     ///
-    /// [`default_cert_decompressors`] by default. In TLS 1.2 nothing is compressed.
+    /// [`default_cert_decompressors`] by default. TLS 1.2 never compresses certificates.
     pub cert_decompressors: Vec<&'static dyn CertDecompressor>,
 
-    /// Lets connections and sessions of one client share its certificates.
+    /// Lets connections and sessions of the same client share one copy of its certificates.
     ///
-    /// One of [its own](PeerChains::default) by default; [`PeerChains::disabled`] shares nothing.
+    /// Each configuration has [its own](PeerChains::default) by default; [`PeerChains::disabled`]
+    /// turns sharing off.
     pub peer_chains: Arc<PeerChains>,
 
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
     pub key_log: Arc<dyn KeyLog>,
 
-    /// Whether `dangerous_extract_secrets` and `dangerous_into_kernel_connection` of connections hand out their
-    /// keys. False by default.
+    /// Lets `dangerous_extract_secrets` and `dangerous_into_kernel_connection` return a
+    /// connection's keys. False by default.
     pub enable_secret_extraction: bool,
 
-    /// Whether to refuse clients of TLS 1.2 that do not support the extended master secret (RFC 7627). False
-    /// by default; true with the crate feature `fips`, as FIPS 140-3 asks for it.
+    /// Rejects TLS 1.2 clients that do not support the extended master secret (RFC 7627). False by
+    /// default; true with the crate feature `fips`, because FIPS 140-3 requires it.
     ///
-    /// Without it the secrets of a connection are not bound to its handshake, and no keying material can be
-    /// exported.
+    /// Without it, a connection's secrets are not bound to its handshake, and keying material
+    /// cannot be exported.
     #[cfg(feature = "tls12")]
     pub require_ems: bool,
 
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) versions: EnabledVersions,
-    /// For handshakes, [`ServerSettings`](crate::handshake::settings::ServerSettings) has it, or what is in its place.
+    /// Handshakes use the verifier in
+    /// [`ServerSettings`](crate::handshake::settings::ServerSettings) instead, which may replace
+    /// this one.
     pub(crate) configured_verifier: Arc<dyn ClientCertVerifier>,
     pub(crate) session_digests: Arc<SessionDigests>,
 }
@@ -148,14 +155,14 @@ impl ServerConfig {
     /// Starts to build a configuration with the process-wide default [`CryptoProvider`] and
     /// [`DEFAULT_VERSIONS`](crate::DEFAULT_VERSIONS).
     ///
-    /// If no default was installed before, the provider that the crate's features name becomes it.
+    /// If no default is installed yet, installs the provider that the crate's features select.
     ///
     /// # Panics
     ///
-    /// - when no default was installed, and the features name none or more than one, or
-    ///   `custom-provider` is among them;
-    /// - when the provider cannot serve the default versions. Use
-    ///   [`builder_with_provider`](Self::builder_with_provider) to have that as an error.
+    /// - if no default is installed, and the features select none or several, or include
+    ///   `custom-provider`;
+    /// - if the provider does not support the default versions. Use
+    ///   [`builder_with_provider`](Self::builder_with_provider) to get an error instead.
     #[cfg(feature = "std")]
     pub fn builder() -> ConfigBuilder<Self, WantsVerifier> {
         Self::builder_with_protocol_versions(crate::versions::DEFAULT_VERSIONS)
@@ -166,7 +173,8 @@ impl ServerConfig {
     ///
     /// # Panics
     ///
-    /// As [`builder`](Self::builder), of which it is the general form.
+    /// Panics like [`builder`](Self::builder), and if the provider does not support these
+    /// `versions`.
     #[cfg(feature = "std")]
     pub fn builder_with_protocol_versions(
         versions: &[&'static SupportedProtocolVersion],
@@ -184,8 +192,8 @@ impl ServerConfig {
         Self::builder_with_details(provider, Arc::new(DefaultTimeProvider))
     }
 
-    /// Starts to build a configuration with this `provider` and this clock. It is the only way without
-    /// `std`.
+    /// Starts to build a configuration with this `provider` and this clock. Without `std`, this is
+    /// the only way.
     pub fn builder_with_details(
         provider: Arc<CryptoProvider>,
         time_provider: Arc<dyn TimeProvider>,
@@ -195,9 +203,9 @@ impl ServerConfig {
 
     /// True when connections made with this configuration run in FIPS-approved mode.
     ///
-    /// That is so when all of the crypto provider is approved, and the extended master secret is required, even
-    /// where TLS 1.2 is not enabled. It says nothing about [`ticketer`](Self::ticketer): tickets of the providers' `Ticketer`
-    /// are sealed with nonces that are made outside of the approved module.
+    /// True if the whole crypto provider is approved and the extended master secret is required,
+    /// even if TLS 1.2 is not enabled. [`ticketer`](Self::ticketer) is not taken into account: the
+    /// nonces of the providers' `Ticketer` are generated outside the approved module.
     pub fn fips(&self) -> bool {
         #[cfg(feature = "tls12")]
         let is_approved = self.require_ems;
@@ -211,12 +219,11 @@ impl ServerConfig {
         &self.provider
     }
 
-    /// Checks that connections can be made with a configuration that has this verifier: what every client is told
-    /// must fit into its message.
+    /// Checks that the names of the verifier's authorities fit into a CertificateRequest.
     ///
     /// # Errors
     ///
-    /// [`Error::General`].
+    /// Returns [`Error::General`] if they do not fit.
     pub(crate) fn check(verifier: &dyn ClientCertVerifier) -> Result<(), Error> {
         if verifier.offer_client_auth() {
             CertificateRequest::check_authorities(verifier.root_hint_subjects())?;
@@ -226,7 +233,7 @@ impl ServerConfig {
 
     /// # Errors
     ///
-    /// [`Error::FailedToGetCurrentTime`] when the clock does not know the time.
+    /// Returns [`Error::FailedToGetCurrentTime`] if the clock does not know the time.
     pub(crate) fn current_time(&self) -> Result<UnixTime, Error> {
         self.time_provider
             .current_time()
@@ -235,7 +242,7 @@ impl ServerConfig {
 }
 
 impl ConfigBuilder<ServerConfig, WantsVerifier> {
-    /// Lets `client_cert_verifier` decide which clients must authenticate, and how.
+    /// Uses `client_cert_verifier` to decide which clients must authenticate, and to verify them.
     pub fn with_client_cert_verifier(
         self,
         client_cert_verifier: Arc<dyn ClientCertVerifier>,
@@ -253,7 +260,7 @@ impl ConfigBuilder<ServerConfig, WantsVerifier> {
     }
 }
 
-/// The last state of a server's [`ConfigBuilder`]: it wants to know how the server authenticates.
+/// The last state of a server's [`ConfigBuilder`], in which the server's certificate is set.
 #[derive(Clone, Debug)]
 pub struct WantsServerCert {
     versions: EnabledVersions,
@@ -261,12 +268,12 @@ pub struct WantsServerCert {
 }
 
 impl ConfigBuilder<ServerConfig, WantsServerCert> {
-    /// Authenticates with this certificate, end entity first, and its private key, whatever name a
-    /// client wants to reach.
+    /// Authenticates with this certificate chain, end entity first, and its private key. The name
+    /// that a client requests is ignored.
     ///
     /// # Errors
     ///
-    /// Those of [`CertifiedKey::from_der`].
+    /// Returns the errors of [`CertifiedKey::from_der`].
     pub fn with_single_cert(
         self,
         cert_chain: Vec<CertificateDer<'static>>,
@@ -276,12 +283,12 @@ impl ConfigBuilder<ServerConfig, WantsServerCert> {
         Ok(self.with_certified_key(certified_key))
     }
 
-    /// The same as [`with_single_cert`](Self::with_single_cert), and staples this DER-encoded OCSP
-    /// response, if it is not empty.
+    /// Does the same as [`with_single_cert`](Self::with_single_cert), and staples this DER-encoded
+    /// OCSP response unless it is empty.
     ///
     /// # Errors
     ///
-    /// Those of [`CertifiedKey::from_der`]. The OCSP response is not looked at.
+    /// Returns the errors of [`CertifiedKey::from_der`]. The OCSP response is not checked.
     pub fn with_single_cert_with_ocsp(
         self,
         cert_chain: Vec<CertificateDer<'static>>,
@@ -299,7 +306,7 @@ impl ConfigBuilder<ServerConfig, WantsServerCert> {
         self.with_cert_resolver(Arc::new(SingleCertAndKey::from(certified_key)))
     }
 
-    /// Authenticates with what `cert_resolver` chooses.
+    /// Authenticates with the certificate that `cert_resolver` chooses.
     pub fn with_cert_resolver(self, cert_resolver: Arc<dyn ResolvesServerCert>) -> ServerConfig {
         ServerConfig {
             ignore_client_order: false,

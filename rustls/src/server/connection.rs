@@ -1,4 +1,4 @@
-//! The connection types of a server.
+//! The server's connection types.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -26,7 +26,7 @@ use crate::suites::ExtractedSecrets;
 
 impl SideData for ServerConnectionData {}
 
-/// Has a new connection wait for a ClientHello.
+/// Creates a connection that waits for a ClientHello.
 pub(crate) fn start(
     mut common: CommonState,
     config: Arc<ServerConfig>,
@@ -39,7 +39,7 @@ pub(crate) fn start(
     ))
 }
 
-/// Applies `config` to a connection that has not begun its handshake, and returns that handshake.
+/// Applies `config` to a connection whose handshake has not begun, and returns the handshake.
 pub(super) fn configure(
     config: Arc<ServerConfig>,
     common: &mut CommonState,
@@ -59,9 +59,9 @@ pub(super) fn configure(
 
 /// A buffered server connection.
 ///
-/// Send and receive TLS with [`ConnectionCommon::write_tls`], [`ConnectionCommon::read_tls`] and
-/// [`ConnectionCommon::process_new_packets`], plaintext with [`ConnectionCommon::writer`] and
-/// [`ConnectionCommon::reader`]; or put [`Stream`](crate::Stream) on top.
+/// Exchange TLS bytes through [`ConnectionCommon::write_tls`], [`ConnectionCommon::read_tls`] and
+/// [`ConnectionCommon::process_new_packets`], and plaintext through [`ConnectionCommon::writer`]
+/// and [`ConnectionCommon::reader`]. Or put a [`Stream`](crate::Stream) on top.
 #[cfg(feature = "std")]
 pub struct ServerConnection {
     pub(super) inner: ConnectionCommon<ServerConnectionData>,
@@ -69,55 +69,59 @@ pub struct ServerConnection {
 
 #[cfg(feature = "std")]
 impl ServerConnection {
-    /// A new connection that waits for a client.
+    /// Creates a connection that waits for a client.
     ///
     /// # Errors
     ///
-    /// [`Error::BadMaxFragmentSize`]; [`Error::General`] when the configuration names more authorities for
-    /// client certificates than a CertificateRequest has room for.
+    /// Returns [`Error::BadMaxFragmentSize`], or [`Error::General`] if the names of the authorities
+    /// for client certificates do not fit into a CertificateRequest.
     pub fn new(config: Arc<ServerConfig>) -> Result<Self, Error> {
         Ok(Self {
             inner: ConnectionCommon::new(start(CommonState::new(Side::Server), config)?),
         })
     }
 
-    /// The server name that the client asked for (SNI, RFC 6066 §3), once its ClientHello was
-    /// processed; `None` when it sent none.
+    /// Returns the server name that the client requested (SNI, RFC 6066 §3), once its ClientHello
+    /// was processed. Returns `None` if it sent none.
     pub fn server_name(&self) -> Option<&str> {
         self.inner.driver.data.server_name()
     }
 
-    /// What the session that the client resumes was told to say by [`set_resumption_data`], once its
-    /// ClientHello was processed; `None` when it resumes none.
+    /// Returns the data that [`set_resumption_data`] stored in the resumed session, once the
+    /// ClientHello was processed. Returns `None` if the client does not resume a session.
     ///
-    /// Nobody else can have written it. But the client may be somebody else, who has recorded the session's ticket, until
-    /// the handshake is complete.
+    /// Only this server can have written the data. But until the handshake is complete, the client
+    /// may be an attacker who recorded the session's ticket.
     ///
     /// [`set_resumption_data`]: Self::set_resumption_data
     pub fn received_resumption_data(&self) -> Option<&[u8]> {
         self.inner.driver.data.received_resumption_data()
     }
 
-    /// Has the sessions of this connection say `data`; nothing unless it is set.
+    /// Stores `data` in the sessions of this connection. By default they store none.
     ///
-    /// Call it before the handshake is complete: it has no effect on sessions that the client was sent
-    /// already. The client does not see `data`, unless the [ticketer](ServerConfig::ticketer) shows it.
+    /// Call it before the handshake is complete: it does not change sessions whose tickets were
+    /// already sent. The client cannot see `data`, unless the [ticketer](ServerConfig::ticketer)
+    /// reveals it.
     ///
     /// # Panics
     ///
-    /// When `data` has 2¹⁵ bytes or more, for which there is no room.
+    /// Panics if `data` has 2¹⁵ bytes or more, because they do not fit into a session.
     pub fn set_resumption_data(&mut self, data: &[u8]) {
         assert!(data.len() < 1 << 15, "resumption data has too many bytes");
         self.inner.driver.data.set_resumption_data(data);
     }
 
-    /// An object to read early data from (0-RTT data, RFC 9846 §2.3), if the client has sent any and it was
-    /// accepted, even after the handshake is complete.
+    /// Returns a reader of early data (0-RTT, RFC 9846 §2.3) if the client has sent any that was
+    /// accepted. It remains available after the handshake.
     ///
-    /// `None` before the ClientHello was processed, and whenever early data is not accepted. It is accepted if
-    /// [`ServerConfig::max_early_data_size`] allows any and the client resumes a session of TLS 1.3
-    /// from the [session storage](ServerConfig::session_storage), for the first time, under the same cipher
-    /// suite and application protocol, without delay.
+    /// Returns `None` before the ClientHello was processed, and if early data is not accepted. It
+    /// is accepted if all of these hold:
+    ///
+    /// - [`ServerConfig::max_early_data_size`] allows it;
+    /// - the client resumes a TLS 1.3 session from the [session
+    ///   storage](ServerConfig::session_storage), for the first time and without delay;
+    /// - the cipher suite and the application protocol are those of the session.
     pub fn early_data(&mut self) -> Option<ReadEarlyData<'_>> {
         match self.inner.driver.data.early_data {
             EarlyData::Accepted => Some(ReadEarlyData::new(&mut self.inner.driver.common)),
@@ -125,14 +129,14 @@ impl ServerConnection {
         }
     }
 
-    /// Accepts no early data.
+    /// Rejects early data.
     ///
-    /// Call it before the ClientHello is processed: then the client is told. Once it was told that its early
-    /// data is accepted, what of it was not read is dropped, and more of it ends the connection.
+    /// Call it before the ClientHello is processed, so that the client learns of it. If early data
+    /// was already accepted, the unread part is dropped, and any more of it ends the connection.
     ///
     /// # Panics
     ///
-    /// When the handshake is complete.
+    /// Panics if the handshake is complete.
     pub fn reject_early_data(&mut self) {
         assert!(
             self.inner.is_handshaking(),
@@ -145,18 +149,19 @@ impl ServerConnection {
 
 #[cfg(feature = "std")]
 impl ServerConnection {
-    /// Takes the connection apart into the half that sends and the half that receives, for two threads that need no
-    /// lock between them, once the handshake is complete.
+    /// Splits the connection into a sending and a receiving half once the handshake is complete.
+    /// Two threads can then use the halves without a lock between them.
     ///
-    /// Nothing is lost: what waits to be sent goes with the [`Sender`], what was received and not read goes with the
-    /// [`Receiver`], and a KeyUpdate that is owed or awaited, with both.
+    /// Nothing is lost. Queued output moves to the [`Sender`], and received data that was not read
+    /// yet moves to the [`Receiver`]. Both halves keep track of pending KeyUpdates.
     ///
     /// ```no_run
     /// use std::io::{Read, Write};
     /// use std::net::TcpStream;
     /// use std::thread;
     ///
-    /// # fn example(conn: rustls::ServerConnection, socket: TcpStream) -> Result<(), Box<dyn std::error::Error>> {
+    /// # fn example(conn: rustls::ServerConnection, socket: TcpStream)
+    /// # -> Result<(), Box<dyn std::error::Error>> {
     /// let (mut sender, mut receiver) = conn.into_split()?;
     /// let mut incoming = socket.try_clone()?;
     /// let mut outgoing = socket;
@@ -165,10 +170,11 @@ impl ServerConnection {
     ///     let mut data = Vec::new();
     ///     while !receiver.peer_has_closed() && receiver.read_tls(&mut incoming)? != 0 {
     ///         receiver.process_new_packets().map_err(std::io::Error::other)?;
-    ///         // ends where nothing more has come
+    ///         // `WouldBlock` once all received data was read
     ///         match receiver.reader().read_to_end(&mut data) {
-    ///             Err(error) if error.kind() != std::io::ErrorKind::WouldBlock => return Err(error),
-    ///             _ => {}
+    ///             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+    ///             Err(error) => return Err(error),
+    ///             Ok(_) => {}
     ///         }
     ///     }
     ///     Ok(data)
@@ -180,23 +186,24 @@ impl ServerConnection {
     /// # Ok(()) }
     /// ```
     ///
-    /// What one half meets that is the other's to do is handed over without a lock, and done at the other's next call:
+    /// The halves pass work to each other without a lock. The other half does it at its next call:
     ///
-    /// | what happens | in the other half |
+    /// | event | effect on the other half |
     /// |---|---|
-    /// | the peer requests a KeyUpdate (RFC 9846 §4.7.3) | the sender answers ahead of the next application data |
-    /// | the peer asks to renegotiate (TLS 1.2) | the sender refuses with a no_renegotiation warning |
-    /// | what was received is an error | the sender sends the alert, drops its keys, and returns the error |
-    /// | a fatal alert was received | the sender drops its keys, and returns the error |
-    /// | a write has failed, and its alert waits in the sender | the receiver drops its keys, and returns the error |
-    /// | the peer's close_notify was received | nothing: the sender goes on |
-    /// | [`Sender::send_close_notify`] | nothing: the receiver goes on |
+    /// | the peer requests a KeyUpdate | the sender answers before its next data |
+    /// | the peer asks to renegotiate (TLS 1.2) | the sender sends a no_renegotiation warning |
+    /// | a received record is invalid | the sender sends the alert, drops its keys and fails |
+    /// | a fatal alert was received | the sender drops its keys and returns the error |
+    /// | a write failed, and the sender queued an alert | the receiver drops its keys and fails |
+    /// | the peer's close_notify was received | none: the sender continues |
+    /// | [`Sender::send_close_notify`] was called | none: the receiver continues |
     ///
-    /// [`Receiver::sender_wants_write`] tells when the thread that has the sender is to be woken for that.
+    /// [`Receiver::sender_wants_write`] reports when to wake the sender's thread for such work.
     ///
     /// # Errors
     ///
-    /// [`IntoSplitError`], which gives the connection back, before the handshake is complete and after a failure.
+    /// Returns [`IntoSplitError`], which holds the connection, if the handshake is incomplete or
+    /// the connection has failed.
     pub fn into_split(
         self,
     ) -> Result<(Sender, Receiver<ServerConnectionData>), IntoSplitError<Self>> {
@@ -206,8 +213,7 @@ impl ServerConnection {
         }
     }
 
-    /// True when the connection runs in FIPS-approved mode, as its configuration says:
-    /// [`ServerConfig::fips`].
+    /// True if the connection runs in FIPS-approved mode; see [`ServerConfig::fips`].
     pub fn fips(&self) -> bool {
         self.inner.driver.common.is_fips
     }
@@ -216,7 +222,7 @@ impl ServerConnection {
     ///
     /// # Errors
     ///
-    /// Those of that method.
+    /// Returns the errors of that method.
     pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
         self.inner.dangerous_extract_secrets()
     }
@@ -245,18 +251,18 @@ impl fmt::Debug for ServerConnection {
     }
 }
 
-/// A server connection that leaves all buffers to its user; see [`unbuffered`](crate::unbuffered).
+/// A server connection whose buffers belong to the caller; see [`unbuffered`](crate::unbuffered).
 pub struct UnbufferedServerConnection {
     inner: UnbufferedConnectionCommon<ServerConnectionData>,
 }
 
 impl UnbufferedServerConnection {
-    /// A new connection that waits for a client.
+    /// Creates a connection that waits for a client.
     ///
     /// # Errors
     ///
-    /// [`Error::BadMaxFragmentSize`]; [`Error::General`] when the configuration names more authorities for
-    /// client certificates than a CertificateRequest has room for.
+    /// Returns [`Error::BadMaxFragmentSize`], or [`Error::General`] if the names of the authorities
+    /// for client certificates do not fit into a CertificateRequest.
     pub fn new(config: Arc<ServerConfig>) -> Result<Self, Error> {
         Ok(Self {
             inner: UnbufferedConnectionCommon::new(start(CommonState::new(Side::Server), config)?),
@@ -265,14 +271,16 @@ impl UnbufferedServerConnection {
 }
 
 impl UnbufferedServerConnection {
-    /// Takes the connection apart, as [`ServerConnection::into_split`](crate::ServerConnection::into_split) does.
+    /// Splits the connection like
+    /// [`ServerConnection::into_split`](crate::ServerConnection::into_split).
     ///
-    /// Bytes that [`UnbufferedStatus::discard`](crate::unbuffered::UnbufferedStatus::discard) has not told to discard
-    /// yet are the first for [`Receiver::open_in_place`].
+    /// Pass input that [`UnbufferedStatus::discard`](crate::unbuffered::UnbufferedStatus::discard)
+    /// has not covered yet to [`Receiver::open_in_place`] first.
     ///
     /// # Errors
     ///
-    /// [`IntoSplitError`], which gives the connection back, before the handshake is complete and after a failure.
+    /// Returns [`IntoSplitError`], which holds the connection, if the handshake is incomplete or
+    /// the connection has failed.
     pub fn into_split(
         self,
     ) -> Result<(Sender, Receiver<ServerConnectionData>), IntoSplitError<Self>> {
@@ -286,18 +294,19 @@ impl UnbufferedServerConnection {
     ///
     /// # Errors
     ///
-    /// Those of that method.
+    /// Returns the errors of that method.
     pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
         self.inner.dangerous_extract_secrets()
     }
 
-    /// The keys of both directions, to be used by another record layer, and what replaces them later.
+    /// Returns the keys of both directions for another record layer, and a connection that updates
+    /// the keys.
     ///
-    /// [`UnbufferedConnectionCommon::dangerous_extract_secrets`] says why this is dangerous.
+    /// This is dangerous; see [`UnbufferedConnectionCommon::dangerous_extract_secrets`].
     ///
     /// # Errors
     ///
-    /// Those of that method.
+    /// Returns the errors of [`UnbufferedConnectionCommon::dangerous_extract_secrets`].
     pub fn dangerous_into_kernel_connection(
         self,
     ) -> Result<(ExtractedSecrets, KernelConnection<ServerConnectionData>), Error> {

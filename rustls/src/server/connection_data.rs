@@ -1,37 +1,37 @@
-//! State that only connections of servers have.
+//! State that only server connections have.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use pki_types::DnsName;
 
-/// State of a server's connection.
+/// State of a server connection.
 #[derive(Debug, Default)]
 pub struct ServerConnectionData {
-    /// The name that the client asked for.
+    /// The server name that the client requested.
     pub(crate) server_name: Option<DnsName<'static>>,
-    /// What the application has sessions say; few connections have any.
+    /// The application's data in sessions. Boxed because few connections have any.
     resumption_data: Option<Box<ResumptionData>>,
     pub(crate) early_data: EarlyData,
 }
 
 #[derive(Debug, Default)]
 struct ResumptionData {
-    /// For the sessions of this connection.
+    /// Stored in the sessions of this connection.
     to_send: Vec<u8>,
-    /// Of the resumed session.
+    /// Read from the resumed session.
     received: Option<Vec<u8>>,
 }
 
-/// What becomes of the client's early data.
+/// The server's decision about the client's early data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum EarlyData {
-    /// None was offered and accepted yet.
+    /// No early data has been accepted or rejected yet.
     #[default]
     Undecided,
-    /// The client was told that it is accepted.
+    /// The server has told the client that it accepts early data.
     Accepted,
-    /// The application wants none.
+    /// The application has rejected early data.
     Rejected,
 }
 
@@ -40,7 +40,7 @@ impl ServerConnectionData {
         self.server_name.as_ref().map(AsRef::as_ref)
     }
 
-    /// What the sessions of this connection are to say.
+    /// Returns the application data to store in the sessions of this connection.
     pub(crate) fn resumption_data(&self) -> &[u8] {
         match &self.resumption_data {
             Some(data) => &data.to_send,
@@ -53,7 +53,7 @@ impl ServerConnectionData {
         self.resumption_data.get_or_insert_default().to_send = data.into();
     }
 
-    /// What the resumed session says.
+    /// Returns the application data of the resumed session.
     #[cfg(feature = "std")]
     pub(crate) fn received_resumption_data(&self) -> Option<&[u8]> {
         self.resumption_data.as_ref()?.received.as_deref()

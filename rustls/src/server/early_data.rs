@@ -1,4 +1,4 @@
-//! Early data, as a server's application reads it.
+//! The reader for a client's early data.
 
 use core::panic::RefUnwindSafe;
 use std::io;
@@ -7,16 +7,16 @@ use crate::conn::common_state::CommonState;
 
 /// Reads the early data (0-RTT data, RFC 9846 §2.3) that a client has sent.
 ///
-/// When nothing waits, it is at its end for now (`Ok(0)`); more may come until the handshake is complete.
+/// Returns `Ok(0)` while no data is buffered; more may arrive until the handshake is complete.
 ///
-/// An attacker may repeat what a client has sent. This library accepts it once for each session that the
-/// [session storage](super::ServerConfig::session_storage) hands out; what the application does with it should
-/// do no harm when it is repeated.
+/// An attacker may replay early data. This library accepts it once for each session that the
+/// [session storage](super::ServerConfig::session_storage) hands out. Only do with it what is safe
+/// to repeat.
 pub struct ReadEarlyData<'a> {
     common: &'a mut CommonState,
 }
 
-/// Nothing changes through a shared reference, so a panic leaves nothing half changed.
+/// A panic leaves no half-made change, because a shared reference cannot change anything.
 impl RefUnwindSafe for ReadEarlyData<'_> {}
 
 impl<'a> ReadEarlyData<'a> {

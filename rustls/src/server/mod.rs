@@ -38,7 +38,7 @@ pub use crate::webpki::{
     ClientCertVerifierBuilder, ParsedCertificate, VerifierBuilderError, WebPkiClientVerifier,
 };
 
-/// Ways to accept clients by rules of one's own: whoever uses them vouches for the consequences.
+/// Traits and types to accept clients by custom rules. They can undo all security.
 pub mod danger {
     pub use crate::verify::{ClientCertVerified, ClientCertVerifier};
 }

@@ -1,4 +1,4 @@
-//! How a server chooses the certificate that it authenticates with.
+//! Traits and types that choose the server's certificate.
 
 use alloc::borrow::ToOwned;
 #[cfg(not(any(feature = "std", feature = "hashbrown")))]
@@ -20,28 +20,30 @@ use crate::server::ClientHello;
 use crate::sign::CertifiedKey;
 use crate::webpki::{ParsedCertificate, verify_server_name};
 
-/// Chooses the certificate that a client is answered with.
+/// Chooses the certificate to present to a client.
 pub trait ResolvesServerCert: Debug + Send + Sync {
-    /// Chooses a certificate for the client with this `client_hello`.
+    /// Chooses a certificate for the client that sent this `client_hello`.
     ///
-    /// `None` ends the connection.
+    /// The connection fails if this returns `None`.
     fn resolve(&self, client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>>;
 
-    /// True when this chooses raw public keys instead of certificates (RFC 7250). False unless overridden.
+    /// True if this resolver chooses raw public keys instead of certificates (RFC 7250). False by
+    /// default.
     ///
-    /// The one element of [`CertifiedKey::cert`] is then a DER-encoded `SubjectPublicKeyInfo`, and clients
-    /// that do not take raw public keys are refused.
+    /// If true, the only element of [`CertifiedKey::cert`] is a DER-encoded `SubjectPublicKeyInfo`.
+    /// Clients that do not accept raw public keys are rejected.
     fn only_raw_public_keys(&self) -> bool {
         false
     }
 }
 
-/// Resolves to one raw public key (RFC 7250), whoever asks.
+/// Always resolves to one raw public key (RFC 7250).
 #[derive(Clone, Debug)]
 pub struct AlwaysResolvesServerRawPublicKeys(Arc<CertifiedKey>);
 
 impl AlwaysResolvesServerRawPublicKeys {
-    /// Takes a key whose only certificate is a DER-encoded `SubjectPublicKeyInfo`: its own, as from
+    /// Creates a resolver from a key whose only certificate is its own DER-encoded
+    /// `SubjectPublicKeyInfo`, for example from
     /// [`SigningKey::public_key`](crate::sign::SigningKey::public_key).
     pub fn new(certified_key: Arc<CertifiedKey>) -> Self {
         Self(certified_key)
@@ -58,38 +60,39 @@ impl ResolvesServerCert for AlwaysResolvesServerRawPublicKeys {
     }
 }
 
-/// Chooses by the name that the client wants to reach.
+/// Chooses the certificate by the server name that the client requests.
 ///
-/// A client that names none, or one that was not added, gets no certificate and no connection.
+/// Clients that send no name, or one that was not added, are rejected.
 #[derive(Debug)]
 pub struct ResolvesServerCertUsingSni {
-    /// By names in lower case.
-    by_name: Map<String, Named>,
+    /// Keys are names in lower case.
+    by_name: Map<String, NamedIdentity>,
 }
 
-/// What the clients of one name are answered with.
+/// The key and certificate for one name.
 #[derive(Debug)]
-struct Named {
+struct NamedIdentity {
     certified_key: Arc<CertifiedKey>,
     #[cfg(feature = "x509")]
     _kept: Kept,
 }
 
 impl ResolvesServerCertUsingSni {
-    /// A resolver that knows no names.
+    /// Creates a resolver without any names.
     pub fn new() -> Self {
         Self {
             by_name: Map::new(),
         }
     }
 
-    /// Answers clients of the server `name` with `ck`, in place of any key added for it before.
+    /// Adds `ck` for the server `name`, and replaces any key added for it before.
     ///
     /// # Errors
     ///
-    /// - [`Error::General`] when `name` is no DNS name;
-    /// - [`Error::NoCertificatesPresented`] when `ck` has no certificate;
-    /// - [`Error::InvalidCertificate`] when it cannot be parsed, or is not for `name`.
+    /// - [`Error::General`] if `name` is not a DNS name;
+    /// - [`Error::NoCertificatesPresented`] if `ck` has no certificate;
+    /// - [`Error::InvalidCertificate`] if the certificate cannot be parsed, or is not valid for
+    ///   `name`.
     pub fn add(&mut self, name: &str, ck: CertifiedKey) -> Result<(), Error> {
         let name = DnsName::try_from(name)
             .map_err(|_| Error::General("Bad DNS name".into()))?
@@ -98,7 +101,7 @@ impl ResolvesServerCertUsingSni {
         let cert = ParsedCertificate::try_from(ck.end_entity_cert()?)?;
         verify_server_name(&cert, &ServerName::DnsName(name.borrow()))?;
 
-        let named = Named {
+        let named = NamedIdentity {
             #[cfg(feature = "x509")]
             _kept: Kept::of(&ck),
             certified_key: Arc::new(ck),

@@ -1,5 +1,5 @@
-//! KeyUpdate between two ends that share their secrets. What crosses to rustls 0.23 is tested with the
-//! handshakes.
+//! KeyUpdates between two ends that share their secrets. The tests of handshakes cover KeyUpdates
+//! with rustls 0.23.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -57,7 +57,7 @@ impl End {
         secrets.refresh(&mut self.records).unwrap();
     }
 
-    /// Sends a KeyUpdate whatever [`Self::refresh`] would do.
+    /// Sends a KeyUpdate even if [`Self::refresh`] would not.
     fn send_key_update(&mut self, request: KeyUpdateRequest) {
         let established = self.established.as_mut().unwrap();
         let secrets = established.refreshable().unwrap();
@@ -65,7 +65,7 @@ impl End {
     }
 
     fn send_data(&mut self) {
-        // as every write does
+        // every write does this
         if self.records.sender.payload_left() == 0 {
             self.refresh();
         }
@@ -85,7 +85,7 @@ impl End {
         read_key_update(request, &mut cx)
     }
 
-    /// Takes in what `from` has to send; returns the KeyUpdates that were among it.
+    /// Receives the queued output of `from`. Returns the KeyUpdates in it.
     fn receive(&mut self, from: &mut Self) -> Result<Vec<KeyUpdateRequest>, Error> {
         let mut rest = from.records.outgoing.pending().to_vec();
         from.records.outgoing.consume(rest.len());
@@ -113,12 +113,12 @@ const REQUESTED: KeyUpdateRequest = KeyUpdateRequest::UpdateRequested;
 const NOT_REQUESTED: KeyUpdateRequest = KeyUpdateRequest::UpdateNotRequested;
 
 #[test]
-fn a_request_is_answered_and_both_directions_go_on() {
+fn a_request_is_answered_and_both_directions_continue() {
     let [mut a, mut b] = ends();
     for _ in 0..3 {
         a.refresh();
         assert_eq!(b.receive(&mut a).unwrap(), [REQUESTED]);
-        // not before there is something else to send
+        // it waits until there is other data to send
         assert!(b.records.outgoing.is_empty());
         b.send_data();
         b.send_data();
@@ -128,15 +128,15 @@ fn a_request_is_answered_and_both_directions_go_on() {
     }
 }
 
-/// However often the application asks: there is nothing to gain from it.
+/// Repeated requests by the application gain nothing.
 #[test]
-fn a_key_that_protected_nothing_is_not_replaced() {
+fn an_unused_key_is_not_replaced() {
     let [mut a, mut b] = ends();
     for _ in 0..100 {
         a.refresh();
     }
     assert_eq!(b.receive(&mut a).unwrap(), [REQUESTED]);
-    // the answer makes fresh keys here, too
+    // the answer also replaces this side's keys
     b.refresh();
     assert_eq!(a.receive(&mut b).unwrap(), [NOT_REQUESTED]);
     b.refresh();
@@ -162,9 +162,9 @@ fn a_second_request_waits_for_the_answer_to_the_first() {
     assert_eq!(b.receive(&mut a).unwrap(), [REQUESTED]);
 }
 
-/// Of a split connection, whose receiving half takes the answer in while the sending half seals.
+/// In a split connection, the receiving half may get the answer while the sending half seals.
 #[test]
-fn an_answer_that_comes_meanwhile_is_not_awaited_again() {
+fn an_answer_that_arrives_during_an_update_is_not_awaited_again() {
     struct AnsweredMeanwhile(Arc<Link>);
 
     impl MessageEncrypter for AnsweredMeanwhile {
@@ -215,12 +215,12 @@ fn an_answer_that_comes_meanwhile_is_not_awaited_again() {
         .seal(ContentType::ApplicationData, b"data".into())
         .unwrap();
     secrets.refresh(&mut a.records).unwrap();
-    // or no KeyUpdate would ever be requested again
+    // otherwise no KeyUpdate would ever be requested again
     assert!(!link.awaits_update());
 }
 
 #[test]
-fn requests_that_wait_together_have_one_answer() {
+fn pending_requests_share_one_answer() {
     let [mut a, mut b] = ends();
     for _ in 0..5 {
         a.send_key_update(REQUESTED);
@@ -230,9 +230,9 @@ fn requests_that_wait_together_have_one_answer() {
     assert_eq!(a.receive(&mut b).unwrap(), [NOT_REQUESTED]);
 }
 
-/// An update of one's own that is on its way is no answer to a request that crosses it.
+/// A KeyUpdate that is already on its way does not answer a request that crosses it.
 #[test]
-fn requests_that_cross_are_both_answered() {
+fn crossing_requests_are_both_answered() {
     let [mut a, mut b] = ends();
     b.refresh();
     a.send_key_update(REQUESTED);
@@ -244,7 +244,7 @@ fn requests_that_cross_are_both_answered() {
 }
 
 #[test]
-fn application_data_parts_requests_into_two_answers() {
+fn application_data_separates_answers() {
     let [mut a, mut b] = ends();
     let request_update = |a: &mut End, b: &mut End| {
         a.send_key_update(REQUESTED);
@@ -258,9 +258,9 @@ fn application_data_parts_requests_into_two_answers() {
     assert_eq!(a.receive(&mut b).unwrap(), [NOT_REQUESTED; 2]);
 }
 
-/// An answer that was sent answers no request that comes after it.
+/// A sent answer does not answer later requests.
 #[test]
-fn a_request_after_the_answer_was_written_has_one_of_its_own() {
+fn a_request_after_an_answer_gets_its_own_answer() {
     let [mut a, mut b] = ends();
     for _ in 0..3 {
         a.send_key_update(REQUESTED);
@@ -271,7 +271,7 @@ fn a_request_after_the_answer_was_written_has_one_of_its_own() {
 }
 
 #[test]
-fn a_sender_stops_before_the_epoch_would_be_too_high() {
+fn a_sender_stops_at_the_update_limit() {
     let [mut a, mut b] = ends();
     a.secrets().updates = MAX_SENDING_UPDATES - 1;
     a.send_data();
@@ -280,7 +280,7 @@ fn a_sender_stops_before_the_epoch_would_be_too_high() {
     b.send_data();
     assert_eq!(a.receive(&mut b).unwrap(), [NOT_REQUESTED]);
 
-    // neither on its own account nor asked to
+    // it updates neither by itself nor on request
     a.send_data();
     assert_eq!(b.receive(&mut a).unwrap(), []);
     a.refresh();
@@ -292,9 +292,9 @@ fn a_sender_stops_before_the_epoch_would_be_too_high() {
     assert_eq!(b.receive(&mut a).unwrap(), []);
 }
 
-/// RFC 9846 §4.7.3: the same limit holds for whoever sends with extracted keys.
+/// RFC 9846 §4.7.3: the same limit applies to extracted keys.
 #[test]
-fn extracted_keys_are_updated_no_more_than_others() {
+fn extracted_keys_have_the_same_update_limit() {
     let [mut a, _] = ends();
     a.secrets().updates = MAX_SENDING_UPDATES - 1;
     let Some(established) = &mut a.established else {
@@ -319,7 +319,7 @@ fn nothing_is_sent_after_close_notify() {
 }
 
 #[test]
-fn a_peer_that_only_updates_keys_is_stopped() {
+fn too_many_key_updates_fail() {
     const MAX_KEY_UPDATES: usize = 32;
 
     let [mut a, mut b] = ends();
@@ -337,7 +337,7 @@ fn a_peer_that_only_updates_keys_is_stopped() {
 }
 
 #[test]
-fn an_unknown_request_has_its_own_alert() {
+fn an_unknown_request_is_an_illegal_parameter() {
     let [mut a, _] = ends();
     let failure = a.read_key_update(KeyUpdateRequest::Unknown(2)).unwrap_err();
     assert_eq!(failure.error, InvalidMessage::InvalidKeyUpdate.into());

@@ -1,48 +1,50 @@
-//! What the two halves of a connection tell each other: one atomic byte, and a place for the failure that ended the
-//! connection. No call waits.
+//! The channel between the two halves of a connection: one atomic byte, and the failure that ended
+//! the connection. No call blocks.
 //!
 //! ```text
 //!                    ┌──────────────── Link ────────────────┐
 //!                    │ UPDATE, REFUSAL ◄── process           │
 //!   Sender ──────────┤ AWAITED, DONE   ──► process           ├────────── Receiver
-//!                    │ FAILED, failure ◄─► whoever is first  │
+//!                    │ FAILED, failure ◄─► the first to fail │
 //!                    └──────────────────────────────────────┘
 //! ```
 //!
-//! It knows nothing of TLS beyond these names. `ci/loom` compiles this file with the atomics of loom, which try all
-//! interleavings.
+//! It knows nothing of TLS beyond these names. `ci/loom` compiles this file with the atomics of
+//! loom, which tests all interleavings.
 
 use super::atomics::{AtomicU8, OnceBox, Ordering};
 
 /// The peer has requested a KeyUpdate. Set by the receiver, cleared by the sender.
 const UPDATE: u8 = 1;
-/// The peer has asked to renegotiate, which a warning refuses. Set by the receiver, cleared by the sender.
+/// The peer wants to renegotiate, which a warning rejects. Set by the receiver, cleared by the
+/// sender.
 const REFUSAL: u8 = 1 << 1;
-/// The connection is over, and why is known. Set once, by either.
+/// The connection has failed, and the failure is stored. Set once, by either half.
 const FAILED: u8 = 1 << 2;
-/// The sender has requested a KeyUpdate. Set by the sender, cleared by the receiver when one comes.
+/// The sender has requested a KeyUpdate. Set by the sender, cleared by the receiver when one
+/// arrives.
 const AWAITED: u8 = 1 << 3;
-/// The sender sends nothing any more. Set once, by the sender.
+/// The sender sends nothing more. Set once, by the sender.
 const DONE: u8 = 1 << 4;
 
-/// What the sender has to look after.
+/// The bits that the sender must act on.
 const NEWS: u8 = UPDATE | REFUSAL | FAILED;
 
-/// What two halves share. `F` is why a connection has failed.
+/// The state that both halves share. `F` is the reason for a failure.
 ///
-/// A bit that is set is seen by every call that begins after the one that set it has returned: each is set with
-/// `Release` and read with `Acquire`, and the failure is in its place before [`FAILED`] says so.
+/// Every call that begins after a call that sets a bit has returned sees that bit: bits are set
+/// with `Release` and read with `Acquire`. The failure is stored before [`FAILED`] is set.
 pub(crate) struct Link<F> {
     state: AtomicU8,
     failure: OnceBox<F>,
 }
 
-/// What the receiver wants of the sender.
+/// The requests of the receiver to the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct News {
-    /// A KeyUpdate. It answers all requests that came before.
+    /// Send a KeyUpdate. One answers all earlier requests.
     pub(crate) update: bool,
-    /// A warning that refuses to renegotiate.
+    /// Send a warning that rejects a renegotiation.
     #[cfg(feature = "tls12")]
     pub(crate) refusal: bool,
 }
@@ -55,45 +57,45 @@ impl<F> Link<F> {
         }
     }
 
-    /// The receiver wants a KeyUpdate sent.
+    /// Requests a KeyUpdate. Called by the receiver.
     pub(crate) fn owe_update(&self) {
         self.state.fetch_or(UPDATE, Ordering::Release);
     }
 
-    /// The receiver wants a warning sent that refuses to renegotiate.
+    /// Requests a warning that rejects a renegotiation. Called by the receiver.
     #[cfg(feature = "tls12")]
     pub(crate) fn owe_refusal(&self) {
         self.state.fetch_or(REFUSAL, Ordering::Release);
     }
 
-    /// The receiver asks: a KeyUpdate has come; was it requested? Of several that come for one request, the first
-    /// was.
+    /// Returns true if the KeyUpdate that has arrived was requested. Called by the receiver. If
+    /// several arrive for one request, only the first counts.
     pub(crate) fn take_awaited_update(&self) -> bool {
         self.state.fetch_and(!AWAITED, Ordering::AcqRel) & AWAITED != 0
     }
 
-    /// Either asks: will the sender have something to send, once it has taken its news? `is_told` says whether the
-    /// peer is told of a failure.
-    pub(crate) fn wants_sender(&self, is_told: impl FnOnce(&F) -> bool) -> bool {
+    /// True if the sender will have something to send once it has taken its requests. Called by
+    /// either half. `sends_alert` returns true if the peer gets an alert for the failure.
+    pub(crate) fn wants_sender(&self, sends_alert: impl FnOnce(&F) -> bool) -> bool {
         let state = self.state.load(Ordering::Acquire);
         if state & DONE != 0 {
             false
         } else if state & FAILED != 0 {
-            // nothing else is sent any more
-            self.failure().is_some_and(is_told)
+            // after a failure, only the alert is sent
+            self.failure().is_some_and(sends_alert)
         } else {
             state & (UPDATE | REFUSAL) != 0
         }
     }
 
-    /// The sender asks: is there something to do?
-    // the one thing that a split connection does for each write that another does not
+    /// True if the sender has something to act on. Called by the sender.
+    // inline: this is the only cost per write that a split connection adds
     #[inline]
     pub(crate) fn has_news(&self) -> bool {
         self.state.load(Ordering::Acquire) & NEWS != 0
     }
 
-    /// The sender takes what it has to do, once. A failure stays.
+    /// Takes the pending requests. Called by the sender. A failure stays.
     pub(crate) fn take_news(&self) -> News {
         let state = self.state.fetch_and(!(UPDATE | REFUSAL), Ordering::AcqRel);
         News {
@@ -103,34 +105,35 @@ impl<F> Link<F> {
         }
     }
 
-    /// The sender has requested a KeyUpdate. Called before the request can reach the peer.
+    /// Records that the sender has requested a KeyUpdate. Called before the request can reach the
+    /// peer.
     pub(crate) fn await_update(&self) {
         self.state.fetch_or(AWAITED, Ordering::Release);
     }
 
-    /// The sender asks: has no KeyUpdate come since it requested one?
+    /// True if no KeyUpdate has arrived since the sender requested one. Called by the sender.
     pub(crate) fn awaits_update(&self) -> bool {
         self.state.load(Ordering::Acquire) & AWAITED != 0
     }
 
-    /// The sender sends nothing any more.
+    /// Records that the sender sends nothing more.
     pub(crate) fn sender_is_done(&self) {
         self.state.fetch_or(DONE, Ordering::Release);
     }
 
-    /// A half has failed. The first failure is that of the connection.
+    /// Records the failure of a half. Only the first failure is stored.
     pub(crate) fn fail(&self, failure: F) {
         let _ = self.failure.set(failure.into());
         self.state.fetch_or(FAILED, Ordering::Release);
     }
 
-    /// The other half asks: has one failed?
+    /// True if either half has failed.
     #[inline]
     pub(crate) fn has_failed(&self) -> bool {
         self.state.load(Ordering::Acquire) & FAILED != 0
     }
 
-    /// Why the connection has failed, if [`Self::has_failed`].
+    /// Returns the failure of the connection, if [`Self::has_failed`].
     pub(crate) fn failure(&self) -> Option<&F> {
         self.failure.get()
     }

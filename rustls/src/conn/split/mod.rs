@@ -1,16 +1,20 @@
-//! An established connection as two halves, each for a thread of its own.
+//! An established connection as two halves, each for its own thread.
 //!
 //! ```text
-//!                            into_split
-//!   CommonState ──────────────────┬────────────────────────────┐
-//!     sender, outgoing,           ▼                            ▼          receiver, received, joiner,
-//!     sending secret ────► Sender: CommonState  ◄─ link ─►  Receiver: Driver ◄──── receiving secret, exporter;
-//!                                                                         the handshake, which takes tickets
+//!                   CommonState
+//!                        │ into_split
+//!            ┌───────────┴────────────┐
+//!            ▼                        ▼
+//!   Sender: CommonState ◄─ link ─► Receiver: Driver
+//!     sender, outgoing,              receiver, received, joiner,
+//!     sending secret                 receiving secret, exporter,
+//!                                    the handshake, for tickets
 //! ```
 //!
-//! Each half is what a whole connection is made of, with the other direction closed: [`super::sending`] and
-//! [`super::driver`] do the work. What one half wants of the other goes through the [`link`], and the halves look there
-//! before they do anything else. What is never split does not look.
+//! Each half has the parts of a whole connection, with the other direction closed:
+//! [`super::sending`] and [`super::driver`] do the work. The halves send requests to each other
+//! through the [`link`], and check it before anything else. A connection that was not split has no
+//! link to check.
 
 pub(crate) mod link;
 mod receiver;
@@ -37,17 +41,17 @@ use crate::error::Error;
 use crate::handshake::Failure;
 use crate::suites::SupportedCipherSuite;
 
-/// What [`link`] is made of.
+/// The dependencies of [`link`], which `ci/loom` replaces.
 mod atomics {
     pub(super) use core::sync::atomic::{AtomicU8, Ordering};
 
     pub(super) use once_cell::race::OnceBox;
 }
 
-/// What the halves of a connection tell each other.
+/// The channel between the halves of a connection.
 pub(crate) type Link = link::Link<Failure>;
 
-/// True when the sending half will have something to send because of what the receiving half has met.
+/// True if the sending half has something to send because of what the receiving half received.
 fn wants_sender(link: &Link) -> bool {
     link.wants_sender(|failure| failure.alert.is_some())
 }
@@ -57,7 +61,7 @@ impl CommonState {
     ///
     /// # Errors
     ///
-    /// [`Error::HandshakeNotComplete`]; the error that ended the connection.
+    /// Returns [`Error::HandshakeNotComplete`], or the error that ended the connection.
     pub(crate) fn check_splittable(&self) -> Result<(), Error> {
         self.check_failed()?;
         let can_send = matches!(self.records.sending, Sending::Traffic | Sending::Closed);
@@ -68,22 +72,22 @@ impl CommonState {
     }
 }
 
-/// Takes a connection apart that [can be](CommonState::check_splittable).
+/// Splits a connection that passed [`CommonState::check_splittable`].
 pub(crate) fn split<Data>(mut driver: Driver<Data>) -> (Sender, Receiver<Data>) {
     let link = Arc::new(Link::new());
-    let whole = &mut driver.common;
-    let facts = Arc::new(Facts::new(whole));
+    let connection = &mut driver.common;
+    let facts = Arc::new(Facts::new(connection));
 
-    let mut sending = CommonState::new(whole.side);
-    sending.established = whole
+    let mut sending = CommonState::new(connection.side);
+    sending.established = connection
         .established
         .as_mut()
         .and_then(|established| established.split(&link));
     #[cfg(feature = "std")]
     {
-        sending.buffer_limit = whole.buffer_limit;
+        sending.buffer_limit = connection.buffer_limit;
     }
-    let (from, to) = (&mut whole.records, &mut sending.records);
+    let (from, to) = (&mut connection.records, &mut sending.records);
     to.sender = core::mem::take(&mut from.sender);
     to.outgoing = core::mem::take(&mut from.outgoing);
     to.sending = core::mem::replace(&mut from.sending, Sending::Elsewhere);
@@ -97,7 +101,7 @@ pub(crate) fn split<Data>(mut driver: Driver<Data>) -> (Sender, Receiver<Data>) 
     (sender, Receiver::new(driver, link, facts))
 }
 
-/// What both halves of a connection know of it: what was negotiated, and with whom.
+/// The negotiated facts that both halves of a connection share.
 pub struct Facts {
     side: Side,
     negotiated: Negotiated,
@@ -115,7 +119,7 @@ impl Facts {
         }
     }
 
-    /// Which side of the connection this is.
+    /// Returns the side of the connection.
     pub fn side(&self) -> Side {
         self.side
     }
@@ -130,32 +134,32 @@ impl Facts {
         self.negotiated.proven_peer()
     }
 
-    /// The application protocol that was negotiated (RFC 7301).
+    /// Returns the negotiated application protocol (RFC 7301).
     pub fn alpn_protocol(&self) -> Option<&[u8]> {
         self.negotiated.alpn_protocol.as_deref()
     }
 
-    /// The cipher suite that was negotiated.
+    /// Returns the negotiated cipher suite.
     pub fn negotiated_cipher_suite(&self) -> Option<SupportedCipherSuite> {
         self.negotiated.suite
     }
 
-    /// The key exchange group that was negotiated.
+    /// Returns the negotiated key exchange group.
     pub fn negotiated_key_exchange_group(&self) -> Option<&'static dyn SupportedKxGroup> {
         self.negotiated.kx_group
     }
 
-    /// The protocol version that was negotiated.
+    /// Returns the negotiated protocol version.
     pub fn protocol_version(&self) -> Option<ProtocolVersion> {
         self.negotiated.version
     }
 
-    /// Which kind of handshake was made.
+    /// Returns the kind of handshake.
     pub fn handshake_kind(&self) -> Option<HandshakeKind> {
         self.negotiated.handshake_kind
     }
 
-    /// True when the connection runs in FIPS-approved mode, as its configuration says.
+    /// True if the connection runs in FIPS-approved mode.
     #[cfg(feature = "std")]
     pub fn fips(&self) -> bool {
         self.is_fips
@@ -172,7 +176,7 @@ impl fmt::Debug for Facts {
     }
 }
 
-/// Why a connection was not split. It has the connection, as it was.
+/// The reason that a connection was not split, and the unchanged connection.
 pub struct IntoSplitError<C>(Box<Refused<C>>);
 
 struct Refused<C> {
@@ -185,12 +189,12 @@ impl<C> IntoSplitError<C> {
         Self(Box::new(Refused { connection, error }))
     }
 
-    /// [`Error::HandshakeNotComplete`], or the error that ended the connection.
+    /// Returns [`Error::HandshakeNotComplete`], or the error that ended the connection.
     pub fn error(&self) -> &Error {
         &self.0.error
     }
 
-    /// The connection, as it was.
+    /// Returns the unchanged connection.
     pub fn into_connection(self) -> C {
         self.0.connection
     }

@@ -21,18 +21,20 @@ use crate::server::{EarlyData, ReadEarlyData, ServerConnectionData};
 
 /// The half of a connection that receives.
 ///
-/// [`ClientConnection::into_split`](crate::ClientConnection::into_split) makes it, and has an example. There are two ways
-/// to receive:
+/// [`ClientConnection::into_split`](crate::ClientConnection::into_split) creates it and has an
+/// example. There are two ways to receive:
 ///
-/// - [`read_tls`](Self::read_tls) reads from the socket into the connection's own buffer,
-///   [`process_new_packets`](Self::process_new_packets) opens what has come, and [`reader`](Self::reader) hands it out;
+/// - [`read_tls`](Self::read_tls) reads from the socket into the connection's own buffer.
+///   [`process_new_packets`](Self::process_new_packets) opens the records, and
+///   [`reader`](Self::reader) returns the data.
 /// - [`open_in_place`](Self::open_in_place) opens records in the caller's buffer.
 ///
-/// After either, [`sender_wants_write`](Self::sender_wants_write) tells whether the sending half has now something to
-/// send: an answer to the peer's request for new keys, or the alert for an error. Whoever has that half is to be told,
-/// by whatever means the application has, if it does not write anyway.
+/// After either, check [`sender_wants_write`](Self::sender_wants_write). It is true if the sending
+/// half now has something to send: an answer to the peer's request for new keys, or the alert for
+/// an error. If that half does not write anyway, wake its thread.
 ///
-/// Dropping it leaves the sender as it is. What the peer sends is not looked at any more then, alerts included.
+/// Dropping the receiver does not affect the sender. Nothing that the peer sends is processed any
+/// more, including alerts.
 pub struct Receiver<Data> {
     driver: Driver<Data>,
     link: Arc<Link>,
@@ -48,32 +50,34 @@ impl<Data> Receiver<Data> {
         }
     }
 
-    /// True when the sending half has something to send because of what was received, or because of an error: see to it
-    /// that [`Sender::write_tls`](super::Sender::write_tls) is called for as long as
-    /// [`Sender::wants_write`](super::Sender::wants_write). False once that half knows of it, which is at the next call
-    /// that sends, and says by its `wants_write` how long it is not sent; when that half is closed or dropped; and
-    /// after an error that the peer is not told of, such as an alert of its own.
+    /// True if the sending half has something to send because of received data or an error. Then
+    /// call [`Sender::write_tls`](super::Sender::write_tls) while
+    /// [`Sender::wants_write`](super::Sender::wants_write) is true.
+    ///
+    /// False again once the sending half has made its next call that sends; its `wants_write` then
+    /// reports pending output. Also false if that half is closed or dropped, and after an error
+    /// without an alert for the peer, such as an alert from the peer.
     pub fn sender_wants_write(&self) -> bool {
         wants_sender(&self.link)
     }
 
-    /// True when the peer has sent a close_notify: no more plaintext will come.
+    /// True if the peer has sent a close_notify: no more plaintext will arrive.
     pub fn peer_has_closed(&self) -> bool {
         self.driver.common.records.receiving == Receiving::Closed
     }
 
-    /// Opens the first record with application data in `incoming_tls`, bytes received from the peer, where it lies;
-    /// records before it are processed. Call it again with what follows the bytes to
-    /// [`discard`](AppDataRecord::discard).
+    /// Opens the first record with application data in `incoming_tls`, in place, and processes the
+    /// records before it. `incoming_tls` are bytes received from the peer. Call it again with the
+    /// bytes behind those to [`discard`](AppDataRecord::discard).
     ///
-    /// The payload is empty when no application data is left: the rest is no complete record, or the peer
-    /// [has closed](Self::peer_has_closed). Call it again then when more bytes have come, with the ones that are left in
-    /// front.
+    /// The payload is empty if no application data is left: the rest is an incomplete record, or
+    /// the peer [has closed](Self::peer_has_closed). Call it again with the remaining bytes and
+    /// newly received ones behind them.
     ///
     /// ```
     /// # use rustls::client::ClientConnectionData;
     /// # use rustls::split::Receiver;
-    /// /// Hands out all the data in the first `*filled` bytes of `buffer`, and moves what is left to the front.
+    /// /// Passes all data in `buffer[..*filled]` to `consume`, and moves the rest to the front.
     /// fn drain(
     ///     receiver: &mut Receiver<ClientConnectionData>,
     ///     buffer: &mut [u8],
@@ -97,9 +101,9 @@ impl<Data> Receiver<Data> {
     ///
     /// # Errors
     ///
-    /// Any [`Error`] ends the connection, and each further call returns the same one. The sending half has the alert.
-    /// The exception is [`Error::General`] while data that [`read_tls`](Self::read_tls) received is unread: it ends
-    /// nothing.
+    /// Any [`Error`] ends the connection, and each later call returns the same one. The sending
+    /// half has the alert. The exception is [`Error::General`] if data from
+    /// [`read_tls`](Self::read_tls) is unread: the connection continues.
     pub fn open_in_place<'i>(
         &mut self,
         incoming_tls: &'i mut [u8],
@@ -110,7 +114,7 @@ impl<Data> Receiver<Data> {
                 "data that read_tls received must be processed and read first".into(),
             ));
         }
-        self.hear();
+        self.poll_link();
         let mut discard = 0;
         self.driver.check_failed()?;
         while !self.peer_has_closed() {
@@ -137,12 +141,13 @@ impl<Data> Receiver<Data> {
         })
     }
 
-    /// Derives keying material from the connection (RFC 9846 §7.5, RFC 5705) and returns it in `output`.
+    /// Derives keying material from the connection (RFC 9846 §7.5, RFC 5705) and returns it in
+    /// `output`.
     ///
     /// # Errors
     ///
-    /// [`Error::General`] when `output` is empty or too long; the error that ended the connection, in this half or in
-    /// the other.
+    /// Returns [`Error::General`] if `output` is empty or too long, and the error that ended the
+    /// connection if either half has failed.
     pub fn export_keying_material<T: AsMut<[u8]>>(
         &self,
         output: T,
@@ -160,17 +165,17 @@ impl<Data> Receiver<Data> {
 
     /// Ends this half if the other has failed.
     #[inline]
-    fn hear(&mut self) {
+    fn poll_link(&mut self) {
         if self.link.has_failed() {
-            self.fail_too();
+            self.adopt_failure();
         }
     }
 
     #[cold]
-    fn fail_too(&mut self) {
+    fn adopt_failure(&mut self) {
         if !self.driver.common.has_failed() {
             if let Some(failure) = self.link.failure() {
-                // the other half has told the peer
+                // the other half sends the alert
                 self.driver.fail(Failure {
                     error: failure.error.clone(),
                     alert: None,
@@ -182,33 +187,34 @@ impl<Data> Receiver<Data> {
 
 #[cfg(feature = "std")]
 impl<Data> Receiver<Data> {
-    /// True when this half wants [`Self::read_tls`] to be called as soon as possible: not while plaintext waits to be
-    /// read, nor after close_notify.
+    /// True if [`Self::read_tls`] should be called as soon as possible. False if plaintext is
+    /// unread, and after a close_notify.
     pub fn wants_read(&self) -> bool {
         self.driver.common.wants_read()
     }
 
-    /// Reads TLS bytes from `rd` into the connection's receive buffer, with one call of its `read`.
+    /// Reads TLS bytes into the connection's receive buffer, with one call to `rd.read`.
     ///
-    /// Returns how many; zero is the end of the stream. [`Self::process_new_packets`] must follow.
+    /// Returns their number, which is 0 at the end of the stream. Call
+    /// [`Self::process_new_packets`] next.
     ///
     /// # Errors
     ///
-    /// As for [`ConnectionCommon::read_tls`](crate::ConnectionCommon::read_tls).
+    /// Returns the errors of [`ConnectionCommon::read_tls`](crate::ConnectionCommon::read_tls).
     pub fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
         self.driver.common.records.read_tls(rd)
     }
 
-    /// Processes what [`Self::read_tls`] has read: opens application data for [`Self::reader`], and takes in what else
-    /// the peer has to say.
+    /// Processes the bytes that [`Self::read_tls`] has read: decrypts application data for
+    /// [`Self::reader`], and handles all other messages.
     ///
     /// # Errors
     ///
-    /// Any [`Error`] ends the connection; the alert that tells the peer waits in the sending half
-    /// ([`Self::sender_wants_write`]), plaintext received before can still be read, and each further call returns the
-    /// same error. That goes for an error of the sending half, too.
+    /// Any [`Error`] ends the connection, also one of the sending half. That half has the alert for
+    /// the peer ([`Self::sender_wants_write`]). Plaintext received before can still be read, and
+    /// each later call returns the same error.
     pub fn process_new_packets(&mut self) -> Result<ReceiverState, Error> {
-        self.hear();
+        self.poll_link();
         self.driver.process_received()?;
         Ok(ReceiverState {
             plaintext_bytes_to_read: self.driver.common.records.received.unread(),
@@ -217,20 +223,20 @@ impl<Data> Receiver<Data> {
         })
     }
 
-    /// An object to read received plaintext from.
+    /// Returns a reader of received plaintext.
     pub fn reader(&mut self) -> Reader<'_> {
         Reader::new(&mut self.driver.common)
     }
 }
 
 impl Receiver<ClientConnectionData> {
-    /// How many session tickets the server has sent.
+    /// Returns the number of session tickets received from the server.
     pub fn tls13_tickets_received(&self) -> u32 {
         self.driver.data.tickets_received
     }
 
-    /// What became of Encrypted ClientHello; see
-    /// [`UnbufferedClientConnection::ech_status`](crate::client::UnbufferedClientConnection::ech_status).
+    /// Returns the state of Encrypted ClientHello; see
+    /// [`ech_status`](crate::client::UnbufferedClientConnection::ech_status) of a whole connection.
     pub fn ech_status(&self) -> EchStatus {
         self.driver.data.ech_status
     }
@@ -243,17 +249,19 @@ impl Receiver<ClientConnectionData> {
 
 #[cfg(feature = "std")]
 impl Receiver<ServerConnectionData> {
-    /// The server name that the client asked for (SNI, RFC 6066 §3); `None` when it sent none.
+    /// Returns the server name that the client requested (SNI, RFC 6066 §3), or `None` if it sent
+    /// none.
     pub fn server_name(&self) -> Option<&str> {
         self.driver.data.server_name()
     }
 
-    /// See [`ServerConnection::received_resumption_data`](crate::ServerConnection::received_resumption_data).
+    /// See [`received_resumption_data`](crate::ServerConnection::received_resumption_data) of
+    /// `ServerConnection`.
     pub fn received_resumption_data(&self) -> Option<&[u8]> {
         self.driver.data.received_resumption_data()
     }
 
-    /// What is left to read of the client's early data, if that was accepted.
+    /// Returns a reader of the client's unread early data, if early data was accepted.
     pub fn early_data(&mut self) -> Option<ReadEarlyData<'_>> {
         match self.driver.data.early_data {
             EarlyData::Accepted => Some(ReadEarlyData::new(&mut self.driver.common)),
@@ -279,7 +287,7 @@ impl<Data> fmt::Debug for Receiver<Data> {
     }
 }
 
-/// What [`Receiver::process_new_packets`] found.
+/// The state of both halves after [`Receiver::process_new_packets`].
 #[derive(Debug, Eq, PartialEq)]
 pub struct ReceiverState {
     plaintext_bytes_to_read: usize,
@@ -288,17 +296,17 @@ pub struct ReceiverState {
 }
 
 impl ReceiverState {
-    /// How many bytes of plaintext wait to be read.
+    /// Returns the number of plaintext bytes that can be read.
     pub fn plaintext_bytes_to_read(&self) -> usize {
         self.plaintext_bytes_to_read
     }
 
-    /// True when the peer has sent a close_notify: no more plaintext will come.
+    /// True if the peer has sent a close_notify: no more plaintext will arrive.
     pub fn peer_has_closed(&self) -> bool {
         self.peer_has_closed
     }
 
-    /// True when the sending half has something to send because of what was received; see
+    /// True if the sending half has something to send because of received data; see
     /// [`Receiver::sender_wants_write`].
     pub fn sender_wants_write(&self) -> bool {
         self.sender_wants_write

@@ -15,7 +15,7 @@ use crate::conn::records::Sending;
 use crate::conn::transport::Transport;
 use crate::conn::unbuffered::EncryptError;
 use crate::conn::unbuffered::to_vec::write_to_vec;
-use crate::conn::unwinding::whole;
+use crate::conn::unwinding::fail_on_panic;
 #[cfg(feature = "std")]
 use crate::conn::write_outgoing::write_outgoing;
 use crate::crypto::cipher::InsufficientSizeError;
@@ -26,21 +26,24 @@ use crate::record::sender::{InPlaceError, InPlaceRoom};
 
 /// The half of a connection that sends.
 ///
-/// [`ClientConnection::into_split`](crate::ClientConnection::into_split) makes it, and has an example. There are three
-/// ways to send, which may take turns as long as what one has made is sent before what the next makes:
+/// [`ClientConnection::into_split`](crate::ClientConnection::into_split) creates it and has an
+/// example. There are three ways to send. They can be mixed if the output of each is sent before
+/// that of the next:
 ///
-/// - [`writer`](Self::writer) encrypts into the connection's own buffer, and [`write_tls`](Self::write_tls) writes it
-///   to the socket;
-/// - [`encrypt`](Self::encrypt) encrypts from the caller's slice into the caller's slice;
-/// - [`encrypt_in_place`](Self::encrypt_in_place) makes a record around plaintext in the caller's buffer.
+/// - [`writer`](Self::writer) encrypts into the connection's own buffer, and
+///   [`write_tls`](Self::write_tls) writes it to the socket.
+/// - [`encrypt`](Self::encrypt) encrypts from one of the caller's slices into another.
+/// - [`encrypt_in_place`](Self::encrypt_in_place) builds a record around plaintext in the caller's
+///   buffer.
 ///
-/// Each of them looks first what the [`Receiver`](super::Receiver) has met that is to be answered: a peer's request
-/// for a KeyUpdate, which goes out ahead of the data (RFC 9846 §4.7.3); a failure, whose alert is the last that is sent.
-/// If no data is to be sent, [`wants_write`](Self::wants_write) says so, and [`write_tls`](Self::write_tls) or
-/// [`take_tls`](Self::take_tls) send the answer.
+/// Each of them first handles requests from the [`Receiver`](super::Receiver). A KeyUpdate that the
+/// peer requested is sent before the data (RFC 9846 §4.7.3). After a failure, the alert is the last
+/// message. If there is no data to send, call [`write_tls`](Self::write_tls) or
+/// [`take_tls`](Self::take_tls) while [`wants_write`](Self::wants_write) is true.
 ///
-/// Dropping it does not send a close_notify: call [`send_close_notify`](Self::send_close_notify) and send what that
-/// makes. The receiver goes on without it; but what the peer asks for, nobody answers then.
+/// Dropping the sender does not send a close_notify: call
+/// [`send_close_notify`](Self::send_close_notify) and send its output first. The receiver continues
+/// without it, but the peer's requests are no longer answered.
 pub struct Sender {
     common: CommonState,
     link: Arc<Link>,
@@ -59,59 +62,64 @@ impl Sender {
         }
     }
 
-    /// True when there is something to send: what was written, or what the receiving half has met that is to be
-    /// answered.
+    /// True if there is something to send: written data, or an answer that the receiving half has
+    /// requested.
     pub fn wants_write(&self) -> bool {
         self.common.wants_write()
             || wants_sender(&self.link)
             || (self.owes_update() && !self.link.has_failed())
     }
 
-    /// Encrypts `application_data` into the front of `outgoing_tls`, behind what waits; returns how many bytes are to be
-    /// sent.
+    /// Encrypts `application_data` into the front of `outgoing_tls`, behind queued output. Returns
+    /// the number of bytes to send.
     ///
     /// # Errors
     ///
-    /// [`EncryptError::InsufficientSize`] when `outgoing_tls` is too short: it says how much is needed, and the same
-    /// call with that much succeeds, unless the peer asks for new keys in between: then it may need a little more.
-    /// [`EncryptError::EncryptExhausted`] when nothing can be encrypted any more, as after a close_notify or a failure
-    /// ([`error`](Self::error)); what waits can still be taken by [`take_tls`](Self::take_tls).
+    /// - [`EncryptError::InsufficientSize`] if `outgoing_tls` is too short. The error holds the
+    ///   size needed. The same call with that much space succeeds, unless the peer requests new
+    ///   keys in between, which takes a little more.
+    /// - [`EncryptError::EncryptExhausted`] if nothing more can be encrypted, for example after a
+    ///   close_notify or a failure ([`error`](Self::error)). Queued output can still be taken with
+    ///   [`take_tls`](Self::take_tls).
     pub fn encrypt(
         &mut self,
         application_data: &[u8],
         outgoing_tls: &mut [u8],
     ) -> Result<usize, EncryptError> {
-        self.hear();
+        self.poll_link();
         self.common.encrypt(application_data, outgoing_tls)
     }
 
-    /// As [`Self::encrypt`], behind the first `used` bytes of a `Vec` that grows as needed; returns how many bytes were
-    /// written there. [`WriteTraffic::encrypt_to_vec`](crate::unbuffered::WriteTraffic::encrypt_to_vec) says more about
+    /// Encrypts like [`Self::encrypt`], but behind the first `used` bytes of a `Vec` that grows as
+    /// needed. Returns the number of bytes written there. See
+    /// [`WriteTraffic::encrypt_to_vec`](crate::unbuffered::WriteTraffic::encrypt_to_vec) for
     /// `used`.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::encrypt`]; [`EncryptError::InsufficientSize`] only where the memory cannot be had. The length of
-    /// `outgoing_tls` and its first `used` bytes are as before then.
+    /// Returns the errors of [`Self::encrypt`], but [`EncryptError::InsufficientSize`] only if
+    /// memory cannot be allocated. The length of `outgoing_tls` and its first `used` bytes are then
+    /// unchanged.
     pub fn encrypt_to_vec(
         &mut self,
         application_data: &[u8],
         outgoing_tls: &mut Vec<u8>,
         used: usize,
     ) -> Result<usize, EncryptError> {
-        self.hear();
+        self.poll_link();
         write_to_vec(outgoing_tls, used, |out| {
             self.common.encrypt(application_data, out)
         })
     }
 
-    /// How many bytes [`Self::encrypt_in_place`] needs before and behind the payload. They stay the same.
+    /// Returns the space that [`Self::encrypt_in_place`] needs before and behind the payload. It
+    /// never changes.
     pub fn in_place_room(&self) -> InPlaceRoom {
         self.common.records.sender.in_place_room()
     }
 
-    /// Makes a record of the plaintext at `payload` of `buf`, around it and in its place; returns where in `buf` the
-    /// record is, to be sent as it is.
+    /// Encrypts the plaintext at `payload` in `buf` in place, and builds a record around it.
+    /// Returns the range of the record in `buf`, ready to send.
     ///
     /// ```text
     ///        ┌─ headroom ─┐┌─ payload ────────┐┌─ tailroom ─┐
@@ -122,82 +130,85 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// [`InPlaceError`]; `buf` is unchanged then, unless the cipher failed, which ends the connection. On
-    /// [`InPlaceError::OutputPending`] something else has to be sent first: [`Self::write_tls`] or [`Self::take_tls`]
-    /// hand it out.
+    /// Returns an [`InPlaceError`]. `buf` is then unchanged, unless the cipher failed, which ends
+    /// the connection. [`InPlaceError::OutputPending`] means that other output must be sent first:
+    /// call [`Self::write_tls`] or [`Self::take_tls`].
     pub fn encrypt_in_place(
         &mut self,
         buf: &mut [u8],
         payload: Range<usize>,
     ) -> Result<Range<usize>, InPlaceError> {
-        self.hear();
+        self.poll_link();
         self.common.encrypt_in_place(buf, payload)
     }
 
-    /// Copies the TLS bytes that wait to the front of `outgoing_tls`; returns how many there are, which are to be sent.
+    /// Copies queued TLS bytes to the front of `outgoing_tls`. Returns the number of bytes to send.
     ///
-    /// [`Self::write_tls`] does the same for a writer.
+    /// [`Self::write_tls`] writes them to a writer instead.
     ///
     /// # Errors
     ///
-    /// [`InsufficientSizeError`] when `outgoing_tls` is too short; nothing is lost.
+    /// Returns [`InsufficientSizeError`] if `outgoing_tls` is too short; nothing is lost.
     pub fn take_tls(&mut self, outgoing_tls: &mut [u8]) -> Result<usize, InsufficientSizeError> {
-        self.hear();
-        self.settle();
+        self.poll_link();
+        self.send_owed_update();
         self.common.take_output(outgoing_tls)
     }
 
-    /// As [`Self::take_tls`], behind the first `used` bytes of a `Vec`, as [`Self::encrypt_to_vec`] writes.
+    /// Copies queued TLS bytes like [`Self::take_tls`], but behind the first `used` bytes of a
+    /// `Vec`, like [`Self::encrypt_to_vec`].
     ///
     /// # Errors
     ///
-    /// [`InsufficientSizeError`] only where the memory cannot be had; nothing is lost.
+    /// Returns [`InsufficientSizeError`] only if memory cannot be allocated; nothing is lost.
     pub fn take_tls_to_vec(
         &mut self,
         outgoing_tls: &mut Vec<u8>,
         used: usize,
     ) -> Result<usize, InsufficientSizeError> {
-        self.hear();
-        self.settle();
+        self.poll_link();
+        self.send_owed_update();
         write_to_vec(outgoing_tls, used, |out| self.common.take_output(out))
     }
 
-    /// Queues a close_notify: nothing more will be sent (RFC 9846 §6.1), not even an answer to what the peer asks for.
-    /// The receiving half goes on. Does nothing when a close_notify or a fatal alert was queued before.
+    /// Queues a close_notify: nothing more is sent (RFC 9846 §6.1), not even answers to the peer's
+    /// requests. The receiving half continues. Does nothing if a close_notify or a fatal alert was
+    /// queued before.
     pub fn send_close_notify(&mut self) {
-        self.hear();
+        self.poll_link();
         self.common.send_close_notify();
     }
 
-    /// Replaces the keys of both directions: sends a KeyUpdate that requests one in return (RFC 9846 §4.7.3).
+    /// Replaces the keys of both directions: sends a KeyUpdate that requests one in return (RFC
+    /// 9846 §4.7.3).
     ///
-    /// There is no need to call this because of a key's limits: worn keys are replaced without it.
+    /// A key that reaches its usage limit is replaced automatically, without this call.
     ///
     /// # Errors
     ///
-    /// [`Error::HandshakeNotComplete`] in TLS 1.2, which cannot replace keys, as of a whole connection; the error that
-    /// ended the connection.
+    /// Returns [`Error::HandshakeNotComplete`] in TLS 1.2, which cannot replace keys, and the error
+    /// that ended the connection if it has failed.
     pub fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
-        self.hear();
+        self.poll_link();
         self.common.refresh_traffic_keys()
     }
 
-    /// The error that has ended the connection, in this half or in the other.
+    /// Returns the error that has ended the connection, in either half.
     pub fn error(&self) -> Option<Error> {
         let own = self.common.check_failed().err();
         own.or_else(|| Some(self.link.failure()?.error.clone()))
     }
 
-    /// Acts on what the receiving half has met.
+    /// Handles requests and failures of the receiving half.
     #[inline]
-    fn hear(&mut self) {
+    fn poll_link(&mut self) {
         if self.link.has_news() {
-            self.act_on_news();
+            self.handle_requests();
         }
     }
 
     #[cold]
-    fn act_on_news(&mut self) {
+    fn handle_requests(&mut self) {
         let news = self.link.take_news();
         if let Some(failure) = self.link.failure() {
             if !self.common.has_failed() {
@@ -214,7 +225,7 @@ impl Sender {
         }
         #[cfg(feature = "tls12")]
         if news.refusal {
-            whole(common, |common| {
+            fail_on_panic(common, |common| {
                 let refusal = AlertDescription::NoRenegotiation;
                 if let Err(error) = common.records.send_warning(refusal) {
                     common.fail(error.into());
@@ -223,24 +234,24 @@ impl Sender {
         }
     }
 
-    /// True when the peer's request for a KeyUpdate was taken from the other half, and not answered yet.
+    /// True if a KeyUpdate that the peer requested was not sent yet.
     fn owes_update(&self) -> bool {
         let established = self.common.established.as_ref();
         self.common.records.sending == Sending::Traffic
             && established.is_some_and(Established::owes_update)
     }
 
-    /// Sends the KeyUpdate that is owed, if nothing else waits to be sent: a peer that asks for many and reads none
-    /// makes the output no longer.
-    fn settle(&mut self) {
-        whole(&mut self.common, |common| {
+    /// Sends the KeyUpdate that the peer requested if no output is queued. So output does not grow
+    /// if the peer requests many and reads none.
+    fn send_owed_update(&mut self) {
+        fail_on_panic(&mut self.common, |common| {
             if !common.records.outgoing.is_empty() {
                 return;
             }
             let Some(established) = &mut common.established else {
                 return;
             };
-            if let Err(error) = established.settle(&mut common.records) {
+            if let Err(error) = established.send_owed_update(&mut common.records) {
                 common.fail(error.into());
             }
         });
@@ -249,27 +260,27 @@ impl Sender {
 
 #[cfg(feature = "std")]
 impl Sender {
-    /// An object to write plaintext to, which is encrypted as it is written.
+    /// Returns a writer that encrypts plaintext as it is written.
     pub fn writer(&mut self) -> Writer<'_> {
-        // what is to be answered takes room
-        self.hear();
+        // first queue answers to the peer, because they reduce the room for data
+        self.poll_link();
         Writer { sender: self }
     }
 
-    /// Writes TLS bytes that wait to be sent to `wr`, in one call of its `write_vectored`; makes no call when nothing
-    /// waits.
+    /// Writes queued TLS bytes with one call to `wr.write_vectored`. Does not call `wr` if nothing
+    /// is queued.
     ///
     /// # Errors
     ///
-    /// Those of `wr`; what was not written still waits.
+    /// Returns the errors of `wr`. Unwritten bytes stay queued.
     pub fn write_tls(&mut self, wr: &mut dyn io::Write) -> Result<usize, io::Error> {
-        self.hear();
-        self.settle();
+        self.poll_link();
+        self.send_owed_update();
         write_outgoing(&mut self.common.records.outgoing, wr)
     }
 
-    /// Limits how many bytes of TLS to be sent this half holds before [`Writer`] accepts less; `None` for no limit. What
-    /// it was for the connection, or 64 KiB, unless set.
+    /// Limits the number of TLS bytes that [`Writer`] may queue. `None` removes the limit. By
+    /// default it is the limit of the connection before the split, which is 64 KiB unless set.
     pub fn set_buffer_limit(&mut self, limit: Option<usize>) {
         self.common.buffer_limit = limit;
     }
@@ -298,11 +309,12 @@ impl fmt::Debug for Sender {
     }
 }
 
-/// Encrypts what is written to it into the outgoing buffer of a [`Sender`], from which [`Sender::write_tls`] sends.
+/// Encrypts plaintext into the outgoing buffer of a [`Sender`], from which [`Sender::write_tls`]
+/// sends.
 ///
-/// When the buffer limit is reached, less is accepted than was given, down to nothing (`Ok(0)`). After a close_notify
-/// nothing is accepted: [`io::ErrorKind::BrokenPipe`]. After a failure of either half the error is that of the
-/// connection, as [`io::ErrorKind::InvalidData`].
+/// At the buffer limit, a write accepts only part of its input, or nothing (`Ok(0)`). After a
+/// close_notify, a write returns [`io::ErrorKind::BrokenPipe`]. After a failure of either half, it
+/// returns the connection's error as [`io::ErrorKind::InvalidData`].
 #[cfg(feature = "std")]
 pub struct Writer<'a> {
     sender: &'a mut Sender,
@@ -310,9 +322,10 @@ pub struct Writer<'a> {
 
 #[cfg(feature = "std")]
 impl Writer<'_> {
-    /// How many bytes of plaintext the next write takes; `None` when there is no limit. It is that of
-    /// [`rustls::Writer`](crate::Writer::room_left), and 0 after a failure of either half, too. What the receiving half
-    /// meets before that write, and is to be answered, may make it a little less.
+    /// Returns the number of plaintext bytes that the next write accepts, or `None` if there is no
+    /// limit. See [`rustls::Writer`](crate::Writer::room_left). It is also 0 after a failure of
+    /// either half. An answer that the receiving half requests before the write may reduce it a
+    /// little.
     pub fn room_left(&self) -> Option<usize> {
         if self.sender.link.has_failed() {
             Some(0)
@@ -321,17 +334,18 @@ impl Writer<'_> {
         }
     }
 
-    /// The writer of a whole connection, once what has to be acted on is.
+    /// Returns the writer of an unsplit connection, after handling requests of the receiving half.
     #[inline]
-    fn whole(&mut self) -> crate::Writer<'_> {
-        self.sender.hear();
+    fn connection_writer(&mut self) -> crate::Writer<'_> {
+        self.sender.poll_link();
         crate::Writer::new(&mut self.sender.common)
     }
 
-    /// Returns what came of a write, but [`io::ErrorKind::BrokenPipe`] where sending is over: the writer of a whole
-    /// connection drops data then, for the sake of programs written for 0.23.
+    /// Replaces the result of a write by [`io::ErrorKind::BrokenPipe`] if sending is over. The
+    /// writer of an unsplit connection drops the data instead, because programs written for 0.23
+    /// expect no error.
     #[inline]
-    fn unless_dropped(&self, written: io::Result<usize>) -> io::Result<usize> {
+    fn broken_pipe_if_over(&self, written: io::Result<usize>) -> io::Result<usize> {
         if self.sender.common.records.is_sending_over() {
             written.and_then(|_| Err(io::ErrorKind::BrokenPipe.into()))
         } else {
@@ -342,22 +356,22 @@ impl Writer<'_> {
 
 #[cfg(feature = "std")]
 impl io::Write for Writer<'_> {
-    /// Accepts up to the buffer limit.
+    /// Accepts bytes up to the buffer limit.
     #[inline]
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        let written = self.whole().write(buf);
-        self.unless_dropped(written)
+        let written = self.connection_writer().write(buf);
+        self.broken_pipe_if_over(written)
     }
 
-    /// Accepts up to the buffer limit. The pieces are cut into records as one, not each by itself.
+    /// Accepts bytes up to the buffer limit. Slices are joined into common records.
     fn write_vectored(&mut self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
-        let written = self.whole().write_vectored(bufs);
-        self.unless_dropped(written)
+        let written = self.connection_writer().write_vectored(bufs);
+        self.broken_pipe_if_over(written)
     }
 
-    /// Sends nothing, [`Sender::write_tls`] does; returns the connection's failure if there is one.
+    /// Returns the connection's error if it has failed. Sends nothing: [`Sender::write_tls`] does.
     fn flush(&mut self) -> io::Result<()> {
-        self.whole().flush()
+        self.connection_writer().flush()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What an unbuffered server does with a client's early data.
+//! The state in which an unbuffered server has received early data.
 
 use core::num::NonZeroUsize;
 
@@ -6,10 +6,10 @@ use super::{AppDataRecord, ConnectionState, UnbufferedConnectionCommon};
 use crate::error::Error;
 use crate::server::ServerConnectionData;
 
-/// Early data was received (0-RTT data, RFC 9846 §2.3): before the handshake is complete, and perhaps not for
-/// the first time, as an attacker may repeat what a client has sent.
+/// Early data was received (0-RTT, RFC 9846 §2.3). The handshake is not complete yet, and the data
+/// may be a replay by an attacker.
 ///
-/// It is that of one record, and to be taken as from [`ReadTraffic`](super::ReadTraffic).
+/// It is the data of one record. Take it as from [`ReadTraffic`](super::ReadTraffic).
 pub struct ReadEarlyData<'c, 'i, Data> {
     conn: &'c mut UnbufferedConnectionCommon<Data>,
     /// The early data in the caller's buffer; empty if the connection has a copy.
@@ -23,16 +23,17 @@ impl<'c, 'i, Data> ReadEarlyData<'c, 'i, Data> {
 }
 
 impl ReadEarlyData<'_, '_, ServerConnectionData> {
-    /// Returns the record's early data, where it was received; `None` when it was called before.
+    /// Returns the record's early data in the buffer that received it, or `None` if it was already
+    /// taken.
     pub fn next_record(&mut self) -> Option<Result<AppDataRecord<'_>, Error>> {
-        let payload = self.conn.shown.take(self.payload)?;
+        let payload = self.conn.pending.take(self.payload)?;
         Some(Ok(AppDataRecord::new(payload)))
     }
 
-    /// Returns the number of bytes that [`Self::next_record`] will hand out, and copies them as
-    /// [`ReadTraffic::peek_len`](super::ReadTraffic::peek_len) does.
+    /// Returns the number of bytes that [`Self::next_record`] will return, and copies them like
+    /// [`ReadTraffic::peek_len`](super::ReadTraffic::peek_len).
     pub fn peek_len(&self) -> Option<NonZeroUsize> {
-        NonZeroUsize::new(self.conn.shown.keep(self.payload)?)
+        NonZeroUsize::new(self.conn.pending.copy_once(self.payload)?)
     }
 }
 

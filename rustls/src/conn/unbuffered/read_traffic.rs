@@ -1,17 +1,18 @@
-//! What an unbuffered connection does with application data that was received.
+//! The state in which an unbuffered connection has received application data.
 
 use core::num::NonZeroUsize;
 
 use super::{ConnectionState, UnbufferedConnectionCommon};
 use crate::error::Error;
 
-/// Application data was received: that of one record, which
-/// [`UnbufferedStatus::discard`](super::UnbufferedStatus::discard) counts.
+/// Application data of one record was received.
+/// [`UnbufferedStatus::discard`](super::UnbufferedStatus::discard) includes the record.
 ///
-/// Take it with [`Self::next_record`]: discarding the record without that loses the data, so the next
-/// [`process_tls_records`](super::UnbufferedConnectionCommon::process_tls_records) ends the connection with
-/// [`Error::General`]. Only after [`Self::peek_len`] may it be left for later: the next state has it, too. To leave a
-/// record where it is, ask [`peek_record`](super::UnbufferedConnectionCommon::peek_record) before it is opened.
+/// Take the data with [`Self::next_record`], or it is lost when the record is discarded. The next
+/// call to [`process_tls_records`](super::UnbufferedConnectionCommon::process_tls_records) then
+/// ends the connection with [`Error::General`]. Only after [`Self::peek_len`] may the data be left:
+/// the next state returns it again. To leave a whole record unopened, call
+/// [`peek_record`](super::UnbufferedConnectionCommon::peek_record) first.
 pub struct ReadTraffic<'c, 'i, Data> {
     conn: &'c mut UnbufferedConnectionCommon<Data>,
     /// The application data in the caller's buffer; empty if the connection has a copy.
@@ -24,19 +25,20 @@ impl<'c, 'i, Data> ReadTraffic<'c, 'i, Data> {
         Self { conn, payload }
     }
 
-    /// Returns the record's application data, where it was received; `None` when it was called before. What follows
-    /// the record has states of its own.
+    /// Returns the record's application data in the buffer that received it, or `None` if it was
+    /// already taken. Later records have their own states.
     #[inline]
     pub fn next_record(&mut self) -> Option<Result<AppDataRecord<'_>, Error>> {
-        let payload = self.conn.shown.take(self.payload)?;
+        let payload = self.conn.pending.take(self.payload)?;
         Some(Ok(AppDataRecord::new(payload)))
     }
 
-    /// Returns the number of bytes that [`Self::next_record`] will hand out.
+    /// Returns the number of bytes that [`Self::next_record`] will return.
     ///
-    /// It copies them, as the application may go on without them: then the next state hands out the copy.
+    /// It copies them, because the application may discard the record without taking them: the next
+    /// state then returns the copy.
     pub fn peek_len(&self) -> Option<NonZeroUsize> {
-        NonZeroUsize::new(self.conn.shown.keep(self.payload)?)
+        NonZeroUsize::new(self.conn.pending.copy_once(self.payload)?)
     }
 }
 
@@ -51,9 +53,10 @@ impl<'c, 'i, Data> From<ReadTraffic<'c, 'i, Data>> for ConnectionState<'c, 'i, D
 pub struct AppDataRecord<'i> {
     /// The number of further bytes of `incoming_tls` that have been processed.
     ///
-    /// It is 0 for an unbuffered connection, whose [`UnbufferedStatus::discard`](super::UnbufferedStatus::discard) counts
-    /// the record. From [`Receiver::open_in_place`](crate::split::Receiver::open_in_place) it is all that has been
-    /// processed.
+    /// For an unbuffered connection it is 0, because
+    /// [`UnbufferedStatus::discard`](super::UnbufferedStatus::discard) includes the record. From
+    /// [`Receiver::open_in_place`](crate::split::Receiver::open_in_place), it is all processed
+    /// bytes.
     pub discard: usize,
 
     /// The application data.

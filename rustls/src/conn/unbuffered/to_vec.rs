@@ -1,12 +1,12 @@
-//! Output into a `Vec<u8>` that grows as needed, beside the slice that may be too short.
+//! Output into a `Vec<u8>` that grows if it is too short.
 //!
 //! ```text
 //!   0            used                          len()
 //!   │ to be sent │ written next: zeros, or what was sent before │ grows here
 //! ```
 //!
-//! The `Vec`'s length tells how much of it is initialised, and a number beside it how much of that is in use. So a
-//! `Vec` that is used again is neither cleared nor zeroed again.
+//! The length of the `Vec` is its initialised part. A separate number, `used`, counts the bytes to
+//! be sent. So a reused `Vec` is neither cleared nor zeroed again.
 
 use alloc::vec::Vec;
 
@@ -14,9 +14,10 @@ use super::{EncodeError, EncryptError};
 use crate::client::EarlyDataError;
 use crate::crypto::cipher::InsufficientSizeError;
 
-/// Has `write` write behind the first `used` bytes of `out`, which is made longer if that is too short.
+/// Calls `write` with the part of `out` behind its first `used` bytes, and extends `out` if that is
+/// too short.
 ///
-/// On errors the length and the first `used` bytes of `out` are as they were.
+/// On an error, the length and the first `used` bytes of `out` are unchanged.
 #[inline]
 pub(crate) fn write_to_vec<E: TooShort>(
     out: &mut Vec<u8>,
@@ -33,7 +34,7 @@ pub(crate) fn write_to_vec<E: TooShort>(
     }
 }
 
-/// [`write_to_vec`] when it needs `required` bytes; `error` says so, and is returned where memory is short.
+/// Extends `out` to `required` bytes behind `used`, and writes. Returns `error` if memory runs out.
 #[cold]
 fn grow_and_write<E>(
     out: &mut Vec<u8>,
@@ -46,7 +47,7 @@ fn grow_and_write<E>(
     let Some(len) = used.checked_add(required) else {
         return Err(error);
     };
-    // not `resize` alone: it panics at lengths that no memory has
+    // `resize` alone would panic if the length exceeds all memory
     if out.try_reserve(len.saturating_sub(before)).is_err() {
         return Err(error);
     }
@@ -58,9 +59,9 @@ fn grow_and_write<E>(
     written
 }
 
-/// An error that may be about too short an output.
+/// An error that may mean that the output is too short.
 pub(crate) trait TooShort {
-    /// How many bytes of output are needed, if the error is that there are fewer.
+    /// Returns the size needed in bytes if the output is too short.
     fn required_size(&self) -> Option<usize>;
 }
 
@@ -103,8 +104,8 @@ mod tests {
 
     use super::*;
 
-    /// Writes ten bytes, and checks what lies there before.
-    fn ten(before: &[u8]) -> impl FnMut(&mut [u8]) -> Result<usize, EncryptError> {
+    /// Returns a `write` that checks the bytes there before, and writes ten bytes.
+    fn write_ten(before: &[u8]) -> impl FnMut(&mut [u8]) -> Result<usize, EncryptError> {
         move |out| match out.first_chunk_mut::<10>() {
             Some(out) => {
                 assert_eq!(out, before);
@@ -116,34 +117,37 @@ mod tests {
     }
 
     #[test]
-    fn grows_by_what_is_missing() {
+    fn grows_to_the_required_size() {
         let mut out = vec![1, 2, 3];
-        assert_eq!(write_to_vec(&mut out, 3, ten(&[0; 10])).unwrap(), 10);
+        assert_eq!(write_to_vec(&mut out, 3, write_ten(&[0; 10])).unwrap(), 10);
         assert_eq!(out, [&[1, 2, 3][..], &[7; 10]].concat());
         assert_eq!(
-            write_to_vec(&mut out, 12, ten(&[7, 0, 0, 0, 0, 0, 0, 0, 0, 0])).unwrap(),
+            write_to_vec(&mut out, 12, write_ten(&[7, 0, 0, 0, 0, 0, 0, 0, 0, 0])).unwrap(),
             10
         );
         assert_eq!(out, [&[1, 2, 3][..], &[7; 19]].concat());
     }
 
-    /// What lies there was initialised before, so nothing zeroes it.
+    /// The bytes there are already initialised, so nothing zeroes them.
     #[test]
-    fn zeroes_nothing_a_second_time() {
+    fn does_not_zero_initialised_bytes() {
         let mut out = vec![5; 40];
         let (len, memory) = (out.len(), out.as_ptr());
         for used in [0, 10, 25] {
             out[used..used + 10].fill(5);
-            assert_eq!(write_to_vec(&mut out, used, ten(&[5; 10])).unwrap(), 10);
+            assert_eq!(
+                write_to_vec(&mut out, used, write_ten(&[5; 10])).unwrap(),
+                10
+            );
         }
         assert_eq!((out.len(), out.as_ptr()), (len, memory));
         assert_eq!(out[35..], [5; 5]);
     }
 
     #[test]
-    fn errors_leave_it_as_it_was() {
+    fn errors_leave_the_vec_unchanged() {
         let mut out = vec![1, 2, 3];
-        // too long for any memory, or for the arithmetic
+        // longer than memory, or than a `usize` can count
         for required_size in [isize::MAX as usize, usize::MAX] {
             let result = write_to_vec(&mut out, 3, |_| {
                 Err::<usize, EncryptError>(InsufficientSizeError { required_size }.into())
@@ -152,7 +156,7 @@ mod tests {
             assert_eq!(required, Some(required_size));
             assert_eq!(out, [1, 2, 3]);
         }
-        // a cipher that fails once there is enough
+        // the cipher fails although the output is long enough
         let result = write_to_vec(&mut out, 2, |out| match out.len() {
             ..10 => Err(EncryptError::from(InsufficientSizeError {
                 required_size: 10,
@@ -164,9 +168,9 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_beyond_the_end_is_reached_by_zeros() {
+    fn a_gap_behind_the_end_is_zeroed() {
         let mut out = vec![1];
-        assert_eq!(write_to_vec(&mut out, 3, ten(&[0; 10])).unwrap(), 10);
+        assert_eq!(write_to_vec(&mut out, 3, write_ten(&[0; 10])).unwrap(), 10);
         assert_eq!(out, [&[1, 0, 0][..], &[7; 10]].concat());
     }
 }

@@ -1,32 +1,32 @@
-//! What an unbuffered connection says about records that it has not opened, so that its user can leave them so.
+//! Information about received records before they are opened, for applications that defer them.
 
 use super::UnbufferedConnectionCommon;
 use crate::conn::records::Receiving;
 use crate::record::receiver::WaitingRecord;
 
 impl<Data> UnbufferedConnectionCommon<Data> {
-    /// The next record in `incoming_tls`, before anything is done with it: how long it is, and how much application
-    /// data it may carry. `incoming_tls` is what the next `process_tls_records` would be given.
+    /// Returns the size of the next record in `incoming_tls`, and an upper bound of its application
+    /// data, without opening it. Pass the same bytes as to the next `process_tls_records`.
     ///
-    /// `None` when the record is not complete, when its header is not one that can be accepted, and after the peer's
-    /// close_notify or a failure: then `process_tls_records` of all the bytes tells what to do.
+    /// Returns `None` if the record is incomplete, if its header is invalid, and after the peer's
+    /// close_notify or a failure. In these cases, pass all bytes to `process_tls_records`.
     ///
-    /// It serves to **refuse a record**. A record is opened by nothing but `process_tls_records`, and only out of the
-    /// bytes that it is given. So an application that has no room for the content, or wants it later, or at another place,
-    /// keeps the record's bytes back, as they are and for as long as it likes. Meanwhile the connection is used as ever,
-    /// given no bytes: it sends, replaces keys and closes. To take the record, it passes `record_len` bytes and no
-    /// more, so that none behind it is opened with it. Records come in the order in which they were sent, whatever they carry:
-    /// behind one that is refused, KeyUpdates and alerts wait, too.
+    /// Use it to **defer a record** if the application has no room for the content yet. Only
+    /// `process_tls_records` opens records, and only those in the bytes that it is given. So keep
+    /// the record's bytes unchanged for as long as needed. Meanwhile the connection stays usable
+    /// without input: it sends, replaces keys and closes. To open the record, pass exactly
+    /// `record_len` bytes, so that no later record is opened with it. Records are processed in
+    /// order: KeyUpdates and alerts behind a deferred record wait too.
     ///
-    /// Of a record that carries no application data `max_payload` is 0: pass it on. That includes all records of the
-    /// handshake and early data that is not accepted (RFC 9846 §4.3.10). Of early data that is, it is no more than is
-    /// still allowed.
+    /// `max_payload` is 0 for a record without application data: pass it on. That includes all
+    /// records of the handshake, and early data that is not accepted (RFC 9846 §4.3.10). For
+    /// accepted early data, it is at most the number of bytes still allowed.
     ///
     /// ```
     /// use rustls::server::UnbufferedServerConnection;
     /// use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
     ///
-    /// /// Takes in what was received, as long as `sink` has room for it.
+    /// /// Receives data while `sink` has room for it.
     /// fn receive(
     ///     conn: &mut UnbufferedServerConnection,
     ///     incoming: &mut Vec<u8>,
@@ -36,7 +36,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     ///     loop {
     ///         let room = most - sink.len();
     ///         let offered = match conn.peek_record(incoming) {
-    ///             // it waits in `incoming`
+    ///             // leave the record in `incoming`
     ///             Some(record) if record.max_payload > room => return Ok(()),
     ///             Some(record) => &mut incoming[..record.record_len],
     ///             None => &mut incoming[..],
@@ -48,7 +48,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     ///                     sink.extend_from_slice(record?.payload);
     ///                 }
     ///             }
-    ///             // what else there is to do is not this function's
+    ///             // leave other states to the caller
     ///             _ if discard == 0 => return Ok(()),
     ///             _ => {}
     ///         }

@@ -1,4 +1,4 @@
-//! How an unbuffered connection sends application data.
+//! The state in which an unbuffered connection can send application data.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -24,14 +24,15 @@ impl<'c, Data> WriteTraffic<'c, Data> {
 }
 
 impl<Data> WriteTraffic<'_, Data> {
-    /// Encrypts `application_data` into the front of `outgoing_tls`; returns how many bytes are to be
-    /// sent.
+    /// Encrypts `application_data` into the front of `outgoing_tls`. Returns the number of bytes to
+    /// send.
     ///
     /// # Errors
     ///
-    /// [`EncryptError::InsufficientSize`] when `outgoing_tls` is too short: it says how much is
-    /// needed, and the same call with that much succeeds. [`EncryptError::EncryptExhausted`] when
-    /// nothing can be encrypted any more, as after a close_notify.
+    /// - [`EncryptError::InsufficientSize`] if `outgoing_tls` is too short. The error holds the
+    ///   size needed; the same call with that much space succeeds.
+    /// - [`EncryptError::EncryptExhausted`] if nothing more can be encrypted, for example after a
+    ///   close_notify.
     pub fn encrypt(
         &mut self,
         application_data: &[u8],
@@ -43,21 +44,21 @@ impl<Data> WriteTraffic<'_, Data> {
             .encrypt(application_data, outgoing_tls)
     }
 
-    /// As [`Self::encrypt`], behind the first `used` bytes of a `Vec` that grows as needed; returns how many bytes were
-    /// written there, which are to be sent.
+    /// Encrypts like [`Self::encrypt`], but behind the first `used` bytes of a `Vec` that grows as
+    /// needed. Returns the number of bytes written there, which are to be sent.
     ///
-    /// The length of `outgoing_tls` says how much of it is initialised, and `used`, which the caller counts, how much of
-    /// that waits to be sent. Start again at 0 when all of it was sent, and do not clear the `Vec`: then each of its bytes is
-    /// zeroed once, when the `Vec` grows over it, and once it is long enough nothing is zeroed or allocated. It is
-    /// never made shorter. Where `used` is its length, output is appended to what is in it; where `used` is more,
-    /// zeros come in between.
+    /// The length of `outgoing_tls` is its initialised part. The caller counts the bytes to be sent
+    /// in `used`. After sending them, reset `used` to 0 and do not clear the `Vec`. Each byte is
+    /// then zeroed only once, when the `Vec` grows, and a long enough `Vec` is neither zeroed nor
+    /// reallocated. The `Vec` never shrinks. If `used` equals its length, output is appended. If
+    /// `used` is more, zeros fill the gap.
     ///
     /// ```
     /// use std::io::Write;
     ///
     /// use rustls::unbuffered::WriteTraffic;
     ///
-    /// /// Sends messages together. `outgoing` is the same each time, and soon as long as it needs to be.
+    /// /// Sends messages together. Pass the same `outgoing` each time.
     /// fn send<Data>(
     ///     traffic: &mut WriteTraffic<'_, Data>,
     ///     messages: &[&[u8]],
@@ -75,8 +76,9 @@ impl<Data> WriteTraffic<'_, Data> {
     ///
     /// # Errors
     ///
-    /// Those of [`Self::encrypt`]; [`EncryptError::InsufficientSize`] only where the memory cannot be had. The length of
-    /// `outgoing_tls` and its first `used` bytes are as before then.
+    /// Returns the errors of [`Self::encrypt`], but [`EncryptError::InsufficientSize`] only if
+    /// memory cannot be allocated. The length of `outgoing_tls` and its first `used` bytes are then
+    /// unchanged.
     pub fn encrypt_to_vec(
         &mut self,
         application_data: &[u8],
@@ -88,15 +90,15 @@ impl<Data> WriteTraffic<'_, Data> {
         })
     }
 
-    /// How many bytes [`Self::encrypt_in_place`] needs before and behind the payload.
+    /// Returns the space that [`Self::encrypt_in_place`] needs before and behind the payload.
     ///
-    /// They are the same from the end of the handshake to the end of the connection.
+    /// It stays the same from the end of the handshake to the end of the connection.
     pub fn in_place_room(&self) -> InPlaceRoom {
         self.conn.driver.common.records.sender.in_place_room()
     }
 
-    /// Makes a record of the plaintext at `payload` of `buf`, around it and in its place; returns
-    /// where in `buf` the record is, to be sent as it is.
+    /// Encrypts the plaintext at `payload` in `buf` in place, and builds a record around it.
+    /// Returns the range of the record in `buf`, ready to send.
     ///
     /// ```text
     ///        ┌─ headroom ─┐┌─ payload ────────┐┌─ tailroom ─┐
@@ -113,7 +115,7 @@ impl<Data> WriteTraffic<'_, Data> {
     /// ) -> Result<(), Box<dyn std::error::Error>> {
     ///     let room = state.in_place_room();
     ///     let mut buf = vec![0; room.headroom + message.len() + room.tailroom];
-    ///     // copied here; better to read or compute the plaintext in place
+    ///     // copied for brevity; it is better to read or compute the plaintext in place
     ///     let payload = room.headroom..room.headroom + message.len();
     ///     buf[payload.clone()].copy_from_slice(message);
     ///
@@ -125,10 +127,10 @@ impl<Data> WriteTraffic<'_, Data> {
     ///
     /// # Errors
     ///
-    /// [`InPlaceError`]; `buf` is unchanged then, unless the cipher failed, which ends the connection. On
-    /// [`InPlaceError::OutputPending`] the connection has something of its own to send first (a KeyUpdate):
-    /// [`Self::encrypt`] of nothing hands it out, and so does the next
-    /// [`UnbufferedConnectionCommon::process_tls_records`].
+    /// Returns an [`InPlaceError`]. `buf` is then unchanged, unless the cipher failed, which ends
+    /// the connection. [`InPlaceError::OutputPending`] means that the connection must send a
+    /// message of its own first, such as a KeyUpdate: get it from [`Self::encrypt`] with an empty
+    /// slice, or from the next [`UnbufferedConnectionCommon::process_tls_records`].
     pub fn encrypt_in_place(
         &mut self,
         buf: &mut [u8],
@@ -137,13 +139,13 @@ impl<Data> WriteTraffic<'_, Data> {
         self.conn.driver.common.encrypt_in_place(buf, payload)
     }
 
-    /// Encrypts a close_notify into the front of `outgoing_tls`; returns how many bytes are to be
-    /// sent. Nothing can be sent after it.
+    /// Encrypts a close_notify into the front of `outgoing_tls`. Returns the number of bytes to
+    /// send. Nothing can be sent after it.
     ///
     /// # Errors
     ///
-    /// [`EncryptError::InsufficientSize`] when `outgoing_tls` is too short: it says how much is
-    /// needed.
+    /// Returns [`EncryptError::InsufficientSize`] if `outgoing_tls` is too short. The error holds
+    /// the size needed.
     pub fn queue_close_notify(&mut self, outgoing_tls: &mut [u8]) -> Result<usize, EncryptError> {
         const ALERT_LEN: usize = 2;
         let common = &mut self.conn.driver.common;
@@ -166,12 +168,13 @@ impl<Data> WriteTraffic<'_, Data> {
         Ok(common.take_output(outgoing_tls)?)
     }
 
-    /// As [`Self::queue_close_notify`], behind the first `used` bytes of a `Vec` that grows as needed; returns how many
-    /// bytes were written there. [`Self::encrypt_to_vec`] says more about `used`.
+    /// Encrypts a close_notify like [`Self::queue_close_notify`], but behind the first `used` bytes
+    /// of a `Vec` that grows as needed. Returns the number of bytes written there. See
+    /// [`Self::encrypt_to_vec`] for `used`.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::encrypt_to_vec`].
+    /// Returns the errors of [`Self::encrypt_to_vec`].
     pub fn queue_close_notify_to_vec(
         &mut self,
         outgoing_tls: &mut Vec<u8>,
@@ -180,37 +183,38 @@ impl<Data> WriteTraffic<'_, Data> {
         write_to_vec(outgoing_tls, used, |out| self.queue_close_notify(out))
     }
 
-    /// Replaces the keys of both directions: sends a KeyUpdate that requests one in return (RFC 9846
-    /// §4.7.3). It goes out with the next [`Self::encrypt`] or as the next state's
+    /// Replaces the keys of both directions: queues a KeyUpdate that requests one in return (RFC
+    /// 9846 §4.7.3). It is sent with the next [`Self::encrypt`], or the next state is its
     /// [`EncodeTlsData`](super::EncodeTlsData).
     ///
     /// # Errors
     ///
-    /// [`Error::HandshakeNotComplete`] before the handshake is complete.
+    /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete.
     pub fn refresh_traffic_keys(self) -> Result<(), Error> {
         self.conn.driver.common.refresh_traffic_keys()
     }
 }
 
 impl<Data> UnbufferedConnectionCommon<Data> {
-    /// A way to send application data at any time, without looking at what was received; `None` when none can be sent:
-    /// before the handshake allows it, and after a close_notify of this side or a failure.
+    /// Returns a writer of application data at any time, independent of received data. Returns
+    /// `None` if none can be sent: before the handshake allows it, and after this side's
+    /// close_notify or a failure.
     ///
-    /// The peer's close_notify is no reason: it ends the peer's direction and no other (RFC 9846 §6.1). So after
-    /// [`ConnectionState::PeerClosed`](super::ConnectionState::PeerClosed) this side goes on for as long as it has
-    /// something to say, and closes then. It is the same in TLS 1.2, where RFC 5246 §7.2.1 would have this side throw away
-    /// what it has to send and close at once: that cuts off answers, which is why TLS 1.3 has changed it, and whether
-    /// the peer still listens only the application can know. One that wants it to the letter calls
-    /// [`WriteTraffic::queue_close_notify`] right away.
+    /// The peer's close_notify ends only the peer's direction (RFC 9846 §6.1). So this side may
+    /// continue to send after [`ConnectionState::PeerClosed`](super::ConnectionState::PeerClosed),
+    /// and close later. This also applies to TLS 1.2, where RFC 5246 §7.2.1 requires closing at
+    /// once and discarding pending writes. That rule cuts off answers, and TLS 1.3 removed it. Only
+    /// the application knows if the peer still reads. To follow the old rule, call
+    /// [`WriteTraffic::queue_close_notify`] at once.
     ///
-    /// Bytes of the connection's own that wait to be sent go first, as with every [`WriteTraffic`]. Send what
-    /// [`EncodeTlsData`](super::EncodeTlsData) has handed out before what is encrypted here.
+    /// Bytes that the connection has queued are sent first, as with every [`WriteTraffic`]. Send
+    /// the bytes from [`EncodeTlsData`](super::EncodeTlsData) before those encrypted here.
     ///
     /// ```
     /// use rustls::server::UnbufferedServerConnection;
     /// use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
     ///
-    /// /// Answers a client that has closed its side, and closes this one. Returns how much of `outgoing` is to be sent.
+    /// /// Answers a client that has closed. Returns the number of bytes to send.
     /// fn answer(
     ///     conn: &mut UnbufferedServerConnection,
     ///     incoming: &mut [u8],
@@ -236,13 +240,13 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     }
 }
 
-/// Why application data was not encrypted.
+/// The reason that application data was not encrypted.
 #[derive(Debug)]
 pub enum EncryptError {
-    /// The output is too short; nothing changed.
+    /// The output is too short; nothing has changed.
     InsufficientSize(InsufficientSizeError),
 
-    /// Nothing can be encrypted on this connection any more.
+    /// Nothing more can be encrypted on this connection.
     EncryptExhausted,
 }
 

@@ -42,7 +42,7 @@ fn client_hello(server_name: Option<&str>) -> ClientHello<'_> {
 }
 
 #[test]
-fn by_name() {
+fn resolves_by_server_name() {
     let (a, b) = (
         identity(&["a.example"]),
         identity(&["b.example", "*.b.example"]),
@@ -56,7 +56,7 @@ fn by_name() {
         (Some("a.example"), Some(&a)),
         (Some("b.example"), Some(&b)),
         (Some("x.b.example"), Some(&b)),
-        // the certificate would do, and yet it was not added for this name
+        // the certificate is valid for this name, but was not added for it
         (Some("y.b.example"), None),
         (Some("example"), None),
         (None, None),
@@ -76,7 +76,7 @@ fn by_name() {
 }
 
 #[test]
-fn only_fitting_certificates_are_added() {
+fn rejects_certificates_not_valid_for_the_name() {
     let good = identity(&["a.example"]);
     let mut resolver = ResolvesServerCertUsingSni::default();
 
@@ -108,7 +108,7 @@ fn only_fitting_certificates_are_added() {
 }
 
 #[test]
-fn client_hello_tells_what_the_client_said() {
+fn client_hello_returns_the_offered_values() {
     let hello = client_hello(Some("a.example"));
     assert_eq!(hello.server_name(), Some("a.example"));
     assert_eq!(hello.signature_schemes(), [SignatureScheme::ED25519]);

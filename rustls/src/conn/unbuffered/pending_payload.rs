@@ -1,0 +1,87 @@
+//! Application data that a state has returned and the application has not taken yet.
+//!
+//! The data is in the caller's buffer, and the state's `discard` includes its record. So it is lost
+//! if the application drops the state without taking it. An application that only asks for the
+//! length may take the data later. Asking therefore makes a copy, which the next state returns.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use once_cell::race::OnceBox;
+use zeroize::Zeroizing;
+
+#[derive(Default)]
+pub(super) struct PendingPayload {
+    stage: Stage,
+    copy: OnceBox<Zeroizing<Vec<u8>>>,
+}
+
+#[derive(Default, PartialEq)]
+enum Stage {
+    /// No data is pending.
+    #[default]
+    Empty,
+    /// A state holds the data.
+    Pending,
+    /// The application has taken the copy, which is still allocated.
+    CopyTaken,
+}
+
+impl PendingPayload {
+    /// True if neither data nor a copy remains.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.stage == Stage::Empty
+    }
+
+    /// True if application data was returned and not taken.
+    #[inline]
+    pub(super) fn is_pending(&self) -> bool {
+        self.stage == Stage::Pending
+    }
+
+    /// True if the data was not taken and there is no copy.
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_pending() && self.copy.get().is_none()
+    }
+
+    #[inline]
+    pub(super) fn announce(&mut self) {
+        self.stage = Stage::Pending;
+    }
+
+    /// Copies `payload` unless there is a copy already, and returns the length of the copy. Returns
+    /// `None` if the data was taken.
+    pub(super) fn copy_once(&self, payload: &[u8]) -> Option<usize> {
+        if !self.is_pending() {
+            return None;
+        }
+        let copy = || Box::new(Zeroizing::new(payload.to_vec()));
+        Some(self.copy.get_or_init(copy).len())
+    }
+
+    /// Returns `payload`, or the copy if `payload` is empty because its record was discarded.
+    /// Returns `None` if the data was taken.
+    #[inline]
+    pub(super) fn take<'a>(&'a mut self, payload: &'a [u8]) -> Option<&'a [u8]> {
+        if !self.is_pending() {
+            return None;
+        }
+        match self.copy.get() {
+            None => {
+                self.stage = Stage::Empty;
+                Some(payload)
+            }
+            Some(copy) => {
+                self.stage = Stage::CopyTaken;
+                Some(if payload.is_empty() { copy } else { payload })
+            }
+        }
+    }
+
+    pub(super) fn drop_copy_if_taken(&mut self) {
+        if self.stage == Stage::CopyTaken {
+            *self = Self::default();
+        }
+    }
+}
