@@ -8,21 +8,24 @@
 //!
 //! | work of a server | rate of a core | cost of one | measured by |
 //! |---|---|---|---|
-//! | a full TLS 1.3 handshake | 18 700 a second | 53 µs | `bench -- handshake` |
-//! | a resumed one, with its key exchange | 23 700 a second | 42 µs | `bench -- handshake-ticket` |
-//! | the same when clients have certificates | 5 000 a second | 200 µs | `bench -- certificates` |
-//! | encrypting, in cache | 9.1 GB a second | 0.11 s a GB | `bench -- bulk` |
-//! | decrypting, including the copy to the application | 7.5 GB a second | 0.13 s a GB | `bench -- bulk` |
-//! | encrypting data that is not in the cache | 4 to 7 GB a second | 0.14 to 0.25 s a GB | `bench -- bulk --working-set 64MiB` |
-//! | a GB over loopback TCP, both ends and the kernel, writes of 16 KiB | | 0.74 s | `bench -- tcp` |
-//! | the same, writes of 1 KiB | | 5.4 s | `bench -- tcp` |
+//! | a full TLS 1.3 handshake | 18 700 a second | 53 µs | `handshake` |
+//! | a resumed one, with its key exchange | 23 700 a second | 42 µs | `handshake-ticket` |
+//! | the same when clients have certificates | 5 000 a second | 200 µs | `certificates` |
+//! | encrypting, in cache | 9.1 GB a second | 0.11 s a GB | `bulk` |
+//! | decrypting, including the copy to the application | 7.5 GB a second | 0.13 s a GB | `bulk` |
+//! | encrypting, not in cache | 4–7 GB a second | 0.14–0.25 s a GB | `bulk --working-set 64MiB` |
+//! | a GB over loopback TCP, writes of 16 KiB | | 0.74 s | `tcp` |
+//! | the same, writes of 1 KiB | | 5.4 s | `tcp` |
+//!
+//! The last column is the argument of `cargo run --release -p bench --`. The TCP rows include both
+//! ends and the kernel.
 //!
 //! - **RSA**: with an RSA-2048 certificate, a full handshake costs a server 300 µs, mostly for one
 //!   signature (`bench -- handshake --key-type rsa-2048`). It costs a client only 80 µs instead of
 //! 144. Prefer ECDSA where servers are the bottleneck.
 //! - **Post-quantum**: with X25519MLKEM768, the default on aws-lc-rs, a handshake costs 68 µs
 //!   instead of 53 (`--group x25519mlkem768`).
-//! - **The kernel**: only the last two rows include its work, and it is most of them.
+//! - **The kernel**: only the last two rows include its work, which dominates them.
 //!
 //! For a server with `h` full and `r` resumed handshakes a second that sends `g` GB a second in
 //! writes of 16 KiB:
@@ -32,8 +35,8 @@
 //! ```
 //!
 //! 2 000 full handshakes, 8 000 resumed ones and 10 Gbit/s (1.25 GB/s) need 0.11 + 0.34 + 0.14 =
-//! 0.6 of a core. Plan for twice that, because load is uneven. The work of the kernel and of the
-//! application comes on top, and exceeds it.
+//! 0.6 of a core. Plan for twice that, because load is uneven. The kernel and the application need
+//! more time than that in addition.
 //!
 //! # A process
 //!
@@ -41,10 +44,13 @@
 //!
 //! | | cost | avoid it with |
 //! |---|---|---|
-//! | entropy that aws-lc collects on first use | 20 to 31 ms of CPU | the provider over ring, which has no such cost |
-//! | reading 140 root certificates | 0.5 ms for each store that is not shared | [`RootCertStore::cached`](crate::RootCertStore::cached) |
-//! | indexing a revocation list of 100 000 entries | 35 ms for each list that is not shared | [`CrlCache`](crate::certificates::CrlCache) |
+//! | entropy that aws-lc collects on first use | 20 to 31 ms of CPU | the provider on ring |
+//! | reading 140 root certificates | 0.5 ms per unshared store | [`RootCertStore::cached`] |
+//! | indexing a revocation list of 100 000 entries | 35 ms per unshared list | [`CrlCache`] |
 //! | record buffers of each thread | up to 128 KiB | fewer threads |
+//!
+//! [`RootCertStore::cached`]: crate::RootCertStore::cached
+//! [`CrlCache`]: crate::certificates::CrlCache
 //!
 //! The first row matters for command-line tools, serverless functions and servers that start a
 //! process per connection. It does not matter for long-running servers.
@@ -54,15 +60,17 @@
 //! | | bytes | measured by |
 //! |---|---|---|
 //! | idle, on Rust's heap | 1 000 | `bench -- memory` |
-//! | memory of aws-lc-rs from C's allocator | 1 300 | growth of the resident set, 10 000 pairs of connections |
-//! | a partial record received; output that the socket does not accept | up to 16 KiB; up to 72 KiB | limits: `set_buffer_limit` |
+//! | memory of aws-lc-rs from C's allocator | 1 300 | resident set of 10 000 pairs |
+//! | a partial record received | up to 16 KiB | – |
+//! | output that the socket does not accept | up to 72 KiB | limit: `set_buffer_limit` |
 //! | record buffers of a thread, for all its connections | up to 128 KiB | `bench -- memory` |
-//! | a session in a server's storage, one ticket each | 325 for a returning client, 2 100 for one with certificates | `bench -- certificates` |
+//! | a session in a server's storage, one ticket each | 325 | `bench -- certificates` |
+//! | the same for a client with certificates | 2 100 | `bench -- certificates` |
 //!
 //! A million idle connections need 2.3 GB for TLS. The kernel's sockets and the application's own
-//! state come on top, and decide. [`idle_connections`](super::idle_connections) has the details. A
+//! state need more in addition. [`idle_connections`](super::idle_connections) has the details. A
 //! thousand slow readers need 75 MB. A thousand threads with one connection each need up to 128 MB
-//! of buffers beside their stacks.
+//! of buffers, not counting their stacks.
 //!
 //! # A fleet
 //!

@@ -7,17 +7,18 @@
 //! | to | use |
 //! |---|---|
 //! | read root certificates once | [`RootCertStore::cached`](crate::RootCertStore::cached) |
-//! | share the chains of peers among configurations | [`PeerChains`](crate::certificates::PeerChains) |
+//! | share chains among configurations | [`PeerChains`](crate::certificates::PeerChains) |
 //! | learn who the peer is | [`peer_identity`](crate::CommonState::peer_identity) |
 //! | keep revocation lists of files | [`CrlCache`](crate::certificates::CrlCache) |
 //! | replace certificates, roots and lists in use | the `Reloading…` types |
 //!
 //! # Roots
 //!
-//! The first caller reads the roots. All configurations share them that ask for the same file,
-//! directory, PEM in memory, platform store or Mozilla's list. Roots are read again after a day.
-//! Your own [`RootCache`](crate::certificates::RootCache) can choose another interval: never, on
-//! each use, or as soon as the file has changed. If reading fails, the old roots stay in use.
+//! The first caller reads the roots. All configurations with the same source share them. A source
+//! is a file, a directory, PEM in memory, the platform's store or Mozilla's list. Roots are read
+//! again after a day. Your own [`RootCache`](crate::certificates::RootCache) can choose another
+//! interval: never, on each use, or as soon as the file has changed. If reading fails, the old
+//! roots stay in use.
 //!
 //! ```
 //! use std::error::Error;
@@ -25,7 +26,7 @@
 //! use rustls::certificates::RootSource;
 //! use rustls::{ClientConfig, RootCertStore};
 //!
-//! /// As cheap as a configuration gets, however many authorities there are.
+//! /// Building this configuration is cheap, however many authorities the bundle has.
 //! fn client_config(bundle: &str) -> Result<ClientConfig, Box<dyn Error>> {
 //!     let roots = RootCertStore::cached(&RootSource::PemFile(bundle.into()))?;
 //!     Ok(ClientConfig::builder()
@@ -108,11 +109,11 @@
 //!
 //! # Reloading
 //!
-//! The `Reloading…` types replace certificates and keys, roots and revocation lists below
-//! configurations in use. They check new files first: the key must belong to the certificate,
-//! nothing may have expired, and no list may be older. If a check fails, the old values stay, and
-//! `status` reports the reason. Open connections are not disturbed. OCSP responses are stapled
-//! until their next update. Reloading certificates and keys needs the feature `x509`.
+//! The `Reloading…` types replace certificates and keys, roots and revocation lists while
+//! configurations use them. They check new files first: the key must belong to the certificate,
+//! nothing may have expired, and no list may be older. If a check fails, the old values stay in
+//! use, and `status` reports the reason. Open connections are not affected. OCSP responses are
+//! stapled until their next update. Reloading certificates and keys needs the feature `x509`.
 //!
 //! ```
 //! use std::error::Error;
@@ -124,7 +125,7 @@
 //! };
 //! use rustls::crypto::aws_lc_rs;
 //!
-//! /// A configuration, and what to call when a signal comes, or from time to time.
+//! /// Returns a configuration, and a function to call on a signal or from time to time.
 //! fn reloading() -> Result<(ServerConfig, impl Fn()), Box<dyn Error>> {
 //!     let provider = Arc::new(aws_lc_rs::default_provider());
 //!     let files = CertifiedKeyFiles::new("fullchain.pem", "privkey.pem");
@@ -137,7 +138,7 @@
 //!     let reload = move || {
 //!         for reloaded in [keys.reload_if_changed(), verifier.reload_if_changed()] {
 //!             if let Err(error) = reloaded {
-//!                 eprintln!("the old stays in force: {error}");
+//!                 eprintln!("the old files stay in use: {error}");
 //!             }
 //!         }
 //!     };
@@ -145,7 +146,7 @@
 //! }
 //! ```
 //!
-//! Files should be replaced by `rename`, so that no reload reads half a file. The example
+//! Replace files with `rename`, so that no reload reads a partial file. The example
 //! `reloading_server` is a complete program.
 //!
 //! # Statistics

@@ -3,24 +3,33 @@
 //! All APIs speak the same protocol with the same code. They differ in the owner of the buffers and
 //! in the part that does the I/O.
 //!
-//! | | who does the I/O | who owns the buffers | copies of the plaintext, sending / receiving | for |
-//! |---|---|---|---|---|
-//! | [`Stream`], [`StreamOwned`] | the library, through [`Read`] and [`Write`] | the connection | 0 / 1 | blocking sockets, a thread for each connection |
-//! | [`ClientConnection`], [`ServerConnection`] | the application calls `read_tls`, `write_tls` | the connection | 0 / 1, or 0 with [`BufRead`] | event loops; what tokio-rustls and most others use |
-//! | … with `encrypt_in_place` | the same, and records from the application's own buffer | both | 0 / as above | servers of files, proxies |
-//! | [`split::Sender`], [`split::Receiver`](crate::split::Receiver) | as before the split, or the application | either | 0 / 0 or 1 | both directions at once on two threads, without a lock |
-//! | [`UnbufferedClientConnection`], [`UnbufferedServerConnection`] | the application | the application | 0 / 0 | io_uring, `no_std`, own buffer pools, the highest throughput |
-//! | [`KernelConnection`](crate::kernel::KernelConnection) | the kernel (Linux's kTLS) | the kernel | – | `sendfile`, network cards that encrypt |
-//! | [`quic`](crate::quic) connections | a QUIC implementation such as quinn | that implementation | – | QUIC, HTTP/3 |
+//! - **Streams**: [`Stream`] and [`StreamOwned`], for blocking sockets with a thread per
+//!   connection. The library does the I/O through [`Read`] and [`Write`]; the connection owns the
+//!   buffers. Copies: 0 / 1.
+//! - **Buffered**: [`ClientConnection`] and [`ServerConnection`], for event loops; tokio-rustls and
+//!   most others use them. The application calls `read_tls` and `write_tls`; the connection owns
+//!   the buffers. Copies: 0 / 1, or 0 / 0 with [`BufRead`].
+//! - **Buffered, in place**: the same with `encrypt_in_place`, for file servers and proxies.
+//!   Records are built in the application's own buffer. Copies: 0 / as above.
+//! - **Split**: [`split::Sender`] and [`split::Receiver`], for both directions at once on two
+//!   threads, without a lock. Either side owns the buffers. Copies: 0 / 0 or 1.
+//! - **Unbuffered**: [`UnbufferedClientConnection`] and [`UnbufferedServerConnection`], for
+//!   io_uring, `no_std`, buffer pools and the highest throughput. The application does the I/O and
+//!   owns the buffers. Copies: 0 / 0.
+//! - **Kernel**: [`KernelConnection`](crate::kernel::KernelConnection), for `sendfile` and network
+//!   cards that encrypt. The kernel (Linux's kTLS) does the I/O.
+//! - **QUIC**: [`quic`](crate::quic) connections, for QUIC and HTTP/3. A QUIC implementation such
+//!   as quinn does the I/O.
 //!
-//! The copies are those of the aws-lc-rs provider. ring only seals in place, so each API except
-//! `encrypt_in_place` has one more copy when sending. No API allocates per record.
+//! The numbers are copies of the plaintext when sending / receiving with the aws-lc-rs provider.
+//! ring only seals in place, so each API except `encrypt_in_place` has one more copy when sending.
+//! No API allocates per record.
 //!
 //! # Buffered
 //!
-//! A connection has four openings. TLS bytes go in by `read_tls` and out by `write_tls`; plaintext
-//! goes in by `writer()` and out by `reader()`. It does nothing between calls, so it fits any event
-//! loop:
+//! A connection has four entry points. TLS bytes go in through `read_tls` and out through
+//! `write_tls`. Plaintext goes in through `writer()` and out through `reader()`. The connection
+//! does nothing between calls, so it fits any event loop:
 //!
 //! ```
 //! use std::io::{self, Read, Write};
@@ -74,32 +83,32 @@
 //! }
 //! ```
 //!
-//! After each of the two, ask `wants_read` and `wants_write`, and tell the event loop. Received
-//! data may require an answer. A connection with much unread plaintext does not want to read.
+//! After each of the two, update the event loop from `wants_read` and `wants_write`. Received data
+//! may require an answer. A connection with much unread plaintext does not want to read.
 //!
-//! Memory is bounded. By default 64 KiB wait to be written ([`set_buffer_limit`] changes it), and a
-//! few records wait to be read. [`room_left`] returns the size that the next write accepts.
+//! Memory is bounded. By default, at most 64 KiB of output are queued ([`set_buffer_limit`] changes
+//! it), and a few received records. [`room_left`] returns the size that the next write accepts.
 //!
 //! # Unbuffered
 //!
-//! The connection holds no buffer. [`process_tls_records`] takes the received bytes, opens records
-//! where they lie, and returns a [`ConnectionState`]: the one thing to do next. Only the states in
-//! which an action is possible have a method for it.
+//! The connection holds no buffer. [`process_tls_records`] opens received records in place, and
+//! returns a [`ConnectionState`] with the next action. Each state has only the methods that are
+//! possible in it.
 //!
 //! | state | what to do |
 //! |---|---|
 //! | [`EncodeTlsData`] | encode a record into the output buffer |
 //! | [`TransmitTlsData`] | send the encoded output, then call `done()` |
 //! | [`BlockedHandshake`] | receive more |
-//! | [`ReadTraffic`] | take the application data of one record by [`next_record`] |
+//! | [`ReadTraffic`] | take the application data of one record with [`next_record`] |
 //! | [`ReadEarlyData`] | the same for early data, on a server |
 //! | [`WriteTraffic`] | nothing is pending: send application data, or receive more |
-//! | [`PeerClosed`] | the peer sends no more; this side still can, by [`write_traffic`] |
+//! | [`PeerClosed`] | the peer sends no more; this side still can, with [`write_traffic`] |
 //! | [`Closed`] | both sides have closed |
 //!
 //! In each state, the first `discard` bytes of the input are consumed once the state is handled.
-//! Pass the rest again, with new bytes behind it. The record of a [`ReadTraffic`] is among the
-//! bytes to discard, so take its data before.
+//! Pass the rest again, with new bytes behind it. `discard` includes the record of a
+//! [`ReadTraffic`], so take its data first.
 //!
 //! Three methods are additions to the API of 0.23:
 //!
@@ -143,7 +152,7 @@
 //!                 return Err(io::ErrorKind::UnexpectedEof.into());
 //!             }
 //!             receiver.process_new_packets().map_err(io::Error::other)?;
-//!             // until nothing waits (`WouldBlock`), or the peer has closed
+//!             // until no plaintext is left (`WouldBlock`), or the peer has closed
 //!             while let Ok(chunk @ [_, ..]) = receiver.reader().into_first_chunk() {
 //!                 let len = chunk.len();
 //!                 received(chunk);
@@ -166,20 +175,20 @@
 //! }
 //! ```
 //!
-//! Work that one half finds for the other is passed through one atomic byte. The sender looks there
+//! Work that one half finds for the other is passed through one atomic byte. The sender checks it
 //! on each write. It answers a peer's KeyUpdate before the next application data, and sends the
-//! alert for what the receiver could not open. A thread that writes all the time therefore needs no
-//! waking. Wake an idle one when [`sender_wants_write`] is true; ask after each
+//! alert for a record that the receiver rejected. A thread that writes all the time therefore needs
+//! no waking. Wake an idle one when [`sender_wants_write`] is true; check after each
 //! `process_new_packets`, errors included. The example `split_echo` is a complete server.
 //! `bench -- duplex` compares it with a connection behind a mutex.
 //!
 //! # QUIC
 //!
 //! [`quic`](crate::quic) is the handshake of QUIC versions 1 (RFC 9001) and 2 (RFC 9369), for
-//! implementations such as quinn. CRYPTO bytes go in by `read_hs` and come out by `write_hs`, which
-//! also returns the keys of Handshake and 1-RTT packets. `zero_rtt_keys` returns those of early
-//! data. Packets, retransmission and streams belong to the implementation. An application uses QUIC
-//! through it.
+//! implementations such as quinn. CRYPTO bytes go in through `read_hs` and out through
+//! `write_hs`, which also returns the keys of Handshake and 1-RTT packets. `zero_rtt_keys`
+//! returns those of early data. The implementation handles packets, retransmission and streams.
+//! An application uses QUIC through it.
 //!
 //! # Versions and roles
 //!
@@ -199,6 +208,7 @@
 //! [`UnbufferedServerConnection`]: crate::server::UnbufferedServerConnection
 //! [`set_buffer_limit`]: crate::ConnectionCommon::set_buffer_limit
 //! [`split::Sender`]: crate::split::Sender
+//! [`split::Receiver`]: crate::split::Receiver
 //! [`sender_wants_write`]: crate::split::Receiver::sender_wants_write
 //! [`process_tls_records`]: crate::unbuffered::UnbufferedConnectionCommon::process_tls_records
 //! [`ConnectionState`]: crate::unbuffered::ConnectionState

@@ -2,23 +2,41 @@
 //!
 //! The names are those of rustls 0.23. `native-certs`, `webpki-roots` and `x509` are new.
 //!
-//! | feature | default | effect | cost |
-//! |---|---|---|---|
-//! | `aws_lc_rs`, `aws-lc-rs` | yes | the provider over aws-lc-rs: the fastest, ML-KEM, HPKE, all suites and curves | a C compiler, a minute of a core to build, 2 MB more of code than ring |
-//! | `prefer-post-quantum` | yes | X25519MLKEM768 is the first group; turns on `aws_lc_rs` | 1.2 kB more in a ClientHello, 1.1 kB in a ServerHello, a sixth of a client's handshake and a quarter of a server's; no code outside the provider |
-//! | `fips` | | aws-lc-rs in its [FIPS-validated form](#fips); turns on `aws_lc_rs` | CMake and Go to build; no ChaCha20-Poly1305 and no plain X25519 |
-//! | `ring` | | the provider over ring | no ML-KEM, P-521 or HPKE; one copy of the plaintext when sending, except in place |
-//! | `custom-provider` | | no provider becomes the default of the process automatically | – |
-//! | `std` | yes | buffered connections, the clock, files, `Stream` | the standard library; without it, the unbuffered API remains, on `alloc` |
-//! | `tls12` | yes | TLS 1.2 | 150 kB; the risk of an old protocol. A configuration can also disable it |
-//! | `logging`, `log` | yes | messages through the `log` crate | 25 kB; nothing per record |
-//! | `zlib` | | compressed certificates (RFC 8879) | 130 kB; each chain is compressed once, chains of peers are decompressed within limits |
-//! | `brotli` | | the same with Brotli, the algorithm that browsers offer | 1.2 MB, mostly Brotli's dictionary |
-//! | `x509` | | [properties of certificates](crate::certificates), reloading of certificates and keys | 13 crates (RustCrypto's x509-cert); code only for what is used |
-//! | `native-certs` | | the platform's root certificates as a source | one crate |
-//! | `webpki-roots` | | Mozilla's root certificates as a source | one crate; 250 kB of certificates if used |
-//! | `hashbrown` | | session caches without `std` | one crate |
-//! | `read_buf` | | reading into uninitialized memory | a nightly compiler; no effect on others |
+//! | feature | default | effect |
+//! |---|---|---|
+//! | `aws_lc_rs`, `aws-lc-rs` | yes | the provider on aws-lc-rs: fastest, ML-KEM, HPKE, P-521 |
+//! | `prefer-post-quantum` | yes | X25519MLKEM768 is the first group; turns on `aws_lc_rs` |
+//! | `fips` | | aws-lc-rs in its [FIPS-validated form](#fips); turns on `aws_lc_rs` |
+//! | `ring` | | the provider on ring |
+//! | `custom-provider` | | no provider becomes the process default automatically |
+//! | `std` | yes | buffered connections, the clock, files, `Stream` |
+//! | `tls12` | yes | TLS 1.2 |
+//! | `logging`, `log` | yes | messages through the `log` crate |
+//! | `zlib` | | compressed certificates (RFC 8879) |
+//! | `brotli` | | the same with Brotli, the algorithm that browsers offer |
+//! | `x509` | | [properties of certificates](crate::certificates), reloading of keys |
+//! | `native-certs` | | the platform's root certificates as a source |
+//! | `webpki-roots` | | Mozilla's root certificates as a source |
+//! | `hashbrown` | | session caches without `std` |
+//! | `read_buf` | | reads into uninitialized memory |
+//!
+//! Their costs:
+//!
+//! - **`aws_lc_rs`**: a C compiler, one minute of CPU time to build, and 2 MB more code than ring.
+//! - **`prefer-post-quantum`**: 1.2 kB more in a ClientHello and 1.1 kB in a ServerHello. It adds a
+//!   sixth to a client's handshake and a quarter to a server's. No code outside the provider.
+//! - **`fips`**: CMake and Go to build; no ChaCha20-Poly1305 and no plain X25519.
+//! - **`ring`**: no ML-KEM, P-521 or HPKE; one copy of the plaintext when sending, except in place.
+//! - **`std`**: the standard library. Without it, the unbuffered API remains, on `alloc`.
+//! - **`tls12`**: 150 kB, and the risk of an old protocol. A configuration can also disable it.
+//! - **`logging`**: 25 kB; nothing per record.
+//! - **`zlib`**: 130 kB. Each chain is compressed once; peers' chains are decompressed within
+//!   limits.
+//! - **`brotli`**: 1.2 MB, mostly Brotli's dictionary.
+//! - **`x509`**: 13 crates (RustCrypto's x509-cert). Only the code in use is linked.
+//! - **`native-certs`**, **`hashbrown`**: one crate each.
+//! - **`webpki-roots`**: one crate, and 250 kB of certificates if they are used.
+//! - **`read_buf`**: a nightly compiler; no effect with others.
 //!
 //! `brotli`, `native-certs`, `webpki-roots` and `read_buf` turn on `std`.
 //!
@@ -41,9 +59,9 @@
 //! [`builder_with_provider`](crate::ClientConfig::builder_with_provider). Libraries that let their
 //! users choose should do the same.
 //!
-//! On aws-lc-rs, the record layer encrypts from the plaintext's place to the record's final place.
-//! It copies only plaintext that several slices contribute to one record. ring is smaller and
-//! builds on more platforms. The bench compares each with its own bare AEAD.
+//! On aws-lc-rs, the record layer encrypts straight from the plaintext's buffer into the record. It
+//! copies plaintext only if several slices share a record. ring is smaller and builds on more
+//! platforms. The bench compares each with its own bare AEAD.
 //!
 //! # FIPS
 //!

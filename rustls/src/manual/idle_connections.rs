@@ -74,7 +74,7 @@
 //!
 //! Avoid the last row. The buffer has room for all that could have arrived with that byte, and is
 //! returned once the byte is read. The test `beside_upstream` compares hundreds of such states with
-//! 0.23; none holds more.
+//! 0.23; none takes more memory.
 //!
 //! # Hostile peers
 //!
@@ -83,17 +83,20 @@
 //! | a peer that sends | occupies, bytes | until |
 //! |---|---|---|
 //! | nothing | 650 | the application closes the connection |
-//! | part of a ClientHello, or single bytes | at most 2¼ times the bytes sent, and 2 kB | the same |
-//! | 64 kB of a handshake message less one byte, in any records | 65 kB | the same; a longer one is rejected by its header |
+//! | part of a ClientHello, or single bytes | at most 2¼ times its bytes, and 2 kB | the same |
+//! | 64 kB of a handshake message less one byte, in any records | 65 kB | the same |
 //! | a ClientHello and no more | 2.6 kB | the same |
-//! | certificates of up to 64 kB, if the server requests them | 62 kB | the end of the connection |
+//! | certificates of up to 64 kB, if the server requests them | 62 kB | the connection ends |
 //! | a record less one byte | 17.7 kB | the application closes the connection |
 //! | empty records, or only padding | 17.1 kB | the 33rd in a row |
 //! | warnings | 2.6 kB | the 5th |
 //! | KeyUpdates | 2.6 kB | the 33rd without data between them |
 //! | requests to renegotiate, with TLS 1.2 | 2.7 kB | the 2nd |
-//! | data, and never reads the answers | 75 kB: `set_buffer_limit`, 64 KiB, in a buffer of 72 KiB | the application closes the connection |
-//! | endless tickets, to a client | at most 8 of 64 kB for each of 32 servers, by default | |
+//! | data, and never reads the answers | 75 kB | the application closes the connection |
+//! | endless tickets, to a client | at most 8 of 64 kB for each of 32 servers | |
+//!
+//! A longer handshake message is rejected by its header. The 75 kB are the 64 KiB of
+//! `set_buffer_limit`, in a buffer of 72 KiB. The limit on tickets is the default.
 //!
 //! `bench -- load hostile` has all kinds, their CPU time, and the figures of rustls 0.23.46. One
 //! example: a peer sends KeyUpdates with data and reads no answers. 0.23 queues an answer to each,

@@ -12,10 +12,15 @@
 //!
 //! | setting | default | effect |
 //! |---|---|---|
-//! | [`ServerConfig::session_storage`](crate::ServerConfig::session_storage) | 256 in memory | keeps sessions; uses memory for each client |
-//! | [`ServerConfig::ticketer`](crate::ServerConfig::ticketer) | none | puts the session into the ticket; uses no memory |
-//! | [`ServerConfig::send_tls13_tickets`](crate::ServerConfig::send_tls13_tickets) | 2 | number of tickets per handshake; a client uses each once |
-//! | [`ClientConfig::resumption`](crate::ClientConfig::resumption) | in memory | the client's store, or none |
+//! | [`session_storage`] of a server | 256 in memory | stores sessions; needs memory per client |
+//! | [`ticketer`] of a server | none | puts the session into the ticket; needs no memory |
+//! | [`send_tls13_tickets`] of a server | 2 | tickets per handshake; a client uses each once |
+//! | [`resumption`] of a client | in memory | the client's store, or none |
+//!
+//! [`session_storage`]: crate::ServerConfig::session_storage
+//! [`ticketer`]: crate::ServerConfig::ticketer
+//! [`send_tls13_tickets`]: crate::ServerConfig::send_tls13_tickets
+//! [`resumption`]: crate::ClientConfig::resumption
 //!
 //! A [`Ticketer`](crate::crypto::aws_lc_rs::Ticketer) suits most servers: it scales without memory.
 //! A storage is needed for [early data](super::early_data).

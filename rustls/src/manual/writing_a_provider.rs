@@ -128,13 +128,22 @@
 //!
 //! | the library has | trait | you get |
 //! |---|---|---|
-//! | an AEAD | [`AeadAlgorithm`](crate::crypto::blocks::AeadAlgorithm), [`Aead`](crate::crypto::blocks::Aead) | records of TLS 1.2 and 1.3: nonce, additional data, content type, padding |
-//! | … and a cipher for QUIC's headers | [`PacketAlgorithm`](crate::crypto::blocks::PacketAlgorithm) | QUIC packets and headers |
-//! | a hash function and HMAC | [`HashFunction`](crate::crypto::blocks::HashFunction) | transcript hash, HKDF, the PRF of TLS 1.2; with an AEAD, whole cipher suites: `Tls13Suite`, `Tls12Suite` |
-//! | Diffie-Hellman on a curve | [`Ecdh`](crate::crypto::blocks::Ecdh) | key exchange groups with all checks of points and shares: `EcdhGroup` |
-//! | … with keys that can be serialised | [`HpkeDh`](crate::crypto::blocks::HpkeDh) | HPKE in base mode, with an AEAD and a hash function: `HpkeBase` |
-//! | private keys | [`KeyPair`](crate::crypto::blocks::KeyPair) | loading by kind and format, choice of a scheme, SubjectPublicKeyInfo: `KeyLoader` |
-//! | an AEAD that can be shared | [`Aead`](crate::crypto::blocks::Aead) | tickets: `make_ticketer`, `make_rotating_ticketer`, `FleetTicketer` |
+//! | an AEAD | [`AeadAlgorithm`], [`Aead`] | records of TLS 1.2 and 1.3 |
+//! | … and a cipher for QUIC's headers | [`PacketAlgorithm`] | QUIC packets and headers |
+//! | a hash function and HMAC | [`HashFunction`] | transcript hash, HKDF, the PRF of TLS 1.2 |
+//! | … and an AEAD | the above | whole cipher suites: `Tls13Suite`, `Tls12Suite` |
+//! | Diffie-Hellman on a curve | [`Ecdh`] | key exchange groups with all checks: `EcdhGroup` |
+//! | … with keys that can be serialised | [`HpkeDh`] | HPKE base mode; needs AEAD and hash: `HpkeBase` |
+//! | private keys | [`KeyPair`] | loading, choice of a scheme, SubjectPublicKeyInfo: `KeyLoader` |
+//! | an AEAD that can be shared | [`Aead`] | tickets: `make_ticketer`, `FleetTicketer` and others |
+//!
+//! [`AeadAlgorithm`]: crate::crypto::blocks::AeadAlgorithm
+//! [`Aead`]: crate::crypto::blocks::Aead
+//! [`PacketAlgorithm`]: crate::crypto::blocks::PacketAlgorithm
+//! [`HashFunction`]: crate::crypto::blocks::HashFunction
+//! [`Ecdh`]: crate::crypto::blocks::Ecdh
+//! [`HpkeDh`]: crate::crypto::blocks::HpkeDh
+//! [`KeyPair`]: crate::crypto::blocks::KeyPair
 //!
 //! A library that only seals in place wraps its key in [`InPlace`](crate::crypto::blocks::InPlace),
 //! for one copy. One that seals from an input to an output implements
@@ -162,12 +171,22 @@
 //! defaults. The first saves an allocation for each key, the second reports a tighter limit on a
 //! record's content.
 //!
-//! | 0.23 | here |
-//! |---|---|
-//! | `encrypt(&mut self, msg, seq) -> Result<OutboundOpaqueMessage, Error>` | `encrypt(&mut self, msg, seq, out: &mut [u8]) -> Result<usize, EncryptError>` |
-//! | – | `encrypt_in_place(&mut self, typ, version, payload_len, seq, out: &mut [u8]) -> Result<usize, EncryptError>` |
-//! | `encrypted_payload_len(&self, payload_len) -> usize` | the same: the number of bytes of `out` that are written |
-//! | – | `payload_offset(&self) -> usize`: where in `out` the payload begins (8 for TLS 1.2 GCM, else 0) |
+//! `MessageEncrypter` in 0.23:
+//!
+//! ```text
+//! encrypt(&mut self, msg, seq) -> Result<OutboundOpaqueMessage, Error>
+//! encrypted_payload_len(&self, payload_len) -> usize
+//! ```
+//!
+//! And here:
+//!
+//! ```text
+//! encrypt(&mut self, msg, seq, out: &mut [u8]) -> Result<usize, EncryptError>
+//! encrypt_in_place(&mut self, typ, version, payload_len, seq, out: &mut [u8])
+//!     -> Result<usize, EncryptError>
+//! encrypted_payload_len(&self, payload_len) -> usize // the bytes of `out` that are written
+//! payload_offset(&self) -> usize // of the payload in `out`: 8 for TLS 1.2 GCM, else 0
+//! ```
 //!
 //! A body that extended a `PrefixedPayload` by the chunks and the content type, encrypted it and
 //! appended the tag now does the same to `out`. Both methods together take about ten lines:
