@@ -1,6 +1,6 @@
 //! The carrier of a handshake: records over a stream (RFC 9846 §5), or QUIC (RFC 9001).
 //!
-//! It decides everything in which handshake messages differ. The [`transport`](super::transport)
+//! It decides how handshake messages differ between the two. The [`transport`](super::transport)
 //! takes the bytes and keys.
 
 use crate::enums::{ExtensionType, ProtocolVersion};
@@ -54,7 +54,7 @@ impl Carrier {
         }
     }
 
-    /// True if `suite` can protect the carrier.
+    /// True if `suite` can be used over this carrier.
     pub(crate) fn can_use(self, suite: &SupportedCipherSuite) -> bool {
         match self {
             Self::Records => true,
@@ -91,8 +91,7 @@ impl Carrier {
         }
     }
 
-    /// True if a handshake may continue without an application protocol, given which sides offer
-    /// any.
+    /// True if a handshake may continue without an application protocol.
     pub(crate) fn goes_without_protocol(self, client_names: bool, server_names: bool) -> bool {
         match self {
             Self::Records => !client_names || !server_names,

@@ -24,7 +24,7 @@ use crate::suites::ExtractedSecrets;
 ///                ┌──────────────────────────────────────────┐
 ///   writer() ───►│ seal ──► outgoing buffer ────────────────┼──► write_tls()
 ///                │                                          │
-///   reader() ◄───┤ plaintext, in the receive buffer ◄─ open ◄┼─── read_tls()
+///   reader() ◄───┤ plaintext, in the receive buffer ◄ open ◄┼─── read_tls()
 ///                │                    process_new_packets() │
 ///                └──────────────────────────────────────────┘
 /// ```

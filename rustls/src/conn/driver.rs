@@ -259,7 +259,7 @@ impl<Data> Driver<Data> {
         match typ {
             // RFC 9846 §4.3.10: skip early data that was not negotiated
             ContentType::ApplicationData if is_skipped => {
-                trace!("dropped early data that was not agreed on");
+                trace!("dropped early data that was not negotiated");
                 Ok(Handled::Done)
             }
             ContentType::ApplicationData => self.handle_application_data(content.len()),

@@ -29,9 +29,9 @@ pub(crate) const KEY_UPDATE_LEN: usize = 5;
 
 /// The secrets that remain once the handshake is complete.
 ///
-/// All variants are boxed so that moving a connection leaves no secrets behind. No variant stores
-/// anything inline next to a pointer either: a move copies the unused bytes of smaller variants
-/// too, which may contain old stack data.
+/// All secrets are boxed so that moving a connection leaves none behind. The variants hold only
+/// pointers, because a move also copies the unused bytes of smaller variants, which may contain old
+/// stack data.
 pub(crate) enum Established {
     Tls13(Box<Tls13Secrets>),
     /// The exporter of a QUIC connection, whose traffic secrets were handed to the QUIC

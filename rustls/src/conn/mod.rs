@@ -2,10 +2,9 @@
 //! record layer and the handshake.
 //!
 //! ```text
-//!   application ── connection (reader, writer, stream) ─┐           ┌─► handshake ─► transport ─┐
-//!                                                       ├─► driver ─┤                           ▼
-//!   application ── unbuffered ──────────────────────────┘           └─► common_state ─────►
-//!   records
+//!   application ── connection ─┐           ┌─► handshake ─► transport ─┐
+//!     (reader, writer, stream) ├─► driver ─┤                           ▼
+//!   application ── unbuffered ─┘           └─► common_state ────────► records
 //! ```
 //!
 //! - `common_state`: `records` (the record layer and its buffers), `negotiated` (facts) and

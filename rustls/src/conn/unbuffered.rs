@@ -376,7 +376,7 @@ pub struct UnbufferedStatus<'c, 'i, Data> {
     pub state: Result<ConnectionState<'c, 'i, Data>, Error>,
 }
 
-/// The next action for the user of an unbuffered connection.
+/// The next action that an unbuffered connection needs from the application.
 #[non_exhaustive]
 pub enum ConnectionState<'c, 'i, Data> {
     /// Early data was received; take it with [`ReadEarlyData::next_record`].
@@ -390,7 +390,7 @@ pub enum ConnectionState<'c, 'i, Data> {
     /// [`UnbufferedConnectionCommon::write_traffic`] allows sending at once.
     PeerClosed,
 
-    /// Both sides have closed, or the peer has and this side has failed.
+    /// Both sides have closed, or the peer has and this side cannot send after a failure.
     Closed,
 
     /// A record is queued; get it with [`EncodeTlsData::encode`].
@@ -530,7 +530,7 @@ impl<Data> TransmitTlsData<'_, Data> {
 
 impl TransmitTlsData<'_, ClientConnectionData> {
     /// Returns a writer of early data to send with the encoded bytes, if that is allowed. It is
-    /// from the ClientHello until the server's answer, if the offered session allows early data.
+    /// allowed between the ClientHello and the server's answer, if the offered session permits it.
     pub fn may_encrypt_early_data(&mut self) -> Option<MayEncryptEarlyData<'_>> {
         MayEncryptEarlyData::new(&mut self.conn.driver.common)
     }

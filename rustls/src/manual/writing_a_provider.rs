@@ -133,7 +133,7 @@
 //! | a hash function and HMAC | [`HashFunction`] | transcript hash, HKDF, the PRF of TLS 1.2 |
 //! | … and an AEAD | the above | whole cipher suites: `Tls13Suite`, `Tls12Suite` |
 //! | Diffie-Hellman on a curve | [`Ecdh`] | key exchange groups with all checks: `EcdhGroup` |
-//! | … with keys that can be serialised | [`HpkeDh`] | HPKE base mode; needs AEAD and hash: `HpkeBase` |
+//! | … with keys that can be serialised | [`HpkeDh`] | HPKE, with an AEAD and a hash: `HpkeBase` |
 //! | private keys | [`KeyPair`] | loading, choice of a scheme, SubjectPublicKeyInfo: `KeyLoader` |
 //! | an AEAD that can be shared | [`Aead`] | tickets: `make_ticketer`, `FleetTicketer` and others |
 //!

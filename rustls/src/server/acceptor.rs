@@ -30,10 +30,10 @@ use crate::record::buffer::OutgoingBuffer;
 /// Reads a ClientHello for servers that choose their configuration by it.
 ///
 /// ```text
-///   read_tls ──► accept ──► Accepted ── client_hello(), and a choice ──► into_connection(config)
-///       ▲          │                                                           │
-///       └── None ──┘                                                           ▼
-///                                                                      ServerConnection
+///   read_tls ──► accept ──► Accepted ──► client_hello() ──► into_connection(config)
+///       ▲          │                    choose a config            │
+///       └── None ──┘                                               ▼
+///                                                           ServerConnection
 /// ```
 ///
 /// ```no_run

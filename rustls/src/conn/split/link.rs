@@ -2,11 +2,11 @@
 //! the connection. No call blocks.
 //!
 //! ```text
-//!                    ┌──────────────── Link ────────────────┐
-//!                    │ UPDATE, REFUSAL ◄── process           │
-//!   Sender ──────────┤ AWAITED, DONE   ──► process           ├────────── Receiver
-//!                    │ FAILED, failure ◄─► the first to fail │
-//!                    └──────────────────────────────────────┘
+//!              ┌───────── Link ─────────┐
+//!              │ UPDATE, REFUSAL    ◄── │
+//!   Sender ────┤ AWAITED, DONE      ──► ├──── Receiver
+//!              │ FAILED, failure    ◄─► │
+//!              └────────────────────────┘
 //! ```
 //!
 //! It knows nothing of TLS beyond these names. `ci/loom` compiles this file with the atomics of
