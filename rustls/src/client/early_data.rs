@@ -59,8 +59,8 @@ impl fmt::Debug for WriteEarlyData<'_> {
 
 /// Encrypts early data of an unbuffered connection, to be sent behind the ClientHello.
 ///
-/// Returned by [`may_encrypt_early_data`]. The server may reject early data, which
-/// is then lost; check [`is_early_data_accepted`].
+/// Returned by [`may_encrypt_early_data`]. The server may reject early data, which is then lost;
+/// check [`is_early_data_accepted`].
 ///
 /// [`may_encrypt_early_data`]: crate::unbuffered::TransmitTlsData::may_encrypt_early_data
 /// [`is_early_data_accepted`]: super::UnbufferedClientConnection::is_early_data_accepted

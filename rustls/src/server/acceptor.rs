@@ -1,7 +1,8 @@
 //! Reads a ClientHello before a configuration is chosen.
 //!
-//! The connection exists from the first byte on. The complete ClientHello stays in its receive
-//! buffer until there is a configuration. The handshake then starts and processes the same bytes.
+//! The connection exists from the first byte on. The ClientHello stays in the buffer that
+//! assembled it until there is a configuration. The handshake then starts and processes the same
+//! bytes.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
