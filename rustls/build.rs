@@ -1,12 +1,12 @@
-//! Finds out whether the compiler has what feature `read_buf` needs of the standard library: only a nightly one
-//! has, and not each in the same form.
+//! Checks that the compiler has the unstable parts of the standard library that feature `read_buf`
+//! needs. Only a nightly one has, and not each in the same form.
 
 use std::env;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What the implementations use.
+/// The unstable items that the implementations use.
 const PROBE: &str = r#"
 #![feature(read_buf, core_io_borrowed_buf)]
 use std::io::{self, BorrowedCursor, Read};
@@ -28,7 +28,7 @@ fn main() {
     }
 }
 
-/// Whether the compiler takes the probe; `None` when it could not be asked.
+/// True if the compiler accepts the probe; `None` if it could not be run.
 fn compiles() -> Option<bool> {
     let output = Path::new(&env::var_os("OUT_DIR")?).join("read_buf_probe");
     let mut compiler = Command::new(env::var_os("RUSTC")?)

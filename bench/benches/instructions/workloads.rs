@@ -1,4 +1,4 @@
-//! What is counted: the program that runs under callgrind.
+//! The workloads: the program that runs under callgrind.
 
 use core::hint::black_box;
 use std::io::{self, IoSlice, Read, Write};
@@ -34,10 +34,10 @@ const WORKLOADS: [(&str, Workload); 5] = [
     ("in-place/send", in_place_send),
 ];
 
-/// How many records are sent or received while it is counted.
+/// The number of records sent or received while instructions are counted.
 const RECORDS: usize = 16;
 
-/// How many times before it is counted: buffers are taken from the heap, symbols bound.
+/// The number of uncounted runs before: they allocate buffers and bind symbols.
 pub(crate) const WARM_UP: usize = 3;
 
 /// Runs `work`, and it is counted.
@@ -54,8 +54,8 @@ pub(crate) fn reported_by_callgrind(name: &str, operations: usize) {
     println!("{name} {operations}");
 }
 
-/// Runs all workloads whose name contains `filter`, and prints names and numbers of operations in the order
-/// in which they are counted.
+/// Runs all workloads whose name contains `filter`. Prints names and numbers of operations in the
+/// order in which they are counted.
 pub(crate) fn run_all(filter: &str) {
     for provider in PROVIDERS {
         let label = match provider {
@@ -113,8 +113,8 @@ fn run_handshakes(label: &str, new_configs: impl Fn() -> Configs, filter: &str) 
     }
 }
 
-/// What connections are made from. The certificates are the same in each run: their length counts. Sessions are
-/// resumed from tickets.
+/// Configurations of both sides. Their certificates are the same in each run, because the length
+/// of a certificate counts. Sessions are resumed from tickets.
 pub(crate) struct Configs {
     pub(crate) client: Arc<ClientConfig>,
     server: Arc<ServerConfig>,
@@ -254,7 +254,7 @@ fn buffered_send(configs: &Configs, size: usize) {
     collected_by_callgrind(&mut send);
 }
 
-/// Takes all that it is given, as a socket with room does: what is counted is not the work of a writer.
+/// Accepts everything, like a socket with room, so that the work of a writer is not counted.
 struct Socket;
 
 impl Write for Socket {

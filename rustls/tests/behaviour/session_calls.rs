@@ -1,5 +1,6 @@
-//! Calls to a client's session store, the labels in both ends' key logs, and what both report during a handshake: the same
-//! as upstream's, one by one. Test suites of applications look at all three.
+//! Calls to a client's session store, the labels in both ends' key logs, and what both report
+//! during a handshake: the same as upstream's, one by one. Test suites of applications look at all
+//! three.
 
 use std::sync::{Arc, Mutex};
 
@@ -171,8 +172,8 @@ macro_rules! ends {
 ends!(this, rustls, ThisBuffered);
 ends!(upstream, rustls_upstream, UpstreamBuffered);
 
-/// The calls in each of several connections with upstream's server, which has these versions in turn and may want
-/// another share.
+/// The calls in each of several connections with upstream's server, which has these versions in
+/// turn and may want another share.
 macro_rules! store_calls {
     ($name:ident, $module:ident) => {
         fn $name(
@@ -204,8 +205,8 @@ macro_rules! store_calls {
 store_calls!(calls_of_this, this);
 store_calls!(calls_of_upstream, upstream);
 
-/// Our client tells its store nothing that the store knows: the group that it found there, and a session that is resumed
-/// without a new ticket.
+/// Our client tells its store nothing that the store knows: the group that it found there, and a
+/// session that is resumed without a new ticket.
 fn without_repetition(mut connections: Vec<Vec<String>>) -> Vec<Vec<String>> {
     for calls in &mut connections {
         let is_resumed = calls.iter().any(|call| call == "resumed");
@@ -241,8 +242,8 @@ fn the_calls_of_a_session_store() {
     }
 }
 
-/// The calls in each of four connections with upstream's server. Two clients of these versions make them in turn. They share
-/// a store, and each has a verifier and a group of its own.
+/// Returns the calls in each of four connections with upstream's server. Two clients of these
+/// versions take turns. They share a store, and each has a verifier and a group of its own.
 macro_rules! store_calls_of_two {
     ($name:ident, $module:ident) => {
         fn $name(provider: Provider, versions: [Versions; 2]) -> Vec<Vec<String>> {
@@ -270,7 +271,7 @@ macro_rules! store_calls_of_two {
 store_calls_of_two!(calls_of_two_of_this, this);
 store_calls_of_two!(calls_of_two_of_upstream, upstream);
 
-/// A ticket that the client may not resume is taken all the same, and then no session of TLS 1.2 is looked for.
+/// A client takes a ticket even if it may not resume it. It then looks for no TLS 1.2 session.
 #[test]
 fn the_calls_of_clients_that_share_a_session_store() {
     for provider in PROVIDERS {
@@ -284,8 +285,8 @@ fn the_calls_of_clients_that_share_a_session_store() {
     }
 }
 
-/// The labels that both ends log for three connections of which one is upstream's. The client sends early data or does
-/// not.
+/// The labels that both ends log for three connections of which one is upstream's. The client sends
+/// early data or does not.
 macro_rules! labels {
     ($name:ident, $client:ident, $server:ident) => {
         fn $name(
