@@ -76,10 +76,12 @@ extern crate std;
 mod builder;
 mod conn;
 mod ech;
+mod failure;
 mod handshake;
 mod key_log;
 #[cfg(feature = "std")]
 mod key_log_file;
+mod keys;
 mod logging;
 mod msgs;
 mod session;

@@ -5,7 +5,7 @@
 
 use crate::enums::{ExtensionType, ProtocolVersion};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
-use crate::handshake::Failure;
+use crate::failure::Failure;
 use crate::msgs::client_hello::SessionId;
 use crate::quic::Version;
 use crate::suites::SupportedCipherSuite;

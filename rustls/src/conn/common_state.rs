@@ -20,7 +20,7 @@ use crate::certificates::PeerIdentity;
 use crate::crypto::SupportedKxGroup;
 use crate::enums::{AlertDescription, ProtocolVersion, Side};
 use crate::error::Error;
-use crate::handshake::Failure;
+use crate::failure::Failure;
 use crate::logging::warn;
 use crate::record::joiner::HandshakeJoiner;
 use crate::suites::{ExtractedSecrets, SupportedCipherSuite};

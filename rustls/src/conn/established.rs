@@ -15,11 +15,11 @@ use super::transport::{Level, Transport};
 use crate::crypto::tls13::OkmBlock;
 use crate::enums::{KeyUpdateRequest, Side};
 use crate::error::{Error, PeerMisbehaved};
+#[cfg(feature = "tls12")]
+use crate::keys::tls12::MasterSecret;
+use crate::keys::tls13::{TrafficSecret, exporter, next_application_traffic_secret};
 use crate::msgs::EncodeMessage;
 use crate::suites::{ConnectionTrafficSecrets, Tls13CipherSuite};
-#[cfg(feature = "tls12")]
-use crate::tls12::key_schedule::MasterSecret;
-use crate::tls13::key_schedule::{self, TrafficSecret};
 
 /// The maximum number of key updates by a sender (RFC 9846 §4.7.3).
 const MAX_SENDING_UPDATES: u64 = (1 << 48) - 1;
@@ -437,7 +437,7 @@ impl SendingSecrets {
 
     fn next(&mut self) {
         self.updates += 1;
-        self.secret = key_schedule::next_application_traffic_secret(self.suite, &self.secret);
+        self.secret = next_application_traffic_secret(self.suite, &self.secret);
     }
 }
 
@@ -484,7 +484,7 @@ pub(crate) struct ExporterSecret {
 
 impl ExporterSecret {
     fn export(&self, output: &mut [u8], label: &[u8], context: Option<&[u8]>) -> Result<(), Error> {
-        key_schedule::exporter(self.suite, &self.secret, label, context, output)
+        exporter(self.suite, &self.secret, label, context, output)
             .map_err(|_| Error::General("exporting too much".into()))
     }
 }
@@ -511,7 +511,7 @@ impl ReceivingSecrets {
     }
 
     fn next(&mut self) {
-        self.secret = key_schedule::next_application_traffic_secret(self.suite, &self.secret);
+        self.secret = next_application_traffic_secret(self.suite, &self.secret);
     }
 }
 

@@ -20,14 +20,14 @@ use super::unwinding::fail_on_panic;
 use crate::crypto::tls13::OkmBlock;
 use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::Failure;
+use crate::failure::Failure;
+#[cfg(feature = "tls12")]
+use crate::keys::tls12::KeyBlock;
+use crate::keys::tls13::TrafficSecret;
 use crate::msgs::transport_parameters::TransportParameters;
 use crate::quic::{DirectionalKeys, KeyChange, Keys, Secrets, Suite, Version};
 use crate::record::joiner::HandshakeJoiner;
 use crate::suites::Tls13CipherSuite;
-#[cfg(feature = "tls12")]
-use crate::tls12::key_schedule::KeyBlock;
-use crate::tls13::key_schedule::TrafficSecret;
 
 /// The handshake bytes and keys of one QUIC connection.
 pub(crate) struct Quic {

@@ -27,7 +27,10 @@ use crate::crypto::tls13::OkmBlock;
 use crate::enums::Side;
 use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion};
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::Failure;
+use crate::failure::Failure;
+#[cfg(feature = "tls12")]
+use crate::keys::tls12::KeyBlock;
+use crate::keys::tls13::TrafficSecret;
 use crate::logging::debug;
 use crate::msgs::transport_parameters::TransportParameters;
 use crate::record::buffer::{OutgoingBuffer, Owner, ReceiveBuffer};
@@ -35,9 +38,6 @@ use crate::record::joiner::HandshakeJoiner;
 use crate::record::receiver::RecordReceiver;
 use crate::record::sender::{RecordSender, SealError};
 use crate::suites::Tls13CipherSuite;
-#[cfg(feature = "tls12")]
-use crate::tls12::key_schedule::KeyBlock;
-use crate::tls13::key_schedule::TrafficSecret;
 
 /// The number of unread plaintext bytes above which `read_tls` refuses to read more.
 #[cfg(feature = "std")]

@@ -9,12 +9,12 @@ use crate::crypto::tls13::OkmBlock;
 #[cfg(feature = "tls12")]
 use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::Failure;
+use crate::failure::Failure;
+#[cfg(feature = "tls12")]
+use crate::keys::tls12::KeyBlock;
+use crate::keys::tls13::TrafficSecret;
 use crate::msgs::transport_parameters::TransportParameters;
 use crate::suites::Tls13CipherSuite;
-#[cfg(feature = "tls12")]
-use crate::tls12::key_schedule::KeyBlock;
-use crate::tls13::key_schedule::TrafficSecret;
 
 /// The operations that a handshake needs from its transport.
 pub(crate) trait Transport {

@@ -9,14 +9,14 @@ use subtle::ConstantTimeEq;
 use super::{Ech, EchStatus, OuterHello, RejectedEch};
 use crate::enums::{AlertDescription, ExtensionType};
 use crate::error::{InvalidMessage, PeerMisbehaved};
-use crate::handshake::Failure;
+use crate::failure::Failure;
 use crate::handshake::client::sent_hello::SentHello;
+use crate::keys::tls13::{ech_accept_confirmation, ech_hrr_accept_confirmation};
 use crate::logging::debug;
 use crate::msgs::HANDSHAKE_HEADER_LEN;
 use crate::msgs::client_hello::{Random, SessionId};
 use crate::msgs::ech::CONFIRMATION_LEN;
 use crate::suites::Tls13CipherSuite;
-use crate::tls13::key_schedule::{ech_accept_confirmation, ech_hrr_accept_confirmation};
 
 /// Replaces the confirmation in the transcript that it is computed over.
 const NO_CONFIRMATION: &[u8] = &[0; CONFIRMATION_LEN];

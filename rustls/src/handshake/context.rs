@@ -1,11 +1,11 @@
 //! The interface between a connection and its handshake.
 
-use super::Failure;
 use crate::client::ClientConnectionData;
 use crate::conn::established::Established;
 use crate::conn::negotiated::Negotiated;
 use crate::conn::tolerance::Tolerance;
 use crate::conn::transport::Transport;
+use crate::failure::Failure;
 use crate::msgs::HandshakeMessage;
 use crate::server::ServerConnectionData;
 

@@ -1,10 +1,10 @@
 //! Checks of finite-field groups (RFC 7919) that do not depend on the provider.
 
 #[cfg(feature = "tls12")]
-use super::Failure;
-#[cfg(feature = "tls12")]
 use crate::enums::AlertDescription;
 use crate::error::PeerMisbehaved;
+#[cfg(feature = "tls12")]
+use crate::failure::Failure;
 use crate::ffdhe_groups::FfdheGroup;
 
 /// Checks the peer's share in TLS 1.3. `group` is `None` if the group is not a finite-field group.

@@ -3,9 +3,9 @@
 
 use subtle::ConstantTimeEq;
 
-use super::Failure;
 use crate::enums::AlertDescription;
 use crate::error::{Error, InvalidMessage};
+use crate::failure::Failure;
 use crate::msgs::Finished;
 
 /// Checks the received Finished against the expected `verify_data`.

@@ -21,7 +21,6 @@
 
 pub(crate) mod client;
 mod context;
-mod failure;
 pub(crate) mod ffdhe;
 pub(crate) mod finished;
 pub(crate) mod flight;
@@ -31,12 +30,12 @@ pub(crate) mod settings;
 pub(crate) mod transcript;
 
 pub(crate) use context::{ClientContext, Context, Machine, ServerContext};
-pub(crate) use failure::Failure;
 
 #[cfg(feature = "tls12")]
 use crate::enums::ContentType;
 use crate::enums::HandshakeType;
 use crate::error::Error;
+use crate::failure::Failure;
 use crate::msgs::HandshakeMessage;
 
 /// Creates the failure for a handshake message out of order. RFC 9846 §4: it is an

@@ -11,7 +11,7 @@ use pki_types::CertificateDer;
 
 use crate::enums::{AlertDescription, CertificateType};
 use crate::error::{Error, PeerIncompatible};
-use crate::handshake::Failure;
+use crate::failure::Failure;
 use crate::handshake::settings::ServerSettings;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::client_extensions::ClientExtensions;

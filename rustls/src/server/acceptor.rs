@@ -21,7 +21,7 @@ use crate::conn::driver::Driver;
 use crate::conn::write_outgoing::write_outgoing;
 use crate::enums::{CertificateType, CipherSuite, NamedGroup, Side, SignatureScheme};
 use crate::error::Error;
-use crate::handshake::Failure;
+use crate::failure::Failure;
 use crate::handshake::server::{ServerHandshake, read_client_hello};
 use crate::msgs::HandshakeMessage;
 use crate::msgs::certificate_request::DistinguishedName;

@@ -56,8 +56,3 @@ pub(crate) fn lifetime_left(authenticated_at: u64, now: u64) -> u32 {
     let age = u32::try_from(now.abs_diff(authenticated_at)).unwrap_or(u32::MAX);
     MAX_TICKET_LIFETIME.saturating_sub(age)
 }
-
-/// The length of the master secret in bytes (RFC 5246 §8.1), which is the secret of a TLS 1.2
-/// session.
-#[cfg(feature = "tls12")]
-pub(crate) const MASTER_SECRET_LEN: usize = 48;

@@ -1,7 +1,8 @@
 //! Renegotiation (RFC 5746), which both sides refuse.
 
 use crate::enums::AlertDescription;
-use crate::handshake::{Context, Failure};
+use crate::failure::Failure;
+use crate::handshake::Context;
 use crate::logging::debug;
 
 /// Refuses the peer's HelloRequest or ClientHello on an established connection. The connection

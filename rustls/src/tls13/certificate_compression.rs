@@ -9,7 +9,7 @@ use rustls_core::record::joiner::MAX_HANDSHAKE_LEN;
 use crate::compress::{CertCompressor, CertDecompressor, CompressionCache};
 use crate::enums::{AlertDescription, CertificateCompressionAlgorithm};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
-use crate::handshake::Failure;
+use crate::failure::Failure;
 use crate::handshake::flight::Flight;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::compressed_certificate::CompressedCertificate;

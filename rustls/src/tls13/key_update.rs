@@ -3,7 +3,8 @@
 use crate::conn::established::Established;
 use crate::enums::{AlertDescription, KeyUpdateRequest};
 use crate::error::{Error, InvalidMessage};
-use crate::handshake::{Context, Failure};
+use crate::failure::Failure;
+use crate::handshake::Context;
 
 /// Switches to the peer's next keys, and answers if the peer requests it.
 pub(crate) fn read_key_update<Data>(

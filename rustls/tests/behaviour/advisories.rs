@@ -514,7 +514,7 @@ fn path_building_is_of_a_good_version() {
 fn secrets_are_compared_in_constant_time() {
     for (what, text) in [
         ("Finished", include_str!("../../src/handshake/finished.rs")),
-        ("binders", include_str!("../../src/tls13/key_schedule.rs")),
+        ("binders", include_str!("../../src/keys/tls13.rs")),
         (
             "key names of tickets",
             include_str!("../../../core/src/ticketer.rs"),

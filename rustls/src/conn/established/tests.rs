@@ -17,7 +17,8 @@ use crate::crypto::cipher::{EncryptError, MessageEncrypter, OutboundPlainMessage
 use crate::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
 use crate::enums::{AlertDescription, ContentType, ProtocolVersion};
 use crate::error::InvalidMessage;
-use crate::handshake::{Context, Failure};
+use crate::failure::Failure;
+use crate::handshake::Context;
 use crate::msgs::HandshakeMessage;
 use crate::tls13::key_update::read_key_update;
 

@@ -38,7 +38,7 @@ use crate::certificates::PeerIdentity;
 use crate::crypto::SupportedKxGroup;
 use crate::enums::{ProtocolVersion, Side};
 use crate::error::Error;
-use crate::handshake::Failure;
+use crate::failure::Failure;
 use crate::suites::SupportedCipherSuite;
 
 /// The dependencies of [`link`], which `ci/loom` replaces.

@@ -15,7 +15,7 @@ use crate::conn::records::Receiving;
 use crate::conn::unbuffered::AppDataRecord;
 use crate::ech::EchStatus;
 use crate::error::Error;
-use crate::handshake::Failure;
+use crate::failure::Failure;
 #[cfg(feature = "std")]
 use crate::server::{EarlyData, ReadEarlyData, ServerConnectionData};
 

@@ -7,8 +7,8 @@ use crate::crypto::{ActiveKeyExchange, SupportedKxGroup};
 use crate::enums::NamedGroup;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::ffdhe::check_share;
+use crate::keys::tls13::{EarlySecret, HandshakeSecret};
 use crate::msgs::extensions::KeyShareEntry;
-use crate::tls13::key_schedule::{EarlySecret, HandshakeSecret};
 
 /// A key exchange in progress.
 ///

@@ -44,12 +44,13 @@ use self::version::{Version, select_version};
 use super::settings::ClientSettings;
 #[cfg(feature = "tls12")]
 use super::unexpected_content;
-use super::{ClientContext, Failure, Machine, unexpected};
+use super::{ClientContext, Machine, unexpected};
 use crate::client::{ClientConfig, ClientConnectionData};
 #[cfg(feature = "tls12")]
 use crate::enums::ContentType;
 use crate::enums::HandshakeType;
 use crate::error::Error;
+use crate::failure::Failure;
 use crate::msgs::HandshakeMessage;
 use crate::msgs::server_hello::{self, Received};
 use crate::suites::SupportedCipherSuite;

@@ -20,7 +20,7 @@ use crate::enums::{
     CertificateType, CipherSuite, Compression, NamedGroup, ProtocolVersion, PskKeyExchangeMode,
 };
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::Failure;
+use crate::failure::Failure;
 use crate::handshake::settings::ClientSettings;
 use crate::msgs::EncodeMessage;
 use crate::msgs::client_extensions::{CertificateStatusRequest, ClientExtensions};

@@ -12,9 +12,9 @@ use crate::conn::transport::Transport;
 use crate::crypto::hash;
 use crate::enums::ProtocolVersion;
 use crate::handshake::transcript::Transcript;
+use crate::keys::tls13::EarlySecret;
 use crate::msgs::pre_shared_key::{OfferedPsks, PskBinderEntry, PskIdentity};
 use crate::suites::Tls13CipherSuite;
-use crate::tls13::key_schedule::EarlySecret;
 
 /// A placeholder for the binder until it is computed.
 const NO_BINDER: [u8; hash::Output::MAX_LEN] = [0; hash::Output::MAX_LEN];

@@ -7,7 +7,7 @@ use pki_types::DnsName;
 
 use crate::enums::{AlertDescription, SignatureScheme};
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::Failure;
+use crate::failure::Failure;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::server_name::ServerNamePayload;

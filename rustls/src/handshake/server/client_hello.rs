@@ -7,10 +7,11 @@ use crate::enums::ProtocolVersion;
 use crate::error::PeerIncompatible;
 #[cfg(feature = "tls12")]
 use crate::error::PeerMisbehaved;
+use crate::failure::Failure;
+use crate::handshake::ServerContext;
 #[cfg(feature = "tls12")]
 use crate::handshake::raw_public_key::check_tls12_offer;
 use crate::handshake::settings::ServerSettings;
-use crate::handshake::{Failure, ServerContext};
 use crate::msgs::client_hello::ClientHello;
 use crate::server::ServerConfig;
 #[cfg(feature = "tls12")]

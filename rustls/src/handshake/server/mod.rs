@@ -32,10 +32,11 @@ use self::certificate::server_name;
 use self::client_hello::{Answered, WaitClientHello};
 #[cfg(feature = "tls12")]
 use super::unexpected_content;
-use super::{Failure, Machine, ServerContext, unexpected};
+use super::{Machine, ServerContext, unexpected};
 #[cfg(feature = "tls12")]
 use crate::enums::ContentType;
 use crate::enums::HandshakeType;
+use crate::failure::Failure;
 use crate::msgs::HandshakeMessage;
 use crate::msgs::client_hello::ClientHello;
 use crate::server::{ServerConfig, ServerConnectionData};

@@ -8,11 +8,11 @@ use super::*;
 use crate::client::WebPkiServerVerifier;
 use crate::crypto::any_provider;
 use crate::enums::SignatureScheme;
+use crate::keys::tls12::SessionSecret;
 #[cfg(feature = "tls12")]
 use crate::msgs::client_hello::SessionId;
 use crate::session::chain::ChainKind;
 use crate::sign::CertifiedKey;
-use crate::tls12::key_schedule::SessionSecret;
 use crate::webpki::RootCertStore;
 
 fn suite() -> &'static Tls13CipherSuite {

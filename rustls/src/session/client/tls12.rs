@@ -4,9 +4,9 @@ use alloc::sync::Arc;
 use core::fmt;
 
 use super::ClientSessionCommon;
+use crate::keys::tls12::SessionSecret;
 use crate::msgs::client_hello::SessionId;
 use crate::suites::Tls12CipherSuite;
-use crate::tls12::key_schedule::SessionSecret;
 
 /// A TLS 1.2 session: its id or its ticket, and its master secret.
 #[derive(Clone)]

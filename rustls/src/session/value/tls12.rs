@@ -8,7 +8,7 @@ use rustls_core::codec::{Codec, Reader};
 use super::{SessionFacts, SessionValue};
 use crate::enums::{CipherSuite, ProtocolVersion};
 use crate::error::InvalidMessage;
-use crate::session::MASTER_SECRET_LEN;
+use crate::keys::tls12::MASTER_SECRET_LEN;
 use crate::session::chain::PeerChain;
 
 /// A TLS 1.2 session that may be resumed.

@@ -15,12 +15,13 @@ use crate::conn::established::Established;
 use crate::conn::transport::Transport;
 use crate::enums::Side;
 use crate::error::Error;
+use crate::failure::Failure;
+use crate::handshake::ClientContext;
 use crate::handshake::finished::check_finished;
 use crate::handshake::flight::Flight;
-use crate::handshake::{ClientContext, Failure};
+use crate::keys::tls12::{KeyBlock, MasterSecret};
 use crate::msgs::Finished;
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
-use crate::tls12::key_schedule::{KeyBlock, MasterSecret};
 
 /// A handshake with its secrets derived.
 pub(super) struct Finishing {

@@ -4,9 +4,9 @@ use alloc::boxed::Box;
 
 use crate::handshake::client::offer::Offer;
 use crate::handshake::transcript::Transcript;
+use crate::keys::tls12::Randoms;
 use crate::msgs::client_hello::SessionId;
 use crate::suites::Tls12CipherSuite;
-use crate::tls12::key_schedule::Randoms;
 
 /// A handshake in progress.
 pub(super) struct Handshake {

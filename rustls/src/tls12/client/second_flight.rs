@@ -11,14 +11,15 @@ use crate::conn::transport::Transport;
 use crate::crypto::SupportedKxGroup;
 use crate::enums::SignatureScheme;
 use crate::error::Error;
+use crate::failure::Failure;
+use crate::handshake::ClientContext;
 use crate::handshake::client::client_auth::Answer;
 use crate::handshake::flight::Flight;
-use crate::handshake::{ClientContext, Failure};
+use crate::keys::tls12::MasterSecret;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::tls12::certificate::CertificateChain;
 use crate::msgs::tls12::certificate_request::CertificateRequest;
 use crate::msgs::tls12::key_exchange::ClientKeyExchange;
-use crate::tls12::key_schedule::MasterSecret;
 use crate::webpki::is_supported_in_tls12;
 
 /// Waits for the end of the server's flight, or for a CertificateRequest. The server is

@@ -10,13 +10,14 @@ use super::server_auth::WaitCertificate;
 use crate::conn::HandshakeKind;
 use crate::enums::{AlertDescription, Compression, ECPointFormat, ExtensionType, ProtocolVersion};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::failure::Failure;
+use crate::handshake::ClientContext;
 use crate::handshake::client::sent_hello::SentHello;
 use crate::handshake::transcript::Transcript;
-use crate::handshake::{ClientContext, Failure};
+use crate::keys::tls12::Randoms;
 use crate::logging::debug;
 use crate::msgs::server_hello::{ServerHello, ServerHelloExtensions};
 use crate::suites::SupportedCipherSuite;
-use crate::tls12::key_schedule::Randoms;
 
 /// Continues with a new session, or resumes the offered one. Sets `in_use` if a session is resumed.
 pub(super) fn read_server_hello(

@@ -8,11 +8,12 @@ use super::handshake::Handshake;
 use super::hello::{Kind, server_hello};
 use super::parameters::Parameters;
 use crate::conn::HandshakeKind;
+use crate::failure::Failure;
+use crate::handshake::ServerContext;
 use crate::handshake::flight::Flight;
-use crate::handshake::{Failure, ServerContext};
+use crate::keys::tls12::MasterSecret;
 use crate::logging::debug;
 use crate::msgs::client_hello::ClientHello;
-use crate::tls12::key_schedule::MasterSecret;
 
 /// Sends everything up to Finished, and waits for the client's change_cipher_spec.
 pub(super) fn resume(

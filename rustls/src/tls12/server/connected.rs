@@ -5,7 +5,8 @@ use alloc::sync::Arc;
 
 use super::handshake::Handshake;
 use super::sessions::forget_session;
-use crate::handshake::{Failure, ServerContext};
+use crate::failure::Failure;
+use crate::handshake::ServerContext;
 use crate::msgs::client_hello::SessionId;
 use crate::server::ServerConfig;
 use crate::tls12::renegotiation;

@@ -7,10 +7,11 @@ use super::handshake::Handshake;
 use super::hello::Kind;
 use crate::conn::established::Established;
 use crate::enums::Side;
+use crate::failure::Failure;
+use crate::handshake::ServerContext;
 use crate::handshake::finished::check_finished;
-use crate::handshake::{Failure, ServerContext};
+use crate::keys::tls12::{KeyBlock, MasterSecret};
 use crate::msgs::Finished;
-use crate::tls12::key_schedule::{KeyBlock, MasterSecret};
 
 /// Waits for the client's change_cipher_spec.
 pub(crate) struct WaitChangeCipherSpec {

@@ -10,13 +10,13 @@ use crate::handshake::ServerContext;
 use crate::handshake::flight::Flight;
 use crate::handshake::settings::ServerSettings;
 use crate::handshake::transcript::Transcript;
+use crate::keys::tls12::{KeyBlock, MasterSecret, Randoms};
 use crate::msgs::Finished;
 use crate::msgs::client_hello::SessionId;
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
 use crate::session::lifetime_left;
 use crate::session::server_auth::ServerAuthId;
 use crate::suites::Tls12CipherSuite;
-use crate::tls12::key_schedule::{KeyBlock, MasterSecret, Randoms};
 
 /// Length in bytes of a Finished with its header.
 const FINISHED_LEN: usize = 4 + 12;

@@ -2,7 +2,7 @@
 
 use crate::enums::{AlertDescription, Compression, ECPointFormat};
 use crate::error::{InvalidMessage, PeerIncompatible};
-use crate::handshake::Failure;
+use crate::failure::Failure;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
 use crate::server::ServerConfig;

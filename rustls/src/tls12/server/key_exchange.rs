@@ -9,10 +9,11 @@ use super::hello::Kind;
 use crate::certificates::Found;
 use crate::crypto::{ActiveKeyExchange, SupportedKxGroup};
 use crate::enums::KeyExchangeAlgorithm;
+use crate::failure::Failure;
+use crate::handshake::ServerContext;
 use crate::handshake::ffdhe::check_public_value;
-use crate::handshake::{Failure, ServerContext};
+use crate::keys::tls12::MasterSecret;
 use crate::msgs::tls12::key_exchange::ClientKeyExchange;
-use crate::tls12::key_schedule::MasterSecret;
 
 /// Waits for the client's half of the key exchange.
 pub(crate) struct WaitClientKeyExchange {

@@ -10,16 +10,17 @@ use super::parameters::{Parameters, usable_schemes};
 use super::sessions::find_session;
 use crate::enums::ProtocolVersion;
 use crate::error::Error;
+use crate::failure::Failure;
+use crate::handshake::ServerContext;
 use crate::handshake::server::certificate::{resolve_certificate, server_name};
 use crate::handshake::settings::ServerSettings;
 use crate::handshake::transcript::Transcript;
-use crate::handshake::{Failure, ServerContext};
+use crate::keys::tls12::{MasterSecret, Randoms};
 use crate::logging::{debug, trace};
 use crate::msgs::client_hello::{ClientHello, Random, SessionId};
 use crate::server::ServerConfig;
 use crate::session::server_auth::ServerAuth;
 use crate::suites::SupportedCipherSuite;
-use crate::tls12::key_schedule::{MasterSecret, Randoms};
 
 /// Checks `hello`, negotiates parameters, and sends the server's flight.
 pub(crate) fn negotiate(

@@ -10,7 +10,7 @@ use crate::enums::{
     AlertDescription, KeyExchangeAlgorithm, NamedGroup, ProtocolVersion, SignatureScheme,
 };
 use crate::error::{Error, PeerIncompatible};
-use crate::handshake::Failure;
+use crate::failure::Failure;
 use crate::handshake::server::protocol::select_protocol;
 use crate::handshake::settings::ServerSettings;
 use crate::msgs::client_hello::ClientHello;

@@ -10,6 +10,7 @@ use super::handshake::Handshake;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::ServerContext;
 use crate::handshake::settings::ServerSettings;
+use crate::keys::tls12::{MasterSecret, SessionSecret};
 use crate::msgs::EncodeMessage;
 use crate::msgs::client_hello::{ClientHello, SessionId};
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
@@ -20,7 +21,6 @@ use crate::session::stored::ServerSessionValue;
 use crate::session::value::{ClientChain, SessionFacts, SessionValue, Tls12Session};
 use crate::session::{Lifetime, MAX_TICKET_LIFETIME};
 use crate::suites::Tls12CipherSuite;
-use crate::tls12::key_schedule::{MasterSecret, SessionSecret};
 
 /// The time in seconds during which a stored session may be resumed, as RFC 5246 §F.1.4 suggests.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;

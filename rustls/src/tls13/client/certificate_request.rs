@@ -9,7 +9,7 @@ use super::in_progress::Handshake;
 use super::server_auth::WaitCertificate;
 use crate::enums::{AlertDescription, SignatureScheme};
 use crate::error::{InvalidMessage, PeerIncompatible};
-use crate::handshake::Failure;
+use crate::failure::Failure;
 use crate::handshake::client::client_auth::Answer;
 use crate::msgs::certificate_request::CertificateRequest;
 use crate::msgs::extensions::ExtensionContext;

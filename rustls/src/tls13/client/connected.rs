@@ -7,14 +7,15 @@ use crate::client::Tls13ClientSessionValue;
 use crate::conn::negotiated::Negotiated;
 use crate::conn::transport::Transport;
 use crate::crypto::tls13::OkmBlock;
+use crate::failure::Failure;
+use crate::handshake::ClientContext;
 use crate::handshake::client::offer::Offer;
 use crate::handshake::settings::PastClientSettings;
-use crate::handshake::{ClientContext, Failure};
+use crate::keys::tls13::ticket_psk;
 use crate::msgs::extensions::ExtensionContext;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::session::client::{ClientSessionCommon, Verification};
 use crate::suites::Tls13CipherSuite;
-use crate::tls13::key_schedule::ticket_psk;
 
 /// The state of a complete handshake.
 pub(crate) struct Connected {

@@ -9,11 +9,12 @@ use crate::conn::established::{Established, Tls13Secrets};
 use crate::conn::transport::Transport;
 use crate::crypto::hash;
 use crate::error::Error;
+use crate::failure::Failure;
+use crate::handshake::ClientContext;
 use crate::handshake::finished::check_finished;
 use crate::handshake::flight::Flight;
-use crate::handshake::{ClientContext, Failure};
+use crate::keys::tls13::verify_data;
 use crate::msgs::{EndOfEarlyData, Finished};
-use crate::tls13::key_schedule::verify_data;
 
 /// Waits for the server's Finished. The server is authenticated.
 pub(crate) struct WaitFinished {

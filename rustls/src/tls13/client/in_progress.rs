@@ -9,8 +9,8 @@ use crate::error::PeerMisbehaved;
 use crate::handshake::client::offer::Offer;
 use crate::handshake::client::offered::OfferedExtensions;
 use crate::handshake::transcript::Transcript;
+use crate::keys::tls13::{HandshakeSecret, TrafficSecret};
 use crate::suites::Tls13CipherSuite;
-use crate::tls13::key_schedule::{HandshakeSecret, TrafficSecret};
 
 /// A handshake in progress.
 pub(super) struct Handshake {

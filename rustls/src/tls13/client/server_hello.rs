@@ -7,15 +7,16 @@ use super::in_progress::{EarlyData, FinishedKeys, Handshake};
 use crate::conn::HandshakeKind;
 use crate::enums::{AlertDescription, Compression, ExtensionType, ProtocolVersion};
 use crate::error::PeerMisbehaved;
+use crate::failure::Failure;
+use crate::handshake::ClientContext;
 use crate::handshake::client::offered::OfferedExtensions;
 use crate::handshake::client::offered_session::OfferedSession;
 use crate::handshake::client::sent_hello::SentHello;
-use crate::handshake::{ClientContext, Failure};
+use crate::keys::tls13::EarlySecret;
 use crate::logging::debug;
 use crate::msgs::extensions::{ExtensionContext, allowed_in};
 use crate::msgs::server_hello::ServerHello;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
-use crate::tls13::key_schedule::EarlySecret;
 
 /// Completes the key exchange, and switches to handshake keys.
 pub(super) fn read_server_hello(

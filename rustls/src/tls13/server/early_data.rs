@@ -9,12 +9,13 @@ use super::parameters::Parameters;
 use super::tickets::TicketKind;
 use crate::conn::transport::Level;
 use crate::crypto::tls13::OkmBlock;
+use crate::failure::Failure;
+use crate::handshake::ServerContext;
 use crate::handshake::settings::ServerSettings;
-use crate::handshake::{Failure, ServerContext};
+use crate::keys::tls13::TrafficSecret;
 use crate::msgs::client_hello::ClientHello;
 use crate::server::{EarlyData, ServerConfig, ServerConnectionData};
 use crate::session::value::Tls13Session;
-use crate::tls13::key_schedule::TrafficSecret;
 
 /// The tolerated difference in milliseconds between a ClientHello's arrival and its ticket's age
 /// (RFC 9846 §8.3). The RFC suggests ten seconds. A minute is safe here, because single-use

@@ -6,14 +6,15 @@ use super::tickets::TicketSender;
 use crate::conn::established::Established;
 use crate::crypto::tls13::OkmBlock;
 use crate::error::Error;
+use crate::failure::Failure;
+use crate::handshake::ServerContext;
 use crate::handshake::finished::check_finished;
 use crate::handshake::settings::ServerSettings;
 use crate::handshake::transcript::Transcript;
-use crate::handshake::{Failure, ServerContext};
+use crate::keys::tls13::{MainSecret, verify_data};
 use crate::msgs::Finished;
 use crate::session::server_auth::ServerAuthId;
 use crate::suites::Tls13CipherSuite;
-use crate::tls13::key_schedule::{MainSecret, verify_data};
 
 /// Waits for the client's Finished.
 pub(crate) struct WaitFinished {

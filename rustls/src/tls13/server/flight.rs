@@ -18,12 +18,14 @@ use crate::crypto::CompletedKeyExchange;
 use crate::crypto::tls13::OkmBlock;
 use crate::enums::{Compression, ProtocolVersion, Side};
 use crate::error::{Error, PeerMisbehaved};
+use crate::failure::Failure;
+use crate::handshake::ServerContext;
 use crate::handshake::ffdhe::check_share;
 use crate::handshake::flight::Flight;
 use crate::handshake::raw_public_key::sent_chain;
 use crate::handshake::settings::ServerSettings;
 use crate::handshake::transcript::Transcript;
-use crate::handshake::{Failure, ServerContext};
+use crate::keys::tls13::{EarlySecret, HandshakeSecret, MainSecret, TrafficSecret, verify_data};
 use crate::logging::debug;
 use crate::msgs::Finished;
 use crate::msgs::certificate::CertificateMsg;
@@ -42,9 +44,6 @@ use crate::tls13::certificate_compression::{
     add_certificate, choose_compressor, offered_algorithms,
 };
 use crate::tls13::certificate_verify::signed_content;
-use crate::tls13::key_schedule::{
-    EarlySecret, HandshakeSecret, MainSecret, TrafficSecret, verify_data,
-};
 
 /// The length of a ServerHello without its share.
 const SERVER_HELLO_LEN: usize = 4 + 2 + 32 + 33 + 2 + 1 + 2 + 6 + 8;

@@ -1,7 +1,7 @@
 //! The server's side of the TLS 1.3 handshake after the choice of the version, and the messages
 //! after it.
 //!
-//! [`crate::msgs`] encodes and decodes messages, and [`super::key_schedule`] derives secrets. The
+//! [`crate::msgs`] encodes and decodes messages, and [`crate::keys::tls13`] derives secrets. The
 //! connection handles records and alerts. The states are those of RFC 9846 Appendix A.2. Messages
 //! between two states form one flight:
 //!
@@ -47,7 +47,8 @@ use self::finished::WaitFinished;
 use super::key_update::read_key_update;
 use crate::conn::carrier::Carrier;
 use crate::enums::{HandshakeType, KeyUpdateRequest};
-use crate::handshake::{Failure, ServerContext, unexpected};
+use crate::failure::Failure;
+use crate::handshake::{ServerContext, unexpected};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::compressed_certificate::CompressedCertificate;

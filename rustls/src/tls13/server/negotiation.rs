@@ -13,17 +13,18 @@ use super::retry::{Retry, check_repeated, check_second_hello, send_hello_retry_r
 use super::tickets::TicketKind;
 use crate::conn::HandshakeKind;
 use crate::enums::ProtocolVersion;
+use crate::failure::Failure;
+use crate::handshake::ServerContext;
 use crate::handshake::server::certificate::{resolve_certificate, server_name};
 use crate::handshake::settings::ServerSettings;
 use crate::handshake::transcript::Transcript;
-use crate::handshake::{Failure, ServerContext};
+use crate::keys::tls13::EarlySecret;
 use crate::logging::{debug, trace};
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::pre_shared_key::OfferedPsks;
 use crate::session::server_auth::ServerAuth;
 use crate::sign::CertifiedKey;
 use crate::suites::SupportedCipherSuite;
-use crate::tls13::key_schedule::EarlySecret;
 
 /// The result of a ClientHello.
 #[allow(clippy::large_enum_variant)] // destructured at once: a box would only allocate

@@ -16,6 +16,7 @@ use crate::error::PeerMisbehaved;
 use crate::handshake::ServerContext;
 use crate::handshake::settings::ServerSettings;
 use crate::handshake::transcript::Transcript;
+use crate::keys::tls13::EarlySecret;
 use crate::logging::debug;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
@@ -23,7 +24,6 @@ use crate::session::chain::{ChainKind, PeerChain};
 use crate::session::server_auth::ServerAuth;
 use crate::session::value::{SessionValue, Tls13Session};
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
-use crate::tls13::key_schedule::EarlySecret;
 
 /// The maximum number of offered sessions to look up. Clients offer one, and each lookup may access
 /// a remote storage.

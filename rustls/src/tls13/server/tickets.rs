@@ -12,6 +12,7 @@ use crate::crypto::tls13::OkmBlock;
 use crate::error::Error;
 use crate::handshake::ServerContext;
 use crate::handshake::settings::ServerSettings;
+use crate::keys::tls13::TicketPsks;
 use crate::msgs::EncodeMessage;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::session_ticket::NewSessionTicket;
@@ -21,7 +22,6 @@ use crate::session::stored::ServerSessionValue;
 use crate::session::value::{ClientChain, SessionFacts, SessionValue, Tls13Session};
 use crate::session::{Lifetime, lifetime_left};
 use crate::suites::Tls13CipherSuite;
-use crate::tls13::key_schedule::TicketPsks;
 
 /// The time in seconds during which a stored session may be resumed.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;

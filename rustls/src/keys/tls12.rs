@@ -1,4 +1,4 @@
-//! The key schedule (RFC 5246 §6.3, §8.1, RFC 7627): secrets in, secrets out.
+//! The key schedule of TLS 1.2 (RFC 5246 §6.3, §8.1, RFC 7627): secrets in, secrets out.
 //!
 //! It does not know messages, connections or logs. The handshakes install, log and export the
 //! secrets that are derived here:
@@ -29,8 +29,11 @@ use crate::crypto::hash::Output;
 use crate::enums::Side;
 use crate::error::Error;
 use crate::msgs::client_hello::Random;
-use crate::session::MASTER_SECRET_LEN;
 use crate::suites::{ConnectionTrafficSecrets, Tls12CipherSuite};
+
+/// The length of the master secret in bytes (RFC 5246 §8.1), which is the secret of a TLS 1.2
+/// session.
+pub(crate) const MASTER_SECRET_LEN: usize = 48;
 
 /// The `verify_data` of a Finished message: 12 bytes in all suites (RFC 5246 §7.4.9).
 pub(crate) type VerifyData = [u8; 12];

@@ -1,4 +1,4 @@
-//! The key schedule (RFC 9846 §7): secrets in, secrets out.
+//! The key schedule of TLS 1.3 (RFC 9846 §7): secrets in, secrets out.
 //!
 //! It does not know messages, connections or logs. The handshakes install, log and export the
 //! secrets that are derived here. Each stage is a type with one method for each secret to its
