@@ -174,7 +174,7 @@ fn levels_come_in_their_order() {
         assert_eq!(server.read_level(), Level::Handshake);
 
         let error = deliver(&mut *client, Level::Handshake, &flight[1].bytes).unwrap_err();
-        assert_eq!(error, "Handshake where Initial is read");
+        assert_eq!(error, "Handshake while Initial is expected");
         assert_eq!(
             deliver(&mut *client, Level::Initial, &flight[0].bytes),
             Ok(vec![])
@@ -182,7 +182,7 @@ fn levels_come_in_their_order() {
         assert_eq!(client.has_keys(Level::Handshake), [true; 2]);
         assert_eq!(client.has_keys(Level::OneRtt), [false; 2]);
         let error = deliver(&mut *client, Level::Initial, &flight[1].bytes).unwrap_err();
-        assert_eq!(error, "Initial where Handshake is read");
+        assert_eq!(error, "Initial while Handshake is expected");
 
         let finished = deliver(&mut *client, Level::Handshake, &flight[1].bytes).unwrap();
         assert_eq!(levels(&finished), [Level::Handshake]);
