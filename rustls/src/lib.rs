@@ -73,28 +73,19 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
-mod builder;
+mod config;
 mod conn;
-mod ech;
+#[cfg(feature = "std")]
+mod either;
 mod failure;
 mod handshake;
-mod key_log;
-#[cfg(feature = "std")]
-mod key_log_file;
 mod keys;
 mod logging;
 mod msgs;
-mod session;
-#[cfg(feature = "tls12")]
-mod tls12;
-mod tls13;
-mod verify;
-mod versions;
-mod webpki;
+mod providers;
 
 pub mod certificates;
 pub mod client;
-pub mod compress;
 pub mod crypto;
 #[cfg(all(
     any(doc, doctest),
@@ -105,7 +96,6 @@ pub mod crypto;
 pub mod manual;
 pub mod quic;
 pub mod server;
-pub mod sign;
 
 /// The types of certificates, keys, names and times, shared with other crates.
 pub use pki_types;
@@ -128,29 +118,34 @@ pub use rustls_core::suites::{
 pub use rustls_core::ticketer::TicketRotator;
 pub use rustls_core::ticketer::TicketSwitcher;
 
-pub use crate::builder::{ConfigBuilder, ConfigSide, WantsVerifier, WantsVersions};
-pub use crate::client::ClientConfig;
 #[cfg(feature = "std")]
 pub use crate::client::ClientConnection;
-pub use crate::conn::{CommonState, HandshakeKind, SideData};
+pub use crate::config::builder::{ConfigBuilder, ConfigSide, WantsVerifier, WantsVersions};
+pub use crate::config::client::ClientConfig;
+pub use crate::config::key_log::{KeyLog, NoKeyLog};
 #[cfg(feature = "std")]
-pub use crate::conn::{Connection, ConnectionCommon, IoState, Reader, Stream, StreamOwned, Writer};
-pub use crate::key_log::{KeyLog, NoKeyLog};
+pub use crate::config::key_log_file::KeyLogFile;
+pub use crate::config::server::ServerConfig;
+pub use crate::config::versions::{ALL_VERSIONS, DEFAULT_VERSIONS, SupportedProtocolVersion};
+pub use crate::config::webpki::RootCertStore;
+pub use crate::config::{compress, sign};
+pub use crate::conn::CommonState;
 #[cfg(feature = "std")]
-pub use crate::key_log_file::KeyLogFile;
+pub use crate::conn::{ConnectionCommon, IoState, Reader, Stream, StreamOwned, Writer};
+#[cfg(feature = "std")]
+pub use crate::either::Connection;
+pub use crate::handshake::negotiated::HandshakeKind;
+pub use crate::handshake::side_data::SideData;
 pub use crate::msgs::certificate_request::DistinguishedName;
 pub use crate::msgs::certificate_verify::DigitallySignedStruct;
-pub use crate::server::ServerConfig;
 #[cfg(feature = "std")]
 pub use crate::server::ServerConnection;
-pub use crate::versions::{ALL_VERSIONS, DEFAULT_VERSIONS, SupportedProtocolVersion};
-pub use crate::webpki::RootCertStore;
 
 /// The protocol versions.
 pub mod version {
     #[cfg(feature = "tls12")]
-    pub use crate::versions::TLS12;
-    pub use crate::versions::TLS13;
+    pub use crate::config::versions::TLS12;
+    pub use crate::config::versions::TLS13;
 }
 
 /// Connections whose records are processed outside of this library, for example by the kernel.

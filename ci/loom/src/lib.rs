@@ -5,7 +5,7 @@
 
 #![cfg(test)]
 
-#[path = "../../../rustls/src/conn/split/link.rs"]
+#[path = "../../../rustls/src/handshake/link.rs"]
 mod link;
 
 mod atomics {

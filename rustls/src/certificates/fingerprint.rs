@@ -1,8 +1,9 @@
 //! The SHA-256 of a peer's credentials, computed once.
 
+use rustls_core::crypto::hash::{Hash, HashAlgorithm};
+use rustls_core::provider::CryptoProvider;
+
 use super::once::Once;
-use crate::crypto::CryptoProvider;
-use crate::crypto::hash::{Hash, HashAlgorithm};
 use crate::error::Error;
 
 /// The SHA-256 of immutable bytes.

@@ -18,10 +18,10 @@ use pki_types::CertificateDer;
 
 use super::Certificate;
 #[cfg(feature = "std")]
-use crate::lock::Mutex;
+use crate::config::session::bounded_map::BoundedMap;
+use crate::config::sign::CertifiedKey;
 #[cfg(feature = "std")]
-use crate::session::bounded_map::BoundedMap;
-use crate::sign::CertifiedKey;
+use crate::lock::Mutex;
 
 /// The maximum number of certificates in the map. Beyond it, the oldest entry is evicted and no
 /// longer shared. An entry takes about a hundred bytes.

@@ -15,7 +15,7 @@
 use core::fmt;
 
 use super::CacheStats;
-use crate::session::chain::{ChainKind, PeerChain};
+use crate::config::session::chain::{ChainKind, PeerChain};
 
 /// Shares the certificates of a peer between its connections and sessions.
 ///

@@ -3,17 +3,17 @@
 use core::fmt;
 
 use pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
+use rustls_core::crypto::hash::Hash;
+use rustls_core::provider::CryptoProvider;
 
 use super::fingerprint::{Fingerprint, sha256};
 use super::once::Once;
 #[cfg(feature = "x509")]
 use crate::certificates::Certificate;
-use crate::crypto::CryptoProvider;
-use crate::crypto::hash::Hash;
-use crate::error::Error;
-use crate::session::chain::{ChainKind, PeerChain};
+use crate::config::session::chain::{ChainKind, PeerChain};
 #[cfg(not(feature = "x509"))]
-use crate::webpki::ParsedCertificate;
+use crate::config::webpki::ParsedCertificate;
+use crate::error::Error;
 
 /// The credentials of an authenticated peer: its certificates, or its raw public key.
 ///

@@ -11,22 +11,22 @@ use pki_types::ServerName;
 #[cfg(feature = "std")]
 use super::WriteEarlyData;
 use super::{ClientConfig, ClientConnectionData};
+use crate::config::ech::EchStatus;
 #[cfg(feature = "std")]
 use crate::conn::ConnectionCommon;
 use crate::conn::common_state::CommonState;
 use crate::conn::driver::Driver;
 use crate::conn::kernel::KernelConnection;
-use crate::conn::side_data::SideData;
 #[cfg(feature = "std")]
 use crate::conn::split::split;
 use crate::conn::split::{IntoSplitError, Receiver, Sender};
-use crate::conn::tolerance::Tolerance;
 use crate::conn::unbuffered::UnbufferedConnectionCommon;
-use crate::ech::EchStatus;
 use crate::enums::Side;
 use crate::error::Error;
 use crate::handshake::Context;
 use crate::handshake::client::ClientHandshake;
+use crate::handshake::side_data::SideData;
+use crate::handshake::tolerance::Tolerance;
 use crate::suites::ExtractedSecrets;
 
 impl SideData for ClientConnectionData {}

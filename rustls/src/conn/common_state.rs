@@ -9,18 +9,18 @@ use alloc::boxed::Box;
 use core::fmt;
 
 use pki_types::CertificateDer;
+use rustls_core::crypto::SupportedKxGroup;
 
-use super::established::Established;
-use super::negotiated::{HandshakeKind, Negotiated};
 use super::quic::Quic;
 use super::records::{Receiving, Records, Sending};
-use super::transport::Transport;
 use super::unwinding::fail_on_panic;
 use crate::certificates::PeerIdentity;
-use crate::crypto::SupportedKxGroup;
 use crate::enums::{AlertDescription, ProtocolVersion, Side};
 use crate::error::Error;
 use crate::failure::Failure;
+use crate::handshake::established::Established;
+use crate::handshake::negotiated::{HandshakeKind, Negotiated};
+use crate::handshake::transport::Transport;
 use crate::logging::warn;
 use crate::record::joiner::HandshakeJoiner;
 use crate::suites::{ExtractedSecrets, SupportedCipherSuite};

@@ -11,11 +11,11 @@ use core::ops::Range;
 
 use super::common_state::CommonState;
 use super::records::Receiving;
-use super::tolerance::Tolerance;
 use super::unwinding::{PanicGuard, fail_on_panic};
 use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion, Side};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
+use crate::handshake::tolerance::Tolerance;
 use crate::handshake::{Context, Machine};
 use crate::logging::{trace, warn};
 use crate::msgs::HandshakeMessage;

@@ -10,7 +10,7 @@ use super::records::Sending;
 use super::sending::{invalid_data, write_result};
 use super::unbuffered::EncryptError;
 use super::unwinding::fail_on_panic;
-use crate::client::EarlyDataError;
+use crate::conn::write_early_data::EarlyDataError;
 use crate::enums::ContentType;
 #[cfg(feature = "std")]
 use crate::error::Error;

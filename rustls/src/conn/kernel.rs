@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 use rustls_core::codec::{Codec, LengthSize, encode_bytes};
 
 use super::driver::Driver;
-use super::established::Established;
 use super::unwinding::fail_on_panic;
-use crate::client::ClientConnectionData;
 use crate::enums::{HandshakeType, ProtocolVersion};
 use crate::error::{Error, InvalidMessage};
+use crate::handshake::client::connection_data::ClientConnectionData;
+use crate::handshake::established::Established;
 use crate::msgs::HandshakeMessage;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::record::joiner::MAX_HANDSHAKE_LEN;

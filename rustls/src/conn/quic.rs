@@ -12,20 +12,21 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use super::carrier::Carrier;
+use rustls_core::crypto::tls13::OkmBlock;
+use rustls_core::quic::{DirectionalKeys, KeyChange, Keys, Secrets, Suite, Version};
+
 use super::common_state::CommonState;
-use super::established::Established;
-use super::transport::{Level, Transport};
 use super::unwinding::fail_on_panic;
-use crate::crypto::tls13::OkmBlock;
+use crate::config::carrier::Carrier;
 use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
+use crate::handshake::established::Established;
+use crate::handshake::transport::{Level, Transport};
 #[cfg(feature = "tls12")]
 use crate::keys::tls12::KeyBlock;
 use crate::keys::tls13::TrafficSecret;
 use crate::msgs::transport_parameters::TransportParameters;
-use crate::quic::{DirectionalKeys, KeyChange, Keys, Secrets, Suite, Version};
 use crate::record::joiner::HandshakeJoiner;
 use crate::suites::Tls13CipherSuite;
 
@@ -379,11 +380,11 @@ impl Transport for Quic {
 #[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]
 mod tests {
     use super::*;
-    use crate::conn::established::Tls13Secrets;
     #[cfg(feature = "aws_lc_rs")]
     use crate::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
     #[cfg(not(feature = "aws_lc_rs"))]
     use crate::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
+    use crate::handshake::established::Tls13Secrets;
 
     fn secret(byte: u8) -> OkmBlock {
         OkmBlock::new(&[byte; 32])

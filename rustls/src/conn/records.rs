@@ -15,19 +15,20 @@ use alloc::sync::Arc;
 #[cfg(feature = "std")]
 use std::io;
 
-use super::carrier::Carrier;
+use rustls_core::crypto::cipher::OutboundChunks;
+use rustls_core::crypto::tls13::OkmBlock;
+
 #[cfg(feature = "std")]
 use super::received_early_data::ReceivedEarlyData;
-use super::split::Link;
-use super::transport::{Level, Transport};
 use super::unsent_plaintext::UnsentPlaintext;
-use crate::crypto::cipher::OutboundChunks;
-use crate::crypto::tls13::OkmBlock;
+use crate::config::carrier::Carrier;
 #[cfg(feature = "tls12")]
 use crate::enums::Side;
 use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion};
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
+use crate::handshake::Link;
+use crate::handshake::transport::{Level, Transport};
 #[cfg(feature = "tls12")]
 use crate::keys::tls12::KeyBlock;
 use crate::keys::tls13::TrafficSecret;

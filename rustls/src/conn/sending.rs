@@ -7,17 +7,18 @@ use core::ops::Range;
 #[cfg(feature = "std")]
 use std::io;
 
+use rustls_core::crypto::cipher::{InsufficientSizeError, OutboundChunks};
+
 use super::common_state::CommonState;
-use super::established::{Established, KEY_UPDATE_LEN};
 #[cfg(feature = "std")]
 use super::records::PIECE_LEN;
 use super::records::Sending;
-use super::transport::Transport;
 use super::unbuffered::EncryptError;
 use super::unwinding::PanicGuard;
-use crate::crypto::cipher::{InsufficientSizeError, OutboundChunks};
 use crate::enums::ContentType;
 use crate::error::Error;
+use crate::handshake::established::{Established, KEY_UPDATE_LEN};
+use crate::handshake::transport::Transport;
 use crate::logging::warn;
 #[cfg(feature = "std")]
 use crate::record::buffer::OutOfMemory;

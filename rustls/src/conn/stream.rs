@@ -6,7 +6,7 @@ use std::io::{self, BufRead, IoSlice, Read, Write};
 use super::connection::ConnectionCommon;
 use super::records::Receiving;
 use super::sending::invalid_data;
-use super::side_data::SideData;
+use crate::handshake::side_data::SideData;
 
 /// A borrowed connection and its socket, as one stream of plaintext.
 ///

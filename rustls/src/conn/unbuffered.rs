@@ -9,15 +9,17 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Deref;
 
+use rustls_core::crypto::cipher::InsufficientSizeError;
+
 use super::common_state::{CommonState, received_would_be_lost};
 use super::driver::{Driver, Processed};
 use super::kernel::KernelConnection;
 use super::records::{Receiving, Sending};
 use super::split::{Receiver, Sender, split};
-use crate::client::{ClientConnectionData, MayEncryptEarlyData};
-use crate::crypto::cipher::InsufficientSizeError;
+use crate::conn::write_early_data::MayEncryptEarlyData;
 use crate::error::Error;
-use crate::server::ServerConnectionData;
+use crate::handshake::client::connection_data::ClientConnectionData;
+use crate::handshake::server::connection_data::ServerConnectionData;
 use crate::suites::ExtractedSecrets;
 
 mod pending_payload;

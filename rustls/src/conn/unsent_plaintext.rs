@@ -5,7 +5,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 #[cfg(feature = "std")]
-use crate::crypto::cipher::OutboundChunks;
+use rustls_core::crypto::cipher::OutboundChunks;
+
 #[cfg(feature = "std")]
 use crate::record::buffer::OutOfMemory;
 

@@ -3,9 +3,10 @@
 use core::fmt;
 use std::io;
 
+use rustls_core::crypto::cipher::OutboundChunks;
+
 use super::common_state::CommonState;
 use super::sending::invalid_data;
-use crate::crypto::cipher::OutboundChunks;
 
 /// Encrypts plaintext into the connection's outgoing buffer, from which `write_tls` sends.
 ///

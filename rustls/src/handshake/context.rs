@@ -1,13 +1,13 @@
 //! The interface between a connection and its handshake.
 
-use crate::client::ClientConnectionData;
-use crate::conn::established::Established;
-use crate::conn::negotiated::Negotiated;
-use crate::conn::tolerance::Tolerance;
-use crate::conn::transport::Transport;
 use crate::failure::Failure;
+use crate::handshake::client::connection_data::ClientConnectionData;
+use crate::handshake::established::Established;
+use crate::handshake::negotiated::Negotiated;
+use crate::handshake::server::connection_data::ServerConnectionData;
+use crate::handshake::tolerance::Tolerance;
+use crate::handshake::transport::Transport;
 use crate::msgs::HandshakeMessage;
-use crate::server::ServerConnectionData;
 
 /// The handshake of one side, from the first message to the last one after the handshake.
 ///

@@ -2,10 +2,11 @@
 
 use alloc::vec::Vec;
 
+use rustls_core::crypto::hash;
+
 use super::transcript::Transcript;
-use crate::conn::transport::Transport;
-use crate::crypto::hash;
 use crate::error::Error;
+use crate::handshake::transport::Transport;
 use crate::msgs::{EncodeMessage, HANDSHAKE_HEADER_LEN};
 
 /// The initial capacity of a flight. It suffices unless the flight carries certificates.

@@ -9,14 +9,14 @@
 
 use pki_types::CertificateDer;
 
+use crate::config::settings::ServerSettings;
+use crate::config::sign::CertifiedKey;
 use crate::enums::{AlertDescription, CertificateType};
 use crate::error::{Error, PeerIncompatible};
 use crate::failure::Failure;
-use crate::handshake::settings::ServerSettings;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
-use crate::sign::CertifiedKey;
 
 /// The certificate types that a server selects from a client's offer.
 #[derive(Clone, Copy, Debug, Default)]

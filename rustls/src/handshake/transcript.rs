@@ -8,7 +8,8 @@ use alloc::boxed::Box;
 #[cfg(feature = "tls12")]
 use alloc::vec::Vec;
 
-use crate::crypto::hash::{self, Hash, HashAlgorithm};
+use rustls_core::crypto::hash::{self, Hash, HashAlgorithm};
+
 use crate::enums::HandshakeType;
 
 /// The running hash over the handshake messages so far.

@@ -21,11 +21,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
+use rustls_core::crypto::ActiveKeyExchange;
+use rustls_core::crypto::cipher::{AeadKey, MessageDecrypter, MessageEncrypter};
+use rustls_core::crypto::hash::Output;
 use zeroize::Zeroizing;
 
-use crate::crypto::ActiveKeyExchange;
-use crate::crypto::cipher::{AeadKey, MessageDecrypter, MessageEncrypter};
-use crate::crypto::hash::Output;
 use crate::enums::Side;
 use crate::error::Error;
 use crate::msgs::client_hello::Random;

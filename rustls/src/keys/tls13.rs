@@ -33,17 +33,17 @@ mod constants;
 
 use alloc::boxed::Box;
 
-use subtle::ConstantTimeEq;
-use zeroize::Zeroize;
-
-use crate::crypto::ActiveKeyExchange;
-use crate::crypto::cipher::{AeadKey, Iv, NONCE_LEN};
-use crate::crypto::hash::Output;
-use crate::crypto::hmac::Tag;
-use crate::crypto::tls13::{
+use rustls_core::crypto::ActiveKeyExchange;
+use rustls_core::crypto::cipher::{AeadKey, Iv, NONCE_LEN};
+use rustls_core::crypto::hash::Output;
+use rustls_core::crypto::hmac::Tag;
+use rustls_core::crypto::tls13::{
     HkdfExpander, OkmBlock, OutputLengthError, expand_label_block, expand_label_slice,
     with_expander,
 };
+use subtle::ConstantTimeEq;
+use zeroize::Zeroize;
+
 use crate::error::Error;
 use crate::suites::Tls13CipherSuite;
 

@@ -8,15 +8,17 @@ use core::ops::{Deref, DerefMut};
 use pki_types::ServerName;
 
 use super::{DirectionalKeys, KeyChange, Version};
-use crate::client::{ClientConfig, ClientConnectionData};
+use crate::config::client::ClientConfig;
+use crate::config::server::ServerConfig;
 use crate::conn::common_state::CommonState;
 use crate::conn::driver::Driver;
 use crate::conn::quic::Quic;
-use crate::conn::side_data::SideData;
-use crate::conn::transport::Transport;
 use crate::enums::{AlertDescription, Side};
 use crate::error::Error;
-use crate::server::{EarlyData, ServerConfig, ServerConnectionData};
+use crate::handshake::client::connection_data::ClientConnectionData;
+use crate::handshake::server::connection_data::{EarlyData, ServerConnectionData};
+use crate::handshake::side_data::SideData;
+use crate::handshake::transport::Transport;
 use crate::{client, server};
 
 /// Methods that client and server connections share.

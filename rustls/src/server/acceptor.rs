@@ -12,9 +12,9 @@ use std::io;
 
 use pki_types::DnsName;
 
-use super::client_hello::{ClientHello, ProtocolNames};
 use super::connection::configure;
 use super::{ServerConfig, ServerConnection, ServerConnectionData};
+use crate::config::server::client_hello::{ClientHello, ProtocolNames};
 use crate::conn::ConnectionCommon;
 use crate::conn::common_state::CommonState;
 use crate::conn::driver::Driver;

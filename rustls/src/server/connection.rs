@@ -6,14 +6,13 @@ use core::fmt;
 use core::ops::{Deref, DerefMut};
 
 #[cfg(feature = "std")]
-use super::{EarlyData, ReadEarlyData};
+use super::ReadEarlyData;
 use super::{ServerConfig, ServerConnectionData};
 #[cfg(feature = "std")]
 use crate::conn::ConnectionCommon;
 use crate::conn::common_state::CommonState;
 use crate::conn::driver::Driver;
 use crate::conn::kernel::KernelConnection;
-use crate::conn::side_data::SideData;
 #[cfg(feature = "std")]
 use crate::conn::split::split;
 use crate::conn::split::{IntoSplitError, Receiver, Sender};
@@ -22,6 +21,9 @@ use crate::enums::Side;
 use crate::error::Error;
 use crate::handshake::Machine;
 use crate::handshake::server::ServerHandshake;
+#[cfg(feature = "std")]
+use crate::handshake::server::connection_data::EarlyData;
+use crate::handshake::side_data::SideData;
 use crate::suites::ExtractedSecrets;
 
 impl SideData for ServerConnectionData {}

@@ -521,7 +521,7 @@ fn secrets_are_compared_in_constant_time() {
         ),
         (
             "confirmations of ECH",
-            include_str!("../../src/ech/acceptance.rs"),
+            include_str!("../../src/handshake/ech/acceptance.rs"),
         ),
         (
             "shared secrets of zeros",

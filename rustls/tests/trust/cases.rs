@@ -1,6 +1,6 @@
 //! Certificate cases: the certificates that a peer presents, the judge's trust, and the time.
 //!
-//! `rustls/src/webpki/tests` checks that verdicts are correct. These tests compare verdicts.
+//! `rustls/src/config/webpki/tests` checks that verdicts are correct. These tests compare verdicts.
 
 use std::sync::LazyLock;
 

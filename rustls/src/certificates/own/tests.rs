@@ -97,18 +97,21 @@ mod keys {
 
     use harness::pki::{SERVER, key, leaf_of, root};
     use pki_types::{PrivatePkcs8KeyDer, ServerName};
+    use rustls_core::provider::CryptoProvider;
 
     use super::*;
     use crate::certificates::reads;
-    use crate::client::{ClientConfig, ClientConnection};
-    use crate::conn::{CommonState, HandshakeKind};
-    use crate::crypto::{CryptoProvider, any_provider};
+    use crate::client::ClientConnection;
+    use crate::config::client::ClientConfig;
+    use crate::config::server::ServerConfig;
+    use crate::config::server::resolver::ResolvesServerCert;
+    use crate::config::sign::SingleCertAndKey;
+    use crate::config::webpki::RootCertStore;
+    use crate::conn::CommonState;
     use crate::error::Error;
-    use crate::server::{
-        ResolvesServerCert, ResolvesServerCertUsingSni, ServerConfig, ServerConnection,
-    };
-    use crate::sign::SingleCertAndKey;
-    use crate::webpki::RootCertStore;
+    use crate::handshake::negotiated::HandshakeKind;
+    use crate::providers::any_provider;
+    use crate::server::{ResolvesServerCertUsingSni, ServerConnection};
 
     /// Creates a certificate for [`SERVER`] that is valid now, and the store that trusts it.
     fn certified_key(provider: &CryptoProvider) -> (CertifiedKey, RootCertStore) {

@@ -6,9 +6,9 @@ use std::vec::Vec;
 
 use super::Found;
 use crate::certificates::CacheStats;
+use crate::config::session::bounded_map::BoundedMap;
+use crate::config::session::chain::{ChainKind, PeerChain, WeakChain};
 use crate::lock::{Mutex, MutexGuard};
-use crate::session::bounded_map::BoundedMap;
-use crate::session::chain::{ChainKind, PeerChain, WeakChain};
 
 /// The number of entries checked for freed chains at each insertion, in turn. With one, freed
 /// chains could outnumber live ones; a larger number clears them sooner.

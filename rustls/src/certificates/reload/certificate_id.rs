@@ -4,12 +4,12 @@
 use alloc::vec::Vec;
 
 use pki_types::CertificateDer;
+use rustls_core::crypto::hash::HashAlgorithm;
+use rustls_core::provider::CryptoProvider;
 use sha1::{Digest, Sha1};
 
 use crate::certificates::fingerprint::hash_of_suites;
 use crate::certificates::{Certificate, PublicKey};
-use crate::crypto::CryptoProvider;
-use crate::crypto::hash::HashAlgorithm;
 
 /// A CertID.
 pub(super) struct CertificateId<'a> {

@@ -7,19 +7,19 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use pki_types::{CertificateDer, UnixTime};
+use rustls_core::provider::CryptoProvider;
 
 use super::trust::{Trust, TrustSources, TrustedBy};
 use super::{Reload, ReloadError, ReloadStatus};
 use crate::certificates::{CrlSource, RootSource};
-use crate::crypto::CryptoProvider;
+use crate::config::server::ServerConfig;
+use crate::config::verify::{ClientCertVerified, ClientCertVerifier, HandshakeSignatureValid};
+use crate::config::webpki::{ClientCertVerifierBuilder, WebPkiClientVerifier};
 use crate::enums::SignatureScheme;
 use crate::error::Error;
 use crate::msgs::certificate_request::DistinguishedName;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
-use crate::server::ServerConfig;
 use crate::time_provider::TimeProvider;
-use crate::verify::{ClientCertVerified, ClientCertVerifier, HandshakeSignatureValid};
-use crate::webpki::{ClientCertVerifierBuilder, WebPkiClientVerifier};
 
 /// A [`WebPkiClientVerifier`] that can [`reload`](Self::reload) its roots and revocation lists.
 ///

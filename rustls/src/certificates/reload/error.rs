@@ -7,8 +7,8 @@ use core::fmt;
 use std::path::PathBuf;
 
 use crate::certificates::{CrlError, FileError, IgnoredCertificate, RootsError};
+use crate::config::webpki::VerifierBuilderError;
 use crate::error::{Error, OtherError};
-use crate::webpki::VerifierBuilderError;
 
 /// The reason why something could not be read or must not become active.
 #[derive(Clone, Debug)]

@@ -9,16 +9,17 @@ use core::fmt;
 use std::sync::OnceLock;
 
 use pki_types::DnsName;
+use rustls_core::provider::CryptoProvider;
 
 use super::ocsp::Currency;
 use super::pair::{CertifiedKeyFiles, FileVersions, Found};
 use super::slot::{Loaded, Slot};
 use super::{Reload, ReloadError, ReloadStatus};
-use crate::client::ResolvesClientCert;
-use crate::crypto::CryptoProvider;
+use crate::config::client::resolver::ResolvesClientCert;
+use crate::config::server::client_hello::ClientHello;
+use crate::config::server::resolver::ResolvesServerCert;
+use crate::config::sign::{CertifiedKey, SingleCertAndKey};
 use crate::enums::SignatureScheme;
-use crate::server::{ClientHello, ResolvesServerCert};
-use crate::sign::{CertifiedKey, SingleCertAndKey};
 use crate::time_provider::{DefaultTimeProvider, TimeProvider};
 
 /// Certificates and private keys from files, which [`reload`](Self::reload) reads again. For

@@ -4,11 +4,11 @@
 use core::time::Duration;
 
 use pki_types::{CertificateDer, UnixTime};
+use rustls_core::provider::CryptoProvider;
 use x509_cert::der::asn1::{AnyRef, GeneralizedTime};
 use x509_cert::der::{Decode, Reader, SliceReader, Tag, TagNumber, Tagged};
 
 use super::certificate_id::{CertificateId, Subject};
-use crate::crypto::CryptoProvider;
 
 /// id-pkix-ocsp-basic, 1.3.6.1.5.5.7.48.1.1: the only type of response in use.
 const BASIC: &[u8] = b"\x2b\x06\x01\x05\x05\x07\x30\x01\x01";

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use pki_types::pem::{self, PemObject};
 use pki_types::{CertificateDer, DnsName, PrivateKeyDer, ServerName, UnixTime};
+use rustls_core::provider::CryptoProvider;
 use zeroize::Zeroizing;
 
 use super::{ReloadError, ocsp};
@@ -13,10 +14,9 @@ use crate::certificates::Certificate;
 use crate::certificates::files::{FileVersion, read_file};
 use crate::certificates::loading::Version;
 use crate::certificates::pem::{CERTIFICATES, count_marks, describe};
-use crate::crypto::CryptoProvider;
+use crate::config::sign::CertifiedKey;
+use crate::config::webpki::{ParsedCertificate, verify_server_name};
 use crate::error::{CertificateError, Error, InconsistentKeys};
-use crate::sign::CertifiedKey;
-use crate::webpki::{ParsedCertificate, verify_server_name};
 
 /// The maximum length of a certificate file in bytes: far more than any peer accepts.
 const MAX_CHAIN_LEN: u64 = 1 << 20;

@@ -7,17 +7,17 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls_core::provider::CryptoProvider;
 
 use super::trust::{Trust, TrustSources, TrustedBy};
 use super::{Reload, ReloadError, ReloadStatus};
 use crate::certificates::{CrlSource, RootSource};
-use crate::crypto::CryptoProvider;
+use crate::config::verify::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use crate::config::webpki::{ServerCertVerifierBuilder, WebPkiServerVerifier};
 use crate::enums::SignatureScheme;
 use crate::error::Error;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::time_provider::TimeProvider;
-use crate::verify::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use crate::webpki::{ServerCertVerifierBuilder, WebPkiServerVerifier};
 
 /// A [`WebPkiServerVerifier`] that can [`reload`](Self::reload) its roots and revocation lists.
 ///

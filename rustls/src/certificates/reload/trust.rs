@@ -19,8 +19,8 @@ use crate::certificates::revocation::Lists;
 use crate::certificates::{
     CrlError, CrlSource, IgnoredCertificate, LoadedRoots, RevocationList, RootCache, RootSource,
 };
+use crate::config::webpki::RootCertStore;
 use crate::time_provider::{DefaultTimeProvider, TimeProvider};
-use crate::webpki::RootCertStore;
 
 /// The sources of trust: the shared part of the builders of both sides.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use pki_types::{CertificateRevocationListDer, UnixTime};
 use webpki::{CertRevocationList, OwnedCertRevocationList};
 
 use super::issue::Issue;
+use crate::config::webpki::crl_error;
 use crate::error::CertRevocationListError;
-use crate::webpki::crl_error;
 
 /// A parsed certificate revocation list (RFC 5280 §5), with an index of its serial numbers.
 ///

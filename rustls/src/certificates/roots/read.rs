@@ -12,10 +12,10 @@ use pki_types::pem::{PemObject, SectionKind};
 
 use super::error::{IgnoredCertificate, IgnoredReason, RootsError};
 use super::source::RootSource;
-use crate::RootCertStore;
 use crate::certificates::FileError;
 use crate::certificates::files::{list_directory, read_file};
 use crate::certificates::pem::{CERTIFICATES, count_marks, describe, is_der};
+use crate::config::webpki::RootCertStore;
 
 /// The maximum length of a file. Bundles of all public authorities have about 250 KB.
 const MAX_FILE_LENGTH: u64 = 16 << 20;

@@ -6,18 +6,21 @@ use core::ops::Deref;
 #[cfg(feature = "std")]
 use std::io;
 
-use super::{Facts, Link, wants_sender};
-use crate::client::ClientConnectionData;
+use super::{Facts, wants_sender};
+use crate::config::ech::EchStatus;
 use crate::conn::driver::Driver;
+#[cfg(feature = "std")]
+use crate::conn::read_early_data::ReadEarlyData;
 #[cfg(feature = "std")]
 use crate::conn::reader::Reader;
 use crate::conn::records::Receiving;
 use crate::conn::unbuffered::AppDataRecord;
-use crate::ech::EchStatus;
 use crate::error::Error;
 use crate::failure::Failure;
+use crate::handshake::Link;
+use crate::handshake::client::connection_data::ClientConnectionData;
 #[cfg(feature = "std")]
-use crate::server::{EarlyData, ReadEarlyData, ServerConnectionData};
+use crate::handshake::server::connection_data::{EarlyData, ServerConnectionData};
 
 /// The half of a connection that receives.
 ///

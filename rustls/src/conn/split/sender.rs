@@ -7,21 +7,23 @@ use core::ops::{Deref, Range};
 #[cfg(feature = "std")]
 use std::io;
 
-use super::{Facts, Link, wants_sender};
+use rustls_core::crypto::cipher::InsufficientSizeError;
+
+use super::{Facts, wants_sender};
 use crate::conn::common_state::CommonState;
-use crate::conn::established::Established;
 use crate::conn::records::Sending;
-#[cfg(feature = "tls12")]
-use crate::conn::transport::Transport;
 use crate::conn::unbuffered::EncryptError;
 use crate::conn::unbuffered::to_vec::write_to_vec;
 use crate::conn::unwinding::fail_on_panic;
 #[cfg(feature = "std")]
 use crate::conn::write_outgoing::write_outgoing;
-use crate::crypto::cipher::InsufficientSizeError;
 #[cfg(feature = "tls12")]
 use crate::enums::AlertDescription;
 use crate::error::Error;
+use crate::handshake::Link;
+use crate::handshake::established::Established;
+#[cfg(feature = "tls12")]
+use crate::handshake::transport::Transport;
 use crate::record::sender::{InPlaceError, InPlaceRoom};
 
 /// The half of a connection that sends.
@@ -336,9 +338,9 @@ impl Writer<'_> {
 
     /// Returns the writer of an unsplit connection, after handling requests of the receiving half.
     #[inline]
-    fn connection_writer(&mut self) -> crate::Writer<'_> {
+    fn connection_writer(&mut self) -> crate::conn::writer::Writer<'_> {
         self.sender.poll_link();
-        crate::Writer::new(&mut self.sender.common)
+        crate::conn::writer::Writer::new(&mut self.sender.common)
     }
 
     /// Replaces the result of a write by [`io::ErrorKind::BrokenPipe`] if sending is over. The

@@ -4,7 +4,7 @@ use core::num::NonZeroUsize;
 
 use super::{AppDataRecord, ConnectionState, UnbufferedConnectionCommon};
 use crate::error::Error;
-use crate::server::ServerConnectionData;
+use crate::handshake::server::connection_data::ServerConnectionData;
 
 /// Early data was received (0-RTT, RFC 9846 §2.3). The handshake is not complete yet, and the data
 /// may be a replay by an attacker.

@@ -10,9 +10,10 @@
 
 use alloc::vec::Vec;
 
+use rustls_core::crypto::cipher::InsufficientSizeError;
+
 use super::{EncodeError, EncryptError};
-use crate::client::EarlyDataError;
-use crate::crypto::cipher::InsufficientSizeError;
+use crate::conn::write_early_data::EarlyDataError;
 
 /// Calls `write` with the part of `out` behind its first `used` bytes, and extends `out` if that is
 /// too short.

@@ -4,12 +4,13 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
+use rustls_core::crypto::cipher::InsufficientSizeError;
+
 use super::UnbufferedConnectionCommon;
 use super::to_vec::write_to_vec;
-use crate::conn::established::{Established, KEY_UPDATE_LEN};
 use crate::conn::records::Sending;
-use crate::crypto::cipher::InsufficientSizeError;
 use crate::error::Error;
+use crate::handshake::established::{Established, KEY_UPDATE_LEN};
 use crate::record::sender::{InPlaceError, InPlaceRoom};
 
 /// Application data can be sent.

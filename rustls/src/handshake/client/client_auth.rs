@@ -5,11 +5,11 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::client::ResolvesClientCert;
+use crate::config::client::resolver::ResolvesClientCert;
+use crate::config::sign::{CertifiedKey, Signer};
 use crate::enums::SignatureScheme;
 use crate::logging::debug;
 use crate::msgs::certificate_request::DistinguishedName;
-use crate::sign::{CertifiedKey, Signer};
 
 /// The answer to a CertificateRequest.
 pub(crate) enum Answer {

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
+use crate::config::settings::ClientSettings;
 use crate::error::Error;
-use crate::handshake::settings::ClientSettings;
 
 /// Rejects a configuration whose ALPN names or authorities do not fit into a ClientHello.
 pub(super) fn check(config: &ClientSettings, alpn_protocols: &[Vec<u8>]) -> Result<(), Error> {

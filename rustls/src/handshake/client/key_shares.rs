@@ -3,7 +3,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::crypto::{ActiveKeyExchange, SupportedKxGroup};
+use rustls_core::crypto::{ActiveKeyExchange, SupportedKxGroup};
+
 use crate::enums::NamedGroup;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::ffdhe::check_share;

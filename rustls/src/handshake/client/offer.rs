@@ -5,23 +5,27 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use pki_types::{CertificateDer, ServerName};
+use rustls_core::crypto::SupportedKxGroup;
+use rustls_core::provider::CryptoProvider;
 use smallvec::smallvec;
 
 use super::key_shares::KeyShares;
 use super::offered_session::OfferedSession;
 use crate::certificates::not_after;
+use crate::config::client::ClientConfig;
+use crate::config::ech::EchMode;
 #[cfg(feature = "tls12")]
-use crate::client::Tls12ClientSessionValue;
-use crate::client::{ClientConfig, EchMode};
-use crate::conn::transport::Transport;
-use crate::crypto::{CryptoProvider, SupportedKxGroup};
-use crate::ech::Ech;
+use crate::config::session::client::Tls12ClientSessionValue;
+use crate::config::session::client::Verification;
+use crate::config::settings::ClientSettings;
 use crate::enums::{
     CertificateType, CipherSuite, Compression, NamedGroup, ProtocolVersion, PskKeyExchangeMode,
 };
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
-use crate::handshake::settings::ClientSettings;
+use crate::handshake::ech::Ech;
+use crate::handshake::tls13::certificate_compression::offered_algorithms;
+use crate::handshake::transport::Transport;
 use crate::msgs::EncodeMessage;
 use crate::msgs::client_extensions::{CertificateStatusRequest, ClientExtensions};
 use crate::msgs::client_hello::{ClientHello, Random, SessionId};
@@ -29,9 +33,7 @@ use crate::msgs::extensions::{KeyShareEntry, ProtocolName};
 use crate::msgs::server_name::ServerNamePayload;
 use crate::msgs::short_list::ShortList;
 use crate::msgs::transport_parameters::TransportParameters;
-use crate::session::client::Verification;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
-use crate::tls13::certificate_compression::offered_algorithms;
 
 /// The usual length of a ClientHello in bytes, without its key shares.
 const USUAL_LEN: usize = 384;

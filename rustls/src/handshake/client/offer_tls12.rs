@@ -3,11 +3,11 @@
 use alloc::vec;
 
 use rustls_core::codec::LengthSize;
+use rustls_core::crypto::SupportedKxGroup;
 
 use super::key_shares::KeyShares;
 use super::offer::{Offer, random_bytes};
-use crate::client::{Tls12ClientSessionValue, Tls12Resumption};
-use crate::crypto::SupportedKxGroup;
+use crate::config::session::client::{Tls12ClientSessionValue, Tls12Resumption};
 use crate::enums::{CipherSuite, ECPointFormat, KeyExchangeAlgorithm, ProtocolVersion};
 use crate::error::{Error, PeerMisbehaved};
 use crate::msgs::client_extensions::ClientExtensions;

@@ -5,13 +5,13 @@ use alloc::boxed::Box;
 use alloc::vec;
 
 use pki_types::UnixTime;
+use rustls_core::crypto::hash;
 
 use super::offer::Offer;
-use crate::client::Tls13ClientSessionValue;
-use crate::conn::transport::Transport;
-use crate::crypto::hash;
+use crate::config::session::client::Tls13ClientSessionValue;
 use crate::enums::ProtocolVersion;
 use crate::handshake::transcript::Transcript;
+use crate::handshake::transport::Transport;
 use crate::keys::tls13::EarlySecret;
 use crate::msgs::pre_shared_key::{OfferedPsks, PskBinderEntry, PskIdentity};
 use crate::suites::Tls13CipherSuite;

@@ -3,15 +3,16 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use rustls_core::crypto::hash::Hash;
+
 use super::key_shares::KeyShares;
 use super::offer::Offer;
 use super::offered::OfferedExtensions;
 use super::offered_session::OfferedSession;
-use crate::conn::transport::Transport;
-use crate::crypto::hash::Hash;
-use crate::ech::OuterHello;
 use crate::error::Error;
+use crate::handshake::ech::OuterHello;
 use crate::handshake::transcript::Transcript;
+use crate::handshake::transport::Transport;
 use crate::suites::Tls13CipherSuite;
 
 /// The latest ClientHello, until a version is chosen.

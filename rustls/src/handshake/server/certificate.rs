@@ -5,15 +5,15 @@ use alloc::sync::Arc;
 
 use pki_types::DnsName;
 
+use crate::config::server::ServerConfig;
+use crate::config::server::client_hello::{self, ProtocolNames};
+use crate::config::sign::CertifiedKey;
 use crate::enums::{AlertDescription, SignatureScheme};
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::server_name::ServerNamePayload;
-use crate::server::client_hello::ProtocolNames;
-use crate::server::{self, ServerConfig};
-use crate::sign::CertifiedKey;
 
 /// Returns the name that the client asks for, in lower case.
 pub(crate) fn server_name(
@@ -36,7 +36,7 @@ pub(crate) fn resolve_certificate(
     config: &ServerConfig,
 ) -> Result<Arc<CertifiedKey>, Failure> {
     let extensions = &hello.extensions;
-    let view = server::ClientHello {
+    let view = client_hello::ClientHello {
         server_name: server_name.map(AsRef::as_ref),
         signature_schemes,
         alpn: extensions

@@ -3,6 +3,8 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
+use crate::config::server::ServerConfig;
+use crate::config::settings::ServerSettings;
 use crate::enums::ProtocolVersion;
 use crate::error::PeerIncompatible;
 #[cfg(feature = "tls12")]
@@ -11,14 +13,12 @@ use crate::failure::Failure;
 use crate::handshake::ServerContext;
 #[cfg(feature = "tls12")]
 use crate::handshake::raw_public_key::check_tls12_offer;
-use crate::handshake::settings::ServerSettings;
-use crate::msgs::client_hello::ClientHello;
-use crate::server::ServerConfig;
 #[cfg(feature = "tls12")]
-use crate::tls12;
-use crate::tls13::server::State;
-use crate::tls13::server::negotiation::{Negotiation, negotiate};
-use crate::tls13::server::retry::Retry;
+use crate::handshake::tls12;
+use crate::handshake::tls13::server::State;
+use crate::handshake::tls13::server::negotiation::{Negotiation, negotiate};
+use crate::handshake::tls13::server::retry::Retry;
+use crate::msgs::client_hello::ClientHello;
 
 /// Waits for a ClientHello: the first one, or the one after a HelloRetryRequest.
 pub(crate) struct WaitClientHello {

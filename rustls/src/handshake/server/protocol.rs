@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
+use crate::config::settings::ServerSettings;
 use crate::error::Error;
-use crate::handshake::settings::ServerSettings;
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::extensions::ProtocolName;
 

@@ -3,8 +3,9 @@
 
 use alloc::string::String;
 
+use rustls_core::crypto::SharedSecret;
+
 use super::*;
-use crate::crypto::SharedSecret;
 #[cfg(feature = "aws_lc_rs")]
 use crate::crypto::aws_lc_rs::cipher_suite;
 #[cfg(not(feature = "aws_lc_rs"))]

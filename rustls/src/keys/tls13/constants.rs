@@ -1,7 +1,7 @@
 //! Constants of the key schedule, the same in each handshake without a PSK. The tests derive them
 //! again.
 
-use crate::crypto::hash::HashAlgorithm;
+use rustls_core::crypto::hash::HashAlgorithm;
 
 /// Returns `Transcript-Hash("")` for known hash functions.
 pub(super) fn no_messages(algorithm: HashAlgorithm) -> Option<&'static [u8]> {

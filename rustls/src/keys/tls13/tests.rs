@@ -3,12 +3,13 @@
 
 use alloc::vec::Vec;
 
+use rustls_core::crypto::{ActiveKeyExchange, SharedSecret};
+
 use super::*;
 #[cfg(feature = "aws_lc_rs")]
 use crate::crypto::aws_lc_rs::cipher_suite;
 #[cfg(not(feature = "aws_lc_rs"))]
 use crate::crypto::ring::cipher_suite;
-use crate::crypto::{ActiveKeyExchange, SharedSecret};
 use crate::enums::{CipherSuite, NamedGroup};
 
 /// Transcript hashes of the trace: of ClientHello…ServerHello, ClientHello…server Finished, and

@@ -4,7 +4,7 @@ use rcgen::{SerialNumber, date_time_ymd};
 use rustls_core::der::{SEQUENCE, der};
 
 use super::*;
-use crate::webpki::tests::pki::{at, crl, root};
+use crate::config::webpki::tests::pki::{at, crl, root};
 
 #[test]
 fn fields_of_a_list() {

@@ -8,7 +8,7 @@ use std::{env, format, fs, process};
 use rcgen::date_time_ymd;
 
 use super::*;
-use crate::webpki::tests::pki::{crl, root};
+use crate::config::webpki::tests::pki::{crl, root};
 
 #[test]
 fn unchanged_lists_stay_the_same_object_without_sharing() {

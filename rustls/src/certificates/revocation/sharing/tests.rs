@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::{format, thread, vec};
 
 use super::*;
-use crate::webpki::tests::pki::{Issuer, crl, root};
+use crate::config::webpki::tests::pki::{Issuer, crl, root};
 
 fn issuer() -> Issuer {
     root("Root", |_| ())

@@ -1,0 +1,37 @@
+//! The client's side of the public API: configuration, certificate resolvers, session storage.
+
+mod connection;
+
+#[cfg(feature = "std")]
+pub use connection::ClientConnection;
+pub use connection::UnbufferedClientConnection;
+pub(crate) use connection::start;
+#[doc(no_inline)]
+pub use rustls_core::ech_config::EchConfigPayload;
+
+pub use crate::config::client::resolver::{AlwaysResolvesClientRawPublicKeys, ResolvesClientCert};
+pub use crate::config::client::{ClientConfig, WantsClientCert};
+pub use crate::config::ech::{EchConfig, EchGreaseConfig, EchMode, EchStatus};
+#[cfg(any(feature = "std", feature = "hashbrown"))]
+pub use crate::config::session::client::ClientSessionMemoryCache;
+pub use crate::config::session::client::{
+    ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls12Resumption,
+    Tls13ClientSessionValue,
+};
+pub use crate::config::webpki::{
+    ServerCertVerifierBuilder, VerifierBuilderError, WebPkiServerVerifier,
+    verify_server_cert_signed_by_trust_anchor, verify_server_name,
+};
+#[cfg(feature = "std")]
+pub use crate::conn::write_early_data::WriteEarlyData;
+pub use crate::conn::write_early_data::{EarlyDataError, MayEncryptEarlyData};
+pub use crate::handshake::client::connection_data::ClientConnectionData;
+pub use crate::msgs::client_extensions::TicketRequest;
+
+/// Traits and types to accept servers that the Web PKI would reject. They can undo all security.
+pub mod danger {
+    pub use crate::config::client::{DangerousClientConfig, DangerousClientConfigBuilder};
+    pub use crate::config::verify::{
+        HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+    };
+}

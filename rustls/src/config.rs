@@ -1,0 +1,24 @@
+//! The decisions of an application: the configurations of both sides and everything they hold.
+//!
+//! [`builder`] leads to a configuration; [`client`] and [`server`] have the two kinds. A handshake
+//! reads its configuration through [`settings`]. The other modules are the parts of a
+//! configuration: versions, verifiers ([`verify`], [`webpki`]), keys ([`sign`]), certificate
+//! compression, key logs, and sessions with their stores.
+//!
+//! Nothing here imports a handshake or a connection.
+
+pub(crate) mod builder;
+pub(crate) mod carrier;
+pub(crate) mod client;
+pub mod compress;
+pub(crate) mod ech;
+pub(crate) mod key_log;
+#[cfg(feature = "std")]
+pub(crate) mod key_log_file;
+pub(crate) mod server;
+pub(crate) mod session;
+pub(crate) mod settings;
+pub mod sign;
+pub(crate) mod verify;
+pub(crate) mod versions;
+pub(crate) mod webpki;

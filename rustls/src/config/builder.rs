@@ -1,0 +1,236 @@
+//! Builders of configurations, with one type per step.
+//!
+//! ```text
+//!  builder_with_provider ──► WantsVersions ──► WantsVerifier ─┬─► WantsClientCert ──► ClientConfig
+//!  builder ────────────────────────────────────▲              └─► WantsServerCert ──► ServerConfig
+//! ```
+//!
+//! The first two steps are the same for both sides and live here. The later steps are next to the
+//! configuration that they build.
+
+use alloc::format;
+use alloc::sync::Arc;
+use core::fmt;
+use core::marker::PhantomData;
+
+use rustls_core::provider::CryptoProvider;
+
+use crate::config::ech::EchMode;
+use crate::config::versions::{DEFAULT_VERSIONS, EnabledVersions, SupportedProtocolVersion};
+use crate::enums::NamedGroup;
+use crate::error::Error;
+use crate::suites::SupportedCipherSuite;
+use crate::time_provider::TimeProvider;
+
+/// Builds a [`ClientConfig`] or a [`ServerConfig`].
+///
+/// Start with one of their `builder` functions, then make three choices: the protocol versions, the
+/// verification of the peer, and the credentials of this side. A choice has no default if a default
+/// would be a risk. Each step has its own `State` type, so code that skips a step does not compile.
+///
+/// A client that trusts a root store and has no certificate:
+///
+#[cfg_attr(feature = "aws_lc_rs", doc = "```")]
+#[cfg_attr(not(feature = "aws_lc_rs"), doc = "```ignore")]
+/// # use rustls::{ClientConfig, RootCertStore};
+/// let roots = RootCertStore::empty();
+/// let provider = rustls::crypto::aws_lc_rs::default_provider();
+///
+/// let config = ClientConfig::builder_with_provider(provider.into())
+///     .with_safe_default_protocol_versions()?
+///     .with_root_certificates(roots)
+///     .with_no_client_auth();
+/// # Ok::<(), rustls::Error>(())
+/// ```
+///
+/// A server that has one certificate and asks clients for none:
+///
+#[cfg_attr(feature = "aws_lc_rs", doc = "```")]
+#[cfg_attr(not(feature = "aws_lc_rs"), doc = "```ignore")]
+/// # use rustls::ServerConfig;
+/// # use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+/// # fn server(
+/// #     chain: Vec<CertificateDer<'static>>,
+/// #     key: PrivateKeyDer<'static>,
+/// # ) -> Result<ServerConfig, rustls::Error> {
+/// let provider = rustls::crypto::aws_lc_rs::default_provider();
+///
+/// let config = ServerConfig::builder_with_provider(provider.into())
+///     .with_safe_default_protocol_versions()?
+///     .with_no_client_auth()
+///     .with_single_cert(chain, key)?;
+/// # Ok(config) }
+/// ```
+///
+/// [`ClientConfig`]: crate::ClientConfig
+/// [`ServerConfig`]: crate::ServerConfig
+#[derive(Clone)]
+pub struct ConfigBuilder<Side: ConfigSide, State> {
+    pub(crate) provider: Arc<CryptoProvider>,
+    pub(crate) time_provider: Arc<dyn TimeProvider>,
+    /// The choices so far.
+    pub(crate) state: State,
+    builds: PhantomData<Side>,
+}
+
+impl<Side: ConfigSide, State> ConfigBuilder<Side, State> {
+    /// Returns the crypto provider of the configuration.
+    pub fn crypto_provider(&self) -> &Arc<CryptoProvider> {
+        &self.provider
+    }
+
+    /// Moves on to the next step.
+    pub(crate) fn with_state<Next>(self, state: Next) -> ConfigBuilder<Side, Next> {
+        ConfigBuilder {
+            state,
+            provider: self.provider,
+            time_provider: self.time_provider,
+            builds: PhantomData,
+        }
+    }
+}
+
+impl<Side: ConfigSide, State: fmt::Debug> fmt::Debug for ConfigBuilder<Side, State> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConfigBuilder")
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The first state of a [`ConfigBuilder`]: the protocol versions are still to be chosen.
+#[derive(Clone, Debug)]
+pub struct WantsVersions {}
+
+impl<Side: ConfigSide> ConfigBuilder<Side, WantsVersions> {
+    pub(crate) fn new(provider: Arc<CryptoProvider>, time_provider: Arc<dyn TimeProvider>) -> Self {
+        Self {
+            state: WantsVersions {},
+            provider,
+            time_provider,
+            builds: PhantomData,
+        }
+    }
+
+    /// Enables [`DEFAULT_VERSIONS`].
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`with_protocol_versions`](Self::with_protocol_versions).
+    pub fn with_safe_default_protocol_versions(
+        self,
+    ) -> Result<ConfigBuilder<Side, WantsVerifier>, Error> {
+        self.with_protocol_versions(DEFAULT_VERSIONS)
+    }
+
+    /// Enables `versions`, in any order. The handshake negotiates the newest version that both
+    /// sides enable.
+    ///
+    /// A version without a cipher suite or key exchange group in the crypto provider is skipped if
+    /// another version remains.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::General`] with the reason if
+    /// - `versions` is empty;
+    /// - the crypto provider has no cipher suite for any of `versions`;
+    /// - it has no key exchange group for any of `versions`, or none of the kind that one of its
+    ///   cipher suites needs.
+    pub fn with_protocol_versions(
+        self,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> Result<ConfigBuilder<Side, WantsVerifier>, Error> {
+        let asked = EnabledVersions::new(versions);
+        let versions = usable_versions(&self.provider, asked)?;
+        Ok(self.with_state(WantsVerifier {
+            versions,
+            ech_mode: None,
+        }))
+    }
+}
+
+/// Returns the requested versions that `provider` supports: at least one.
+fn usable_versions(
+    provider: &CryptoProvider,
+    asked: EnabledVersions,
+) -> Result<EnabledVersions, Error> {
+    if asked.iter().next().is_none() {
+        return Err(Error::General("no usable cipher suites configured".into()));
+    }
+    let with_suite = asked.only(|version| {
+        let mut suites = provider.cipher_suites.iter();
+        suites.any(|suite| suite.version().version == version)
+    });
+    if with_suite.iter().next().is_none() {
+        return Err(Error::General("no usable cipher suites configured".into()));
+    }
+    if provider.kx_groups.is_empty() {
+        return Err(Error::General("no kx groups configured".into()));
+    }
+    for suite in &provider.cipher_suites {
+        let mut groups = provider.kx_groups.iter();
+        let SupportedCipherSuite::Tls12(tls12) = suite else {
+            continue;
+        };
+        if !groups.any(|group| works_with(suite, group.name())) {
+            return Err(Error::General(format!(
+                "Ciphersuite {:?} requires [{kx:?}] key exchange, but no [{kx:?}]-compatible key \
+                 exchange groups were present in `CryptoProvider`'s `kx_groups` field",
+                tls12.common.suite,
+                kx = tls12.kx
+            )));
+        }
+    }
+    let usable = with_suite.only(|version| {
+        let mut groups = provider.kx_groups.iter();
+        groups.any(|group| {
+            let mut suites = provider.cipher_suites.iter();
+            group.usable_for_version(version)
+                && suites.any(|suite| {
+                    suite.version().version == version && works_with(suite, group.name())
+                })
+        })
+    });
+    if usable.iter().next().is_none() {
+        return Err(Error::General(format!(
+            "the crypto provider has no key exchange group for {with_suite:?}"
+        )));
+    }
+
+    Ok(usable)
+}
+
+/// True for every group with a TLS 1.3 suite; a TLS 1.2 suite needs one kind of group.
+fn works_with(suite: &SupportedCipherSuite, group: NamedGroup) -> bool {
+    match suite {
+        SupportedCipherSuite::Tls12(suite) => suite.kx == group.key_exchange_algorithm(),
+        SupportedCipherSuite::Tls13(_) => true,
+    }
+}
+
+/// The second state of a [`ConfigBuilder`]: the verifier of the peer is still to be chosen.
+#[derive(Clone, Debug)]
+pub struct WantsVerifier {
+    pub(crate) versions: EnabledVersions,
+    /// Set on clients only.
+    pub(crate) ech_mode: Option<EchMode>,
+}
+
+/// The side that is configured: [`ClientConfig`] or [`ServerConfig`]. Sealed.
+///
+/// [`ClientConfig`]: crate::ClientConfig
+/// [`ServerConfig`]: crate::ServerConfig
+pub trait ConfigSide: sealed::Sealed {}
+
+impl ConfigSide for crate::config::client::ClientConfig {}
+impl ConfigSide for crate::config::server::ServerConfig {}
+
+mod sealed {
+    pub trait Sealed {}
+
+    impl Sealed for crate::config::client::ClientConfig {}
+    impl Sealed for crate::config::server::ServerConfig {}
+}
+
+#[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests;

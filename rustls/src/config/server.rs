@@ -1,0 +1,342 @@
+//! A server's configuration, and the builder steps that lead to it.
+
+pub(crate) mod client_hello;
+pub(crate) mod resolver;
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use rustls_core::provider::CryptoProvider;
+use rustls_core::ticketer::ProducesTickets;
+
+use crate::certificates::PeerChains;
+use crate::config::builder::{ConfigBuilder, WantsVerifier, WantsVersions};
+use crate::config::compress::{
+    CertCompressor, CertDecompressor, CompressionCache, default_cert_compressors,
+    default_cert_decompressors,
+};
+use crate::config::key_log::{KeyLog, NoKeyLog};
+use crate::config::server::resolver::ResolvesServerCert;
+use crate::config::session::digests::SessionDigests;
+use crate::config::session::server::{NoTickets, StoresServerSessions, default_session_storage};
+use crate::config::sign::{CertifiedKey, SingleCertAndKey};
+use crate::config::verify::{ClientCertVerifier, NoClientAuth};
+use crate::config::versions::EnabledVersions;
+#[cfg(feature = "std")]
+use crate::config::versions::SupportedProtocolVersion;
+use crate::error::Error;
+use crate::msgs::certificate_request::CertificateRequest;
+#[cfg(feature = "std")]
+use crate::providers::default_provider;
+#[cfg(feature = "std")]
+use crate::time_provider::DefaultTimeProvider;
+use crate::time_provider::TimeProvider;
+
+/// The configuration of server connections.
+///
+/// Build it once, put it in an [`Arc`] and pass it to every connection: building a configuration
+/// costs more than creating a connection.
+///
+/// Build it with [`builder`](Self::builder) or one of its variants; its public fields may be
+/// changed afterwards.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// Chooses the server's certificate.
+    pub cert_resolver: Arc<dyn ResolvesServerCert>,
+
+    /// The application protocols to accept, most preferred first (ALPN, RFC 7301). If empty (the
+    /// default), none is negotiated.
+    ///
+    /// Clients that offer no protocol are still accepted. Clients that offer only other protocols
+    /// are rejected.
+    pub alpn_protocols: Vec<Vec<u8>>,
+
+    /// Selects the cipher suite by the server's preference instead of the client's. False by
+    /// default.
+    pub ignore_client_order: bool,
+
+    /// Sends application data right after the server's Finished, half a round trip early. False by
+    /// default.
+    ///
+    /// At that point the client is not authenticated, and its ClientHello may be a replay. Has no
+    /// effect if clients are asked for a certificate.
+    pub send_half_rtt_data: bool,
+
+    /// The number of tickets to send at the end of a TLS 1.3 handshake. 2 by default.
+    ///
+    /// Clients use each ticket once, so this is the number of connections that can resume
+    /// concurrently.
+    pub send_tls13_tickets: usize,
+
+    /// The maximum number of tickets for a client that requests a number (RFC 9149), instead of
+    /// [`send_tls13_tickets`](Self::send_tls13_tickets). 0 (the default) ignores such requests.
+    pub max_tls13_tickets: usize,
+
+    /// The maximum number of early data bytes (0-RTT, RFC 9846 §2.3) that a client may send with a
+    /// ticket. 0 (the default) accepts none.
+    ///
+    /// Clients use the limit that was set when their ticket was created. If that limit is above the
+    /// current one, the server skips the early data, and the client sends it again.
+    ///
+    /// A connection buffers up to this many bytes until the application reads them from
+    /// [`ServerConnection::early_data`](crate::ServerConnection::early_data). Clients that send
+    /// more are disconnected.
+    ///
+    /// An attacker may replay early data. To accept it only once, the server accepts it only with
+    /// sessions from [`session_storage`](Self::session_storage), which are single-use. So this has
+    /// no effect if a [`ticketer`](Self::ticketer) is enabled. A storage shared by several machines
+    /// must hand out each session once among all of them.
+    pub max_early_data_size: u32,
+
+    /// Creates tickets that hold a whole session. The default creates none.
+    ///
+    /// Configurations may share a ticketer. A server does not resume a session of a server with
+    /// another certificate, unless its own certificate is valid for the name that the client
+    /// requests.
+    pub ticketer: Arc<dyn ProducesTickets>,
+
+    /// Stores the sessions that are not stored in tickets. By default, 256 of them in memory.
+    ///
+    /// Configurations may share a storage, under the same rule as a [`ticketer`](Self::ticketer).
+    pub session_storage: Arc<dyn StoresServerSessions>,
+
+    /// The maximum number of plaintext bytes in a record, plus 5 for its header. `None` sets no
+    /// limit below the protocol's own, 2¹⁴ + 5.
+    ///
+    /// Creating a connection fails with [`Error::BadMaxFragmentSize`] if the value is not within 32
+    /// to 16389.
+    pub max_fragment_size: Option<usize>,
+
+    /// The clock.
+    pub time_provider: Arc<dyn TimeProvider>,
+
+    /// The algorithms that may compress the server's certificates (RFC 8879), most preferred first.
+    /// The server uses the first of them that the client supports.
+    ///
+    /// [`default_cert_compressors`] by default. TLS 1.2 never compresses certificates.
+    pub cert_compressors: Vec<&'static dyn CertCompressor>,
+
+    /// Caches the server's compressed certificates. Holds four of them by default.
+    pub cert_compression_cache: Arc<CompressionCache>,
+
+    /// The algorithms that clients may compress their certificates with, most preferred first. If
+    /// an algorithm is listed twice, the first entry is used. At most 127 are offered.
+    ///
+    /// [`default_cert_decompressors`] by default. TLS 1.2 never compresses certificates.
+    pub cert_decompressors: Vec<&'static dyn CertDecompressor>,
+
+    /// Lets connections and sessions of the same client share one copy of its certificates.
+    ///
+    /// Each configuration has [its own](PeerChains::default) by default; [`PeerChains::disabled`]
+    /// turns sharing off.
+    pub peer_chains: Arc<PeerChains>,
+
+    /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
+    pub key_log: Arc<dyn KeyLog>,
+
+    /// Lets `dangerous_extract_secrets` and `dangerous_into_kernel_connection` return a
+    /// connection's keys. False by default.
+    pub enable_secret_extraction: bool,
+
+    /// Rejects TLS 1.2 clients that do not support the extended master secret (RFC 7627). False by
+    /// default; true with the crate feature `fips`, because FIPS 140-3 requires it.
+    ///
+    /// Without it, a connection's secrets are not bound to its handshake, and keying material
+    /// cannot be exported.
+    #[cfg(feature = "tls12")]
+    pub require_ems: bool,
+
+    pub(crate) provider: Arc<CryptoProvider>,
+    pub(crate) versions: EnabledVersions,
+    /// Handshakes use the verifier in
+    /// [`ServerSettings`](crate::config::settings::ServerSettings) instead, which may replace
+    /// this one.
+    pub(crate) configured_verifier: Arc<dyn ClientCertVerifier>,
+    pub(crate) session_digests: Arc<SessionDigests>,
+}
+
+impl ServerConfig {
+    /// Starts to build a configuration with the process-wide default [`CryptoProvider`] and
+    /// [`DEFAULT_VERSIONS`](crate::DEFAULT_VERSIONS).
+    ///
+    /// If no default is installed yet, installs the provider that the crate's features select.
+    ///
+    /// # Panics
+    ///
+    /// - if no default is installed, and the features select none or several, or include
+    ///   `custom-provider`;
+    /// - if the provider does not support the default versions. Use
+    ///   [`builder_with_provider`](Self::builder_with_provider) to get an error instead.
+    #[cfg(feature = "std")]
+    pub fn builder() -> ConfigBuilder<Self, WantsVerifier> {
+        Self::builder_with_protocol_versions(crate::config::versions::DEFAULT_VERSIONS)
+    }
+
+    /// Starts to build a configuration with the process-wide default [`CryptoProvider`] and these
+    /// `versions`.
+    ///
+    /// # Panics
+    ///
+    /// Panics like [`builder`](Self::builder), and if the provider does not support these
+    /// `versions`.
+    #[cfg(feature = "std")]
+    pub fn builder_with_protocol_versions(
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> ConfigBuilder<Self, WantsVerifier> {
+        Self::builder_with_provider(default_provider().clone())
+            .with_protocol_versions(versions)
+            .expect("the default crypto provider cannot serve these protocol versions")
+    }
+
+    /// Starts to build a configuration with this `provider` and the clock of the operating system.
+    #[cfg(feature = "std")]
+    pub fn builder_with_provider(
+        provider: Arc<CryptoProvider>,
+    ) -> ConfigBuilder<Self, WantsVersions> {
+        Self::builder_with_details(provider, Arc::new(DefaultTimeProvider))
+    }
+
+    /// Starts to build a configuration with this `provider` and this clock. Without `std`, this is
+    /// the only way.
+    pub fn builder_with_details(
+        provider: Arc<CryptoProvider>,
+        time_provider: Arc<dyn TimeProvider>,
+    ) -> ConfigBuilder<Self, WantsVersions> {
+        ConfigBuilder::new(provider, time_provider)
+    }
+
+    /// True when connections made with this configuration run in FIPS-approved mode.
+    ///
+    /// True if the whole crypto provider is approved and the extended master secret is required,
+    /// even if TLS 1.2 is not enabled. [`ticketer`](Self::ticketer) is not taken into account: the
+    /// nonces of the providers' `Ticketer` are generated outside the approved module.
+    pub fn fips(&self) -> bool {
+        #[cfg(feature = "tls12")]
+        let is_approved = self.require_ems;
+        #[cfg(not(feature = "tls12"))]
+        let is_approved = true;
+        is_approved && self.provider.fips()
+    }
+
+    /// The crypto provider.
+    pub fn crypto_provider(&self) -> &Arc<CryptoProvider> {
+        &self.provider
+    }
+
+    /// Checks that the names of the verifier's authorities fit into a CertificateRequest.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::General`] if they do not fit.
+    pub(crate) fn check(verifier: &dyn ClientCertVerifier) -> Result<(), Error> {
+        if verifier.offer_client_auth() {
+            CertificateRequest::check_authorities(verifier.root_hint_subjects())?;
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    ///
+    /// Returns [`Error::FailedToGetCurrentTime`] if the clock does not know the time.
+    pub(crate) fn current_time(&self) -> Result<UnixTime, Error> {
+        self.time_provider
+            .current_time()
+            .ok_or(Error::FailedToGetCurrentTime)
+    }
+}
+
+impl ConfigBuilder<ServerConfig, WantsVerifier> {
+    /// Uses `client_cert_verifier` to decide which clients must authenticate, and to verify them.
+    pub fn with_client_cert_verifier(
+        self,
+        client_cert_verifier: Arc<dyn ClientCertVerifier>,
+    ) -> ConfigBuilder<ServerConfig, WantsServerCert> {
+        let versions = self.state.versions;
+        self.with_state(WantsServerCert {
+            versions,
+            verifier: client_cert_verifier,
+        })
+    }
+
+    /// Asks no client for a certificate.
+    pub fn with_no_client_auth(self) -> ConfigBuilder<ServerConfig, WantsServerCert> {
+        self.with_client_cert_verifier(Arc::new(NoClientAuth))
+    }
+}
+
+/// The last state of a server's [`ConfigBuilder`], in which the server's certificate is set.
+#[derive(Clone, Debug)]
+pub struct WantsServerCert {
+    versions: EnabledVersions,
+    verifier: Arc<dyn ClientCertVerifier>,
+}
+
+impl ConfigBuilder<ServerConfig, WantsServerCert> {
+    /// Authenticates with this certificate chain, end entity first, and its private key. The name
+    /// that a client requests is ignored.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`CertifiedKey::from_der`].
+    pub fn with_single_cert(
+        self,
+        cert_chain: Vec<CertificateDer<'static>>,
+        key_der: PrivateKeyDer<'static>,
+    ) -> Result<ServerConfig, Error> {
+        let certified_key = CertifiedKey::from_der(cert_chain, key_der, &self.provider)?;
+        Ok(self.with_certified_key(certified_key))
+    }
+
+    /// Does the same as [`with_single_cert`](Self::with_single_cert), and staples this DER-encoded
+    /// OCSP response unless it is empty.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`CertifiedKey::from_der`]. The OCSP response is not checked.
+    pub fn with_single_cert_with_ocsp(
+        self,
+        cert_chain: Vec<CertificateDer<'static>>,
+        key_der: PrivateKeyDer<'static>,
+        ocsp: Vec<u8>,
+    ) -> Result<ServerConfig, Error> {
+        let mut certified_key = CertifiedKey::from_der(cert_chain, key_der, &self.provider)?;
+        if !ocsp.is_empty() {
+            certified_key.ocsp = Some(ocsp);
+        }
+        Ok(self.with_certified_key(certified_key))
+    }
+
+    fn with_certified_key(self, certified_key: CertifiedKey) -> ServerConfig {
+        self.with_cert_resolver(Arc::new(SingleCertAndKey::from(certified_key)))
+    }
+
+    /// Authenticates with the certificate that `cert_resolver` chooses.
+    pub fn with_cert_resolver(self, cert_resolver: Arc<dyn ResolvesServerCert>) -> ServerConfig {
+        ServerConfig {
+            ignore_client_order: false,
+            max_fragment_size: None,
+            session_storage: default_session_storage(),
+            ticketer: Arc::new(NoTickets),
+            cert_resolver,
+            alpn_protocols: Vec::new(),
+            cert_compressors: default_cert_compressors().to_vec(),
+            cert_compression_cache: Arc::default(),
+            peer_chains: Arc::default(),
+            cert_decompressors: default_cert_decompressors().to_vec(),
+            key_log: Arc::new(NoKeyLog),
+            enable_secret_extraction: false,
+            #[cfg(feature = "tls12")]
+            require_ems: cfg!(feature = "fips"),
+            send_tls13_tickets: 2,
+            max_tls13_tickets: 0,
+            max_early_data_size: 0,
+            send_half_rtt_data: false,
+            time_provider: self.time_provider,
+            provider: self.provider,
+            versions: self.state.versions,
+            configured_verifier: self.state.verifier,
+            session_digests: Arc::new(SessionDigests::new()),
+        }
+    }
+}

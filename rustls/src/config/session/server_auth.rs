@@ -1,0 +1,57 @@
+//! The binding of a server's sessions to the certificate that the server authenticated with.
+//!
+//! A resumed session shows the client no certificate. Servers of different names may share a
+//! ticketer or a storage, and an attacker in the network may redirect a client of one to the other.
+//! So a session is resumed only if the client would accept the server's current certificate.
+
+use alloc::sync::Arc;
+
+use pki_types::{DnsName, ServerName};
+
+use super::digests::Digest;
+use crate::config::server::ServerConfig;
+use crate::config::sign::CertifiedKey;
+use crate::config::webpki::{ParsedCertificate, verify_server_name};
+
+/// The hash of a server's end-entity certificate, or of its raw public key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ServerAuthId(pub(crate) Digest);
+
+/// The certificate that a server authenticates with in one handshake.
+pub(crate) struct ServerAuth<'a> {
+    certified_key: &'a CertifiedKey,
+    pub(crate) id: ServerAuthId,
+}
+
+impl<'a> ServerAuth<'a> {
+    pub(crate) fn new(certified_key: &'a Arc<CertifiedKey>, config: &ServerConfig) -> Self {
+        let digests = &config.session_digests;
+        Self {
+            certified_key,
+            id: ServerAuthId(digests.of_certificate(certified_key, &config.provider)),
+        }
+    }
+
+    /// True if a session created under the certificate `before` may be resumed by a client that
+    /// asks for `server_name`.
+    ///
+    /// A renewed certificate for the same name does not invalidate sessions. Without a name, and
+    /// with raw public keys, nothing but the certificate identifies the server.
+    pub(super) fn allows_resumption(
+        &self,
+        before: ServerAuthId,
+        server_name: Option<&DnsName<'_>>,
+    ) -> bool {
+        self.id == before || server_name.is_some_and(|name| self.is_valid_for(name))
+    }
+
+    fn is_valid_for(&self, name: &DnsName<'_>) -> bool {
+        let Some(end_entity) = self.certified_key.cert.first() else {
+            return false;
+        };
+        // a raw public key does not parse
+        ParsedCertificate::try_from(end_entity).is_ok_and(|certificate| {
+            verify_server_name(&certificate, &ServerName::DnsName(name.borrow())).is_ok()
+        })
+    }
+}

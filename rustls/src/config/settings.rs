@@ -1,0 +1,205 @@
+//! A configuration as seen by one handshake, with the verifier and the resolver that were current
+//! when it began.
+//!
+//! Some verifiers and resolvers replace themselves while in use
+//! ([`current_verifier`](ServerCertVerifier::current_verifier)). A handshake asks for the current
+//! one once, at its start, and uses it to its end. So what is requested of the peer, what is
+//! checked, and what sessions are bound to stay consistent. All handshake code gets its verifier
+//! from here.
+
+use alloc::boxed::Box;
+use alloc::sync::{Arc, Weak};
+use core::ops::Deref;
+
+use crate::config::carrier::Carrier;
+use crate::config::client::ClientConfig;
+use crate::config::client::resolver::ResolvesClientCert;
+use crate::config::server::ServerConfig;
+use crate::config::session::client_auth::ClientAuthId;
+use crate::config::verify::{ClientCertVerifier, ServerCertVerifier};
+use crate::config::versions::EnabledVersions;
+use crate::error::Error;
+
+/// A server's configuration during one handshake.
+#[derive(Clone)]
+pub(crate) struct ServerSettings {
+    config: Arc<ServerConfig>,
+    pub(crate) carrier: Carrier,
+    /// The configured versions that the carrier supports.
+    pub(crate) versions: EnabledVersions,
+    /// The current verifier, if it differs from the configured one.
+    replaced: Option<Arc<dyn ClientCertVerifier>>,
+}
+
+impl ServerSettings {
+    /// Creates the settings for a handshake that starts now.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::General`] if the verifier's hints do not fit into a CertificateRequest.
+    pub(crate) fn now(config: Arc<ServerConfig>, carrier: Carrier) -> Result<Self, Error> {
+        let replaced = config.configured_verifier.current_verifier();
+        if let Some(verifier) = &replaced {
+            // the configured verifier was checked before the connection was created
+            ServerConfig::check(&**verifier)?;
+        }
+        Ok(Self {
+            carrier,
+            versions: carrier.versions(config.versions),
+            config,
+            replaced,
+        })
+    }
+
+    /// Returns the verifier of client certificates.
+    pub(crate) fn verifier(&self) -> &dyn ClientCertVerifier {
+        &**self.shared_verifier()
+    }
+
+    fn shared_verifier(&self) -> &Arc<dyn ClientCertVerifier> {
+        self.replaced
+            .as_ref()
+            .unwrap_or(&self.config.configured_verifier)
+    }
+
+    /// Returns an identifier of what the verifier requires of clients.
+    pub(crate) fn client_auth(&self) -> ClientAuthId {
+        ClientAuthId::of(self.shared_verifier(), &self.config)
+    }
+
+    /// Returns the configuration, which outlives the handshake.
+    pub(crate) fn into_config(self) -> Arc<ServerConfig> {
+        self.config
+    }
+}
+
+impl Deref for ServerSettings {
+    type Target = ServerConfig;
+
+    fn deref(&self) -> &ServerConfig {
+        &self.config
+    }
+}
+
+/// A client's configuration during one handshake.
+pub(crate) struct ClientSettings {
+    config: Arc<ClientConfig>,
+    pub(crate) carrier: Carrier,
+    /// The configured versions that the carrier supports.
+    pub(crate) versions: EnabledVersions,
+    /// Boxed, because few configurations need it.
+    replaced: Option<Box<Replaced>>,
+}
+
+/// The verifier and resolver of a client, if one of them differs from the configured one.
+struct Replaced {
+    verifier: Arc<dyn ServerCertVerifier>,
+    client_auth: Arc<dyn ResolvesClientCert>,
+}
+
+impl ClientSettings {
+    /// Creates the settings for a handshake that starts now.
+    pub(crate) fn now(config: Arc<ClientConfig>, carrier: Carrier) -> Self {
+        let verifier = config.configured_verifier.current_verifier();
+        let client_auth = config.client_auth_cert_resolver.current_resolver();
+        let replaced = (verifier.is_some() || client_auth.is_some()).then(|| {
+            Box::new(Replaced {
+                verifier: verifier.unwrap_or_else(|| config.configured_verifier.clone()),
+                client_auth: client_auth
+                    .unwrap_or_else(|| config.client_auth_cert_resolver.clone()),
+            })
+        });
+        Self {
+            carrier,
+            versions: carrier.versions(config.versions),
+            config,
+            replaced,
+        }
+    }
+
+    /// Returns the verifier of servers. Sessions are bound to it.
+    pub(crate) fn verifier(&self) -> &Arc<dyn ServerCertVerifier> {
+        match &self.replaced {
+            Some(replaced) => &replaced.verifier,
+            None => &self.config.configured_verifier,
+        }
+    }
+
+    /// Returns the resolver of this side's certificate. Sessions are bound to it as well.
+    pub(crate) fn client_auth(&self) -> &Arc<dyn ResolvesClientCert> {
+        match &self.replaced {
+            Some(replaced) => &replaced.client_auth,
+            None => &self.config.client_auth_cert_resolver,
+        }
+    }
+
+    /// Returns the configuration, for code that needs neither verifier nor resolver.
+    #[cfg(feature = "tls12")]
+    pub(crate) fn config(&self) -> &Arc<ClientConfig> {
+        &self.config
+    }
+
+    /// Returns the settings that are still needed after the handshake.
+    pub(crate) fn into_past(self) -> PastClientSettings {
+        let downgrade = |replaced: Box<Replaced>| {
+            Box::new(PastReplaced {
+                verifier: Arc::downgrade(&replaced.verifier),
+                client_auth: Arc::downgrade(&replaced.client_auth),
+            })
+        };
+        PastClientSettings {
+            replaced: self.replaced.map(downgrade),
+            config: self.config,
+        }
+    }
+}
+
+impl Deref for ClientSettings {
+    type Target = ClientConfig;
+
+    fn deref(&self) -> &ClientConfig {
+        &self.config
+    }
+}
+
+/// A client's settings after the handshake, for sessions that the server has yet to send.
+///
+/// References are weak: a connection may live long, and a replaced verifier may hold large lists.
+pub(crate) struct PastClientSettings {
+    config: Arc<ClientConfig>,
+    replaced: Option<Box<PastReplaced>>,
+}
+
+struct PastReplaced {
+    verifier: Weak<dyn ServerCertVerifier>,
+    client_auth: Weak<dyn ResolvesClientCert>,
+}
+
+impl PastClientSettings {
+    /// Creates a session from the verifier and the resolver with `make`. Returns `None` if one of
+    /// them was dropped, because nobody could resume the session.
+    pub(crate) fn make_session<T>(
+        &self,
+        make: impl FnOnce(&Arc<dyn ServerCertVerifier>, &Arc<dyn ResolvesClientCert>) -> T,
+    ) -> Option<T> {
+        let config = &self.config;
+        Some(match &self.replaced {
+            None => make(
+                &config.configured_verifier,
+                &config.client_auth_cert_resolver,
+            ),
+            Some(replaced) => make(
+                &replaced.verifier.upgrade()?,
+                &replaced.client_auth.upgrade()?,
+            ),
+        })
+    }
+}
+
+impl Deref for PastClientSettings {
+    type Target = ClientConfig;
+
+    fn deref(&self) -> &ClientConfig {
+        &self.config
+    }
+}

@@ -1,0 +1,357 @@
+//! The interface of certificate verifiers for both sides, and the proofs that they return.
+//!
+//! The implementations are in [`crate::config::webpki`], or in the application.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt::{self, Debug};
+
+use pki_types::{CertificateDer, ServerName, UnixTime};
+
+use crate::enums::SignatureScheme;
+use crate::error::Error;
+use crate::msgs::certificate_request::DistinguishedName;
+use crate::msgs::certificate_verify::DigitallySignedStruct;
+
+/// Proof that a handshake signature was verified.
+#[derive(Debug)]
+pub struct HandshakeSignatureValid(());
+
+impl HandshakeSignatureValid {
+    /// Asserts that the signature is valid. Only a verifier should call this.
+    pub fn assertion() -> Self {
+        Self(())
+    }
+}
+
+/// Proof that a client's certificate chain was verified.
+#[derive(Debug)]
+pub struct ClientCertVerified(());
+
+impl ClientCertVerified {
+    /// Asserts that the chain is valid. Only a [`ClientCertVerifier`] should call this.
+    pub fn assertion() -> Self {
+        Self(())
+    }
+}
+
+/// Proof that a server's certificate chain was verified.
+pub struct ServerCertVerified {
+    /// The earliest expiry of the certificates on the verified path.
+    not_after: Option<UnixTime>,
+}
+
+impl ServerCertVerified {
+    /// Asserts that the chain is valid. Only a [`ServerCertVerifier`] should call this.
+    pub fn assertion() -> Self {
+        Self { not_after: None }
+    }
+
+    /// Asserts that the chain is valid until `not_after`, if that is known.
+    pub(crate) fn until(not_after: Option<UnixTime>) -> Self {
+        Self { not_after }
+    }
+
+    pub(crate) fn not_after(&self) -> Option<UnixTime> {
+        self.not_after
+    }
+}
+
+impl Debug for ServerCertVerified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ServerCertVerified").field(&()).finish()
+    }
+}
+
+/// Decides whether a client accepts the certificate of a server.
+///
+/// The security of TLS rests on this decision. [`WebPkiServerVerifier`] makes it for servers with
+/// certificates of public or private authorities. A custom implementation needs the same care.
+///
+/// Any error ends the connection with an alert. [`Error::InvalidCertificate`] selects the alert by
+/// its content.
+///
+/// [`WebPkiServerVerifier`]: crate::client::WebPkiServerVerifier
+pub trait ServerCertVerifier: Debug + Send + Sync {
+    /// Returns the verifier for a handshake that starts now. Verifiers whose rules can be replaced
+    /// at run time override this. The default, `None`, selects this verifier itself.
+    ///
+    /// A handshake calls this once, before any other method. It uses the returned verifier to its
+    /// end, even if the rules are replaced meanwhile. It does not call `current_verifier` on the
+    /// returned verifier.
+    ///
+    /// A resumed session verifies no certificate, so only handshakes with the same object resume
+    /// it. Return clones of one `Arc` until a rule changes, and a new object after that.
+    ///
+    /// A verifier that wraps another one and adds rules must also wrap the verifier returned here.
+    fn current_verifier(&self) -> Option<Arc<dyn ServerCertVerifier>> {
+        None
+    }
+
+    /// The schemes offered to the server, most preferred first.
+    ///
+    /// These are the schemes that `verify_tls12_signature` and `verify_tls13_signature` together
+    /// can verify.
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme>;
+
+    /// The names of the authorities offered to the server in `certificate_authorities` (RFC 9846
+    /// §4.3.4). `None`, the default, omits the extension.
+    ///
+    /// Few servers select their certificate by these names.
+    fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
+        None
+    }
+
+    /// True if servers authenticate with a raw public key instead of a certificate (RFC 7250).
+    /// False by default.
+    ///
+    /// If true, the `end_entity` passed to [`verify_server_cert`](Self::verify_server_cert) and to
+    /// the signature methods is a DER-encoded `SubjectPublicKeyInfo`, without intermediates.
+    /// Servers without a raw public key are rejected.
+    /// [`verify_tls13_signature_with_raw_key`](crate::crypto::verify_tls13_signature_with_raw_key)
+    /// verifies signatures.
+    fn requires_raw_public_keys(&self) -> bool {
+        false
+    }
+
+    /// Verifies that `end_entity` belongs to the server `server_name` at the time `now`.
+    ///
+    /// Sessions with the server are resumed without another call, until `end_entity` expires. The
+    /// verifiers of this library know the whole path: sessions then end when the first certificate
+    /// on it expires. If a verifier accepts an expired `end_entity`, its expiry does not limit
+    /// sessions.
+    ///
+    /// `intermediates` are the other certificates that the server sent, in its order, which may not
+    /// be the order of a chain. `ocsp_response` is empty if the server stapled none. All three are
+    /// unparsed bytes from the peer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidCertificate`] with the reason for the rejection. For a certificate that
+    /// cannot be parsed, use
+    /// [`CertificateError::BadEncoding`](crate::CertificateError::BadEncoding).
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error>;
+
+    /// Verifies `signature` over `message` with the public key of the certificate `signer`, by the
+    /// rules of TLS 1.3 (RFC 9846 §4.5.2).
+    ///
+    /// `message` is the content to be signed with its context string, not yet hashed.
+    /// Implementations can call [`verify_tls13_signature`](crate::crypto::verify_tls13_signature).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the signature is invalid, or its scheme is not in
+    /// [`supported_verify_schemes`](Self::supported_verify_schemes).
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error>;
+
+    /// Verifies `signature` over `message` with the public key of the certificate `signer`, by the
+    /// rules of TLS 1.2, where an ECDSA scheme does not fix the curve.
+    ///
+    /// Implementations can call [`verify_tls12_signature`](crate::crypto::verify_tls12_signature).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the signature is invalid, or its scheme is not in
+    /// [`supported_verify_schemes`](Self::supported_verify_schemes).
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error>;
+}
+
+/// Decides whether a server asks clients for a certificate, and whether it accepts that
+/// certificate.
+///
+/// Any error ends the connection with an alert. [`Error::InvalidCertificate`] selects the alert by
+/// its content.
+pub trait ClientCertVerifier: Debug + Send + Sync {
+    /// Returns the verifier for a handshake that starts now. Verifiers whose rules can be replaced
+    /// at run time override this. The default, `None`, selects this verifier itself.
+    ///
+    /// A handshake calls this once, before any other method. It uses the returned verifier to its
+    /// end, even if the rules are replaced meanwhile. It does not call `current_verifier` on the
+    /// returned verifier. A resumption counts as a handshake: it verifies the client's certificate
+    /// again, with the current rules.
+    ///
+    /// A verifier that wraps another one and adds rules must also wrap the verifier returned here.
+    fn current_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
+        None
+    }
+
+    /// True if clients are asked for a certificate. True by default.
+    fn offer_client_auth(&self) -> bool {
+        true
+    }
+
+    /// True if a client without a certificate is rejected. By default the same as
+    /// [`offer_client_auth`](Self::offer_client_auth).
+    fn client_auth_mandatory(&self) -> bool {
+        self.offer_client_auth()
+    }
+
+    /// The schemes offered to the client, most preferred first.
+    ///
+    /// These are the schemes that `verify_tls12_signature` and `verify_tls13_signature` together
+    /// can verify.
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme>;
+
+    /// The names of the authorities offered to the client in `certificate_authorities` (RFC 9846
+    /// §4.3.4). Empty: no hint.
+    ///
+    /// Clients with several certificates select one by these names.
+    fn root_hint_subjects(&self) -> &[DistinguishedName];
+
+    /// True if clients authenticate with a raw public key instead of a certificate (RFC 7250).
+    /// False by default.
+    ///
+    /// If true, the `end_entity` passed to [`verify_client_cert`](Self::verify_client_cert) and to
+    /// the signature methods is a DER-encoded `SubjectPublicKeyInfo`, without intermediates.
+    /// Clients without a raw public key are rejected.
+    /// [`verify_tls13_signature_with_raw_key`](crate::crypto::verify_tls13_signature_with_raw_key)
+    /// verifies signatures.
+    fn requires_raw_public_keys(&self) -> bool {
+        false
+    }
+
+    /// Verifies that `end_entity` is acceptable at the time `now`.
+    ///
+    /// `intermediates` are the other certificates that the client sent, in its order, which may not
+    /// be the order of a chain. All are unparsed bytes from the peer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidCertificate`] with the reason for the rejection. For a certificate that
+    /// cannot be parsed, use
+    /// [`CertificateError::BadEncoding`](crate::CertificateError::BadEncoding).
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, Error>;
+
+    /// Verifies `signature` over `message` with the public key of the certificate `signer`, by the
+    /// rules of TLS 1.3 (RFC 9846 §4.5.2).
+    ///
+    /// `message` is the content to be signed with its context string, not yet hashed.
+    /// Implementations can call [`verify_tls13_signature`](crate::crypto::verify_tls13_signature).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the signature is invalid, or its scheme is not in
+    /// [`supported_verify_schemes`](Self::supported_verify_schemes).
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error>;
+
+    /// Verifies `signature` over `message` with the public key of the certificate `signer`, by the
+    /// rules of TLS 1.2, where an ECDSA scheme does not fix the curve.
+    ///
+    /// Implementations can call [`verify_tls12_signature`](crate::crypto::verify_tls12_signature).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the signature is invalid, or its scheme is not in
+    /// [`supported_verify_schemes`](Self::supported_verify_schemes).
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error>;
+}
+
+/// The [`ClientCertVerifier`] of a server that asks no client for a certificate.
+#[derive(Debug)]
+pub struct NoClientAuth;
+
+impl ClientCertVerifier for NoClientAuth {
+    fn offer_client_auth(&self) -> bool {
+        false
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        Vec::new()
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    /// Always an error: a client must not send a certificate unasked.
+    fn verify_client_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        Err(not_asked())
+    }
+
+    /// Always an error: a client must not send a signature unasked.
+    fn verify_tls13_signature(
+        &self,
+        _message: &[u8],
+        _signer: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(not_asked())
+    }
+
+    /// Always an error: a client must not send a signature unasked.
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _signer: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(not_asked())
+    }
+}
+
+fn not_asked() -> Error {
+    Error::General("this server does not ask clients for a certificate".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    /// A server that asks for no certificate rejects any that it gets.
+    #[test]
+    fn unsolicited_client_certificate_is_rejected() {
+        let cert = CertificateDer::from(vec![0x30, 0]);
+        let signature = DigitallySignedStruct::new(SignatureScheme::ED25519, vec![7; 64]);
+        let now = UnixTime::since_unix_epoch(core::time::Duration::from_secs(1 << 30));
+        let verifier = NoClientAuth;
+        assert!(!verifier.offer_client_auth() && !verifier.client_auth_mandatory());
+        assert!(verifier.supported_verify_schemes().is_empty());
+        assert!(verifier.root_hint_subjects().is_empty());
+        assert!(verifier.verify_client_cert(&cert, &[], now).is_err());
+        for verify in [
+            NoClientAuth::verify_tls12_signature,
+            NoClientAuth::verify_tls13_signature,
+        ] {
+            assert!(verify(&verifier, b"message", &cert, &signature).is_err());
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The verification of clients by a server.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
+use rustls_core::provider::CryptoProvider;
+use webpki::{ExpirationPolicy, KeyUsage, RevocationCheckDepth, UnknownStatusPolicy};
+
+use super::chain::{ChainVerifier, ChainVerifierBuilder, ParsedCertificate};
+use super::signature::{verify_tls12_signature, verify_tls13_signature};
+use super::{RootCertStore, VerifierBuilderError};
+use crate::certificates::RevocationList;
+use crate::config::verify::{
+    ClientCertVerified, ClientCertVerifier, HandshakeSignatureValid, NoClientAuth,
+};
+use crate::enums::SignatureScheme;
+use crate::error::Error;
+use crate::msgs::certificate_request::DistinguishedName;
+use crate::msgs::certificate_verify::DigitallySignedStruct;
+use crate::providers::default_provider;
+
+/// Asks clients for a certificate, and verifies it by the rules of the Web PKI.
+///
+/// A certificate is accepted if a path of valid certificates for client authentication leads to a
+/// trusted root, and none is known to be revoked. The application finds the client's identity in
+/// [`peer_certificates`](crate::CommonState::peer_certificates).
+///
+/// Clients without a certificate are rejected, unless
+/// [`allow_unauthenticated`](ClientCertVerifierBuilder::allow_unauthenticated) is called.
+#[derive(Debug)]
+pub struct WebPkiClientVerifier {
+    chain: ChainVerifier,
+    root_hint_subjects: Vec<DistinguishedName>,
+    anonymous: AnonymousClients,
+}
+
+/// The policy for clients without a certificate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum AnonymousClients {
+    Refused,
+    Allowed,
+}
+
+impl WebPkiClientVerifier {
+    /// Starts a verifier that trusts `roots` and uses the algorithms of the process-wide default
+    /// [`CryptoProvider`].
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no default provider and the crate features do not select exactly one,
+    /// like [`ServerConfig::builder`](crate::ServerConfig::builder).
+    pub fn builder(roots: Arc<RootCertStore>) -> ClientCertVerifierBuilder {
+        Self::builder_with_provider(roots, default_provider().clone())
+    }
+
+    /// Starts a verifier that trusts `roots` and uses the algorithms of `provider`.
+    pub fn builder_with_provider(
+        roots: Arc<RootCertStore>,
+        provider: Arc<CryptoProvider>,
+    ) -> ClientCertVerifierBuilder {
+        ClientCertVerifierBuilder {
+            root_hint_subjects: roots.subjects(),
+            chain: ChainVerifierBuilder::new(roots, provider.signature_verification_algorithms),
+            anonymous: AnonymousClients::Refused,
+        }
+    }
+
+    /// Returns a verifier that asks no client for a certificate.
+    pub fn no_client_auth() -> Arc<dyn ClientCertVerifier> {
+        Arc::new(NoClientAuth)
+    }
+}
+
+impl ClientCertVerifier for WebPkiClientVerifier {
+    fn client_auth_mandatory(&self) -> bool {
+        self.anonymous == AnonymousClients::Refused
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.chain.supported_algs.supported_schemes()
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &self.root_hint_subjects
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        let cert = ParsedCertificate::try_from(end_entity)?;
+        let usage = KeyUsage::client_auth();
+        // a resumption verifies the client again, so nobody needs the expiry of the chain
+        self.chain
+            .verify(&cert, intermediates, usage, now, |_| ())?;
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, signer, signature, &self.chain.supported_algs)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, signer, signature, &self.chain.supported_algs)
+    }
+}
+
+/// Builds a [`WebPkiClientVerifier`].
+///
+/// Without revocation lists, revocation is not checked. With lists, by default, they must cover the
+/// whole chain, and their age is ignored.
+#[derive(Clone, Debug)]
+pub struct ClientCertVerifierBuilder {
+    chain: ChainVerifierBuilder,
+    root_hint_subjects: Vec<DistinguishedName>,
+    anonymous: AnonymousClients,
+}
+
+impl ClientCertVerifierBuilder {
+    /// Checks certificates against `crls`, in addition to those of earlier calls.
+    ///
+    /// If two lists cover the same certificates, the first one counts.
+    pub fn with_crls(
+        mut self,
+        crls: impl IntoIterator<Item = CertificateRevocationListDer<'static>>,
+    ) -> Self {
+        self.chain.add_crls(crls);
+        self
+    }
+
+    /// Checks certificates against parsed `crls`, in addition to the lists of earlier calls.
+    ///
+    /// If two lists cover the same certificates, the first one counts.
+    ///
+    /// [`build`](Self::build) fails if `crls` is empty, because missing lists must not turn the
+    /// check off.
+    pub fn with_shared_crls(mut self, crls: impl IntoIterator<Item = Arc<RevocationList>>) -> Self {
+        self.chain.add_shared_crls(crls);
+        self
+    }
+
+    /// Checks only the client's own certificate for revocation, not its issuers.
+    pub fn only_check_end_entity_revocation(mut self) -> Self {
+        self.chain.revocation.depth = RevocationCheckDepth::EndEntity;
+        self
+    }
+
+    /// Rejects a certificate if the list that covers it is past its next update.
+    pub fn enforce_revocation_expiration(mut self) -> Self {
+        self.chain.revocation.expiration = ExpirationPolicy::Enforce;
+        self
+    }
+
+    /// Accepts certificates that no revocation list covers.
+    pub fn allow_unknown_revocation_status(mut self) -> Self {
+        self.chain.revocation.unknown_status = UnknownStatusPolicy::Allow;
+        self
+    }
+
+    /// Accepts clients without a certificate. A certificate that is sent must still be valid.
+    pub fn allow_unauthenticated(mut self) -> Self {
+        self.anonymous = AnonymousClients::Allowed;
+        self
+    }
+
+    /// Adds names of authorities to the hints for clients.
+    ///
+    /// This helps with cross-signed roots. It does not change the trusted roots.
+    pub fn add_root_hint_subjects(
+        mut self,
+        subjects: impl IntoIterator<Item = DistinguishedName>,
+    ) -> Self {
+        self.root_hint_subjects.extend(subjects);
+        self
+    }
+
+    /// Removes all names of authorities from the hints for clients.
+    ///
+    /// By default, the hints list all roots, which may add many bytes to each handshake. This does
+    /// not change the trusted roots.
+    pub fn clear_root_hint_subjects(mut self) -> Self {
+        self.root_hint_subjects.clear();
+        self
+    }
+
+    /// Parses the revocation lists and builds the verifier.
+    ///
+    /// # Errors
+    ///
+    /// [`VerifierBuilderError`] if there are no roots, a list is unusable, or
+    /// [`with_shared_crls`](Self::with_shared_crls) was called without lists.
+    pub fn build(self) -> Result<Arc<dyn ClientCertVerifier>, VerifierBuilderError> {
+        Ok(Arc::new(WebPkiClientVerifier {
+            chain: self.chain.build()?,
+            root_hint_subjects: self.root_hint_subjects,
+            anonymous: self.anonymous,
+        }))
+    }
+}

@@ -1,0 +1,32 @@
+//! The reader for a client's early data.
+
+use core::panic::RefUnwindSafe;
+use std::io;
+
+use crate::conn::common_state::CommonState;
+
+/// Reads the early data (0-RTT data, RFC 9846 §2.3) that a client has sent.
+///
+/// Returns `Ok(0)` while no data is buffered; more may arrive until the handshake is complete.
+///
+/// An attacker may replay early data. This library accepts it once for each session that the
+/// [session storage](crate::ServerConfig::session_storage) hands out. Only do with it what is safe
+/// to repeat.
+pub struct ReadEarlyData<'a> {
+    common: &'a mut CommonState,
+}
+
+/// A panic leaves no half-made change, because a shared reference cannot change anything.
+impl RefUnwindSafe for ReadEarlyData<'_> {}
+
+impl<'a> ReadEarlyData<'a> {
+    pub(crate) fn new(common: &'a mut CommonState) -> Self {
+        Self { common }
+    }
+}
+
+impl io::Read for ReadEarlyData<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        Ok(self.common.records.read_early_data(buf))
+    }
+}

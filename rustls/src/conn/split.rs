@@ -1,0 +1,214 @@
+//! An established connection as two halves, each for its own thread.
+//!
+//! ```text
+//!                   CommonState
+//!                        │ into_split
+//!            ┌───────────┴────────────┐
+//!            ▼                        ▼
+//!   Sender: CommonState ◄─ link ─► Receiver: Driver
+//!     sender, outgoing,              receiver, received, joiner,
+//!     sending secret                 receiving secret, exporter,
+//!                                    the handshake, for tickets
+//! ```
+//!
+//! Each half has the parts of a whole connection, with the other direction closed:
+//! [`super::sending`] and [`super::driver`] do the work. The halves send requests to each other
+//! through the [`link`], and check it before anything else. A connection that was not split has no
+//! link to check.
+
+mod receiver;
+mod sender;
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::fmt;
+
+use pki_types::CertificateDer;
+pub use receiver::{Receiver, ReceiverState};
+use rustls_core::crypto::SupportedKxGroup;
+pub use sender::Sender;
+#[cfg(feature = "std")]
+pub use sender::Writer;
+
+use super::common_state::CommonState;
+use super::driver::Driver;
+use super::records::{Receiving, Sending};
+use crate::certificates::PeerIdentity;
+use crate::enums::{ProtocolVersion, Side};
+use crate::error::Error;
+use crate::handshake::Link;
+use crate::handshake::negotiated::{HandshakeKind, Negotiated};
+use crate::suites::SupportedCipherSuite;
+
+/// True if the sending half has something to send because of what the receiving half received.
+fn wants_sender(link: &Link) -> bool {
+    link.wants_sender(|failure| failure.alert.is_some())
+}
+
+impl CommonState {
+    /// Checks that the connection can be split.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::HandshakeNotComplete`], or the error that ended the connection.
+    pub(crate) fn check_splittable(&self) -> Result<(), Error> {
+        self.check_failed()?;
+        let can_send = matches!(self.records.sending, Sending::Traffic | Sending::Closed);
+        if self.is_handshaking() || !can_send || self.established.is_none() {
+            return Err(Error::HandshakeNotComplete);
+        }
+        Ok(())
+    }
+}
+
+/// Splits a connection that passed [`CommonState::check_splittable`].
+pub(crate) fn split<Data>(mut driver: Driver<Data>) -> (Sender, Receiver<Data>) {
+    let link = Arc::new(Link::new());
+    let connection = &mut driver.common;
+    let facts = Arc::new(Facts::new(connection));
+
+    let mut sending = CommonState::new(connection.side);
+    sending.established = connection
+        .established
+        .as_mut()
+        .and_then(|established| established.split(&link));
+    #[cfg(feature = "std")]
+    {
+        sending.buffer_limit = connection.buffer_limit;
+    }
+    let (from, to) = (&mut connection.records, &mut sending.records);
+    to.sender = core::mem::take(&mut from.sender);
+    to.outgoing = core::mem::take(&mut from.outgoing);
+    to.sending = core::mem::replace(&mut from.sending, Sending::Elsewhere);
+    from.sender.close();
+    to.receiver.close();
+    to.receiving = Receiving::Closed;
+    from.other_half = Some(link.clone());
+    to.other_half = Some(link.clone());
+
+    let sender = Sender::new(sending, link.clone(), facts.clone());
+    (sender, Receiver::new(driver, link, facts))
+}
+
+/// The negotiated facts that both halves of a connection share.
+pub struct Facts {
+    side: Side,
+    negotiated: Negotiated,
+    #[cfg(feature = "std")]
+    is_fips: bool,
+}
+
+impl Facts {
+    fn new(common: &CommonState) -> Self {
+        Self {
+            side: common.side,
+            negotiated: common.negotiated.clone(),
+            #[cfg(feature = "std")]
+            is_fips: common.is_fips,
+        }
+    }
+
+    /// Returns the side of the connection.
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
+    /// See [`CommonState::peer_certificates`].
+    pub fn peer_certificates(&self) -> Option<&[CertificateDer<'static>]> {
+        self.peer_identity().map(PeerIdentity::certificates)
+    }
+
+    /// See [`CommonState::peer_identity`].
+    pub fn peer_identity(&self) -> Option<&PeerIdentity> {
+        self.negotiated.proven_peer()
+    }
+
+    /// Returns the negotiated application protocol (RFC 7301).
+    pub fn alpn_protocol(&self) -> Option<&[u8]> {
+        self.negotiated.alpn_protocol.as_deref()
+    }
+
+    /// Returns the negotiated cipher suite.
+    pub fn negotiated_cipher_suite(&self) -> Option<SupportedCipherSuite> {
+        self.negotiated.suite
+    }
+
+    /// Returns the negotiated key exchange group.
+    pub fn negotiated_key_exchange_group(&self) -> Option<&'static dyn SupportedKxGroup> {
+        self.negotiated.kx_group
+    }
+
+    /// Returns the negotiated protocol version.
+    pub fn protocol_version(&self) -> Option<ProtocolVersion> {
+        self.negotiated.version
+    }
+
+    /// Returns the kind of handshake.
+    pub fn handshake_kind(&self) -> Option<HandshakeKind> {
+        self.negotiated.handshake_kind
+    }
+
+    /// True if the connection runs in FIPS-approved mode.
+    #[cfg(feature = "std")]
+    pub fn fips(&self) -> bool {
+        self.is_fips
+    }
+}
+
+impl fmt::Debug for Facts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Facts")
+            .field("side", &self.side)
+            .field("version", &self.negotiated.version)
+            .field("suite", &self.negotiated.suite)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The reason that a connection was not split, and the unchanged connection.
+pub struct IntoSplitError<C>(Box<Refused<C>>);
+
+struct Refused<C> {
+    connection: C,
+    error: Error,
+}
+
+impl<C> IntoSplitError<C> {
+    pub(crate) fn new(connection: C, error: Error) -> Self {
+        Self(Box::new(Refused { connection, error }))
+    }
+
+    /// Returns [`Error::HandshakeNotComplete`], or the error that ended the connection.
+    pub fn error(&self) -> &Error {
+        &self.0.error
+    }
+
+    /// Returns the unchanged connection.
+    pub fn into_connection(self) -> C {
+        self.0.connection
+    }
+}
+
+impl<C> From<IntoSplitError<C>> for Error {
+    fn from(refused: IntoSplitError<C>) -> Self {
+        refused.0.error
+    }
+}
+
+impl<C> fmt::Debug for IntoSplitError<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("IntoSplitError").field(self.error()).finish()
+    }
+}
+
+impl<C> fmt::Display for IntoSplitError<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the connection cannot be split: {}", self.error())
+    }
+}
+
+impl<C> core::error::Error for IntoSplitError<C> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        Some(self.error())
+    }
+}

@@ -1,0 +1,154 @@
+//! A client's early data (0-RTT, RFC 9846 §2.3), as the application writes it.
+
+use alloc::vec::Vec;
+use core::fmt;
+#[cfg(feature = "std")]
+use std::io;
+
+use crate::conn::common_state::CommonState;
+use crate::conn::unbuffered::EncryptError;
+use crate::conn::unbuffered::to_vec::write_to_vec;
+
+/// Encrypts early data and queues it behind the ClientHello in the connection's outgoing buffer.
+///
+/// Returned by [`ClientConnection::early_data`](crate::ClientConnection::early_data). The server
+/// may reject early data, which is then lost; check
+/// [`ClientConnection::is_early_data_accepted`](crate::ClientConnection::is_early_data_accepted).
+#[cfg(feature = "std")]
+pub struct WriteEarlyData<'a> {
+    common: &'a mut CommonState,
+}
+
+#[cfg(feature = "std")]
+impl<'a> WriteEarlyData<'a> {
+    /// Returns `None` unless early data may be sent now.
+    pub(crate) fn new(common: &'a mut CommonState) -> Option<Self> {
+        common.early_data_left()?;
+        Some(Self { common })
+    }
+
+    /// Returns the number of bytes that may still be written: the ticket's limit less the bytes
+    /// written so far.
+    pub fn bytes_left(&self) -> usize {
+        self.common.early_data_left().unwrap_or(0)
+    }
+}
+
+#[cfg(feature = "std")]
+impl io::Write for WriteEarlyData<'_> {
+    /// Accepts up to [`bytes_left`](Self::bytes_left) bytes, within the buffer limit. Returns
+    /// `Ok(0)` once either is used up; send the rest after the handshake.
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.common.write_early_data(buf)
+    }
+
+    /// Does nothing: `write_tls` sends the data.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(feature = "std")]
+impl fmt::Debug for WriteEarlyData<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteEarlyData")
+            .field("bytes_left", &self.bytes_left())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Encrypts early data of an unbuffered connection, to be sent behind the ClientHello.
+///
+/// Returned by [`may_encrypt_early_data`]. The server may reject early data, which is then lost;
+/// check [`is_early_data_accepted`].
+///
+/// [`may_encrypt_early_data`]: crate::unbuffered::TransmitTlsData::may_encrypt_early_data
+/// [`is_early_data_accepted`]: crate::client::UnbufferedClientConnection::is_early_data_accepted
+pub struct MayEncryptEarlyData<'c> {
+    common: &'c mut CommonState,
+}
+
+impl<'c> MayEncryptEarlyData<'c> {
+    /// Returns `None` unless early data may be sent now.
+    pub(crate) fn new(common: &'c mut CommonState) -> Option<Self> {
+        common.early_data_left()?;
+        Some(Self { common })
+    }
+
+    /// Encrypts all of `early_data` into the front of `outgoing_tls`. Returns the number of bytes
+    /// to send.
+    ///
+    /// # Errors
+    ///
+    /// - [`EarlyDataError::ExceededAllowedEarlyData`] if `early_data` exceeds
+    ///   [`bytes_left`](Self::bytes_left). Nothing is encrypted.
+    /// - [`EarlyDataError::Encrypt`] if `outgoing_tls` is too short. The error holds the size
+    ///   needed; the same call with that much space succeeds.
+    pub fn encrypt(
+        &mut self,
+        early_data: &[u8],
+        outgoing_tls: &mut [u8],
+    ) -> Result<usize, EarlyDataError> {
+        self.common.encrypt_early_data(early_data, outgoing_tls)
+    }
+
+    /// Encrypts like [`Self::encrypt`], but behind the first `used` bytes of a `Vec` that grows as
+    /// needed. Returns the number of bytes written there. See
+    /// [`WriteTraffic::encrypt_to_vec`](crate::unbuffered::WriteTraffic::encrypt_to_vec) for
+    /// `used`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Self::encrypt`], but [`EncryptError::InsufficientSize`] only if
+    /// memory cannot be allocated. The length of `outgoing_tls` and its first `used` bytes are then
+    /// unchanged.
+    pub fn encrypt_to_vec(
+        &mut self,
+        early_data: &[u8],
+        outgoing_tls: &mut Vec<u8>,
+        used: usize,
+    ) -> Result<usize, EarlyDataError> {
+        write_to_vec(outgoing_tls, used, |out| self.encrypt(early_data, out))
+    }
+
+    /// Returns the number of bytes that may still be encrypted: the ticket's limit less the bytes
+    /// encrypted so far.
+    pub fn bytes_left(&self) -> usize {
+        self.common.early_data_left().unwrap_or(0)
+    }
+}
+
+impl fmt::Debug for MayEncryptEarlyData<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MayEncryptEarlyData")
+            .field("bytes_left", &self.bytes_left())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The reason that early data was not encrypted.
+#[derive(Debug)]
+pub enum EarlyDataError {
+    /// The data exceeds the limit of the server's ticket. Nothing was encrypted.
+    ExceededAllowedEarlyData,
+
+    /// Encryption failed.
+    Encrypt(EncryptError),
+}
+
+impl From<EncryptError> for EarlyDataError {
+    fn from(error: EncryptError) -> Self {
+        Self::Encrypt(error)
+    }
+}
+
+impl fmt::Display for EarlyDataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ExceededAllowedEarlyData => f.write_str("cannot send any more early data"),
+            Self::Encrypt(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for EarlyDataError {}

@@ -1,0 +1,80 @@
+//! The handshakes of both versions.
+//!
+//! A ClientHello is built in [`client`] or read in [`server`], and the version is chosen. The
+//! connection continues in the states of that version, in `tls13` or `tls12`. Each side is one enum
+//! over the versions:
+//!
+//! ```text
+//!                      Hello ── version ──► Tls13(State) or Tls12(State)
+//!                        │                       │
+//!                        └──── an error ─────────┴──► Failed
+//!
+//!   handshake::client ──► offer, key_shares, offered_session ──► tls13::client, tls12::client
+//!   handshake::server ──► client_hello                       ──► tls13::server, tls12::server
+//!                both ──► transcript, flight                 ──► transport
+//! ```
+//!
+//! Code shared by both versions: `finished` (the check of the peer's Finished), `ffdhe`,
+//! `raw_public_key`, `server::{certificate, protocol}` and `client::client_auth`.
+//!
+//! A handshake accesses its connection through [`Context`] and its configuration through
+//! `settings`. It fails with a [`Failure`].
+
+pub(crate) mod client;
+mod context;
+pub(crate) mod ech;
+pub(crate) mod established;
+pub(crate) mod ffdhe;
+pub(crate) mod finished;
+pub(crate) mod flight;
+pub(crate) mod link;
+pub(crate) mod negotiated;
+pub(crate) mod raw_public_key;
+pub(crate) mod server;
+pub(crate) mod side_data;
+#[cfg(feature = "tls12")]
+pub(crate) mod tls12;
+pub(crate) mod tls13;
+pub(crate) mod tolerance;
+pub(crate) mod transcript;
+pub(crate) mod transport;
+
+pub(crate) use context::{ClientContext, Context, Machine, ServerContext};
+
+#[cfg(feature = "tls12")]
+use crate::enums::ContentType;
+use crate::enums::HandshakeType;
+use crate::error::Error;
+use crate::failure::Failure;
+use crate::msgs::HandshakeMessage;
+
+/// The dependencies of [`link`], which `ci/loom` replaces.
+mod atomics {
+    pub(super) use core::sync::atomic::{AtomicU8, Ordering};
+
+    pub(super) use once_cell::race::OnceBox;
+}
+
+/// The channel between the halves of a split connection.
+pub(crate) type Link = link::Link<Failure>;
+
+/// Creates the failure for a handshake message out of order. RFC 9846 §4: it is an
+/// unexpected_message, whatever it contains.
+pub(crate) fn unexpected(message: &HandshakeMessage<'_>, expected: &[HandshakeType]) -> Failure {
+    Error::InappropriateHandshakeMessage {
+        expect_types: expected.to_vec(),
+        got_type: message.typ,
+    }
+    .into()
+}
+
+/// Creates the failure for a misplaced change_cipher_spec, or for another record where one must
+/// come. RFC 5246 §7.1: it is an unexpected_message.
+#[cfg(feature = "tls12")]
+pub(crate) fn unexpected_content(got_type: ContentType, expected: &[ContentType]) -> Failure {
+    Error::InappropriateMessage {
+        expect_types: expected.to_vec(),
+        got_type,
+    }
+    .into()
+}

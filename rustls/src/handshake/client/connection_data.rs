@@ -1,0 +1,23 @@
+//! State that only client connections have.
+
+use crate::config::ech::EchStatus;
+
+/// State of a client connection.
+#[derive(Debug)]
+pub struct ClientConnectionData {
+    /// The number of session tickets received from the server.
+    pub(crate) tickets_received: u32,
+    /// True once the server has accepted early data.
+    pub(crate) early_data_accepted: bool,
+    pub(crate) ech_status: EchStatus,
+}
+
+impl Default for ClientConnectionData {
+    fn default() -> Self {
+        Self {
+            tickets_received: 0,
+            early_data_accepted: false,
+            ech_status: EchStatus::NotOffered,
+        }
+    }
+}

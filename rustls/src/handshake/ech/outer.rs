@@ -1,0 +1,197 @@
+//! The ClientHelloOuter (RFC 9849 §6.1), which is sent and carries the encrypted ClientHelloInner.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use pki_types::DnsName;
+use rustls_core::codec::Codec;
+use rustls_core::crypto::hpke::{HpkePublicKey, HpkeSealer};
+use rustls_core::ech_config::HpkeSymmetricCipherSuite;
+use rustls_core::provider::CryptoProvider;
+
+use super::grease::GreasePsk;
+use crate::config::ech::EchConfig;
+use crate::error::Error;
+use crate::handshake::client::offer::random_bytes;
+use crate::msgs::client_extensions::{ClientExtensions, Layout};
+use crate::msgs::client_hello::{ClientHello, Random, SessionId};
+use crate::msgs::ech::OuterEch;
+use crate::msgs::server_name::ServerNamePayload;
+use crate::msgs::{EncodeMessage, HANDSHAKE_HEADER_LEN};
+
+/// The ClientHelloOuter of a connection, until it is known which of the two hellos the server uses.
+pub(crate) struct OuterHello {
+    pub(super) random: Random,
+    pub(super) public_name: DnsName<'static>,
+    maximum_name_length: u8,
+    cipher_suite: HpkeSymmetricCipherSuite,
+    config_id: u8,
+    /// The encapsulated key of the HPKE context. Empty once it was sent.
+    enc: Vec<u8>,
+    /// The HPKE context. It counts its messages, so the second ClientHello must be opened after the
+    /// first (RFC 9849 §6.1.5).
+    context: Box<dyn HpkeSealer>,
+    pub(super) grease_psk: Option<GreasePsk>,
+    /// The latest ClientHelloOuter, header included.
+    pub(super) message: Vec<u8>,
+    /// The body of its `encrypted_client_hello` extension.
+    pub(super) extension: Vec<u8>,
+    /// True once a HelloRetryRequest has confirmed ECH.
+    pub(super) is_confirmed: bool,
+}
+
+impl OuterHello {
+    /// Creates an outer hello without a message yet.
+    ///
+    /// # Errors
+    ///
+    /// Returns errors of [`Hpke::setup_sealer`](crate::crypto::hpke::Hpke::setup_sealer), and
+    /// [`Error::FailedToGetRandomBytes`].
+    pub(super) fn new(config: &EchConfig, provider: &CryptoProvider) -> Result<Self, Error> {
+        let contents = config.contents();
+        let public_key = HpkePublicKey(contents.key_config.public_key.clone());
+        let (enc, context) = config.suite.setup_sealer(config.info(), &public_key)?;
+        Ok(Self {
+            // RFC 9849 §6.1: not the random of the inner hello
+            random: Random(random_bytes(provider)?),
+            public_name: contents.public_name.clone(),
+            maximum_name_length: contents.maximum_name_length,
+            cipher_suite: config.suite.suite().sym,
+            config_id: contents.key_config.config_id,
+            enc: enc.0,
+            context,
+            grease_psk: None,
+            message: Vec::new(),
+            extension: Vec::new(),
+            is_confirmed: false,
+        })
+    }
+
+    /// Encrypts `inner`, whose encoding is `inner_message`, binder included.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::General`] if the message would be too long; nothing is encrypted then. Also
+    /// returns errors of HPKE, and [`Error::FailedToGetRandomBytes`].
+    pub(crate) fn seal(
+        &mut self,
+        inner: ClientHello<'_>,
+        inner_message: &[u8],
+        provider: &CryptoProvider,
+    ) -> Result<(), Error> {
+        let (inner, encoded_inner) =
+            encode_inner(inner, Some(inner_message), self.maximum_name_length);
+        let tag_len = self.cipher_suite.aead_id.tag_len().unwrap_or_default();
+        self.grease_psk = match (&inner.extensions.pre_shared_key, self.grease_psk.take()) {
+            (Some(_), Some(mut first)) => {
+                first.renew(provider)?;
+                Some(first)
+            }
+            (Some(psk), None) => Some(GreasePsk::like(psk, provider)?),
+            (None, _) => None,
+        };
+
+        let mut ech = OuterEch {
+            cipher_suite: self.cipher_suite,
+            config_id: self.config_id,
+            enc: &self.enc,
+            payload: &vec![0; encoded_inner.len() + tag_len],
+        };
+        let extension = ech.encoded();
+        let hello = ClientHello {
+            random: self.random,
+            extensions: ClientExtensions {
+                server_name: Some(ServerNamePayload::DnsName(self.public_name.borrow())),
+                encrypted_client_hello: Some(&extension),
+                pre_shared_key: self.grease_psk.as_ref().map(GreasePsk::extension),
+                layout: Layout::Shuffled,
+                ..inner.extensions
+            },
+            ..inner
+        };
+        // RFC 9849 §5.2: the AAD is the message without its header, with zeros for the payload
+        let mut aad = Vec::new();
+        hello.encode_part(&mut aad)?;
+        let aad = aad.get(HANDSHAKE_HEADER_LEN..).unwrap_or_default();
+        let payload = self.context.seal(aad, &encoded_inner)?;
+        if payload.len() != ech.payload.len() {
+            return Err(Error::General("HPKE does not seal as its AEAD does".into()));
+        }
+
+        ech.payload = &payload;
+        let extension = ech.encoded();
+        let hello = ClientHello {
+            extensions: ClientExtensions {
+                encrypted_client_hello: Some(&extension),
+                ..hello.extensions
+            },
+            ..hello
+        };
+        let mut message = Vec::with_capacity(aad.len() + HANDSHAKE_HEADER_LEN);
+        hello.encode_part(&mut message)?;
+        self.message = message;
+        self.extension = extension;
+        // RFC 9849 §6.1.5: a second ClientHello has an empty enc
+        self.enc = Vec::new();
+        Ok(())
+    }
+
+    /// Returns the latest ClientHelloOuter, header included.
+    pub(crate) fn message(&self) -> &[u8] {
+        &self.message
+    }
+}
+
+/// Returns `inner` and its EncodedClientHelloInner (RFC 9849 §5.1). The binder is taken from
+/// `message`, the encoding of `inner`.
+pub(super) fn encode_inner<'a>(
+    inner: ClientHello<'a>,
+    message: Option<&[u8]>,
+    maximum_name_length: u8,
+) -> (ClientHello<'a>, Vec<u8>) {
+    let session_id = inner.legacy_session_id;
+    let encoded = ClientHello {
+        legacy_session_id: SessionId::EMPTY,
+        extensions: ClientExtensions {
+            layout: Layout::EncodedInner,
+            ..inner.extensions
+        },
+        ..inner
+    };
+    let mut bytes = Vec::with_capacity(512);
+    encoded.encode(&mut bytes);
+    if let (Some(psk), Some(message)) = (&encoded.extensions.pre_shared_key, message) {
+        // both end with the binders
+        let binders = message.len().saturating_sub(psk.binders_len());
+        bytes.truncate(bytes.len() - psk.binders_len());
+        bytes.extend_from_slice(&message[binders..]);
+    }
+    let padded = bytes.len() + name_padding(&encoded.extensions, maximum_name_length);
+    // RFC 9849 §6.1.3: then up to a multiple of 32
+    bytes.resize(padded.next_multiple_of(32), 0);
+
+    let inner = ClientHello {
+        legacy_session_id: session_id,
+        ..encoded
+    };
+    (inner, bytes)
+}
+
+/// Returns the padding that hides the length of the server name (RFC 9849 §6.1.3). The outer hello
+/// shows everything else anyway.
+fn name_padding(inner: &ClientExtensions<'_>, maximum_name_length: u8) -> usize {
+    let longest = usize::from(maximum_name_length);
+    match &inner.server_name {
+        Some(ServerNamePayload::DnsName(name)) => {
+            let name = name.as_ref();
+            let sent = name.strip_suffix('.').unwrap_or(name);
+            longest.saturating_sub(sent.len())
+        }
+        // pad for a whole server_name extension with the longest name
+        _ => longest + 9,
+    }
+}
+
+#[cfg(all(test, feature = "aws_lc_rs", feature = "std"))]
+mod tests;

@@ -1,0 +1,520 @@
+//! The secrets that outlive a handshake, for each version: for replacing keys (RFC 9846 §4.7.3),
+//! for exporters (RFC 9846 §7.5, RFC 5705), and for extracting keys.
+//!
+//! They are stored next to the sender, so that a write can replace a worn-out key without the
+//! handshake. The handshake creates them, and installs the first keys itself.
+//!
+//! Each half of a split connection (`conn::split`) has the secrets of its own direction.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use rustls_core::crypto::tls13::OkmBlock;
+
+use crate::enums::{KeyUpdateRequest, Side};
+use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::Link;
+use crate::handshake::transport::{Level, Transport};
+#[cfg(feature = "tls12")]
+use crate::keys::tls12::MasterSecret;
+use crate::keys::tls13::{TrafficSecret, exporter, next_application_traffic_secret};
+use crate::msgs::EncodeMessage;
+use crate::suites::{ConnectionTrafficSecrets, Tls13CipherSuite};
+
+/// The maximum number of key updates by a sender (RFC 9846 §4.7.3).
+const MAX_SENDING_UPDATES: u64 = (1 << 48) - 1;
+
+/// The length of a KeyUpdate message in bytes.
+pub(crate) const KEY_UPDATE_LEN: usize = 5;
+
+/// The secrets that remain once the handshake is complete.
+///
+/// All secrets are boxed so that moving a connection leaves none behind. The variants hold only
+/// pointers, because a move also copies the unused bytes of smaller variants, which may contain old
+/// stack data.
+pub(crate) enum Established {
+    Tls13(Box<Tls13Secrets>),
+    /// The exporter of a QUIC connection, whose traffic secrets were handed to the QUIC
+    /// implementation.
+    Tls13Exporter(Box<ExporterSecret>),
+    /// The secrets of a sending half.
+    Tls13Sending(Box<SendingSecrets>),
+    /// The secrets of a receiving half.
+    Tls13Receiving(Box<ReceivingSecrets>, Arc<Link>),
+    #[cfg(feature = "tls12")]
+    Tls12(Box<MasterSecret>),
+    /// A sending half, which needs no secrets. The receiving half is [`Self::Tls12`].
+    #[cfg(feature = "tls12")]
+    Tls12Sending,
+}
+
+impl Established {
+    /// Keeps the secrets of the receiving half, and returns those of the sending half. Returns
+    /// `None` if this is already a half. `link` joins the two.
+    pub(crate) fn split(&mut self, link: &Arc<Link>) -> Option<Self> {
+        match self {
+            Self::Tls13(secrets) => {
+                let (sending, receiving) = secrets.split(link);
+                *self = Self::Tls13Receiving(Box::new(receiving), link.clone());
+                Some(Self::Tls13Sending(Box::new(sending)))
+            }
+            Self::Tls13Exporter(_) | Self::Tls13Sending(_) | Self::Tls13Receiving(..) => None,
+            #[cfg(feature = "tls12")]
+            Self::Tls12(_) => Some(Self::Tls12Sending),
+            #[cfg(feature = "tls12")]
+            Self::Tls12Sending => None,
+        }
+    }
+
+    /// True if keys can be replaced. TLS 1.2 would have to renegotiate.
+    pub(crate) fn can_refresh(&self) -> bool {
+        match self {
+            Self::Tls13(_) | Self::Tls13Sending(_) => true,
+            Self::Tls13Exporter(_) | Self::Tls13Receiving(..) => false,
+            #[cfg(feature = "tls12")]
+            Self::Tls12(_) | Self::Tls12Sending => false,
+        }
+    }
+
+    /// Returns the secrets of the sending direction, if [`Self::can_refresh`].
+    pub(crate) fn refreshable(&mut self) -> Option<&mut SendingSecrets> {
+        match self {
+            Self::Tls13(secrets) => Some(&mut secrets.sending),
+            Self::Tls13Sending(sending) => Some(sending),
+            Self::Tls13Exporter(_) | Self::Tls13Receiving(..) => None,
+            #[cfg(feature = "tls12")]
+            Self::Tls12(_) | Self::Tls12Sending => None,
+        }
+    }
+
+    /// Returns the secrets that a KeyUpdate of the peer replaces, and the side that answers it.
+    /// Returns `None` if the peer cannot send one.
+    pub(crate) fn updatable(&mut self) -> Option<(&mut ReceivingSecrets, AnsweredBy<'_>)> {
+        match self {
+            Self::Tls13(secrets) => Some((
+                &mut secrets.receiving,
+                AnsweredBy::SameConnection(&mut secrets.sending),
+            )),
+            Self::Tls13Receiving(receiving, link) => {
+                Some((receiving, AnsweredBy::SendingHalf(link)))
+            }
+            Self::Tls13Exporter(_) | Self::Tls13Sending(_) => None,
+            #[cfg(feature = "tls12")]
+            Self::Tls12(_) | Self::Tls12Sending => None,
+        }
+    }
+
+    /// Drops the TLS 1.3 traffic secrets. No KeyUpdate is sent or accepted after this.
+    pub(crate) fn keep_exporter_secret(&mut self) {
+        if let Self::Tls13(secrets) = self {
+            *self = Self::Tls13Exporter(Box::new(secrets.receiving.exporter.clone()));
+        }
+    }
+
+    /// Returns the TLS 1.3 secrets of an unsplit connection.
+    pub(crate) fn tls13(&self) -> Option<&Tls13Secrets> {
+        match self {
+            Self::Tls13(secrets) => Some(secrets),
+            _ => None,
+        }
+    }
+
+    /// True if the peer waits for a KeyUpdate that it has requested. It is sent before any other
+    /// message.
+    pub(crate) fn owes_update(&self) -> bool {
+        match self {
+            Self::Tls13(secrets) => secrets.sending.owes_update,
+            Self::Tls13Sending(sending) => sending.owes_update,
+            Self::Tls13Exporter(_) | Self::Tls13Receiving(..) => false,
+            #[cfg(feature = "tls12")]
+            Self::Tls12(_) | Self::Tls12Sending => false,
+        }
+    }
+
+    /// Sends the KeyUpdate that the peer has requested, if any.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Transport::send_handshake`].
+    pub(crate) fn send_owed_update(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
+        match self.refreshable() {
+            Some(secrets) => secrets.send_owed_update(transport),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the keys with which `side` sends and receives.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::General`] if the crypto provider does not export keys.
+    pub(crate) fn extract(
+        &self,
+        #[cfg_attr(not(feature = "tls12"), allow(unused_variables))]
+        // TLS 1.3 stores its secrets by direction, so it does not use `side`
+        side: Side,
+    ) -> Result<(ConnectionTrafficSecrets, ConnectionTrafficSecrets), Error> {
+        match self {
+            Self::Tls13(secrets) => Ok((secrets.sending.extract()?, secrets.receiving.extract()?)),
+            #[cfg(feature = "tls12")]
+            Self::Tls12(secret) => {
+                let keys = secret.key_block();
+                Ok((keys.extract_sending(side)?, keys.extract_receiving(side)?))
+            }
+            Self::Tls13Exporter(_) | Self::Tls13Sending(_) | Self::Tls13Receiving(..) => {
+                Err(missing_in_half())
+            }
+            #[cfg(feature = "tls12")]
+            Self::Tls12Sending => Err(missing_in_half()),
+        }
+    }
+
+    /// Switches to the next sending keys without sending a KeyUpdate, and returns them.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::General`] in TLS 1.2, and if no more updates are allowed. Also returns the
+    /// errors of [`Self::extract`].
+    pub(crate) fn update_extracted_sending(&mut self) -> Result<ConnectionTrafficSecrets, Error> {
+        let secrets = self.refreshable().ok_or_else(no_updates)?;
+        // RFC 9846 §4.7.3: the number of updates is limited
+        if secrets.updates >= MAX_SENDING_UPDATES {
+            return Err(Error::General(
+                "the keys have reached the limit of updates".into(),
+            ));
+        }
+        secrets.next();
+        secrets.extract()
+    }
+
+    /// Switches to the peer's next keys, and returns them.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::General`] in TLS 1.2, and the errors of [`Self::extract`].
+    pub(crate) fn update_extracted_receiving(&mut self) -> Result<ConnectionTrafficSecrets, Error> {
+        let (secrets, _) = self.updatable().ok_or_else(no_updates)?;
+        secrets.next();
+        secrets.extract()
+    }
+
+    /// Fills `output` with keying material.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::General`] if `output` is empty or too long, or `label` is too long. In TLS
+    /// 1.2, also if `context` is too long, or the peer does not support the extended master secret.
+    pub(crate) fn export_keying_material(
+        &self,
+        output: &mut [u8],
+        label: &[u8],
+        context: Option<&[u8]>,
+    ) -> Result<(), Error> {
+        if output.is_empty() {
+            return Err(Error::General(
+                "export_keying_material with zero-length output".into(),
+            ));
+        }
+        match self {
+            Self::Tls13(secrets) => secrets.receiving.exporter.export(output, label, context),
+            Self::Tls13Receiving(secrets, _) => secrets.exporter.export(output, label, context),
+            Self::Tls13Exporter(exporter) => exporter.export(output, label, context),
+            #[cfg(feature = "tls12")]
+            Self::Tls12(secret) => secret.export(output, label, context),
+            Self::Tls13Sending(_) => Err(missing_in_half()),
+            #[cfg(feature = "tls12")]
+            Self::Tls12Sending => Err(missing_in_half()),
+        }
+    }
+}
+
+fn no_updates() -> Error {
+    Error::General("TLS 1.2 connections do not support traffic secret updates".into())
+}
+
+fn missing_in_half() -> Error {
+    Error::General("this half of the connection does not have the secrets for that".into())
+}
+
+fn extract_tls13(
+    suite: &'static Tls13CipherSuite,
+    secret: &OkmBlock,
+) -> Result<ConnectionTrafficSecrets, Error> {
+    let (key, iv) = TrafficSecret::with(suite, secret, |secret| secret.key());
+    Ok(suite.aead_alg.extract_keys(key, iv)?)
+}
+
+/// The secrets of a TLS 1.3 connection.
+pub(crate) struct Tls13Secrets {
+    pub(crate) sending: SendingSecrets,
+    pub(crate) receiving: ReceivingSecrets,
+}
+
+impl Tls13Secrets {
+    /// Creates the secrets. `sending` and `receiving` are the `application_traffic_secret_0` of
+    /// each direction. All are copied into place, so that the caller's copies are zeroized where
+    /// they are.
+    pub(crate) fn new(
+        suite: &'static Tls13CipherSuite,
+        sending: &OkmBlock,
+        receiving: &OkmBlock,
+        exporter_secret: &OkmBlock,
+    ) -> Box<Self> {
+        let empty = || OkmBlock::new(&[]);
+        let mut secrets = Box::new(Self {
+            sending: SendingSecrets {
+                suite,
+                secret: empty(),
+                updates: 0,
+                link: None,
+                awaits_update: false,
+                owes_update: false,
+            },
+            receiving: ReceivingSecrets {
+                suite,
+                secret: empty(),
+                exporter: ExporterSecret {
+                    suite,
+                    secret: empty(),
+                },
+            },
+        });
+        secrets.sending.secret.clone_from(sending);
+        secrets.receiving.secret.clone_from(receiving);
+        secrets
+            .receiving
+            .exporter
+            .secret
+            .clone_from(exporter_secret);
+        secrets
+    }
+
+    /// Protects output with the keys of the current secret.
+    pub(crate) fn install_sending(&self, transport: &mut dyn Transport) {
+        self.sending.install(transport);
+    }
+
+    /// Opens input with the keys of the current secret.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of [`Transport::set_receiving_secret`].
+    pub(crate) fn install_receiving(
+        &self,
+        transport: &mut dyn Transport,
+    ) -> Result<(), PeerMisbehaved> {
+        self.receiving.install(transport)
+    }
+
+    /// Moves the secrets out, and leaves no copies behind.
+    fn split(&mut self, link: &Arc<Link>) -> (SendingSecrets, ReceivingSecrets) {
+        let take = |secret: &mut OkmBlock| core::mem::replace(secret, OkmBlock::new(&[]));
+        if self.sending.awaits_update {
+            link.await_update();
+        }
+        let sending = SendingSecrets {
+            suite: self.sending.suite,
+            secret: take(&mut self.sending.secret),
+            updates: self.sending.updates,
+            link: Some(link.clone()),
+            awaits_update: false,
+            owes_update: self.sending.owes_update,
+        };
+        let receiving = ReceivingSecrets {
+            suite: self.receiving.suite,
+            secret: take(&mut self.receiving.secret),
+            exporter: ExporterSecret {
+                suite: self.receiving.suite,
+                secret: take(&mut self.receiving.exporter.secret),
+            },
+        };
+        (sending, receiving)
+    }
+}
+
+/// The secrets that replace the sending key.
+pub(crate) struct SendingSecrets {
+    pub(crate) suite: &'static Tls13CipherSuite,
+    /// The current `application_traffic_secret_N`.
+    pub(crate) secret: OkmBlock,
+    /// The number N of `application_traffic_secret_N`.
+    updates: u64,
+    /// The link to the receiving half of a split connection, which receives the requested
+    /// KeyUpdate.
+    link: Option<Arc<Link>>,
+    /// True if this side has requested a KeyUpdate, and none has arrived since. With a link, the
+    /// link stores this.
+    awaits_update: bool,
+    /// True if the peer has requested a KeyUpdate, and none was sent since.
+    owes_update: bool,
+}
+
+impl SendingSecrets {
+    fn install(&self, transport: &mut dyn Transport) {
+        TrafficSecret::with(self.suite, &self.secret, |secret| {
+            transport.set_sending_secret(Level::Application, secret);
+        });
+    }
+
+    fn extract(&self) -> Result<ConnectionTrafficSecrets, Error> {
+        extract_tls13(self.suite, &self.secret)
+    }
+
+    /// Schedules a KeyUpdate, sent before the next application data, as the answer to the peer's.
+    pub(crate) fn answer_update(&mut self, transport: &mut dyn Transport) {
+        // RFC 9846 §4.7.3: ignore a request if no more updates are allowed
+        if self.updates < MAX_SENDING_UPDATES {
+            self.owes_update = true;
+            transport.retire_sending_key();
+        }
+    }
+
+    /// Sends a KeyUpdate and switches to new sending keys. It requests one in return, unless it
+    /// answers the peer's request.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Transport::send_handshake`].
+    pub(crate) fn refresh(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
+        if self.owes_update {
+            return self.send_owed_update(transport);
+        }
+        // an updated key that has protected nothing need not be replaced
+        if self.updates != 0 && !transport.has_used_sending_key() {
+            return Ok(());
+        }
+        // RFC 9846 §4.7.3: no second request until a KeyUpdate has arrived
+        let is_awaited = match &self.link {
+            Some(link) => link.awaits_update(),
+            None => self.awaits_update,
+        };
+        let request = if is_awaited {
+            KeyUpdateRequest::UpdateNotRequested
+        } else {
+            KeyUpdateRequest::UpdateRequested
+        };
+        let is_sent = self.send_key_update(request, transport)?;
+        // set it only for a new request: in a split connection, the answer to an earlier one may
+        // just have arrived
+        if is_sent && !is_awaited {
+            match &self.link {
+                Some(link) => link.await_update(),
+                None => self.awaits_update = true,
+            }
+        }
+        Ok(())
+    }
+
+    fn send_owed_update(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
+        // RFC 9846 §4.7.3: the answer requests none, and answers all earlier requests
+        if core::mem::take(&mut self.owes_update) {
+            self.send_key_update(KeyUpdateRequest::UpdateNotRequested, transport)?;
+        }
+        Ok(())
+    }
+
+    /// Returns true if it was sent.
+    fn send_key_update(
+        &mut self,
+        request: KeyUpdateRequest,
+        transport: &mut dyn Transport,
+    ) -> Result<bool, Error> {
+        // RFC 9846 §4.7.3: the number of updates is limited, requested or not. §6.1: nothing is
+        // sent after a close_notify
+        if self.updates >= MAX_SENDING_UPDATES || transport.is_closed() {
+            return Ok(false);
+        }
+
+        // RFC 9846 §4.7.3: a KeyUpdate is encrypted with the old keys
+        let mut message = Vec::with_capacity(KEY_UPDATE_LEN);
+        request.encode_message(&mut message)?;
+        transport.send_handshake(&message)?;
+
+        self.next();
+        self.install(transport);
+        Ok(true)
+    }
+
+    fn next(&mut self) {
+        self.updates += 1;
+        self.secret = next_application_traffic_secret(self.suite, &self.secret);
+    }
+}
+
+/// The sender of the answer to a KeyUpdate of the peer.
+pub(crate) enum AnsweredBy<'a> {
+    /// The same connection, which has both directions.
+    SameConnection(&'a mut SendingSecrets),
+    /// The sending half of a split connection.
+    SendingHalf(&'a Link),
+}
+
+impl AnsweredBy<'_> {
+    /// Returns true if the KeyUpdate that has arrived was requested, and resets the request.
+    pub(crate) fn take_awaited_update(&mut self) -> bool {
+        match self {
+            Self::SameConnection(sending) => core::mem::take(&mut sending.awaits_update),
+            Self::SendingHalf(link) => link.take_awaited_update(),
+        }
+    }
+
+    /// Schedules a KeyUpdate, sent before the next application data, as the answer to the peer's.
+    pub(crate) fn answer_update(&mut self, transport: &mut dyn Transport) {
+        match self {
+            Self::SameConnection(sending) => sending.answer_update(transport),
+            Self::SendingHalf(link) => link.owe_update(),
+        }
+    }
+}
+
+/// The secrets that replace the receiving key, and the exporter secret.
+pub(crate) struct ReceivingSecrets {
+    suite: &'static Tls13CipherSuite,
+    /// The current `application_traffic_secret_N`.
+    pub(crate) secret: OkmBlock,
+    exporter: ExporterSecret,
+}
+
+/// The `exporter_secret` of TLS 1.3.
+#[derive(Clone)]
+pub(crate) struct ExporterSecret {
+    suite: &'static Tls13CipherSuite,
+    secret: OkmBlock,
+}
+
+impl ExporterSecret {
+    fn export(&self, output: &mut [u8], label: &[u8], context: Option<&[u8]>) -> Result<(), Error> {
+        exporter(self.suite, &self.secret, label, context, output)
+            .map_err(|_| Error::General("exporting too much".into()))
+    }
+}
+
+impl ReceivingSecrets {
+    fn install(&self, transport: &mut dyn Transport) -> Result<(), PeerMisbehaved> {
+        TrafficSecret::with(self.suite, &self.secret, |secret| {
+            transport.set_receiving_secret(Level::Application, secret)
+        })
+    }
+
+    fn extract(&self) -> Result<ConnectionTrafficSecrets, Error> {
+        extract_tls13(self.suite, &self.secret)
+    }
+
+    /// Switches to the peer's next keys.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of [`Transport::set_receiving_secret`].
+    pub(crate) fn update(&mut self, transport: &mut dyn Transport) -> Result<(), PeerMisbehaved> {
+        self.next();
+        self.install(transport)
+    }
+
+    fn next(&mut self) {
+        self.secret = next_application_traffic_secret(self.suite, &self.secret);
+    }
+}
+
+#[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests;

@@ -1,0 +1,68 @@
+//! The negotiated facts that a connection's accessors report. The handshake fills them in.
+
+use alloc::vec::Vec;
+
+use rustls_core::crypto::SupportedKxGroup;
+use rustls_core::provider::CryptoProvider;
+
+use crate::certificates::PeerIdentity;
+use crate::config::session::chain::PeerChain;
+use crate::enums::ProtocolVersion;
+use crate::suites::SupportedCipherSuite;
+
+/// The facts negotiated so far.
+#[derive(Clone, Default)]
+pub(crate) struct Negotiated {
+    pub(crate) version: Option<ProtocolVersion>,
+    pub(crate) suite: Option<SupportedCipherSuite>,
+    pub(crate) kx_group: Option<&'static dyn SupportedKxGroup>,
+    pub(crate) handshake_kind: Option<HandshakeKind>,
+    pub(crate) alpn_protocol: Option<Vec<u8>>,
+    peer: Option<PeerIdentity>,
+    /// True once the peer has proven its identity, `peer`, in this handshake.
+    is_peer_proven: bool,
+}
+
+impl Negotiated {
+    /// Records that the peer has proven possession of the key of `chain`.
+    pub(crate) fn set_peer(&mut self, chain: PeerChain, provider: &CryptoProvider) {
+        self.set_expected_peer(chain, provider);
+        self.prove_peer();
+    }
+
+    /// Records `chain` as the peer of the resumed session, not proven yet. An attacker who saw the
+    /// ticket or the session ID on the wire can offer the session too. Call
+    /// [`prove_peer`](Self::prove_peer) once the peer has used the session's key.
+    pub(crate) fn set_expected_peer(&mut self, chain: PeerChain, provider: &CryptoProvider) {
+        self.peer = Some(PeerIdentity::new(chain, provider));
+    }
+
+    /// Records that the peer has proven possession of this handshake's keys.
+    pub(crate) fn prove_peer(&mut self) {
+        self.is_peer_proven = true;
+    }
+
+    /// Returns the peer's identity once it is proven.
+    pub(crate) fn proven_peer(&self) -> Option<&PeerIdentity> {
+        self.peer.as_ref().filter(|_| self.is_peer_proven)
+    }
+
+    /// Returns the peer's chain, even if the peer has not proven its identity yet.
+    pub(crate) fn peer_chain(&self) -> Option<&PeerChain> {
+        self.peer.as_ref().map(PeerIdentity::chain)
+    }
+}
+
+/// The kind of handshake that a connection performed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum HandshakeKind {
+    /// A full handshake.
+    Full,
+
+    /// A full handshake in which the server requested a second ClientHello (RFC 9846 §4.2.4), at
+    /// the cost of a round trip.
+    FullWithHelloRetryRequest,
+
+    /// A handshake that resumed a session.
+    Resumed,
+}

@@ -1,0 +1,156 @@
+//! A server's handshake: from the ClientHello to the choice of the version, then in that version's
+//! states.
+//!
+//! ```text
+//!      START ──► Unconfigured, at whose ClientHello the application chooses a configuration
+//!        │              │
+//!        ├──────────────┴────┐
+//!        ▼                   │ HelloRetryRequest, once
+//!   Hello(WaitClientHello)   │                                    client_hello
+//!        │ ClientHello: which version?
+//!        ├───────────────────┘
+//!        ├──────────────────┐
+//!        ▼                  ▼
+//!   Tls13(State)       Tls12(State)                               tls13::server, tls12::server
+//! ```
+//!
+//! - `protocol`, `certificate`: choices that are the same in both versions.
+
+pub(crate) mod certificate;
+pub(crate) mod client_hello;
+pub(crate) mod connection_data;
+pub(crate) mod protocol;
+
+use alloc::sync::Arc;
+use core::mem;
+
+#[cfg(feature = "std")]
+use pki_types::DnsName;
+use rustls_core::codec::Codec;
+
+#[cfg(feature = "std")]
+use self::certificate::server_name;
+use self::client_hello::{Answered, WaitClientHello};
+#[cfg(feature = "tls12")]
+use super::unexpected_content;
+use super::{Machine, ServerContext, unexpected};
+use crate::config::server::ServerConfig;
+#[cfg(feature = "tls12")]
+use crate::enums::ContentType;
+use crate::enums::HandshakeType;
+use crate::failure::Failure;
+use crate::handshake::server::connection_data::ServerConnectionData;
+#[cfg(feature = "tls12")]
+use crate::handshake::tls12;
+use crate::handshake::tls13;
+use crate::msgs::HandshakeMessage;
+use crate::msgs::client_hello::ClientHello;
+
+/// The state of a server's handshake, in either version.
+pub(crate) enum ServerHandshake {
+    /// Waits for a configuration. Messages stay buffered until then.
+    #[cfg(feature = "std")]
+    Unconfigured,
+    /// Waits for a ClientHello.
+    Hello(WaitClientHello),
+    Tls13(tls13::server::State),
+    #[cfg(feature = "tls12")]
+    Tls12(tls12::server::State),
+    /// A handler has failed.
+    Failed,
+}
+
+impl ServerHandshake {
+    /// Starts a handshake, which waits for a ClientHello.
+    pub(crate) fn start(config: Arc<ServerConfig>) -> Self {
+        Self::Hello(WaitClientHello::first(config))
+    }
+
+    /// Dispatches a message to its handler. Decides which message is legal until a version is
+    /// chosen.
+    fn read(
+        self,
+        message: HandshakeMessage<'_>,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<Self, Failure> {
+        match (self, message.typ) {
+            (Self::Hello(state), HandshakeType::ClientHello) => {
+                match state.read_client_hello(
+                    &message.decode(ClientHello::read)?,
+                    message.encoded,
+                    cx,
+                )? {
+                    Answered::Retried(next) => Ok(Self::Hello(next)),
+                    Answered::Tls13(next) => Ok(Self::Tls13(next)),
+                    #[cfg(feature = "tls12")]
+                    Answered::Tls12(next) => Ok(Self::Tls12(next)),
+                }
+            }
+            (Self::Tls13(state), _) => state.read(message, cx).map(Self::Tls13),
+            #[cfg(feature = "tls12")]
+            (Self::Tls12(state), _) => state.read(message, cx).map(Self::Tls12),
+
+            (Self::Hello(_), _) => Err(unexpected(&message, &[HandshakeType::ClientHello])),
+            #[cfg(feature = "std")]
+            (Self::Unconfigured, _) => Err(unexpected(&message, &[])),
+            (Self::Failed, _) => Err(unexpected(&message, &[])),
+        }
+    }
+}
+
+/// Reads a client's first message and the server name in it, for callers that select a
+/// configuration.
+///
+/// # Errors
+///
+/// Returns an error if no configuration could accept the message.
+#[cfg(feature = "std")]
+pub(crate) fn read_client_hello<'a>(
+    message: &HandshakeMessage<'a>,
+) -> Result<(ClientHello<'a>, Option<DnsName<'static>>), Failure> {
+    if message.typ != HandshakeType::ClientHello {
+        return Err(unexpected(message, &[HandshakeType::ClientHello]));
+    }
+    let hello = message.decode(ClientHello::read)?;
+    let server_name = server_name(&hello.extensions)?;
+    Ok((hello, server_name))
+}
+
+impl Machine<ServerConnectionData> for ServerHandshake {
+    fn handle(
+        &mut self,
+        message: HandshakeMessage<'_>,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<(), Failure> {
+        let state = mem::replace(self, Self::Failed);
+        *self = state.read(message, cx)?;
+        Ok(())
+    }
+
+    #[cfg(feature = "tls12")]
+    fn handle_change_cipher_spec(&mut self, cx: &mut ServerContext<'_>) -> Result<(), Failure> {
+        match mem::replace(self, Self::Failed) {
+            Self::Tls12(state) => {
+                *self = Self::Tls12(state.read_change_cipher_spec(cx)?);
+                Ok(())
+            }
+            _ => Err(unexpected_content(
+                ContentType::ChangeCipherSpec,
+                &[ContentType::Handshake],
+            )),
+        }
+    }
+
+    #[cfg(feature = "std")]
+    fn is_ready(&self) -> bool {
+        !matches!(self, Self::Unconfigured)
+    }
+
+    fn fail(&mut self) {
+        match mem::replace(self, Self::Failed) {
+            #[cfg(feature = "tls12")]
+            Self::Tls12(state) => state.fail(),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The end of a handshake: NewSessionTicket (RFC 5077), change_cipher_spec and Finished (RFC 5246
+//! §7.4.9).
+//!
+//! In a new session, the client has sent its Finished before these arrive. In a resumed session, it
+//! answers with its Finished.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::State;
+use super::in_progress::Handshake;
+use super::resumption::{SessionInUse, store_session};
+use crate::config::session::client::Tls12ClientSessionValue;
+use crate::enums::Side;
+use crate::error::Error;
+use crate::failure::Failure;
+use crate::handshake::ClientContext;
+use crate::handshake::established::Established;
+use crate::handshake::finished::check_finished;
+use crate::handshake::flight::Flight;
+use crate::handshake::transport::Transport;
+use crate::keys::tls12::{KeyBlock, MasterSecret};
+use crate::msgs::Finished;
+use crate::msgs::tls12::session_ticket::NewSessionTicket;
+
+/// A handshake with its secrets derived.
+pub(super) struct Finishing {
+    pub(super) handshake: Box<Handshake>,
+    pub(super) master_secret: MasterSecret,
+    pub(super) keys: KeyBlock,
+    /// True if the session is resumed.
+    pub(super) is_resumed: bool,
+    pub(super) ticket: Option<ReceivedTicket>,
+}
+
+/// The content of a NewSessionTicket.
+pub(super) struct ReceivedTicket {
+    /// In seconds. 0 if the server did not specify it.
+    pub(super) lifetime_hint: u32,
+    /// Not empty.
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Finishing {
+    pub(super) fn new(
+        handshake: Box<Handshake>,
+        master_secret: MasterSecret,
+        is_resumed: bool,
+    ) -> Box<Self> {
+        Box::new(Self {
+            handshake,
+            keys: master_secret.key_block(),
+            master_secret,
+            is_resumed,
+            ticket: None,
+        })
+    }
+
+    pub(super) fn next_state(self: Box<Self>) -> State {
+        if self.handshake.announces_ticket {
+            State::WaitNewSessionTicket(WaitNewSessionTicket(self))
+        } else {
+            State::WaitChangeCipherSpec(WaitChangeCipherSpec(self))
+        }
+    }
+}
+
+/// Resumes `session`, which was offered and accepted.
+pub(super) fn resume(
+    mut handshake: Box<Handshake>,
+    session: &Tls12ClientSessionValue,
+    cx: &mut ClientContext<'_>,
+) -> State {
+    handshake.offer.verification = Some(session.common().verification());
+    let server_chain = session.common().server_chain().clone();
+    let provider = &handshake.offer.config.provider;
+    cx.negotiated.set_expected_peer(server_chain, provider);
+    let master_secret = MasterSecret::resumed(
+        handshake.suite,
+        session.master_secret().clone(),
+        handshake.randoms,
+        handshake.uses_extended_master_secret,
+    );
+    handshake
+        .offer
+        .log_secret("CLIENT_RANDOM", master_secret.as_bytes());
+    Finishing::new(handshake, master_secret, true).next_state()
+}
+
+/// Sends change_cipher_spec, then Finished under the new keys.
+pub(super) fn send_finished(
+    finishing: &mut Finishing,
+    transport: &mut dyn Transport,
+) -> Result<(), Error> {
+    transport.change_sending_cipher(&finishing.keys, Side::Client);
+    let mut flight = Flight::new(&mut finishing.handshake.transcript);
+    let verify_data = finishing
+        .master_secret
+        .verify_data(Side::Client, flight.transcript_hash());
+    flight.add(&Finished(&verify_data));
+    flight.send(transport)
+}
+
+/// Waits for the NewSessionTicket that the ServerHello announced.
+pub(crate) struct WaitNewSessionTicket(Box<Finishing>);
+
+impl WaitNewSessionTicket {
+    pub(super) fn read_new_session_ticket(
+        mut self,
+        ticket: &NewSessionTicket<'_>,
+        encoded: &[u8],
+    ) -> WaitChangeCipherSpec {
+        // RFC 5077 §3.3: the ticket is empty if the server changed its mind
+        if !ticket.ticket.is_empty() {
+            self.0.ticket = Some(ReceivedTicket {
+                lifetime_hint: ticket.lifetime_hint,
+                bytes: ticket.ticket.to_vec(),
+            });
+        }
+        self.0.handshake.transcript.add(encoded);
+        WaitChangeCipherSpec(self.0)
+    }
+}
+
+/// Waits for the server's change_cipher_spec.
+pub(crate) struct WaitChangeCipherSpec(Box<Finishing>);
+
+impl WaitChangeCipherSpec {
+    pub(super) fn read_change_cipher_spec(
+        self,
+        transport: &mut dyn Transport,
+    ) -> Result<WaitFinished, Failure> {
+        transport.change_receiving_cipher(&self.0.keys, Side::Server)?;
+        Ok(WaitFinished(self.0))
+    }
+}
+
+/// Waits for the server's Finished, the first message under its new keys.
+pub(crate) struct WaitFinished(Box<Finishing>);
+
+impl WaitFinished {
+    pub(super) fn read_finished(
+        self,
+        finished: &Finished<'_>,
+        encoded: &[u8],
+        in_use: &mut Option<Box<SessionInUse>>,
+        cx: &mut ClientContext<'_>,
+    ) -> Result<(), Failure> {
+        let mut finishing = self.0;
+        let transcript = finishing.handshake.transcript.current();
+        let expected = finishing
+            .master_secret
+            .verify_data(Side::Server, transcript);
+        check_finished(&expected, finished)?;
+        cx.negotiated.prove_peer();
+
+        if finishing.is_resumed {
+            finishing.handshake.transcript.add(encoded);
+            send_finished(&mut finishing, cx.transport)?;
+        }
+        if store_session(&finishing, cx.negotiated.peer_chain()) {
+            *in_use = Some(SessionInUse::of(&finishing.handshake.offer));
+        }
+        *cx.established = Some(Established::Tls12(Box::new(finishing.master_secret)));
+        cx.transport.start_receiving();
+        cx.transport.start_sending();
+        Ok(())
+    }
+}

@@ -1,0 +1,180 @@
+//! The choice of the session that a ClientHello offers, by its id (RFC 5246 §7.3) or by its ticket
+//! (RFC 5077), and the storage of sessions.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use pki_types::ServerName;
+
+use super::finished::Finishing;
+use crate::config::client::ClientConfig;
+use crate::config::session::chain::PeerChain;
+use crate::config::session::client::{
+    ClientSessionCommon, Tls12ClientSessionValue, Tls12Resumption,
+};
+use crate::config::settings::ClientSettings;
+use crate::enums::ProtocolVersion;
+use crate::error::PeerMisbehaved;
+use crate::handshake::client::offer::Offer;
+use crate::msgs::client_hello::SessionId;
+use crate::msgs::server_hello::ServerHello;
+use crate::suites::Tls12CipherSuite;
+
+/// The lifetime in seconds of a session for which the server specifies none: the upper limit that
+/// RFC 5246 §F.1.4 suggests.
+const USUAL_LIFETIME: u32 = 24 * 60 * 60;
+
+/// Returns the session with `server_name` that may be resumed under `config`. Its suite may no
+/// longer be offered.
+pub(crate) fn stored_session(
+    config: &ClientSettings,
+    server_name: &ServerName<'_>,
+) -> Option<Tls12ClientSessionValue> {
+    let resumption = &config.resumption;
+    if resumption.tls12_resumption == Tls12Resumption::Disabled {
+        return None;
+    }
+    let mut session = resumption.store.as_ref()?.tls12_session(server_name)?;
+    if !config.versions.contains(ProtocolVersion::TLSv1_2) {
+        return None;
+    }
+    if resumption.tls12_resumption == Tls12Resumption::SessionIdOnly {
+        session.drop_ticket();
+    }
+    let now = config.current_time().ok()?;
+    let is_usable = session.is_resumable()
+        && !session.common().has_expired(now)
+        && session
+            .common()
+            .belongs_to(config.verifier(), config.client_auth())
+        && (session.uses_extended_master_secret() || !config.require_ems);
+    is_usable.then_some(session)
+}
+
+/// Returns the session that the ServerHello resumes, or `None` if it starts a new one. A session
+/// that was not accepted stays in the store, because another machine of the server may know it.
+///
+/// # Errors
+///
+/// Returns an error if the server resumes a session that was not offered, or changes its
+/// parameters.
+pub(super) fn resumed_session(
+    offer: &mut Offer,
+    hello: &ServerHello<'_>,
+    suite: &'static Tls12CipherSuite,
+) -> Result<Option<Tls12ClientSessionValue>, PeerMisbehaved> {
+    let offered = offer.tls12_session.take();
+    let is_echo = !offer.session_id.is_empty() && hello.legacy_session_id_echo == offer.session_id;
+    let Some(session) = offered else {
+        // RFC 9846 §4.2.2: the id for middlebox compatibility names no session
+        return if is_echo {
+            Err(PeerMisbehaved::ServerEchoedCompatibilitySessionId)
+        } else {
+            Ok(None)
+        };
+    };
+    if !is_echo {
+        return Ok(None);
+    }
+    check_unchanged_parameters(&session, hello, suite)?;
+    Ok(Some(session))
+}
+
+/// Checks that the parameters of a resumed session have not changed.
+fn check_unchanged_parameters(
+    session: &Tls12ClientSessionValue,
+    hello: &ServerHello<'_>,
+    suite: &'static Tls12CipherSuite,
+) -> Result<(), PeerMisbehaved> {
+    // RFC 5246 §7.4.1.3: the suite must be that of the session
+    if session.suite() != suite {
+        return Err(PeerMisbehaved::ResumptionOfferedWithVariedCipherSuite);
+    }
+    // RFC 7627 §5.3: both handshakes or none must use the extended master secret
+    if session.uses_extended_master_secret() != hello.extensions.extended_master_secret_ack {
+        return Err(PeerMisbehaved::ResumptionOfferedWithVariedEms);
+    }
+    Ok(())
+}
+
+/// A stored session that a connection offers, resumes, or has created.
+pub(crate) struct SessionInUse {
+    config: Arc<ClientConfig>,
+    server_name: ServerName<'static>,
+}
+
+impl SessionInUse {
+    /// Returns the session with the server of `offer`.
+    pub(crate) fn of(offer: &Offer) -> Box<Self> {
+        Box::new(Self {
+            config: offer.config.config().clone(),
+            server_name: offer.server_name.clone(),
+        })
+    }
+}
+
+/// Removes the session of a failed connection from the store. RFC 5246 §7.2.2: it must not be
+/// resumed.
+pub(crate) fn forget(session: Option<&SessionInUse>) {
+    let Some(session) = session else {
+        return;
+    };
+    if let Some(store) = &session.config.resumption.store {
+        store.remove_tls12_session(&session.server_name);
+    }
+}
+
+/// Stores the session of a complete handshake if the server sent an id or a ticket. Returns true if
+/// this stored a new session.
+pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerChain>) -> bool {
+    let handshake = &finishing.handshake;
+    let config = &handshake.offer.config;
+    let (ticket, lifetime) = match &finishing.ticket {
+        Some(ticket) => (Some(&ticket.bytes[..]), ticket.lifetime_hint),
+        None => (None, 0),
+    };
+    // a resumed session is already stored, and only a new ticket changes it
+    let is_new = ticket.is_some() || !(finishing.is_resumed || handshake.session_id.is_empty());
+    let Some(store) = &config.resumption.store else {
+        return false;
+    };
+    if !is_new || config.resumption.tls12_resumption == Tls12Resumption::Disabled {
+        return false;
+    }
+    let (Some(server_chain), Some(verification), Ok(now)) = (
+        server_chain,
+        handshake.offer.verification,
+        config.current_time(),
+    ) else {
+        return false;
+    };
+    // RFC 5077 §3.3: a hint of zero means that the lifetime is unspecified
+    let lifetime = match lifetime {
+        0 => USUAL_LIFETIME,
+        secs => secs,
+    };
+    let common = ClientSessionCommon::new(
+        server_chain.clone(),
+        config.verifier(),
+        config.client_auth(),
+        verification,
+        now,
+        lifetime,
+    );
+    // if the session was resumed by a ticket, its id was made up by this side
+    let session_id = if finishing.is_resumed {
+        SessionId::EMPTY
+    } else {
+        handshake.session_id
+    };
+    let value = Tls12ClientSessionValue::new(
+        common,
+        handshake.suite,
+        session_id,
+        ticket,
+        finishing.master_secret.session_secret().clone(),
+        finishing.master_secret.is_extended(),
+    );
+    store.set_tls12_session(handshake.offer.server_name.clone(), value);
+    !finishing.is_resumed
+}

@@ -1,0 +1,50 @@
+//! The abbreviated handshake (RFC 5246 §7.3): the server's flight when it resumes a session.
+
+use alloc::boxed::Box;
+
+use super::State;
+use super::finished::WaitChangeCipherSpec;
+use super::handshake::Handshake;
+use super::hello::{Kind, server_hello};
+use super::parameters::Parameters;
+use crate::failure::Failure;
+use crate::handshake::ServerContext;
+use crate::handshake::flight::Flight;
+use crate::handshake::negotiated::HandshakeKind;
+use crate::keys::tls12::MasterSecret;
+use crate::logging::debug;
+use crate::msgs::client_hello::ClientHello;
+
+/// Sends everything up to Finished, and waits for the client's change_cipher_spec.
+pub(super) fn resume(
+    mut handshake: Handshake,
+    master_secret: MasterSecret,
+    parameters: &Parameters,
+    hello: &ClientHello<'_>,
+    cx: &mut ServerContext<'_>,
+) -> Result<State, Failure> {
+    debug!("resuming a session");
+    cx.negotiated.handshake_kind = Some(HandshakeKind::Resumed);
+    let server_hello = server_hello(
+        hello,
+        Kind::Abbreviated,
+        &handshake,
+        parameters,
+        cx.data.server_name(),
+    );
+    let mut flight = Flight::new(&mut handshake.transcript);
+    flight.add(&server_hello);
+    flight.send(cx.transport)?;
+    handshake.log(&master_secret);
+    let keys = master_secret.key_block();
+    handshake.send_finished(&master_secret, &keys, cx)?;
+
+    Ok(State::WaitChangeCipherSpec(Box::new(
+        WaitChangeCipherSpec {
+            handshake,
+            master_secret,
+            keys,
+            kind: Kind::Abbreviated,
+        },
+    )))
+}

@@ -1,0 +1,123 @@
+//! The full handshake (RFC 5246 §7.3): the server's flight from ServerHello to ServerHelloDone.
+
+use alloc::boxed::Box;
+
+use rustls_core::crypto::ActiveKeyExchange;
+
+use super::State;
+use super::client_auth::WaitCertificate;
+use super::handshake::Handshake;
+use super::hello::{Kind, ocsp_response, server_hello};
+use super::key_exchange::WaitClientKeyExchange;
+use super::parameters::Parameters;
+use crate::config::settings::ServerSettings;
+use crate::config::sign::Signer;
+use crate::config::webpki::is_supported_in_tls12;
+use crate::enums::ClientCertificateType;
+use crate::error::Error;
+use crate::failure::Failure;
+use crate::handshake::ServerContext;
+use crate::handshake::flight::Flight;
+use crate::handshake::negotiated::HandshakeKind;
+use crate::logging::debug;
+use crate::msgs::certificate::CertificateStatus;
+use crate::msgs::certificate_verify::DigitallySignedStruct;
+use crate::msgs::client_hello::ClientHello;
+use crate::msgs::tls12::ServerHelloDone;
+use crate::msgs::tls12::certificate::CertificateChain;
+use crate::msgs::tls12::certificate_request::CertificateRequest;
+use crate::msgs::tls12::key_exchange::{ServerKeyExchange, ServerKeyExchangeParams};
+
+/// The usual maximum length of the flight without certificates: extensions, framing, a key and a
+/// signature.
+const OTHERS_LEN: usize = 1024;
+
+/// Sends everything up to ServerHelloDone, and waits for the client's flight.
+pub(super) fn send_flight(
+    mut handshake: Handshake,
+    parameters: &Parameters,
+    hello: &ClientHello<'_>,
+    cx: &mut ServerContext<'_>,
+) -> Result<State, Failure> {
+    let signer = parameters.signer(hello)?;
+    debug!("group {:?}", parameters.group.name());
+    cx.negotiated.handshake_kind = Some(HandshakeKind::Full);
+    let kx = parameters.group.start()?;
+    let config = handshake.config.clone();
+    let randoms = handshake.randoms;
+    let server_hello = server_hello(
+        hello,
+        Kind::Full,
+        &handshake,
+        parameters,
+        cx.data.server_name(),
+    );
+    let certified_key = &parameters.certified_key;
+    let ocsp_response = ocsp_response(hello, parameters);
+
+    let chain: usize = certified_key.cert.iter().map(|cert| cert.len()).sum();
+    let len = chain + ocsp_response.map_or(0, <[u8]>::len) + OTHERS_LEN;
+    let mut flight = Flight::with_capacity(len, &mut handshake.transcript);
+    flight.add(&server_hello);
+    flight.add(&CertificateChain::new(&certified_key.cert));
+    if let Some(response) = ocsp_response {
+        flight.add(&CertificateStatus(response));
+    }
+    let params = key_exchange_params(&*kx);
+    let content = params.signed_content(&randoms.client, &randoms.server);
+    flight.add(&ServerKeyExchange {
+        params,
+        signature: sign(&*signer, &content)?,
+    });
+    let requests_certificate = add_certificate_request(&mut flight, &config);
+    flight.add(&ServerHelloDone);
+    flight.send(cx.transport)?;
+
+    let next = Box::new(WaitClientKeyExchange {
+        handshake,
+        group: parameters.group,
+        kx,
+        found: None,
+    });
+    Ok(if requests_certificate {
+        State::WaitCertificate(Box::new(WaitCertificate { next }))
+    } else {
+        State::WaitClientKeyExchange(next)
+    })
+}
+
+fn key_exchange_params(kx: &dyn ActiveKeyExchange) -> ServerKeyExchangeParams<'_> {
+    match kx.ffdhe_group() {
+        Some(group) => ServerKeyExchangeParams::of_ffdhe(group, kx.pub_key()),
+        None => ServerKeyExchangeParams::Ecdhe {
+            group: kx.group(),
+            public: kx.pub_key(),
+        },
+    }
+}
+
+fn sign(signer: &dyn Signer, content: &[u8]) -> Result<DigitallySignedStruct, Error> {
+    let signature = signer.sign(content)?;
+    Ok(DigitallySignedStruct::new(signer.scheme(), signature))
+}
+
+/// Adds a CertificateRequest if the verifier wants one. Returns true if it was added.
+fn add_certificate_request(flight: &mut Flight<'_>, config: &ServerSettings) -> bool {
+    let verifier = config.verifier();
+    if !verifier.offer_client_auth() {
+        return false;
+    }
+    let mut signature_schemes = verifier.supported_verify_schemes();
+    // the verifier's list covers both versions
+    signature_schemes.retain(|scheme| is_supported_in_tls12(*scheme));
+    flight.add(&CertificateRequest {
+        // RFC 8422 §5.5: the second type includes EdDSA. The schemes tell them apart
+        certificate_types: smallvec::smallvec![
+            ClientCertificateType::RsaSign,
+            ClientCertificateType::EcdsaSign,
+        ],
+        signature_schemes: signature_schemes.into(),
+        authorities: verifier.root_hint_subjects().to_vec(),
+    });
+    true
+}

@@ -1,0 +1,86 @@
+//! The common part of all states after the ServerHello.
+
+use alloc::vec::Vec;
+
+use pki_types::UnixTime;
+
+use crate::config::session::lifetime_left;
+use crate::config::session::server_auth::ServerAuthId;
+use crate::config::settings::ServerSettings;
+use crate::enums::Side;
+use crate::error::Error;
+use crate::handshake::ServerContext;
+use crate::handshake::flight::Flight;
+use crate::handshake::transcript::Transcript;
+use crate::keys::tls12::{KeyBlock, MasterSecret, Randoms};
+use crate::msgs::Finished;
+use crate::msgs::client_hello::SessionId;
+use crate::msgs::tls12::session_ticket::NewSessionTicket;
+use crate::suites::Tls12CipherSuite;
+
+/// Length in bytes of a Finished with its header.
+const FINISHED_LEN: usize = 4 + 12;
+
+/// A handshake in progress.
+pub(super) struct Handshake {
+    pub(super) config: ServerSettings,
+    pub(super) suite: &'static Tls12CipherSuite,
+    pub(super) randoms: Randoms,
+    pub(super) transcript: Transcript,
+    /// True if the extended master secret was negotiated (RFC 7627).
+    pub(super) is_extended: bool,
+    /// The session id of the ServerHello.
+    pub(super) session_id: SessionId,
+    /// True if the session is, or will be, in the storage under this id.
+    pub(super) is_stored: bool,
+    /// True if the ServerHello has promised a ticket (RFC 5077 §3.2).
+    pub(super) sends_ticket: bool,
+    /// `None` if the clock failed. No session is kept then.
+    pub(super) now: Option<UnixTime>,
+    /// The time at which client and server authenticated with certificates, in seconds since 1970.
+    pub(super) authenticated_at: u64,
+    /// The server's certificate, even if it is not sent.
+    pub(super) server_auth: ServerAuthId,
+}
+
+impl Handshake {
+    /// Sends the promised ticket, change_cipher_spec, and Finished.
+    pub(super) fn send_finished(
+        &mut self,
+        master_secret: &MasterSecret,
+        keys: &KeyBlock,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<(), Error> {
+        if self.sends_ticket {
+            let left = self
+                .now
+                .map_or(0, |now| lifetime_left(self.authenticated_at, now.as_secs()));
+            // RFC 5077 §3.3: a promised ticket is sent, even if it is empty
+            let ticket = match left {
+                0 => Vec::new(),
+                _ => self.seal_session(master_secret, cx).unwrap_or_default(),
+            };
+            let mut flight = Flight::with_capacity(10 + ticket.len(), &mut self.transcript);
+            flight.add(&NewSessionTicket {
+                lifetime_hint: self.config.ticketer.lifetime().min(left),
+                ticket: &ticket,
+            });
+            flight.send(cx.transport)?;
+        }
+        cx.transport.change_sending_cipher(keys, Side::Server);
+
+        let mut flight = Flight::with_capacity(FINISHED_LEN, &mut self.transcript);
+        let verify_data = master_secret.verify_data(Side::Server, flight.transcript_hash());
+        flight.add(&Finished(&verify_data));
+        flight.send(cx.transport)
+    }
+
+    /// Logs the master secret, the only TLS 1.2 secret in the log (RFC 9850).
+    pub(super) fn log(&self, master_secret: &MasterSecret) {
+        const LABEL: &str = "CLIENT_RANDOM";
+        let key_log = &self.config.key_log;
+        if key_log.will_log(LABEL) {
+            key_log.log(LABEL, &self.randoms.client.0, master_secret.as_bytes());
+        }
+    }
+}

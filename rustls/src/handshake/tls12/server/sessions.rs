@@ -1,0 +1,202 @@
+//! Storage and lookup of TLS 1.2 sessions, in tickets (RFC 5077) or by session id (RFC 5246
+//! §7.4.1.3).
+
+use alloc::vec::Vec;
+
+use pki_types::UnixTime;
+use zeroize::Zeroizing;
+
+use super::handshake::Handshake;
+use crate::config::server::ServerConfig;
+use crate::config::session::chain::{ChainKind, PeerChain};
+use crate::config::session::server_auth::ServerAuth;
+use crate::config::session::stored::ServerSessionValue;
+use crate::config::session::value::{ClientChain, SessionFacts, SessionValue, Tls12Session};
+use crate::config::session::{Lifetime, MAX_TICKET_LIFETIME};
+use crate::config::settings::ServerSettings;
+use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::ServerContext;
+use crate::keys::tls12::{MasterSecret, SessionSecret};
+use crate::msgs::EncodeMessage;
+use crate::msgs::client_hello::{ClientHello, SessionId};
+use crate::msgs::tls12::session_ticket::NewSessionTicket;
+use crate::suites::Tls12CipherSuite;
+
+/// The time in seconds during which a stored session may be resumed, as RFC 5246 §F.1.4 suggests.
+const STORED_LIFETIME: u32 = 24 * 60 * 60;
+
+/// The maximum length of a ticket in bytes. In the message it follows lifetime and length (RFC 5077
+/// §3.3), and the message must not be longer than peers with this library accept.
+const MAX_TICKET_LEN: usize = NewSessionTicket::MAX_LEN - 4 - 2;
+
+/// A session that is resumed.
+pub(super) struct ResumedSession {
+    pub(super) master_secret: SessionSecret,
+    /// In seconds since 1970.
+    pub(super) authenticated_at: u64,
+    pub(super) client_chain: Option<PeerChain>,
+    /// True if the session is in the storage, and not in a ticket.
+    pub(super) is_stored: bool,
+}
+
+/// Returns the session that `hello` offers, if it may be resumed with `suite` and the certificate
+/// of `server`.
+///
+/// # Errors
+///
+/// Returns [`PeerMisbehaved::ResumptionAttemptedWithVariedEms`] if the session uses the extended
+/// master secret and `hello` does not.
+pub(super) fn find_session(
+    hello: &ClientHello<'_>,
+    suite: &'static Tls12CipherSuite,
+    server: &ServerAuth<'_>,
+    now: Option<UnixTime>,
+    config: &ServerSettings,
+    cx: &mut ServerContext<'_>,
+) -> Result<Option<ResumedSession>, PeerMisbehaved> {
+    let Some(now) = now else {
+        return Ok(None);
+    };
+    let Some(candidate) = find_candidate(hello, config) else {
+        return Ok(None);
+    };
+    let Ok(session) = Tls12Session::read(&candidate.value) else {
+        return Ok(None);
+    };
+    let facts = &session.facts;
+    let server_name = cx.data.server_name.as_ref();
+    if session.suite != suite.common.suite
+        || !facts.fits(config, server, server_name, candidate.lifetime, now)
+    {
+        return Ok(None);
+    }
+    match (
+        session.extended_master_secret,
+        hello.extensions.extended_master_secret,
+    ) {
+        // RFC 7627 §5.3: the handshake must be aborted
+        (true, false) => return Err(PeerMisbehaved::ResumptionAttemptedWithVariedEms),
+        // RFC 7627 §5.3: the handshake must be a full one
+        (false, true) => return Ok(None),
+        (true, true) | (false, false) => {}
+    }
+    if !facts.client_is_accepted(config, now) {
+        return Ok(None);
+    }
+    cx.data.set_received_resumption_data(facts.application_data);
+    Ok(Some(ResumedSession {
+        master_secret: SessionSecret::copy(session.master_secret),
+        authenticated_at: facts.authenticated_at,
+        client_chain: facts
+            .client_chain
+            .share(ChainKind::X509, &config.peer_chains),
+        is_stored: candidate.is_stored,
+    }))
+}
+
+/// A session from a ticket or from the storage, not checked yet.
+struct Candidate {
+    value: ServerSessionValue,
+    lifetime: Lifetime,
+    is_stored: bool,
+}
+
+/// Looks up the session that `hello` names. RFC 5077 §3.4: the session id is ignored if there is a
+/// ticket.
+fn find_candidate(hello: &ClientHello<'_>, config: &ServerConfig) -> Option<Candidate> {
+    match hello.extensions.session_ticket {
+        Some(ticket @ [_, ..]) if config.ticketer.enabled() => Some(Candidate {
+            value: config.ticketer.decrypt(ticket)?.into(),
+            lifetime: Lifetime {
+                promised: match config.ticketer.lifetime() {
+                    // RFC 5077 §3.3: unspecified, so only the ticketer's keys limit it
+                    0 => MAX_TICKET_LIFETIME,
+                    secs => secs,
+                },
+                clock_tolerance: config.ticketer.clock_tolerance(),
+            },
+            is_stored: false,
+        }),
+        Some([_, ..]) => None,
+        _ if !hello.legacy_session_id.is_empty() => {
+            let key = storage_key(&hello.legacy_session_id);
+            Some(Candidate {
+                value: config.session_storage.get_session(&key)?,
+                lifetime: Lifetime::exactly(STORED_LIFETIME),
+                is_stored: true,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Removes the session `id` from the storage.
+pub(super) fn forget_session(id: &SessionId, config: &ServerConfig) {
+    drop(config.session_storage.take_session(&storage_key(id)));
+}
+
+/// Returns the storage key of the session `id`. TLS 1.3 removes the sessions that it looks up, by
+/// keys of 32 bytes. A session id is public, so it must not be such a key.
+fn storage_key(id: &SessionId) -> Vec<u8> {
+    [&[3, 3], id.as_ref()].concat()
+}
+
+impl Handshake {
+    /// Creates an id for the new session. It is empty if the session is in a ticket, or not kept.
+    pub(super) fn new_session_id(&self) -> Result<SessionId, Error> {
+        let is_stored =
+            !self.sends_ticket && self.now.is_some() && self.config.session_storage.can_cache();
+        if !is_stored {
+            return Ok(SessionId::EMPTY);
+        }
+        let mut id = [0; 32];
+        self.config.provider.secure_random.fill(&mut id)?;
+        Ok(id.into())
+    }
+
+    /// Stores the session under its id, if it is to be stored.
+    pub(super) fn store_session(&self, master_secret: &MasterSecret, cx: &ServerContext<'_>) {
+        if !self.is_stored {
+            return;
+        }
+        if let Some(session) = self.session(master_secret, cx) {
+            let storage = &self.config.session_storage;
+            storage.put_session(storage_key(&self.session_id), session.to_stored());
+        }
+    }
+
+    /// Creates the ticket for the session. Returns `None` if that fails.
+    pub(super) fn seal_session(
+        &self,
+        master_secret: &MasterSecret,
+        cx: &ServerContext<'_>,
+    ) -> Option<Vec<u8>> {
+        let mut plain = Zeroizing::new(Vec::new());
+        self.session(master_secret, cx)?.encode(&mut plain);
+        let ticket = self.config.ticketer.encrypt(&plain)?;
+        (ticket.len() <= MAX_TICKET_LEN).then_some(ticket)
+    }
+
+    /// Returns the session to keep, or `None` without a clock.
+    fn session<'a>(
+        &self,
+        master_secret: &'a MasterSecret,
+        cx: &'a ServerContext<'_>,
+    ) -> Option<Tls12Session<'a>> {
+        Some(Tls12Session {
+            suite: self.suite.common.suite,
+            master_secret: master_secret.as_bytes(),
+            extended_master_secret: self.is_extended,
+            facts: SessionFacts {
+                issued_at: self.now?.as_secs(),
+                authenticated_at: self.authenticated_at,
+                client_auth: self.config.client_auth(),
+                server_auth: self.server_auth,
+                alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
+                server_name: cx.data.server_name(),
+                application_data: cx.data.resumption_data(),
+                client_chain: ClientChain::of(cx.negotiated.peer_chain()),
+            },
+        })
+    }
+}

@@ -1,0 +1,96 @@
+//! WAIT_CERT_CR: the CertificateRequest (RFC 9846 §4.4.2), if the server sends one.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::client_auth::ClientAuth;
+use super::extension_checks::check_extensions;
+use super::in_progress::Handshake;
+use super::server_auth::WaitCertificate;
+use crate::enums::{AlertDescription, SignatureScheme};
+use crate::error::{InvalidMessage, PeerIncompatible};
+use crate::failure::Failure;
+use crate::handshake::client::client_auth::Answer;
+use crate::handshake::tls13::certificate_compression::choose_compressor;
+use crate::msgs::certificate_request::CertificateRequest;
+use crate::msgs::extensions::ExtensionContext;
+
+/// Waits for the server's Certificate or its CertificateRequest. EncryptedExtensions were accepted.
+pub(crate) struct WaitCertificateOrRequest {
+    handshake: Box<Handshake>,
+    /// True if the client has a certificate of the type that the server accepts.
+    may_be_asked: bool,
+}
+
+impl WaitCertificateOrRequest {
+    pub(super) fn new(handshake: Box<Handshake>, may_be_asked: bool) -> Self {
+        Self {
+            handshake,
+            may_be_asked,
+        }
+    }
+
+    pub(super) fn read_certificate_request(
+        mut self,
+        request: CertificateRequest<'_>,
+        encoded: &[u8],
+    ) -> Result<WaitCertificate, Failure> {
+        // RFC 9846 §4.4.2: the context is empty during the handshake
+        if !request.context.is_empty() {
+            return Err(InvalidMessage::InvalidCertRequest.into());
+        }
+        check_extensions(&request.received, ExtensionContext::CertificateRequest)?;
+        let schemes = usable_schemes(request.signature_algorithms.as_deref())?;
+
+        let authorities = request.certificate_authorities.unwrap_or_default();
+        let config = &self.handshake.offer.config;
+        let answer = if self.handshake.offer.ech.is_rejected() {
+            // RFC 9849 §6.1.7: the client does not authenticate to the server of the public name
+            Answer::Empty
+        } else if !self.may_be_asked {
+            // RFC 7250 §4.2: the server requests X.509, and the client has a raw public key
+            return Err(PeerIncompatible::IncorrectCertificateTypeExtension.into());
+        } else {
+            Answer::choose(&**config.client_auth(), &authorities, &schemes)
+        };
+        let client_auth = ClientAuth {
+            answer,
+            compressor: choose_compressor(
+                request.compress_certificate.as_deref(),
+                &config.cert_compressors,
+            ),
+        };
+
+        self.handshake.transcript.add(encoded);
+        Ok(WaitCertificate::new(
+            self.handshake,
+            Some(Box::new(client_auth)),
+        ))
+    }
+
+    /// True if the server's Certificate may be compressed.
+    pub(super) fn may_be_compressed(&self) -> bool {
+        !self.handshake.offer.config.cert_decompressors.is_empty()
+    }
+
+    /// Returns the next state if the server requests no certificate.
+    pub(super) fn without_request(self) -> WaitCertificate {
+        WaitCertificate::new(self.handshake, None)
+    }
+}
+
+/// Returns the schemes of a CertificateRequest that are allowed in a CertificateVerify.
+fn usable_schemes(offered: Option<&[SignatureScheme]>) -> Result<Vec<SignatureScheme>, Failure> {
+    let error = PeerIncompatible::NoCertificateRequestSignatureSchemesInCommon;
+    // RFC 9846 §4.4.2: signature_algorithms is mandatory, and must have a usable scheme
+    let Some(offered) = offered else {
+        return Err(Failure::new(error, AlertDescription::MissingExtension));
+    };
+    // RFC 9846 §4.5.2: SHA-1 and RSASSA-PKCS1-v1_5 are forbidden in a CertificateVerify
+    let usable = offered.iter().filter(|scheme| scheme.supported_in_tls13());
+    let usable: Vec<_> = usable.copied().collect();
+    if usable.is_empty() {
+        return Err(error.into());
+    }
+    Ok(usable)
+}

@@ -1,0 +1,54 @@
+//! The client's messages that answer a CertificateRequest (RFC 9846 §4.5.1, §4.5.2).
+
+use crate::config::compress::CertCompressor;
+use crate::config::settings::ClientSettings;
+use crate::enums::Side;
+use crate::error::Error;
+use crate::handshake::client::client_auth::Answer;
+use crate::handshake::flight::Flight;
+use crate::handshake::raw_public_key::sent_chain;
+use crate::handshake::tls13::certificate_compression::add_certificate;
+use crate::handshake::tls13::certificate_verify::signed_content;
+use crate::msgs::certificate::CertificateMsg;
+use crate::msgs::certificate_verify::DigitallySignedStruct;
+
+/// The client's authentication, after the server has sent a CertificateRequest.
+pub(super) struct ClientAuth {
+    pub(super) answer: Answer,
+    /// The compressor for the client's Certificate, if the server supports one.
+    pub(super) compressor: Option<&'static dyn CertCompressor>,
+}
+
+impl ClientAuth {
+    /// Adds Certificate, and also CertificateVerify unless the Certificate is empty.
+    pub(super) fn send(
+        &self,
+        config: &ClientSettings,
+        flight: &mut Flight<'_>,
+    ) -> Result<(), Error> {
+        let chain = match &self.answer {
+            Answer::Certificate(certified_key, _) => {
+                let is_raw = config.client_auth().only_raw_public_keys();
+                sent_chain(certified_key, is_raw)
+            }
+            // RFC 9846 §4.5.1: without a certificate, an empty message is sent
+            Answer::Empty => &[],
+        };
+        // compressing an empty Certificate gains nothing
+        let compressor = self.compressor.filter(|_| !chain.is_empty());
+        let cache = &config.cert_compression_cache;
+        add_certificate(
+            &CertificateMsg::new(&[], chain, None),
+            compressor,
+            cache,
+            flight,
+        );
+
+        if let Answer::Certificate(_, signer) = &self.answer {
+            let content = signed_content(Side::Client, flight.transcript_hash());
+            let signature = signer.sign(content.as_ref())?;
+            flight.add(&DigitallySignedStruct::new(signer.scheme(), signature));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! CONNECTED: the messages after the handshake (RFC 9846 §4.7).
+
+use pki_types::ServerName;
+use rustls_core::crypto::tls13::OkmBlock;
+
+use super::extension_checks::check_extensions;
+use crate::config::session::client::{ClientSessionCommon, Tls13ClientSessionValue, Verification};
+use crate::config::settings::PastClientSettings;
+use crate::failure::Failure;
+use crate::handshake::ClientContext;
+use crate::handshake::client::offer::Offer;
+use crate::handshake::negotiated::Negotiated;
+use crate::handshake::transport::Transport;
+use crate::keys::tls13::ticket_psk;
+use crate::msgs::extensions::ExtensionContext;
+use crate::msgs::session_ticket::NewSessionTicket;
+use crate::suites::Tls13CipherSuite;
+
+/// The state of a complete handshake.
+pub(crate) struct Connected {
+    suite: &'static Tls13CipherSuite,
+    /// `None` if no session is stored.
+    resumption_secret: Option<OkmBlock>,
+    config: PastClientSettings,
+    server_name: ServerName<'static>,
+    /// The verification of the server's certificates, by this connection or before its session.
+    verification: Option<Verification>,
+}
+
+impl Connected {
+    /// Keeps the parts of `offer` that are stored with tickets.
+    pub(super) fn new(
+        offer: Offer,
+        suite: &'static Tls13CipherSuite,
+        resumption_secret: Option<OkmBlock>,
+    ) -> Self {
+        Self {
+            suite,
+            resumption_secret,
+            config: offer.config.into_past(),
+            server_name: offer.server_name,
+            verification: offer.verification,
+        }
+    }
+
+    pub(super) fn read_new_session_ticket(
+        &self,
+        ticket: &NewSessionTicket<'_>,
+        cx: &mut ClientContext<'_>,
+    ) -> Result<(), Failure> {
+        check_extensions(&ticket.received, ExtensionContext::NewSessionTicket)?;
+        if let Some(size) = ticket.max_early_data_size {
+            cx.transport.carrier().check_early_data_size(size)?;
+        }
+        cx.data.tickets_received = cx.data.tickets_received.saturating_add(1);
+        self.store(ticket, cx.transport, cx.negotiated);
+        Ok(())
+    }
+
+    /// Stores the ticket for a later connection to this server. Drops it if the clock fails.
+    fn store(
+        &self,
+        ticket: &NewSessionTicket<'_>,
+        transport: &dyn Transport,
+        negotiated: &Negotiated,
+    ) {
+        // RFC 9846 §4.7.1: a ticket with a lifetime of zero is discarded immediately
+        if ticket.lifetime == 0 {
+            return;
+        }
+        let config = &self.config;
+        let (Some(store), Some(resumption_secret)) =
+            (&config.resumption.store, &self.resumption_secret)
+        else {
+            return;
+        };
+        let (Ok(now), Some(verification), Some(server_chain)) = (
+            config.current_time(),
+            self.verification,
+            negotiated.peer_chain(),
+        ) else {
+            return;
+        };
+        let Some(common) = config.make_session(|verifier, client_auth| {
+            ClientSessionCommon::new(
+                server_chain.clone(),
+                verifier,
+                client_auth,
+                verification,
+                now,
+                ticket.lifetime,
+            )
+        }) else {
+            return;
+        };
+        let suite = self.suite;
+        let psk = ticket_psk(suite, resumption_secret, ticket.nonce);
+        let mut value = Tls13ClientSessionValue::new(
+            common,
+            suite,
+            &psk,
+            ticket.ticket,
+            negotiated.alpn_protocol.as_deref(),
+            ticket.age_add,
+            ticket.max_early_data_size.unwrap_or_default(),
+        );
+        value.carrier = transport.carrier();
+        if let Some(parameters) = transport.peer_parameters() {
+            value.set_quic_params(parameters);
+        }
+        store.insert_tls13_ticket(self.server_name.clone(), value);
+    }
+}

@@ -1,0 +1,123 @@
+//! WAIT_FINISHED: the server's Finished, and the client's second flight, which ends the handshake.
+
+use alloc::boxed::Box;
+
+use rustls_core::crypto::hash;
+
+use super::client_auth::ClientAuth;
+use super::connected::Connected;
+use super::in_progress::{EarlyData, Handshake};
+use crate::error::Error;
+use crate::failure::Failure;
+use crate::handshake::ClientContext;
+use crate::handshake::established::{Established, Tls13Secrets};
+use crate::handshake::finished::check_finished;
+use crate::handshake::flight::Flight;
+use crate::handshake::transport::Transport;
+use crate::keys::tls13::verify_data;
+use crate::msgs::{EndOfEarlyData, Finished};
+
+/// Waits for the server's Finished. The server is authenticated.
+pub(crate) struct WaitFinished {
+    handshake: Box<Handshake>,
+    client_auth: Option<Box<ClientAuth>>,
+}
+
+impl WaitFinished {
+    pub(super) fn new(handshake: Box<Handshake>, client_auth: Option<Box<ClientAuth>>) -> Self {
+        Self {
+            handshake,
+            client_auth,
+        }
+    }
+
+    pub(super) fn read_finished(
+        self,
+        finished: Finished<'_>,
+        encoded: &[u8],
+        cx: &mut ClientContext<'_>,
+    ) -> Result<Box<Connected>, Failure> {
+        let mut handshake = self.handshake;
+        let suite = handshake.suite;
+        let expected = verify_data(
+            suite,
+            &handshake.finished_keys.server,
+            handshake.transcript.current(),
+        );
+        check_finished(expected.as_ref(), &finished)?;
+        // RFC 9846 §5.1: the server's keys change next, so check before an answer is sent
+        cx.transport.check_aligned()?;
+
+        handshake.transcript.add(encoded);
+        // later derivations need this hash, and the client's messages change the transcript
+        let server_finished = hash::Output::new(handshake.transcript.current().as_ref());
+        if handshake.early_data == EarlyData::Accepted {
+            end_early_data(&mut handshake, cx.transport)?;
+        }
+        client_flight(&mut handshake, self.client_auth, cx.transport)?;
+
+        let main_secret = handshake.secret.into_main_secret();
+        let sending = main_secret.client_application_traffic_secret_0(&server_finished);
+        let receiving = main_secret.server_application_traffic_secret_0(&server_finished);
+        let exporter_secret = main_secret.exporter_secret(&server_finished);
+        let mut offer = handshake.offer;
+        let store = &offer.config.resumption.store;
+        let resumption_secret = store
+            .as_ref()
+            .map(|_| main_secret.resumption_secret(handshake.transcript.current()));
+
+        offer.log_secret("CLIENT_TRAFFIC_SECRET_0", sending.as_ref());
+        offer.log_secret("SERVER_TRAFFIC_SECRET_0", receiving.as_ref());
+        offer.log_secret("EXPORTER_SECRET", exporter_secret.as_ref());
+        let secrets = Tls13Secrets::new(suite, &sending, &receiving, &exporter_secret);
+        secrets.install_sending(cx.transport);
+        // RFC 9849 §6.1.6: after the client's Finished, and before any application data
+        offer.ech.check_not_rejected()?;
+        secrets.install_receiving(cx.transport)?;
+        *cx.established = Some(Established::Tls13(secrets));
+        cx.transport.start_sending();
+
+        if let Some(store) = store {
+            match cx.negotiated.kx_group.map(|group| group.name()) {
+                Some(group) if offer.kx_hint != Some(group) => {
+                    store.set_kx_hint(offer.visible_name(), group);
+                }
+                _ => {}
+            }
+            // the server now supports TLS 1.3, so a TLS 1.2 session is useless
+            store.remove_tls12_session(&offer.server_name);
+        }
+        Ok(Box::new(Connected::new(*offer, suite, resumption_secret)))
+    }
+}
+
+/// Sends EndOfEarlyData, the last message under the early-data keys.
+fn end_early_data(handshake: &mut Handshake, transport: &mut dyn Transport) -> Result<(), Error> {
+    // RFC 9846 §4.6: after the server's Finished, and only if early data was accepted
+    if transport.carrier().has_end_of_early_data() {
+        let mut flight = Flight::new(&mut handshake.transcript);
+        flight.add(&EndOfEarlyData);
+        flight.send(transport)?;
+    }
+    handshake.end_early_data(transport);
+    Ok(())
+}
+
+/// Sends Certificate and CertificateVerify (if requested), then Finished.
+fn client_flight(
+    handshake: &mut Handshake,
+    client_auth: Option<Box<ClientAuth>>,
+    transport: &mut dyn Transport,
+) -> Result<(), Error> {
+    let mut flight = Flight::new(&mut handshake.transcript);
+    if let Some(client_auth) = client_auth {
+        client_auth.send(&handshake.offer.config, &mut flight)?;
+    }
+    let verify_data = verify_data(
+        handshake.suite,
+        &handshake.finished_keys.client,
+        flight.transcript_hash(),
+    );
+    flight.add(&Finished(verify_data.as_ref()));
+    flight.send(transport)
+}

@@ -1,0 +1,87 @@
+//! The common part of the states between the ServerHello and the end of the handshake.
+
+use alloc::boxed::Box;
+
+use rustls_core::crypto::tls13::OkmBlock;
+
+use crate::config::session::client::Tls13ClientSessionValue;
+use crate::error::PeerMisbehaved;
+use crate::handshake::client::offer::Offer;
+use crate::handshake::client::offered::OfferedExtensions;
+use crate::handshake::transcript::Transcript;
+use crate::handshake::transport::{Level, Transport};
+use crate::keys::tls13::{HandshakeSecret, TrafficSecret};
+use crate::suites::Tls13CipherSuite;
+
+/// A handshake in progress.
+pub(super) struct Handshake {
+    pub(super) offer: Box<Offer>,
+    pub(super) offered: OfferedExtensions,
+    pub(super) suite: &'static Tls13CipherSuite,
+    pub(super) transcript: Transcript,
+    pub(super) secret: HandshakeSecret,
+    /// The session that is resumed.
+    pub(super) session: Option<Tls13ClientSessionValue>,
+    pub(super) early_data: EarlyData,
+    /// The client's handshake traffic secret.
+    pub(super) client_secret: OkmBlock,
+    pub(super) finished_keys: FinishedKeys,
+}
+
+/// The keys of both sides' Finished (RFC 9846 §4.5.3).
+pub(super) struct FinishedKeys {
+    pub(super) client: OkmBlock,
+    pub(super) server: OkmBlock,
+}
+
+/// The state of early data (RFC 9846 §4.3.10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EarlyData {
+    /// Early data was not offered, or can no longer be accepted.
+    No,
+    /// Early data was offered, and the server has not answered yet.
+    Offered,
+    /// The server has accepted early data. EndOfEarlyData ends it.
+    Accepted,
+}
+
+impl FinishedKeys {
+    /// Installs the keys of both handshake traffic secrets. If EndOfEarlyData may end early data,
+    /// the keys of `client` are installed later.
+    pub(super) fn install(
+        suite: &'static Tls13CipherSuite,
+        client: &OkmBlock,
+        server: &OkmBlock,
+        early_data: EarlyData,
+        transport: &mut dyn Transport,
+    ) -> Result<Self, PeerMisbehaved> {
+        let server = TrafficSecret::with(suite, server, |secret| {
+            transport.set_receiving_secret(Level::Handshake, secret)?;
+            Ok(secret.finished_key())
+        })?;
+        if early_data == EarlyData::No {
+            // the server can no longer accept early data, if any was sent
+            transport.end_early_data();
+        }
+        let client = TrafficSecret::with(suite, client, |secret| {
+            if early_data == EarlyData::No || !transport.carrier().has_end_of_early_data() {
+                // RFC 9846 §A.1: install them now, so that alerts are protected
+                transport.set_sending_secret(Level::Handshake, secret);
+            }
+            secret.finished_key()
+        });
+        Ok(Self { client, server })
+    }
+}
+
+impl Handshake {
+    /// Ends early data, and installs the handshake keys that were delayed by it.
+    pub(super) fn end_early_data(&self, transport: &mut dyn Transport) {
+        transport.end_early_data();
+        if transport.carrier().has_end_of_early_data() {
+            TrafficSecret::with(self.suite, &self.client_secret, |secret| {
+                transport.set_sending_secret(Level::Handshake, secret);
+            });
+        }
+    }
+}

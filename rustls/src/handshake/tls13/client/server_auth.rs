@@ -1,0 +1,136 @@
+//! WAIT_CERT and WAIT_CV: the server's Certificate and CertificateVerify (RFC 9846 §4.5.1, §4.5.2).
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::client_auth::ClientAuth;
+use super::finished::WaitFinished;
+use super::in_progress::Handshake;
+use crate::certificates::Found;
+use crate::config::session::chain::ChainKind;
+use crate::enums::{AlertDescription, Side};
+use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::failure::Failure;
+use crate::handshake::ClientContext;
+use crate::handshake::raw_public_key::check_received;
+use crate::handshake::tls13::certificate_compression::{decompress, read_certificate};
+use crate::handshake::tls13::certificate_verify::signed_content;
+use crate::msgs::certificate::CertificateMsg;
+use crate::msgs::certificate_verify::DigitallySignedStruct;
+use crate::msgs::compressed_certificate::CompressedCertificate;
+
+/// Waits for the server's Certificate.
+pub(crate) struct WaitCertificate {
+    handshake: Box<Handshake>,
+    client_auth: Option<Box<ClientAuth>>,
+}
+
+impl WaitCertificate {
+    pub(super) fn new(handshake: Box<Handshake>, client_auth: Option<Box<ClientAuth>>) -> Self {
+        Self {
+            handshake,
+            client_auth,
+        }
+    }
+
+    pub(super) fn may_be_compressed(&self) -> bool {
+        !self.handshake.offer.config.cert_decompressors.is_empty()
+    }
+
+    pub(super) fn read_compressed(
+        self,
+        compressed: &CompressedCertificate<&[u8]>,
+        encoded: &[u8],
+    ) -> Result<Box<WaitCertificateVerify>, Failure> {
+        let decompressors = &self.handshake.offer.config.cert_decompressors;
+        let certificate = decompress(compressed, decompressors)?;
+        // RFC 8879 §5: from here on it is processed like an uncompressed message
+        self.read_certificate(read_certificate(&certificate)?, encoded)
+    }
+
+    /// Handles a Certificate. `encoded` is the message as received, perhaps compressed.
+    pub(super) fn read_certificate(
+        mut self,
+        certificate: CertificateMsg<'_>,
+        encoded: &[u8],
+    ) -> Result<Box<WaitCertificateVerify>, Failure> {
+        // RFC 9846 §4.5.1: the context is empty, because the server's Certificate answers no
+        // request
+        if !certificate.context.is_empty() {
+            return Err(InvalidMessage::InvalidCertRequest.into());
+        }
+        // RFC 9846 §4.5.1.3: the server must have at least one certificate. Decoding has checked
+        // that entries have no extension but status_request, which is always offered
+        let Some(end_entity) = certificate.entries.first() else {
+            // RFC 9846 §4.5.1.3: decode_error. The error maps to another alert, for clients without
+            // certificates
+            return Err(Failure::new(
+                Error::NoCertificatesPresented,
+                AlertDescription::DecodeError,
+            ));
+        };
+
+        let is_raw = self
+            .handshake
+            .offer
+            .config
+            .verifier()
+            .requires_raw_public_keys();
+        check_received(&certificate, is_raw)?;
+
+        self.handshake.transcript.add(encoded);
+        let chains = &self.handshake.offer.config.peer_chains;
+        let found = chains.find(ChainKind::new(is_raw), certificate.chain());
+        Ok(Box::new(WaitCertificateVerify {
+            handshake: self.handshake,
+            client_auth: self.client_auth,
+            found,
+            ocsp_response: end_entity.ocsp_response.unwrap_or_default().to_vec(),
+        }))
+    }
+}
+
+/// Waits for the server's CertificateVerify. The certificates are not verified yet.
+pub(crate) struct WaitCertificateVerify {
+    handshake: Box<Handshake>,
+    client_auth: Option<Box<ClientAuth>>,
+    /// The server's chain, with at least one certificate.
+    found: Found,
+    ocsp_response: Vec<u8>,
+}
+
+impl WaitCertificateVerify {
+    pub(super) fn read_certificate_verify(
+        mut self,
+        verify: DigitallySignedStruct,
+        encoded: &[u8],
+        cx: &mut ClientContext<'_>,
+    ) -> Result<WaitFinished, Failure> {
+        let offer = &mut self.handshake.offer;
+        let end_entity = offer.verify_server(self.found.chain(), &self.ocsp_response)?;
+
+        let config = &offer.config;
+        // RFC 9846 §4.5.2: the scheme must have been offered, and not only for certificates
+        if !verify.scheme.supported_in_tls13()
+            || !config
+                .verifier()
+                .supported_verify_schemes()
+                .contains(&verify.scheme)
+        {
+            return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+        }
+        // RFC 9846 §4.5.2: the signature covers everything up to the Certificate
+        let content = signed_content(Side::Server, self.handshake.transcript.current());
+        config
+            .verifier()
+            .verify_tls13_signature(content.as_ref(), end_entity, &verify)
+            .map_err(Failure::rejected_by_verifier)?;
+
+        if !offer.ech.is_rejected() {
+            let chain = self.found.keep(&config.peer_chains);
+            cx.negotiated.set_peer(chain, &config.provider);
+        }
+        self.handshake.transcript.add(encoded);
+        Ok(WaitFinished::new(self.handshake, self.client_auth))
+    }
+}

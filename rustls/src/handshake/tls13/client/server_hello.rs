@@ -1,0 +1,169 @@
+//! The ServerHello (RFC 9846 §4.2.3), which selects the suite and the key exchange.
+
+use alloc::boxed::Box;
+
+use super::encrypted_extensions::WaitEncryptedExtensions;
+use super::in_progress::{EarlyData, FinishedKeys, Handshake};
+use crate::enums::{AlertDescription, Compression, ExtensionType, ProtocolVersion};
+use crate::error::PeerMisbehaved;
+use crate::failure::Failure;
+use crate::handshake::ClientContext;
+use crate::handshake::client::offered::OfferedExtensions;
+use crate::handshake::client::offered_session::OfferedSession;
+use crate::handshake::client::sent_hello::SentHello;
+use crate::handshake::negotiated::HandshakeKind;
+use crate::keys::tls13::EarlySecret;
+use crate::logging::debug;
+use crate::msgs::extensions::{ExtensionContext, allowed_in};
+use crate::msgs::server_hello::ServerHello;
+use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
+
+/// Completes the key exchange, and switches to handshake keys.
+pub(super) fn read_server_hello(
+    mut sent: Box<SentHello>,
+    hello: &ServerHello<'_>,
+    encoded: &[u8],
+    cx: &mut ClientContext<'_>,
+) -> Result<WaitEncryptedExtensions, Failure> {
+    let suite = check_suite(&sent, hello)?;
+    check_compression(hello)?;
+    if let Some(status) = sent.check_ech_acceptance(suite, encoded)? {
+        cx.data.ech_status = status;
+    }
+    check_extensions(&sent.offered, &hello.extensions.received)?;
+    let server_share = hello
+        .extensions
+        .key_share
+        .as_ref()
+        .ok_or_else(|| missing_key_share(hello))?;
+
+    cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
+    cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(suite));
+    cx.negotiated.kx_group = sent.offer.offered_group(server_share.group);
+    debug!(
+        "cipher suite {:?}, group {:?}",
+        suite.common.suite, server_share.group
+    );
+    let is_retried = sent.is_retried();
+    let resumed = resumed_session(sent.session.take(), hello.extensions.pre_shared_key, suite)?;
+    cx.negotiated.handshake_kind = Some(match &resumed {
+        Some(_) => {
+            debug!("resuming a session");
+            HandshakeKind::Resumed
+        }
+        None if is_retried => HandshakeKind::FullWithHelloRetryRequest,
+        None => HandshakeKind::Full,
+    });
+
+    let mut transcript = sent.take_transcript(suite.common.hash_provider);
+    transcript.add(encoded);
+
+    let (early_secret, session, early_data) = match resumed {
+        // RFC 9846 §4.3.10: the server may accept early data only with the suite it was sent with
+        Some(it) if it.with_early_data && it.value.suite() == suite => {
+            (it.early_secret, Some(it.value), EarlyData::Offered)
+        }
+        Some(it) => (it.early_secret, Some(it.value), EarlyData::No),
+        None => (EarlySecret::new(suite, None), None, EarlyData::No),
+    };
+    let shares = sent.shares.ok_or(PeerMisbehaved::WrongGroupForKeyShare)?;
+    let secret = shares.complete(server_share, early_secret)?;
+    let hellos = transcript.current();
+    let client_secret = secret.client_handshake_traffic_secret(hellos);
+    let server_secret = secret.server_handshake_traffic_secret(hellos);
+    let offer = sent.offer;
+    offer.log_secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client_secret.as_ref());
+    offer.log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", server_secret.as_ref());
+    // RFC 9846 §E.4: before the client's first protected record, which may be an alert
+    sent.ccs.send_once(cx.transport);
+    let finished_keys = FinishedKeys::install(
+        suite,
+        &client_secret,
+        &server_secret,
+        early_data,
+        cx.transport,
+    )?;
+    // boxed separately, because an idle connection needs much less
+    let handshake = Box::new(Handshake {
+        offer,
+        offered: sent.offered,
+        suite,
+        transcript,
+        secret,
+        session,
+        early_data,
+        client_secret,
+        finished_keys,
+    });
+    Ok(WaitEncryptedExtensions::new(handshake))
+}
+
+fn check_suite(
+    sent: &SentHello,
+    hello: &ServerHello<'_>,
+) -> Result<&'static Tls13CipherSuite, PeerMisbehaved> {
+    // RFC 9846 §4.2.3: the suite must have been offered for TLS 1.3
+    let suite = sent.offer.suite(hello.cipher_suite)?;
+    // RFC 9846 §4.2.4: and must be that of the HelloRetryRequest
+    match sent.retry_suite {
+        Some(chosen) if chosen != suite => {
+            Err(PeerMisbehaved::SelectedDifferentCipherSuiteAfterRetry)
+        }
+        _ => Ok(suite),
+    }
+}
+
+fn missing_key_share(hello: &ServerHello<'_>) -> Failure {
+    let error = PeerMisbehaved::MissingKeyShare;
+    match hello.extensions.pre_shared_key {
+        // RFC 9846 §4.3.11: this contradicts the only mode in psk_key_exchange_modes
+        Some(_) => Failure::new(error, AlertDescription::IllegalParameter),
+        None => error.into(),
+    }
+}
+
+/// Returns the session that the server agrees to resume.
+fn resumed_session(
+    offered: Option<Box<OfferedSession>>,
+    selected_identity: Option<u16>,
+    suite: &'static Tls13CipherSuite,
+) -> Result<Option<Box<OfferedSession>>, PeerMisbehaved> {
+    let Some(selected_identity) = selected_identity else {
+        return Ok(None);
+    };
+    // RFC 9846 §4.3.11: the identity must have been offered, and only one was
+    let Some(session) = offered.filter(|_| selected_identity == 0) else {
+        return Err(PeerMisbehaved::SelectedInvalidPsk);
+    };
+    // RFC 9846 §4.3.11: the suite must have the session's hash
+    if !session.value.has_hash_of(suite) {
+        return Err(PeerMisbehaved::ResumptionOfferedWithIncompatibleCipherSuite);
+    }
+    Ok(Some(session))
+}
+
+/// Checks that the compression is null (RFC 9846 §4.2.3). Ignores the legacy_session_id_echo:
+/// nothing depends on it, and some deployed servers omit it.
+fn check_compression(hello: &ServerHello<'_>) -> Result<(), PeerMisbehaved> {
+    if hello.compression != Compression::Null {
+        return Err(PeerMisbehaved::SelectedUnofferedCompression);
+    }
+    Ok(())
+}
+
+fn check_extensions(
+    offered: &OfferedExtensions,
+    received: &[ExtensionType],
+) -> Result<(), PeerMisbehaved> {
+    for typ in received {
+        // RFC 9846 §4.3: an unoffered extension is an unsupported_extension
+        if !offered.contains(*typ) {
+            return Err(PeerMisbehaved::UnsolicitedServerHelloExtension);
+        }
+        // RFC 9846 §4.3: extensions that belong in other messages are rejected, too
+        if !allowed_in(*typ, ExtensionContext::ServerHello) {
+            return Err(PeerMisbehaved::UnexpectedCleartextExtension);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! The server's side of the TLS 1.3 handshake after the choice of the version, and the messages
+//! after it.
+//!
+//! [`crate::msgs`] encodes and decodes messages, and [`crate::keys::tls13`] derives secrets. The
+//! connection handles records and alerts. The states are those of RFC 9846 Appendix A.2. Messages
+//! between two states form one flight:
+//!
+//! ```text
+//!   handshake::server: Hello ◄── HelloRetryRequest ── no usable share               retry
+//!              │ ClientHello                              what to check             hello_checks
+//!              │                                          what to agree on          parameters
+//!              │                                          what to resume            resumption
+//!              │                                          in this order             negotiation
+//!              │ ServerHello … Finished                                             flight
+//!              ├──────────────► WaitCertificate ─────────┐   if asked for one       client_auth
+//!              │                    │ Certificate        │ Certificate, empty
+//!              │                    ▼                    │
+//!              │            WaitCertificateVerify        │
+//!              │                    │ CertificateVerify  │
+//!              ├──► WaitEndOfEarlyData  if accepted      │                          early_data
+//!              ▼           │ EndOfEarlyData              │
+//!        WaitFinished ◄────┴────────┴────────────────────┘                          finished
+//!              │ Finished; NewSessionTickets                                        tickets
+//!              ▼
+//!          Connected ◄─┐
+//!              └───────┘ KeyUpdate                                                  ../key_update
+//! ```
+
+mod client_auth;
+mod early_data;
+mod finished;
+mod flight;
+mod hello_checks;
+pub(crate) mod negotiation;
+mod parameters;
+mod resumption;
+pub(crate) mod retry;
+mod tickets;
+
+use alloc::boxed::Box;
+
+use rustls_core::codec::Codec;
+
+use self::client_auth::{ClientChain, WaitCertificate, WaitCertificateVerify};
+use self::early_data::WaitEndOfEarlyData;
+use self::finished::WaitFinished;
+use super::key_update::read_key_update;
+use crate::config::carrier::Carrier;
+use crate::enums::{HandshakeType, KeyUpdateRequest};
+use crate::failure::Failure;
+use crate::handshake::{ServerContext, unexpected};
+use crate::msgs::certificate::CertificateMsg;
+use crate::msgs::certificate_verify::DigitallySignedStruct;
+use crate::msgs::compressed_certificate::CompressedCertificate;
+use crate::msgs::{Finished, HandshakeMessage};
+
+/// The states of a server after TLS 1.3 was chosen.
+pub(crate) enum State {
+    WaitEndOfEarlyData(Box<WaitEndOfEarlyData>),
+    WaitCertificate(Box<WaitCertificate>),
+    WaitCertificateVerify(Box<WaitCertificateVerify>),
+    WaitFinished(Box<WaitFinished>),
+    Connected,
+}
+
+impl State {
+    /// Dispatches a message to its handler. Decides which message is legal.
+    pub(crate) fn read(
+        self,
+        message: HandshakeMessage<'_>,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<Self, Failure> {
+        let encoded = message.encoded;
+        match (self, message.typ) {
+            (Self::WaitEndOfEarlyData(state), HandshakeType::EndOfEarlyData) => {
+                // RFC 9846 §4.6: the message is empty
+                message.decode(|_| Ok(()))?;
+                state
+                    .read_end_of_early_data(encoded, cx)
+                    .map(Self::WaitFinished)
+            }
+
+            (Self::WaitCertificate(state), HandshakeType::Certificate) => {
+                match state.read_certificate(&message.decode(CertificateMsg::read)?, encoded)? {
+                    ClientChain::Empty(next) => Ok(Self::WaitFinished(next)),
+                    ClientChain::Verified(next) => Ok(Self::WaitCertificateVerify(next)),
+                }
+            }
+
+            // RFC 8879 §4: replaces a Certificate if compression was offered
+            (Self::WaitCertificate(state), HandshakeType::CompressedCertificate)
+                if state.may_be_compressed() =>
+            {
+                let compressed = message.decode(CompressedCertificate::read)?;
+                match state.read_compressed(&compressed, encoded)? {
+                    ClientChain::Empty(next) => Ok(Self::WaitFinished(next)),
+                    ClientChain::Verified(next) => Ok(Self::WaitCertificateVerify(next)),
+                }
+            }
+
+            (Self::WaitCertificateVerify(state), HandshakeType::CertificateVerify) => state
+                .read_certificate_verify(&message.decode(DigitallySignedStruct::read)?, encoded, cx)
+                .map(Self::WaitFinished),
+
+            (Self::WaitFinished(state), HandshakeType::Finished) => state
+                .read_finished(&message.decode(Finished::read)?, encoded, cx)
+                .map(|()| Self::Connected),
+
+            (Self::Connected, HandshakeType::KeyUpdate)
+                if cx.transport.carrier().has_key_update() =>
+            {
+                read_key_update(message.decode(KeyUpdateRequest::read)?, cx)
+                    .map(|()| Self::Connected)
+            }
+
+            // RFC 9846 §4: a message out of order is an unexpected_message. §4.2.2: so is a
+            // ClientHello at any other time
+            (state, _) => Err(unexpected(&message, state.expected(cx.transport.carrier()))),
+        }
+    }
+
+    fn expected(&self, carrier: Carrier) -> &'static [HandshakeType] {
+        match self {
+            Self::WaitEndOfEarlyData(_) => &[HandshakeType::EndOfEarlyData],
+            Self::WaitCertificate(state) if state.may_be_compressed() => &[
+                HandshakeType::Certificate,
+                HandshakeType::CompressedCertificate,
+            ],
+            Self::WaitCertificate(_) => &[HandshakeType::Certificate],
+            Self::WaitCertificateVerify(_) => &[HandshakeType::CertificateVerify],
+            Self::WaitFinished(_) => &[HandshakeType::Finished],
+            Self::Connected if !carrier.has_key_update() => &[],
+            Self::Connected => &[HandshakeType::KeyUpdate],
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The handling of a TLS 1.3 ClientHello: from RECVD_CH to NEGOTIATED, or to a HelloRetryRequest
+//! (RFC 9846 Appendix A.2).
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use super::early_data;
+use super::flight::{Agreed, Authentication};
+use super::hello_checks::check_hello;
+use super::parameters::{Parameters, Selection, select_signer};
+use super::resumption::find_session;
+use super::retry::{Retry, check_repeated, check_second_hello, send_hello_retry_request};
+use super::tickets::TicketKind;
+use crate::config::session::server_auth::ServerAuth;
+use crate::config::settings::ServerSettings;
+use crate::config::sign::CertifiedKey;
+use crate::enums::ProtocolVersion;
+use crate::failure::Failure;
+use crate::handshake::ServerContext;
+use crate::handshake::negotiated::HandshakeKind;
+use crate::handshake::server::certificate::{resolve_certificate, server_name};
+use crate::handshake::transcript::Transcript;
+use crate::keys::tls13::EarlySecret;
+use crate::logging::{debug, trace};
+use crate::msgs::client_hello::ClientHello;
+use crate::msgs::pre_shared_key::OfferedPsks;
+use crate::suites::SupportedCipherSuite;
+
+/// The result of a ClientHello.
+#[allow(clippy::large_enum_variant)] // destructured at once: a box would only allocate
+pub(crate) enum Negotiation<'a> {
+    /// All parameters are negotiated. Nothing was sent yet.
+    Agreed(Agreed<'a>),
+    /// A HelloRetryRequest was sent.
+    Retry(Box<Retry>),
+}
+
+/// Checks `hello` and negotiates parameters, or sends a HelloRetryRequest.
+///
+/// `retry` is the state of an earlier HelloRetryRequest.
+pub(crate) fn negotiate<'a>(
+    hello: &'a ClientHello<'a>,
+    encoded: &[u8],
+    config: &ServerSettings,
+    retry: Option<Box<Retry>>,
+    cx: &mut ServerContext<'_>,
+) -> Result<Negotiation<'a>, Failure> {
+    check_hello(hello)?;
+    config.carrier.check_session_id(hello.legacy_session_id)?;
+    let server_name = server_name(&hello.extensions)?;
+    if let Some(retry) = &retry {
+        check_second_hello(hello, server_name.as_ref(), retry)?;
+    }
+    cx.data.server_name = server_name;
+    let server_name = &cx.data.server_name;
+    trace!("choosing a certificate for {server_name:?}");
+    let schemes = hello.extensions.signature_algorithms.as_deref();
+    let schemes = schemes.unwrap_or(&[]);
+    let certified_key = resolve_certificate(hello, schemes, server_name.as_ref(), config)?;
+    let selection = Selection::new(hello, retry.as_deref(), config)?;
+    if let Some(retry) = &retry {
+        check_repeated(hello, retry)?;
+    }
+
+    // RFC 9846 §5.1: nothing may follow in the same record, because the server's answer changes
+    // keys or waits for another flight
+    cx.transport.check_aligned()?;
+    // RFC 9846 §4.3.10: early data that is not accepted is skipped
+    let skipped_early_data = hello.extensions.early_data.then(|| {
+        let of_ticket = match &selection {
+            // the session, and its limit, is only read later
+            Selection::Agreed(_) => 0,
+            Selection::NeedsShare { .. } => offered_early_data(hello, config),
+        };
+        early_data::skipped_limit(config, of_ticket)
+    });
+    cx.transport.skip_early_data(skipped_early_data);
+
+    cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
+    match selection {
+        Selection::Agreed(parameters) => {
+            cx.transport
+                .set_peer_parameters(&hello.extensions.transport_parameters)?;
+            agree(hello, encoded, parameters, certified_key, retry, config, cx)
+                .map(Negotiation::Agreed)
+        }
+        Selection::NeedsShare { suite, group } => {
+            cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(suite));
+            let server_name = server_name.clone();
+            let retry =
+                send_hello_retry_request(hello, encoded, server_name, suite, group, cx.transport)?;
+            cx.negotiated.handshake_kind = Some(HandshakeKind::FullWithHelloRetryRequest);
+            Ok(Negotiation::Retry(Box::new(retry)))
+        }
+    }
+}
+
+/// Returns the amount of early data that may follow `hello`, or 0 if its session is not in the
+/// storage.
+fn offered_early_data(hello: &ClientHello<'_>, config: &ServerSettings) -> u32 {
+    let offered = hello.extensions.pre_shared_key.as_ref();
+    // RFC 9846 §4.3.10: early data belongs to the first session
+    let first = offered.and_then(|offered| offered.identities.first());
+    match (first, TicketKind::of(config)) {
+        (Some(first), Some(kind)) => kind.early_data_size(first.identity, config),
+        _ => 0,
+    }
+}
+
+/// Selects the authentication of the server: a session that `hello` offers, or `certified_key`.
+fn agree<'a>(
+    hello: &'a ClientHello<'a>,
+    encoded: &[u8],
+    parameters: Parameters<'a>,
+    certified_key: Arc<CertifiedKey>,
+    retry: Option<Box<Retry>>,
+    config: &ServerSettings,
+    cx: &mut ServerContext<'_>,
+) -> Result<Agreed<'a>, Failure> {
+    cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(parameters.suite));
+    debug!(
+        "cipher suite {:?}, group {:?}",
+        parameters.suite.common.suite,
+        parameters.group.name()
+    );
+    if let Some(protocol) = &parameters.alpn_protocol {
+        debug!("application protocol {}", protocol.escape_ascii());
+    }
+    let is_retried = retry.is_some();
+    // RFC 9846 §4.3.11.2: binders cover everything before them
+    let (bound, binders) = split_at_binders(hello, encoded);
+    let mut transcript = match retry {
+        None => Transcript::start(parameters.suite.common.hash_provider, bound),
+        Some(retry) => {
+            let Retry { mut transcript, .. } = *retry;
+            transcript.add(bound);
+            transcript
+        }
+    };
+    let server = ServerAuth::new(&certified_key, config);
+    let server_auth = server.id;
+    let found = find_session(hello, &mut transcript, &parameters, &server, config, cx)?;
+    let accepts_early_data =
+        matches!(&found, Some((resumed, _)) if resumed.early_data_limit.is_some());
+    if hello.extensions.early_data && !accepts_early_data {
+        debug!("the client's early data is not accepted");
+    }
+    let (authentication, early_secret) = match found {
+        Some((resumed, early_secret)) => (Authentication::Session(resumed), early_secret),
+        None => (
+            Authentication::Certificate {
+                signer: select_signer(hello, &certified_key)?,
+                certified_key,
+            },
+            EarlySecret::new(parameters.suite, None),
+        ),
+    };
+    transcript.add(binders);
+    Ok(Agreed {
+        hello,
+        is_retried,
+        parameters,
+        authentication,
+        server_auth,
+        early_secret,
+        transcript,
+    })
+}
+
+/// Splits the encoded ClientHello before its binders, which end it. Without binders, the second
+/// part is empty.
+fn split_at_binders<'a>(hello: &ClientHello<'_>, encoded: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+    let offered = &hello.extensions.pre_shared_key;
+    let binders_len = offered.as_ref().map_or(0, OfferedPsks::binders_len);
+    // this never saturates: the binders were decoded from this encoding
+    encoded.split_at(encoded.len().saturating_sub(binders_len))
+}

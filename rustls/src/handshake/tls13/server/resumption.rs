@@ -1,0 +1,161 @@
+//! The choice of the session that a ClientHello resumes (RFC 9846 §2.2, §4.3.11).
+//!
+//! Cipher suite, group and protocol are selected first. Sessions that do not fit these are ignored.
+//! The first session that fits is chosen, and the client must prove that it has its key.
+
+use alloc::vec::Vec;
+
+use pki_types::UnixTime;
+use rustls_core::provider::CryptoProvider;
+
+use super::early_data;
+use super::parameters::Parameters;
+use super::tickets::TicketKind;
+use crate::config::session::chain::{ChainKind, PeerChain};
+use crate::config::session::server_auth::ServerAuth;
+use crate::config::session::value::{SessionValue, Tls13Session};
+use crate::config::settings::ServerSettings;
+use crate::enums::PskKeyExchangeMode;
+use crate::error::PeerMisbehaved;
+use crate::handshake::ServerContext;
+use crate::handshake::transcript::Transcript;
+use crate::keys::tls13::EarlySecret;
+use crate::logging::debug;
+use crate::msgs::client_extensions::ClientExtensions;
+use crate::msgs::client_hello::ClientHello;
+use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
+
+/// The maximum number of offered sessions to look up. Clients offer one, and each lookup may access
+/// a remote storage.
+const MAX_IDENTITIES: usize = 4;
+
+/// A session that is resumed.
+pub(super) struct Resumed {
+    /// The `selected_identity`.
+    pub(super) index: u16,
+    /// The time at which the session authenticated with certificates, in seconds since 1970.
+    pub(super) authenticated_at: u64,
+    pub(super) client_chain: Option<PeerChain>,
+    pub(super) application_data: Vec<u8>,
+    /// The number of bytes of early data to accept, if any.
+    pub(super) early_data_limit: Option<u32>,
+}
+
+impl Resumed {
+    /// Passes the facts in the session to the accessors of the connection.
+    pub(super) fn report(self, provider: &CryptoProvider, cx: &mut ServerContext<'_>) {
+        if let Some(chain) = self.client_chain {
+            cx.negotiated.set_expected_peer(chain, provider);
+            if self.early_data_limit.is_some() {
+                // a session with early data was removed from its storage, so nobody else can offer
+                // it
+                cx.negotiated.prove_peer();
+            }
+        }
+        cx.data.set_received_resumption_data(&self.application_data);
+    }
+}
+
+/// Returns the session that `hello` resumes, and its early secret. `server` is the server's
+/// certificate. `transcript` ends before the binders.
+///
+/// # Errors
+///
+/// Returns [`PeerMisbehaved::IncorrectBinder`] if the binder of the chosen session is wrong.
+pub(super) fn find_session(
+    hello: &ClientHello<'_>,
+    transcript: &mut Transcript,
+    parameters: &Parameters<'_>,
+    server: &ServerAuth<'_>,
+    config: &ServerSettings,
+    cx: &mut ServerContext<'_>,
+) -> Result<Option<(Resumed, EarlySecret)>, PeerMisbehaved> {
+    let extensions = &hello.extensions;
+    let (Some(offered), true) = (&extensions.pre_shared_key, accepts_resumption(extensions)) else {
+        return Ok(None);
+    };
+    let (Some(kind), Ok(now)) = (TicketKind::of(config), config.current_time()) else {
+        return Ok(None);
+    };
+    let suite = parameters.suite;
+    let pairs = offered.identities.iter().zip(&offered.binders);
+    for (index, (identity, binder)) in pairs.enumerate().take(MAX_IDENTITIES) {
+        let Some(value) = kind.find(identity.identity, config) else {
+            continue;
+        };
+        let Ok(session) = Tls13Session::read(&value) else {
+            continue;
+        };
+        if index == 0 && extensions.early_data {
+            let limit = early_data::skipped_limit(config, session.max_early_data_size);
+            cx.transport.skip_early_data(Some(limit));
+        }
+        if !is_suitable(&session, kind, suite, server, config, cx, now) {
+            continue;
+        }
+        // RFC 9846 §4.3.11: the binder of the chosen session, and of no other, is validated before
+        // the PSK is accepted
+        let early_secret = EarlySecret::new(suite, Some(session.psk));
+        if !early_secret.is_resumption_binder(transcript.current(), binder.0) {
+            return Err(PeerMisbehaved::IncorrectBinder);
+        }
+        if !session.facts.client_is_accepted(config, now) {
+            debug!("the client's certificate is not accepted any longer");
+            return Ok(None);
+        }
+        // the verifier supports one kind only, and has just accepted this chain
+        let chain_kind = ChainKind::new(config.verifier().requires_raw_public_keys());
+        let offer = early_data::Offer {
+            hello,
+            is_first: index == 0,
+            obfuscated_ticket_age: identity.obfuscated_ticket_age,
+            session: &session,
+            kind,
+        };
+        let resumed = Resumed {
+            index: index as u16, // below MAX_IDENTITIES
+            early_data_limit: offer.accepted_limit(parameters, config, cx.data, now),
+            authenticated_at: session.facts.authenticated_at,
+            client_chain: session
+                .facts
+                .client_chain
+                .share(chain_kind, &config.peer_chains),
+            application_data: session.facts.application_data.to_vec(),
+        };
+        return Ok(Some((resumed, early_secret)));
+    }
+    Ok(None)
+}
+
+/// True if the client offers the mode psk_dhe_ke (RFC 9846 §4.3.9). PSKs without a key exchange are
+/// not supported.
+pub(super) fn accepts_resumption(extensions: &ClientExtensions<'_>) -> bool {
+    let modes = extensions.psk_key_exchange_modes.as_deref();
+    modes.is_some_and(|modes| modes.contains(&PskKeyExchangeMode::PskDheKe))
+}
+
+/// True if `session` may be resumed by this handshake.
+fn is_suitable(
+    session: &Tls13Session<'_>,
+    kind: TicketKind,
+    suite: &'static Tls13CipherSuite,
+    server: &ServerAuth<'_>,
+    config: &ServerSettings,
+    cx: &ServerContext<'_>,
+    now: UnixTime,
+) -> bool {
+    let mut suites = config.provider.cipher_suites.iter();
+    let before = suites.find(|suite| suite.suite() == session.suite);
+    // RFC 9846 §4.7.1: the cipher suite must have the same hash
+    let has_hash = before
+        .and_then(SupportedCipherSuite::tls13)
+        .is_some_and(|before| suite.can_resume_from(before).is_some());
+    let has_psk_of_hash = session.psk.len() == suite.common.hash_provider.output_len();
+    let server_name = cx.data.server_name.as_ref();
+    let lifetime = kind.lifetime(config);
+    let fits = session
+        .facts
+        .fits(config, server, server_name, lifetime, now);
+    let has_carrier = config.carrier.goes_with_session_of(session.carrier);
+    has_hash && has_psk_of_hash && fits && has_carrier
+}
