@@ -1,5 +1,5 @@
-//! Reads arbitrary bytes as a certificate, plain or compressed. The code is in harness/src/fuzzed.
+//! Reads arbitrary bytes as a certificate, plain or compressed.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::certificates(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::certificates(input));

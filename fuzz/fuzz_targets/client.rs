@@ -1,6 +1,6 @@
 //! Sends arbitrary bytes, or a genuine flight with changes, to a client at several points of a
-//! connection. The code is in harness/src/fuzzed.
+//! connection.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::client(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::client(input));

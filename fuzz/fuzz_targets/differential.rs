@@ -1,5 +1,5 @@
-//! Sends the same bytes to this crate and to upstream. The code is in harness/src/fuzzed.
+//! Sends the same bytes to this crate and to upstream.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::differential(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::differential(input));

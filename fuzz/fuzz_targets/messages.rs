@@ -1,6 +1,5 @@
-//! Sends arbitrary bytes as the body of any message, at any point of a handshake. The code is in
-//! harness/src/fuzzed.
+//! Sends arbitrary bytes as the body of any message, at any point of a handshake.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::messages(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::messages(input));

@@ -1,6 +1,5 @@
-//! Connects a QUIC client and server, with arbitrary changes in between. The code is in
-//! harness/src/fuzzed.
+//! Connects a QUIC client and server, with arbitrary changes in between.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::quic(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::quic(input));

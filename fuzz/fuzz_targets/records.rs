@@ -1,6 +1,5 @@
-//! Sends arbitrary bytes to the receiving half of the record layer. The code is in
-//! harness/src/fuzzed.
+//! Sends arbitrary bytes to the receiving half of the record layer.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::records(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::records(input));

@@ -1,6 +1,5 @@
-//! Reads arbitrary bytes as a ticket, as the content of a ticket, or as a stored session. The code
-//! is in harness/src/fuzzed.
+//! Reads arbitrary bytes as a ticket, as the content of a ticket, or as a stored session.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::sessions(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::sessions(input));

@@ -1,6 +1,5 @@
-//! Uses the halves of a split connection in any order of operations. The code is in
-//! harness/src/fuzzed.
+//! Uses the halves of a split connection in any order of operations.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::split(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::split(input));

@@ -1,5 +1,5 @@
-//! Calls the unbuffered API in any order. The code is in harness/src/fuzzed.
+//! Calls the unbuffered API in any order.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| harness::fuzzed::unbuffered(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::unbuffered(input));

@@ -3,9 +3,8 @@
 //! ```text
 //!   endpoints ─── connections of this crate and of upstream, each API, behind one trait
 //!     ▲
-//!     ├── scripted ── peers with the right keys that send whatever a test wants; in `ech` a server
-//!     │               of Encrypted Client Hello that only accepts what the rules allow
-//!     └── fuzzed ──── the code of the fuzz targets
+//!     └── scripted ── peers with the right keys that send whatever a test wants; in `ech` a server
+//!                     of Encrypted Client Hello that only accepts what the rules allow
 //!
 //!   quic ──────── the same for QUIC: CRYPTO bytes level by level, and packets under their keys
 //!   pairs ─────── connected sides over the caller's memory, for measuring and counting
@@ -44,7 +43,6 @@ pub mod configs;
 pub mod deviations;
 pub mod endpoints;
 pub mod ffdhe;
-pub mod fuzzed;
 pub mod hooked;
 pub mod limited;
 pub mod middle;

@@ -320,22 +320,3 @@ fn x509_cert_and_webpki_read_the_same() {
     }
     assert!(compared > 100, "{compared}");
 }
-
-/// Genuine certificates with a few changed bytes.
-#[test]
-fn damaged_roots() {
-    let mut noise = harness::Noise::new(3);
-    for der in certificates() {
-        for _ in 0..100 {
-            let mut damaged = der.to_vec();
-            for _ in 0..noise.up_to(3) {
-                let index = noise.up_to(damaged.len()) - 1;
-                damaged[index] = noise.next() as u8;
-            }
-            for bytes in [&damaged[..], &der[..noise.up_to(der.len()) - 1]] {
-                // the target reads properties if the first byte is 0
-                harness::fuzzed::run("certificates", &[&[0], bytes].concat());
-            }
-        }
-    }
-}

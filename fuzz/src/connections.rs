@@ -1,0 +1,72 @@
+//! Arbitrary bytes, or genuine flights with changes, as input of clients and servers over records.
+
+use std::sync::OnceLock;
+
+use harness::recorded::flights::Record;
+use harness::recorded::outcome::Outcome;
+use harness::recorded::{Receiver, Scene, Side, scenes};
+
+use super::INPUT_LIMIT;
+use super::edits::{CHANGES, edited};
+
+/// The scenes of one side, without those of QUIC. Transcripts are not hashed, so that a handshake
+/// continues after a change.
+pub fn client(input: &[u8]) {
+    static SCENES: OnceLock<Vec<Edited>> = OnceLock::new();
+    both_ways(input, SCENES.get_or_init(|| edited_scenes(Side::Client)));
+}
+
+pub fn server(input: &[u8]) {
+    static SCENES: OnceLock<Vec<Edited>> = OnceLock::new();
+    both_ways(input, SCENES.get_or_init(|| edited_scenes(Side::Server)));
+}
+
+/// The scenes that [`client`] or [`server`] choose from.
+pub(super) fn scenes_of(side: Side) -> Vec<Scene> {
+    let mut scenes = scenes(false);
+    scenes.retain(|scene| scene.side() == side && !scene.is_quic());
+    scenes
+}
+
+/// A flag in the second byte of an input: the rest is a program of changes to the genuine flight,
+/// not bytes to receive.
+pub(super) const EDITS: u8 = 0x80;
+
+/// A scene, with the messages of its flight and of those after it.
+type Edited = (Scene, Vec<Record>);
+
+fn edited_scenes(side: Side) -> Vec<Edited> {
+    let scenes = scenes_of(side).into_iter();
+    scenes
+        .map(|scene| {
+            let messages = scene.messages(&scene.rest());
+            (scene, messages)
+        })
+        .collect()
+}
+
+/// The first byte chooses the scene. The second chooses the kind of the rest ([`EDITS`]), and a
+/// second connection. This must behave like a buffered connection that receives everything at once.
+/// There is none from 64 on; 0 means an unbuffered connection, other numbers a buffered one that
+/// receives pieces of this length.
+fn both_ways(input: &[u8], scenes: &[Edited]) {
+    let &[which, how, ref rest @ ..] = input else {
+        return;
+    };
+    let (scene, messages) = &scenes[usize::from(which) % scenes.len()];
+    let rest = &rest[..rest.len().min(INPUT_LIMIT)];
+    let bytes = match how & EDITS {
+        0 => rest.to_vec(),
+        _ => edited(scene.framing(), messages, rest, CHANGES),
+    };
+    let whole = Outcome::new(&mut *scene.receiver(Receiver::Buffered), &bytes);
+    let other = match usize::from(how & !EDITS) {
+        0 => Outcome::new(&mut *scene.receiver(Receiver::Unbuffered), &bytes),
+        len @ 1..64 => {
+            let mut receiver = scene.receiver(Receiver::Buffered);
+            Outcome::of_pieces(&mut *receiver, &mut bytes.chunks(len))
+        }
+        _ => return,
+    };
+    assert_eq!(whole, other, "{}: {how}", scene.name);
+}

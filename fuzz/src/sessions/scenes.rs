@@ -1,0 +1,241 @@
+//! Clients that offer a session, and servers that find the value that a test provides for it.
+
+use std::cell::RefCell;
+use std::sync::{Arc, OnceLock};
+
+use harness::configs::{ClientAuth, Versions};
+use harness::endpoints::{Endpoint, ThisBuffered, exchange};
+use harness::quic::Framed;
+use harness::transparent::this::{Configs, forget_sessions};
+use harness::transparent::{Resumes, Setup};
+use rustls::server::{NoServerSessionStorage, ProducesTickets, StoresServerSessions};
+use rustls::{Connection, HandshakeKind, ServerConfig, ServerConnection};
+
+use super::value::Session;
+use crate::trusting::trusting;
+
+/// A recorded client with a session, and its server.
+pub(super) struct Scene {
+    configs: Configs,
+    pub(super) version: Version,
+    pub(super) is_stored: bool,
+    pub(super) sends_early: bool,
+    pub(super) takes_certificate: bool,
+    pub(super) demands_certificate: bool,
+    pub(super) max_early_data_size: u32,
+    /// The genuine session.
+    pub(super) value: Vec<u8>,
+    pub(super) session: Session,
+    /// The client's ClientHello, and its answer when the genuine session is resumed.
+    pub(super) hello: Vec<u8>,
+    pub(super) finished: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Version {
+    Tls12,
+    Tls13,
+    Quic,
+}
+
+thread_local! {
+    /// The value for every ticket and session ID in this thread, and the last value put.
+    static HANDED_OUT: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
+    static PUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Lets servers of this thread find `value` for anything.
+pub(super) fn hand_out(value: Option<Vec<u8>>) {
+    HANDED_OUT.set(value);
+}
+
+/// A ticketer and storage that returns the value handed out.
+#[derive(Debug)]
+struct HandsOut;
+
+impl ProducesTickets for HandsOut {
+    fn enabled(&self) -> bool {
+        true
+    }
+
+    fn lifetime(&self) -> u32 {
+        super::TICKET_LIFETIME as u32
+    }
+
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        PUT.set(plain.to_vec());
+        Some(b"a ticket".to_vec())
+    }
+
+    fn decrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
+        HANDED_OUT.with_borrow(Clone::clone)
+    }
+}
+
+impl StoresServerSessions for HandsOut {
+    fn can_cache(&self) -> bool {
+        true
+    }
+
+    fn put(&self, _: Vec<u8>, value: Vec<u8>) -> bool {
+        PUT.set(value);
+        true
+    }
+
+    fn get(&self, _: &[u8]) -> Option<Vec<u8>> {
+        HANDED_OUT.with_borrow(Clone::clone)
+    }
+
+    fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.get(key)
+    }
+}
+
+/// All scenes. Corpora refer to them by number, so append new ones at the end.
+pub(super) fn scenes() -> &'static [Scene] {
+    static MADE: OnceLock<Vec<Scene>> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let with = |resumes, auth| Setup {
+            resumes: Some(resumes),
+            ..Setup::usual(auth)
+        };
+        let (tickets, stored) = (Resumes::Tickets, Resumes::Stored);
+        let (none, required) = (ClientAuth::None, ClientAuth::Required);
+        let tls12 = |setup| Setup {
+            versions: [Versions::Tls12; 2],
+            ..setup
+        };
+        let early = Setup {
+            early_data: true,
+            ..with(stored, none)
+        };
+        let quic = Setup {
+            quic: true,
+            ..with(tickets, none)
+        };
+        vec![
+            Scene::new(Version::Tls13, with(tickets, none)),
+            Scene::new(Version::Tls13, early),
+            Scene::new(Version::Tls12, tls12(with(tickets, required))),
+            Scene::new(Version::Tls12, tls12(with(stored, none))),
+            Scene::new(Version::Quic, quic),
+            Scene::new(Version::Tls13, with(tickets, ClientAuth::OptionalPresent)),
+        ]
+    })
+}
+
+impl Scene {
+    fn new(version: Version, setup: Setup) -> Self {
+        let Configs { client, server } = trusting(setup);
+        let mut server = ServerConfig::clone(&server);
+        let is_stored = setup.resumes == Some(Resumes::Stored);
+        if is_stored {
+            server.session_storage = Arc::new(HandsOut);
+        } else {
+            server.session_storage = Arc::new(NoServerSessionStorage {});
+            server.ticketer = Arc::new(HandsOut);
+        }
+        let max_early_data_size = server.max_early_data_size;
+        let configs = Configs {
+            client,
+            server: Arc::new(server),
+        };
+        let ends = || match version {
+            Version::Quic => (
+                Box::new(configs.quic_client()) as Box<dyn Endpoint>,
+                Server::new(version, &configs),
+            ),
+            _ => (
+                Box::new(ThisBuffered::new(configs.client())) as Box<dyn Endpoint>,
+                Server::new(version, &configs),
+            ),
+        };
+        forget_sessions();
+        hand_out(None);
+        let (mut client, mut server) = ends();
+        exchange(&mut *client, server.end()).unwrap();
+        assert_eq!(server.kind(), Some(HandshakeKind::Full));
+        let value = PUT.take();
+
+        hand_out(Some(value.clone()));
+        let (mut client, mut server) = ends();
+        let hello = client.take_output();
+        server.end().receive(&hello).unwrap();
+        client.receive(&server.end().take_output()).unwrap();
+        let finished = client.take_output();
+        server.end().receive(&finished).unwrap();
+        assert_eq!(server.kind(), Some(HandshakeKind::Resumed));
+        hand_out(None);
+        Self {
+            version,
+            is_stored,
+            sends_early: setup.early_data,
+            takes_certificate: setup.auth != ClientAuth::None,
+            demands_certificate: setup.auth == ClientAuth::Required,
+            max_early_data_size,
+            session: Session::read(&value).unwrap(),
+            value,
+            hello,
+            finished,
+            configs,
+        }
+    }
+
+    pub(super) fn server(&self) -> Server {
+        Server::new(self.version, &self.configs)
+    }
+}
+
+/// A server of a scene.
+pub(super) enum Server {
+    Records(Box<ThisBuffered>),
+    Quic(Framed),
+}
+
+impl Server {
+    fn new(version: Version, configs: &Configs) -> Self {
+        match version {
+            Version::Quic => Self::Quic(configs.quic_server()),
+            _ => Self::Records(Box::new(ThisBuffered::new(configs.server()))),
+        }
+    }
+
+    pub(super) fn end(&mut self) -> &mut dyn Endpoint {
+        match self {
+            Self::Records(end) => &mut **end,
+            Self::Quic(end) => end,
+        }
+    }
+
+    pub(super) fn kind(&mut self) -> Option<HandshakeKind> {
+        let negotiated = self.end().negotiated();
+        let all = [
+            HandshakeKind::Full,
+            HandshakeKind::Resumed,
+            HandshakeKind::FullWithHelloRetryRequest,
+        ];
+        all.into_iter()
+            .find(|kind| negotiated.ends_with(&format!("Some({kind:?})")))
+    }
+
+    /// Returns whether early data is accepted; `None` over QUIC.
+    pub(super) fn accepts_early_data(&mut self) -> Option<bool> {
+        Some(self.over_records()?.early_data().is_some())
+    }
+
+    /// The application's data in the session; `None` over QUIC.
+    pub(super) fn resumption_data(&mut self) -> Option<Vec<u8>> {
+        let data = self.over_records()?.received_resumption_data();
+        Some(data.unwrap_or_default().to_vec())
+    }
+
+    fn over_records(&mut self) -> Option<&mut ServerConnection> {
+        match self {
+            Self::Records(end) => match &mut end.conn {
+                Connection::Server(conn) => Some(conn),
+                Connection::Client(_) => None,
+            },
+            Self::Quic(_) => None,
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! The halves of a connection under any order of operations, with an honest peer or one whose bytes
+//! are changed in transit.
+
+mod splitting;
+
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+
+use harness::configs::server_name;
+use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
+use rustls::Error;
+use rustls::client::UnbufferedClientConnection;
+use rustls::server::UnbufferedServerConnection;
+use rustls::split::{Receiver, Sender};
+
+use self::splitting::run;
+use super::input::Input;
+use super::sending::{MOST_UPDATES, Sent, write, write_to_vec};
+use super::streams::{Kind, kinds, tamper};
+
+/// The first byte describes the connection: client or server (bit 0), buffered or not (bit 1), its
+/// kind (the rest). The second describes the data waiting in it at the split. Operations follow,
+/// each a byte and its arguments.
+pub fn split(input: &[u8]) {
+    let mut input = Input(input);
+    let choice = usize::from(input.byte());
+    let kinds = kinds();
+    let kind = &kinds[(choice >> 2) % kinds.len()];
+    kind.prepare();
+    let configs = &kind.configs;
+    match choice & 3 {
+        0 => run(kind, configs.client(), configs.server(), &mut input),
+        1 => run(kind, configs.server(), configs.client(), &mut input),
+        2 => {
+            let conn = UnbufferedClientConnection::new(configs.client.clone(), server_name());
+            let end = ThisUnbuffered::new(conn.unwrap());
+            run(kind, end, configs.server(), &mut input);
+        }
+        _ => {
+            let conn = UnbufferedServerConnection::new(configs.server.clone());
+            let end = ThisUnbuffered::new(conn.unwrap());
+            run(kind, end, configs.client(), &mut input);
+        }
+    }
+}
+
+/// The most operations of an input; more find nothing new.
+const MOST_OPERATIONS: usize = 100;
+
+/// The halves, their peer, and the data between them.
+struct World<Data> {
+    kind: &'static Kind,
+    sender: Option<Sender>,
+    receiver: Option<Receiver<Data>>,
+    peer: ThisBuffered,
+    from_peer: Vec<u8>,
+    /// Bytes that have arrived, but are not in the receiver yet.
+    incoming: Vec<u8>,
+    sent: Sent,
+    of_peer: Sent,
+    error: Option<Error>,
+    peer_has_failed: bool,
+    is_changed: bool,
+}
+
+impl<Data> World<Data> {
+    fn run(&mut self, input: &mut Input<'_>) {
+        for _ in 0..MOST_OPERATIONS {
+            if input.is_empty() {
+                break;
+            }
+            self.step(input);
+            self.check_invariants();
+        }
+        self.deliver_all();
+        if self.is_changed {
+            return;
+        }
+        if self.sender.is_some() {
+            assert!(self.sent.stream.has_arrived());
+            assert_eq!(self.peer.peer_has_closed(), self.sent.has_closed);
+        }
+        // if a dropped sender left unsent bytes, the peer's handshake cannot complete
+        if let Some(receiver) = &self.receiver
+            && !self.peer.is_handshaking()
+        {
+            assert!(self.of_peer.stream.has_arrived());
+            assert_eq!(receiver.peer_has_closed(), self.of_peer.has_closed);
+        }
+    }
+
+    fn step(&mut self, input: &mut Input<'_>) {
+        match input.byte() % 32 {
+            0..2 => self.arrive(input.len()),
+            2..4 => self.arrive(usize::MAX),
+            4..8 => self.read_tls(input),
+            8..11 => self.process(),
+            11..13 => self.read(input),
+            13..16 => self.open_in_place(input.len()),
+            16..18 => self.deliver(input.len()),
+            18..20 => self.deliver(usize::MAX),
+            20 => self.peer_sends(input.len()),
+            21 => self.peer_does(input.byte()),
+            22 => {
+                self.from_peer.extend(self.peer.take_output());
+                self.is_changed |= tamper(input, self.kind, &mut self.from_peer);
+            }
+            23 => match input.byte() {
+                0xfe => self.sender = None,
+                0xff => self.receiver = None,
+                _ => self.export(),
+            },
+            _ => self.send(input),
+        }
+    }
+
+    /// Checks the invariants.
+    fn check_invariants(&mut self) {
+        let (Some(sender), Some(receiver)) = (&self.sender, &self.receiver) else {
+            return;
+        };
+        assert!(!receiver.sender_wants_write() || sender.wants_write());
+        if let Some(error) = sender.error() {
+            assert!(self.is_changed, "{error}");
+            assert_eq!(*self.error.get_or_insert_with(|| error.clone()), error);
+            self.sent.has_failed = true;
+        }
+    }
+
+    fn arrive(&mut self, len: usize) {
+        self.from_peer.extend(self.peer.take_output());
+        let len = len.min(self.from_peer.len());
+        self.incoming.extend(self.from_peer.drain(..len));
+    }
+
+    fn is_genuine(&self) -> bool {
+        !(self.is_changed && self.kind.is_transparent)
+    }
+
+    fn received(&mut self, plaintext: &[u8]) {
+        if self.is_genuine() {
+            self.of_peer.stream.receive(plaintext);
+        }
+    }
+
+    fn read_tls(&mut self, input: &mut Input<'_>) {
+        let most = input.len().min(self.incoming.len());
+        let Some(receiver) = self.receiver.as_mut().filter(|_| most != 0) else {
+            return;
+        };
+        let read = receiver.read_tls(&mut &self.incoming[..most]);
+        match read {
+            Ok(len) => drop(self.incoming.drain(..len)),
+            // full of plaintext or of unprocessed bytes, or `open_in_place` must continue first
+            Err(error) => {
+                let expected = [ErrorKind::Other, ErrorKind::InvalidData];
+                assert!(expected.contains(&error.kind()), "{error}");
+            }
+        }
+    }
+
+    fn process(&mut self) {
+        if let Some(receiver) = &mut self.receiver {
+            match receiver.process_new_packets() {
+                Ok(state) => {
+                    assert_eq!(state.peer_has_closed(), receiver.peer_has_closed());
+                    assert_eq!(state.sender_wants_write(), receiver.sender_wants_write());
+                    assert_eq!(self.error, None);
+                }
+                Err(error) => self.fail(error),
+            }
+        }
+    }
+
+    /// Records an error. Both halves return the same one; there is none with an honest peer.
+    fn fail(&mut self, error: Error) {
+        assert!(self.is_changed, "{error:?}");
+        assert_eq!(*self.error.get_or_insert_with(|| error.clone()), error);
+        self.sent.has_failed = true;
+        if let Some(sender) = &self.sender {
+            assert_eq!(sender.error(), Some(error));
+        }
+    }
+
+    fn read(&mut self, input: &mut Input<'_>) {
+        let most = input.len();
+        let Some(receiver) = &mut self.receiver else {
+            return;
+        };
+        let mut reader = receiver.reader();
+        let result = match most & 1 {
+            0 => {
+                let mut out = vec![0; most];
+                reader.read(&mut out).map(|len| out[..len].to_vec())
+            }
+            _ => {
+                let chunk = reader.fill_buf();
+                let chunk = chunk.map(|chunk| chunk[..chunk.len().min(most)].to_vec());
+                if let Ok(chunk) = &chunk {
+                    reader.consume(chunk.len());
+                }
+                chunk
+            }
+        };
+        match result {
+            Ok(plaintext) => self.received(&plaintext),
+            Err(error) => {
+                let expected = [
+                    ErrorKind::WouldBlock,
+                    ErrorKind::InvalidData,
+                    ErrorKind::UnexpectedEof,
+                ];
+                assert!(expected.contains(&error.kind()), "{error}");
+            }
+        }
+    }
+
+    fn open_in_place(&mut self, len: usize) {
+        let len = len.min(self.incoming.len());
+        let Some(receiver) = &mut self.receiver else {
+            return;
+        };
+        let (plaintext, discard) = match receiver.open_in_place(&mut self.incoming[..len]) {
+            Ok(record) => (record.payload.to_vec(), record.discard),
+            // bytes read by `read_tls` come first; this is not a failure
+            Err(Error::General(_)) => return,
+            Err(error) => return self.fail(error),
+        };
+        assert!(discard <= len);
+        self.incoming.drain(..discard);
+        self.received(&plaintext);
+    }
+
+    /// Checks that both ends export the same keying material, unless one has failed.
+    fn export(&mut self) {
+        let Some(receiver) = &self.receiver else {
+            return;
+        };
+        let exported = receiver.export_keying_material([0; 32], b"label", Some(b"context"));
+        match exported {
+            Ok(exported) if !self.peer_has_failed && !self.peer.is_handshaking() => {
+                assert_eq!(self.peer.exported(), Some(exported));
+            }
+            Ok(_) => {}
+            Err(error) => assert_eq!(self.error, Some(error)),
+        }
+    }
+
+    fn send(&mut self, input: &mut Input<'_>) {
+        let Some(sender) = &mut self.sender else {
+            return;
+        };
+        let sent = &mut self.sent;
+        match input.byte() % 32 {
+            0..8 => sent.encrypt(input, sender),
+            8..14 => {
+                let plaintext = sent.stream.next(input.len());
+                write_plaintext(sender, sent, &plaintext);
+            }
+            14..19 => {
+                let mut limited = Limited {
+                    most: input.len(),
+                    outgoing: &mut sent.outgoing,
+                };
+                let wanted = sender.wants_write();
+                let result = sender.write_tls(&mut limited);
+                assert!(result.is_err() || wanted == (result.unwrap() != 0));
+            }
+            19..24 => {
+                let wanted = sender.wants_write();
+                let taken = match input.byte() & 1 {
+                    0 => write(input, &mut sent.outgoing, |out| sender.take_tls(out)),
+                    _ => write_to_vec(input, &mut sent.outgoing, |out, used| {
+                        sender.take_tls_to_vec(out, used)
+                    }),
+                };
+                assert!(taken.is_err() || wanted == (taken.unwrap() != 0));
+            }
+            24..26 if sent.updates < MOST_UPDATES => {
+                let refreshed = sender.refresh_traffic_keys();
+                let can_refresh = self.kind.is_tls13 && !sent.has_failed;
+                assert!(can_refresh || refreshed.is_err());
+                sent.updates += 1;
+            }
+            26 => sender.set_buffer_limit(match input.byte() {
+                0xff => None,
+                limit => Some(usize::from(limit) << 8),
+            }),
+            27 if input.byte() == 0xff => {
+                sender.send_close_notify();
+                sent.has_closed = true;
+            }
+            _ => {}
+        }
+    }
+
+    fn deliver(&mut self, len: usize) {
+        let outgoing = &mut self.sent.outgoing;
+        let len = len.min(outgoing.len());
+        let bytes: Vec<u8> = outgoing.drain(..len).collect();
+        if self.peer_has_failed {
+            return;
+        }
+        if let Err(error) = self.peer.receive(&bytes) {
+            assert!(self.is_changed, "{error}");
+            self.peer_has_failed = true;
+        }
+        let mut plaintext = Vec::new();
+        self.peer.read_into(&mut plaintext);
+        if self.is_genuine() {
+            self.sent.stream.receive(&plaintext);
+        }
+    }
+
+    fn peer_sends(&mut self, len: usize) {
+        if !self.of_peer.has_closed && !self.peer_has_failed {
+            let plaintext = self.of_peer.stream.next(len);
+            self.of_peer.stream.sent += self.peer.send(&plaintext);
+            self.of_peer.updates = 0;
+        }
+    }
+
+    fn peer_does(&mut self, what: u8) {
+        if self.of_peer.has_closed || self.peer_has_failed || self.peer.is_handshaking() {
+            return;
+        }
+        match what {
+            0xff => {
+                self.peer.close();
+                self.of_peer.has_closed = true;
+            }
+            _ if self.of_peer.updates < MOST_UPDATES => {
+                // fails in TLS 1.2
+                let _ = self.peer.conn.refresh_traffic_keys();
+                self.of_peer.updates += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// Delivers everything until nothing moves.
+    fn deliver_all(&mut self) {
+        // no input takes so many steps
+        for _ in 0..100_000 {
+            self.arrive(usize::MAX);
+            let waiting = self.incoming.len();
+            self.process();
+            let before = self.of_peer.stream.received;
+            // a length for `read`, encoded like an input
+            self.read(&mut Input(&[0xc3, 0x03]));
+            self.open_in_place(usize::MAX);
+            self.read_tls(&mut Input(&[0xfd, 0x00]));
+            if let Some(sender) = &mut self.sender {
+                let outgoing = &mut self.sent.outgoing;
+                let used = outgoing.len();
+                sender.take_tls_to_vec(outgoing, used).unwrap();
+            }
+            let sends = !self.sent.outgoing.is_empty();
+            self.deliver(usize::MAX);
+            self.check_invariants();
+            let is_same = waiting == self.incoming.len() && before == self.of_peer.stream.received;
+            self.from_peer.extend(self.peer.take_output());
+            if is_same && !sends && self.from_peer.is_empty() {
+                return;
+            }
+        }
+        panic!("the exchange does not end");
+    }
+}
+
+/// Writes plaintext; the accepted length must match the announced room.
+fn write_plaintext(sender: &mut Sender, sent: &mut Sent, plaintext: &[u8]) {
+    let mut writer = sender.writer();
+    let room = writer.room_left();
+    match writer.write(plaintext) {
+        Ok(len) => {
+            assert!(plaintext.is_empty() || !sent.is_over());
+            assert_eq!(len, plaintext.len().min(room.unwrap_or(usize::MAX)));
+            sent.stream.sent += len;
+            if len != 0 {
+                sent.updates = 0;
+            }
+        }
+        Err(error) => match error.kind() {
+            ErrorKind::BrokenPipe => assert!(sent.has_closed),
+            ErrorKind::InvalidData => {
+                let error = error.into_inner().unwrap().downcast::<Error>().unwrap();
+                assert_eq!(sender.error(), Some(*error));
+            }
+            _ => panic!("{error}"),
+        },
+    }
+}
+
+/// A writer that takes `most` bytes.
+struct Limited<'a> {
+    most: usize,
+    outgoing: &'a mut Vec<u8>,
+}
+
+impl Write for Limited<'_> {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        let len = buf.len().min(self.most);
+        if len == 0 {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        self.most -= len;
+        self.outgoing.extend_from_slice(&buf[..len]);
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use harness::Noise;
+
+    use super::*;
+
+    /// Random programs for every kind in both roles and APIs.
+    #[test]
+    fn noise() {
+        let mut noise = Noise::new(6);
+        for choice in 0..24 {
+            for _ in 0..20 {
+                let program = (0..200).map(|_| noise.next() as u8);
+                let input: Vec<u8> = [choice].into_iter().chain(program).collect();
+                println!("{input:?}");
+                split(&input);
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Splitting connections: too early, which returns them unchanged, and then with data waiting in
+//! them.
+
+use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
+use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
+use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
+use rustls::split::{IntoSplitError, Receiver, Sender};
+use rustls::{ClientConnection, Connection, Error, ServerConnection};
+
+use super::World;
+use crate::input::Input;
+use crate::sending::Sent;
+use crate::streams::Kind;
+
+/// A connection that can be split.
+pub(super) trait Splits: Sized {
+    type Data;
+
+    fn take_output(&mut self) -> Vec<u8>;
+
+    fn receive(&mut self, bytes: &[u8]);
+
+    /// Writes `len` bytes of the stream, and leaves them unsent.
+    fn write(&mut self, sent: &mut Sent, len: usize);
+
+    /// Processes some bytes if possible, and leaves the plaintext unread; returns the bytes for the
+    /// receiver.
+    fn leave_unread(&mut self, bytes: Vec<u8>) -> Vec<u8>;
+
+    /// Returns the halves, and output taken from the connection before the split.
+    fn into_split(self) -> Result<Halves<Self::Data>, (Self, Error)>;
+}
+
+type Halves<Data> = (Sender, Receiver<Data>, Vec<u8>);
+
+macro_rules! splits {
+    ($buffered:ident, $unbuffered:ident, $data:ident) => {
+        impl Splits for $buffered {
+            type Data = $data;
+
+            fn take_output(&mut self) -> Vec<u8> {
+                let mut out = Vec::new();
+                while self.wants_write() {
+                    self.write_tls(&mut out).unwrap();
+                }
+                out
+            }
+
+            fn receive(&mut self, mut bytes: &[u8]) {
+                while !bytes.is_empty() {
+                    self.read_tls(&mut bytes).unwrap();
+                    self.process_new_packets().unwrap();
+                }
+            }
+
+            fn write(&mut self, sent: &mut Sent, len: usize) {
+                use std::io::Write;
+
+                let plaintext = sent.stream.next(len);
+                sent.stream.sent += self.writer().write(&plaintext).unwrap();
+            }
+
+            fn leave_unread(&mut self, bytes: Vec<u8>) -> Vec<u8> {
+                let mut rest = &bytes[..];
+                // bytes that do not fit come later
+                while !rest.is_empty() && self.read_tls(&mut rest).is_ok() {
+                    self.process_new_packets().unwrap();
+                }
+                rest.to_vec()
+            }
+
+            fn into_split(self) -> Result<Halves<$data>, (Self, Error)> {
+                let (sender, receiver) = $buffered::into_split(self).map_err(parts)?;
+                Ok((sender, receiver, Vec::new()))
+            }
+        }
+
+        impl Splits for ThisUnbuffered<$unbuffered> {
+            type Data = $data;
+
+            fn take_output(&mut self) -> Vec<u8> {
+                Endpoint::take_output(self)
+            }
+
+            fn receive(&mut self, bytes: &[u8]) {
+                Endpoint::receive(self, bytes).unwrap();
+            }
+
+            fn write(&mut self, _: &mut Sent, _: usize) {
+                if let Some(traffic) = self.conn.write_traffic() {
+                    let _ = traffic.refresh_traffic_keys();
+                }
+            }
+
+            // plaintext must be read before the split, so nothing is processed
+            fn leave_unread(&mut self, bytes: Vec<u8>) -> Vec<u8> {
+                bytes
+            }
+
+            fn into_split(mut self) -> Result<Halves<$data>, (Self, Error)> {
+                let output = Endpoint::take_output(&mut self);
+                match self.conn.into_split() {
+                    Ok((sender, receiver)) => Ok((sender, receiver, output)),
+                    Err(refused) => {
+                        let (conn, error) = parts(refused);
+                        Err((Self::with_output(conn, output), error))
+                    }
+                }
+            }
+        }
+    };
+}
+
+splits!(
+    ClientConnection,
+    UnbufferedClientConnection,
+    ClientConnectionData
+);
+splits!(
+    ServerConnection,
+    UnbufferedServerConnection,
+    ServerConnectionData
+);
+
+fn parts<C>(refused: IntoSplitError<C>) -> (C, Error) {
+    let error = refused.error().clone();
+    (refused.into_connection(), error)
+}
+
+/// Lets `conn` make a handshake, during which it cannot be split. Then splits it, with waiting data
+/// if `input` says so, and runs the rest of the input.
+pub(super) fn run<C: Splits>(
+    kind: &'static Kind,
+    mut conn: C,
+    peer: impl Into<Connection>,
+    input: &mut Input<'_>,
+) {
+    let mut peer = ThisBuffered::new(peer);
+    let waits = input.byte();
+    loop {
+        let to_peer = conn.take_output();
+        peer.receive(&to_peer).unwrap();
+        let from_peer = peer.take_output();
+        conn.receive(&from_peer);
+        if from_peer.is_empty() {
+            break;
+        }
+        if peer.is_handshaking() {
+            conn = match conn.into_split() {
+                Err((conn, error)) => {
+                    assert_eq!(error, Error::HandshakeNotComplete);
+                    conn
+                }
+                // a server still waits for data that this client has not sent yet
+                Ok(halves) => return World::new(kind, halves, peer).run(input),
+            };
+        }
+    }
+
+    let (mut sent, mut of_peer) = (Sent::default(), Sent::default());
+    if waits & 1 != 0 {
+        conn.write(&mut sent, usize::from(waits));
+    }
+    let mut incoming = Vec::new();
+    if waits & 2 != 0 {
+        if waits & 4 != 0 {
+            let _ = peer.conn.refresh_traffic_keys();
+        }
+        let plaintext = of_peer.stream.next(usize::from(waits) << 3);
+        of_peer.stream.sent += peer.send(&plaintext);
+        let mut arrived = peer.take_output();
+        let rest = arrived.split_off(arrived.len() - usize::from(waits >> 4));
+        incoming = conn.leave_unread(arrived);
+        incoming.extend(rest);
+    }
+    let Ok(halves) = conn.into_split() else {
+        panic!("a connection after its handshake is split");
+    };
+    let mut world = World::new(kind, halves, peer);
+    world.sent.stream = sent.stream;
+    (world.of_peer, world.incoming) = (of_peer, incoming);
+    world.run(input);
+}
+
+impl<Data> World<Data> {
+    fn new(
+        kind: &'static Kind,
+        (sender, receiver, outgoing): Halves<Data>,
+        peer: ThisBuffered,
+    ) -> Self {
+        Self {
+            kind,
+            sender: Some(sender),
+            receiver: Some(receiver),
+            peer,
+            from_peer: Vec::new(),
+            incoming: Vec::new(),
+            sent: Sent {
+                outgoing,
+                ..Sent::default()
+            },
+            of_peer: Sent::default(),
+            error: None,
+            peer_has_failed: false,
+            is_changed: false,
+        }
+    }
+}
