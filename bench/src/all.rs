@@ -37,7 +37,7 @@ fn lines(args: &AllArgs) -> Vec<Vec<String>> {
         format!("--working-set={}", args.working_set),
         format!("--threads={}", threads(args)),
     ];
-    let fixed: [&[&str]; 14] = [
+    let fixed: [&[&str]; 13] = [
         &["bulk", TLS13],
         &["bulk", TLS13, "--plaintext-size=64"],
         &["bulk", TLS12],
@@ -51,7 +51,6 @@ fn lines(args: &AllArgs) -> Vec<Vec<String>> {
         &["certificates"],
         &["load", "connections"],
         &["load", "handshakes", "--count=100000"],
-        &["load", "hostile"],
     ];
     let fixed = fixed.map(|line| line.iter().map(|&part| part.to_owned()).collect());
     let mut lines: Vec<Vec<String>> = fixed.into();

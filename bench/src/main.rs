@@ -31,7 +31,6 @@ mod statistics;
 mod suites;
 mod tcp;
 mod this;
-mod timing;
 mod upstream;
 mod workload;
 
@@ -77,8 +76,6 @@ fn run(command: &Command, line: &[OsString]) -> Result<Vec<Chart>> {
         Command::Certificates(args) => report::run(args, line),
         Command::Load(Load::Connections(args)) => report::run(args, line),
         Command::Load(Load::Handshakes(args)) => report::run(args, line),
-        Command::Load(Load::Hostile(args)) => report::run(args, line),
-        Command::Timing(args) => report::run(args, line),
         Command::All(args) => all::run(args),
         Command::ListSuites { json } => {
             suites::list(*json);

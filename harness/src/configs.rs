@@ -1,5 +1,6 @@
 //! Keys, certificates and configurations for both crates, created at run time.
 
+use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
 use pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -17,7 +18,40 @@ pub enum Provider {
 
 pub const PROVIDERS: [Provider; 2] = [Provider::AwsLc, Provider::Ring];
 
+impl FromStr for Provider {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = PROVIDERS.into_iter().find(|known| known.name() == name);
+        found.ok_or_else(|| "the providers are aws-lc-rs and ring".to_owned())
+    }
+}
+
 impl Provider {
+    /// The name on command lines.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AwsLc => "aws-lc-rs",
+            Self::Ring => "ring",
+        }
+    }
+
+    pub fn this_ticketer(self) -> Arc<dyn rustls::server::ProducesTickets> {
+        let ticketer = match self {
+            Self::AwsLc => rustls_provider_aws_lc::Ticketer::new(),
+            Self::Ring => rustls_provider_ring::Ticketer::new(),
+        };
+        ticketer.unwrap()
+    }
+
+    pub fn upstream_ticketer(self) -> Arc<dyn rustls_upstream::server::ProducesTickets> {
+        let ticketer = match self {
+            Self::AwsLc => rustls_upstream::crypto::aws_lc_rs::Ticketer::new(),
+            Self::Ring => rustls_upstream::crypto::ring::Ticketer::new(),
+        };
+        ticketer.unwrap()
+    }
+
     pub fn this(self) -> rustls::crypto::CryptoProvider {
         match self {
             Self::AwsLc => rustls_provider_aws_lc::default_provider(),

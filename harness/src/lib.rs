@@ -14,6 +14,7 @@
 //!   hooked ────── verifiers that call a hook and then delegate
 //!   ffdhe ─────── finite-field groups, which the providers lack
 //!   bare_records ─ records made with the bare AEAD and extracted keys
+//!   os ────────── loopback sockets, the limit on open files, CPU time of threads
 //!   ports ─────── reserved ports for servers of other stacks
 //!   servers ───── servers of both crates that answer one connection after the other
 //!   refusing ──── a crypto provider that fails to seal some payloads
@@ -47,6 +48,7 @@ pub mod hooked;
 pub mod limited;
 pub mod middle;
 mod noise;
+pub mod os;
 pub mod pairs;
 pub mod pki;
 pub mod ports;

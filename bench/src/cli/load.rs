@@ -11,10 +11,6 @@ pub(crate) enum Load {
 
     /// A million handshakes of every kind; reports whether the heap grows
     Handshakes(LoadHandshakesArgs),
-
-    /// Hostile peers of every kind: the memory and CPU that each costs, and how they slow down
-    /// honest clients
-    Hostile(LoadHostileArgs),
 }
 
 impl Load {
@@ -22,7 +18,6 @@ impl Load {
         match self {
             Self::Connections(args) => &args.run.output,
             Self::Handshakes(args) => &args.run.output,
-            Self::Hostile(args) => &args.run.output,
         }
     }
 }
@@ -65,35 +60,6 @@ pub(crate) struct LoadHandshakesArgs {
     /// The API that both sides use; several may be separated by commas
     #[arg(long, value_enum, value_delimiter = ',', default_value = "buffered")]
     pub(crate) api: Vec<HandshakeApi>,
-
-    #[command(flatten)]
-    pub(crate) time: TimeArgs,
-
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct LoadHostileArgs {
-    /// Run only the kinds whose name contains this
-    #[arg(default_value = "")]
-    pub(crate) filter: String,
-
-    /// The number of hostile clients at one server, all kinds together
-    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = in_range(1, 1 << 16))]
-    pub(crate) hostile: usize,
-
-    /// The number of honest clients at the same server
-    #[arg(long, default_value_t = 100, value_name = "N", value_parser = in_range(1, 1 << 16))]
-    pub(crate) honest: usize,
-
-    /// The time to measure the honest clients, once with and once without the hostile ones
-    #[arg(long, default_value_t = 5.0, value_name = "SECONDS")]
-    pub(crate) seconds: f64,
-
-    /// The number of times that a hostile peer, alone on its connection, repeats its attack
-    #[arg(long, default_value_t = 2000, value_name = "N", value_parser = in_range(40, 1 << 20))]
-    pub(crate) steps: usize,
 
     #[command(flatten)]
     pub(crate) time: TimeArgs,

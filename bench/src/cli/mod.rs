@@ -52,14 +52,11 @@ pub(crate) enum Command {
     /// Certificate work with and without the caches that parse once and share
     Certificates(CertificatesArgs),
 
-    /// Many connections, many handshakes, and hostile peers
+    /// Many connections and many handshakes
     #[command(subcommand)]
     Load(Load),
 
-    /// Reports whether the time to reject a forgery depends on where it is wrong
-    Timing(TimingArgs),
-
-    /// All sub-commands except `load` and `timing`, one after the other
+    /// All sub-commands, one after the other
     All(AllArgs),
 
     /// List the cipher suites and say which can be measured
@@ -83,7 +80,6 @@ impl Command {
             Self::Primitives(args) => Some(&args.run.output),
             Self::Certificates(args) => Some(&args.run.output),
             Self::Load(load) => Some(load.output()),
-            Self::Timing(args) => Some(&args.run.output),
             Self::All(args) => Some(&args.output),
             Self::ListSuites { .. } => None,
         }
@@ -245,20 +241,6 @@ pub(crate) struct PrimitivesArgs {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CertificatesArgs {
-    #[command(flatten)]
-    pub(crate) time: TimeArgs,
-
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
-}
-
-#[derive(Args, Clone, Debug)]
-#[command(mut_arg("provider", |arg| arg.help("The cryptography provider")))]
-pub(crate) struct TimingArgs {
-    /// Run only the rows whose name contains this
-    #[arg(default_value = "")]
-    pub(crate) filter: String,
-
     #[command(flatten)]
     pub(crate) time: TimeArgs,
 

@@ -3,13 +3,13 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+use harness::os::loopback;
 use tls::ConnectionCommon;
 
 use super::pairs::{Configs, buffered, unbuffered};
 use super::{configs, tls};
 use crate::cli::Api;
 use crate::load::connections::{ManyPairs, Move, REST};
-use crate::socket;
 use crate::workload::{Result, Scenario, check_received};
 
 /// Connects `pairs` pairs; they have completed the handshake and have nothing left to exchange.
@@ -122,7 +122,7 @@ impl Wire {
         }
         let mut sockets = Vec::with_capacity(2 * pairs);
         for _ in 0..pairs {
-            sockets.extend(<[_; 2]>::from(socket::loopback()?));
+            sockets.extend(<[_; 2]>::from(loopback()?));
         }
         Ok(Self::Tcp(sockets))
     }

@@ -14,11 +14,8 @@ pub(crate) mod own;
 pub(crate) mod revocation;
 pub(crate) mod roots;
 mod rotated;
-#[cfg(unix)]
-pub(crate) mod serving;
 pub(crate) mod sessions;
 pub(crate) mod tcp;
-pub(crate) mod timing;
 pub(crate) mod unbuffered;
 
 use core::hint::black_box;
@@ -103,7 +100,7 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
         Sessions::Tickets => {
             client.resumption = Resumption::in_memory_sessions(scenario.kept);
             server.session_storage = Arc::new(NoServerSessionStorage {});
-            server.ticketer = super::ticketer(scenario.provider)?;
+            server.ticketer = super::ticketer(scenario.provider);
         }
         Sessions::RotatedTickets => {
             client.resumption = Resumption::in_memory_sessions(scenario.kept);

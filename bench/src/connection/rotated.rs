@@ -22,8 +22,7 @@ pub(super) fn ticketer(provider: Provider) -> Result<Arc<dyn ProducesTickets>> {
 }
 
 fn one(provider: Provider) -> core::result::Result<Box<dyn ProducesTickets>, GetRandomFailed> {
-    let ticketer = lasting(provider).map_err(|_| GetRandomFailed)?;
-    Ok(Box::new(One(ticketer)))
+    Ok(Box::new(One(lasting(provider))))
 }
 
 #[derive(Debug)]

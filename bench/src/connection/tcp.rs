@@ -7,12 +7,13 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
+use harness::os::thread_cpu_time;
 use tls::{ClientConnection, ConnectionCommon, ServerConnection, SideData, Stream};
 
 use super::pairs::buffered;
 use super::{configs, tls};
 use crate::cli::TcpApi;
-use crate::socket::{Socket, thread_cpu_time};
+use crate::socket::Socket;
 use crate::tcp::{Cost, Sizes, Transfer};
 use crate::workload::{Result, Scenario};
 

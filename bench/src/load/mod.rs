@@ -1,5 +1,4 @@
-//! `load`: many connections, many handshakes, and hostile peers.
+//! `load`: many connections and many handshakes.
 
 pub(crate) mod connections;
 pub(crate) mod handshakes;
-pub(crate) mod hostile;

@@ -33,6 +33,17 @@ pub enum Side {
     Server,
 }
 
+impl Side {
+    pub const BOTH: [Self; 2] = [Self::Client, Self::Server];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+}
+
 /// The outcomes on each kind of connection.
 pub struct Outcomes {
     pub buffered: Outcome,

@@ -98,9 +98,9 @@
 //! A longer handshake message is rejected by its header. The 75 kB are the 64 KiB of
 //! `set_buffer_limit`, in a buffer of 72 KiB. The limit on tickets is the default.
 //!
-//! `bench -- load hostile` has all kinds, their CPU time, and the figures of rustls 0.23.46. One
-//! example: a peer sends KeyUpdates with data and reads no answers. 0.23 queues an answer to each,
-//! 1.3 MB after 20 000. This library owes one answer, however many are requested.
+//! `cargo run --release -p hostile` measures all kinds and their CPU time, also with rustls
+//! 0.23.46. One example: a peer sends KeyUpdates with data and reads no answers. 0.23 queues an
+//! answer to each, 1.3 MB after 20 000. This library owes one answer, however many are requested.
 //!
 //! The application must add two limits:
 //!

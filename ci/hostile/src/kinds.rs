@@ -1,22 +1,23 @@
 //! The kinds of hostile peers. Each is a row of a table with a function that sends its next step.
 
-use Role::{Client, Server};
+use Side::{Client, Server};
 use harness::Noise;
 use harness::client_hello::{
     ALPN, ClientHello, EARLY_DATA, KEY_SHARE, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES,
     SIGNATURE_ALGORITHMS, SUPPORTED_GROUPS, key_shares,
 };
 use harness::configs::Versions;
+use harness::recorded::Side;
 use harness::wire::{message, record, u8_vec, u16_vec, u16s};
 
-use super::attacker::Tools;
-use crate::workload::{Result, Role};
+use crate::Result;
+use crate::attacker::Tools;
 
 /// A kind of hostile peer.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     /// The side that it attacks.
-    pub(crate) victim: Role,
+    pub(crate) victim: Side,
     pub(crate) versions: Versions,
     /// The extent of its honesty.
     pub(crate) until: Until,
@@ -60,7 +61,7 @@ impl Kind {
     /// A peer that attacks `victim` after the handshake.
     const fn connected(
         name: &'static str,
-        victim: Role,
+        victim: Side,
         next: fn(&mut Tools, usize) -> Result<Option<Vec<u8>>>,
     ) -> Self {
         Self {
@@ -71,7 +72,7 @@ impl Kind {
     }
 
     /// A peer that sends a long chain in the handshake.
-    const fn chain(name: &'static str, victim: Role, chain_len: usize) -> Self {
+    const fn chain(name: &'static str, victim: Side, chain_len: usize) -> Self {
         Self {
             victim,
             until: Until::Handshake,

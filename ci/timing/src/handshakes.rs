@@ -6,15 +6,16 @@ use core::ops::DerefMut;
 use std::time::Instant;
 
 use harness::configs::{ClientAuth, Versions};
+use harness::recorded::Side;
 use harness::transparent::{Resumes, Setup, TAG};
 use harness::wire::{Record, records};
 use tls::ConnectionCommon;
 
-use super::super::tls;
+use super::tls;
 use super::transparent::Configs;
-use crate::cli::Version;
-use crate::timing::{Case, Forgery, Subject};
-use crate::workload::{Result, Role};
+use crate::dudect::Subject;
+use crate::forgery::Forgery;
+use crate::{Case, Result};
 
 pub(super) fn cases() -> Vec<Case> {
     let case = |operation: String, build: Box<dyn Fn() -> Result<Subject>>| Case {
@@ -25,11 +26,11 @@ pub(super) fn cases() -> Vec<Case> {
         build,
     };
     let mut cases = Vec::new();
-    for version in [Version::Tls13, Version::Tls12] {
-        for role in Role::BOTH {
+    for (name, versions) in [("TLS 1.3", Versions::Tls13), ("TLS 1.2", Versions::Tls12)] {
+        for side in Side::BOTH {
             cases.push(case(
-                format!("{} Finished, read by the {}", version.name(), role.name()),
-                Box::new(move || finished(version, role)),
+                format!("{name} Finished, read by the {}", side.name()),
+                Box::new(move || finished(versions, side)),
             ));
         }
     }
@@ -72,12 +73,8 @@ where
     }))
 }
 
-/// The peer's Finished, received by `role`.
-fn finished(version: Version, role: Role) -> Result<Subject> {
-    let versions = match version {
-        Version::Tls13 => Versions::Tls13,
-        Version::Tls12 => Versions::Tls12,
-    };
+/// The peer's Finished, received by `side`.
+fn finished(versions: Versions, side: Side) -> Result<Subject> {
     let configs = Configs::new(Setup {
         versions: [versions; 2],
         ..Setup::usual(ClientAuth::None)
@@ -94,20 +91,20 @@ fn finished(version: Version, role: Role) -> Result<Subject> {
         flights[1].push(flight);
     }
     let [of_client, of_server] = flights;
-    let mut flights = match role {
-        Role::Server => of_client,
-        Role::Client => of_server,
+    let mut flights = match side {
+        Side::Server => of_client,
+        Side::Client => of_server,
     };
     // messages after the client's Finished are not part of the handshake
-    if (version, role) == (Version::Tls13, Role::Client) {
+    if (versions, side) == (Versions::Tls13, Side::Client) {
         flights.truncate(1);
     }
     let flight = flights.pop().ok_or("no flight")?;
-    let (before, last, secret) = split_finished(&flight, version)?;
+    let (before, last, secret) = split_finished(&flight, versions)?;
     flights.push(before);
-    match role {
-        Role::Server => refused(move || configs.server(), flights, last, secret),
-        Role::Client => refused(move || configs.client(), flights, last, secret),
+    match side {
+        Side::Server => refused(move || configs.server(), flights, last, secret),
+        Side::Client => refused(move || configs.client(), flights, last, secret),
     }
 }
 
@@ -116,13 +113,13 @@ fn finished(version: Version, role: Role) -> Result<Subject> {
 #[allow(clippy::type_complexity, reason = "destructured by its only caller")]
 fn split_finished(
     flight: &[u8],
-    version: Version,
+    versions: Versions,
 ) -> Result<(Vec<u8>, Vec<u8>, core::ops::Range<usize>)> {
     const HEADER_LEN: usize = 4;
     // RFC 9846 §4.5.3: the length of the hash, SHA-384; RFC 5246 §7.4.9
-    let (verify_data_len, inner_type): (usize, &[u8]) = match version {
-        Version::Tls13 => (48, &[22]),
-        Version::Tls12 => (12, &[]),
+    let (verify_data_len, inner_type): (usize, &[u8]) = match versions {
+        Versions::Tls13 => (48, &[22]),
+        _ => (12, &[]),
     };
     let mut records = records(flight);
     let last = records.pop().ok_or("no record")?;

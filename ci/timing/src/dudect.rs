@@ -11,7 +11,7 @@ use core::time::Duration;
 
 use harness::Noise;
 
-use crate::workload::Result;
+use crate::Result;
 
 /// An operation that times itself on the input of a class, 0 or 1. It prepares both inputs in the
 /// same way and place.

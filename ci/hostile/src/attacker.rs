@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use harness::bare_records::Records;
 use harness::configs::{ClientAuth, KeyType, Provider, server_name, upstream as configs};
+use harness::recorded::Side;
 use harness::wire::{self, Record};
 use pki_types::CertificateDer;
 use rustls_upstream as tls;
@@ -16,8 +17,8 @@ use tls::{
     AlertDescription, ClientConfig, ClientConnection, Connection, ServerConfig, SignatureScheme,
 };
 
-use super::kinds::{Kind, Until};
-use crate::workload::{Result, Role};
+use crate::Result;
+use crate::kinds::{Kind, Until};
 
 /// One hostile peer.
 pub(crate) struct Attacker {
@@ -198,7 +199,7 @@ fn connection(kind: &Kind) -> Result<Connection> {
     let provider = Provider::AwsLc.upstream();
     let key_type = KeyType::EcdsaP256;
     match kind.victim {
-        Role::Server => {
+        Side::Server => {
             let mut config: ClientConfig =
                 configs::client_of(kind.versions, provider, key_type, ClientAuth::None);
             config.enable_secret_extraction = true;
@@ -208,7 +209,7 @@ fn connection(kind: &Kind) -> Result<Connection> {
             }
             Ok(ClientConnection::new(Arc::new(config), server_name())?.into())
         }
-        Role::Client => {
+        Side::Client => {
             let mut config: ServerConfig =
                 configs::server_of(kind.versions, provider, key_type, ClientAuth::None);
             config.enable_secret_extraction = true;
@@ -229,8 +230,8 @@ impl Chain {
         const PIECE: usize = 4000;
         let identities = KeyType::EcdsaP256.identities();
         let identity = match kind.victim {
-            Role::Server => &identities.client,
-            Role::Client => &identities.server,
+            Side::Server => &identities.client,
+            Side::Client => &identities.server,
         };
         let provider = Provider::AwsLc.upstream();
         let key = provider.key_provider.load_private_key(identity.key())?;

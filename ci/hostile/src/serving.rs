@@ -1,5 +1,5 @@
 //! A single-threaded echo server, driven by readiness. It stops reading from a peer that does not
-//! drain its output.
+//! drain its output. Compiled for each library.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,15 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bench_allocator::bytes_of_this_thread;
+use harness::configs::Provider;
+use harness::os::thread_cpu_time;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tls::{ServerConfig, ServerConnection};
 
-use super::super::hostile_server;
 use super::tls;
-use crate::cli::Provider;
-use crate::load::hostile::beside::{Served, Summary};
-use crate::socket::thread_cpu_time;
-use crate::workload::Result;
+use super::victims::server;
+use crate::Result;
+use crate::beside::{Served, Summary};
 
 /// Serves the clients of all `listeners` until `over` is set.
 pub(crate) fn serve(
@@ -23,7 +23,7 @@ pub(crate) fn serve(
     listeners: &[TcpListener],
     over: &AtomicBool,
 ) -> Result<Summary> {
-    let config = hostile_server(provider)?;
+    let config = server(provider);
     for listener in listeners {
         listener.set_nonblocking(true)?;
     }

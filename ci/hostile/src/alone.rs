@@ -1,90 +1,42 @@
 //! The cost of one hostile peer. Its connection is alone in the process, over memory, so each heap
 //! byte and nanosecond is attributed to it.
 
-use std::sync::Arc;
-
 use bench_allocator::{bytes_of_this_thread, so_far, take_peak};
-use harness::configs::{
-    ClientAuth, KeyType, Versions, server_name, this as this_configs, upstream as upstream_configs,
-};
-use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
+use harness::endpoints::Endpoint;
+use harness::os::thread_cpu_time;
+use harness::recorded::Side;
+use harness::wire::records;
 
-use super::attacker::Attacker;
-use super::kinds::Kind;
-use crate::cli::Provider;
-use crate::socket::thread_cpu_time;
-use crate::workload::{Result, Role, record_count};
+use crate::Result;
+use crate::attacker::Attacker;
+use crate::kinds::Kind;
 
-/// The configurations shared by all victims of one implementation.
-pub(super) enum Victims {
-    This(Arc<rustls::ClientConfig>, Arc<rustls::ServerConfig>),
-    Upstream(
-        Arc<rustls_upstream::ClientConfig>,
-        Arc<rustls_upstream::ServerConfig>,
-    ),
-}
-
-/// Servers ask for certificates, but accept clients without.
-const AUTH: ClientAuth = ClientAuth::OptionalAbsent;
-const KEY_TYPE: KeyType = KeyType::EcdsaP256;
-
-impl Victims {
-    pub(super) fn new(implementation: &str, provider: Provider) -> Result<Self> {
-        let in_harness = provider.in_harness();
-        Ok(if implementation == "this" {
-            let crypto = || in_harness.this();
-            let client = this_configs::client_of(Versions::Both, crypto(), KEY_TYPE, AUTH);
-            Self::This(Arc::new(client), crate::this::hostile_server(provider)?)
-        } else {
-            let crypto = || in_harness.upstream();
-            let client = upstream_configs::client_of(Versions::Both, crypto(), KEY_TYPE, AUTH);
-            Self::Upstream(Arc::new(client), crate::upstream::hostile_server(provider)?)
-        })
-    }
-
-    fn victim(&self, role: Role) -> Result<Box<dyn Endpoint>> {
-        use rustls::{ClientConnection as Client, ServerConnection as Server};
-        use rustls_upstream::{
-            ClientConnection as UpstreamClient, ServerConnection as UpstreamServer,
-        };
-        let name = server_name();
-        Ok(match (self, role) {
-            (Self::This(client, _), Role::Client) => {
-                Box::new(ThisBuffered::new(Client::new(client.clone(), name)?))
-            }
-            (Self::This(_, server), Role::Server) => {
-                Box::new(ThisBuffered::new(Server::new(server.clone())?))
-            }
-            (Self::Upstream(client, _), Role::Client) => Box::new(UpstreamBuffered::new(
-                UpstreamClient::new(client.clone(), name)?,
-            )),
-            (Self::Upstream(_, server), Role::Server) => {
-                Box::new(UpstreamBuffered::new(UpstreamServer::new(server.clone())?))
-            }
-        })
-    }
+/// The configurations shared by all attacked connections of one library.
+pub(crate) trait Victims {
+    /// A new connection of this side.
+    fn connect(&self, side: Side) -> Result<Box<dyn Endpoint>>;
 }
 
 /// The result of a connection with its hostile peer.
 #[derive(Default)]
-pub(super) struct Outcome {
+pub(crate) struct Outcome {
     /// Records received.
-    pub(super) records: usize,
-    pub(super) bytes: usize,
+    pub(crate) records: usize,
+    pub(crate) bytes: usize,
     /// The error that ended the connection.
-    pub(super) error: Option<String>,
+    pub(crate) error: Option<String>,
     /// The alert sent to the peer.
-    pub(super) alert: Option<String>,
+    pub(crate) alert: Option<String>,
     /// The most heap held between two calls, including the connection and its buffers.
-    pub(super) held: i64,
+    pub(crate) held: i64,
     /// The most heap in use during a call, without buffers that its thread keeps anyway.
-    pub(super) peak: i64,
-    pub(super) seconds: f64,
+    pub(crate) peak: i64,
+    pub(crate) seconds: f64,
 }
 
 /// Runs connections against peers of `kind`, until one side ends or after `steps` steps. Call it
 /// within the work of [`bench_allocator::count`].
-pub(super) fn outcome(kind: &'static Kind, victims: &Victims, steps: usize) -> Result<Outcome> {
+pub(crate) fn outcome(kind: &'static Kind, victims: &dyn Victims, steps: usize) -> Result<Outcome> {
     let at_once_steps = Ord::min(steps, AT_ONCE_STEPS);
     // first fill the thread's buffer pool and the caches of the configurations
     held_by(kind, victims, AT_ONCE + 2, at_once_steps)?;
@@ -118,7 +70,7 @@ const AT_ONCE_STEPS: usize = 40;
 /// turns.
 fn held_by(
     kind: &'static Kind,
-    victims: &Victims,
+    victims: &dyn Victims,
     connections: usize,
     steps: usize,
 ) -> Result<i64> {
@@ -149,12 +101,12 @@ struct Meeting {
 }
 
 impl Meeting {
-    fn new(kind: &'static Kind, victims: &Victims) -> Result<Self> {
+    fn new(kind: &'static Kind, victims: &dyn Victims) -> Result<Self> {
         // memory that does not belong to the connection is allocated in advance
         let (mut answers, application) = (Vec::with_capacity(1 << 18), Vec::with_capacity(1 << 18));
         let attacker = Attacker::new(kind)?;
         let mut watch = Watch::default();
-        let mut victim = watch.run(|| victims.victim(kind.victim))?;
+        let mut victim = watch.run(|| victims.connect(kind.victim))?;
         watch.run(|| answers.append(&mut victim.take_output()));
         Ok(Self {
             attacker,
@@ -197,7 +149,7 @@ impl Meeting {
         };
         answers.clear();
         application.clear();
-        outcome.records += record_count(&sent);
+        outcome.records += records(&sent).len();
         outcome.bytes += sent.len();
         let reads = attacker.kind.reads || !attacker.is_connected();
         let received = watch.run(|| {

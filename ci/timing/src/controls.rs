@@ -5,7 +5,9 @@ use core::hint::black_box;
 use core::time::Duration;
 use std::time::Instant;
 
-use super::{Case, Forgery, Subject};
+use crate::Case;
+use crate::dudect::Subject;
+use crate::forgery::Forgery;
 
 const SECRET: [u8; 32] = [0x5e; 32];
 

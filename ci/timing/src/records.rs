@@ -1,35 +1,31 @@
 //! Comparisons with secrets, and opening of possible forgeries, with inputs that are wrong in
 //! different places.
 
-mod handshakes;
-
 use core::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
 use harness::Noise;
 use harness::bare_records::{Cipher, Keys, Records};
+use harness::configs::Provider;
 use tls::crypto::cipher::{AeadKey, InboundOpaqueMessage, Iv, MessageDecrypter};
 use tls::server::{ProducesTickets, ServerSessionMemoryCache, StoresServerSessions};
 use tls::{ContentType, ProtocolVersion, SupportedCipherSuite};
 
-use super::super::transparent;
-use super::tls;
-use crate::cli::Provider;
-use crate::timing::{Case, Forgery, Subject};
-use crate::workload::Result;
+use super::{crypto, ticketer, tls};
+use crate::dudect::Subject;
+use crate::forgery::Forgery;
+use crate::{Case, Result};
 
-pub(crate) fn cases(providers: &[Provider]) -> Vec<Case> {
-    let mut cases = handshakes::cases();
-    cases.push(Case {
+pub(super) fn cases(providers: &[Provider]) -> Vec<Case> {
+    let mut cases = vec![Case {
         operation: "session ID in the server's storage".to_owned(),
         inputs: ["first byte wrong", "last byte wrong"],
         provider: None,
         cost: 1,
         build: Box::new(stored_session),
-    });
+    }];
     for provider in providers {
-        let ticketer = super::super::ticketer;
         cases.push(ticket_case(
             "ticket",
             ["tag, first byte", "tag, last byte"],
@@ -52,7 +48,7 @@ pub(crate) fn cases(providers: &[Provider]) -> Vec<Case> {
             *provider,
             ticketer,
         ));
-        for suite in super::super::provider(*provider).cipher_suites {
+        for suite in crypto(*provider).cipher_suites {
             if let Some(cipher) = cipher(&suite) {
                 cases.extend(record_cases(*provider, suite, cipher));
             }
@@ -63,15 +59,15 @@ pub(crate) fn cases(providers: &[Provider]) -> Vec<Case> {
 
 /// Opens a wrong ticket of `ticketer`. One byte is changed, at one of two places, counted from the
 /// start or the end.
-pub(in super::super) fn ticket_case(
+pub(super) fn ticket_case(
     operation: &str,
     inputs: [&'static str; 2],
     places: [isize; 2],
     provider: Provider,
-    ticketer: impl Fn(Provider) -> core::result::Result<Arc<dyn ProducesTickets>, tls::Error> + 'static,
+    ticketer: impl Fn(Provider) -> Arc<dyn ProducesTickets> + 'static,
 ) -> Case {
     let build = move || -> Result<Subject> {
-        let ticketer = ticketer(provider)?;
+        let ticketer = ticketer(provider);
         let ticket = ticketer.encrypt(&[0x5e; 120]).ok_or("no ticket")?;
         if ticketer.decrypt(&ticket).is_none() {
             return Err("the unchanged ticket is rejected".into());

@@ -9,25 +9,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::configs::{ClientAuth, KeyType, Versions, server_name, this as configs};
+use harness::configs::{ClientAuth, KeyType, Provider, Versions, server_name, this as configs};
+use harness::os;
 use rustls::{ClientConnection, StreamOwned};
-use serde::{Deserialize, Serialize};
 
-use super::attacker::Attacker;
-use super::kinds::Kind;
-use crate::cli::Provider;
-use crate::report::Cell;
-use crate::statistics::rounded;
-use crate::workload::Result;
-use crate::{socket, this, upstream};
+use crate::Result;
+use crate::attacker::Attacker;
+use crate::kinds::Kind;
 
 /// The clients and the measuring time.
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// The kinds of hostile peers that attack servers.
-    pub(super) kinds: Vec<&'static Kind>,
-    pub(super) hostile: usize,
-    pub(super) honest: usize,
-    pub(super) seconds: f64,
+    pub(crate) kinds: Vec<&'static Kind>,
+    pub(crate) hostile: usize,
+    pub(crate) honest: usize,
+    pub(crate) seconds: f64,
 }
 
 /// The work of the server for the clients of one listener.
@@ -50,86 +46,17 @@ pub(crate) struct Summary {
     pub(crate) heap: i64,
 }
 
-/// The figures of a whole run.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct Beside {
-    pub(super) honest: usize,
-    pub(super) hostile: usize,
-    /// Bytes echoed to honest clients, without hostile ones and with them.
-    honest_mb_per_s: [f64; 2],
-    /// CPU seconds of the server's thread for 10⁹ bytes of honest clients.
-    server_cpu_s_per_honest_gb: [f64; 2],
-    /// The share of the server's CPU time in the second run.
-    hostile_share_of_cpu: f64,
-    hostile_connections_per_s: f64,
-    /// The additional peak of the heap in the second run, divided by the number of hostile clients.
-    heap_bytes_per_hostile: f64,
-}
-
-/// The figures of one kind.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct OneKind {
-    kind: String,
-    clients: usize,
-    connections: usize,
-    server_cpu_us_per_connection: f64,
-    server_cpu_ns_per_byte: f64,
-    ended_by: BTreeMap<String, usize>,
-}
-
-type Serve = fn(Provider, &[TcpListener], &AtomicBool) -> Result<Summary>;
+pub(crate) type Serve = fn(Provider, &[TcpListener], &AtomicBool) -> Result<Summary>;
 
 impl Plan {
-    pub(super) fn measure(
-        &self,
-        implementation: &str,
-        provider: Provider,
-    ) -> Result<(Beside, Vec<OneKind>)> {
-        let serve = server(implementation)?;
+    /// Serves the honest clients without hostile ones, then with them.
+    pub(crate) fn measure(&self, serve: Serve, provider: Provider) -> Result<[Run; 2]> {
         let alone = self.run(serve, provider, 0)?;
-        let beside = self.run(serve, provider, self.hostile)?;
-        let cpu_per_gb = |run: &Run| {
-            let honest = &run.summary.served[0];
-            rounded(honest.cpu.as_secs_f64() / (honest.bytes as f64 / 1e9), 3)
-        };
-        let hostile = &beside.summary.served[1..];
-        let hostile_cpu: Duration = hostile.iter().map(|served| served.cpu).sum();
-        let honest_cpu = beside.summary.served[0].cpu;
-        let connections: usize = hostile.iter().map(|served| served.connections).sum();
-        let heap = (beside.summary.heap - alone.summary.heap) as f64;
-        let figure = Beside {
-            honest: self.honest,
-            hostile: self.hostile,
-            honest_mb_per_s: [&alone, &beside].map(|run| rounded(run.mb_per_s, 1)),
-            server_cpu_s_per_honest_gb: [&alone, &beside].map(cpu_per_gb),
-            hostile_share_of_cpu: rounded(
-                hostile_cpu.as_secs_f64() / (hostile_cpu + honest_cpu).as_secs_f64(),
-                3,
-            ),
-            hostile_connections_per_s: rounded(connections as f64 / beside.seconds, 1),
-            heap_bytes_per_hostile: rounded(heap / self.hostile as f64, 1),
-        };
-        let of_kind = |(index, kind): (usize, &&Kind)| {
-            let served = &hostile[index];
-            let cpu = served.cpu.as_secs_f64();
-            OneKind {
-                kind: kind.name.to_owned(),
-                clients: self.of_kind(index),
-                connections: served.connections,
-                server_cpu_us_per_connection: rounded(
-                    cpu * 1e6 / Ord::max(served.connections, 1) as f64,
-                    1,
-                ),
-                server_cpu_ns_per_byte: rounded(cpu * 1e9 / Ord::max(served.bytes, 1) as f64, 2),
-                ended_by: served.errors.clone(),
-            }
-        };
-        let by_kind = self.kinds.iter().enumerate().map(of_kind).collect();
-        Ok((figure, by_kind))
+        Ok([alone, self.run(serve, provider, self.hostile)?])
     }
 
     /// The number of hostile clients of this kind.
-    fn of_kind(&self, index: usize) -> usize {
+    pub(crate) fn of_kind(&self, index: usize) -> usize {
         let kinds = self.kinds.len();
         self.hostile / kinds + usize::from(index < self.hostile % kinds)
     }
@@ -190,15 +117,13 @@ impl Plan {
         ready: &Barrier,
         over: &AtomicBool,
     ) -> Result<f64> {
-        let crypto = provider.in_harness().this();
+        let crypto = provider.this();
         let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
         let config =
             std::sync::Arc::new(configs::client_of(Versions::Tls13, crypto, key_type, auth));
         let connect = || -> Result<_> {
             let socket = TcpStream::connect(address)?;
-            socket.set_nodelay(true)?;
-            socket.set_read_timeout(Some(socket::TIMEOUT))?;
-            socket.set_write_timeout(Some(socket::TIMEOUT))?;
+            os::configure(&socket)?;
             let mut stream = StreamOwned::new(
                 ClientConnection::new(config.clone(), server_name())?,
                 socket,
@@ -235,29 +160,18 @@ impl Plan {
     }
 }
 
-#[cfg(unix)]
-fn server(implementation: &str) -> Result<Serve> {
-    Ok(match implementation {
-        "this" => this::connection::serving::serve,
-        _ => upstream::connection::serving::serve,
-    })
-}
-
-#[cfg(not(unix))]
-fn server(_: &str) -> Result<Serve> {
-    Err("the server needs Unix to wait for its sockets".into())
-}
-
 /// The bytes that an honest client sends before it waits for their echo.
 const WRITE: usize = 1 << 14;
 
 /// The period of the hostile clients' turns.
 const ROUND: Duration = Duration::from_millis(20);
 
-struct Run {
-    summary: Summary,
-    mb_per_s: f64,
-    seconds: f64,
+/// The result of one run.
+pub(crate) struct Run {
+    pub(crate) summary: Summary,
+    /// Bytes echoed to honest clients.
+    pub(crate) mb_per_s: f64,
+    pub(crate) seconds: f64,
 }
 
 /// The hostile clients.
@@ -338,47 +252,5 @@ impl Client {
             }
             Err(error) => Ok(error.kind() == ErrorKind::WouldBlock),
         }
-    }
-}
-
-impl Beside {
-    pub(super) fn cells(&self) -> Vec<Cell> {
-        let [alone, beside] = self.honest_mb_per_s;
-        let [cpu_alone, cpu_beside] = self.server_cpu_s_per_honest_gb;
-        vec![
-            Cell::number("MB/s alone", format!("{alone:.0}")),
-            Cell::number("MB/s beside", format!("{beside:.0}")),
-            Cell::number("CPU s/GB alone", format!("{cpu_alone:.2}")),
-            Cell::number("CPU s/GB beside", format!("{cpu_beside:.2}")),
-            Cell::share("hostile CPU", self.hostile_share_of_cpu),
-            Cell::number(
-                "hostile connections/s",
-                format!("{:.0}", self.hostile_connections_per_s),
-            ),
-            Cell::number(
-                "heap per hostile",
-                format!("{:.0}", self.heap_bytes_per_hostile),
-            ),
-        ]
-    }
-}
-
-impl OneKind {
-    pub(super) fn cells(&self) -> Vec<Cell> {
-        let ended_by = self
-            .ended_by
-            .iter()
-            .map(|(error, count)| format!("{count} × {error}"));
-        vec![
-            Cell::text("kind", &self.kind),
-            Cell::number("clients", self.clients.to_string()),
-            Cell::number("connections", self.connections.to_string()),
-            Cell::number(
-                "CPU µs/connection",
-                format!("{:.0}", self.server_cpu_us_per_connection),
-            ),
-            Cell::number("CPU ns/byte", format!("{:.1}", self.server_cpu_ns_per_byte)),
-            Cell::text("ended by", ended_by.collect::<Vec<_>>().join(", ")),
-        ]
     }
 }

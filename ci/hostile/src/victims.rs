@@ -1,0 +1,51 @@
+//! Connections to attack, and their configurations: both versions, optional client certificates,
+//! tickets. Compiled for each library.
+
+use std::sync::Arc;
+
+use harness::configs::{ClientAuth, KeyType, Provider, Versions, server_name};
+use harness::endpoints::Endpoint;
+use harness::recorded::Side;
+use tls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection};
+
+use super::{Buffered, configs, crypto, ticketer, tls};
+use crate::Result;
+use crate::alone::Victims;
+
+struct Configs {
+    client: Arc<ClientConfig>,
+    server: Arc<ServerConfig>,
+}
+
+/// Servers ask for certificates, but accept clients without.
+const AUTH: ClientAuth = ClientAuth::OptionalAbsent;
+const KEY_TYPE: KeyType = KeyType::EcdsaP256;
+
+pub(crate) fn victims(provider: Provider) -> Box<dyn Victims> {
+    let client = configs::client_of(Versions::Both, crypto(provider), KEY_TYPE, AUTH);
+    Box::new(Configs {
+        client: Arc::new(client),
+        server: server(provider),
+    })
+}
+
+pub(super) fn server(provider: Provider) -> Arc<ServerConfig> {
+    let mut config = configs::server_of(Versions::Both, crypto(provider), KEY_TYPE, AUTH);
+    config.ticketer = ticketer(provider);
+    Arc::new(config)
+}
+
+impl Victims for Configs {
+    fn connect(&self, side: Side) -> Result<Box<dyn Endpoint>> {
+        Ok(match side {
+            Side::Client => {
+                let connection = ClientConnection::new(self.client.clone(), server_name())?;
+                Box::new(Buffered::new(connection))
+            }
+            Side::Server => {
+                let connection = ServerConnection::new(self.server.clone())?;
+                Box::new(Buffered::new(connection))
+            }
+        })
+    }
+}

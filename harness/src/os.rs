@@ -1,0 +1,70 @@
+//! Services of the operating system for tools that use sockets or measure CPU time.
+
+use std::io;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::time::Duration;
+
+/// The timeout of reads and writes, after which they fail.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Returns both ends of a new connection without Nagle's delay.
+pub fn loopback() -> io::Result<(TcpStream, TcpStream)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let one = TcpStream::connect(listener.local_addr()?)?;
+    let (other, from) = listener.accept()?;
+    if from != one.local_addr()? {
+        return Err(io::Error::other(format!("{from} connected in between")));
+    }
+    configure(&one)?;
+    configure(&other)?;
+    Ok((one, other))
+}
+
+/// Turns off Nagle's delay, and limits how long reads and writes wait.
+pub fn configure(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))
+}
+
+/// Raises this process's soft limit on open files to `needed`, if the hard limit allows it.
+#[cfg(unix)]
+pub fn allow_files(needed: usize) -> io::Result<()> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let needed = needed as u64;
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    if limit.maximum.is_some_and(|maximum| maximum < needed) {
+        let most = limit.maximum.unwrap_or_default();
+        return Err(io::Error::other(format!(
+            "this needs {needed} open files, but the limit is {most}: use fewer connections, or raise `ulimit -Hn`"
+        )));
+    }
+    let raised = Rlimit {
+        current: Some(needed),
+        ..limit
+    };
+    Ok(setrlimit(Resource::Nofile, raised)?)
+}
+
+/// No limit is known on this platform.
+#[cfg(not(unix))]
+pub fn allow_files(_: usize) -> io::Result<()> {
+    Ok(())
+}
+
+/// The CPU time of the calling thread, user and system.
+#[cfg(unix)]
+pub fn thread_cpu_time() -> Duration {
+    use rustix::time::{ClockId, clock_gettime};
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Not available on this platform.
+#[cfg(not(unix))]
+pub fn thread_cpu_time() -> Duration {
+    Duration::ZERO
+}
