@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use harness::pairs::this as pairs;
+use harness::verifiers::this as verifiers;
 use rustls as tls;
 use tls::certificates::PeerChains;
 

@@ -3,19 +3,14 @@
 
 use std::sync::Arc;
 
-use harness::configs::{ClientAuth, Identity, KeyType};
+use harness::configs::{ClientAuth, Identity, KeyType, Versions};
 use harness::transparent::Setup;
 use harness::transparent::this::Configs;
-use pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use harness::verifiers::this::Verifier;
 use rustls::server::WebPkiClientVerifier;
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
 use rustls::version::{TLS12, TLS13};
-use rustls::{
-    ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig,
-    SignatureAlgorithm, SignatureScheme,
-};
+use rustls::{ClientConfig, Error, ServerConfig, SignatureAlgorithm, SignatureScheme};
 
 /// The configurations of `setup` without authentication. Both sides have a fake OCSP response,
 /// which servers staple.
@@ -23,9 +18,11 @@ pub(super) fn trusting(setup: Setup) -> Configs {
     let Configs { client, server } = Configs::new(setup);
     let identities = KeyType::Ed25519.identities();
     let mut client = ClientConfig::clone(&client);
-    let verifier = Arc::new(Trusting {
-        is_mandatory: setup.auth == ClientAuth::Required,
-    });
+    let is_optional = setup.auth != ClientAuth::Required;
+    let schemes = [SignatureScheme::ED25519, SignatureScheme::RSA_PSS_SHA256];
+    let verifier =
+        Verifier::accepting(Versions::Both, &schemes).optional_while(Arc::new(is_optional.into()));
+    let verifier = Arc::new(verifier);
     client
         .dangerous()
         .set_certificate_verifier(verifier.clone());
@@ -43,7 +40,7 @@ pub(super) fn trusting(setup: Setup) -> Configs {
     }
 }
 
-fn trusting_server(server: &ServerConfig, setup: Setup, verifier: Arc<Trusting>) -> ServerConfig {
+fn trusting_server(server: &ServerConfig, setup: Setup, verifier: Arc<Verifier>) -> ServerConfig {
     let verifier = match setup.auth {
         ClientAuth::None => WebPkiClientVerifier::no_client_auth(),
         _ => verifier,
@@ -92,74 +89,5 @@ impl Signer for NoKey {
 
     fn scheme(&self) -> SignatureScheme {
         SignatureScheme::ED25519
-    }
-}
-
-/// A verifier that accepts anything.
-#[derive(Debug)]
-struct Trusting {
-    is_mandatory: bool,
-}
-
-// The methods that the verifiers of both sides share.
-macro_rules! any_signature {
-    () => {
-        fn verify_tls12_signature(
-            &self,
-            _: &[u8],
-            _: &CertificateDer<'_>,
-            _: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            Ok(HandshakeSignatureValid::assertion())
-        }
-
-        fn verify_tls13_signature(
-            &self,
-            _: &[u8],
-            _: &CertificateDer<'_>,
-            _: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            Ok(HandshakeSignatureValid::assertion())
-        }
-
-        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-            vec![SignatureScheme::ED25519, SignatureScheme::RSA_PSS_SHA256]
-        }
-    };
-}
-
-impl ServerCertVerifier for Trusting {
-    any_signature!();
-
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-}
-
-impl ClientCertVerifier for Trusting {
-    any_signature!();
-
-    fn client_auth_mandatory(&self) -> bool {
-        self.is_mandatory
-    }
-
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        &[]
-    }
-
-    fn verify_client_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        Ok(ClientCertVerified::assertion())
     }
 }

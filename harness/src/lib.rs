@@ -10,8 +10,7 @@
 //!   pairs ─────── connected sides over the caller's memory, for measuring and counting
 //!   configs ───── certificates and configurations, for both crates and both providers
 //!   pki ───────── valid chains, and chains that are invalid in a chosen way
-//!   raw_keys ──── keys without certificates, and verifiers that trust them
-//!   hooked ────── verifiers that call a hook and then delegate
+//!   verifiers ─── one that accepts, rejects or observes; hooks around others; raw public keys
 //!   ffdhe ─────── finite-field groups, which the providers lack
 //!   bare_records ─ records made with the bare AEAD and extracted keys
 //!   os ────────── loopback sockets, the limit on open files, CPU time of threads
@@ -44,7 +43,6 @@ pub mod configs;
 pub mod deviations;
 pub mod endpoints;
 pub mod ffdhe;
-pub mod hooked;
 pub mod limited;
 pub mod middle;
 mod noise;
@@ -53,13 +51,13 @@ pub mod pairs;
 pub mod pki;
 pub mod ports;
 pub mod quic;
-pub mod raw_keys;
 pub mod recorded;
 pub mod refusing;
 pub mod scripted;
 pub mod servers;
 pub mod texts;
 pub mod transparent;
+pub mod verifiers;
 pub mod wire;
 
 pub use noise::Noise;

@@ -4,6 +4,8 @@
 mod buffered;
 mod unbuffered;
 
+use std::ops::{Deref, DerefMut};
+
 pub use buffered::{ThisBuffered, UpstreamBuffered};
 pub use unbuffered::{ThisUnbuffered, Unbuffered, UpstreamUnbuffered};
 
@@ -67,6 +69,89 @@ pub trait Endpoint {
 
     /// Sends a KeyUpdate.
     fn refresh_traffic_keys(&mut self);
+}
+
+/// An endpoint around another one. It writes only the methods in which it differs.
+pub trait Wrapper {
+    type Inner: Endpoint + ?Sized;
+
+    fn inner(&self) -> impl Deref<Target = Self::Inner>;
+
+    fn inner_mut(&mut self) -> impl DerefMut<Target = Self::Inner>;
+
+    fn take_output(&mut self) -> Vec<u8> {
+        self.inner_mut().take_output()
+    }
+
+    fn receive(&mut self, bytes: &[u8]) -> Result<(), String> {
+        self.inner_mut().receive(bytes)
+    }
+}
+
+impl<W: Wrapper> Endpoint for W {
+    fn take_output(&mut self) -> Vec<u8> {
+        Wrapper::take_output(self)
+    }
+
+    fn receive(&mut self, bytes: &[u8]) -> Result<(), String> {
+        Wrapper::receive(self, bytes)
+    }
+
+    fn process(&mut self) -> Result<(), String> {
+        self.inner_mut().process()
+    }
+
+    fn send(&mut self, plaintext: &[u8]) -> usize {
+        self.inner_mut().send(plaintext)
+    }
+
+    fn read_into(&mut self, plaintext: &mut Vec<u8>) {
+        self.inner_mut().read_into(plaintext);
+    }
+
+    fn send_early(&mut self, plaintext: &[u8]) -> usize {
+        self.inner_mut().send_early(plaintext)
+    }
+
+    fn read_early_into(&mut self, plaintext: &mut Vec<u8>) {
+        self.inner_mut().read_early_into(plaintext);
+    }
+
+    fn close(&mut self) {
+        self.inner_mut().close();
+    }
+
+    fn peer_has_closed(&self) -> bool {
+        self.inner().peer_has_closed()
+    }
+
+    fn receive_end(&mut self) -> End {
+        self.inner_mut().receive_end()
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.inner().is_handshaking()
+    }
+
+    fn negotiated(&self) -> String {
+        self.inner().negotiated()
+    }
+
+    fn exported(&self) -> Option<[u8; 32]> {
+        self.inner().exported()
+    }
+
+    fn peer_certificates(&self) -> Vec<Vec<u8>> {
+        self.inner().peer_certificates()
+    }
+
+    fn server_name(&self) -> Option<String> {
+        self.inner().server_name()
+    }
+
+    fn refresh_traffic_keys(&mut self) {
+        self.inner_mut().refresh_traffic_keys();
+    }
 }
 
 /// The way a received stream of bytes ends.

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider};
+use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions};
 use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 use rustls::pki_types::UnixTime;
 
@@ -57,16 +57,12 @@ macro_rules! scripts {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         mod $module {
             use harness::configs::$module::roots;
+            use harness::verifiers::$module::Verifier;
             use $tls::client::ResolvesClientCert;
-            use $tls::client::danger::HandshakeSignatureValid;
-            use $tls::pki_types::CertificateDer;
             use $tls::server::WebPkiClientVerifier;
-            use $tls::server::danger::{ClientCertVerified, ClientCertVerifier};
             use $tls::sign::CertifiedKey;
             use $tls::version::TLS13;
-            use $tls::{
-                CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme,
-            };
+            use $tls::{CertificateError, Error};
 
             use super::*;
             use crate::connected::$module as connections;
@@ -113,55 +109,6 @@ macro_rules! scripts {
                 $endpoint::new(connections::server(config))
             }
 
-            /// Rejects the certificate or its signature with a given error.
-            #[derive(Debug)]
-            struct Refuses {
-                certificate: bool,
-                error: Error,
-                schemes: Vec<SignatureScheme>,
-            }
-
-            impl ClientCertVerifier for Refuses {
-                fn root_hint_subjects(&self) -> &[DistinguishedName] {
-                    &[]
-                }
-
-                fn verify_client_cert(
-                    &self,
-                    _: &CertificateDer<'_>,
-                    _: &[CertificateDer<'_>],
-                    _: UnixTime,
-                ) -> Result<ClientCertVerified, Error> {
-                    if self.certificate {
-                        Err(self.error.clone())
-                    } else {
-                        Ok(ClientCertVerified::assertion())
-                    }
-                }
-
-                fn verify_tls12_signature(
-                    &self,
-                    _: &[u8],
-                    _: &CertificateDer<'_>,
-                    _: &DigitallySignedStruct,
-                ) -> Result<HandshakeSignatureValid, Error> {
-                    unreachable!("this is TLS 1.3")
-                }
-
-                fn verify_tls13_signature(
-                    &self,
-                    _: &[u8],
-                    _: &CertificateDer<'_>,
-                    _: &DigitallySignedStruct,
-                ) -> Result<HandshakeSignatureValid, Error> {
-                    Err(self.error.clone())
-                }
-
-                fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-                    self.schemes.clone()
-                }
-            }
-
             /// Handshake outcomes with an application's own verifiers.
             pub fn verifiers(provider: Provider) -> Vec<String> {
                 let mut log = Vec::new();
@@ -174,15 +121,18 @@ macro_rules! scripts {
                     ] {
                         let crypto = Arc::new(provider.$module());
                         let schemes = crypto.signature_verification_algorithms.supported_schemes();
+                        let of_signature = error.clone();
+                        let verifier = Verifier::accepting(Versions::Tls13, &schemes)
+                            .with_certificates(move |_| match certificate {
+                                true => Err(error.clone()),
+                                false => Ok(()),
+                            })
+                            .with_signatures(move |_| Err(of_signature.clone()));
                         let identity = &KEY_TYPE.identities().server;
                         let config = $tls::ServerConfig::builder_with_provider(crypto)
                             .with_protocol_versions(&[&TLS13])
                             .unwrap()
-                            .with_client_cert_verifier(Arc::new(Refuses {
-                                certificate,
-                                error,
-                                schemes,
-                            }))
+                            .with_client_cert_verifier(Arc::new(verifier))
                             .with_single_cert(identity.chain.clone(), identity.key())
                             .unwrap();
                         let mut conn = $endpoint::new(connections::server(config));

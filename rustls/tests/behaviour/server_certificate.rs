@@ -36,70 +36,12 @@ macro_rules! scripts {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         mod $module {
             use harness::configs::$module::roots;
+            use harness::verifiers::$module::Verifier;
             use $tls::client::WebPkiServerVerifier;
-            use $tls::client::danger::{
-                HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
-            };
-            use $tls::pki_types::CertificateDer;
-            use $tls::{
-                CertificateError, DigitallySignedStruct, Error, InvalidMessage, PeerIncompatible,
-                PeerMisbehaved, SignatureScheme,
-            };
+            use $tls::{CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 
             use super::*;
             use crate::connected::$module::client_config;
-
-            /// Inspects its arguments, then accepts or returns an error.
-            #[derive(Debug)]
-            struct Verifier {
-                webpki: Arc<WebPkiServerVerifier>,
-                certificate: Option<Error>,
-                signature: Option<Error>,
-            }
-
-            impl ServerCertVerifier for Verifier {
-                fn verify_server_cert(
-                    &self,
-                    end_entity: &CertificateDer<'_>,
-                    intermediates: &[CertificateDer<'_>],
-                    server_name: &ServerName<'_>,
-                    ocsp_response: &[u8],
-                    _: UnixTime,
-                ) -> Result<ServerCertVerified, Error> {
-                    assert_eq!(*end_entity, KEY_TYPE.identities().server.chain[0]);
-                    assert!(intermediates.is_empty() && ocsp_response.is_empty());
-                    assert_eq!(server_name.to_str(), "other.example");
-                    match self.certificate.clone() {
-                        Some(error) => Err(error),
-                        None => Ok(ServerCertVerified::assertion()),
-                    }
-                }
-
-                fn verify_tls12_signature(
-                    &self,
-                    _: &[u8],
-                    _: &CertificateDer<'_>,
-                    _: &DigitallySignedStruct,
-                ) -> Result<HandshakeSignatureValid, Error> {
-                    unreachable!("this is TLS 1.3")
-                }
-
-                fn verify_tls13_signature(
-                    &self,
-                    message: &[u8],
-                    cert: &CertificateDer<'_>,
-                    signed: &DigitallySignedStruct,
-                ) -> Result<HandshakeSignatureValid, Error> {
-                    match self.signature.clone() {
-                        Some(error) => Err(error),
-                        None => self.webpki.verify_tls13_signature(message, cert, signed),
-                    }
-                }
-
-                fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-                    self.webpki.supported_verify_schemes()
-                }
-            }
 
             fn against_upstream(
                 provider: Provider,
@@ -164,11 +106,18 @@ macro_rules! scripts {
                         roots(KEY_TYPE),
                         Arc::new(provider.$module()),
                     );
-                    let verifier = Verifier {
-                        webpki: webpki.build().unwrap(),
-                        certificate,
-                        signature,
-                    };
+                    let mut verifier = Verifier::like_of_servers(webpki.build().unwrap())
+                        .with_certificates(move |presented| {
+                            let expected = &KEY_TYPE.identities().server.chain;
+                            assert_eq!(*presented.end_entity, expected[0]);
+                            assert!(presented.intermediates.is_empty());
+                            assert!(presented.ocsp_response.is_empty());
+                            assert_eq!(presented.server_name.unwrap().to_str(), "other.example");
+                            certificate.clone().map_or(Ok(()), Err)
+                        });
+                    if let Some(error) = signature {
+                        verifier = verifier.with_signatures(move |_| Err(error.clone()));
+                    }
                     let mut config = client_config(provider);
                     config
                         .dangerous()

@@ -2,25 +2,23 @@
 //! when the connection is created, or ends the handshake; nothing is truncated and nothing panics.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use harness::configs::{self, ClientAuth, Provider, server_name};
+use harness::configs::{self, ClientAuth, Provider, Versions, server_name};
 use harness::endpoints::{Endpoint, ThisBuffered, exchange};
-use rustls::client::danger::{ServerCertVerified, ServerCertVerifier};
+use harness::verifiers::this::Verifier;
 use rustls::client::{ResolvesClientCert, UnbufferedClientConnection};
 use rustls::crypto::{
     ActiveKeyExchange, CryptoProvider, SharedSecret, SupportedKxGroup, aws_lc_rs,
 };
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::pki_types::CertificateDer;
 use rustls::server::{
     ClientHello, ProducesTickets, ResolvesServerCert, UnbufferedServerConnection,
 };
 use rustls::sign::{CertifiedKey, Signer, SigningKey};
 use rustls::version::TLS13;
 use rustls::{
-    ClientConfig, ClientConnection, DigitallySignedStruct, DistinguishedName, Error, NamedGroup,
-    ServerConfig, ServerConnection, SignatureAlgorithm, SignatureScheme,
+    ClientConfig, ClientConnection, DistinguishedName, Error, NamedGroup, ServerConfig,
+    ServerConnection, SignatureAlgorithm, SignatureScheme,
 };
 
 use crate::connected::this::{client_config, server_config};
@@ -32,115 +30,18 @@ const PROVIDER: Provider = Provider::AwsLc;
 /// the message.
 const AUTHORITIES_LEN: usize = 0xffff - 0x400;
 
-/// Accepts every certificate and reports configured authorities and schemes.
-#[derive(Debug)]
-struct Verifier {
-    authorities: Vec<DistinguishedName>,
-    schemes: Vec<SignatureScheme>,
-    /// The number of calls of `root_hint_subjects` that return nothing before `authorities` appear.
-    none_before: AtomicUsize,
+/// Accepts every certificate and names `authorities`.
+fn verifier(authorities: Vec<DistinguishedName>) -> Verifier {
+    Verifier::accepting(Versions::Tls13, &[SignatureScheme::ED25519])
+        .optional()
+        .with_hints(authorities, 0)
 }
 
-impl Verifier {
-    fn new(authorities: Vec<DistinguishedName>) -> Self {
-        Self {
-            authorities,
-            schemes: vec![SignatureScheme::ED25519],
-            none_before: AtomicUsize::new(0),
-        }
-    }
-
-    fn authorities(&self) -> &[DistinguishedName] {
-        let left = self
-            .none_before
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-                left.checked_sub(1)
-            });
-        match left {
-            Ok(_) => &[],
-            Err(_) => &self.authorities,
-        }
-    }
-}
-
-impl ClientCertVerifier for Verifier {
-    fn client_auth_mandatory(&self) -> bool {
-        false
-    }
-
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        self.authorities()
-    }
-
-    fn verify_client_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        Ok(ClientCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, Error> {
-        unreachable!("this is TLS 1.3")
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, Error> {
-        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.schemes.clone()
-    }
-}
-
-impl ServerCertVerifier for Verifier {
-    fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
-        Some(self.authorities())
-    }
-
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, Error> {
-        unreachable!("this is TLS 1.3")
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, Error> {
-        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.schemes.clone()
-    }
+/// Accepts every certificate and reports more schemes than a message can carry.
+fn verifier_of_many_schemes() -> Verifier {
+    Verifier::accepting(Versions::Tls13, &[SignatureScheme::ED25519; 0x8000])
+        .optional()
+        .with_hints(Vec::new(), 0)
 }
 
 /// Distinguished names that take `len` bytes in a list.
@@ -231,17 +132,17 @@ fn assert_ends(client: ClientConfig, server: ServerConfig, by: Role, text: &str)
 
 #[test]
 fn authorities_of_a_server() {
-    let most = server_asking_for(Verifier::new(authorities(AUTHORITIES_LEN)));
+    let most = server_asking_for(verifier(authorities(AUTHORITIES_LEN)));
     assert_eq!(outcome(client_config(PROVIDER), most).0, Ok(()));
 
-    let more = server_asking_for(Verifier::new(authorities(AUTHORITIES_LEN + 1)));
+    let more = server_asking_for(verifier(authorities(AUTHORITIES_LEN + 1)));
     assert_eq!(
         server_refusal(more),
         "the names of 64 authorities take 64512 bytes, and a CertificateRequest has room for 64511"
     );
-    let one = Verifier::new(vec![vec![7; 0x1_0000].into()]);
+    let one = verifier(vec![vec![7; 0x1_0000].into()]);
     assert!(server_refusal(server_asking_for(one)).contains("the names of 1 authorities"));
-    let empty = Verifier::new(vec![Vec::new().into()]);
+    let empty = verifier(vec![Vec::new().into()]);
     assert_eq!(
         server_refusal(server_asking_for(empty)),
         "an authority's name is empty"
@@ -251,9 +152,8 @@ fn authorities_of_a_server() {
 /// A verifier may answer differently during the handshake.
 #[test]
 fn authorities_and_schemes_that_change_during_the_handshake() {
-    let mut verifier = Verifier::new(authorities(0x1_0000));
-    verifier.none_before = AtomicUsize::new(1);
-    let server = server_asking_for(verifier);
+    let changing = verifier(Vec::new()).with_hints(authorities(0x1_0000), 1);
+    let server = server_asking_for(changing);
     assert_ends(
         client_config(PROVIDER),
         server,
@@ -261,9 +161,7 @@ fn authorities_and_schemes_that_change_during_the_handshake() {
         "CertificateRequest cannot be sent",
     );
 
-    let mut verifier = Verifier::new(Vec::new());
-    verifier.schemes = vec![SignatureScheme::ED25519; 0x8000];
-    let server = server_asking_for(verifier);
+    let server = server_asking_for(verifier_of_many_schemes());
     assert_ends(
         client_config(PROVIDER),
         server,
@@ -274,17 +172,15 @@ fn authorities_and_schemes_that_change_during_the_handshake() {
 
 #[test]
 fn lists_of_a_client() {
-    let hints = client_verifying_by(Verifier::new(authorities(0x1_0000)));
+    let hints = client_verifying_by(verifier(authorities(0x1_0000)));
     assert!(client_refusal(hints).contains("too long for a ClientHello"));
 
-    let mut verifier = Verifier::new(Vec::new());
-    verifier.schemes = vec![SignatureScheme::ED25519; 0x8000];
-    let schemes = client_verifying_by(verifier);
+    let schemes = client_verifying_by(verifier_of_many_schemes());
     assert!(client_refusal(schemes).contains("ClientHello cannot be sent"));
 
     let mut provider = PROVIDER.this();
     provider.cipher_suites = vec![aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256; 0x8000];
-    let suites = client_with_provider(provider, Verifier::new(Vec::new()));
+    let suites = client_with_provider(provider, verifier(Vec::new()));
     assert!(client_refusal(suites).contains("ClientHello cannot be sent"));
 }
 
@@ -320,7 +216,7 @@ impl ActiveKeyExchange for LargeShares {
 fn key_shares() {
     let mut provider = PROVIDER.this();
     provider.kx_groups = vec![&LargeShares];
-    let client = client_with_provider(provider.clone(), Verifier::new(Vec::new()));
+    let client = client_with_provider(provider.clone(), verifier(Vec::new()));
     assert!(client_refusal(client).contains("ClientHello cannot be sent"));
 
     let server = configs::this::server(provider, KEY_TYPE, ClientAuth::None);
@@ -382,8 +278,8 @@ fn certified_key(cert_len: usize, signature_len: usize) -> CertifiedKey {
 
 /// A client and a server that accept any certificate. The side `role` uses the given one.
 fn with_certified_key(role: Role, certified_key: CertifiedKey) -> (ClientConfig, ServerConfig) {
-    let mut client = client_verifying_by(Verifier::new(Vec::new()));
-    let mut server = server_asking_for(Verifier::new(Vec::new()));
+    let mut client = client_verifying_by(verifier(Vec::new()));
+    let mut server = server_asking_for(verifier(Vec::new()));
     let resolver = Arc::new(Resolver(Arc::new(certified_key)));
     match role {
         Role::Client => client.client_auth_cert_resolver = resolver,

@@ -167,7 +167,7 @@ fn on_every_connection() {
 
 /// The `SubjectPublicKeyInfo` of the identity's signing key.
 fn this_key(identity: &configs::Identity, provider: Provider) -> Vec<u8> {
-    let key = harness::raw_keys::this::raw_key(identity, provider);
+    let key = harness::verifiers::raw_keys::this::raw_key(identity, provider);
     key.key.public_key().unwrap().to_vec()
 }
 

@@ -42,7 +42,7 @@ macro_rules! kit {
         pub(crate) mod $module {
             use harness::configs::$module as configs;
             use harness::endpoints::$endpoint;
-            pub(crate) use harness::raw_keys::$module::{raw_key, verifier};
+            pub(crate) use harness::verifiers::raw_keys::$module::{raw_key, verifier};
             use pki_types::ServerName;
             use $tls::client::AlwaysResolvesClientRawPublicKeys;
             use $tls::compress::{

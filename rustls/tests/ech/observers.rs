@@ -2,14 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use harness::configs::PROVIDERS;
+use harness::configs::{PROVIDERS, Versions};
 use harness::scripted::Script;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{
-    AlertDescription as Alert, ClientConfig, DigitallySignedStruct, Error, KeyLog,
-    PeerIncompatible, SignatureScheme,
-};
+use harness::verifiers::this::Verifier;
+use rustls::pki_types::ServerName;
+use rustls::{AlertDescription as Alert, ClientConfig, KeyLog, PeerIncompatible, SignatureScheme};
 
 use crate::clients::{Setup, this};
 use crate::kit::{ACCEPTED, PUBLIC, Peers, Run, SECRET, accepting_retry, refused};
@@ -25,46 +22,6 @@ impl KeyLog for Observer {
     fn log(&self, label: &str, client_random: &[u8], _: &[u8]) {
         let line = (label.to_owned(), client_random.to_vec());
         self.logged.lock().unwrap().push(line);
-    }
-}
-
-/// Accepts any certificate.
-impl ServerCertVerifier for Observer {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        self.names.lock().unwrap().push(server_name.to_owned());
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Err(Error::General("TLS 1.2".into()))
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![
-            SignatureScheme::ED25519,
-            SignatureScheme::ECDSA_NISTP256_SHA256,
-        ]
     }
 }
 
@@ -84,9 +41,19 @@ fn observed(setup: &Setup) -> (Arc<Observer>, Arc<ClientConfig>) {
     let observer = Arc::new(Observer::default());
     let mut config = this::config(setup).unwrap();
     config.key_log = observer.clone();
+    let schemes = [
+        SignatureScheme::ED25519,
+        SignatureScheme::ECDSA_NISTP256_SHA256,
+    ];
+    let observing = observer.clone();
+    let verifier = Verifier::accepting(Versions::Tls13, &schemes).with_certificates(move |it| {
+        let name = it.server_name.unwrap().to_owned();
+        observing.names.lock().unwrap().push(name);
+        Ok(())
+    });
     config
         .dangerous()
-        .set_certificate_verifier(observer.clone());
+        .set_certificate_verifier(Arc::new(verifier));
     (observer, Arc::new(config))
 }
 

@@ -1,8 +1,10 @@
 //! ECH status and negotiated values as the handshake proceeds, also with a rejecting server.
 
+use std::ops::{Deref, DerefMut};
+
 use harness::client_hello::COOKIE;
 use harness::configs::PROVIDERS;
-use harness::endpoints::Endpoint;
+use harness::endpoints::Wrapper;
 use harness::scripted::{Body, KEY_SHARE, Script, bytes};
 use harness::wire::{records, u16_vec};
 
@@ -29,9 +31,15 @@ impl Steps {
     }
 }
 
-impl Endpoint for Steps {
-    fn take_output(&mut self) -> Vec<u8> {
-        self.client.take_output()
+impl Wrapper for Steps {
+    type Inner = dyn Client;
+
+    fn inner(&self) -> impl Deref<Target = dyn Client> {
+        &*self.client
+    }
+
+    fn inner_mut(&mut self) -> impl DerefMut<Target = dyn Client> {
+        &mut *self.client
     }
 
     fn receive(&mut self, bytes: &[u8]) -> Result<(), String> {
@@ -41,50 +49,6 @@ impl Endpoint for Steps {
             result?;
         }
         Ok(())
-    }
-
-    fn process(&mut self) -> Result<(), String> {
-        self.client.process()
-    }
-
-    fn send(&mut self, plaintext: &[u8]) -> usize {
-        self.client.send(plaintext)
-    }
-
-    fn read_into(&mut self, plaintext: &mut Vec<u8>) {
-        self.client.read_into(plaintext);
-    }
-
-    fn read_early_into(&mut self, plaintext: &mut Vec<u8>) {
-        self.client.read_early_into(plaintext);
-    }
-
-    fn close(&mut self) {
-        self.client.close();
-    }
-
-    fn peer_has_closed(&self) -> bool {
-        self.client.peer_has_closed()
-    }
-
-    fn is_handshaking(&self) -> bool {
-        self.client.is_handshaking()
-    }
-
-    fn negotiated(&self) -> String {
-        self.client.negotiated()
-    }
-
-    fn exported(&self) -> Option<[u8; 32]> {
-        self.client.exported()
-    }
-
-    fn peer_certificates(&self) -> Vec<Vec<u8>> {
-        self.client.peer_certificates()
-    }
-
-    fn refresh_traffic_keys(&mut self) {
-        self.client.refresh_traffic_keys();
     }
 }
 

@@ -2,16 +2,16 @@
 
 use std::sync::{Arc, Mutex};
 
+use harness::configs::Versions;
 use harness::endpoints::Endpoint;
 use harness::scripted::{Extension, Outcome, Script, bytes};
+use harness::verifiers::this::Verifier;
 use harness::wire;
 use rustls::client::ResolvesClientCert;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::sign::CertifiedKey;
 use rustls::{
-    AlertDescription as Alert, CertificateError, ContentType, DigitallySignedStruct, Error,
-    InvalidMessage, PeerIncompatible, PeerMisbehaved, SignatureScheme,
+    AlertDescription as Alert, CertificateError, ContentType, Error, InvalidMessage,
+    PeerIncompatible, PeerMisbehaved, SignatureScheme,
 };
 
 use crate::clients::{Recorded, config, our_client, provider};
@@ -290,72 +290,42 @@ fn a_finished_with_trailing_bytes_is_not_answered() {
     assert_eq!(protected.count(), 1);
 }
 
-/// Accepts everything and records its arguments.
-#[derive(Debug, Default)]
-struct Lax(Mutex<Vec<String>>);
-
-impl ServerCertVerifier for Lax {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        let asked = format!(
-            "chain {} {intermediates:?} {} {ocsp_response:?}",
-            end_entity.len(),
-            server_name.to_str(),
-        );
-        self.0.lock().unwrap().push(asked);
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Err(Error::General("not TLS 1.2".into()))
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let asked = format!(
-            "signature {} {} {:?}",
-            message.len(),
-            cert.len(),
-            dss.scheme
-        );
-        self.0.lock().unwrap().push(asked);
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![
-            SignatureScheme::ECDSA_NISTP256_SHA256,
-            SignatureScheme::RSA_PKCS1_SHA256,
-            SignatureScheme::Unknown(0xfe00),
-        ]
-    }
-}
-
 /// Runs a client that accepts everything, and returns its verifier's arguments.
 fn lax(script: &Script) -> (Outcome, Vec<String>) {
     let peers = Peers::new();
-    let verifier = Arc::new(Lax::default());
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let (of_certificate, of_signature) = (asked.clone(), asked.clone());
+    let schemes = [
+        SignatureScheme::ECDSA_NISTP256_SHA256,
+        SignatureScheme::RSA_PKCS1_SHA256,
+        SignatureScheme::Unknown(0xfe00),
+    ];
+    let verifier = Verifier::accepting(Versions::Tls13, &schemes)
+        .with_certificates(move |it| {
+            of_certificate.lock().unwrap().push(format!(
+                "chain {} {:?} {} {:?}",
+                it.end_entity.len(),
+                it.intermediates,
+                it.server_name.unwrap().to_str(),
+                it.ocsp_response
+            ));
+            Ok(())
+        })
+        .with_signatures(move |it| {
+            of_signature.lock().unwrap().push(format!(
+                "signature {} {} {:?}",
+                it.message.len(),
+                it.signer.len(),
+                it.signature.scheme
+            ));
+            Ok(())
+        });
     let mut config = config(&peers.identity, provider());
     config
         .dangerous()
-        .set_certificate_verifier(verifier.clone());
+        .set_certificate_verifier(Arc::new(verifier));
     let outcome = peers.identity.run(&mut our_client(config), script);
-    let asked = verifier.0.lock().unwrap().clone();
+    let asked = asked.lock().unwrap().clone();
     (outcome, asked)
 }
 

@@ -1,6 +1,6 @@
 //! Contents of a ClientHello: RFC 9846 §4.2.2 and §4.3.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use harness::client_hello::{
     ALPN, CERTIFICATE_AUTHORITIES, CLIENT_CERTIFICATE_TYPE, COOKIE, ClientHello, EARLY_DATA,
@@ -8,18 +8,19 @@ use harness::client_hello::{
     SIGNATURE_ALGORITHMS, STATUS_REQUEST, SUPPORTED_GROUPS, SUPPORTED_VERSIONS, host_name,
     protocols, read_u16s,
 };
+use harness::configs::Versions;
 use harness::endpoints::Endpoint;
 use harness::scripted::{Script, bytes};
+use harness::verifiers::this::Verifier;
 use harness::wire::{Reader, plain_messages, u8_vec, u16_vec, u16s};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{
     ClientSessionMemoryCache, ClientSessionStore, Resumption, UnbufferedClientConnection,
 };
 use rustls::crypto::{ActiveKeyExchange, CryptoProvider, SharedSecret, SupportedKxGroup};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::ServerName;
 use rustls::{
-    ClientConfig, ClientConnection, DigitallySignedStruct, DistinguishedName, Error, NamedGroup,
-    ProtocolVersion, SignatureScheme,
+    ClientConfig, ClientConnection, DistinguishedName, Error, NamedGroup, ProtocolVersion,
+    SignatureScheme,
 };
 
 use crate::Peers;
@@ -119,7 +120,7 @@ fn exactly_the_sent_extensions_count_as_offered() {
     with_all.alpn_protocols = vec![b"h2".to_vec()];
     with_all
         .dangerous()
-        .set_certificate_verifier(Arc::new(Hints));
+        .set_certificate_verifier(naming_an_authority());
     let mut with_little = config_with(provider());
     with_little.enable_sni = false;
 
@@ -152,54 +153,19 @@ fn exactly_the_sent_extensions_count_as_offered() {
     }
 }
 
-/// A verifier that names authorities.
-#[derive(Debug)]
-struct Hints;
-
-impl ServerCertVerifier for Hints {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Err(Error::General("not called".into()))
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Err(Error::General("not called".into()))
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Err(Error::General("not called".into()))
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::ED25519]
-    }
-
-    fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
-        static HINTS: OnceLock<Vec<DistinguishedName>> = OnceLock::new();
-        Some(HINTS.get_or_init(|| vec![DistinguishedName::in_sequence(b"name")]))
-    }
+/// A verifier that names an authority.
+fn naming_an_authority() -> Arc<Verifier> {
+    let hints = vec![DistinguishedName::in_sequence(b"name")];
+    let verifier = Verifier::accepting(Versions::Tls13, &[SignatureScheme::ED25519]);
+    Arc::new(verifier.with_hints(hints, 0))
 }
 
 #[test]
 fn authorities_and_schemes_are_the_verifiers() {
     let mut config = config_with(provider());
-    config.dangerous().set_certificate_verifier(Arc::new(Hints));
+    config
+        .dangerous()
+        .set_certificate_verifier(naming_an_authority());
     let hello = sent_to("localhost", config);
     let mut authorities = Reader(hello.extension(CERTIFICATE_AUTHORITIES).unwrap());
     assert_eq!(authorities.vector(2), b"\x00\x06\x30\x04name");

@@ -1,9 +1,10 @@
 //! Clients that run against a scripted server: this crate's and upstream's.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use harness::configs::Provider;
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, Wrapper};
 use harness::scripted::Identity;
 use rustls::client::UnbufferedClientConnection;
 use rustls::crypto::CryptoProvider;
@@ -101,58 +102,20 @@ impl Recorded {
     }
 }
 
-impl Endpoint for Recorded {
+impl Wrapper for Recorded {
+    type Inner = ThisBuffered;
+
+    fn inner(&self) -> impl Deref<Target = ThisBuffered> {
+        &self.client
+    }
+
+    fn inner_mut(&mut self) -> impl DerefMut<Target = ThisBuffered> {
+        &mut self.client
+    }
+
     fn take_output(&mut self) -> Vec<u8> {
         let output = self.client.take_output();
         self.sent.push(output.clone());
         output
-    }
-
-    fn receive(&mut self, bytes: &[u8]) -> Result<(), String> {
-        self.client.receive(bytes)
-    }
-
-    fn process(&mut self) -> Result<(), String> {
-        self.client.process()
-    }
-
-    fn send(&mut self, plaintext: &[u8]) -> usize {
-        self.client.send(plaintext)
-    }
-
-    fn read_early_into(&mut self, plaintext: &mut Vec<u8>) {
-        self.client.read_early_into(plaintext);
-    }
-
-    fn read_into(&mut self, plaintext: &mut Vec<u8>) {
-        self.client.read_into(plaintext);
-    }
-
-    fn close(&mut self) {
-        self.client.close();
-    }
-
-    fn peer_has_closed(&self) -> bool {
-        self.client.peer_has_closed()
-    }
-
-    fn is_handshaking(&self) -> bool {
-        self.client.is_handshaking()
-    }
-
-    fn negotiated(&self) -> String {
-        self.client.negotiated()
-    }
-
-    fn exported(&self) -> Option<[u8; 32]> {
-        self.client.exported()
-    }
-
-    fn peer_certificates(&self) -> Vec<Vec<u8>> {
-        self.client.peer_certificates()
-    }
-
-    fn refresh_traffic_keys(&mut self) {
-        self.client.refresh_traffic_keys();
     }
 }

@@ -3,15 +3,11 @@
 use std::sync::Arc;
 
 use harness::client_hello::*;
+use harness::configs::Versions;
 use harness::scripted::{Refused, ScriptedClient};
+use harness::verifiers::this::Verifier;
 use harness::wire::*;
-use pki_types::{CertificateDer, UnixTime};
-use rustls::client::danger::HandshakeSignatureValid;
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{
-    AlertDescription, DigitallySignedStruct, DistinguishedName, Error, HandshakeType, ServerConfig,
-    SignatureScheme,
-};
+use rustls::{AlertDescription, HandshakeType, ServerConfig, SignatureScheme};
 
 use crate::second_flight::refusal;
 use crate::servers::{Identity, PROVIDERS, Setup, ours_with};
@@ -298,55 +294,17 @@ fn half_rtt_data_waits_for_the_client_to_authenticate() {
     assert_eq!(client.plaintext, b"not half");
 }
 
-/// Accepts any certificate, and any signature by a scheme that TLS 1.3 excludes.
-#[derive(Debug)]
-struct AcceptsAnything;
-
-impl ClientCertVerifier for AcceptsAnything {
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        &[]
-    }
-
-    fn verify_client_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        Ok(ClientCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::RSA_PKCS1_SHA256, SignatureScheme::ED25519]
-    }
-}
-
 #[test]
 fn no_verifier_can_allow_a_scheme_outside_tls13() {
     let setup = Setup::new(PROVIDERS[0]);
     for (scheme, is_accepted) in [(0x0807, true), (0x0401, false), (0x0403, false)] {
+        // accepts any signature, by a scheme that TLS 1.3 excludes
+        let schemes = [SignatureScheme::RSA_PKCS1_SHA256, SignatureScheme::ED25519];
+        let verifier = Verifier::accepting(Versions::Both, &schemes);
         let config = ServerConfig::builder_with_provider(Arc::new(setup.crypto.clone()))
             .with_safe_default_protocol_versions()
             .unwrap()
-            .with_client_cert_verifier(Arc::new(AcceptsAnything))
+            .with_client_cert_verifier(Arc::new(verifier))
             .with_single_cert(setup.identity.chain(), setup.identity.key())
             .unwrap();
         let server = Box::new(ours_with(config));

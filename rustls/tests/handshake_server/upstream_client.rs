@@ -4,13 +4,12 @@ use std::sync::{Arc, Mutex};
 
 use harness::configs::Provider;
 use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use harness::verifiers::upstream::Verifier;
+use rustls::pki_types::ServerName;
 use rustls::{HandshakeKind, ProtocolVersion};
 use rustls_upstream as theirs;
 use rustls_upstream::client::WebPkiServerVerifier;
-use rustls_upstream::client::danger::{
-    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
-};
+use rustls_upstream::client::danger::ServerCertVerifier;
 
 use crate::servers::{Identity, PROVIDERS, Secrets, Setup, server_name};
 
@@ -42,14 +41,26 @@ impl Client {
             WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
                 .build()
                 .unwrap();
+        let ocsp = self.ocsp.clone();
+        let inner: Arc<dyn ServerCertVerifier> = verifier.clone();
+        let verifier = Verifier::like_of_servers(verifier).with_certificates(move |it| {
+            let name = it.server_name.unwrap();
+            *ocsp.lock().unwrap() = it.ocsp_response.to_vec();
+            inner
+                .verify_server_cert(
+                    it.end_entity,
+                    it.intermediates,
+                    name,
+                    it.ocsp_response,
+                    it.now,
+                )
+                .map(drop)
+        });
         let builder = theirs::ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&theirs::version::TLS13])
             .unwrap()
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(KeepsOcsp {
-                verifier,
-                ocsp: self.ocsp.clone(),
-            }));
+            .with_custom_certificate_verifier(Arc::new(verifier));
         let mut config = match &self.identity {
             None => builder.with_no_client_auth(),
             Some(identity) => builder
@@ -64,50 +75,6 @@ impl Client {
     fn connection(&self, setup: &Setup) -> theirs::ClientConnection {
         let name = ServerName::try_from("localhost").unwrap();
         theirs::ClientConnection::new(self.config(setup), name).unwrap()
-    }
-}
-
-/// A verifier that stores the OCSP response.
-#[derive(Debug)]
-struct KeepsOcsp {
-    verifier: Arc<WebPkiServerVerifier>,
-    ocsp: Arc<Mutex<Vec<u8>>>,
-}
-
-impl ServerCertVerifier for KeepsOcsp {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, theirs::Error> {
-        *self.ocsp.lock().unwrap() = ocsp_response.to_vec();
-        self.verifier
-            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &theirs::DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, theirs::Error> {
-        self.verifier.verify_tls12_signature(message, cert, dss)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &theirs::DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, theirs::Error> {
-        self.verifier.verify_tls13_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<theirs::SignatureScheme> {
-        self.verifier.supported_verify_schemes()
     }
 }
 

@@ -111,7 +111,7 @@ fn versions(case: &Case) -> (Versions, Versions) {
 macro_rules! configs {
     ($module:ident, $tls:ident, $groups:ident) => {
         mod $module {
-            use harness::raw_keys::$module::{raw_key, verifier};
+            use harness::verifiers::raw_keys::$module::{raw_key, verifier};
             use $tls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
             use $tls::compress::{
                 BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CertCompressor, CertDecompressor,
@@ -160,7 +160,9 @@ macro_rules! configs {
                 let identities = case.key_type().identities();
                 if case.raw_keys().1 {
                     let mut verifier = verifier(&identities.client, case.provider());
-                    verifier.optional = case.auth() != ClientAuth::Required;
+                    if case.auth() != ClientAuth::Required {
+                        verifier = verifier.optional();
+                    }
                     let alpn_protocols = config.alpn_protocols;
                     config = $tls::ServerConfig::builder_with_provider(Arc::new(provider))
                         .with_protocol_versions(

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use ends::{Client, Server};
 use harness::configs::Identity;
 use harness::endpoints::{Endpoint, handshake, send_and_check, talk_and_close};
-use harness::raw_keys::this::raw_key;
+use harness::verifiers::raw_keys::this::raw_key;
 use table::Case;
 
 /// Runs all cases with these ends.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Barrier};
 use std::{ptr, thread};
 
 use harness::configs::{KeyType, PROVIDERS, Provider, Versions};
-use harness::raw_keys::this::{raw_key, verifier};
+use harness::verifiers::raw_keys::this::{raw_key, verifier};
 use pki_types::CertificateDer;
 use rustls::certificates::PeerChains;
 use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use harness::endpoints::{exchange, handshake};
+use harness::verifiers::hooked::{Hook, Hooked};
 use pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::client::ResolvesClientCert;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -17,22 +18,18 @@ use crate::kit::{Authority, Setup, exchange_and, is_resumed, setups};
 type Log = Arc<Mutex<Vec<u32>>>;
 
 /// Logs each call to the inner object.
-struct Witness<T: ?Sized> {
-    inner: Arc<T>,
+type Witness<T> = Hooked<T, Logged>;
+
+#[derive(Debug)]
+struct Logged {
     id: u32,
     log: Log,
 }
 
-impl<T: ?Sized> Witness<T> {
-    fn ask(&self) -> &T {
+impl Hook for Logged {
+    fn called(&self, _: &'static str) -> bool {
         self.log.lock().unwrap().push(self.id);
-        &self.inner
-    }
-}
-
-impl<T: ?Sized> fmt::Debug for Witness<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Witness {}", self.id)
+        false
     }
 }
 
@@ -42,13 +39,13 @@ struct Replaceable<T: ?Sized>(Mutex<Arc<Witness<T>>>);
 impl<T: ?Sized> Replaceable<T> {
     fn new(inner: Arc<T>, log: &Log) -> Arc<Self> {
         let (id, log) = (0, log.clone());
-        Arc::new(Self(Mutex::new(Arc::new(Witness { inner, id, log }))))
+        Arc::new(Self(Mutex::new(Hooked::new(inner, Logged { id, log }))))
     }
 
     fn replace(&self, inner: Arc<T>) {
         let mut current = self.0.lock().unwrap();
-        let (id, log) = (current.id + 1, current.log.clone());
-        *current = Arc::new(Witness { inner, id, log });
+        let (id, log) = (current.hook.id + 1, current.hook.log.clone());
+        *current = Hooked::new(inner, Logged { id, log });
     }
 
     fn current(&self) -> Arc<Witness<T>> {
@@ -62,104 +59,40 @@ impl<T: ?Sized> fmt::Debug for Replaceable<T> {
     }
 }
 
-macro_rules! signatures {
-    ($($by:tt)*) => {
-        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-            self.$($by)*.supported_verify_schemes()
-        }
+const CALLED: &str = "called instead of the current object";
 
-        fn requires_raw_public_keys(&self) -> bool {
-            self.$($by)*.requires_raw_public_keys()
+macro_rules! signatures {
+    () => {
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            panic!("{CALLED}")
         }
 
         fn verify_tls13_signature(
             &self,
-            message: &[u8],
-            signer: &CertificateDer<'_>,
-            signature: &DigitallySignedStruct,
+            _: &[u8],
+            _: &CertificateDer<'_>,
+            _: &DigitallySignedStruct,
         ) -> Result<HandshakeSignatureValid, Error> {
-            self.$($by)*.verify_tls13_signature(message, signer, signature)
+            panic!("{CALLED}")
         }
 
         fn verify_tls12_signature(
             &self,
-            message: &[u8],
-            signer: &CertificateDer<'_>,
-            signature: &DigitallySignedStruct,
+            _: &[u8],
+            _: &CertificateDer<'_>,
+            _: &DigitallySignedStruct,
         ) -> Result<HandshakeSignatureValid, Error> {
-            self.$($by)*.verify_tls12_signature(message, signer, signature)
+            panic!("{CALLED}")
+        }
+
+        fn requires_raw_public_keys(&self) -> bool {
+            panic!("{CALLED}")
         }
     };
 }
 
-impl ServerCertVerifier for Witness<dyn ServerCertVerifier> {
-    signatures!(ask());
-
-    fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
-        self.ask().root_hint_subjects()
-    }
-
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        self.ask()
-            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-    }
-}
-
-impl ClientCertVerifier for Witness<dyn ClientCertVerifier> {
-    signatures!(ask());
-
-    fn offer_client_auth(&self) -> bool {
-        self.ask().offer_client_auth()
-    }
-
-    fn client_auth_mandatory(&self) -> bool {
-        self.ask().client_auth_mandatory()
-    }
-
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        self.ask().root_hint_subjects()
-    }
-
-    fn verify_client_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        now: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        self.ask()
-            .verify_client_cert(end_entity, intermediates, now)
-    }
-}
-
-impl ResolvesClientCert for Witness<dyn ResolvesClientCert> {
-    fn resolve(
-        &self,
-        root_hint_subjects: &[&[u8]],
-        sigschemes: &[SignatureScheme],
-    ) -> Option<Arc<CertifiedKey>> {
-        self.ask().resolve(root_hint_subjects, sigschemes)
-    }
-
-    fn only_raw_public_keys(&self) -> bool {
-        self.ask().only_raw_public_keys()
-    }
-
-    fn has_certs(&self) -> bool {
-        self.ask().has_certs()
-    }
-}
-
-const CALLED: &str = "called instead of the current object";
-
 impl ServerCertVerifier for Replaceable<dyn ServerCertVerifier> {
-    signatures!(nobody());
+    signatures!();
 
     fn current_verifier(&self) -> Option<Arc<dyn ServerCertVerifier>> {
         Some(self.current())
@@ -182,7 +115,7 @@ impl ServerCertVerifier for Replaceable<dyn ServerCertVerifier> {
 }
 
 impl ClientCertVerifier for Replaceable<dyn ClientCertVerifier> {
-    signatures!(nobody());
+    signatures!();
 
     fn current_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
         Some(self.current())
@@ -199,12 +132,6 @@ impl ClientCertVerifier for Replaceable<dyn ClientCertVerifier> {
         _: &[CertificateDer<'_>],
         _: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        panic!("{CALLED}")
-    }
-}
-
-impl<T: ?Sized> Replaceable<T> {
-    fn nobody(&self) -> Arc<Witness<T>> {
         panic!("{CALLED}")
     }
 }

@@ -1,101 +1,18 @@
 //! Applications' wrappers around reloading verifiers.
 
-use std::sync::Arc;
-
-use pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::certificates::{ReloadingClientVerifier, ReloadingServerVerifier};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use harness::verifiers::hooked::{Hook, Hooked};
 use rustls::server::WebPkiClientVerifier;
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
 use crate::kit::{Authority, Dir, setups};
 use crate::trust::{client_of, connect, of_clients, of_servers, roots};
 
-/// A wrapper that only forwards the methods of rustls 0.23.
+/// Does nothing, so that the wrapper only forwards the methods of rustls 0.23.
 #[derive(Debug)]
-struct Around<T>(T);
+struct Nothing;
 
-macro_rules! signatures {
-    () => {
-        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-            self.0.supported_verify_schemes()
-        }
-
-        fn requires_raw_public_keys(&self) -> bool {
-            self.0.requires_raw_public_keys()
-        }
-
-        fn verify_tls13_signature(
-            &self,
-            message: &[u8],
-            signer: &CertificateDer<'_>,
-            signature: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            self.0.verify_tls13_signature(message, signer, signature)
-        }
-
-        fn verify_tls12_signature(
-            &self,
-            message: &[u8],
-            signer: &CertificateDer<'_>,
-            signature: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            self.0.verify_tls12_signature(message, signer, signature)
-        }
-    };
-}
-
-macro_rules! server_verifier {
-    ($inner:ty) => {
-        impl ServerCertVerifier for Around<$inner> {
-            signatures!();
-
-            fn verify_server_cert(
-                &self,
-                end_entity: &CertificateDer<'_>,
-                intermediates: &[CertificateDer<'_>],
-                server_name: &ServerName<'_>,
-                ocsp_response: &[u8],
-                now: UnixTime,
-            ) -> Result<ServerCertVerified, Error> {
-                self.0.verify_server_cert(
-                    end_entity,
-                    intermediates,
-                    server_name,
-                    ocsp_response,
-                    now,
-                )
-            }
-        }
-    };
-}
-
-server_verifier!(Arc<ReloadingServerVerifier>);
-server_verifier!(Arc<dyn ServerCertVerifier>);
-
-impl ClientCertVerifier for Around<Arc<ReloadingClientVerifier>> {
-    signatures!();
-
-    fn offer_client_auth(&self) -> bool {
-        self.0.offer_client_auth()
-    }
-
-    fn client_auth_mandatory(&self) -> bool {
-        self.0.client_auth_mandatory()
-    }
-
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        self.0.root_hint_subjects()
-    }
-
-    fn verify_client_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        now: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        self.0.verify_client_cert(end_entity, intermediates, now)
+impl Hook for Nothing {
+    fn called(&self, _: &'static str) -> bool {
+        false
     }
 }
 
@@ -112,13 +29,13 @@ fn a_client_refuses_a_wrapper_around_a_reloading_verifier() {
             identity.certified(setup.provider),
         );
         let inner = of_servers(&dir, setup.provider, &[&a]).build().unwrap();
-        let outer = Arc::new(Around(inner));
+        let outer = Hooked::new(inner, Nothing);
         let client = setup.client_config(outer, identity.certified(setup.provider));
         let error = connect(setup, &client, &server).unwrap_err();
         assert!(error.contains("current_verifier"), "{setup:?}: {error}");
 
         let verifier = of_servers(&dir, setup.provider, &[&a])
-            .wrapped_in(|inner| Arc::new(Around(inner)))
+            .wrapped_in(|inner| Hooked::new(inner, Nothing))
             .build()
             .unwrap();
         let client = setup.client_config(verifier.clone(), identity.certified(setup.provider));
@@ -138,7 +55,7 @@ fn a_server_s_wrapper_follows_reloads() {
     for setup in setups() {
         let dir = Dir::new();
         let inner = of_clients(&dir, setup.provider, &[&a]).build().unwrap();
-        let outer = Arc::new(Around(inner.clone()));
+        let outer = Hooked::new(inner.clone(), Nothing);
         let server = setup.server_config(outer, a.issue().certified(setup.provider));
         let client = client_of(setup, &a, &identity);
         assert_eq!(connect(setup, &client, &server), Ok(false), "{setup:?}");

@@ -260,21 +260,17 @@ macro_rules! judges {
         pub(crate) mod $module {
             use harness::configs::$module as configs;
             use harness::endpoints::$endpoint;
-            use harness::raw_keys::$module::RawKeyVerifier;
-            use pki_types::{CertificateDer, ServerName};
+            use harness::verifiers::raw_keys::$module as raw_keys;
+            use harness::verifiers::$module::Verifier;
+            use pki_types::ServerName;
             use $tls::client::WebPkiServerVerifier;
-            use $tls::client::danger::{
-                HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
-            };
-            use $tls::server::danger::{ClientCertVerified, ClientCertVerifier};
+            use $tls::client::danger::ServerCertVerifier;
+            use $tls::server::danger::ClientCertVerifier;
             use $tls::server::{
                 NoServerSessionStorage, ProducesTickets, ServerSessionMemoryCache,
                 StoresServerSessions, WebPkiClientVerifier,
             };
-            use $tls::{
-                ClientConfig, DigitallySignedStruct, DistinguishedName, Error, RootCertStore,
-                ServerConfig, SignatureScheme,
-            };
+            use $tls::{ClientConfig, RootCertStore, ServerConfig};
 
             use super::*;
 
@@ -359,12 +355,8 @@ macro_rules! judges {
                 }};
             }
 
-            fn raw_key_verifier(trust: &Trust, provider: Provider) -> Arc<RawKeyVerifier> {
-                Arc::new(RawKeyVerifier {
-                    trusted: trust.raw_key.clone(),
-                    algorithms: provider.$module().signature_verification_algorithms,
-                    optional: false,
-                })
+            fn raw_key_verifier(trust: &Trust, provider: Provider) -> Arc<Verifier> {
+                Arc::new(raw_keys::trusting(trust.raw_key.clone(), provider))
             }
 
             pub(crate) fn server_verifier(
@@ -435,95 +427,6 @@ macro_rules! judges {
                 }
                 config.time_provider = setup.clock.clone();
                 config
-            }
-
-            /// Accepts every certificate, but reports the properties of another verifier.
-            #[derive(Debug)]
-            #[allow(dead_code, reason = "upstream's is not called")]
-            pub(crate) struct Anybody<V: ?Sized>(pub(crate) Arc<V>);
-
-            impl ServerCertVerifier for Anybody<dyn ServerCertVerifier> {
-                fn verify_server_cert(
-                    &self,
-                    _: &CertificateDer<'_>,
-                    _: &[CertificateDer<'_>],
-                    _: &ServerName<'_>,
-                    _: &[u8],
-                    _: UnixTime,
-                ) -> Result<ServerCertVerified, Error> {
-                    Ok(ServerCertVerified::assertion())
-                }
-
-                fn verify_tls12_signature(
-                    &self,
-                    message: &[u8],
-                    cert: &CertificateDer<'_>,
-                    signature: &DigitallySignedStruct,
-                ) -> Result<HandshakeSignatureValid, Error> {
-                    self.0.verify_tls12_signature(message, cert, signature)
-                }
-
-                fn verify_tls13_signature(
-                    &self,
-                    message: &[u8],
-                    cert: &CertificateDer<'_>,
-                    signature: &DigitallySignedStruct,
-                ) -> Result<HandshakeSignatureValid, Error> {
-                    self.0.verify_tls13_signature(message, cert, signature)
-                }
-
-                fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-                    self.0.supported_verify_schemes()
-                }
-
-                fn requires_raw_public_keys(&self) -> bool {
-                    self.0.requires_raw_public_keys()
-                }
-            }
-
-            impl ClientCertVerifier for Anybody<dyn ClientCertVerifier> {
-                fn client_auth_mandatory(&self) -> bool {
-                    self.0.client_auth_mandatory()
-                }
-
-                fn root_hint_subjects(&self) -> &[DistinguishedName] {
-                    self.0.root_hint_subjects()
-                }
-
-                fn verify_client_cert(
-                    &self,
-                    _: &CertificateDer<'_>,
-                    _: &[CertificateDer<'_>],
-                    _: UnixTime,
-                ) -> Result<ClientCertVerified, Error> {
-                    Ok(ClientCertVerified::assertion())
-                }
-
-                fn verify_tls12_signature(
-                    &self,
-                    message: &[u8],
-                    cert: &CertificateDer<'_>,
-                    signature: &DigitallySignedStruct,
-                ) -> Result<HandshakeSignatureValid, Error> {
-                    self.0.verify_tls12_signature(message, cert, signature)
-                }
-
-                fn verify_tls13_signature(
-                    &self,
-                    message: &[u8],
-                    cert: &CertificateDer<'_>,
-                    signature: &DigitallySignedStruct,
-                ) -> Result<HandshakeSignatureValid, Error> {
-                    self.0.verify_tls13_signature(message, cert, signature)
-                }
-
-                fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-                    self.0.supported_verify_schemes()
-                }
-
-                fn requires_raw_public_keys(&self) -> bool {
-                    self.0.requires_raw_public_keys()
-                }
             }
 
             impl $tls::time_provider::TimeProvider for Clock {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use std::{env, fs, process, thread};
 
 use harness::configs::{Provider, Versions};
-use harness::hooked::{Hook, Hooked};
 use harness::pki;
+use harness::verifiers::hooked::{Hook, Hooked};
 use pki_types::UnixTime;
 use rustls::certificates::{CrlCache, CrlSource, RootCache, RootSource};
 use rustls::time_provider::TimeProvider;

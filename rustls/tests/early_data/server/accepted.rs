@@ -1,11 +1,12 @@
 //! Accepted early data and the conditions for it.
 
 use std::io::Read;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex};
 
 use harness::client_hello::{ALPN, protocols};
 use harness::configs::PROVIDERS;
-use harness::endpoints::Endpoint;
+use harness::endpoints::{Endpoint, ThisBuffered, Wrapper};
 use harness::scripted::OfferedPsk;
 use harness::servers::{Server, Settings, hello};
 use rustls::{ContentType, KeyLog};
@@ -322,7 +323,7 @@ fn readers_take_as_much_as_they_want() {
         let server = Server::Buffered(config.clone());
         let offer = server.tickets(&settings).remove(0).offer_early(0);
         let conn = rustls::ServerConnection::new(config).unwrap();
-        let conn = Arc::new(Mutex::new(harness::endpoints::ThisBuffered::new(conn)));
+        let conn = Arc::new(Mutex::new(ThisBuffered::new(conn)));
         let shared = Box::new(Shared(conn.clone()));
         let provider = settings.provider.this();
         let mut client =
@@ -351,59 +352,17 @@ fn readers_take_as_much_as_they_want() {
 }
 
 /// A connection that a test inspects while a script talks to it.
-pub(super) struct Shared(pub(super) Arc<Mutex<harness::endpoints::ThisBuffered>>);
+pub(super) struct Shared(pub(super) Arc<Mutex<ThisBuffered>>);
 
-impl Endpoint for Shared {
-    fn take_output(&mut self) -> Vec<u8> {
-        self.0.lock().unwrap().take_output()
+impl Wrapper for Shared {
+    type Inner = ThisBuffered;
+
+    fn inner(&self) -> impl Deref<Target = ThisBuffered> {
+        self.0.lock().unwrap()
     }
 
-    fn receive(&mut self, bytes: &[u8]) -> Result<(), String> {
-        self.0.lock().unwrap().receive(bytes)
-    }
-
-    fn process(&mut self) -> Result<(), String> {
-        self.0.lock().unwrap().process()
-    }
-
-    fn send(&mut self, plaintext: &[u8]) -> usize {
-        self.0.lock().unwrap().send(plaintext)
-    }
-
-    fn read_into(&mut self, plaintext: &mut Vec<u8>) {
-        self.0.lock().unwrap().read_into(plaintext);
-    }
-
-    fn read_early_into(&mut self, plaintext: &mut Vec<u8>) {
-        self.0.lock().unwrap().read_early_into(plaintext);
-    }
-
-    fn close(&mut self) {
-        self.0.lock().unwrap().close();
-    }
-
-    fn peer_has_closed(&self) -> bool {
-        self.0.lock().unwrap().peer_has_closed()
-    }
-
-    fn is_handshaking(&self) -> bool {
-        self.0.lock().unwrap().is_handshaking()
-    }
-
-    fn negotiated(&self) -> String {
-        self.0.lock().unwrap().negotiated()
-    }
-
-    fn exported(&self) -> Option<[u8; 32]> {
-        self.0.lock().unwrap().exported()
-    }
-
-    fn peer_certificates(&self) -> Vec<Vec<u8>> {
-        self.0.lock().unwrap().peer_certificates()
-    }
-
-    fn refresh_traffic_keys(&mut self) {
-        self.0.lock().unwrap().refresh_traffic_keys();
+    fn inner_mut(&mut self) -> impl DerefMut<Target = ThisBuffered> {
+        self.0.lock().unwrap()
     }
 }
 
@@ -425,13 +384,10 @@ fn behind_an_acceptor() {
             let name = harness::configs::server_name();
             rustls::ClientConnection::new(client.clone(), name).unwrap()
         };
-        harness::endpoints::handshake(
-            &mut harness::endpoints::ThisBuffered::new(connect()),
-            &mut *server.accept(),
-        );
+        harness::endpoints::handshake(&mut ThisBuffered::new(connect()), &mut *server.accept());
         let mut conn = connect();
         std::io::Write::write_all(&mut conn.early_data().unwrap(), b"early").unwrap();
-        let mut client = harness::endpoints::ThisBuffered::new(conn);
+        let mut client = ThisBuffered::new(conn);
         let flight = client.take_output();
         for len in [1, 7, flight.len()] {
             let mut acceptor = rustls::server::Acceptor::default();
@@ -445,7 +401,7 @@ fn behind_an_acceptor() {
             let conn = accepted.into_connection(config.clone());
             let mut conn = conn.unwrap_or_else(|_| panic!("refused"));
             let is_first = conn.early_data().is_some();
-            let mut end = harness::endpoints::ThisBuffered::new(conn);
+            let mut end = ThisBuffered::new(conn);
             end.process().unwrap();
             for piece in pieces {
                 end.receive(piece).unwrap();

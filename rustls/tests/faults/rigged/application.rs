@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use harness::hooked::Hook;
+use harness::verifiers::hooked::Hook;
 use pki_types::{ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::client::{
     ClientSessionMemoryCache, ClientSessionStore, ResolvesClientCert, Tls12ClientSessionValue,

@@ -7,15 +7,14 @@ use std::time::Duration;
 use harness::configs::{PROVIDERS, Provider, Versions};
 use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange};
 use harness::pki::{self, Issuer};
-use harness::raw_keys;
+use harness::verifiers::raw_keys;
+use harness::verifiers::this::Verifier;
 use rcgen::date_time_ymd;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{UnbufferedClientConnection, WebPkiServerVerifier};
-use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, UnixTime};
 use rustls::time_provider::TimeProvider;
-use rustls::{
-    ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-};
+use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
 /// The end of the first certificate that expires: 2028-01-01, inclusive.
 const END: u64 = 1_830_297_600;
@@ -87,57 +86,6 @@ impl Chain {
 }
 
 type Server = Arc<rustls_upstream::ServerConfig>;
-
-/// An application's verifier around one of this library.
-#[derive(Debug)]
-struct Wrapping {
-    inner: Arc<dyn ServerCertVerifier>,
-    ignores_certificates: bool,
-}
-
-impl ServerCertVerifier for Wrapping {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        if !self.ignores_certificates {
-            self.inner.verify_server_cert(
-                end_entity,
-                intermediates,
-                server_name,
-                ocsp_response,
-                now,
-            )?;
-        }
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner.verify_tls12_signature(message, cert, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner.verify_tls13_signature(message, cert, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.inner.supported_verify_schemes()
-    }
-}
 
 /// A client and its clock.
 struct Client {
@@ -222,10 +170,7 @@ fn a_session_ends_with_the_verified_path() {
 fn under_another_verifier_a_session_ends_with_the_end_entity_s_certificate() {
     for_each_client(|provider, versions, unbuffered| {
         let client = |chain: &Chain| {
-            let verifier = Wrapping {
-                inner: chain.webpki(provider),
-                ignores_certificates: false,
-            };
+            let verifier = Verifier::like_of_servers(chain.webpki(provider));
             Client::new(provider, versions, unbuffered, Arc::new(verifier))
         };
         let chain = Chain::new(2029, 2028);
@@ -247,10 +192,8 @@ fn under_another_verifier_a_session_ends_with_the_end_entity_s_certificate() {
 fn a_verifier_that_ignores_expiry_has_sessions() {
     for_each_client(|provider, versions, unbuffered| {
         let chain = Chain::new(2028, 2028);
-        let verifier = Wrapping {
-            inner: chain.webpki(provider),
-            ignores_certificates: true,
-        };
+        let verifier =
+            Verifier::like_of_servers(chain.webpki(provider)).with_certificates(|_| Ok(()));
         let server = chain.server(provider, versions);
         let client = Client::new(provider, versions, unbuffered, Arc::new(verifier));
         assert_eq!(client.connect(END + HOUR, &server), "Full");

@@ -7,13 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, server_name};
 use harness::endpoints::{Endpoint, ThisBuffered, exchange};
 use harness::servers::{KEY_TYPE, Server, Settings};
-use rustls::client::danger::HandshakeSignatureValid;
-use rustls::pki_types::{CertificateDer, UnixTime};
+use harness::verifiers::this::Verifier;
 use rustls::server::WebPkiClientVerifier;
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{
-    ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme,
-};
+use rustls::{ClientConfig, ServerConfig};
 
 fn client(provider: Provider, auth: ClientAuth) -> Arc<ClientConfig> {
     Arc::new(configs::this::client(provider.this(), KEY_TYPE, auth))
@@ -182,78 +178,35 @@ fn a_session_does_not_evade_a_new_requirement() {
     });
 }
 
-/// Accepts any certificate until a test revokes it. Certificates can be optional.
-#[derive(Debug)]
+/// A server that accepts any certificate until a test sets `revoked`. Certificates can be optional.
 struct Changing {
-    revoked: AtomicBool,
-    is_optional: AtomicBool,
-    provider: rustls::crypto::CryptoProvider,
+    revoked: Arc<AtomicBool>,
+    is_optional: Arc<AtomicBool>,
 }
 
 impl Changing {
-    fn new(settings: &Settings) -> (Arc<Self>, Arc<ServerConfig>) {
-        let verifier = Arc::new(Self {
-            revoked: AtomicBool::new(false),
-            is_optional: AtomicBool::new(false),
-            provider: settings.provider.this(),
-        });
+    fn new(settings: &Settings) -> (Self, Arc<ServerConfig>) {
+        let (revoked, is_optional) = (Arc::new(AtomicBool::new(false)), Arc::default());
+        let crypto = settings.provider.this();
+        let is_revoked = revoked.clone();
+        let verifier = Verifier::checking_signatures(crypto.signature_verification_algorithms)
+            .with_certificates(move |_| match is_revoked.load(Ordering::SeqCst) {
+                true => Err(rustls::CertificateError::Revoked.into()),
+                false => Ok(()),
+            })
+            .optional_while(Arc::clone(&is_optional));
         let identity = &KEY_TYPE.identities().server;
-        let builder = ServerConfig::builder_with_provider(Arc::new(settings.provider.this()));
-        let mut config = builder
+        let mut config = ServerConfig::builder_with_provider(Arc::new(crypto))
             .with_protocol_versions(&[&rustls::version::TLS13])
             .unwrap()
-            .with_client_cert_verifier(verifier.clone())
+            .with_client_cert_verifier(Arc::new(verifier))
             .with_single_cert(identity.chain.clone(), identity.key())
             .unwrap();
         config.ticketer = settings.ours().ticketer;
-        (verifier, Arc::new(config))
-    }
-}
-
-impl ClientCertVerifier for Changing {
-    fn client_auth_mandatory(&self) -> bool {
-        !self.is_optional.load(Ordering::SeqCst)
-    }
-
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        &[]
-    }
-
-    fn verify_client_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        if self.revoked.load(Ordering::SeqCst) {
-            Err(rustls::CertificateError::Revoked.into())
-        } else {
-            Ok(ClientCertVerified::assertion())
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, cert, signed, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, cert, signed, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        algorithms.supported_schemes()
+        let changing = Self {
+            revoked,
+            is_optional,
+        };
+        (changing, Arc::new(config))
     }
 }

@@ -1,6 +1,6 @@
 //! The TLS 1.2 parts of a ClientHello, with TLS 1.3 or alone.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use harness::client_hello::{
     ALPN, CERTIFICATE_AUTHORITIES, ClientHello, EC_POINT_FORMATS, EXTENDED_MASTER_SECRET,
@@ -10,14 +10,12 @@ use harness::client_hello::{
 use harness::configs::{KeyType, PROVIDERS, Provider, Versions};
 use harness::endpoints::Endpoint;
 use harness::scripted::Identity;
+use harness::verifiers::this::Verifier;
 use harness::wire::{plain_messages, u8_vec, u16_vec, u16s};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, Tls12Resumption, WebPkiServerVerifier};
 use rustls::crypto::{ActiveKeyExchange, SupportedKxGroup};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
-    ClientConfig, ClientConnection, DigitallySignedStruct, DistinguishedName, Error, NamedGroup,
-    ProtocolVersion, SignatureScheme,
+    ClientConfig, ClientConnection, DistinguishedName, Error, NamedGroup, ProtocolVersion,
 };
 
 use super::{clients, localhost, this_config};
@@ -118,8 +116,11 @@ fn hints_at_authorities_are_for_tls13() {
             harness::configs::this::roots(KeyType::EcdsaP256),
             Provider::AwsLc.this().into(),
         );
-        let verifier = Arc::new(WithHints(verifier.build().unwrap()));
-        config.dangerous().set_certificate_verifier(verifier);
+        let hints = vec![DistinguishedName::in_sequence(b"authority")];
+        let verifier = Verifier::like_of_servers(verifier.build().unwrap()).with_hints(hints, 0);
+        config
+            .dangerous()
+            .set_certificate_verifier(Arc::new(verifier));
         let hello = sent_by(config);
         assert_eq!(hello.extension(CERTIFICATE_AUTHORITIES).is_some(), offered);
         assert_eq!(hello.extension(PSK_KEY_EXCHANGE_MODES).is_some(), offered);
@@ -225,50 +226,5 @@ impl SupportedKxGroup for Only {
 
     fn usable_for_version(&self, version: ProtocolVersion) -> bool {
         version == self.1
-    }
-}
-
-/// A verifier that names an authority.
-#[derive(Debug)]
-struct WithHints(Arc<WebPkiServerVerifier>);
-
-impl ServerCertVerifier for WithHints {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        self.0
-            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls12_signature(message, cert, dss)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls13_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
-    }
-
-    fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
-        static HINTS: OnceLock<Vec<DistinguishedName>> = OnceLock::new();
-        Some(HINTS.get_or_init(|| vec![DistinguishedName::in_sequence(b"authority")]))
     }
 }

@@ -4,16 +4,14 @@
 use std::sync::Arc;
 
 use harness::client_hello::{ClientHello, SIGNATURE_ALGORITHMS};
-use harness::configs::{ClientAuth, KeyType, PROVIDERS};
+use harness::configs::{ClientAuth, KeyType, PROVIDERS, Versions};
 use harness::endpoints::ThisBuffered;
 use harness::scripted::Refused;
 use harness::scripted::tls12::client::ScriptedClient;
+use harness::verifiers::this::Verifier;
 use harness::wire::{Reader, message, u16_vec, u16s};
 use rustls::ContentType::{Alert, ApplicationData, ChangeCipherSpec, Handshake};
-use rustls::client::danger::HandshakeSignatureValid;
-use rustls::pki_types::{CertificateDer, UnixTime};
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{DigitallySignedStruct, DistinguishedName, Error, HandshakeType, SignatureScheme};
+use rustls::{HandshakeType, SignatureScheme};
 
 use super::{Setup, servers};
 
@@ -513,56 +511,17 @@ fn a_closed_server_ignores_renegotiation() {
     }
 }
 
-/// Requests ECDSA with SHA-256, but accepts any signature of any scheme.
-#[derive(Debug)]
-struct AcceptsAnySignature;
-
-impl ClientCertVerifier for AcceptsAnySignature {
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        &[]
-    }
-
-    fn verify_client_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: UnixTime,
-    ) -> std::result::Result<ClientCertVerified, Error> {
-        Ok(ClientCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> std::result::Result<HandshakeSignatureValid, Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> std::result::Result<HandshakeSignatureValid, Error> {
-        panic!("this is TLS 1.2")
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::ECDSA_NISTP256_SHA256]
-    }
-}
-
 /// RFC 5246 §7.4.8: the algorithm must be in the CertificateRequest, whatever the verifier accepts.
 #[test]
 fn a_scheme_must_have_been_requested() {
     for provider in PROVIDERS {
         let identity = &KeyType::EcdsaP256.identities().server;
+        let requested = [SignatureScheme::ECDSA_NISTP256_SHA256];
+        let verifier = Verifier::accepting(Versions::Tls12, &requested);
         let config = rustls::ServerConfig::builder_with_provider(Arc::new(provider.this()))
             .with_protocol_versions(&[&rustls::version::TLS12])
             .unwrap()
-            .with_client_cert_verifier(Arc::new(AcceptsAnySignature))
+            .with_client_cert_verifier(Arc::new(verifier))
             .with_single_cert(identity.chain.clone(), identity.key());
         let config = Arc::new(config.unwrap());
         for (scheme, is_refused) in [(0x0403, false), (0x0503, true), (0x0201, true)] {

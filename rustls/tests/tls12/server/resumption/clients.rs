@@ -5,14 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use harness::configs::{ClientAuth, KeyType, Provider, Versions};
 use harness::scripted::tls12::client::ScriptedClient;
-use rustls::client::danger::HandshakeSignatureValid;
-use rustls::pki_types::{CertificateDer, UnixTime};
+use harness::verifiers::this::Verifier;
 use rustls::server::WebPkiClientVerifier;
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{
-    CertificateError, DigitallySignedStruct, DistinguishedName, Error, HandshakeType,
-    SignatureScheme,
-};
+use rustls::{CertificateError, HandshakeType};
 
 use super::{Pair, hello, offering, session, setups, this_server};
 use crate::server::{Setup, servers};
@@ -92,54 +87,6 @@ fn strict(provider: Provider, auth: ClientAuth) -> rustls::ServerConfig {
     harness::configs::this::server_of(Versions::Tls12, provider.this(), key_type, auth)
 }
 
-/// Accepts the clients that another verifier accepts, until a test revokes them.
-#[derive(Debug)]
-struct Revocable {
-    inner: Arc<dyn ClientCertVerifier>,
-    refuses: AtomicBool,
-}
-
-impl ClientCertVerifier for Revocable {
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        self.inner.root_hint_subjects()
-    }
-
-    fn verify_client_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        now: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        if self.refuses.load(Ordering::Relaxed) {
-            return Err(Error::InvalidCertificate(CertificateError::Revoked));
-        }
-        self.inner
-            .verify_client_cert(end_entity, intermediates, now)
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner.verify_tls12_signature(message, cert, dss)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner.verify_tls13_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.inner.supported_verify_schemes()
-    }
-}
-
 #[test]
 fn a_revoked_client_resumes_nothing() {
     for setup in setups() {
@@ -147,9 +94,15 @@ fn a_revoked_client_resumes_nothing() {
         let key_type = KeyType::EcdsaP256;
         let roots = harness::configs::this::roots(key_type);
         let inner = WebPkiClientVerifier::builder_with_provider(roots, crypto.clone());
-        let verifier = Arc::new(Revocable {
-            inner: inner.build().unwrap(),
-            refuses: AtomicBool::new(false),
+        let inner = inner.build().unwrap();
+        let revoked = Arc::new(AtomicBool::new(false));
+        let is_revoked = revoked.clone();
+        let verifier = Verifier::like_of_clients(inner.clone()).with_certificates(move |it| {
+            if is_revoked.load(Ordering::Relaxed) {
+                return Err(CertificateError::Revoked.into());
+            }
+            let verified = inner.verify_client_cert(it.end_entity, it.intermediates, it.now);
+            verified.map(drop)
         });
         let identity = &key_type.identities().server;
         let (server, _) = this_server(setup, |config| {
@@ -157,7 +110,7 @@ fn a_revoked_client_resumes_nothing() {
             *config = rustls::ServerConfig::builder_with_provider(crypto)
                 .with_protocol_versions(&[&rustls::version::TLS12])
                 .unwrap()
-                .with_client_cert_verifier(verifier.clone())
+                .with_client_cert_verifier(Arc::new(verifier))
                 .with_single_cert(identity.chain.clone(), identity.key())
                 .unwrap();
             if let Some(ticketer) = ticketer {
@@ -170,7 +123,7 @@ fn a_revoked_client_resumes_nothing() {
         let session = client.session();
         let offer = offering(&hello, &session);
         for refuses in [false, true, false] {
-            verifier.refuses.store(refuses, Ordering::Relaxed);
+            revoked.store(refuses, Ordering::Relaxed);
             let client = server.connect(&offer, Some(&session)).unwrap();
             assert_eq!(client.is_resumed(), !refuses);
         }

@@ -1,11 +1,13 @@
-//! Verifiers that call a hook and then delegate to another verifier.
+//! Verifiers and resolvers that call a hook and then delegate to another one.
 
 use std::fmt;
 use std::sync::Arc;
 
 use pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::client::ResolvesClientCert;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::sign::CertifiedKey;
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
 /// A hook. It is called with `trait::method`, and may panic.
@@ -140,5 +142,26 @@ impl<V: ClientCertVerifier + ?Sized, H: Hook> ClientCertVerifier for Hooked<V, H
         self.hook.fails("ClientCertVerifier::verify_client_cert")?;
         self.inner
             .verify_client_cert(end_entity, intermediates, now)
+    }
+}
+
+impl<R: ResolvesClientCert + ?Sized, H: Hook> ResolvesClientCert for Hooked<R, H> {
+    fn resolve(
+        &self,
+        root_hint_subjects: &[&[u8]],
+        sigschemes: &[SignatureScheme],
+    ) -> Option<Arc<CertifiedKey>> {
+        let is_refused = self.hook.called("ResolvesClientCert::resolve");
+        let key = self.inner.resolve(root_hint_subjects, sigschemes);
+        key.filter(|_| !is_refused)
+    }
+
+    fn only_raw_public_keys(&self) -> bool {
+        let is_wrong = self.hook.called("ResolvesClientCert::only_raw_public_keys");
+        is_wrong || self.inner.only_raw_public_keys()
+    }
+
+    fn has_certs(&self) -> bool {
+        !self.hook.called("ResolvesClientCert::has_certs") && self.inner.has_certs()
     }
 }

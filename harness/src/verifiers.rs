@@ -1,0 +1,359 @@
+//! Verifiers for tests: one that accepts, rejects or observes, [`hooked`] ones around others, and
+//! [`raw_keys`].
+//!
+//! A [`Verifier`](this::Verifier) serves both sides. It accepts everything, or answers like another
+//! verifier; a test replaces single answers.
+
+pub mod hooked;
+pub mod raw_keys;
+
+// The methods that the verifiers of both sides share.
+macro_rules! signatures_and_schemes {
+    () => {
+        fn verify_tls12_signature(
+            &self,
+            message: &[u8],
+            signer: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            let is_tls12 = true;
+            self.check_signature(&Signed {
+                is_tls12,
+                message,
+                signer,
+                signature,
+            })
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            signer: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            let is_tls12 = false;
+            self.check_signature(&Signed {
+                is_tls12,
+                message,
+                signer,
+                signature,
+            })
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            self.schemes.clone()
+        }
+
+        fn requires_raw_public_keys(&self) -> bool {
+            self.wants_raw_keys
+        }
+    };
+}
+
+// A macro, because the types of the two crates have the same names, but are distinct.
+macro_rules! verifiers {
+    ($module:ident, $tls:ident) => {
+        /// The verifier of one crate.
+        pub mod $module {
+            use std::fmt;
+            use std::sync::Arc;
+            use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+            use pki_types::{CertificateDer, ServerName, UnixTime};
+            use $tls::client::danger::{
+                HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+            };
+            use $tls::crypto::{
+                WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
+            };
+            use $tls::server::danger::{ClientCertVerified, ClientCertVerifier};
+            use $tls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+
+            use crate::configs::Versions;
+
+            /// A certificate to verify.
+            pub struct Presented<'a> {
+                pub end_entity: &'a CertificateDer<'a>,
+                pub intermediates: &'a [CertificateDer<'a>],
+                /// The name that the client asked for; servers have none.
+                pub server_name: Option<&'a ServerName<'a>>,
+                pub ocsp_response: &'a [u8],
+                pub now: UnixTime,
+            }
+
+            /// A signature to verify.
+            pub struct Signed<'a> {
+                pub is_tls12: bool,
+                pub message: &'a [u8],
+                pub signer: &'a CertificateDer<'a>,
+                pub signature: &'a DigitallySignedStruct,
+            }
+
+            type CheckCertificate = dyn Fn(&Presented<'_>) -> Result<(), Error> + Send + Sync;
+            type CheckSignature = dyn Fn(&Signed<'_>) -> Result<(), Error> + Send + Sync;
+
+            pub struct Verifier {
+                /// The versions of the handshakes; a signature of another one panics.
+                versions: Versions,
+                certificates: Box<CheckCertificate>,
+                signatures: Box<CheckSignature>,
+                schemes: Vec<SignatureScheme>,
+                hints: Option<Vec<DistinguishedName>>,
+                /// The number of calls for hints that are still answered with none.
+                empty_hints: AtomicUsize,
+                is_optional: Arc<AtomicBool>,
+                wants_raw_keys: bool,
+            }
+
+            impl Verifier {
+                /// Accepts every certificate, and every signature in handshakes of `versions`.
+                pub fn accepting(versions: Versions, schemes: &[SignatureScheme]) -> Self {
+                    Self {
+                        versions,
+                        certificates: Box::new(|_| Ok(())),
+                        signatures: Box::new(|_| Ok(())),
+                        schemes: schemes.to_vec(),
+                        hints: None,
+                        empty_hints: AtomicUsize::new(0),
+                        is_optional: Arc::default(),
+                        wants_raw_keys: false,
+                    }
+                }
+
+                /// Accepts every certificate, but only valid signatures.
+                pub fn checking_signatures(algorithms: WebPkiSupportedAlgorithms) -> Self {
+                    Self::accepting(Versions::Both, &algorithms.supported_schemes())
+                        .with_signatures(move |signed| {
+                            let verify = match signed.is_tls12 {
+                                true => verify_tls12_signature,
+                                false => verify_tls13_signature,
+                            };
+                            let Signed {
+                                message,
+                                signer,
+                                signature,
+                                ..
+                            } = signed;
+                            verify(message, signer, signature, &algorithms).map(drop)
+                        })
+                }
+
+                /// Answers like `inner`.
+                pub fn like_of_servers(inner: Arc<dyn ServerCertVerifier>) -> Self {
+                    let other = inner.clone();
+                    Self {
+                        hints: inner.root_hint_subjects().map(<[_]>::to_vec),
+                        wants_raw_keys: inner.requires_raw_public_keys(),
+                        ..Self::accepting(Versions::Both, &inner.supported_verify_schemes())
+                    }
+                    .with_certificates(move |presented| {
+                        let Presented {
+                            end_entity,
+                            intermediates,
+                            ocsp_response,
+                            now,
+                            ..
+                        } = presented;
+                        let name = presented.server_name.expect("a client verifies");
+                        inner
+                            .verify_server_cert(
+                                end_entity,
+                                intermediates,
+                                name,
+                                ocsp_response,
+                                *now,
+                            )
+                            .map(drop)
+                    })
+                    .with_signatures(move |signed| {
+                        let Signed {
+                            message,
+                            signer,
+                            signature,
+                            ..
+                        } = signed;
+                        match signed.is_tls12 {
+                            true => other.verify_tls12_signature(message, signer, signature),
+                            false => other.verify_tls13_signature(message, signer, signature),
+                        }
+                        .map(drop)
+                    })
+                }
+
+                /// Answers like `inner`, which must not offer client authentication conditionally.
+                pub fn like_of_clients(inner: Arc<dyn ClientCertVerifier>) -> Self {
+                    let other = inner.clone();
+                    let is_optional = !inner.client_auth_mandatory();
+                    Self {
+                        hints: Some(inner.root_hint_subjects().to_vec()),
+                        wants_raw_keys: inner.requires_raw_public_keys(),
+                        is_optional: Arc::new(AtomicBool::new(is_optional)),
+                        ..Self::accepting(Versions::Both, &inner.supported_verify_schemes())
+                    }
+                    .with_certificates(move |presented| {
+                        let Presented {
+                            end_entity,
+                            intermediates,
+                            now,
+                            ..
+                        } = presented;
+                        inner
+                            .verify_client_cert(end_entity, intermediates, *now)
+                            .map(drop)
+                    })
+                    .with_signatures(move |signed| {
+                        let Signed {
+                            message,
+                            signer,
+                            signature,
+                            ..
+                        } = signed;
+                        match signed.is_tls12 {
+                            true => other.verify_tls12_signature(message, signer, signature),
+                            false => other.verify_tls13_signature(message, signer, signature),
+                        }
+                        .map(drop)
+                    })
+                }
+
+                /// Lets `check` decide about certificates.
+                pub fn with_certificates(
+                    self,
+                    check: impl Fn(&Presented<'_>) -> Result<(), Error> + Send + Sync + 'static,
+                ) -> Self {
+                    let certificates = Box::new(check);
+                    Self {
+                        certificates,
+                        ..self
+                    }
+                }
+
+                /// Lets `check` decide about signatures.
+                pub fn with_signatures(
+                    self,
+                    check: impl Fn(&Signed<'_>) -> Result<(), Error> + Send + Sync + 'static,
+                ) -> Self {
+                    let signatures = Box::new(check);
+                    Self { signatures, ..self }
+                }
+
+                /// Names these authorities, after `empty` calls that name none.
+                pub fn with_hints(self, hints: Vec<DistinguishedName>, empty: usize) -> Self {
+                    let (hints, empty_hints) = (Some(hints), AtomicUsize::new(empty));
+                    Self {
+                        hints,
+                        empty_hints,
+                        ..self
+                    }
+                }
+
+                /// Requires no client certificate while the flag is set.
+                pub fn optional_while(self, is_optional: Arc<AtomicBool>) -> Self {
+                    Self {
+                        is_optional,
+                        ..self
+                    }
+                }
+
+                /// Requires no client certificate.
+                pub fn optional(self) -> Self {
+                    self.optional_while(Arc::new(AtomicBool::new(true)))
+                }
+
+                pub fn of_raw_keys(self) -> Self {
+                    let wants_raw_keys = true;
+                    Self {
+                        wants_raw_keys,
+                        ..self
+                    }
+                }
+
+                fn hints(&self) -> Option<&[DistinguishedName]> {
+                    let less = |left: usize| left.checked_sub(1);
+                    let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
+                    match self.empty_hints.fetch_update(set, fetch, less) {
+                        Ok(_) => self.hints.as_ref().map(|_| &[][..]),
+                        Err(_) => self.hints.as_deref(),
+                    }
+                }
+
+                fn check_signature(
+                    &self,
+                    signed: &Signed<'_>,
+                ) -> Result<HandshakeSignatureValid, Error> {
+                    let other = if signed.is_tls12 {
+                        Versions::Tls13
+                    } else {
+                        Versions::Tls12
+                    };
+                    assert_ne!(self.versions, other, "a signature of another version");
+                    (self.signatures)(signed)?;
+                    Ok(HandshakeSignatureValid::assertion())
+                }
+            }
+
+            impl fmt::Debug for Verifier {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str("Verifier")
+                }
+            }
+
+            impl ServerCertVerifier for Verifier {
+                signatures_and_schemes!();
+
+                fn verify_server_cert(
+                    &self,
+                    end_entity: &CertificateDer<'_>,
+                    intermediates: &[CertificateDer<'_>],
+                    server_name: &ServerName<'_>,
+                    ocsp_response: &[u8],
+                    now: UnixTime,
+                ) -> Result<ServerCertVerified, Error> {
+                    (self.certificates)(&Presented {
+                        end_entity,
+                        intermediates,
+                        server_name: Some(server_name),
+                        ocsp_response,
+                        now,
+                    })?;
+                    Ok(ServerCertVerified::assertion())
+                }
+
+                fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
+                    self.hints()
+                }
+            }
+
+            impl ClientCertVerifier for Verifier {
+                signatures_and_schemes!();
+
+                fn client_auth_mandatory(&self) -> bool {
+                    !self.is_optional.load(Ordering::SeqCst)
+                }
+
+                fn root_hint_subjects(&self) -> &[DistinguishedName] {
+                    self.hints().unwrap_or_default()
+                }
+
+                fn verify_client_cert(
+                    &self,
+                    end_entity: &CertificateDer<'_>,
+                    intermediates: &[CertificateDer<'_>],
+                    now: UnixTime,
+                ) -> Result<ClientCertVerified, Error> {
+                    (self.certificates)(&Presented {
+                        end_entity,
+                        intermediates,
+                        server_name: None,
+                        ocsp_response: &[],
+                        now,
+                    })?;
+                    Ok(ClientCertVerified::assertion())
+                }
+            }
+        }
+    };
+}
+
+verifiers!(this, rustls);
+verifiers!(upstream, rustls_upstream);

@@ -1,0 +1,57 @@
+//! Raw public keys (RFC 7250) for both crates: keys without certificates, and verifiers that trust
+//! one of them.
+
+use std::sync::Arc;
+
+use crate::configs::{Identity, Provider, Versions};
+
+// A macro, because the types of the two crates have the same names, but are distinct.
+macro_rules! raw_keys {
+    ($module:ident, $tls:ident) => {
+        /// The verifier and keys of one crate.
+        pub mod $module {
+            use pki_types::SubjectPublicKeyInfoDer;
+            use $tls::CertificateError;
+            use $tls::crypto::verify_tls13_signature_with_raw_key;
+            use $tls::sign::CertifiedKey;
+
+            use super::*;
+            use crate::verifiers::$module::Verifier;
+
+            /// The key of `identity` without its certificate.
+            pub fn raw_key(identity: &Identity, provider: Provider) -> Arc<CertifiedKey> {
+                let loader = provider.$module().key_provider;
+                let key = loader.load_private_key(identity.key()).unwrap();
+                let spki = key.public_key().unwrap().to_vec();
+                Arc::new(CertifiedKey::new(vec![spki.into()], key))
+            }
+
+            pub fn verifier(identity: &Identity, provider: Provider) -> Verifier {
+                trusting(raw_key(identity, provider).cert[0].to_vec(), provider)
+            }
+
+            /// A verifier that trusts one raw public key.
+            pub fn trusting(trusted: Vec<u8>, provider: Provider) -> Verifier {
+                let algorithms = provider.$module().signature_verification_algorithms;
+                Verifier::accepting(Versions::Tls13, &algorithms.supported_schemes())
+                    .of_raw_keys()
+                    .with_certificates(move |presented| {
+                        assert!(presented.intermediates.is_empty());
+                        match presented.end_entity.as_ref() == trusted {
+                            true => Ok(()),
+                            false => Err(CertificateError::UnknownIssuer.into()),
+                        }
+                    })
+                    .with_signatures(move |signed| {
+                        let key = SubjectPublicKeyInfoDer::from(signed.signer.as_ref());
+                        let (message, signature) = (signed.message, signed.signature);
+                        verify_tls13_signature_with_raw_key(message, &key, signature, &algorithms)
+                            .map(drop)
+                    })
+            }
+        }
+    };
+}
+
+raw_keys!(this, rustls);
+raw_keys!(upstream, rustls_upstream);
