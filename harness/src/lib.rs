@@ -16,8 +16,8 @@
 //!   os ────────── loopback sockets, the limit on open files, CPU time of threads
 //!   ports ─────── reserved ports for servers of other stacks
 //!   servers ───── servers of both crates that answer one connection after the other
-//!   refusing ──── a crypto provider that fails to seal some payloads
-//!   limited ───── a crypto provider whose keys wear out soon
+//!   providers ─── crypto providers whose keys wear out soon, or whose ciphers call a hook
+//!   tickets ───── ticketers of functions
 //!   recorded ──── recorded flights to change and replay, and the outcomes
 //!   deviations ── intended differences to upstream's answers to wrong bytes
 //!   texts ─────── errors that consist only of a text, compared with upstream's
@@ -43,19 +43,19 @@ pub mod configs;
 pub mod deviations;
 pub mod endpoints;
 pub mod ffdhe;
-pub mod limited;
 pub mod middle;
 mod noise;
 pub mod os;
 pub mod pairs;
 pub mod pki;
 pub mod ports;
+pub mod providers;
 pub mod quic;
 pub mod recorded;
-pub mod refusing;
 pub mod scripted;
 pub mod servers;
 pub mod texts;
+pub mod tickets;
 pub mod transparent;
 pub mod verifiers;
 pub mod wire;

@@ -10,12 +10,9 @@ use harness::recorded::Side;
 use harness::wire::{self, Record};
 use pki_types::CertificateDer;
 use rustls_upstream as tls;
-use tls::client::{ResolvesClientCert, Resumption};
-use tls::server::{ClientHello, ResolvesServerCert};
-use tls::sign::CertifiedKey;
-use tls::{
-    AlertDescription, ClientConfig, ClientConnection, Connection, ServerConfig, SignatureScheme,
-};
+use tls::client::Resumption;
+use tls::sign::{CertifiedKey, SingleCertAndKey};
+use tls::{AlertDescription, ClientConfig, ClientConnection, Connection, ServerConfig};
 
 use crate::Result;
 use crate::kinds::{Kind, Until};
@@ -205,7 +202,7 @@ fn connection(kind: &Kind) -> Result<Connection> {
             config.enable_secret_extraction = true;
             config.resumption = Resumption::disabled();
             if kind.chain_len != 0 {
-                config.client_auth_cert_resolver = Arc::new(Chain::new(kind)?);
+                config.client_auth_cert_resolver = Arc::new(chain(kind)?);
             }
             Ok(ClientConnection::new(Arc::new(config), server_name())?.into())
         }
@@ -214,7 +211,7 @@ fn connection(kind: &Kind) -> Result<Connection> {
                 configs::server_of(kind.versions, provider, key_type, ClientAuth::None);
             config.enable_secret_extraction = true;
             if kind.chain_len != 0 {
-                config.cert_resolver = Arc::new(Chain::new(kind)?);
+                config.cert_resolver = Arc::new(chain(kind)?);
             }
             Ok(tls::ServerConnection::new(Arc::new(config))?.into())
         }
@@ -222,42 +219,20 @@ fn connection(kind: &Kind) -> Result<Connection> {
 }
 
 /// A certificate followed by as much filling as the kind wants.
-#[derive(Debug)]
-struct Chain(Arc<CertifiedKey>);
-
-impl Chain {
-    fn new(kind: &Kind) -> Result<Self> {
-        const PIECE: usize = 4000;
-        let identities = KeyType::EcdsaP256.identities();
-        let identity = match kind.victim {
-            Side::Server => &identities.client,
-            Side::Client => &identities.server,
-        };
-        let provider = Provider::AwsLc.upstream();
-        let key = provider.key_provider.load_private_key(identity.key())?;
-        let mut chain = identity.chain.clone();
-        // valid only up to the outermost header
-        let filling =
-            CertificateDer::from([&[0x30, 0x82, 0x0f, 0x9c], &[0; PIECE - 4][..]].concat());
-        chain.resize(1 + kind.chain_len / PIECE, filling);
-        Ok(Self(Arc::new(CertifiedKey::new(chain, key))))
-    }
-}
-
-impl ResolvesClientCert for Chain {
-    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        Some(self.0.clone())
-    }
-
-    fn has_certs(&self) -> bool {
-        true
-    }
-}
-
-impl ResolvesServerCert for Chain {
-    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.0.clone())
-    }
+fn chain(kind: &Kind) -> Result<SingleCertAndKey> {
+    const PIECE: usize = 4000;
+    let identities = KeyType::EcdsaP256.identities();
+    let identity = match kind.victim {
+        Side::Server => &identities.client,
+        Side::Client => &identities.server,
+    };
+    let provider = Provider::AwsLc.upstream();
+    let key = provider.key_provider.load_private_key(identity.key())?;
+    let mut chain = identity.chain.clone();
+    // valid only up to the outermost header
+    let filling = CertificateDer::from([&[0x30, 0x82, 0x0f, 0x9c], &[0; PIECE - 4][..]].concat());
+    chain.resize(1 + kind.chain_len / PIECE, filling);
+    Ok(SingleCertAndKey::from(CertifiedKey::new(chain, key)))
 }
 
 const ALERT: u8 = 21;

@@ -6,9 +6,10 @@ use std::sync::{Arc, OnceLock};
 use harness::configs::{ClientAuth, Versions};
 use harness::endpoints::{Endpoint, ThisBuffered, exchange};
 use harness::quic::Framed;
+use harness::tickets::this::Tickets;
 use harness::transparent::this::{Configs, forget_sessions};
 use harness::transparent::{Resumes, Setup};
-use rustls::server::{NoServerSessionStorage, ProducesTickets, StoresServerSessions};
+use rustls::server::{NoServerSessionStorage, StoresServerSessions};
 use rustls::{Connection, HandshakeKind, ServerConfig, ServerConnection};
 
 use super::value::Session;
@@ -49,28 +50,19 @@ pub(super) fn hand_out(value: Option<Vec<u8>>) {
     HANDED_OUT.set(value);
 }
 
-/// A ticketer and storage that returns the value handed out.
-#[derive(Debug)]
-struct HandsOut;
-
-impl ProducesTickets for HandsOut {
-    fn enabled(&self) -> bool {
-        true
-    }
-
-    fn lifetime(&self) -> u32 {
-        super::TICKET_LIFETIME as u32
-    }
-
-    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+/// A ticketer that returns the value handed out.
+fn ticketer() -> Tickets {
+    let encrypt = |plain: &[u8]| {
         PUT.set(plain.to_vec());
         Some(b"a ticket".to_vec())
-    }
-
-    fn decrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
-        HANDED_OUT.with_borrow(Clone::clone)
-    }
+    };
+    let decrypt = |_: &[u8]| HANDED_OUT.with_borrow(Clone::clone);
+    Tickets::new(super::TICKET_LIFETIME as u32, encrypt, decrypt)
 }
+
+/// A storage that returns the value handed out.
+#[derive(Debug)]
+struct HandsOut;
 
 impl StoresServerSessions for HandsOut {
     fn can_cache(&self) -> bool {
@@ -133,7 +125,7 @@ impl Scene {
             server.session_storage = Arc::new(HandsOut);
         } else {
             server.session_storage = Arc::new(NoServerSessionStorage {});
-            server.ticketer = Arc::new(HandsOut);
+            server.ticketer = Arc::new(ticketer());
         }
         let max_early_data_size = server.max_early_data_size;
         let configs = Configs {

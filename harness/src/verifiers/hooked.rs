@@ -8,13 +8,18 @@ use rustls::client::ResolvesClientCert;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::sign::CertifiedKey;
-use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+use rustls::{ContentType, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
 /// A hook. It is called with `trait::method`, and may panic.
 pub trait Hook: fmt::Debug + Send + Sync {
     /// Returns true to make the verifier fail: with an error, without schemes, or with a request
     /// for raw public keys.
     fn called(&self, name: &'static str) -> bool;
+
+    /// Called before a payload of this type is sealed; returns true to make that fail.
+    fn seals(&self, name: &'static str, _: ContentType) -> bool {
+        self.called(name)
+    }
 
     /// Like [`Self::called`], but returns an error.
     fn fails(&self, name: &'static str) -> Result<(), Error> {

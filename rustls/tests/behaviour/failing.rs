@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use harness::configs::{self, ClientAuth, PROVIDERS, server_name};
 use harness::endpoints::{Endpoint, ThisUnbuffered, exchange};
-use harness::refusing::provider_that_refuses;
+use harness::providers::provider_that_refuses;
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};

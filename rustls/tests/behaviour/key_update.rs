@@ -7,7 +7,7 @@ use harness::configs::{self, ClientAuth, PROVIDERS, Provider, server_name};
 use harness::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, handshake, send_and_check,
 };
-use harness::limited::provider_with_limit;
+use harness::providers::provider_with_limit;
 use rustls::client::UnbufferedClientConnection;
 use rustls::crypto::CryptoProvider;
 use rustls::unbuffered::{ConnectionState, EncryptError};

@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use harness::configs::{self, ClientAuth, Provider, Versions, server_name};
 use harness::endpoints::{Endpoint, ThisBuffered, exchange};
+use harness::tickets::this::Tickets;
 use harness::verifiers::this::Verifier;
-use rustls::client::{ResolvesClientCert, UnbufferedClientConnection};
+use rustls::client::UnbufferedClientConnection;
 use rustls::crypto::{
     ActiveKeyExchange, CryptoProvider, SharedSecret, SupportedKxGroup, aws_lc_rs,
 };
 use rustls::pki_types::CertificateDer;
-use rustls::server::{
-    ClientHello, ProducesTickets, ResolvesServerCert, UnbufferedServerConnection,
-};
-use rustls::sign::{CertifiedKey, Signer, SigningKey};
+use rustls::server::UnbufferedServerConnection;
+use rustls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
 use rustls::version::TLS13;
 use rustls::{
     ClientConfig, ClientConnection, DistinguishedName, Error, NamedGroup, ServerConfig,
@@ -226,26 +225,6 @@ fn key_shares() {
     assert_ends(client, server, Role::Server, "ServerHello cannot be sent");
 }
 
-/// Resolves the same certificate for either side.
-#[derive(Debug)]
-struct Resolver(Arc<CertifiedKey>);
-
-impl ResolvesServerCert for Resolver {
-    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.0.clone())
-    }
-}
-
-impl ResolvesClientCert for Resolver {
-    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        Some(self.0.clone())
-    }
-
-    fn has_certs(&self) -> bool {
-        true
-    }
-}
-
 /// Makes signatures of a given length.
 #[derive(Clone, Debug)]
 struct Signs(usize);
@@ -280,7 +259,7 @@ fn certified_key(cert_len: usize, signature_len: usize) -> CertifiedKey {
 fn with_certified_key(role: Role, certified_key: CertifiedKey) -> (ClientConfig, ServerConfig) {
     let mut client = client_verifying_by(verifier(Vec::new()));
     let mut server = server_asking_for(verifier(Vec::new()));
-    let resolver = Arc::new(Resolver(Arc::new(certified_key)));
+    let resolver = Arc::new(SingleCertAndKey::from(certified_key));
     match role {
         Role::Client => client.client_auth_cert_resolver = resolver,
         Role::Server => server.cert_resolver = resolver,
@@ -330,34 +309,12 @@ fn ocsp_responses() {
     }
 }
 
-/// Issues tickets of a given length.
-#[derive(Debug)]
-struct Tickets(usize);
-
-impl ProducesTickets for Tickets {
-    fn enabled(&self) -> bool {
-        true
-    }
-
-    fn lifetime(&self) -> u32 {
-        3600
-    }
-
-    fn encrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
-        Some(vec![7; self.0])
-    }
-
-    fn decrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
-        None
-    }
-}
-
 /// Without a ticket, a client cannot resume; nothing else fails.
 #[test]
 fn tickets() {
     for (len, sent) in [(65_000, true), (0xffff, false), (0x1_0000, false)] {
         let mut config = server_config(PROVIDER);
-        config.ticketer = Arc::new(Tickets(len));
+        config.ticketer = Arc::new(Tickets::of_len(len));
         config.send_tls13_tickets = 1;
         let client = ClientConnection::new(Arc::new(client_config(PROVIDER)), server_name());
         let mut client = ThisBuffered::new(client.unwrap());

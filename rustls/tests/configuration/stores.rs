@@ -15,6 +15,7 @@ fn name(number: usize) -> ServerName<'static> {
 macro_rules! stores {
     ($module:ident, $tls:ident) => {
         mod $module {
+            use harness::tickets::$module::Tickets;
             use $tls::NamedGroup;
             use $tls::client::{
                 ClientSessionMemoryCache, ClientSessionStore, Resumption, Tls12Resumption,
@@ -75,25 +76,8 @@ macro_rules! stores {
             }
 
             pub(super) fn others() -> Vec<String> {
-                #[derive(Debug)]
-                struct Reversing;
-
-                impl ProducesTickets for Reversing {
-                    fn enabled(&self) -> bool {
-                        true
-                    }
-
-                    fn lifetime(&self) -> u32 {
-                        77
-                    }
-
-                    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
-                        (plain.len() < 5).then(|| plain.iter().rev().copied().collect())
-                    }
-
-                    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
-                        self.encrypt(cipher)
-                    }
+                fn reverse(plain: &[u8]) -> Option<Vec<u8>> {
+                    (plain.len() < 5).then(|| plain.iter().rev().copied().collect())
                 }
 
                 let none = NoServerSessionStorage {};
@@ -112,7 +96,9 @@ macro_rules! stores {
                     log.push(format!("{kind:?} {resumption:?}"));
                 }
                 for lifetime in [0, 1, 3600, 86_400, 604_800, 1 << 30] {
-                    let rotator = TicketRotator::new(lifetime, || Ok(Box::new(Reversing)));
+                    let rotator = TicketRotator::new(lifetime, || {
+                        Ok(Box::new(Tickets::new(77, reverse, reverse)))
+                    });
                     log.push(outcome(rotator.as_ref()));
                     let failing = TicketRotator::new(lifetime, || Err(GetRandomFailed));
                     log.push(outcome(failing));

@@ -7,7 +7,6 @@ use harness::endpoints::Endpoint;
 use harness::scripted::ScriptedClient;
 use harness::wire::*;
 use rustls::crypto::{ActiveKeyExchange, SupportedKxGroup};
-use rustls::server::ResolvesServerCert;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{AlertDescription, Error, NamedGroup, ProtocolVersion};
 
@@ -270,23 +269,13 @@ fn groups_for_tls12_are_skipped() {
     );
 }
 
-/// Resolves to a key without a certificate.
-#[derive(Debug)]
-struct EmptyChain(Arc<CertifiedKey>);
-
-impl ResolvesServerCert for EmptyChain {
-    fn resolve(&self, _: rustls::server::ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.0.clone())
-    }
-}
-
 #[test]
 fn an_empty_chain_counts_as_none() {
     // RFC 9846 §4.5.1: the server's certificate_list must not be empty
     let setup = Setup::new(PROVIDERS[0]);
     let mut config = setup.our_config();
     let key = setup.identity.signing_key();
-    config.cert_resolver = Arc::new(EmptyChain(CertifiedKey::new(vec![], key).into()));
+    config.cert_resolver = Arc::new(SingleCertAndKey::from(CertifiedKey::new(vec![], key)));
     let mut server = ours_with(config);
     assert_eq!(
         answer(&mut server, &[ClientHello::new().record()]),

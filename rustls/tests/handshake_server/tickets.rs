@@ -4,37 +4,18 @@ use std::sync::{Arc, Mutex};
 
 use harness::client_hello::*;
 use harness::scripted::ScriptedClient;
+use harness::tickets::this::Tickets;
 use harness::wire::*;
 use rustls::pki_types::UnixTime;
-use rustls::server::{NoServerSessionStorage, ProducesTickets, StoresServerSessions};
+use rustls::server::{NoServerSessionStorage, StoresServerSessions};
 use rustls::{HandshakeType, ServerConfig};
 
 use crate::servers::{Identity, PROVIDERS, Setup, ours_with};
 
-/// A ticketer that does not encrypt.
-#[derive(Debug)]
-struct Plain {
-    lifetime: u32,
-    /// The longest session that it accepts, in bytes.
-    max_len: usize,
-}
-
-impl ProducesTickets for Plain {
-    fn enabled(&self) -> bool {
-        true
-    }
-
-    fn lifetime(&self) -> u32 {
-        self.lifetime
-    }
-
-    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
-        (plain.len() <= self.max_len).then(|| plain.to_vec())
-    }
-
-    fn decrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
-        None
-    }
+/// A ticketer that does not encrypt, and refuses sessions of more than `max_len` bytes.
+fn plain(lifetime: u32, max_len: usize) -> Arc<Tickets> {
+    let encrypt = move |plain: &[u8]| (plain.len() <= max_len).then(|| plain.to_vec());
+    Arc::new(Tickets::new(lifetime, encrypt, |_| None))
 }
 
 /// A storage that tests can inspect.
@@ -145,10 +126,7 @@ fn tickets_for(hello: ClientHello, config: ServerConfig) -> (ScriptedClient, Vec
 
 fn sealing_config(lifetime: u32) -> ServerConfig {
     let mut config = Setup::new(PROVIDERS[0]).our_config();
-    config.ticketer = Arc::new(Plain {
-        lifetime,
-        max_len: 1 << 20,
-    });
+    config.ticketer = plain(lifetime, 1 << 20);
     config
 }
 
@@ -252,10 +230,7 @@ fn no_tickets_without_a_use() {
 
     // a session that is too large
     let mut small = sealing_config(100);
-    small.ticketer = Arc::new(Plain {
-        lifetime: 100,
-        max_len: 10,
-    });
+    small.ticketer = plain(100, 10);
     assert_eq!(tickets_for(resumable(), small).1.len(), 0);
 
     // RFC 9846 §4.3.9: clients that do not offer resumption, or only without a key exchange

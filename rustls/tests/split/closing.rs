@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 
 use harness::bare_records::Records;
 use harness::endpoints::Endpoint;
-use harness::limited::provider_with_limit;
+use harness::providers::provider_with_limit;
 use harness::wire;
 
 use crate::kit::{ALERT, APPLICATION_DATA, HANDSHAKE, Role, cases, split, tls13_cases};

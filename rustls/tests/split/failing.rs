@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use harness::endpoints::Endpoint;
-use harness::refusing::provider_that_refuses;
+use harness::providers::provider_that_refuses;
 use rustls::unbuffered::EncryptError;
 use rustls::{AlertDescription, ContentType, Error, InPlaceError, InvalidMessage, PeerMisbehaved};
 

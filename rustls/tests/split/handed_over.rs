@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use harness::configs::{self, ClientAuth, PROVIDERS, server_name};
 use harness::endpoints::{Endpoint, UpstreamBuffered};
-use harness::limited::provider_with_limit;
+use harness::providers::provider_with_limit;
 use harness::wire::{self, message};
 use rustls::client::Resumption;
 use rustls::{ClientConnection, Error, HandshakeKind, InPlaceError, PeerMisbehaved};

@@ -8,7 +8,7 @@ use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions,
 use harness::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, handshake, send_and_check,
 };
-use harness::limited::provider_with_limit;
+use harness::providers::provider_with_limit;
 use harness::wire;
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;

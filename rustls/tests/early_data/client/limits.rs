@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use harness::configs::{self, KeyType, PROVIDERS, Provider, server_name};
 use harness::endpoints::{Endpoint, ThisBuffered, exchange, send_and_check};
-use harness::limited::provider_with_limit;
+use harness::providers::provider_with_limit;
 use rustls::client::{EarlyDataError, UnbufferedClientConnection};
 use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus};
 use rustls::{ClientConfig, ClientConnection};

@@ -36,8 +36,8 @@ impl<T> fmt::Debug for Rigged<T> {
     }
 }
 
-/// The bomb as the hook of a verifier.
-#[derive(Debug)]
+/// The bomb as the hook of a verifier or a cipher.
+#[derive(Clone, Debug)]
 pub(super) struct Bomb;
 
 impl Hook for Bomb {

@@ -3,21 +3,18 @@
 use std::sync::OnceLock;
 
 use harness::configs::Provider;
-use rustls::crypto::cipher::{
-    AeadKey, EncryptError, InboundOpaqueMessage, InboundPlainMessage, Iv, KeyBlockShape,
-    MessageDecrypter, MessageEncrypter, OutboundPlainMessage, Tls12AeadAlgorithm,
-    Tls13AeadAlgorithm, UnsupportedOperationError,
-};
+use harness::providers::HookedCipher;
+use rustls::crypto::cipher::{AeadKey, Iv};
 use rustls::crypto::hash::{Context, Hash, HashAlgorithm, Output};
 use rustls::crypto::tls12::Prf;
 use rustls::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock, OutputLengthError};
 use rustls::crypto::{ActiveKeyExchange, CryptoProvider, GetRandomFailed, SecureRandom, hmac};
 use rustls::{
-    CipherSuite, CipherSuiteCommon, ConnectionTrafficSecrets, ContentType, Error, ProtocolVersion,
-    SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite, quic,
+    CipherSuite, CipherSuiteCommon, Error, SupportedCipherSuite, Tls12CipherSuite,
+    Tls13CipherSuite, quic,
 };
 
-use super::application::Rigged;
+use super::application::{Bomb, Rigged};
 use crate::bomb::{called, fails};
 
 /// ring's provider with one suite per version, and every part rigged.
@@ -54,7 +51,7 @@ fn rigged_suite(suite: SupportedCipherSuite) -> SupportedCipherSuite {
             let suite: &'static Tls13CipherSuite = Box::leak(Box::new(Tls13CipherSuite {
                 common: common(&suite.common),
                 hkdf_provider: Box::leak(Box::new(Rigged(suite.hkdf_provider))),
-                aead_alg: Box::leak(Box::new(Rigged(suite.aead_alg))),
+                aead_alg: Box::leak(Box::new(hooked(suite.aead_alg))),
                 quic: suite
                     .quic
                     .map(|quic| &*Box::leak(Box::new(Rigged(quic))) as &dyn quic::Algorithm),
@@ -66,7 +63,7 @@ fn rigged_suite(suite: SupportedCipherSuite) -> SupportedCipherSuite {
                 common: common(&suite.common),
                 kx: suite.kx,
                 sign: suite.sign,
-                aead_alg: Box::leak(Box::new(Rigged(suite.aead_alg))),
+                aead_alg: Box::leak(Box::new(hooked(suite.aead_alg))),
                 prf_provider: Box::leak(Box::new(Rigged(suite.prf_provider))),
             }));
             suite.into()
@@ -163,6 +160,10 @@ impl HkdfExpander for Rigged<Box<dyn HkdfExpander>> {
     }
 }
 
+fn hooked<C>(inner: C) -> HookedCipher<C, Bomb> {
+    HookedCipher { inner, hook: Bomb }
+}
+
 impl Prf for Rigged<&'static dyn Prf> {
     fn for_key_exchange(
         &self,
@@ -179,104 +180,6 @@ impl Prf for Rigged<&'static dyn Prf> {
     fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]) {
         called("Prf::for_secret");
         self.0.for_secret(output, secret, label, seed);
-    }
-}
-
-impl Tls13AeadAlgorithm for Rigged<&'static dyn Tls13AeadAlgorithm> {
-    fn encrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageEncrypter> {
-        called("Tls13AeadAlgorithm::encrypter");
-        Box::new(Rigged(self.0.encrypter(key, iv)))
-    }
-
-    fn decrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageDecrypter> {
-        called("Tls13AeadAlgorithm::decrypter");
-        Box::new(Rigged(self.0.decrypter(key, iv)))
-    }
-
-    fn key_len(&self) -> usize {
-        self.0.key_len()
-    }
-
-    fn extract_keys(
-        &self,
-        key: AeadKey,
-        iv: Iv,
-    ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
-        self.0.extract_keys(key, iv)
-    }
-}
-
-impl Tls12AeadAlgorithm for Rigged<&'static dyn Tls12AeadAlgorithm> {
-    fn encrypter(&self, key: AeadKey, iv: &[u8], extra: &[u8]) -> Box<dyn MessageEncrypter> {
-        called("Tls12AeadAlgorithm::encrypter");
-        Box::new(Rigged(self.0.encrypter(key, iv, extra)))
-    }
-
-    fn decrypter(&self, key: AeadKey, iv: &[u8]) -> Box<dyn MessageDecrypter> {
-        called("Tls12AeadAlgorithm::decrypter");
-        Box::new(Rigged(self.0.decrypter(key, iv)))
-    }
-
-    fn key_block_shape(&self) -> KeyBlockShape {
-        self.0.key_block_shape()
-    }
-
-    fn extract_keys(
-        &self,
-        key: AeadKey,
-        iv: &[u8],
-        explicit: &[u8],
-    ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
-        self.0.extract_keys(key, iv, explicit)
-    }
-}
-
-impl MessageEncrypter for Rigged<Box<dyn MessageEncrypter>> {
-    fn encrypt(
-        &mut self,
-        msg: OutboundPlainMessage<'_>,
-        seq: u64,
-        out: &mut [u8],
-    ) -> Result<usize, EncryptError> {
-        if called("MessageEncrypter::encrypt") {
-            return Err(EncryptError::Failed);
-        }
-        self.0.encrypt(msg, seq, out)
-    }
-
-    fn encrypt_in_place(
-        &mut self,
-        typ: ContentType,
-        version: ProtocolVersion,
-        payload_len: usize,
-        seq: u64,
-        out: &mut [u8],
-    ) -> Result<usize, EncryptError> {
-        if called("MessageEncrypter::encrypt_in_place") {
-            return Err(EncryptError::Failed);
-        }
-        self.0.encrypt_in_place(typ, version, payload_len, seq, out)
-    }
-
-    fn encrypted_payload_len(&self, payload_len: usize) -> usize {
-        self.0.encrypted_payload_len(payload_len)
-    }
-
-    fn payload_offset(&self) -> usize {
-        self.0.payload_offset()
-    }
-}
-
-impl MessageDecrypter for Rigged<Box<dyn MessageDecrypter>> {
-    fn decrypt<'a>(
-        &mut self,
-        msg: InboundOpaqueMessage<'a>,
-        seq: u64,
-    ) -> Result<InboundPlainMessage<'a>, Error> {
-        if called("MessageDecrypter::decrypt") {
-            return Err(Error::DecryptError);
-        }
-        self.0.decrypt(msg, seq)
     }
 }
 

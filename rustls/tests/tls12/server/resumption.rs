@@ -16,9 +16,10 @@ use harness::endpoints::ThisBuffered;
 use harness::scripted::Refused;
 use harness::scripted::tls12::Session;
 use harness::scripted::tls12::client::ScriptedClient;
+use harness::tickets::this::Tickets;
 use harness::wire::Reader;
 use rustls::pki_types::UnixTime;
-use rustls::server::{NoServerSessionStorage, ProducesTickets};
+use rustls::server::NoServerSessionStorage;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::time_provider::TimeProvider;
 use rustls::{ContentType, HandshakeType};
@@ -317,28 +318,6 @@ fn without_a_storage_there_is_no_session() {
     }
 }
 
-/// Makes tickets of this length in bytes.
-#[derive(Debug)]
-struct Tickets(usize);
-
-impl ProducesTickets for Tickets {
-    fn enabled(&self) -> bool {
-        true
-    }
-
-    fn lifetime(&self) -> u32 {
-        3600
-    }
-
-    fn encrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
-        Some(vec![7; self.0])
-    }
-
-    fn decrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
-        None
-    }
-}
-
 /// RFC 5077 §3.3: an empty ticket means that the server sends none after all.
 #[test]
 fn an_oversized_ticket_is_not_sent() {
@@ -346,7 +325,9 @@ fn an_oversized_ticket_is_not_sent() {
     const MOST: usize = 0xffff - 4 - 2;
     for (len, sent) in [(MOST, MOST), (MOST + 1, 0), (0xffff, 0), (0x1_0000, 0)] {
         let setup = Setup::new(Provider::AwsLc);
-        let (server, _) = this_server(setup, |config| config.ticketer = Arc::new(Tickets(len)));
+        let (server, _) = this_server(setup, |config| {
+            config.ticketer = Arc::new(Tickets::of_len(len))
+        });
         assert_eq!(session(&server, &hello(true)).ticket.len(), sent, "{len}");
     }
 }
@@ -469,27 +450,6 @@ fn sessions_end_with_their_lifetime() {
     }
 }
 
-#[derive(Debug)]
-struct SaysNoLifetime;
-
-impl ProducesTickets for SaysNoLifetime {
-    fn enabled(&self) -> bool {
-        true
-    }
-
-    fn lifetime(&self) -> u32 {
-        0
-    }
-
-    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
-        Some(plain.to_vec())
-    }
-
-    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
-        Some(cipher.to_vec())
-    }
-}
-
 /// RFC 5077 §3.3: zero means that the lifetime is unspecified.
 #[test]
 fn a_ticket_without_a_lifetime_is_good_for_a_week() {
@@ -498,7 +458,8 @@ fn a_ticket_without_a_lifetime_is_good_for_a_week() {
         let clock = Arc::new(Clock(AtomicU64::new(now())));
         let (server, _) = this_server(Setup::new(provider), |config| {
             config.time_provider = clock.clone();
-            config.ticketer = Arc::new(SaysNoLifetime);
+            let copy = |bytes: &[u8]| Some(bytes.to_vec());
+            config.ticketer = Arc::new(Tickets::new(0, copy, copy));
         });
         let hello = hello(true);
         let start = clock.0.load(Ordering::Relaxed);

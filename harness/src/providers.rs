@@ -1,0 +1,205 @@
+//! Crypto providers whose suites differ from the genuine ones: keys that wear out soon, ciphers
+//! that call a hook.
+
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::cipher::{
+    AeadKey, EncryptError, InboundOpaqueMessage, InboundPlainMessage, Iv, KeyBlockShape,
+    MessageDecrypter, MessageEncrypter, OutboundPlainMessage, Tls12AeadAlgorithm,
+    Tls13AeadAlgorithm, UnsupportedOperationError,
+};
+use rustls::{
+    CipherSuiteCommon, ConnectionTrafficSecrets, ContentType, Error, ProtocolVersion,
+    SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite,
+};
+
+use crate::configs::Provider;
+use crate::verifiers::hooked::Hook;
+
+/// The suites of `provider`, whose keys may protect only `limit` records.
+pub fn provider_with_limit(provider: Provider, limit: u64) -> CryptoProvider {
+    let limited = |common: &CipherSuiteCommon| CipherSuiteCommon {
+        confidentiality_limit: limit,
+        ..copy(common)
+    };
+    let mut provider = provider.this();
+    for suite in &mut provider.cipher_suites {
+        *suite = match *suite {
+            SupportedCipherSuite::Tls12(suite) => {
+                SupportedCipherSuite::Tls12(Box::leak(Box::new(Tls12CipherSuite {
+                    common: limited(&suite.common),
+                    ..*suite
+                })))
+            }
+            SupportedCipherSuite::Tls13(suite) => {
+                SupportedCipherSuite::Tls13(Box::leak(Box::new(Tls13CipherSuite {
+                    common: limited(&suite.common),
+                    ..*suite
+                })))
+            }
+        };
+    }
+    provider
+}
+
+/// Returns `provider` with a single TLS 1.3 suite, which fails to seal the types in `refused`.
+///
+/// # Panics
+///
+/// If `provider` has no suite of TLS 1.3.
+pub fn provider_that_refuses(
+    provider: Provider,
+    refused: &'static [ContentType],
+) -> CryptoProvider {
+    let mut provider = provider.this();
+    let suites = provider.cipher_suites.iter();
+    let suite = suites.filter_map(|suite| suite.tls13()).next().unwrap();
+    let suite: &'static Tls13CipherSuite = Box::leak(Box::new(Tls13CipherSuite {
+        common: copy(&suite.common),
+        hkdf_provider: suite.hkdf_provider,
+        aead_alg: Box::leak(Box::new(HookedCipher {
+            inner: suite.aead_alg,
+            hook: Refuses(refused),
+        })),
+        quic: None,
+    }));
+    provider.cipher_suites = vec![suite.into()];
+    provider
+}
+
+fn copy(common: &CipherSuiteCommon) -> CipherSuiteCommon {
+    CipherSuiteCommon {
+        suite: common.suite,
+        hash_provider: common.hash_provider,
+        confidentiality_limit: common.confidentiality_limit,
+    }
+}
+
+/// Fails to seal these types.
+#[derive(Clone, Debug)]
+struct Refuses(&'static [ContentType]);
+
+impl Hook for Refuses {
+    fn called(&self, _: &'static str) -> bool {
+        false
+    }
+
+    fn seals(&self, _: &'static str, typ: ContentType) -> bool {
+        self.0.contains(&typ)
+    }
+}
+
+/// A cipher of either version, an encrypter or a decrypter that calls a hook first.
+pub struct HookedCipher<C, H> {
+    pub inner: C,
+    pub hook: H,
+}
+
+impl<C, H: Clone> HookedCipher<C, H> {
+    fn around<D>(&self, inner: D) -> HookedCipher<D, H> {
+        let hook = self.hook.clone();
+        HookedCipher { inner, hook }
+    }
+}
+
+impl<H: Hook + Clone + 'static> Tls13AeadAlgorithm
+    for HookedCipher<&'static dyn Tls13AeadAlgorithm, H>
+{
+    fn encrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageEncrypter> {
+        self.hook.called("Tls13AeadAlgorithm::encrypter");
+        Box::new(self.around(self.inner.encrypter(key, iv)))
+    }
+
+    fn decrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageDecrypter> {
+        self.hook.called("Tls13AeadAlgorithm::decrypter");
+        Box::new(self.around(self.inner.decrypter(key, iv)))
+    }
+
+    fn key_len(&self) -> usize {
+        self.inner.key_len()
+    }
+
+    fn extract_keys(
+        &self,
+        key: AeadKey,
+        iv: Iv,
+    ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
+        self.inner.extract_keys(key, iv)
+    }
+}
+
+impl<H: Hook + Clone + 'static> Tls12AeadAlgorithm
+    for HookedCipher<&'static dyn Tls12AeadAlgorithm, H>
+{
+    fn encrypter(&self, key: AeadKey, iv: &[u8], extra: &[u8]) -> Box<dyn MessageEncrypter> {
+        self.hook.called("Tls12AeadAlgorithm::encrypter");
+        Box::new(self.around(self.inner.encrypter(key, iv, extra)))
+    }
+
+    fn decrypter(&self, key: AeadKey, iv: &[u8]) -> Box<dyn MessageDecrypter> {
+        self.hook.called("Tls12AeadAlgorithm::decrypter");
+        Box::new(self.around(self.inner.decrypter(key, iv)))
+    }
+
+    fn key_block_shape(&self) -> KeyBlockShape {
+        self.inner.key_block_shape()
+    }
+
+    fn extract_keys(
+        &self,
+        key: AeadKey,
+        iv: &[u8],
+        explicit: &[u8],
+    ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
+        self.inner.extract_keys(key, iv, explicit)
+    }
+}
+
+impl<H: Hook> MessageEncrypter for HookedCipher<Box<dyn MessageEncrypter>, H> {
+    fn encrypt(
+        &mut self,
+        msg: OutboundPlainMessage<'_>,
+        seq: u64,
+        out: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        if self.hook.seals("MessageEncrypter::encrypt", msg.typ) {
+            return Err(EncryptError::Failed);
+        }
+        self.inner.encrypt(msg, seq, out)
+    }
+
+    fn encrypt_in_place(
+        &mut self,
+        typ: ContentType,
+        version: ProtocolVersion,
+        payload_len: usize,
+        seq: u64,
+        out: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        if self.hook.seals("MessageEncrypter::encrypt_in_place", typ) {
+            return Err(EncryptError::Failed);
+        }
+        self.inner
+            .encrypt_in_place(typ, version, payload_len, seq, out)
+    }
+
+    fn encrypted_payload_len(&self, payload_len: usize) -> usize {
+        self.inner.encrypted_payload_len(payload_len)
+    }
+
+    fn payload_offset(&self) -> usize {
+        self.inner.payload_offset()
+    }
+}
+
+impl<H: Hook> MessageDecrypter for HookedCipher<Box<dyn MessageDecrypter>, H> {
+    fn decrypt<'a>(
+        &mut self,
+        msg: InboundOpaqueMessage<'a>,
+        seq: u64,
+    ) -> Result<InboundPlainMessage<'a>, Error> {
+        if self.hook.called("MessageDecrypter::decrypt") {
+            return Err(Error::DecryptError);
+        }
+        self.inner.decrypt(msg, seq)
+    }
+}
