@@ -3,6 +3,7 @@
 
 mod properties;
 
+use harness::recorded::Side;
 use harness::wire::vector;
 use rustls::compress::{
     BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CertCompressor, CertDecompressor, CompressionLevel,
@@ -10,7 +11,7 @@ use rustls::compress::{
 };
 
 use crate::INPUT_LIMIT;
-use crate::messages::{Side, is_certificate_accepted};
+use crate::messages::is_certificate_accepted;
 
 /// The first byte chooses the kind of the rest: a certificate; a compressed one, with algorithm and
 /// receiver; or one to compress.

@@ -4,11 +4,11 @@
 mod conversations;
 
 use harness::endpoints::{Endpoint, ThisBuffered};
+use harness::recorded::Side;
 use harness::wire::message;
 use rustls::PeerMisbehaved;
 use rustls::server::Acceptor;
 
-pub(super) use self::conversations::Side;
 use self::conversations::{
     APPLICATION_DATA, Api, CHANGE_CIPHER_SPEC, COMPRESSING, Conversation, HANDSHAKE, Protection,
     Unit, conversations,

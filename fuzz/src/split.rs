@@ -412,24 +412,3 @@ impl Write for Limited<'_> {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use harness::Noise;
-
-    use super::*;
-
-    /// Random programs for every kind in both roles and APIs.
-    #[test]
-    fn noise() {
-        let mut noise = Noise::new(6);
-        for choice in 0..24 {
-            for _ in 0..20 {
-                let program = (0..200).map(|_| noise.next() as u8);
-                let input: Vec<u8> = [choice].into_iter().chain(program).collect();
-                println!("{input:?}");
-                split(&input);
-            }
-        }
-    }
-}

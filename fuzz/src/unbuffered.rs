@@ -534,24 +534,3 @@ fn use_traffic<D>(
         _ => {}
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use harness::Noise;
-
-    use super::*;
-
-    /// Random programs for every kind in both roles.
-    #[test]
-    fn noise() {
-        let mut noise = Noise::new(5);
-        for choice in 0..24 {
-            for _ in 0..20 {
-                let program = (0..150).map(|_| noise.next() as u8);
-                let input: Vec<u8> = [choice].into_iter().chain(program).collect();
-                println!("{input:?}");
-                unbuffered(&input);
-            }
-        }
-    }
-}

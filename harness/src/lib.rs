@@ -21,7 +21,6 @@
 //!   recorded ──── recorded flights to change and replay, and the outcomes
 //!   deviations ── intended differences to upstream's answers to wrong bytes
 //!   texts ─────── errors that consist only of a text, compared with upstream's
-//!   middle ────── a man in the middle of two ends, without keys
 //!   transparent ─ a crypto provider without encryption and randomness
 //!   wire, client_hello ── messages byte by byte
 //! ```
@@ -37,13 +36,28 @@
     reason = "only this workspace reads it; the names are the RFC's"
 )]
 
+/// Formats the negotiated values of a connection of either crate.
+macro_rules! negotiated {
+    ($conn:expr) => {
+        format!(
+            "{:?} {:?} {:?} {:?} {:?}",
+            $conn.protocol_version(),
+            $conn.negotiated_cipher_suite(),
+            $conn
+                .negotiated_key_exchange_group()
+                .map(|group| group.name()),
+            $conn.alpn_protocol(),
+            $conn.handshake_kind(),
+        )
+    };
+}
+
 pub mod bare_records;
 pub mod client_hello;
 pub mod configs;
 pub mod deviations;
 pub mod endpoints;
 pub mod ffdhe;
-pub mod middle;
 mod noise;
 pub mod os;
 pub mod pairs;

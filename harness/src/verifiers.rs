@@ -7,6 +7,18 @@
 pub mod hooked;
 pub mod raw_keys;
 
+// Passes a signature on to a verifier of either side.
+macro_rules! signature_by {
+    ($verifier:ident, $it:ident) => {{
+        let (message, signer, signature) = ($it.message, $it.signer, $it.signature);
+        let verified = match $it.is_tls12 {
+            true => $verifier.verify_tls12_signature(message, signer, signature),
+            false => $verifier.verify_tls13_signature(message, signer, signature),
+        };
+        verified.map(drop)
+    }};
+}
+
 // The methods that the verifiers of both sides share.
 macro_rules! signatures_and_schemes {
     () => {
@@ -81,6 +93,20 @@ macro_rules! verifiers {
                 pub now: UnixTime,
             }
 
+            impl Presented<'_> {
+                pub fn verify_server_by(&self, it: &dyn ServerCertVerifier) -> Result<(), Error> {
+                    let (chain, ocsp) = (self.intermediates, self.ocsp_response);
+                    let name = self.server_name.expect("a client verifies");
+                    it.verify_server_cert(self.end_entity, chain, name, ocsp, self.now)
+                        .map(drop)
+                }
+
+                pub fn verify_client_by(&self, it: &dyn ClientCertVerifier) -> Result<(), Error> {
+                    it.verify_client_cert(self.end_entity, self.intermediates, self.now)
+                        .map(drop)
+                }
+            }
+
             /// A signature to verify.
             pub struct Signed<'a> {
                 pub is_tls12: bool,
@@ -123,65 +149,29 @@ macro_rules! verifiers {
                 /// Accepts every certificate, but only valid signatures.
                 pub fn checking_signatures(algorithms: WebPkiSupportedAlgorithms) -> Self {
                     Self::accepting(Versions::Both, &algorithms.supported_schemes())
-                        .with_signatures(move |signed| {
-                            let verify = match signed.is_tls12 {
+                        .with_signatures(move |it| {
+                            let verify = match it.is_tls12 {
                                 true => verify_tls12_signature,
                                 false => verify_tls13_signature,
                             };
-                            let Signed {
-                                message,
-                                signer,
-                                signature,
-                                ..
-                            } = signed;
-                            verify(message, signer, signature, &algorithms).map(drop)
+                            verify(it.message, it.signer, it.signature, &algorithms).map(drop)
                         })
                 }
 
                 /// Answers like `inner`.
-                pub fn like_of_servers(inner: Arc<dyn ServerCertVerifier>) -> Self {
+                pub fn like_server_verifier(inner: Arc<dyn ServerCertVerifier>) -> Self {
                     let other = inner.clone();
                     Self {
                         hints: inner.root_hint_subjects().map(<[_]>::to_vec),
                         wants_raw_keys: inner.requires_raw_public_keys(),
                         ..Self::accepting(Versions::Both, &inner.supported_verify_schemes())
                     }
-                    .with_certificates(move |presented| {
-                        let Presented {
-                            end_entity,
-                            intermediates,
-                            ocsp_response,
-                            now,
-                            ..
-                        } = presented;
-                        let name = presented.server_name.expect("a client verifies");
-                        inner
-                            .verify_server_cert(
-                                end_entity,
-                                intermediates,
-                                name,
-                                ocsp_response,
-                                *now,
-                            )
-                            .map(drop)
-                    })
-                    .with_signatures(move |signed| {
-                        let Signed {
-                            message,
-                            signer,
-                            signature,
-                            ..
-                        } = signed;
-                        match signed.is_tls12 {
-                            true => other.verify_tls12_signature(message, signer, signature),
-                            false => other.verify_tls13_signature(message, signer, signature),
-                        }
-                        .map(drop)
-                    })
+                    .with_certificates(move |it| it.verify_server_by(&*inner))
+                    .with_signatures(move |it| signature_by!(other, it))
                 }
 
-                /// Answers like `inner`, which must not offer client authentication conditionally.
-                pub fn like_of_clients(inner: Arc<dyn ClientCertVerifier>) -> Self {
+                /// Answers like `inner`, and always offers client authentication.
+                pub fn like_client_verifier(inner: Arc<dyn ClientCertVerifier>) -> Self {
                     let other = inner.clone();
                     let is_optional = !inner.client_auth_mandatory();
                     Self {
@@ -190,69 +180,38 @@ macro_rules! verifiers {
                         is_optional: Arc::new(AtomicBool::new(is_optional)),
                         ..Self::accepting(Versions::Both, &inner.supported_verify_schemes())
                     }
-                    .with_certificates(move |presented| {
-                        let Presented {
-                            end_entity,
-                            intermediates,
-                            now,
-                            ..
-                        } = presented;
-                        inner
-                            .verify_client_cert(end_entity, intermediates, *now)
-                            .map(drop)
-                    })
-                    .with_signatures(move |signed| {
-                        let Signed {
-                            message,
-                            signer,
-                            signature,
-                            ..
-                        } = signed;
-                        match signed.is_tls12 {
-                            true => other.verify_tls12_signature(message, signer, signature),
-                            false => other.verify_tls13_signature(message, signer, signature),
-                        }
-                        .map(drop)
-                    })
+                    .with_certificates(move |it| it.verify_client_by(&*inner))
+                    .with_signatures(move |it| signature_by!(other, it))
                 }
 
                 /// Lets `check` decide about certificates.
                 pub fn with_certificates(
-                    self,
+                    mut self,
                     check: impl Fn(&Presented<'_>) -> Result<(), Error> + Send + Sync + 'static,
                 ) -> Self {
-                    let certificates = Box::new(check);
-                    Self {
-                        certificates,
-                        ..self
-                    }
+                    self.certificates = Box::new(check);
+                    self
                 }
 
                 /// Lets `check` decide about signatures.
                 pub fn with_signatures(
-                    self,
+                    mut self,
                     check: impl Fn(&Signed<'_>) -> Result<(), Error> + Send + Sync + 'static,
                 ) -> Self {
-                    let signatures = Box::new(check);
-                    Self { signatures, ..self }
+                    self.signatures = Box::new(check);
+                    self
                 }
 
                 /// Names these authorities, after `empty` calls that name none.
-                pub fn with_hints(self, hints: Vec<DistinguishedName>, empty: usize) -> Self {
-                    let (hints, empty_hints) = (Some(hints), AtomicUsize::new(empty));
-                    Self {
-                        hints,
-                        empty_hints,
-                        ..self
-                    }
+                pub fn with_hints(mut self, hints: Vec<DistinguishedName>, empty: usize) -> Self {
+                    (self.hints, self.empty_hints) = (Some(hints), AtomicUsize::new(empty));
+                    self
                 }
 
                 /// Requires no client certificate while the flag is set.
-                pub fn optional_while(self, is_optional: Arc<AtomicBool>) -> Self {
-                    Self {
-                        is_optional,
-                        ..self
-                    }
+                pub fn optional_while(mut self, is_optional: Arc<AtomicBool>) -> Self {
+                    self.is_optional = is_optional;
+                    self
                 }
 
                 /// Requires no client certificate.
@@ -260,12 +219,9 @@ macro_rules! verifiers {
                     self.optional_while(Arc::new(AtomicBool::new(true)))
                 }
 
-                pub fn of_raw_keys(self) -> Self {
-                    let wants_raw_keys = true;
-                    Self {
-                        wants_raw_keys,
-                        ..self
-                    }
+                pub fn of_raw_keys(mut self) -> Self {
+                    self.wants_raw_keys = true;
+                    self
                 }
 
                 fn hints(&self) -> Option<&[DistinguishedName]> {
@@ -281,12 +237,8 @@ macro_rules! verifiers {
                     &self,
                     signed: &Signed<'_>,
                 ) -> Result<HandshakeSignatureValid, Error> {
-                    let other = if signed.is_tls12 {
-                        Versions::Tls13
-                    } else {
-                        Versions::Tls12
-                    };
-                    assert_ne!(self.versions, other, "a signature of another version");
+                    let versions = self.versions.choose(true, false);
+                    assert!(versions.contains(&signed.is_tls12), "another version");
                     (self.signatures)(signed)?;
                     Ok(HandshakeSignatureValid::assertion())
                 }

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use harness::configs::{ClientAuth, Versions, server_name};
 use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
+use harness::recorded::Side;
 use harness::transparent::this::{Configs, forget_sessions};
 use harness::transparent::{Resumes, Setup, TAG};
 use harness::wire::{Reader, record, records};
@@ -28,12 +29,6 @@ pub(super) struct Conversation {
     wires: [(Vec<u8>, Vec<usize>); 2],
     /// The authenticated certificates of the server and of the client.
     leaves: [Option<Vec<u8>>; 2],
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Side {
-    Client,
-    Server,
 }
 
 /// A handshake message, or a record of another type.

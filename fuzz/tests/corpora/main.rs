@@ -42,6 +42,20 @@ fn noise() {
     }
 }
 
+/// Random programs of operations, for every kind of connection that their first byte chooses.
+#[test]
+fn programs() {
+    for (target, len) in [("split", 200), ("unbuffered", 150)] {
+        let mut noise = Noise::new(5);
+        for choice in (0..24).flat_map(|choice| [choice; 20]) {
+            let program = (0..len).map(|_| noise.next() as u8);
+            let input: Vec<u8> = [choice].into_iter().chain(program).collect();
+            println!("{target} {input:?}");
+            fuzz::run(target, &input);
+        }
+    }
+}
+
 /// Writes genuine inputs for each target into a subfolder of `GENUINE_INPUTS`:
 /// `GENUINE_INPUTS=FOLDER cargo test -p fuzz --test corpora -- --ignored`. `fuzz/run --minimise`
 /// selects from them.

@@ -129,16 +129,7 @@ macro_rules! buffered_endpoint {
             }
 
             fn negotiated(&self) -> String {
-                format!(
-                    "{:?} {:?} {:?} {:?} {:?}",
-                    self.conn.protocol_version(),
-                    self.conn.negotiated_cipher_suite(),
-                    self.conn
-                        .negotiated_key_exchange_group()
-                        .map(|group| group.name()),
-                    self.conn.alpn_protocol(),
-                    self.conn.handshake_kind(),
-                )
+                negotiated!(self.conn)
             }
 
             fn exported(&self) -> Option<[u8; 32]> {

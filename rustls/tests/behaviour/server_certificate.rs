@@ -106,7 +106,7 @@ macro_rules! scripts {
                         roots(KEY_TYPE),
                         Arc::new(provider.$module()),
                     );
-                    let mut verifier = Verifier::like_of_servers(webpki.build().unwrap())
+                    let mut verifier = Verifier::like_server_verifier(webpki.build().unwrap())
                         .with_certificates(move |presented| {
                             let expected = &KEY_TYPE.identities().server.chain;
                             assert_eq!(*presented.end_entity, expected[0]);

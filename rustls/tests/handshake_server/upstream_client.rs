@@ -43,18 +43,9 @@ impl Client {
                 .unwrap();
         let ocsp = self.ocsp.clone();
         let inner: Arc<dyn ServerCertVerifier> = verifier.clone();
-        let verifier = Verifier::like_of_servers(verifier).with_certificates(move |it| {
-            let name = it.server_name.unwrap();
+        let verifier = Verifier::like_server_verifier(verifier).with_certificates(move |it| {
             *ocsp.lock().unwrap() = it.ocsp_response.to_vec();
-            inner
-                .verify_server_cert(
-                    it.end_entity,
-                    it.intermediates,
-                    name,
-                    it.ocsp_response,
-                    it.now,
-                )
-                .map(drop)
+            it.verify_server_by(&*inner)
         });
         let builder = theirs::ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&theirs::version::TLS13])

@@ -7,10 +7,10 @@ use std::panic::{self, AssertUnwindSafe};
 use harness::configs::SERVER_NAME;
 use harness::deviations::noted;
 use harness::endpoints::{End, Endpoint};
-use harness::middle::{DIRECTIONS, Direction, Middle};
 use harness::wire::records;
 
 use crate::kinds::{Api, EarlyData, Pair, Untouched};
+use crate::middle::{DIRECTIONS, Direction, Middle};
 use crate::transcript;
 
 /// The panic message for upstream's panics. Debug builds of upstream assert false properties, and

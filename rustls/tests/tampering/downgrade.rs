@@ -7,11 +7,11 @@ use harness::client_hello::{
     SUPPORTED_VERSIONS, X25519, key_shares, protocols,
 };
 use harness::configs::PROVIDERS;
-use harness::middle::{Change, Direction};
 use harness::wire::{Record, u8_vec, u16_vec, u16s};
 
 use crate::judge::{Ends, Judge};
 use crate::kinds::BOTH;
+use crate::middle::{Change, Direction};
 use crate::plans::Plan;
 
 /// The end of the random in a ServerHello that is first in its record. A session ID of 32 bytes

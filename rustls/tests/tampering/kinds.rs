@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use harness::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
 use harness::endpoints::{self, Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
-use harness::middle::Middle;
 use harness::quic::{self, QuicEndpoint};
 
 use crate::conversation::{Conversation, Report};
+use crate::middle::Middle;
 use crate::stores;
 
 /// The features of a connection.

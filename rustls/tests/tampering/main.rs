@@ -35,6 +35,7 @@ mod conversation;
 mod downgrade;
 mod judge;
 mod kinds;
+mod middle;
 mod plans;
 mod quic;
 mod replay;

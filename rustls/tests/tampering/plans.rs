@@ -5,11 +5,11 @@ use std::mem;
 
 use harness::Noise;
 use harness::client_hello::{PRE_SHARED_KEY, SESSION_TICKET};
-use harness::middle::{At, Change, DIRECTIONS, Direction, HEADER_LEN, Middle, Step, places};
 use harness::wire::{message, record};
 
 use crate::conversation::Pace;
 use crate::kinds::{Kind, Pair, Untouched};
+use crate::middle::{At, Change, DIRECTIONS, Direction, HEADER_LEN, Middle, Step, places};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {

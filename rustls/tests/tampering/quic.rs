@@ -9,12 +9,12 @@ use std::panic::{self, AssertUnwindSafe};
 
 use harness::configs::PROVIDERS;
 use harness::deviations::noted;
-use harness::middle::{At, DIRECTIONS, Direction, HEADER_LEN, places};
 use harness::quic::{self, Crypto, Level, QuicEndpoint};
 use harness::wire::{message, record};
 
 use crate::judge::{Judge, TRIES};
 use crate::kinds::{Api, EarlyData, KINDS, Kind, Pair};
+use crate::middle::{At, DIRECTIONS, Direction, HEADER_LEN, places};
 use crate::plans::flight;
 
 /// The transport parameters of client and server.

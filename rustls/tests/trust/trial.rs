@@ -135,10 +135,10 @@ impl Trial {
         };
         let anybody = make(match verifier.clone() {
             Verifier::OfServers(it) => Verifier::OfServers(Arc::new(
-                Lenient::like_of_servers(it).with_certificates(|_| Ok(())),
+                Lenient::like_server_verifier(it).with_certificates(|_| Ok(())),
             )),
             Verifier::OfClients(it) => Verifier::OfClients(Arc::new(
-                Lenient::like_of_clients(it).with_certificates(|_| Ok(())),
+                Lenient::like_client_verifier(it).with_certificates(|_| Ok(())),
             )),
         });
         let judge = make(wrap(verifier));

@@ -170,7 +170,7 @@ fn a_session_ends_with_the_verified_path() {
 fn under_another_verifier_a_session_ends_with_the_end_entity_s_certificate() {
     for_each_client(|provider, versions, unbuffered| {
         let client = |chain: &Chain| {
-            let verifier = Verifier::like_of_servers(chain.webpki(provider));
+            let verifier = Verifier::like_server_verifier(chain.webpki(provider));
             Client::new(provider, versions, unbuffered, Arc::new(verifier))
         };
         let chain = Chain::new(2029, 2028);
@@ -193,7 +193,7 @@ fn a_verifier_that_ignores_expiry_has_sessions() {
     for_each_client(|provider, versions, unbuffered| {
         let chain = Chain::new(2028, 2028);
         let verifier =
-            Verifier::like_of_servers(chain.webpki(provider)).with_certificates(|_| Ok(()));
+            Verifier::like_server_verifier(chain.webpki(provider)).with_certificates(|_| Ok(()));
         let server = chain.server(provider, versions);
         let client = Client::new(provider, versions, unbuffered, Arc::new(verifier));
         assert_eq!(client.connect(END + HOUR, &server), "Full");

@@ -117,7 +117,8 @@ fn hints_at_authorities_are_for_tls13() {
             Provider::AwsLc.this().into(),
         );
         let hints = vec![DistinguishedName::in_sequence(b"authority")];
-        let verifier = Verifier::like_of_servers(verifier.build().unwrap()).with_hints(hints, 0);
+        let verifier =
+            Verifier::like_server_verifier(verifier.build().unwrap()).with_hints(hints, 0);
         config
             .dangerous()
             .set_certificate_verifier(Arc::new(verifier));

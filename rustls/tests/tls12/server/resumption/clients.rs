@@ -97,12 +97,11 @@ fn a_revoked_client_resumes_nothing() {
         let inner = inner.build().unwrap();
         let revoked = Arc::new(AtomicBool::new(false));
         let is_revoked = revoked.clone();
-        let verifier = Verifier::like_of_clients(inner.clone()).with_certificates(move |it| {
+        let verifier = Verifier::like_client_verifier(inner.clone()).with_certificates(move |it| {
             if is_revoked.load(Ordering::Relaxed) {
                 return Err(CertificateError::Revoked.into());
             }
-            let verified = inner.verify_client_cert(it.end_entity, it.intermediates, it.now);
-            verified.map(drop)
+            it.verify_client_by(&*inner)
         });
         let identity = &key_type.identities().server;
         let (server, _) = this_server(setup, |config| {

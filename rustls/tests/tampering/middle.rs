@@ -12,22 +12,22 @@
 use std::collections::VecDeque;
 use std::mem;
 
-use crate::client_hello::ClientHello;
-use crate::wire::{Record, records};
+use harness::client_hello::ClientHello;
+use harness::wire::{Record, records};
 
 /// Type, version and length.
-pub const HEADER_LEN: usize = 5;
+pub(crate) const HEADER_LEN: usize = 5;
 
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Direction {
+pub(crate) enum Direction {
     ToServer,
     ToClient,
 }
 
-pub const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
+pub(crate) const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
 
 impl Direction {
-    pub const fn other(self) -> Self {
+    pub(crate) const fn other(self) -> Self {
         match self {
             Self::ToServer => Self::ToClient,
             Self::ToClient => Self::ToServer,
@@ -37,15 +37,15 @@ impl Direction {
 
 /// A change to one record.
 #[derive(Clone, Debug)]
-pub struct Step {
-    pub direction: Direction,
+pub(crate) struct Step {
+    pub(crate) direction: Direction,
     /// The index of the record in that direction.
-    pub record: usize,
-    pub change: Change,
+    pub(crate) record: usize,
+    pub(crate) change: Change,
 }
 
 #[derive(Clone, Debug)]
-pub enum Change {
+pub(crate) enum Change {
     Drop,
     /// Sends it twice in a row.
     Duplicate,
@@ -109,7 +109,7 @@ pub enum Change {
 /// A position in a record. Extensions have their own positions, because the ends shuffle those of a
 /// ClientHello.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum At {
+pub(crate) enum At {
     Byte(usize),
     /// From the end; 1 is the last byte.
     Last(usize),
@@ -122,7 +122,7 @@ pub enum At {
 
 impl At {
     /// The offset in a record, if it exists.
-    pub fn find(self, record: &[u8]) -> Option<usize> {
+    pub(crate) fn find(self, record: &[u8]) -> Option<usize> {
         let at = match self {
             Self::Byte(at) => at,
             Self::Last(from_end) => record.len().checked_sub(from_end)?,
@@ -137,7 +137,7 @@ impl At {
 
 /// All positions of a record; those in the extensions of a ClientHello are relative to the
 /// extension.
-pub fn places(record: &[u8]) -> Vec<At> {
+pub(crate) fn places(record: &[u8]) -> Vec<At> {
     let Some(hello) = client_hello(record) else {
         return (0..record.len()).map(At::Byte).collect();
     };
@@ -178,7 +178,7 @@ fn extension(record: &[u8], typ: u16) -> Option<(usize, usize)> {
 }
 
 /// The man in the middle.
-pub struct Middle {
+pub(crate) struct Middle {
     plan: Vec<Step>,
     lines: [Line; 2],
     applied: usize,
@@ -205,7 +205,7 @@ struct HeldRecord {
 }
 
 impl Middle {
-    pub fn new(plan: Vec<Step>) -> Self {
+    pub(crate) fn new(plan: Vec<Step>) -> Self {
         Self {
             plan,
             lines: Default::default(),
@@ -214,7 +214,7 @@ impl Middle {
     }
 
     /// Takes the output of an end.
-    pub fn take(&mut self, direction: Direction, bytes: &[u8]) {
+    pub(crate) fn take(&mut self, direction: Direction, bytes: &[u8]) {
         let line = &mut self.lines[direction as usize];
         line.unparsed.extend(bytes);
         let mut taken = 0;
@@ -229,7 +229,7 @@ impl Middle {
     }
 
     /// The next piece for the receiver.
-    pub fn next(&mut self, direction: Direction) -> Option<Vec<u8>> {
+    pub(crate) fn next(&mut self, direction: Direction) -> Option<Vec<u8>> {
         let line = &mut self.lines[direction as usize];
         let piece = line.ready.pop_front()?;
         line.delivered.extend(&piece);
@@ -237,7 +237,7 @@ impl Middle {
     }
 
     /// Releases all held-back records, since nothing else moves; returns false if there are none.
-    pub fn release(&mut self) -> bool {
+    pub(crate) fn release(&mut self) -> bool {
         let mut any = false;
         for line in &mut self.lines {
             if let Some(record) = line.merging.take() {
@@ -253,17 +253,17 @@ impl Middle {
     }
 
     /// The number of applied steps.
-    pub fn applied(&self) -> usize {
+    pub(crate) fn applied(&self) -> usize {
         self.applied
     }
 
     /// The records as they were sent.
-    pub fn sent(&self, direction: Direction) -> &[Vec<u8>] {
+    pub(crate) fn sent(&self, direction: Direction) -> &[Vec<u8>] {
         &self.lines[direction as usize].sent
     }
 
     /// All bytes that went to the receiver.
-    pub fn delivered(&self, direction: Direction) -> &[u8] {
+    pub(crate) fn delivered(&self, direction: Direction) -> &[u8] {
         &self.lines[direction as usize].delivered
     }
 
