@@ -54,10 +54,7 @@
 //! - `hashbrown`: session caches without `std`, behind [locks](lock) of the application.
 //! - `read_buf`: [`Reader`] and [`Stream`] read into uninitialized memory, on nightly compilers
 //!   with the unstable `Read::read_buf`.
-//! - `native-certs`, `webpki-roots`: root certificates of the platform and of Mozilla, as
-//!   [sources](certificates::RootSource) of roots.
-//! - `x509`: properties of [certificates], by the crate x509-cert, and reloading of certificates
-//!   and keys.
+//! - `x509`: properties of [certificates], by the crate x509-cert.
 //! - `std` (default): I/O, the clock, in-memory session caches. Without it, `alloc` is needed.
 
 #![no_std]

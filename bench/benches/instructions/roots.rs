@@ -7,8 +7,8 @@ use std::sync::Arc;
 use harness::configs::{KeyType, Provider, Versions, server_name};
 use pki_types::CertificateDer;
 use pki_types::pem::PemObject;
-use rustls::certificates::{RootCache, RootSource};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
+use rustls_trust::{RootCache, RootSource};
 
 use crate::Counted;
 use crate::files::bundle;
@@ -74,7 +74,9 @@ fn parsed(bundle: &Path) -> Arc<RootCertStore> {
 }
 
 fn cached(bundle: &Path) -> Arc<RootCertStore> {
-    RootCertStore::cached(&RootSource::PemFile(bundle.to_owned())).unwrap()
+    RootCache::global()
+        .store(&RootSource::PemFile(bundle.to_owned()))
+        .unwrap()
 }
 
 /// Checks that the cache saves at least four fifths of all instructions, including those of the

@@ -3,8 +3,9 @@
 use core::hint::black_box;
 use std::sync::Arc;
 
+use rustls_trust::{CertifiedKeyFiles, Reload, ReloadingCertifiedKeys};
+
 use super::connection::own::certified_key;
-use super::tls::certificates::{CertifiedKeyFiles, Reload, ReloadingCertifiedKeys};
 use super::tls::sign::SingleCertAndKey;
 use crate::certificates::own::Files;
 use crate::cli::Provider;

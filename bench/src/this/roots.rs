@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
+use rustls_trust::{RootCache, RootSource};
+
 use super::connection::roots::contender;
-use super::tls::RootCertStore;
-use super::tls::certificates::RootSource;
 use crate::certificates::Contender;
 use crate::workload::{Result, Scenario};
 
 /// Connections with the roots in the file `bundle`, which is read once, for the first one.
 pub(crate) fn cached(scenario: &Scenario, bundle: &Path) -> Result<Box<dyn Contender>> {
     let source = RootSource::PemFile(bundle.to_owned());
-    contender(scenario, move || Ok(RootCertStore::cached(&source)?))
+    contender(scenario, move || Ok(RootCache::global().store(&source)?))
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use harness::configs::{KEY_TYPES, KeyType, PROVIDERS, SERVER_NAME};
 use rustls::ConnectionTrafficSecrets;
-use rustls::certificates::{CertifiedKeyFiles, ReloadingCertifiedKeys};
 use rustls::crypto::aws_lc_rs::hpke::{ALL_SUPPORTED_SUITES, DH_KEM_X25519_HKDF_SHA256_AES_128};
 use rustls::crypto::cipher::{AeadKey, Iv};
 use rustls::crypto::hpke::{EncapsulatedSecret, Hpke, HpkePrivateKey};
@@ -13,6 +12,7 @@ use rustls::crypto::tls13::OkmBlock;
 use rustls::crypto::{SharedSecret, hmac};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::server::ServerSessionValue;
+use rustls_trust::{CertifiedKeyFiles, ReloadingCertifiedKeys};
 
 use crate::secrets::leaves;
 

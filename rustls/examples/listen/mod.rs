@@ -26,7 +26,6 @@ pub(crate) struct Listen {
 
 impl Listen {
     /// Creates a configuration with the certificate and the key, without client authentication.
-    #[allow(dead_code, reason = "reloading_server makes its own configuration")]
     pub(crate) fn config(&self) -> Result<ServerConfig, Box<dyn Error>> {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         ServerConfig::builder_with_provider(provider)

@@ -37,16 +37,8 @@ impl Fingerprint {
 
 /// Returns SHA-256 from the cipher suites of `provider`.
 pub(crate) fn sha256(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
-    hash_of_suites(provider, HashAlgorithm::SHA256)
-}
-
-/// Returns a hash function from the cipher suites of `provider`.
-pub(super) fn hash_of_suites(
-    provider: &CryptoProvider,
-    algorithm: HashAlgorithm,
-) -> Option<&'static dyn Hash> {
     let suites = provider.cipher_suites.iter();
     suites
         .map(|suite| suite.common().hash_provider)
-        .find(|hash| hash.algorithm() == algorithm)
+        .find(|hash| hash.algorithm() == HashAlgorithm::SHA256)
 }

@@ -226,10 +226,13 @@ impl ServerConfig {
 
     /// Checks that the names of the verifier's authorities fit into a CertificateRequest.
     ///
+    /// Each connection checks this when it begins. Call it before a verifier replaces another one
+    /// in use.
+    ///
     /// # Errors
     ///
     /// Returns [`Error::General`] if they do not fit.
-    pub(crate) fn check(verifier: &dyn ClientCertVerifier) -> Result<(), Error> {
+    pub fn check_client_cert_verifier(verifier: &dyn ClientCertVerifier) -> Result<(), Error> {
         if verifier.offer_client_auth() {
             CertificateRequest::check_authorities(verifier.root_hint_subjects())?;
         }

@@ -41,7 +41,7 @@ impl ServerSettings {
         let replaced = config.configured_verifier.current_verifier();
         if let Some(verifier) = &replaced {
             // the configured verifier was checked before the connection was created
-            ServerConfig::check(&**verifier)?;
+            ServerConfig::check_client_cert_verifier(&**verifier)?;
         }
         Ok(Self {
             carrier,

@@ -45,12 +45,11 @@
 //! | | cost | avoid it with |
 //! |---|---|---|
 //! | entropy that aws-lc collects on first use | 20 to 31 ms of CPU | the provider on ring |
-//! | reading 140 root certificates | 0.5 ms per unshared store | [`RootCertStore::cached`] |
-//! | indexing a revocation list of 100 000 entries | 35 ms per unshared list | [`CrlCache`] |
+//! | reading 140 root certificates | 0.5 ms per unshared store | `rustls_trust::RootCache` |
+//! | indexing a revocation list of 100 000 entries | 35 ms per unshared list | [`RevocationList`] |
 //! | record buffers of each thread | up to 128 KiB | fewer threads |
 //!
-//! [`RootCertStore::cached`]: crate::RootCertStore::cached
-//! [`CrlCache`]: crate::certificates::CrlCache
+//! [`RevocationList`]: crate::certificates::RevocationList
 //!
 //! The first row matters for command-line tools, serverless functions and servers that start a
 //! process per connection. It does not matter for long-running servers.

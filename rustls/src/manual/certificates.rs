@@ -1,4 +1,4 @@
-//! Certificates, trust and revocation: parsed once, shared, and replaced without a restart.
+//! Certificates: chains that are parsed once and shared, the identity of a peer, and files.
 //!
 //! [`rustls::certificates`](crate::certificates) parses certificates once, keeps them and shares
 //! them. No cache holds the result of a verification. Each handshake checks signatures, names,
@@ -6,34 +6,12 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | read root certificates once | [`RootCertStore::cached`](crate::RootCertStore::cached) |
 //! | share chains among configurations | [`PeerChains`](crate::certificates::PeerChains) |
 //! | learn who the peer is | [`peer_identity`](crate::CommonState::peer_identity) |
-//! | keep revocation lists of files | [`CrlCache`](crate::certificates::CrlCache) |
-//! | replace certificates, roots and lists in use | the `Reloading…` types |
-//!
-//! # Roots
-//!
-//! The first caller reads the roots. All configurations with the same source share them. A source
-//! is a file, a directory, PEM in memory, the platform's store or Mozilla's list. Roots are read
-//! again after a day. Your own [`RootCache`](crate::certificates::RootCache) can choose another
-//! interval: never, on each use, or as soon as the file has changed. If reading fails, the old
-//! roots stay in use.
-//!
-//! ```
-//! use std::error::Error;
-//!
-//! use rustls::certificates::RootSource;
-//! use rustls::{ClientConfig, RootCertStore};
-//!
-//! /// Building this configuration is cheap, however many authorities the bundle has.
-//! fn client_config(bundle: &str) -> Result<ClientConfig, Box<dyn Error>> {
-//!     let roots = RootCertStore::cached(&RootSource::PemFile(bundle.into()))?;
-//!     Ok(ClientConfig::builder()
-//!         .with_root_certificates(roots)
-//!         .with_no_client_auth())
-//! }
-//! ```
+//! | index a revocation list once | [`RevocationList`](crate::certificates::RevocationList) |
+//! | read root certificates once | `rustls_trust::RootCache` |
+//! | keep revocation lists of files | `rustls_trust::CrlCache` |
+//! | replace certificates, keys, roots and lists in use | `rustls_trust::Reloading…` |
 //!
 //! # Chains of peers
 //!
@@ -82,72 +60,12 @@
 //! }
 //! ```
 //!
-//! # Revocation lists
+//! # Files
 //!
-//! Verifiers with the same list share its index. A [`CrlCache`](crate::certificates::CrlCache)
-//! keeps the lists of files and directories, and replaces a list by a newer one only.
-//!
-//! ```
-//! use std::error::Error;
-//! use std::sync::Arc;
-//!
-//! use rustls::RootCertStore;
-//! use rustls::certificates::{CrlCache, CrlSource};
-//! use rustls::server::WebPkiClientVerifier;
-//! use rustls::server::danger::ClientCertVerifier;
-//!
-//! fn verifier(
-//!     roots: Arc<RootCertStore>,
-//!     folder: &str,
-//! ) -> Result<Arc<dyn ClientCertVerifier>, Box<dyn Error>> {
-//!     let lists = CrlCache::global().lists(&CrlSource::Directory(folder.into()))?;
-//!     Ok(WebPkiClientVerifier::builder(roots)
-//!         .with_shared_crls(lists.iter().cloned())
-//!         .build()?)
-//! }
-//! ```
-//!
-//! # Reloading
-//!
-//! The `Reloading…` types replace certificates and keys, roots and revocation lists while
-//! configurations use them. They check new files first: the key must belong to the certificate,
-//! nothing may have expired, and no list may be older. If a check fails, the old values stay in
-//! use, and `status` reports the reason. Open connections are not affected. OCSP responses are
-//! stapled until their next update. Reloading certificates and keys needs the feature `x509`.
-//!
-//! ```
-//! use std::error::Error;
-//! use std::sync::Arc;
-//!
-//! use rustls::ServerConfig;
-//! use rustls::certificates::{
-//!     CertifiedKeyFiles, ReloadingCertifiedKeys, ReloadingClientVerifier, RootSource,
-//! };
-//! use rustls::crypto::aws_lc_rs;
-//!
-//! /// Returns a configuration, and a function to call on a signal or from time to time.
-//! fn reloading() -> Result<(ServerConfig, impl Fn()), Box<dyn Error>> {
-//!     let provider = Arc::new(aws_lc_rs::default_provider());
-//!     let files = CertifiedKeyFiles::new("fullchain.pem", "privkey.pem");
-//!     let keys = ReloadingCertifiedKeys::new(files, provider.clone())?;
-//!     let clients = RootSource::PemFile("clients.pem".into());
-//!     let verifier = ReloadingClientVerifier::builder(clients, provider).build()?;
-//!     let config = ServerConfig::builder()
-//!         .with_client_cert_verifier(verifier.clone())
-//!         .with_cert_resolver(keys.clone());
-//!     let reload = move || {
-//!         for reloaded in [keys.reload_if_changed(), verifier.reload_if_changed()] {
-//!             if let Err(error) = reloaded {
-//!                 eprintln!("the old files stay in use: {error}");
-//!             }
-//!         }
-//!     };
-//!     Ok((config, reload))
-//! }
-//! ```
-//!
-//! Replace files with `rename`, so that no reload reads a partial file. The example
-//! `reloading_server` is a complete program.
+//! The package `rustls-trust`, in the folder `trust` of the repository, reads roots, revocation
+//! lists, certificates and private keys from files. It keeps them, shares them among
+//! configurations, and replaces them without a restart. Its documentation has examples, and its
+//! example `reloading_server` is a complete program.
 //!
 //! # Statistics
 //!
@@ -155,12 +73,10 @@
 //!
 //! ```
 //! use rustls::ServerConfig;
-//! use rustls::certificates::{CrlCache, RevocationList, RootCache};
+//! use rustls::certificates::RevocationList;
 //!
 //! fn report(config: &ServerConfig) {
 //!     for (cache, stats) in [
-//!         ("roots", RootCache::global().stats()),
-//!         ("revocation lists of files", CrlCache::global().stats()),
 //!         ("revocation lists in use", RevocationList::sharing_stats()),
 //!         ("chains", config.peer_chains.stats()),
 //!     ] {

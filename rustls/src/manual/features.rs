@@ -1,6 +1,6 @@
 //! Features of the crate: the effect and the cost of each.
 //!
-//! The names are those of rustls 0.23. `native-certs`, `webpki-roots` and `x509` are new.
+//! The names are those of rustls 0.23. `x509` is new.
 //!
 //! | feature | default | effect |
 //! |---|---|---|
@@ -14,9 +14,7 @@
 //! | `logging`, `log` | yes | messages through the `log` crate |
 //! | `zlib` | | compressed certificates (RFC 8879) |
 //! | `brotli` | | the same with Brotli, the algorithm that browsers offer |
-//! | `x509` | | [properties of certificates](crate::certificates), reloading of keys |
-//! | `native-certs` | | the platform's root certificates as a source |
-//! | `webpki-roots` | | Mozilla's root certificates as a source |
+//! | `x509` | | [properties of certificates](crate::certificates) |
 //! | `hashbrown` | | session caches without `std` |
 //! | `read_buf` | | reads into uninitialized memory |
 //!
@@ -34,11 +32,10 @@
 //!   limits.
 //! - **`brotli`**: 1.2 MB, mostly Brotli's dictionary.
 //! - **`x509`**: 13 crates (RustCrypto's x509-cert). Only the code in use is linked.
-//! - **`native-certs`**, **`hashbrown`**: one crate each.
-//! - **`webpki-roots`**: one crate, and 250 kB of certificates if they are used.
+//! - **`hashbrown`**: one crate.
 //! - **`read_buf`**: a nightly compiler; no effect with others.
 //!
-//! `brotli`, `native-certs`, `webpki-roots` and `read_buf` turn on `std`.
+//! `brotli` and `read_buf` turn on `std`.
 //!
 //! Sizes are those of a stripped release build of a program with one client and one server
 //! connection, on x86-64 Linux, with and without the feature. The whole program has 1.85 MB with

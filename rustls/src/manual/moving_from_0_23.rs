@@ -50,9 +50,9 @@
 //!
 //! 1. Without any change: no allocation per record, fewer copies, 35 kB less for each idle
 //!    connection, and faster handshakes.
-//! 2. With one line: [`RootCertStore::cached`](crate::RootCertStore::cached) if you create many
-//!    configurations; [`Ticketer::for_fleet`](crate::crypto::aws_lc_rs::Ticketer::for_fleet) if you
-//!    run several machines.
+//! 2. With one line: `RootCache` of the package `rustls-trust` if you create many configurations;
+//!    [`Ticketer::for_fleet`](crate::crypto::aws_lc_rs::Ticketer::for_fleet) if you run several
+//!    machines.
 //! 3. With a few lines: [`BufRead`](std::io::BufRead) instead of [`Read`](std::io::Read), and
 //!    `encrypt_in_place` for large answers ([`in_place`](super::in_place)).
 //! 4. With another structure: the unbuffered API, or two halves of a connection on two threads

@@ -46,7 +46,7 @@ pub(super) fn configure(
     config: Arc<ServerConfig>,
     common: &mut CommonState,
 ) -> Result<Box<dyn Machine<ServerConnectionData>>, Error> {
-    ServerConfig::check(&*config.configured_verifier)?;
+    ServerConfig::check_client_cert_verifier(&*config.configured_verifier)?;
     common
         .records
         .sender

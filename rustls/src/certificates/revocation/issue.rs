@@ -54,41 +54,6 @@ impl Issue {
         }
         Some(())
     }
-
-    /// Returns a key that grows from issue to issue: the time, then the number (RFC 5280 §5.2.3).
-    ///
-    /// A list may be forged: its signature is checked only when it is used. So a list dated in the
-    /// future sorts before all others, or a forged one could block genuine ones.
-    #[cfg(feature = "std")]
-    pub(super) fn order(&self, now: Option<UnixTime>) -> impl Ord {
-        // without leading zeros, a longer number is greater
-        let number = self.number.as_ref().map(|number| (number.len(), number));
-        (!self.is_of_the_future(now), self.this_update, number)
-    }
-
-    /// Returns a key for eviction: the list that expires first is the least, then the one issued
-    /// first.
-    ///
-    /// Lists dated in the future sort first: a forged one must not evict genuine ones.
-    #[cfg(feature = "std")]
-    pub(super) fn expiry_order(&self, now: Option<UnixTime>) -> impl Ord {
-        (
-            !self.is_of_the_future(now),
-            self.next_update,
-            self.order(now),
-        )
-    }
-
-    /// True if the list is dated after `now`.
-    #[cfg(feature = "std")]
-    fn is_of_the_future(&self, now: Option<UnixTime>) -> bool {
-        /// The tolerated difference between the clocks.
-        const TOLERANCE: Duration = Duration::from_secs(5 * 60);
-
-        now.is_some_and(|now| {
-            self.this_update.as_secs() > now.as_secs().saturating_add(TOLERANCE.as_secs())
-        })
-    }
 }
 
 /// Parses a `Time` in the forms of RFC 5280 §4.1.2.5: with seconds and `Z`.

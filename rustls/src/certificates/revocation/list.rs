@@ -106,29 +106,10 @@ impl RevocationList {
         self.issue.as_ref()?.number.as_deref()
     }
 
-    /// True if both lists have the same issuer and scope. A verifier uses the first of such lists.
-    #[cfg(feature = "std")]
-    pub(super) fn covers_what(&self, other: &Self) -> bool {
-        self.issuer() == other.issuer()
-            && self.parsed.issuing_distribution_point() == other.parsed.issuing_distribution_point()
-    }
-
-    /// True if this list was issued before `other`, or is dated after `now`.
-    #[cfg(feature = "std")]
-    pub(super) fn is_older_than(&self, other: &Self, now: Option<UnixTime>) -> bool {
-        self.order(now) < other.order(now)
-    }
-
-    /// Returns a key that grows from issue to issue; see [`Issue::order`].
-    #[cfg(feature = "std")]
-    pub(crate) fn order(&self, now: Option<UnixTime>) -> impl Ord {
-        self.issue.as_ref().map(|issue| issue.order(now))
-    }
-
-    /// Returns a key for eviction; see [`Issue::expiry_order`].
-    #[cfg(feature = "std")]
-    pub(super) fn expiry_order(&self, now: Option<UnixTime>) -> impl Ord {
-        self.issue.as_ref().map(|issue| issue.expiry_order(now))
+    /// Returns the content of the issuing distribution point (RFC 5280 §5.2.5), if any: the scope
+    /// of the list.
+    pub fn issuing_distribution_point(&self) -> Option<&[u8]> {
+        self.parsed.issuing_distribution_point()
     }
 
     /// Returns the list in the form for webpki.

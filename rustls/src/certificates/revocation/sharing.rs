@@ -15,12 +15,10 @@ use pki_types::CertificateRevocationListDer;
 
 use super::super::CacheStats;
 use super::RevocationList;
-use super::read::MAX_LISTS;
 use crate::error::CertRevocationListError;
 
-/// The maximum number of lists in the map: enough for several full sources. Lists beyond it are not
-/// shared.
-const CAPACITY: usize = 4 * MAX_LISTS;
+/// The maximum number of lists in the map. Lists beyond it are not shared.
+const CAPACITY: usize = 16_384;
 
 /// Returns the lists of this process.
 pub(super) fn process_wide() -> &'static SharedLists {

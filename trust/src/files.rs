@@ -1,0 +1,423 @@
+//! Reads files of certificates and revocation lists, with limits, and detects changes of them.
+
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use std::{fmt, mem};
+
+use zeroize::Zeroizing;
+
+use super::loading::Version;
+
+/// The maximum number of directory entries that are read.
+pub(crate) const MAX_DIRECTORY_ENTRIES: usize = 16_384;
+
+/// The number of attempts to read a file that changes meanwhile.
+const ATTEMPTS: usize = 3;
+
+/// The coarsest resolution of modification times among file systems.
+const COARSEST_CLOCK: Duration = Duration::from_secs(2);
+
+/// The error of reading a file or a directory.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FileError {
+    /// The file or directory.
+    pub path: PathBuf,
+    /// The reason.
+    pub cause: FileErrorCause,
+}
+
+/// The reason why a file or a directory cannot be read.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum FileErrorCause {
+    /// The operating system returned an error.
+    Io(Arc<io::Error>),
+    /// It is not a regular file or a link to one. A directory, a device or a pipe might never end.
+    NotRegular,
+    /// The file has more than `limit` bytes.
+    TooLong {
+        /// The maximum number of bytes.
+        limit: u64,
+    },
+    /// The directory has more than `limit` entries.
+    TooManyEntries {
+        /// The maximum number of entries.
+        limit: usize,
+    },
+    /// The file was written during each of several attempts to read it. Replace files in use by
+    /// renaming.
+    ChangedWhileRead,
+}
+
+impl FileError {
+    fn new(path: &Path, cause: FileErrorCause) -> Self {
+        Self {
+            path: path.into(),
+            cause,
+        }
+    }
+
+    pub(crate) fn io(path: &Path, error: io::Error) -> Self {
+        Self::new(path, FileErrorCause::Io(Arc::new(error)))
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.path.display())?;
+        match &self.cause {
+            FileErrorCause::Io(error) => error.fmt(f),
+            FileErrorCause::NotRegular => f.write_str("not a regular file"),
+            FileErrorCause::TooLong { limit } => write!(f, "longer than {limit} bytes"),
+            FileErrorCause::TooManyEntries { limit } => write!(f, "more than {limit} entries"),
+            FileErrorCause::ChangedWhileRead => f.write_str("changed while it was read"),
+        }
+    }
+}
+
+impl std::error::Error for FileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.cause {
+            FileErrorCause::Io(error) => Some(&**error),
+            _ => None,
+        }
+    }
+}
+
+/// Reads a regular file of up to `limit` bytes.
+///
+/// If the file changes meanwhile, it is read again, so that old and new content are not mixed. A
+/// writer that pauses halfway cannot be detected.
+///
+/// # Errors
+///
+/// [`FileError`] with any of its causes.
+pub(crate) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    for _ in 0..ATTEMPTS {
+        if let Some(content) = read_once(path, limit, |_| ())? {
+            return Ok(content);
+        }
+    }
+    Err(FileError::new(path, FileErrorCause::ChangedWhileRead))
+}
+
+/// The points at which tests may change the file.
+enum Moment {
+    BeforeOpening,
+    AfterReading,
+}
+
+/// Reads the file, or returns `None` if it changed meanwhile. Tests change it in `meanwhile`.
+fn read_once(
+    path: &Path,
+    limit: u64,
+    meanwhile: impl Fn(Moment),
+) -> Result<Option<Vec<u8>>, FileError> {
+    let io_error = |error| FileError::io(path, error);
+    // opening a device may have side effects, so check first
+    refuse_irregular(path, &fs::metadata(path).map_err(io_error)?)?;
+    meanwhile(Moment::BeforeOpening);
+    let file = open_without_waiting(path).map_err(io_error)?;
+    let before = file.metadata().map_err(io_error)?;
+    refuse_irregular(path, &before)?;
+
+    let too_long = || FileError::new(path, FileErrorCause::TooLong { limit });
+    if before.len() > limit {
+        return Err(too_long());
+    }
+    // it may be a private key: zeroize the content if it is not returned
+    let mut content = Zeroizing::new(Vec::with_capacity(
+        usize::try_from(before.len()).unwrap_or(0) + 1,
+    ));
+    (&file)
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut content)
+        .map_err(io_error)?;
+    let length = content.len() as u64;
+    if length > limit {
+        return Err(too_long());
+    }
+
+    meanwhile(Moment::AfterReading);
+    let after = file.metadata().map_err(io_error)?;
+    // generated files, for example in /proc, report a length of 0
+    let is_whole = length == after.len() || after.len() == 0;
+    Ok((is_whole && Stat::new(&before) == Stat::new(&after)).then(|| mem::take(&mut *content)))
+}
+
+/// Opens a file for reading. Does not block if a pipe has replaced the file after the check.
+fn open_without_waiting(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(O_NONBLOCK);
+    }
+    options.open(path)
+}
+
+/// The flag of `open` as in the C library, because std does not export it; 0 on unknown platforms.
+#[cfg(unix)]
+const O_NONBLOCK: i32 = if cfg!(any(
+    target_vendor = "apple",
+    target_os = "dragonfly",
+    target_os = "freebsd",
+    target_os = "netbsd",
+    target_os = "openbsd",
+    target_os = "aix"
+)) {
+    0x4
+} else if cfg!(any(target_os = "illumos", target_os = "solaris")) {
+    0x80
+} else if cfg!(any(target_os = "android", target_os = "linux")) {
+    if cfg!(any(
+        target_arch = "mips",
+        target_arch = "mips32r6",
+        target_arch = "mips64",
+        target_arch = "mips64r6"
+    )) {
+        0x80
+    } else if cfg!(any(target_arch = "sparc", target_arch = "sparc64")) {
+        0x4000
+    } else {
+        0x800
+    }
+} else {
+    0
+};
+
+fn refuse_irregular(path: &Path, metadata: &Metadata) -> Result<(), FileError> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    Err(FileError::new(path, FileErrorCause::NotRegular))
+}
+
+/// Returns the sorted names of the entries of a directory.
+///
+/// # Errors
+///
+/// [`FileError`] if it cannot be read or has more than [`MAX_DIRECTORY_ENTRIES`].
+pub(crate) fn list_directory(path: &Path) -> Result<Vec<OsString>, FileError> {
+    let io_error = |error| FileError::io(path, error);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(path).map_err(io_error)? {
+        if names.len() == MAX_DIRECTORY_ENTRIES {
+            let limit = MAX_DIRECTORY_ENTRIES;
+            return Err(FileError::new(
+                path,
+                FileErrorCause::TooManyEntries { limit },
+            ));
+        }
+        names.push(entry.map_err(io_error)?.file_name());
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// The sizes and modification times of a file, or of a directory and all files in it.
+///
+/// The inode and its change time count too, if the system supports them. So a file replaced by
+/// another one of the same size and date has another version.
+#[derive(Clone, Debug)]
+pub(crate) struct FileVersion {
+    /// The entries; `None` if the metadata cannot be read.
+    stats: Vec<(OsString, Option<Stat>)>,
+    is_settled: bool,
+}
+
+impl FileVersion {
+    /// Returns the version of a file.
+    pub(crate) fn of_file(path: &Path) -> Self {
+        Self::new(Vec::from([(OsString::new(), Stat::at(path))]))
+    }
+
+    /// Returns the version of a directory and its entries.
+    pub(crate) fn of_directory(path: &Path) -> Self {
+        let mut stats = Vec::from([(OsString::new(), Stat::at(path))]);
+        // an unreadable directory is described by its own entry only
+        for name in list_directory(path).unwrap_or_default() {
+            let stat = Stat::at(&path.join(&name));
+            stats.push((name, stat));
+        }
+        Self::new(stats)
+    }
+
+    fn new(stats: Vec<(OsString, Option<Stat>)>) -> Self {
+        let now = SystemTime::now();
+        Self {
+            is_settled: stats
+                .iter()
+                .filter_map(|(_, stat)| stat.as_ref())
+                .all(|stat| stat.is_settled(now)),
+            stats,
+        }
+    }
+}
+
+impl PartialEq for FileVersion {
+    fn eq(&self, other: &Self) -> bool {
+        self.stats == other.stats
+    }
+}
+
+impl Version for FileVersion {
+    fn is_settled(&self) -> bool {
+        self.is_settled
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Stat {
+    length: u64,
+    modified: Option<SystemTime>,
+    identity: Identity,
+}
+
+impl Stat {
+    fn at(path: &Path) -> Option<Self> {
+        fs::metadata(path).ok().as_ref().map(Self::new)
+    }
+
+    fn new(metadata: &Metadata) -> Self {
+        Self {
+            length: metadata.len(),
+            modified: metadata.modified().ok(),
+            identity: identity(metadata),
+        }
+    }
+
+    /// False if another change that keeps the size might get the same date.
+    fn is_settled(&self, now: SystemTime) -> bool {
+        self.modified.is_some_and(|modified| {
+            let apart = match now.duration_since(modified) {
+                Ok(ago) => ago,
+                Err(ahead) => ahead.duration(),
+            };
+            apart > COARSEST_CLOCK
+        })
+    }
+}
+
+#[cfg(unix)]
+type Identity = (u64, u64, i64, i64);
+#[cfg(not(unix))]
+type Identity = ();
+
+/// Returns the device, the inode number and the time of the inode's last change.
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> Identity {
+    use std::os::unix::fs::MetadataExt;
+    (
+        metadata.dev(),
+        metadata.ino(),
+        metadata.ctime(),
+        metadata.ctime_nsec(),
+    )
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> Identity {}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::{env, process};
+
+    use super::*;
+
+    struct TestFile(PathBuf);
+
+    impl TestFile {
+        fn new(name: &str, content: &[u8]) -> Self {
+            let path = env::temp_dir().join(format!("rustls-files-{}-{name}", process::id()));
+            fs::write(&path, content).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for TestFile {
+        fn drop(&mut self) {
+            let _ = fs::remove_file(&self.0);
+        }
+    }
+
+    #[test]
+    fn files_that_change_meanwhile_are_not_returned() {
+        let TestFile(path) = &TestFile::new("changes", b"old");
+        let read = |meanwhile: &dyn Fn()| {
+            let then = |moment| {
+                if matches!(moment, Moment::AfterReading) {
+                    meanwhile();
+                }
+            };
+            read_once(path, 100, then).unwrap()
+        };
+        assert_eq!(read(&|| ()).unwrap(), b"old");
+        let append = || {
+            let mut file = File::options().append(true).open(path).unwrap();
+            file.write_all(b" and new").unwrap();
+        };
+        assert_eq!(read(&append), None);
+        assert_eq!(read(&|| fs::write(path, "").unwrap()), None);
+        // same size, other time
+        let touch = || {
+            let file = File::options().append(true).open(path).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        };
+        assert_eq!(read(&touch), None);
+        // the next attempt reads the replacement
+        #[cfg(unix)]
+        assert_eq!(read(&|| fs::remove_file(path).unwrap()), None);
+    }
+
+    /// Blocks forever without the flag of `open`.
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_that_replaces_a_file_is_rejected_without_blocking() {
+        let TestFile(path) = &TestFile::new("swapped", b"content");
+        assert_ne!(O_NONBLOCK, 0, "the flag is unknown on this platform");
+        let swap = |moment| {
+            if matches!(moment, Moment::BeforeOpening) {
+                fs::remove_file(path).unwrap();
+                let status = process::Command::new("mkfifo").arg(path).status().unwrap();
+                assert!(status.success());
+            }
+        };
+        let cause = read_once(path, 100, swap).unwrap_err().cause;
+        assert!(matches!(cause, FileErrorCause::NotRegular), "{cause:?}");
+    }
+
+    #[test]
+    fn files_up_to_the_limit_are_read() {
+        let TestFile(path) = &TestFile::new("limit", &[7; 100]);
+        assert_eq!(read_file(path, 100).unwrap(), [7; 100]);
+        let cause = read_file(path, 99).unwrap_err().cause;
+        assert!(matches!(cause, FileErrorCause::TooLong { limit: 99 }));
+    }
+
+    #[test]
+    fn a_recent_change_is_not_settled() {
+        let TestFile(path) = &TestFile::new("recent", b"");
+        assert!(!FileVersion::of_file(path).is_settled());
+        let file = File::options().append(true).open(path).unwrap();
+        let now = SystemTime::now();
+        for (time, settled) in [
+            (now - 2 * COARSEST_CLOCK, true),
+            (now + 20 * COARSEST_CLOCK, true),
+            (now + COARSEST_CLOCK, false),
+        ] {
+            file.set_modified(time).unwrap();
+            assert_eq!(FileVersion::of_file(path).is_settled(), settled);
+        }
+        // a missing file cannot change undetected
+        fs::remove_file(path).unwrap();
+        assert!(FileVersion::of_file(path).is_settled());
+    }
+}

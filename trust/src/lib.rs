@@ -1,0 +1,159 @@
+//! Roots, revocation lists, certificates and keys of files: parsed once, shared by all
+//! configurations, and replaced without a restart.
+//!
+//! Everything here works with configurations of [`rustls`], which does not know this crate.
+//!
+//! | to | use |
+//! |---|---|
+//! | read root certificates once | [`RootCache`] |
+//! | keep revocation lists of files | [`CrlCache`] |
+//! | replace what a client trusts | [`ReloadingServerVerifier`] |
+//! | replace what a server trusts | [`ReloadingClientVerifier`] |
+#![cfg_attr(
+    feature = "x509",
+    doc = "| replace certificates and private keys | [`ReloadingCertifiedKeys`] |"
+)]
+//!
+//! No cache holds the result of a verification. Each handshake checks signatures, names, dates and
+//! revocation, with and without the caches. Each cache is bounded.
+//!
+//! # Roots
+//!
+//! The first caller reads the roots. All configurations with the same source share them. A
+//! [source](RootSource) is a file, a directory, PEM in memory, the platform's store or Mozilla's
+//! list. Roots are read again after a day. Your own [`RootCache`] can choose another interval:
+//! never, on each use, or as soon as the file has changed. If reading fails, the old roots stay in
+//! use.
+//!
+//! ```
+//! use std::error::Error;
+//!
+//! use rustls::ClientConfig;
+//! use rustls_trust::{RootCache, RootSource};
+//!
+//! /// Building this configuration is cheap, however many authorities the bundle has.
+//! fn client_config(bundle: &str) -> Result<ClientConfig, Box<dyn Error>> {
+//!     let roots = RootCache::global().store(&RootSource::PemFile(bundle.into()))?;
+//!     Ok(ClientConfig::builder()
+//!         .with_root_certificates(roots)
+//!         .with_no_client_auth())
+//! }
+//! ```
+//!
+//! # Revocation lists
+//!
+//! Verifiers with the same list [share its index](rustls::certificates::RevocationList). A
+//! [`CrlCache`] keeps the lists of files and directories, and replaces a list by a newer one only.
+//!
+//! ```
+//! use std::error::Error;
+//! use std::sync::Arc;
+//!
+//! use rustls::RootCertStore;
+//! use rustls::server::WebPkiClientVerifier;
+//! use rustls::server::danger::ClientCertVerifier;
+//! use rustls_trust::{CrlCache, CrlSource};
+//!
+//! fn verifier(
+//!     roots: Arc<RootCertStore>,
+//!     folder: &str,
+//! ) -> Result<Arc<dyn ClientCertVerifier>, Box<dyn Error>> {
+//!     let lists = CrlCache::global().lists(&CrlSource::Directory(folder.into()))?;
+//!     Ok(WebPkiClientVerifier::builder(roots)
+//!         .with_shared_crls(lists.iter().cloned())
+//!         .build()?)
+//! }
+//! ```
+//!
+//! # Reloading
+//!
+//! The `Reloading…` types replace certificates and keys, roots and revocation lists while
+//! configurations use them. They check new files first: the key must belong to the certificate,
+//! nothing may have expired, and no list may be older. If a check fails, the old values stay in
+//! use, and `status` reports the reason. Open connections are not affected. OCSP responses are
+//! stapled until their next update. Reloading certificates and keys needs the feature `x509`.
+//!
+#![cfg_attr(feature = "x509", doc = "```")]
+#![cfg_attr(not(feature = "x509"), doc = "```ignore")]
+//! use std::error::Error;
+//! use std::sync::Arc;
+//!
+//! use rustls::ServerConfig;
+//! use rustls::crypto::aws_lc_rs;
+//! use rustls_trust::{
+//!     CertifiedKeyFiles, ReloadingCertifiedKeys, ReloadingClientVerifier, RootSource,
+//! };
+//!
+//! /// Returns a configuration, and a function to call on a signal or from time to time.
+//! fn reloading() -> Result<(ServerConfig, impl Fn()), Box<dyn Error>> {
+//!     let provider = Arc::new(aws_lc_rs::default_provider());
+//!     let files = CertifiedKeyFiles::new("fullchain.pem", "privkey.pem");
+//!     let keys = ReloadingCertifiedKeys::new(files, provider.clone())?;
+//!     let clients = RootSource::PemFile("clients.pem".into());
+//!     let verifier = ReloadingClientVerifier::builder(clients, provider).build()?;
+//!     let config = ServerConfig::builder()
+//!         .with_client_cert_verifier(verifier.clone())
+//!         .with_cert_resolver(keys.clone());
+//!     let reload = move || {
+//!         for reloaded in [keys.reload_if_changed(), verifier.reload_if_changed()] {
+//!             if let Err(error) = reloaded {
+//!                 eprintln!("the old files stay in use: {error}");
+//!             }
+//!         }
+//!     };
+//!     Ok((config, reload))
+//! }
+//! ```
+//!
+//! Replace files with `rename`, so that no reload reads a partial file. The example
+//! `reloading_server` is a complete program.
+//!
+//! # Statistics
+//!
+//! Each cache reports its entries, hits, misses and failures:
+//!
+//! ```
+//! use rustls::certificates::RevocationList;
+//! use rustls_trust::{CrlCache, RootCache};
+//!
+//! for (cache, stats) in [
+//!     ("roots", RootCache::global().stats()),
+//!     ("revocation lists of files", CrlCache::global().stats()),
+//!     ("revocation lists in use", RevocationList::sharing_stats()),
+//! ] {
+//!     println!(
+//!         "{cache}: {} entries, {} hits, {} misses, {} failures",
+//!         stats.entries, stats.hits, stats.misses, stats.failures
+//!     );
+//! }
+//! ```
+//!
+//! # Features
+//!
+//! - `x509`: reloading of certificates and private keys, by the crate x509-cert.
+//! - `native-certs`, `webpki-roots`: root certificates of the platform and of Mozilla, as
+//!   [sources](RootSource) of roots.
+//! - `logging` (default): messages through the `log` crate.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![warn(missing_docs)]
+
+mod files;
+mod loading;
+mod logging;
+mod pem;
+mod reload;
+mod revocation;
+mod roots;
+
+pub use files::{FileError, FileErrorCause};
+#[cfg(feature = "x509")]
+pub use reload::{CertifiedKeyFiles, ReloadingCertifiedKeys, ReloadingCertifiedKeysBuilder};
+pub use reload::{
+    Reload, ReloadError, ReloadFailure, ReloadStatus, ReloadingClientVerifier,
+    ReloadingClientVerifierBuilder, ReloadingServerVerifier, ReloadingServerVerifierBuilder,
+};
+pub use revocation::{CrlCache, CrlError, CrlProblem, CrlProblemReason, CrlSource, LoadedCrls};
+pub use roots::{
+    IgnoredCertificate, IgnoredReason, LoadedRoots, RootCache, RootSource, RootsError,
+};

@@ -1,0 +1,556 @@
+//! A generic cache: each source is loaded once, by one thread, and kept for some time.
+//!
+//! It knows nothing about certificates. A [`Source`] defines the values and their origin. A
+//! [`Policy`] defines lifetime and capacity.
+//!
+//! ```text
+//!   load ──► look up ──► cached, neither stale nor changed ────────────────────► return it
+//!               │
+//!               ├──► another thread is loading it ──► wait for that Flight ────► return its result
+//!               │         └─► reload: wait for it, and share the Flight after it
+//!               │
+//!               └──► start a Flight ──► Source::load ──► store it ─────────────► return it
+//!                                           └─► failed: return the old value with the error
+//! ```
+//!
+//! The map's lock is held for lookups, never while a source is read or parsed. A slow source delays
+//! only its own callers.
+
+mod flight;
+mod policy;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pki_types::UnixTime;
+use rustls::certificates::CacheStats;
+
+use self::flight::{Flight, Outcome};
+pub(crate) use self::policy::Policy;
+
+/// The origin of a value, and its key in the cache.
+pub(crate) trait Source: Clone + Eq + Hash {
+    /// The cached value.
+    type Value;
+    /// The error of a failed load.
+    type Error;
+    /// A value that changes when the source changes.
+    type Version: Version;
+
+    /// Reads and parses the source. Called without a lock. It must not access its own entry in the
+    /// cache.
+    ///
+    /// `held` is the previous value. Return it if nothing changed, so that its users keep sharing
+    /// it.
+    fn load(&self, held: Option<&Arc<Self::Value>>) -> Result<Arc<Self::Value>, Self::Error>;
+
+    /// Logs the result of a load. `kept` is true if it failed and an older value stays. The load is
+    /// over by then, so a logger may load the same source, for example to open a connection.
+    fn log(&self, outcome: Result<&Self::Value, &Self::Error>, kept: bool);
+
+    /// Returns the version that a load would read now, if it can be determined without reading.
+    fn version(&self) -> Option<Self::Version>;
+
+    /// False if another load never returns anything new, so that values never become stale.
+    fn can_change(&self) -> bool;
+
+    /// Returns the approximate memory of `value` and this key in bytes.
+    fn bytes(&self, value: &Self::Value) -> usize;
+}
+
+/// A version of a source, to detect changes.
+pub(crate) trait Version: Clone + PartialEq {
+    /// False if a later change may have the same version, for example shortly after a file was
+    /// written.
+    fn is_settled(&self) -> bool;
+}
+
+/// The cache described at the top of this file.
+pub(crate) struct LoadingCache<S: Source> {
+    policy: Policy,
+    map: Mutex<Map<S>>,
+}
+
+/// A result of the cache.
+pub(crate) struct Loaded<S: Source> {
+    pub(crate) value: Arc<S::Value>,
+    /// The time of loading; `None` if the clock did not know it.
+    pub(crate) loaded_at: Option<UnixTime>,
+    /// The error of the last attempt to replace the value.
+    pub(crate) failure: Option<Arc<S::Error>>,
+}
+
+impl<S: Source> LoadingCache<S> {
+    pub(crate) fn new(policy: Policy) -> Self {
+        Self {
+            policy,
+            map: Mutex::new(Map {
+                entries: HashMap::new(),
+                uses: 0,
+                counts: CacheStats::default(),
+            }),
+        }
+    }
+
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Returns the policy for the builder methods. Changes apply to existing entries too.
+    pub(crate) fn policy_mut(&mut self) -> &mut Policy {
+        &mut self.policy
+    }
+
+    /// Returns the value of `source`, cached or loaded now.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Source::load`] if there is no older value. Threads that wait for one load
+    /// share its error; the next call tries again.
+    pub(crate) fn load(&self, source: &S) -> Result<Loaded<S>, Arc<S::Error>> {
+        self.load_as(source, false)
+    }
+
+    /// Loads the source even if it is cached. The result is from a load that began after this call.
+    ///
+    /// Calls during a load share the next one.
+    pub(crate) fn reload(&self, source: &S) -> Result<Loaded<S>, Arc<S::Error>> {
+        self.load_as(source, true)
+    }
+
+    fn load_as(&self, source: &S, must_reload: bool) -> Result<Loaded<S>, Arc<S::Error>> {
+        if self.policy.is_off() {
+            return self.load_aside(source);
+        }
+
+        loop {
+            // foreign code or system calls: not under the lock
+            let now = self.policy.now();
+            let version = self.version(source);
+
+            match self.take_turn(source, now, version.as_ref(), must_reload) {
+                Turn::Hit(loaded) => return Ok(loaded),
+                Turn::Load(flight, held) => {
+                    return Pending::new(self, source, flight).run(held.as_ref(), now, version);
+                }
+                Turn::Wait(flight) => {
+                    // the load may have begun before a change that this call must see
+                    let outcome = flight.wait();
+                    let is_recent = |_: &_| flight.began_at(self.version(source).as_ref());
+                    if let Some(outcome) = outcome.filter(is_recent) {
+                        return self.share(outcome);
+                    }
+                }
+                Turn::WaitForNext { current, next } => {
+                    let _ = current.wait();
+                    if let Some(outcome) = self.load_next(source, &next) {
+                        return outcome;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Loads for all threads that wait for `next`, or waits for another one that does. Returns
+    /// `None` if the load panicked.
+    fn load_next(&self, source: &S, next: &Arc<Flight<S>>) -> Option<Outcome<S>> {
+        let now = self.policy.now();
+        let version = self.version(source);
+        match self.begin_next(source, next, version.as_ref()) {
+            Ok(held) => {
+                let pending = Pending::new(self, source, next.clone());
+                Some(pending.run(held.as_ref(), now, version))
+            }
+            Err(flight) => flight.wait().map(|outcome| self.share(outcome)),
+        }
+    }
+
+    /// Counts a call whose value was loaded by another thread.
+    fn share(&self, outcome: Outcome<S>) -> Outcome<S> {
+        let mut map = self.lock();
+        match &outcome {
+            Ok(_) => map.counts.hits += 1,
+            Err(_) => map.counts.misses += 1,
+        }
+        outcome
+    }
+
+    /// Loads without caching.
+    fn load_aside(&self, source: &S) -> Result<Loaded<S>, Arc<S::Error>> {
+        let now = self.policy.now();
+        self.lock().counts.misses += 1;
+        match source.load(None) {
+            Ok(value) => {
+                source.log(Ok(&value), false);
+                Ok(Loaded {
+                    value,
+                    loaded_at: now,
+                    failure: None,
+                })
+            }
+            Err(error) => {
+                self.lock().counts.failures += 1;
+                source.log(Err(&error), false);
+                Err(Arc::new(error))
+            }
+        }
+    }
+
+    /// Removes the value of `source`. The result of a load in progress is not cached either.
+    pub(crate) fn invalidate(&self, source: &S) {
+        let removed = self.lock().entries.remove(source);
+        drop(removed); // outside of the lock
+    }
+
+    /// Removes all values.
+    pub(crate) fn clear(&self) {
+        let removed = std::mem::take(&mut self.lock().entries);
+        drop(removed); // outside of the lock
+    }
+
+    pub(crate) fn stats(&self) -> CacheStats {
+        let map = self.lock();
+        let held = || {
+            map.entries
+                .iter()
+                .filter_map(|(source, entry)| Some((source, entry.held.as_ref()?)))
+        };
+        let mut stats = map.counts;
+        stats.entries = held().count();
+        let bytes = held().map(|(source, held)| source.bytes(&held.loaded.value));
+        stats.bytes = Some(bytes.sum());
+        stats
+    }
+
+    /// Returns the version to compare with, if the policy asks for change detection.
+    fn version(&self, source: &S) -> Option<S::Version> {
+        self.policy
+            .check_for_changes
+            .then(|| source.version())
+            .flatten()
+    }
+
+    fn take_turn(
+        &self,
+        source: &S,
+        now: Option<UnixTime>,
+        version: Option<&S::Version>,
+        must_reload: bool,
+    ) -> Turn<S> {
+        let mut map = self.lock();
+        let map = &mut *map;
+        map.uses += 1;
+
+        let entry = map.entries.entry(source.clone()).or_default();
+        entry.last_use = map.uses;
+        let is_usable = |held: &&CachedValue<S>| {
+            !must_reload && held.is_usable(source, &self.policy, now, version)
+        };
+        if let Some(held) = entry.held.as_ref().filter(is_usable) {
+            map.counts.hits += 1;
+            return Turn::Hit(held.loaded.clone());
+        }
+        match &entry.flight {
+            Some(current) if must_reload => Turn::WaitForNext {
+                current: current.clone(),
+                next: entry.next.get_or_insert_with(Flight::new).clone(),
+            },
+            Some(current) => Turn::Wait(current.clone()),
+            None => {
+                let flight = entry.next.take().unwrap_or_else(Flight::new);
+                flight.begin(version);
+                map.counts.misses += 1;
+                entry.flight = Some(flight.clone());
+                Turn::Load(flight, entry.held_value())
+            }
+        }
+    }
+
+    /// Begins `next` after the previous load, and returns the value to replace.
+    ///
+    /// # Errors
+    ///
+    /// Returns the load to wait for: `next` if another thread has begun it, or a new one if the
+    /// entry was removed meanwhile.
+    fn begin_next(
+        &self,
+        source: &S,
+        next: &Arc<Flight<S>>,
+        version: Option<&S::Version>,
+    ) -> Result<Option<Arc<S::Value>>, Arc<Flight<S>>> {
+        let mut map = self.lock();
+        let map = &mut *map;
+        let under_way = map
+            .entries
+            .get(source)
+            .and_then(|entry| entry.flight.as_ref());
+        if let Some(flight) = under_way {
+            return Err(flight.clone());
+        }
+        if !next.begin(version) {
+            return Err(next.clone());
+        }
+
+        map.uses += 1;
+        map.counts.misses += 1;
+        let entry = map.entries.entry(source.clone()).or_default();
+        entry.last_use = map.uses;
+        entry.flight = Some(next.clone());
+        entry.next.take_if(|due| Arc::ptr_eq(due, next));
+        Ok(entry.held_value())
+    }
+
+    /// Recovers from a poisoned lock: only allocations panic under it, and the map is always
+    /// consistent.
+    fn lock(&self) -> MutexGuard<'_, Map<S>> {
+        self.map.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S: Source> fmt::Debug for LoadingCache<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoadingCache")
+            .field("policy", &self.policy)
+            .field("stats", &self.stats())
+            .finish()
+    }
+}
+
+struct Map<S: Source> {
+    entries: HashMap<S, Entry<S>>,
+    /// The number of lookups: the clock of `last_use`.
+    uses: u64,
+    /// `entries` and `bytes` are computed on demand.
+    counts: CacheStats,
+}
+
+impl<S: Source> Map<S> {
+    /// Returns the entry of `source`, unless it was invalidated since `flight` began.
+    fn entry_of(&mut self, source: &S, flight: &Arc<Flight<S>>) -> Option<&mut Entry<S>> {
+        self.entries.get_mut(source).filter(|entry| {
+            entry
+                .flight
+                .as_ref()
+                .is_some_and(|its| Arc::ptr_eq(its, flight))
+        })
+    }
+
+    /// Evicts the least recently used entries down to `capacity`. Entries being loaded stay, or
+    /// another thread would load them again. There are at most as many as threads.
+    fn trim(&mut self, capacity: usize) -> Vec<Entry<S>> {
+        let mut removed = Vec::new();
+        while self.entries.len() > capacity {
+            let Some(oldest) = self
+                .entries
+                .iter()
+                .filter(|(_, entry)| entry.flight.is_none())
+                .min_by_key(|(_, entry)| entry.last_use)
+                .map(|(source, _)| source.clone())
+            else {
+                break;
+            };
+            removed.extend(self.entries.remove(&oldest));
+            self.counts.evictions += 1;
+        }
+        removed
+    }
+}
+
+/// An entry with a value, a flight or both. During the first load there is no value.
+struct Entry<S: Source> {
+    held: Option<CachedValue<S>>,
+    /// The current load.
+    flight: Option<Arc<Flight<S>>>,
+    /// The load after it, for calls of `reload` during the current one.
+    next: Option<Arc<Flight<S>>>,
+    last_use: u64,
+}
+
+impl<S: Source> Entry<S> {
+    fn held_value(&self) -> Option<Arc<S::Value>> {
+        self.held.as_ref().map(|held| held.loaded.value.clone())
+    }
+}
+
+impl<S: Source> Default for Entry<S> {
+    fn default() -> Self {
+        Self {
+            held: None,
+            flight: None,
+            next: None,
+            last_use: 0,
+        }
+    }
+}
+
+struct CachedValue<S: Source> {
+    loaded: Loaded<S>,
+    version: Option<S::Version>,
+    /// The time and the version of the failed load in `loaded.failure`.
+    failed: Option<(Option<UnixTime>, Option<S::Version>)>,
+}
+
+impl<S: Source> CachedValue<S> {
+    /// True if it can be returned without another attempt to load.
+    fn is_usable(
+        &self,
+        source: &S,
+        policy: &Policy,
+        now: Option<UnixTime>,
+        version: Option<&S::Version>,
+    ) -> bool {
+        let young = !source.can_change() || policy.is_young(self.loaded.loaded_at, now);
+        if young && is_unchanged(self.version.as_ref(), version) {
+            return true;
+        }
+
+        // after a failure, do not try again in each call
+        self.failed.as_ref().is_some_and(|(at, of)| {
+            is_unchanged(of.as_ref(), version) && policy.is_soon_after(*at, now)
+        })
+    }
+}
+
+fn is_unchanged<V: Version>(known: Option<&V>, now: Option<&V>) -> bool {
+    match (known, now) {
+        // change detection is off, or the version is unknown
+        (_, None) => true,
+        (None, Some(_)) => false,
+        (Some(known), Some(now)) => known.is_settled() && known == now,
+    }
+}
+
+impl<S: Source> Clone for Loaded<S> {
+    fn clone(&self) -> Self {
+        Self {
+            value: self.value.clone(),
+            loaded_at: self.loaded_at,
+            failure: self.failure.clone(),
+        }
+    }
+}
+
+enum Turn<S: Source> {
+    Hit(Loaded<S>),
+    /// Wait for the current load.
+    Wait(Arc<Flight<S>>),
+    /// Wait for the current load, then load once for all threads that share `next`.
+    WaitForNext {
+        current: Arc<Flight<S>>,
+        next: Arc<Flight<S>>,
+    },
+    /// Load now, to replace this value.
+    Load(Arc<Flight<S>>, Option<Arc<S::Value>>),
+}
+
+/// The obligation to end a flight. If the source panics, dropping it passes the obligation to a
+/// waiting thread.
+struct Pending<'a, S: Source> {
+    cache: &'a LoadingCache<S>,
+    source: &'a S,
+    flight: Arc<Flight<S>>,
+    ended: bool,
+}
+
+impl<'a, S: Source> Pending<'a, S> {
+    fn new(cache: &'a LoadingCache<S>, source: &'a S, flight: Arc<Flight<S>>) -> Self {
+        Self {
+            cache,
+            source,
+            flight,
+            ended: false,
+        }
+    }
+
+    fn run(
+        mut self,
+        held: Option<&Arc<S::Value>>,
+        now: Option<UnixTime>,
+        version: Option<S::Version>,
+    ) -> Result<Loaded<S>, Arc<S::Error>> {
+        let result = self.source.load(held).map_err(Arc::new);
+        let outcome = match result.clone() {
+            Ok(value) => Ok(self.keep(value, now, version)),
+            Err(error) => self.note_failure(error, now, version),
+        };
+        self.ended = true;
+        self.flight.end(Some(outcome.clone()));
+        let result = result.as_deref().map_err(|error| &**error);
+        self.source.log(result, outcome.is_ok());
+        outcome
+    }
+
+    fn keep(
+        &self,
+        value: Arc<S::Value>,
+        now: Option<UnixTime>,
+        version: Option<S::Version>,
+    ) -> Loaded<S> {
+        let loaded = Loaded {
+            value,
+            loaded_at: now,
+            failure: None,
+        };
+        let held = CachedValue {
+            loaded: loaded.clone(),
+            version,
+            failed: None,
+        };
+
+        let mut map = self.cache.lock();
+        let mut replaced = None;
+        if let Some(entry) = map.entry_of(self.source, &self.flight) {
+            entry.flight = None;
+            replaced = entry.held.replace(held);
+        }
+        map.counts.reloads += u64::from(replaced.is_some());
+        let removed = map.trim(self.cache.policy.capacity);
+        drop(map);
+        drop((replaced, removed)); // outside of the lock
+        loaded
+    }
+
+    fn note_failure(
+        &self,
+        error: Arc<S::Error>,
+        now: Option<UnixTime>,
+        version: Option<S::Version>,
+    ) -> Result<Loaded<S>, Arc<S::Error>> {
+        let mut map = self.cache.lock();
+        map.counts.failures += 1;
+        let Some(entry) = map.entry_of(self.source, &self.flight) else {
+            return Err(error);
+        };
+        entry.flight = None;
+        let Some(held) = &mut entry.held else {
+            map.entries.remove(self.source);
+            return Err(error);
+        };
+        held.loaded.failure = Some(error);
+        held.failed = Some((now, version));
+        Ok(held.loaded.clone())
+    }
+}
+
+impl<S: Source> Drop for Pending<'_, S> {
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+
+        let mut map = self.cache.lock();
+        map.counts.failures += 1;
+        if let Some(entry) = map.entry_of(self.source, &self.flight) {
+            entry.flight = None;
+            if entry.held.is_none() {
+                map.entries.remove(self.source);
+            }
+        }
+        drop(map);
+        self.flight.end(None);
+    }
+}

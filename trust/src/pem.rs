@@ -1,0 +1,138 @@
+//! Helpers for certificates and revocation lists in PEM (RFC 7468).
+
+use pki_types::pem;
+
+/// The labels of certificates. The parser supports the first; the second is a format of OpenSSL.
+pub(super) const CERTIFICATES: [&str; 3] =
+    ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"];
+
+/// True if `content` starts like a DER sequence as long as certificates and lists are. Text never
+/// does: its second byte would be inside a multi-byte character.
+pub(super) fn is_der(content: &[u8]) -> bool {
+    matches!(content, [0x30, 0x80..=0xff, ..])
+}
+
+/// Returns the number of BEGIN marks in `pem` with one of these `labels`.
+///
+/// The parser silently skips marks that do not start a line, for example after a byte order mark or
+/// a missing line break. It also skips unknown labels. The count reveals what it skipped.
+pub(super) fn count_marks(pem: &[u8], labels: &[&str]) -> usize {
+    const BEGIN: &[u8] = b"-----BEGIN ";
+    let is_label = |rest: &[u8]| {
+        labels.iter().any(|label| {
+            rest.strip_prefix(label.as_bytes())
+                .is_some_and(|rest| rest.starts_with(b"-----"))
+        })
+    };
+    // five dashes in a row always cover a multiple of five
+    (0..pem.len())
+        .step_by(5)
+        .filter(|&at| pem[at] == b'-')
+        .flat_map(|at| at.saturating_sub(4)..=at)
+        .filter_map(|at| pem[at..].strip_prefix(BEGIN))
+        .filter(|rest| is_label(rest))
+        .count()
+}
+
+/// Describes the error without the content: that may be a private key on the line of its mark.
+pub(super) fn describe(error: &pem::Error) -> String {
+    match error {
+        pem::Error::MissingSectionEnd { end_marker } => match label(end_marker) {
+            Some(label) => format!("no line that ends the section {label}"),
+            None => "no line that ends a section".into(),
+        },
+        pem::Error::IllegalSectionStart { line } => {
+            let label = line.strip_prefix(b"-----BEGIN ").and_then(label);
+            format!(
+                "more, or less, on the line that begins {} than its mark",
+                match label {
+                    Some(label) => format!("the section {label}"),
+                    None => "a section".into(),
+                }
+            )
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Returns the label at the start of `text`. `None` if it is too long or has other characters: then
+/// it may be base64 of a key.
+fn label(text: &[u8]) -> Option<&str> {
+    let end = text.iter().position(|&byte| byte == b'-');
+    let label = &text[..end.unwrap_or(text.len())];
+    let is_label = (1..=40).contains(&label.len())
+        && label
+            .iter()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b' ');
+    is_label.then(|| std::str::from_utf8(label).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use pki_types::PrivateKeyDer;
+    use pki_types::pem::PemObject;
+
+    use super::*;
+
+    #[test]
+    fn marks_anywhere() {
+        for before in 0..12 {
+            for filler in ["-", "x"] {
+                let pem = filler.repeat(before)
+                    + "-----BEGIN X509 CRL-----"
+                    + "\n-----END X509 CRL-----"
+                    + "-----BEGIN CERTIFICATE-----";
+                for (labels, count) in [
+                    (&["X509 CRL"][..], 1),
+                    (&["CERTIFICATE"], 1),
+                    (&["CERTIFICATE", "X509 CRL"], 2),
+                    (&["X509", "CRL", "X509 CRL ", ""], 0),
+                ] {
+                    assert_eq!(count_marks(pem.as_bytes(), labels), count, "{pem}");
+                }
+            }
+        }
+        for cut in 0..24 {
+            assert_eq!(
+                count_marks(&b"-----BEGIN X509 CRL-----"[..cut], &["X509 CRL"]),
+                0
+            );
+        }
+    }
+
+    /// A key may be on one line, for example from an environment variable, in a file of the wrong
+    /// kind.
+    #[test]
+    fn errors_do_not_reveal_keys() {
+        const SECRET: &str = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC";
+        for (pem, told) in [
+            (
+                format!("-----BEGIN PRIVATE KEY-----{SECRET}-----END PRIVATE KEY-----\n"),
+                "no line that ends the section PRIVATE KEY",
+            ),
+            (
+                format!("-----BEGIN PRIVATE KEY-----{SECRET}\n-----END PRIVATE KEY-----\n"),
+                "more, or less, on the line that begins the section PRIVATE KEY than its mark",
+            ),
+            (
+                format!("-----BEGIN {SECRET}-----\n"),
+                "no line that ends a section",
+            ),
+            (
+                format!("-----BEGIN {SECRET}\n"),
+                "more, or less, on the line that begins a section than its mark",
+            ),
+            (
+                format!("-----BEGIN PRIVATE KEY-----\n{SECRET}\n"),
+                "no line that ends the section PRIVATE KEY",
+            ),
+            (
+                format!("-----BEGIN PRIVATE KEY-----\n{SECRET}!\n-----END PRIVATE KEY-----"),
+                "base64 decode error: InvalidCharacter(33)",
+            ),
+        ] {
+            let error = PrivateKeyDer::from_pem_slice(pem.as_bytes()).unwrap_err();
+            assert_eq!(describe(&error), told, "{pem}");
+        }
+    }
+}

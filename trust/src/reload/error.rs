@@ -1,0 +1,294 @@
+//! The error of a reload.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::server::VerifierBuilderError;
+use rustls::{Error, OtherError};
+
+use crate::{CrlError, FileError, IgnoredCertificate, RootsError};
+
+/// The reason why something could not be read or must not become active.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ReloadError {
+    /// A file cannot be read.
+    File(FileError),
+    /// A file is malformed PEM.
+    Pem {
+        /// The file.
+        path: PathBuf,
+        /// The defect.
+        reason: String,
+    },
+    /// A certificate file contains no certificate.
+    NoCertificate {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A private key file contains no key, or an encrypted one.
+    NoPrivateKey {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The crypto provider cannot use a private key.
+    PrivateKey {
+        /// The file of the key.
+        path: PathBuf,
+        /// The provider's error.
+        error: Error,
+    },
+    /// A private key does not belong to the first certificate of its chain. Perhaps only one of the
+    /// two files has been replaced so far.
+    KeyMismatch {
+        /// The file of the certificates.
+        chain: PathBuf,
+        /// The file of the key.
+        key: PathBuf,
+    },
+    /// A certificate cannot be parsed, has expired, is not valid yet, or lacks a required name.
+    Certificate {
+        /// The file of the certificate.
+        path: PathBuf,
+        /// The position of the certificate in the file, from 1.
+        position: usize,
+        /// The reason for the rejection.
+        error: Error,
+    },
+    /// A file is not an OCSP response that can be stapled to the certificate.
+    OcspResponse {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        reason: &'static str,
+    },
+    /// Files were added for a name that is not a DNS name.
+    Name(String),
+    /// No files were added.
+    Nothing,
+    /// The clock does not know the time, so expiry cannot be checked.
+    NoTime,
+    /// Root certificates cannot be read.
+    Roots(RootsError),
+    /// The root certificates have changed, and their source contains new unusable items. It may be
+    /// half written. Call `reload_from_scratch` to accept them nevertheless.
+    UnusableRoots(Arc<[IgnoredCertificate]>),
+    /// Revocation lists cannot be read, are missing, or are older than the current ones.
+    Crls(CrlError),
+    /// No verifier can be built from the new content.
+    Verifier(VerifierBuilderError),
+    /// The names of the verifier's authorities do not fit into a message.
+    Authorities(Error),
+    /// Several errors.
+    Several(Vec<Self>),
+}
+
+impl ReloadError {
+    /// Combines `errors` into one, if there are any.
+    pub(super) fn of(mut errors: Vec<Self>) -> Option<Self> {
+        match errors.len() {
+            0 | 1 => errors.pop(),
+            _ => Some(Self::Several(errors)),
+        }
+    }
+}
+
+impl From<FileError> for ReloadError {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+impl From<VerifierBuilderError> for ReloadError {
+    fn from(error: VerifierBuilderError) -> Self {
+        Self::Verifier(error)
+    }
+}
+
+impl From<ReloadError> for Error {
+    /// Wraps the error in [`Error::Other`].
+    fn from(error: ReloadError) -> Self {
+        Self::Other(OtherError(Arc::new(error)))
+    }
+}
+
+impl fmt::Display for ReloadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(error) => error.fmt(f),
+            Self::Pem { path, reason } => {
+                write!(f, "{}: malformed PEM: {reason}", path.display())
+            }
+            Self::NoCertificate { path } => write!(f, "{}: no certificate", path.display()),
+            Self::NoPrivateKey { path } => {
+                write!(f, "{}: no private key, or an encrypted one", path.display())
+            }
+            Self::PrivateKey { path, error } => {
+                write!(f, "{}: unusable private key: {error}", path.display())
+            }
+            Self::KeyMismatch { chain, key } => write!(
+                f,
+                "the private key in {} is not that of the first certificate in {}",
+                key.display(),
+                chain.display()
+            ),
+            Self::Certificate {
+                path,
+                position,
+                error,
+            } => write!(f, "{}: certificate {position}: {error}", path.display()),
+            Self::OcspResponse { path, reason } => {
+                write!(
+                    f,
+                    "{}: no OCSP response to staple: {reason}",
+                    path.display()
+                )
+            }
+            Self::Name(name) => write!(f, "not a DNS name: {name:?}"),
+            Self::Nothing => f.write_str("no files of certificates and keys were added"),
+            Self::NoTime => f.write_str("the current time is not known"),
+            Self::Roots(error) => error.fmt(f),
+            Self::UnusableRoots(ignored) => {
+                f.write_str("new root certificates that cannot be used")?;
+                for (at, ignored) in ignored.iter().take(3).enumerate() {
+                    write!(f, "{} {ignored}", if at == 0 { ":" } else { ";" })?;
+                }
+                Ok(())
+            }
+            Self::Crls(error) => error.fmt(f),
+            Self::Verifier(error) => error.fmt(f),
+            Self::Authorities(error) => error.fmt(f),
+            Self::Several(errors) => {
+                for (i, error) in errors.iter().enumerate() {
+                    write!(f, "{}{error}", if i == 0 { "" } else { "; " })?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReloadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::File(error) => Some(error),
+            Self::PrivateKey { error, .. }
+            | Self::Certificate { error, .. }
+            | Self::Authorities(error) => Some(error),
+            Self::Roots(error) => Some(error),
+            Self::Crls(error) => Some(error),
+            Self::Verifier(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+    use crate::{FileErrorCause, IgnoredReason};
+
+    fn file() -> FileError {
+        FileError {
+            path: "a.pem".into(),
+            cause: FileErrorCause::NotRegular,
+        }
+    }
+
+    /// The texts name the file and the reason.
+    #[test]
+    fn texts_name_file_and_reason() {
+        let path = || PathBuf::from("a.pem");
+        let why = Error::General("why".into());
+        let reason = "why".to_owned();
+        let errors = [
+            ReloadError::File(file()),
+            ReloadError::Pem {
+                path: path(),
+                reason,
+            },
+            ReloadError::NoCertificate { path: path() },
+            ReloadError::NoPrivateKey { path: path() },
+            ReloadError::PrivateKey {
+                path: path(),
+                error: why.clone(),
+            },
+            ReloadError::Certificate {
+                path: path(),
+                position: 2,
+                error: why.clone(),
+            },
+            ReloadError::OcspResponse {
+                path: path(),
+                reason: "why",
+            },
+            ReloadError::KeyMismatch {
+                chain: path(),
+                key: "a.key".into(),
+            },
+        ];
+        let texts = errors.each_ref().map(ToString::to_string);
+        for (text, what) in texts.iter().zip([
+            "",
+            "malformed PEM: why",
+            "no certificate",
+            "no private key, or an encrypted one",
+            "unusable private key: ",
+            "certificate 2: ",
+            "no OCSP response to staple: why",
+            "the private key in a.key is not that of",
+        ]) {
+            assert!(text.contains("a.pem") && text.contains(what), "{text}");
+        }
+        assert_eq!(texts[0], file().to_string());
+        let sources = errors.each_ref().map(|error| error.source().is_some());
+        assert_eq!(
+            sources,
+            [true, false, false, false, true, true, false, false]
+        );
+    }
+
+    #[test]
+    fn texts_without_file() {
+        let name = ReloadError::Name("a b".into()).to_string();
+        assert_eq!(name, "not a DNS name: \"a b\"");
+        assert!(ReloadError::Nothing.to_string().contains("no files"));
+        assert!(ReloadError::NoTime.to_string().contains("time"));
+        let error = Error::General("why".into());
+        let authorities = ReloadError::Authorities(error.clone());
+        assert_eq!(authorities.to_string(), error.to_string());
+        let verifier = VerifierBuilderError::NoRootAnchors;
+        let text = verifier.to_string();
+        assert_eq!(ReloadError::from(verifier).to_string(), text);
+    }
+
+    /// All errors are listed, but only a few certificates, because a log line is short.
+    #[test]
+    fn several_errors_are_listed() {
+        assert!(ReloadError::of(vec![]).is_none());
+        let one = ReloadError::of(vec![ReloadError::NoTime]).unwrap();
+        assert!(matches!(one, ReloadError::NoTime));
+        let both = ReloadError::of(vec![ReloadError::Nothing, ReloadError::from(file())]);
+        let [first, second] = [ReloadError::Nothing, file().into()].map(|error| error.to_string());
+        assert_eq!(both.unwrap().to_string(), format!("{first}; {second}"));
+
+        let ignored = |position| IgnoredCertificate {
+            file: Some("ca.pem".into()),
+            position: Some(position),
+            reason: IgnoredReason::Pem("why".into()),
+        };
+        let unusable = ReloadError::UnusableRoots((1..=5).map(ignored).collect()).to_string();
+        for position in 1..=5 {
+            let is_listed = unusable.contains(&ignored(position).to_string());
+            assert_eq!(is_listed, position <= 3, "{unusable}");
+        }
+        // the error of a connection contains it
+        let Error::Other(other) = Error::from(ReloadError::NoTime) else {
+            panic!("another error");
+        };
+        assert_eq!(other.to_string(), ReloadError::NoTime.to_string());
+    }
+}

@@ -1,0 +1,49 @@
+//! The results of reloads.
+
+use std::sync::Arc;
+
+use pki_types::UnixTime;
+
+use super::ReloadError;
+
+/// The result of a successful reload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reload {
+    /// Nothing has changed. The current value stays, and so do its sessions.
+    Unchanged,
+    /// The current value was replaced, for handshakes that start from now on.
+    Replaced,
+    /// A reload that began later, and so saw newer files, finished first. Its value stays.
+    Overtaken,
+}
+
+/// The results of reloads so far.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ReloadStatus {
+    /// The number of replacements.
+    pub reloads: u64,
+    /// The number of reloads without a change.
+    pub unchanged: u64,
+    /// The number of failed reloads.
+    pub failures: u64,
+    /// The time when the current value became active. `None` if the clock did not know it.
+    pub in_force_since: Option<UnixTime>,
+    /// The failures of the latest reloads; `None` if the last reload succeeded.
+    pub failing: Option<ReloadFailure>,
+}
+
+/// The failures since the last successful reload.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ReloadFailure {
+    /// The error of the last one.
+    pub error: Arc<ReloadError>,
+    /// The time of the last one. `None` if the clock did not know it.
+    pub at: Option<UnixTime>,
+    /// The time of the first one. `None` if the clock did not know it.
+    pub since: Option<UnixTime>,
+    /// The number of failures.
+    pub attempts: u64,
+}

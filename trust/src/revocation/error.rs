@@ -1,0 +1,161 @@
+//! Errors of loading revocation lists.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::{CertRevocationListError, Error, OtherError};
+
+use crate::FileError;
+
+/// The reason why there are no revocation lists.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum CrlError {
+    /// The file or the directory cannot be read.
+    File(FileError),
+    /// The source has no list.
+    NoLists,
+    /// Part of the source is unusable. The other lists alone would leave certificates unchecked.
+    Unusable(Arc<[CrlProblem]>),
+    /// There are more than `limit` lists on disk.
+    TooManyLists {
+        /// The maximum number of lists.
+        limit: usize,
+    },
+    /// The lists on disk have more than `limit` bytes.
+    TooLong {
+        /// The maximum number of bytes of all lists of a source.
+        limit: usize,
+    },
+}
+
+impl From<FileError> for CrlError {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+impl From<CrlError> for Error {
+    /// Converts to [`Error::InvalidCertRevocationList`], with webpki's error if it is about a
+    /// single list.
+    fn from(error: CrlError) -> Self {
+        CertRevocationListError::Other(OtherError(Arc::new(error))).into()
+    }
+}
+
+impl fmt::Display for CrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(error) => error.fmt(f),
+            Self::NoLists => f.write_str("no revocation list"),
+            Self::Unusable(problems) => {
+                f.write_str("unusable revocation lists")?;
+                match &**problems {
+                    [] => Ok(()),
+                    [only] => write!(f, ": {only}"),
+                    [first, others @ ..] => write!(f, ": {first} (and {} more)", others.len()),
+                }
+            }
+            Self::TooManyLists { limit } => write!(f, "more than {limit} revocation lists"),
+            Self::TooLong { limit } => write!(f, "revocation lists of more than {limit} bytes"),
+        }
+    }
+}
+
+impl std::error::Error for CrlError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::File(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// A problem with a revocation list or a whole file.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CrlProblem {
+    /// The file; `None` if the list is no longer in a file.
+    pub file: Option<PathBuf>,
+    /// The position of the list in the file, from 1; `None` if all are affected.
+    pub position: Option<usize>,
+    /// The reason.
+    pub reason: CrlProblemReason,
+}
+
+/// The reason for a problem with a revocation list, or with a file that should have some.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum CrlProblemReason {
+    /// The PEM is malformed.
+    Pem(String),
+    /// The list cannot be parsed, or is of an unsupported kind.
+    List(CertRevocationListError),
+    /// The number of list `BEGIN` marks that are not on a line of their own, so that these lists
+    /// cannot be read.
+    Marked(usize),
+    /// The file is empty.
+    Empty,
+    /// The file has the extension of a list, `.crl` or `.r0`, but no list in it.
+    NoList,
+    /// The file cannot be read.
+    File(FileError),
+    /// The list is older than the one in use, or dated in the future. The one in use stays.
+    Older,
+    /// A list in use is no longer in the source. It stays in use.
+    Missing {
+        /// The issuer of the list: the content of its distinguished name in DER.
+        issuer: Vec<u8>,
+    },
+    /// A list in use is no longer in the source, and the limits leave no room for it. It was
+    /// dropped, or replaced by an older list on disk. Reported once, by the reading that dropped
+    /// the list.
+    NoRoom {
+        /// The issuer of the list: the content of its distinguished name in DER.
+        issuer: Vec<u8>,
+    },
+}
+
+impl fmt::Display for CrlProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // a file error names the file itself
+        if let (Some(file), false) = (&self.file, matches!(self.reason, CrlProblemReason::File(_)))
+        {
+            write!(f, "{}: ", file.display())?;
+        }
+        if let Some(position) = self.position {
+            write!(f, "list {position}: ")?;
+        }
+        self.reason.fmt(f)
+    }
+}
+
+impl fmt::Display for CrlProblemReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pem(cause) => f.write_str(cause),
+            Self::List(error) => write!(f, "{error:?}"),
+            Self::Marked(count) => write!(
+                f,
+                "{count} BEGIN marks of revocation lists are not on lines of their own"
+            ),
+            Self::Empty => f.write_str("empty file"),
+            Self::NoList => f.write_str("no revocation list in it"),
+            Self::File(error) => error.fmt(f),
+            Self::Older => f.write_str(
+                "older than the revocation list in use, or dated in the future; the one in use is kept",
+            ),
+            Self::Missing { issuer } => write!(
+                f,
+                "no revocation list any more of the issuer {:?}; the old one is kept",
+                pki_types::Der::from(issuer.as_slice())
+            ),
+            Self::NoRoom { issuer } => write!(
+                f,
+                "no revocation list any more of the issuer {:?}, and no room to keep the old one",
+                pki_types::Der::from(issuer.as_slice())
+            ),
+        }
+    }
+}

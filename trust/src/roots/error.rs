@@ -1,0 +1,127 @@
+//! Errors of loading roots, and descriptions of skipped certificates.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::{Error, OtherError};
+
+use crate::FileError;
+
+/// The reason why there are no roots.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum RootsError {
+    /// A file or a directory cannot be read.
+    File(FileError),
+    /// The source has no usable root.
+    NoRoots {
+        /// The skipped certificates and files, at most the first thousand.
+        ignored: Arc<[IgnoredCertificate]>,
+    },
+}
+
+impl From<FileError> for RootsError {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+impl From<RootsError> for Error {
+    /// Wraps the error in [`Error::Other`].
+    fn from(error: RootsError) -> Self {
+        Self::Other(OtherError(Arc::new(error)))
+    }
+}
+
+impl fmt::Display for RootsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(error) => error.fmt(f),
+            Self::NoRoots { ignored } => {
+                f.write_str("no usable root certificate")?;
+                match &**ignored {
+                    [] => Ok(()),
+                    [only] => write!(f, ": {only}"),
+                    [first, others @ ..] => write!(f, ": {first} (and {} more)", others.len()),
+                }
+            }
+        }
+    }
+}
+
+impl std::error::Error for RootsError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::File(error) => Some(error),
+            Self::NoRoots { .. } => None,
+        }
+    }
+}
+
+/// A certificate or file that was skipped while roots were read.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct IgnoredCertificate {
+    /// The file, unless the source is not a file.
+    pub file: Option<PathBuf>,
+    /// The position of the certificate in the file or in memory, from 1. `None` if all are
+    /// affected.
+    pub position: Option<usize>,
+    /// The reason.
+    pub reason: IgnoredReason,
+}
+
+/// The reason for skipping a certificate or a file.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum IgnoredReason {
+    /// The PEM is malformed.
+    Pem(String),
+    /// It is not a certificate, or cannot be a root.
+    Certificate(Error),
+    /// The number of certificate `BEGIN` marks that are not on a line of their own, or have an
+    /// unsupported label.
+    Marked(usize),
+    /// The file contains no certificate.
+    NoCertificate,
+    /// The file cannot be read.
+    File(FileError),
+    /// The platform reported an error.
+    Platform(String),
+}
+
+impl IgnoredCertificate {
+    /// False for other files, which are common in directories of certificates.
+    pub(super) fn is_unexpected(&self) -> bool {
+        !matches!(self.reason, IgnoredReason::NoCertificate)
+    }
+}
+
+impl fmt::Display for IgnoredCertificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // a file error names the file itself
+        if let (Some(file), false) = (&self.file, matches!(self.reason, IgnoredReason::File(_))) {
+            write!(f, "{}: ", file.display())?;
+        }
+        if let Some(position) = self.position {
+            write!(f, "certificate {position}: ")?;
+        }
+        self.reason.fmt(f)
+    }
+}
+
+impl fmt::Display for IgnoredReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pem(cause) | Self::Platform(cause) => f.write_str(cause),
+            Self::Certificate(error) => error.fmt(f),
+            Self::Marked(count) => write!(
+                f,
+                "{count} BEGIN marks of certificates are not on lines of their own, or are in another format"
+            ),
+            Self::NoCertificate => f.write_str("no certificate"),
+            Self::File(error) => error.fmt(f),
+        }
+    }
+}

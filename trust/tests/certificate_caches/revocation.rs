@@ -1,0 +1,364 @@
+//! Revocation lists read from files, and sources that cannot be used at first.
+
+use std::process::Command;
+use std::sync::{Arc, Barrier};
+use std::time::Duration;
+use std::{env, fs, thread};
+
+use harness::pki::{at, crl, crl_of, root};
+use rustls::certificates::RevocationList;
+use rustls::pki_types::CertificateRevocationListDer as Crl;
+use rustls_trust::{CrlCache, CrlError, CrlProblem, CrlProblemReason, CrlSource, FileErrorCause};
+
+use crate::kit::Folder;
+
+/// The problems that a new cache reports for `source`.
+fn problems_of(source: &CrlSource) -> Arc<[CrlProblem]> {
+    match CrlCache::new().load(source) {
+        Err(CrlError::Unusable(problems)) => problems,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Compares lists in any order.
+#[track_caller]
+pub(crate) fn assert_lists(lists: &[Arc<RevocationList>], expected: &[&Crl<'_>]) {
+    let mut ders = lists
+        .iter()
+        .map(|list| list.der().as_ref())
+        .collect::<Vec<_>>();
+    let mut expected = expected.iter().map(AsRef::as_ref).collect::<Vec<&[u8]>>();
+    ders.sort();
+    expected.sort();
+    assert!(ders == expected);
+}
+
+#[test]
+fn der_and_pem() {
+    let folder = Folder::new("crl-der-and-pem");
+    let [one, two] = ["One", "Two"].map(|name| crl_of(&root(name, |_| ()), [3], |_| ()));
+    let cache = CrlCache::new();
+
+    let der = CrlSource::File(folder.write("der", one.der()));
+    let lists = cache.lists(&der).unwrap();
+    assert_eq!(lists.len(), 1);
+    assert_eq!(lists[0].der(), one.der());
+    assert_eq!(lists[0].this_update(), Some(at(1_672_531_200)));
+    assert_eq!(lists[0].next_update(), Some(at(1_704_067_200)));
+    assert_eq!(lists[0].number(), Some(&[7][..]));
+    assert!(lists[0].issuer().ends_with(b"One"));
+
+    let text = format!(
+        "a word before\n{}{}and one after\n",
+        one.pem().unwrap(),
+        two.pem().unwrap()
+    );
+    let pem = CrlSource::File(folder.write("pem", text));
+    let loaded = cache.load(&pem).unwrap();
+    assert_eq!(loaded.lists.len(), 2);
+    // each list is parsed once, whichever file holds it
+    assert!(Arc::ptr_eq(&loaded.lists[0], &lists[0]));
+    assert_eq!(loaded.lists[1].der(), two.der());
+    assert!(loaded.problems.is_empty() && loaded.failed_reload.is_none());
+
+    assert!(Arc::ptr_eq(&loaded.lists, &cache.lists(&pem).unwrap()));
+    let stats = cache.stats();
+    assert_eq!((stats.entries, stats.hits, stats.misses), (2, 1, 2));
+    assert_eq!(stats.bytes, Some(2 * one.der().len() + two.der().len()));
+}
+
+#[test]
+fn directory() {
+    let folder = Folder::new("crl-directory");
+    let [one, two] = ["One", "Two"].map(|name| root(name, |_| ()));
+    let old = crl_of(&one, [3], |_| ());
+    let new = crl_of(&one, [3, 4], |params| {
+        params.this_update = rcgen::date_time_ymd(2023, 2, 1);
+    });
+    let of_two = crl_of(&two, [5], |params| {
+        params.this_update = rcgen::date_time_ymd(2022, 1, 1);
+    });
+
+    folder.write("a.crl", old.der());
+    folder.write("b.pem", new.pem().unwrap());
+    folder.write("c.pem", of_two.pem().unwrap());
+    // other files are skipped without a problem
+    folder.write("d.pem", two.pem());
+    folder.write("e.txt", "what these files are for");
+    fs::create_dir(folder.path("f")).unwrap();
+    fs::write(folder.path("f").join("g"), [7]).unwrap();
+    // a link as `openssl rehash` makes it
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("c.pem", folder.path("5ed36f99.r0")).unwrap();
+
+    let source = CrlSource::Directory(folder.as_ref().into());
+    let loaded = CrlCache::new().load(&source).unwrap();
+    // the later of an authority's lists wins, in whichever file it is
+    assert_lists(&loaded.lists, &[new.der(), of_two.der()]);
+    assert!(loaded.problems.is_empty());
+}
+
+#[test]
+fn unusable_sources() {
+    let folder = Folder::new("crl-unusable");
+    let good = crl_of(&root("One", |_| ()), [3], |_| ());
+    let der = good.der().to_vec();
+    let pem = good.pem().unwrap();
+    let mut trailing = der.clone();
+    trailing.push(0);
+    let cut_base64 = pem.replace("-----END", "A-----END");
+
+    let is_list_error = |reason: &CrlProblemReason| matches!(reason, CrlProblemReason::List(_));
+    let is_pem_error = |reason: &CrlProblemReason| matches!(reason, CrlProblemReason::Pem(_));
+    let is_marked = |reason: &CrlProblemReason| matches!(reason, CrlProblemReason::Marked(1));
+    type Check<'a> = &'a dyn Fn(&CrlProblemReason) -> bool;
+    let is_no_list = |reason: &CrlProblemReason| matches!(reason, CrlProblemReason::NoList);
+    let page = "<html>404 Not Found</html>";
+    let cases: [(&str, Vec<u8>, Option<usize>, Check<'_>); 10] = [
+        ("cut.crl", der[..der.len() - 1].into(), None, &is_list_error),
+        ("trailing.crl", trailing, None, &is_list_error),
+        (
+            "cut.pem",
+            pem.as_bytes()[..pem.len() - 10].into(),
+            Some(1),
+            &is_pem_error,
+        ),
+        ("base64.pem", cut_base64.into(), Some(1), &is_pem_error),
+        (
+            "second.pem",
+            [&pem, &pem[..100]].concat().into(),
+            Some(2),
+            &is_pem_error,
+        ),
+        (
+            "damaged.pem",
+            pem.replacen("\nM", "\nN", 1).into(),
+            Some(1),
+            &is_list_error,
+        ),
+        ("joined.pem", format!("x{pem}").into(), None, &is_marked),
+        // a downloaded error page instead of a list
+        ("page.crl", page.into(), None, &is_no_list),
+        ("5ed36f99.r0", page.into(), None, &is_no_list),
+        ("empty.pem", Vec::new(), None, &|reason| {
+            matches!(reason, CrlProblemReason::Empty)
+        }),
+    ];
+    for (name, content, position, is_right) in cases {
+        let path = folder.write(name, content);
+        // alone, and in a directory that also has a good list
+        let directory = Folder::new("crl-unusable-directory");
+        fs::copy(&path, directory.path(name)).unwrap();
+        directory.write("good.crl", &der);
+
+        for (source, file) in [
+            (CrlSource::File(path.clone()), path.clone()),
+            (
+                CrlSource::Directory(directory.as_ref().into()),
+                directory.path(name),
+            ),
+        ] {
+            let problems = problems_of(&source);
+            assert_eq!(problems.len(), 1, "{problems:?}");
+            assert_eq!(problems[0].file.as_deref(), Some(&*file));
+            assert_eq!(problems[0].position, position, "{name}");
+            assert!(is_right(&problems[0].reason), "{name}: {problems:?}");
+            assert!(problems[0].to_string().contains(name), "{}", problems[0]);
+        }
+    }
+}
+
+#[test]
+fn problems_are_summarised() {
+    let folder = Folder::new("crl-problems");
+    for number in 0..100 {
+        folder.write(&format!("{number:03}"), "");
+    }
+    let error = CrlCache::new()
+        .load(&CrlSource::Directory(folder.as_ref().into()))
+        .unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("000: empty file (and 99 more)"), "{text}");
+}
+
+#[test]
+fn missing_files() {
+    let folder = Folder::new("crl-nothing");
+    let source = CrlSource::Directory(folder.as_ref().into());
+    assert!(matches!(
+        CrlCache::new().load(&source),
+        Err(CrlError::NoLists)
+    ));
+    folder.write("text", "no list");
+    assert!(matches!(
+        CrlCache::new().load(&source),
+        Err(CrlError::NoLists)
+    ));
+    let source = CrlSource::File(folder.path("text"));
+    assert!(matches!(
+        CrlCache::new().load(&source),
+        Err(CrlError::NoLists)
+    ));
+
+    for (source, path) in [
+        (CrlSource::File(folder.path("none")), folder.path("none")),
+        (
+            CrlSource::Directory(folder.path("none")),
+            folder.path("none"),
+        ),
+        (
+            CrlSource::File(folder.as_ref().into()),
+            folder.as_ref().into(),
+        ),
+    ] {
+        let cache = CrlCache::new();
+        let Err(CrlError::File(error)) = cache.load(&source) else {
+            panic!("there is no such file");
+        };
+        assert_eq!(error.path, path);
+        assert_eq!(cache.stats().failures, 1);
+    }
+
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("gone", folder.path("link")).unwrap();
+        let problems = problems_of(&CrlSource::Directory(folder.as_ref().into()));
+        let CrlProblemReason::File(error) = &problems[0].reason else {
+            panic!("{problems:?}");
+        };
+        assert!(matches!(error.cause, FileErrorCause::Io(_)));
+    }
+}
+
+#[test]
+fn too_many() {
+    let child = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "revocation::in_a_process_of_its_own"])
+        .arg("--ignored")
+        .output()
+        .unwrap();
+    let output = String::from_utf8_lossy(&child.stdout);
+    assert!(
+        child.status.success() && output.contains("1 passed"),
+        "{output}"
+    );
+}
+
+/// A process shares a limited number of lists. While the table is full, other tests would not find
+/// theirs.
+#[test]
+#[ignore = "run by too_many"]
+fn in_a_process_of_its_own() {
+    let folder = Folder::new("crl-too-many");
+    // one list for each authority: only the name is changed, and nothing checks the signature
+    let der = crl(&root("00000", |_| ()), &[], |_| ());
+    let name = der.windows(5).position(|bytes| bytes == b"00000").unwrap();
+    for number in 0..4097 {
+        let mut der = der.to_vec();
+        der[name..name + 5].copy_from_slice(format!("{number:05}").as_bytes());
+        folder.write(&number.to_string(), der);
+    }
+    let source = CrlSource::Directory(folder.as_ref().into());
+    assert!(matches!(
+        CrlCache::new().load(&source),
+        Err(CrlError::TooManyLists { limit: 4096 })
+    ));
+    fs::remove_file(folder.path("7")).unwrap();
+    let [lists, others] = [(); 2].map(|()| CrlCache::new().lists(&source).unwrap());
+    assert_eq!((lists.len(), others.len()), (4096, 4096));
+    // all of them are shared
+    assert!(
+        lists
+            .iter()
+            .zip(&*others)
+            .all(|(one, other)| Arc::ptr_eq(one, other))
+    );
+
+    // lists of other authorities replace those whose files were removed
+    let cache = CrlCache::new();
+    cache.load(&source).unwrap();
+    for number in 0..4097 {
+        fs::remove_file(folder.path(&number.to_string())).unwrap_or_default();
+    }
+    let new = (5000..5257).map(|number| {
+        let mut der = der.to_vec();
+        der[name..name + 5].copy_from_slice(format!("{number:05}").as_bytes());
+        folder.write(&number.to_string(), &der);
+        der
+    });
+    let new: Vec<_> = new.collect();
+    let loaded = cache.reload(&source).unwrap();
+    assert!(loaded.failed_reload.is_none());
+    let in_use = |der: &Vec<u8>| {
+        loaded
+            .lists
+            .iter()
+            .any(|list| list.der().as_ref() == der.as_slice())
+    };
+    assert!(new.iter().all(in_use));
+    assert_eq!(loaded.lists.len(), 4096);
+    let dropped = loaded
+        .problems
+        .iter()
+        .filter(|problem| matches!(problem.reason, CrlProblemReason::NoRoom { .. }));
+    assert_eq!(dropped.count(), new.len());
+}
+
+#[test]
+fn many_threads_load_once() {
+    const THREADS: usize = 16;
+
+    let folder = Folder::new("crl-threads");
+    let der = crl(&root("One", |_| ()), &[3], |_| ());
+    let source = CrlSource::File(folder.write("crl", &der));
+    let cache = CrlCache::new();
+    let barrier = Barrier::new(THREADS);
+    let lists = thread::scope(|scope| {
+        [(); THREADS]
+            .map(|()| {
+                scope.spawn(|| {
+                    barrier.wait();
+                    cache.lists(&source).unwrap()
+                })
+            })
+            .map(|thread| thread.join().unwrap())
+    });
+    assert!(lists.iter().all(|other| Arc::ptr_eq(other, &lists[0])));
+    let stats = cache.stats();
+    assert_eq!((stats.misses, stats.hits), (1, THREADS as u64 - 1));
+}
+
+#[test]
+fn turned_off() {
+    let folder = Folder::new("crl-off");
+    let issuer = root("One", |_| ());
+    let path = folder.write("crl", crl(&issuer, &[3], |_| ()));
+    let source = CrlSource::File(path.clone());
+    let cache = CrlCache::new().with_lifetime(Duration::ZERO);
+    let lists = cache.lists(&source).unwrap();
+    // the list is still parsed only once
+    assert!(Arc::ptr_eq(&lists[0], &cache.lists(&source).unwrap()[0]));
+
+    folder.write("crl", [7]);
+    assert!(cache.load(&source).is_err());
+    assert_eq!(cache.stats().entries, 0);
+}
+
+#[test]
+fn the_process_has_one_cache() {
+    let folder = Folder::new("crl-global");
+    let der = crl(&root("Global", |_| ()), &[3], |_| ());
+    let source = CrlSource::File(folder.write("crl", &der));
+    let lists = CrlCache::global().lists(&source).unwrap();
+    assert!(Arc::ptr_eq(
+        &lists,
+        &CrlCache::global().lists(&source).unwrap()
+    ));
+    assert!(CrlCache::new().install_global().is_err());
+
+    assert!(Arc::ptr_eq(
+        &lists[0],
+        &RevocationList::from_der(der).unwrap()
+    ));
+    assert!(RevocationList::sharing_stats().hits > 0);
+}

@@ -1,0 +1,284 @@
+//! Root certificates: each source is loaded once for all callers, and its store is shared.
+
+use std::path::{self, PathBuf};
+use std::sync::{Arc, Barrier};
+use std::time::Duration;
+use std::{fs, thread};
+
+use rustls_trust::{RootCache, RootSource};
+
+use crate::kit::{Clock, Folder, Root, assert_has, bundle, some_roots};
+
+const HOUR: u64 = 60 * 60;
+
+/// Every kind of file source, each with `roots` in this order.
+fn sources(folder: &Folder, roots: &[Root]) -> [RootSource; 3] {
+    let directory = folder.path("directory");
+    fs::create_dir(&directory).unwrap();
+    for (number, root) in roots.iter().enumerate() {
+        if number % 2 == 0 {
+            folder.write(&format!("directory/{number}.pem"), &root.pem);
+        } else {
+            folder.write(&format!("directory/{number}.der"), &root.der);
+        }
+    }
+    let bundle = bundle(roots);
+    [
+        RootSource::PemFile(folder.write("bundle.pem", &bundle)),
+        RootSource::Pem(bundle.into_bytes().into()),
+        RootSource::Directory(directory),
+    ]
+}
+
+#[test]
+fn each_source_is_loaded_once_and_shared() {
+    let folder = Folder::new("sources");
+    let roots = some_roots::<3>();
+    let cache = RootCache::new();
+    for (number, source) in sources(&folder, &roots).into_iter().enumerate() {
+        let loaded = cache.load(&source).unwrap();
+        assert_has(&loaded.store, &[&roots[0], &roots[1], &roots[2]]);
+        assert!(loaded.ignored.is_empty() && loaded.failed_reload.is_none());
+        assert_eq!((loaded.ignored_count, loaded.duplicates), (0, 0));
+
+        assert!(Arc::ptr_eq(&loaded.store, &cache.store(&source).unwrap()));
+        let again = cache.load(&source.clone()).unwrap();
+        assert!(Arc::ptr_eq(&loaded.store, &again.store));
+        assert_eq!(loaded.loaded_at, again.loaded_at);
+
+        let stats = cache.stats();
+        let number = number as u64;
+        assert_eq!(stats.entries as u64, number + 1);
+        assert_eq!((stats.misses, stats.hits), (number + 1, 2 * (number + 1)));
+    }
+    // the keys of three roots, three times, and the bundle in memory
+    let bytes = cache.stats().bytes.unwrap();
+    assert!(bytes > 3 * 3 * 65 + bundle(&roots).len(), "{bytes}");
+}
+
+#[test]
+fn the_same_bytes_are_the_same_source_and_others_are_not() {
+    let [a, b] = some_roots::<2>();
+    let cache = RootCache::new();
+    // long, of equal length, and different in one byte that the hash does not sample
+    let padding = "#".repeat(100_000);
+    let pem = format!("{}{padding}{}", a.pem, b.pem).into_bytes();
+    let mut changed = pem.clone();
+    changed[a.pem.len() + 300] = b'!';
+
+    let source = |bytes: &[u8]| RootSource::Pem(bytes.into());
+    let store = cache.store(&source(&pem)).unwrap();
+    assert!(Arc::ptr_eq(&store, &cache.store(&source(&pem)).unwrap()));
+    assert!(!Arc::ptr_eq(
+        &store,
+        &cache.store(&source(&changed)).unwrap()
+    ));
+    assert_eq!(cache.stats().entries, 2);
+    assert!(source(&pem) == source(&pem) && source(&pem) != source(&changed));
+    assert_eq!(
+        format!("{:?}", source(&pem)),
+        format!("Pem([ {} bytes ])", pem.len())
+    );
+
+    // a path differs from its content
+    let path = PathBuf::from("a");
+    assert_ne!(
+        RootSource::PemFile(path.clone()),
+        RootSource::Directory(path)
+    );
+}
+
+#[test]
+fn a_relative_path_is_the_absolute_one() {
+    let folder = Folder::new("relative");
+    let [a] = some_roots();
+    let absolute = folder.write("a.pem", &a.pem);
+    let here = path::absolute(".").unwrap();
+    // up to the root and down again
+    let mut relative = PathBuf::new();
+    relative.extend(here.components().skip(1).map(|_| ".."));
+    relative.extend(absolute.components().skip(1));
+    assert!(relative.is_relative());
+
+    let cache = RootCache::new();
+    let store = cache.store(&RootSource::PemFile(relative)).unwrap();
+    assert_has(&store, &[&a]);
+
+    let plain = RootSource::PemFile("no-such-file.pem".into());
+    let error = cache.store(&plain).unwrap_err().to_string();
+    assert!(error.contains(here.to_str().unwrap()), "{error}");
+    // relative paths work here, too
+    cache.invalidate(&plain);
+    assert_eq!(cache.stats().entries, 1);
+}
+
+#[test]
+fn many_threads_load_one_source_once() {
+    const THREADS: usize = 16;
+    let folder = Folder::new("threads");
+    let roots = some_roots::<3>();
+    let cache = RootCache::new();
+    for source in sources(&folder, &roots) {
+        let all_start = Barrier::new(THREADS);
+        let stores = thread::scope(|scope| {
+            let load = || {
+                all_start.wait();
+                cache.store(&source).unwrap()
+            };
+            let threads = [(); THREADS].map(|()| scope.spawn(load));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        assert!(stores.iter().all(|store| Arc::ptr_eq(store, &stores[0])));
+    }
+    let stats = cache.stats();
+    assert_eq!((stats.misses, stats.hits), (3, 3 * (THREADS as u64 - 1)));
+}
+
+#[test]
+fn the_cache_of_the_process_is_one() {
+    let [a] = some_roots();
+    let source = RootSource::Pem(a.pem.into_bytes().into());
+    let store = RootCache::global().store(&source).unwrap();
+    assert!(Arc::ptr_eq(
+        &store,
+        &RootCache::global().store(&source).unwrap()
+    ));
+    let loaded = RootCache::global().load(&source).unwrap();
+    assert!(Arc::ptr_eq(&store, &loaded.store));
+    // it is already in use
+    assert!(RootCache::new().install_global().is_err());
+}
+
+#[test]
+fn lifetimes() {
+    let [a, b] = some_roots();
+    for (case, lifetime, seen_after) in [
+        ("off", Duration::ZERO, Some(0)),
+        ("an hour", Duration::from_secs(HOUR), Some(HOUR)),
+        ("a day", Duration::MAX, None),
+    ] {
+        let folder = Folder::new(&format!("lifetimes-{case}"));
+        let clock = Arc::new(Clock::new());
+        let mut cache = RootCache::new().with_time_provider(clock.clone());
+        let seen_after = match case {
+            "a day" => Some(24 * HOUR), // by default
+            _ => {
+                cache = cache.with_lifetime(lifetime);
+                seen_after
+            }
+        };
+
+        let source = RootSource::PemFile(folder.write("a.pem", &a.pem));
+        let old = cache.store(&source).unwrap();
+        folder.write("a.pem", &b.pem);
+        if let Some(seconds @ 1..) = seen_after {
+            clock.advance(seconds - 1);
+            assert!(Arc::ptr_eq(&old, &cache.store(&source).unwrap()), "{case}");
+            clock.advance(1);
+        }
+        assert_has(&cache.store(&source).unwrap(), &[&b]);
+    }
+}
+
+#[test]
+fn forever() {
+    let [a, b] = some_roots();
+    let folder = Folder::new("forever");
+    let clock = Arc::new(Clock::new());
+    let cache = RootCache::new()
+        .with_lifetime(Duration::MAX)
+        .with_time_provider(clock.clone());
+    let source = RootSource::PemFile(folder.write("a.pem", &a.pem));
+    let old = cache.store(&source).unwrap();
+    folder.write("a.pem", &b.pem);
+    clock.advance(100 * 365 * 24 * HOUR);
+    assert!(Arc::ptr_eq(&old, &cache.store(&source).unwrap()));
+
+    cache.invalidate(&source);
+    assert_has(&cache.store(&source).unwrap(), &[&b]);
+    folder.write("a.pem", &a.pem);
+    cache.clear();
+    assert_has(&cache.store(&source).unwrap(), &[&a]);
+    folder.write("a.pem", &b.pem);
+    assert_has(&cache.reload(&source).unwrap().store, &[&b]);
+}
+
+#[test]
+fn a_clock_that_was_set_back_expires_entries() {
+    let [a, b] = some_roots();
+    let folder = Folder::new("set-back");
+    let clock = Arc::new(Clock::new());
+    let cache = RootCache::new().with_time_provider(clock.clone());
+    let source = RootSource::PemFile(folder.write("a.pem", &a.pem));
+    cache.store(&source).unwrap();
+    folder.write("a.pem", &b.pem);
+    clock.set_back(1);
+    assert_has(&cache.store(&source).unwrap(), &[&b]);
+}
+
+#[test]
+fn sources_in_memory_are_parsed_once() {
+    let [a] = some_roots();
+    let clock = Arc::new(Clock::new());
+    let cache = RootCache::new().with_time_provider(clock.clone());
+    let source = RootSource::Pem(a.pem.into_bytes().into());
+    cache.store(&source).unwrap();
+    clock.advance(1000 * HOUR);
+    cache.store(&source).unwrap();
+    assert_eq!(cache.stats().misses, 1);
+}
+
+#[test]
+fn the_same_roots_are_the_same_store() {
+    let [a, b] = some_roots();
+    let folder = Folder::new("same");
+    let clock = Arc::new(Clock::new());
+    let cache = RootCache::new().with_time_provider(clock.clone());
+    let source = RootSource::PemFile(folder.write("a.pem", &a.pem));
+    let old = cache.load(&source).unwrap();
+
+    // different bytes, the same roots
+    folder.write("a.pem", format!("a comment\n{}{}", a.pem, a.pem));
+    clock.advance(24 * HOUR);
+    let new = cache.load(&source).unwrap();
+    assert!(Arc::ptr_eq(&old.store, &new.store));
+    assert_ne!(old.loaded_at, new.loaded_at);
+    assert_eq!((old.duplicates, new.duplicates), (0, 1));
+    assert_eq!(cache.stats().reloads, 1);
+
+    folder.write("a.pem", bundle(&[a.clone(), b.clone()]));
+    clock.advance(24 * HOUR);
+    let newer = cache.load(&source).unwrap();
+    assert_has(&newer.store, &[&a, &b]);
+    // earlier callers keep the old store
+    assert_has(&old.store, &[&a]);
+}
+
+#[test]
+fn the_number_of_sources_is_limited() {
+    let folder = Folder::new("limited");
+    let roots = some_roots::<3>();
+    let [file, pem, directory] = sources(&folder, &roots);
+    let cache = RootCache::new().with_capacity(2);
+    for source in [&file, &pem, &file, &directory] {
+        cache.store(source).unwrap();
+    }
+    let stats = cache.stats();
+    assert_eq!((stats.entries, stats.evictions, stats.misses), (2, 1, 3));
+    cache.store(&file).unwrap();
+    assert_eq!(cache.stats().misses, 3);
+    cache.store(&pem).unwrap();
+    assert_eq!(cache.stats().misses, 4);
+}
+
+#[test]
+fn the_roots_of_mozilla() {
+    let cache = RootCache::new();
+    let store = cache.store(&RootSource::WebPki).unwrap();
+    assert!(store.len() > 100);
+    assert!(Arc::ptr_eq(
+        &store,
+        &cache.store(&RootSource::WebPki).unwrap()
+    ));
+    assert_eq!(format!("{:?}", RootSource::WebPki), "WebPki");
+}

@@ -1,0 +1,340 @@
+//! Root sources with unreadable parts: those are reported and the rest is used. A source with
+//! nothing usable is an error.
+
+use std::error::Error as _;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+
+use rustls::{CertificateError, Error};
+use rustls_trust::{FileErrorCause, IgnoredReason, LoadedRoots, RootCache, RootSource, RootsError};
+
+use crate::kit::{Folder, Root, assert_has, bundle, some_roots};
+
+/// Returns the ignored parts as (position, kind and text of the reason).
+fn reasons(loaded: &LoadedRoots) -> Vec<(Option<usize>, String)> {
+    assert_eq!(loaded.ignored.len(), loaded.ignored_count);
+    loaded
+        .ignored
+        .iter()
+        .map(|ignored| (ignored.position, format!("{:?}", ignored.reason)))
+        .collect()
+}
+
+fn damage(pem: &str, by: impl FnOnce(&mut Vec<&str>)) -> String {
+    let mut lines = pem.lines().collect();
+    by(&mut lines);
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn each_kind_of_damage_is_reported_and_the_rest_used() {
+    let [a, b] = some_roots::<2>();
+    let other = Root::new("damaged");
+    let garbage = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
+    let key = rcgen::KeyPair::generate().unwrap().serialize_pem();
+    let last = other.pem.lines().count() - 1;
+    for (case, between, expected) in [
+        ("a comment", "# a comment\n".to_owned(), &[][..]),
+        ("a private key", key, &[]),
+        (
+            "a letter outside base64",
+            damage(&other.pem, |lines| lines[1] = "!!!!"),
+            &[(Some(2), "Pem(\"base64 decode error")],
+        ),
+        (
+            "DER that is not a certificate",
+            garbage.to_owned(),
+            &[(Some(2), "Certificate(InvalidCertificate(BadEncoding))")],
+        ),
+        (
+            "a line is missing",
+            damage(&other.pem, |lines| _ = lines.remove(2)),
+            &[(Some(2), "Certificate(InvalidCertificate(BadEncoding))")],
+        ),
+        (
+            "an invalid section header",
+            damage(&other.pem, |lines| lines[0] = "-----BEGIN CERTIFICATE---"),
+            &[(
+                Some(2),
+                "Pem(\"more, or less, on the line that begins the section CERTIFICATE than its mark\")",
+            )],
+        ),
+        (
+            "a certificate in a format of OpenSSL's",
+            other.pem.replace("CERTIFICATE", "TRUSTED CERTIFICATE"),
+            &[(None, "Marked(1)")],
+        ),
+        (
+            "a section header inside a line",
+            damage(&other.pem, |lines| {
+                lines[0] = " -----BEGIN CERTIFICATE-----"
+            }),
+            &[(None, "Marked(1)")],
+        ),
+        (
+            "two damaged certificates",
+            format!("{garbage}{garbage}"),
+            &[
+                (Some(2), "Certificate(InvalidCertificate(BadEncoding))"),
+                (Some(3), "Certificate(InvalidCertificate(BadEncoding))"),
+            ],
+        ),
+    ] {
+        let pem = format!("{}{between}{}", a.pem, b.pem);
+        let loaded = RootCache::new().load(&RootSource::Pem(pem.into_bytes().into()));
+        let loaded = loaded.unwrap();
+        assert_has(&loaded.store, &[&a, &b]);
+        let found = reasons(&loaded);
+        assert_eq!(found.len(), expected.len(), "{case}: {found:?}");
+        for ((position, reason), (expected_position, expected)) in found.iter().zip(expected) {
+            assert_eq!(position, expected_position, "{case}");
+            assert!(reason.starts_with(expected), "{case}: {reason}");
+        }
+    }
+
+    // without its end marker, it swallows the next certificate
+    let no_end = damage(&other.pem, |lines| _ = lines.remove(last));
+    let pem = format!("{}{no_end}{}{}", a.pem, other.pem, b.pem);
+    let loaded = RootCache::new().load(&RootSource::Pem(pem.into_bytes().into()));
+    let loaded = loaded.unwrap();
+    assert_has(&loaded.store, &[&a, &b]);
+    assert_eq!(loaded.ignored_count, 2);
+}
+
+#[test]
+fn a_truncated_file_is_used_up_to_its_end() {
+    let folder = Folder::new("cut-off");
+    let roots = some_roots::<2>();
+    let whole = bundle(&roots);
+    let cut = &whole[..whole.len() - 40];
+    let path = folder.write("cut.pem", cut);
+    let loaded = RootCache::new().load(&RootSource::PemFile(path.clone()));
+    let loaded = loaded.unwrap();
+    assert_has(&loaded.store, &[&roots[0]]);
+    let [ignored] = &*loaded.ignored else {
+        panic!("{:?}", loaded.ignored);
+    };
+    assert_eq!(
+        (ignored.file.as_deref(), ignored.position),
+        (Some(&*path), Some(2))
+    );
+    assert_eq!(
+        ignored.to_string(),
+        format!(
+            "{}: certificate 2: no line that ends the section CERTIFICATE",
+            path.display()
+        )
+    );
+}
+
+#[test]
+fn lines_that_run_into_one_another_are_noticed() {
+    let [a, b, c] = some_roots::<3>();
+    let glued = format!("{}{}{}", a.pem.trim_end(), b.pem, c.pem);
+    let behind_a_mark = format!("\u{feff}{}{}{}", b.pem, a.pem, c.pem);
+    for pem in [glued, behind_a_mark] {
+        let loaded = RootCache::new().load(&RootSource::Pem(pem.into_bytes().into()));
+        let loaded = loaded.unwrap();
+        assert_has(&loaded.store, &[&a, &c]);
+        assert_eq!(reasons(&loaded), [(None, "Marked(1)".to_owned())]);
+    }
+}
+
+#[test]
+fn at_most_a_thousand_ignored_parts_are_reported() {
+    let [a] = some_roots();
+    let garbage = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
+    let pem = garbage.repeat(3000) + &a.pem;
+    let loaded = RootCache::new().load(&RootSource::Pem(pem.into_bytes().into()));
+    let loaded = loaded.unwrap();
+    assert_has(&loaded.store, &[&a]);
+    assert_eq!((loaded.ignored_count, loaded.ignored.len()), (3000, 1000));
+}
+
+#[test]
+fn a_directory_with_all_kinds_of_files() {
+    let folder = Folder::new("all-sorts");
+    let [a, b, c, below] = some_roots::<4>();
+    folder.write("1-a.pem", &a.pem);
+    folder.write("2-b.crt", &b.der);
+    folder.write("3-bundle.pem", bundle(&[b.clone(), c.clone()]));
+    folder.write("4-readme.txt", "Certificates are in the other files.");
+    folder.write("5-empty", "");
+    folder.write("6-damaged.der", &c.der[..c.der.len() - 1]);
+    folder.write("7-damaged.pem", damage(&c.pem, |lines| lines[1] = "!!!!"));
+    fs::create_dir(folder.path("8-directory")).unwrap();
+    folder.write("8-directory/below.pem", &below.pem);
+    let mut expected = vec![
+        ("4-readme.txt", None, "NoCertificate"),
+        ("5-empty", None, "NoCertificate"),
+        ("6-damaged.der", None, "Certificate"),
+        ("7-damaged.pem", Some(1), "Pem"),
+    ];
+    let mut duplicates = 1;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::symlink;
+        symlink("1-a.pem", folder.path("9-link.0")).unwrap();
+        symlink("nowhere.pem", folder.path("9-nowhere.0")).unwrap();
+        symlink("8-directory", folder.path("9-directory")).unwrap();
+        mkfifo(&folder.path("9-pipe"));
+        duplicates += 1;
+        expected.push(("9-nowhere.0", None, "File"));
+        expected.push(("9-pipe", None, "File"));
+    }
+
+    let source = RootSource::Directory(folder.path(""));
+    let loaded = RootCache::new().load(&source).unwrap();
+    assert_has(&loaded.store, &[&a, &b, &c]);
+    assert_eq!(loaded.duplicates, duplicates);
+    let found: Vec<_> = loaded
+        .ignored
+        .iter()
+        .map(|ignored| {
+            let name = ignored.file.as_ref().unwrap().file_name().unwrap();
+            let reason = match ignored.reason {
+                IgnoredReason::NoCertificate => "NoCertificate",
+                IgnoredReason::Certificate(_) => "Certificate",
+                IgnoredReason::Pem(_) => "Pem",
+                IgnoredReason::File(_) => "File",
+                _ => "another",
+            };
+            (name.to_str().unwrap(), ignored.position, reason)
+        })
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_bytes_read_of_a_directory_are_limited() {
+    let folder = Folder::new("much");
+    let [a, b] = some_roots::<2>();
+    folder.write("0.pem", &a.pem);
+    for number in 1..=4 {
+        let name = format!("{number}.pem");
+        File::create(folder.path(&name))
+            .unwrap()
+            .set_len(16 << 20)
+            .unwrap();
+    }
+    folder.write("5.pem", &b.pem);
+    let source = RootSource::Directory(folder.path(""));
+    let loaded = RootCache::new().load(&source).unwrap();
+    // the fourth exceeds what is left of 64 MiB, the last one does not
+    assert_has(&loaded.store, &[&a, &b]);
+    let reasons: Vec<_> = reasons(&loaded)
+        .into_iter()
+        .map(|(_, reason)| reason)
+        .collect();
+    assert_eq!(reasons[..3], ["NoCertificate"; 3]);
+    let left = (16 << 20) - a.pem.len();
+    assert!(
+        reasons[3].contains(&format!("TooLong {{ limit: {left} }}")),
+        "{reasons:?}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_directory_of_too_many_files_is_an_error() {
+    let folder = Folder::new("many");
+    let [a] = some_roots();
+    let one = folder.write("a.pem", &a.pem);
+    for number in 1..16_384 {
+        fs::hard_link(&one, folder.path(&number.to_string())).unwrap();
+    }
+    let source = RootSource::Directory(folder.path(""));
+    let cache = RootCache::new();
+    assert_eq!(cache.load(&source).unwrap().duplicates, 16_383);
+    fs::hard_link(&one, folder.path("one more")).unwrap();
+    let kept = cache.reload(&source).unwrap();
+    let failure = kept.failed_reload.unwrap().to_string();
+    assert!(failure.ends_with(": more than 16384 entries"), "{failure}");
+}
+
+#[test]
+fn no_root_is_an_error() {
+    let folder = Folder::new("none");
+    let [a] = some_roots();
+    fs::create_dir(folder.path("empty")).unwrap();
+    let in_memory = |pem: &[u8]| RootSource::Pem(pem.into());
+    for (source, expected) in [
+        (in_memory(b""), "no certificate"),
+        (in_memory(b"text"), "no certificate"),
+        (in_memory(&a.der), "DER, not PEM"),
+        (
+            RootSource::PemFile(folder.write("a.der", &a.der)),
+            "a.der: DER, not PEM",
+        ),
+        (
+            RootSource::PemFile(folder.write("damaged", a.pem.replace('M', "!"))),
+            "damaged: certificate 1: base64 decode error",
+        ),
+        (
+            RootSource::Directory(folder.path("empty")),
+            "no usable root certificate",
+        ),
+    ] {
+        let cache = RootCache::new();
+        let error = cache.load(&source).unwrap_err();
+        assert!(matches!(error, RootsError::NoRoots { .. }), "{error:?}");
+        let text = error.to_string();
+        assert!(text.starts_with("no usable root certificate"), "{text}");
+        assert!(text.contains(expected), "{text}");
+        assert!(cache.store(&source).is_err());
+        assert_eq!((cache.stats().entries, cache.stats().failures), (0, 2));
+
+        let Error::Other(error) = Error::from(error) else {
+            panic!("another error");
+        };
+        assert_eq!(error.0.to_string(), text);
+    }
+    assert_eq!(
+        rustls::RootCertStore::empty().add(a.der[1..].into()),
+        Err(CertificateError::BadEncoding.into())
+    );
+}
+
+#[test]
+fn special_and_oversized_files_are_errors() {
+    let folder = Folder::new("no-file");
+    folder.write("file", "");
+    File::create(folder.path("long"))
+        .unwrap()
+        .set_len((16 << 20) + 1)
+        .unwrap();
+    let file = |name| RootSource::PemFile(folder.path(name));
+    let directory = |name| RootSource::Directory(folder.path(name));
+    let mut cases = vec![
+        (file("missing"), "Io"),
+        (directory("missing"), "Io"),
+        (directory("file"), "Io"),
+        (file("long"), "TooLong { limit: 16777216 }"),
+        (file("."), "NotRegular"),
+    ];
+    #[cfg(unix)]
+    {
+        mkfifo(&folder.path("pipe"));
+        cases.push((file("pipe"), "NotRegular"));
+        cases.push((RootSource::PemFile("/dev/zero".into()), "NotRegular"));
+    }
+    for (source, expected) in cases {
+        let error = RootCache::new().load(&source).unwrap_err();
+        let RootsError::File(file_error) = &error else {
+            panic!("{source:?}: {error}");
+        };
+        let cause = format!("{:?}", file_error.cause);
+        assert!(cause.starts_with(expected), "{source:?}: {cause}");
+        let path = file_error.path.display().to_string();
+        assert!(error.to_string().starts_with(&path), "{error}");
+        let is_io = matches!(file_error.cause, FileErrorCause::Io(_));
+        assert_eq!(error.source().unwrap().source().is_some(), is_io);
+    }
+}
+
+#[cfg(unix)]
+fn mkfifo(path: &Path) {
+    let status = Command::new("mkfifo").arg(path).status().unwrap();
+    assert!(status.success());
+}

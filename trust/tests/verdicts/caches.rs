@@ -1,0 +1,158 @@
+//! Caches that a judge uses across connections, or none.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::{env, fs, process};
+
+use harness::endpoints::{Endpoint, ThisBuffered};
+use rustls::certificates::{PeerChains, RevocationList};
+use rustls_trust::{RootCache, RootSource};
+
+use crate::cases::Trust;
+use crate::ends::this;
+
+/// The number of connections that stay open, so that their parsed values can be shared.
+const OPEN: usize = 32;
+
+/// The capacity of the chain map, small enough for evictions.
+pub(crate) const CHAINS: usize = 16;
+
+/// All caches. Clones share them.
+#[derive(Clone)]
+pub(crate) enum Caches {
+    /// No caches.
+    Off,
+    /// All caches enabled.
+    On(Arc<CacheSet>),
+}
+
+pub(crate) struct CacheSet {
+    pub(crate) chains: Arc<PeerChains>,
+    pub(crate) roots: RootCache,
+    /// The directory of the roots, whose files change while its path stays the same.
+    directory: PathBuf,
+    open: Mutex<VecDeque<ThisBuffered>>,
+}
+
+impl Caches {
+    pub(crate) fn on() -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let directory = env::temp_dir().join(format!("trust-{}-{number}", process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        Self::On(Arc::new(CacheSet {
+            chains: Arc::new(PeerChains::new(CHAINS)),
+            roots: RootCache::new().with_change_detection(true),
+            directory,
+            open: Mutex::default(),
+        }))
+    }
+
+    pub(crate) fn roots(&self, trust: &Trust) -> Arc<rustls::RootCertStore> {
+        match self {
+            Self::On(kept) if !trust.roots.is_empty() => kept.roots(trust),
+            _ => this::roots(trust),
+        }
+    }
+
+    pub(crate) fn set_up_client(&self, config: &mut rustls::ClientConfig) {
+        config.peer_chains = self.chains();
+    }
+
+    pub(crate) fn set_up_server(&self, config: &mut rustls::ServerConfig) {
+        config.peer_chains = self.chains();
+    }
+
+    fn chains(&self) -> Arc<PeerChains> {
+        match self {
+            Self::Off => Arc::new(PeerChains::disabled()),
+            Self::On(kept) => kept.chains.clone(),
+        }
+    }
+
+    /// Parses the lists of `trust`. Verifiers share them while they exist.
+    pub(crate) fn lists(&self, trust: &Trust) -> Vec<Arc<RevocationList>> {
+        match self {
+            Self::Off => Vec::new(),
+            Self::On(_) => {
+                let lists = trust.crls.iter().cloned().map(RevocationList::from_der);
+                lists.map(Result::unwrap).collect()
+            }
+        }
+    }
+
+    /// Reads all properties of a complete connection's peer, and leaves the connection open for a
+    /// while.
+    pub(crate) fn keep(&self, end: ThisBuffered) {
+        let Self::On(kept) = self else {
+            return;
+        };
+        let Some(peer) = end.conn.peer_identity() else {
+            panic!("the peer is authenticated")
+        };
+        let certificates = end.peer_certificates();
+        assert_eq!(peer.der(), &*certificates[0]);
+        assert_eq!(peer.certificates().len(), certificates.len());
+        peer.public_key().unwrap();
+        peer.sha256_fingerprint().unwrap();
+        if let Some(certificate) = peer.certificate() {
+            assert_eq!(certificate.der().as_ref(), certificates[0]);
+            let _ = certificate.subject();
+            let _ = certificate.validity();
+            let _ = certificate.subject_alt_names();
+            let _ = certificate.extended_key_usages();
+            let _ = certificate.basic_constraints();
+        }
+        let mut open = kept.open.lock().unwrap();
+        open.push_back(end);
+        if open.len() > OPEN {
+            open.pop_front();
+        }
+    }
+
+    /// The enabled caches.
+    pub(crate) fn kept(&self) -> &CacheSet {
+        match self {
+            Self::Off => panic!("the caches are off"),
+            Self::On(kept) => kept,
+        }
+    }
+
+    /// Closes the connections that were left open.
+    pub(crate) fn close_all(&self) {
+        self.kept().open.lock().unwrap().clear();
+    }
+
+    /// Asserts that the caches were used.
+    pub(crate) fn assert_used(&self) {
+        let kept = self.kept();
+        let chains = kept.chains.stats();
+        assert!(chains.hits > 100 && chains.misses > 100, "{chains:?}");
+        assert!(chains.entries <= CHAINS, "{chains:?}");
+        let roots = kept.roots.stats();
+        assert!(roots.misses > 100 && roots.entries == 1, "{roots:?}");
+    }
+}
+
+impl CacheSet {
+    fn roots(&self, trust: &Trust) -> Arc<rustls::RootCertStore> {
+        for entry in fs::read_dir(&self.directory).unwrap() {
+            fs::remove_file(entry.unwrap().path()).unwrap();
+        }
+        for (number, root) in trust.roots.iter().enumerate() {
+            fs::write(self.directory.join(format!("{number:03}")), root).unwrap();
+        }
+        let source = RootSource::Directory(self.directory.clone());
+        let store = self.roots.store(&source).unwrap();
+        assert_eq!(store.roots, this::roots(trust).roots);
+        store
+    }
+}
+
+impl Drop for CacheSet {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.directory).unwrap();
+    }
+}

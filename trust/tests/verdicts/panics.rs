@@ -1,0 +1,153 @@
+//! Panics in an application's verifiers, clocks and storages leave shared state intact for other
+//! connections.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+use std::{env, fs, process, thread};
+
+use harness::configs::{Provider, Versions};
+use harness::pki;
+use harness::verifiers::hooked::{Hook, Hooked};
+use pki_types::UnixTime;
+use rustls::time_provider::TimeProvider;
+use rustls_trust::{CrlCache, CrlSource, RootCache, RootSource};
+
+use crate::caches::Caches;
+use crate::cases::named;
+use crate::ends::{Setup, Side};
+use crate::trial::{Sessions, Trial, Verifier, Who};
+
+/// Panics at one of its calls.
+#[derive(Debug, Default)]
+struct PanickingClock {
+    calls: AtomicUsize,
+    panics_at: AtomicUsize,
+}
+
+impl TimeProvider for PanickingClock {
+    fn current_time(&self) -> Option<UnixTime> {
+        let calls = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
+        assert_ne!(calls, self.panics_at.load(Ordering::SeqCst), "as ordered");
+        Some(pki::now())
+    }
+}
+
+/// Loads through one cache on several threads, with a clock that panics at each of its calls in
+/// turn.
+fn assert_loads_go_on(load: &(dyn Fn() -> usize + Sync), clock: &PanickingClock) {
+    let expected = load();
+    for panics_at in 1..6 {
+        clock.calls.store(0, Ordering::SeqCst);
+        clock.panics_at.store(panics_at, Ordering::SeqCst);
+        let panicked = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..4 {
+                        match catch_unwind(AssertUnwindSafe(load)) {
+                            Ok(count) => assert_eq!(count, expected),
+                            Err(_) => {
+                                panicked.fetch_add(1, Ordering::SeqCst);
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(panicked.into_inner(), 1);
+    }
+    clock.panics_at.store(0, Ordering::SeqCst);
+    assert_eq!(load(), expected);
+}
+
+#[test]
+fn caches_survive_clocks_that_panic() {
+    let root = pki::root("Root", |_| ());
+    let path = env::temp_dir().join(format!("trust-panics-{}", process::id()));
+    fs::write(&path, root.pem()).unwrap();
+    for lifetime in [Duration::from_secs(60), Duration::MAX, Duration::ZERO] {
+        let clock = Arc::new(PanickingClock::default());
+        let cache = RootCache::new()
+            .with_lifetime(lifetime)
+            .with_change_detection(true)
+            .with_time_provider(clock.clone());
+        let source = RootSource::PemFile(path.clone());
+        assert_loads_go_on(&|| cache.store(&source).unwrap().len(), &clock);
+        cache.stats();
+    }
+
+    fs::write(&path, pki::crl(&root, &[1], |_| ())).unwrap();
+    for lifetime in [Duration::from_secs(60), Duration::MAX, Duration::ZERO] {
+        let clock = Arc::new(PanickingClock::default());
+        let cache = CrlCache::new()
+            .with_lifetime(lifetime)
+            .with_change_detection(true)
+            .with_time_provider(clock.clone());
+        let source = CrlSource::File(path.clone());
+        assert_loads_go_on(&|| cache.lists(&source).unwrap().len(), &clock);
+        cache.stats();
+    }
+    fs::remove_file(&path).unwrap();
+}
+
+/// A panic in a verifier, its signature check or a storage ends that connection only.
+#[test]
+fn connections_survive_others_that_panic() {
+    for versions in [Versions::Tls12, Versions::Tls13] {
+        for side in [Side::Client, Side::Server] {
+            // each connection calls all of them
+            let setup = Setup::new(Provider::Ring, versions, side, false);
+            let caches = Caches::on();
+            let case = named("good");
+            let trial = Trial::new(case, &setup, Sessions::Stored, &caches);
+            for place in PLACES {
+                let panics = Arc::new(Panics::default());
+                let panicking = trial.wrapped(case, |verifier| panics.wrap(verifier, place));
+                for _ in 0..3 {
+                    panics.is_armed.store(true, Ordering::SeqCst);
+                    let connect =
+                        AssertUnwindSafe(|| panicking.connect(Who::Judge, &case.presented));
+                    assert!(catch_unwind(connect).is_err(), "{place}, {setup:?}");
+                    panics.is_armed.store(false, Ordering::SeqCst);
+                    for trial in [&panicking, &trial] {
+                        let verdict = trial.connect(Who::Judge, &case.presented);
+                        assert!(verdict.is_accepted(), "{place}, {setup:?}: {verdict:?}");
+                    }
+                }
+            }
+            caches.kept().chains.stats();
+        }
+    }
+}
+
+/// The places where a verifier panics, as suffixes of method names.
+const PLACES: [&str; 3] = ["supported_verify_schemes", "_cert", "_signature"];
+
+#[derive(Debug, Default)]
+struct Panics {
+    is_armed: AtomicBool,
+}
+
+/// Panics in one place while armed.
+#[derive(Debug)]
+struct PanicsAt(&'static str, Arc<Panics>);
+
+impl Hook for PanicsAt {
+    fn called(&self, name: &'static str) -> bool {
+        let is_armed = self.1.is_armed.load(Ordering::SeqCst);
+        assert!(!(is_armed && name.ends_with(self.0)), "as ordered");
+        false
+    }
+}
+
+impl Panics {
+    fn wrap(self: &Arc<Self>, verifier: Verifier, place: &'static str) -> Verifier {
+        let hook = PanicsAt(place, self.clone());
+        match verifier {
+            Verifier::OfServers(inner) => Verifier::OfServers(Hooked::new(inner, hook)),
+            Verifier::OfClients(inner) => Verifier::OfClients(Hooked::new(inner, hook)),
+        }
+    }
+}
