@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use bencher::{Bencher, benchmark_group, benchmark_main};
-use harness::configs::{Identities, KeyType, server_name};
+use harness::peers::configs::{Identities, KeyType, server_name};
 use pki_types::UnixTime;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;

@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
 
-use harness::os::loopback;
+use harness::peers::os::loopback;
 
 /// One end of a TCP connection.
 pub(crate) struct Socket {

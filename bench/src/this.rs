@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::pairs::this as pairs;
+use harness::peers::pairs::this as pairs;
 use harness::verifiers::this as verifiers;
 use rustls as tls;
 use tls::certificates::PeerChains;

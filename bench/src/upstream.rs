@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::pairs::upstream as pairs;
+use harness::peers::pairs::upstream as pairs;
 use harness::verifiers::upstream as verifiers;
 use rustls_upstream as tls;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-pub(crate) use harness::pairs::{Error, Result, check_received};
+pub(crate) use harness::peers::pairs::{Error, Result, check_received};
 use pki_types::{CertificateDer, PrivateKeyDer};
 use serde::{Deserialize, Serialize};
 

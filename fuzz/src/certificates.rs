@@ -3,7 +3,7 @@
 
 mod properties;
 
-use harness::recorded::Side;
+use harness::scripted::recorded::Side;
 use harness::wire::vector;
 use rustls::compress::{
     BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CertCompressor, CertDecompressor, CompressionLevel,

@@ -2,9 +2,9 @@
 
 use std::sync::OnceLock;
 
-use harness::recorded::flights::Record;
-use harness::recorded::outcome::Outcome;
-use harness::recorded::{Receiver, Scene, Side, scenes};
+use harness::scripted::recorded::flights::Record;
+use harness::scripted::recorded::outcome::Outcome;
+use harness::scripted::recorded::{Receiver, Scene, Side, scenes};
 
 use super::INPUT_LIMIT;
 use super::edits::{CHANGES, edited};

@@ -3,10 +3,10 @@
 
 use std::sync::OnceLock;
 
-use harness::deviations;
-use harness::recorded::flights::Record;
-use harness::recorded::outcome::Outcome;
-use harness::recorded::{Receiver, Scene, scenes};
+use harness::peers::deviations;
+use harness::scripted::recorded::flights::Record;
+use harness::scripted::recorded::outcome::Outcome;
+use harness::scripted::recorded::{Receiver, Scene, scenes};
 
 use super::connections::EDITS;
 use super::edits::{CHANGES, edited, spliced};

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use harness::client_hello::ClientHello;
-use harness::configs::Provider;
-use harness::endpoints::{Endpoint, ThisBuffered};
+use harness::peers::configs::Provider;
+use harness::peers::endpoints::{Endpoint, ThisBuffered};
 use harness::scripted::ech::{ENCRYPTED_CLIENT_HELLO, Ech, EchKey, read_extension};
 use harness::scripted::{Identity, Outcome, Script, bytes};
+use harness::wire::client_hello::ClientHello;
 use harness::wire::plain_messages;
 use rustls::client::{EchConfig, EchConfigPayload, EchMode, EchStatus};
 use rustls::{ClientConfig, ClientConnection, Connection, Error, PeerIncompatible, RootCertStore};

@@ -1,8 +1,8 @@
 //! A genuine flight with changes: to its records, messages and extensions, whose lengths are then
 //! corrected, or to its bytes.
 
-use harness::recorded::extensions;
-use harness::recorded::flights::{
+use harness::scripted::recorded::extensions;
+use harness::scripted::recorded::flights::{
     ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, Framing, HANDSHAKE, Record, encode, message,
 };
 

@@ -3,8 +3,8 @@
 
 mod conversations;
 
-use harness::endpoints::{Endpoint, ThisBuffered};
-use harness::recorded::Side;
+use harness::peers::endpoints::{Endpoint, ThisBuffered};
+use harness::scripted::recorded::Side;
 use harness::wire::message;
 use rustls::PeerMisbehaved;
 use rustls::server::Acceptor;

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
-use harness::configs::ClientAuth;
+use harness::peers::configs::ClientAuth;
+use harness::providers::transparent::this::{Configs, forget_sessions};
+use harness::providers::transparent::{Resumes, Setup};
 use harness::quic::{
     Crypto, Level, QuicEndpoint, Use, VERSIONS, Version, check_connected, deliver, this,
 };
-use harness::transparent::this::{Configs, forget_sessions};
-use harness::transparent::{Resumes, Setup};
 use harness::wire::message;
 
 use super::input::Input;

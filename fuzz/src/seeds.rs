@@ -1,6 +1,6 @@
 //! The seeds for fuzzing connections: genuine flights, and programs that change them.
 
-use harness::recorded::{Scene, Side, scenes};
+use harness::scripted::recorded::{Scene, Side, scenes};
 
 use super::connections::{EDITS, scenes_of};
 

@@ -8,7 +8,7 @@ mod value;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use harness::transparent::NOW;
+use harness::providers::transparent::NOW;
 use pki_types::UnixTime;
 use rustls::HandshakeKind;
 use rustls::server::ProducesTickets;
@@ -252,7 +252,7 @@ pub fn genuine() -> Vec<(String, Vec<u8>)> {
 
 #[cfg(test)]
 mod tests {
-    use harness::Noise;
+    use harness::wire::Noise;
 
     use super::*;
 

@@ -5,8 +5,8 @@ mod splitting;
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 
-use harness::configs::server_name;
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
+use harness::peers::configs::server_name;
+use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
 use rustls::Error;
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;

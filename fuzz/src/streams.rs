@@ -2,12 +2,11 @@
 
 use std::sync::OnceLock;
 
-use harness::Noise;
-use harness::configs::{ClientAuth, Versions};
-use harness::endpoints::{ThisBuffered, handshake};
-use harness::transparent::this::{Configs, forget_sessions};
-use harness::transparent::{Resumes, Setup, TAG};
-use harness::wire::{message, record};
+use harness::peers::configs::{ClientAuth, Versions};
+use harness::peers::endpoints::{ThisBuffered, handshake};
+use harness::providers::transparent::this::{Configs, forget_sessions};
+use harness::providers::transparent::{Resumes, Setup, TAG};
+use harness::wire::{Noise, message, record};
 
 use super::input::Input;
 use super::trusting::trusting;

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use harness::configs::{ClientAuth, Identity, KeyType, Versions};
-use harness::transparent::Setup;
-use harness::transparent::this::Configs;
+use harness::peers::configs::{ClientAuth, Identity, KeyType, Versions};
+use harness::providers::transparent::Setup;
+use harness::providers::transparent::this::Configs;
 use harness::verifiers::this::Verifier;
 use rustls::server::WebPkiClientVerifier;
 use rustls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};

@@ -3,8 +3,8 @@
 
 use std::ops::DerefMut;
 
-use harness::configs::server_name;
-use harness::endpoints::{Endpoint, ThisBuffered};
+use harness::peers::configs::server_name;
+use harness::peers::endpoints::{Endpoint, ThisBuffered};
 use rustls::Error;
 use rustls::client::{ClientConnectionData, MayEncryptEarlyData, UnbufferedClientConnection};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};

@@ -1,28 +1,19 @@
 //! The basis of the tests, the bench and the fuzz targets of rustls-inplace.
 //!
 //! ```text
-//!   endpoints ─── connections of this crate and of upstream, each API, behind one trait
-//!     ▲
-//!     └── scripted ── peers with the right keys that send whatever a test wants; in `ech` a server
-//!                     of Encrypted Client Hello that only accepts what the rules allow
+//!   peers ─────── connections of this crate and of upstream, each API, behind one trait, and what
+//!     ▲           they are made of: certificates, configurations, sockets, servers
+//!     │
+//!   scripted ──── peers with the right keys that send whatever a test wants; in `ech` a server of
+//!                 Encrypted Client Hello that only accepts what the rules allow; in `recorded`
+//!                 flights to change and replay
 //!
-//!   quic ──────── the same for QUIC: CRYPTO bytes level by level, and packets under their keys
-//!   pairs ─────── connected sides over the caller's memory, for measuring and counting
-//!   configs ───── certificates and configurations, for both crates and both providers
-//!   pki ───────── valid chains, and chains that are invalid in a chosen way
+//!   quic ──────── both crates over QUIC: CRYPTO bytes level by level, and packets under their keys
 //!   verifiers ─── one that accepts, rejects or observes; hooks around others; raw public keys
-//!   ffdhe ─────── finite-field groups, which the providers lack
-//!   bare_records ─ records made with the bare AEAD and extracted keys
-//!   os ────────── loopback sockets, the limit on open files, CPU time of threads
-//!   ports ─────── reserved ports for servers of other stacks
-//!   servers ───── servers of both crates that answer one connection after the other
-//!   providers ─── crypto providers whose keys wear out soon, or whose ciphers call a hook
-//!   tickets ───── ticketers of functions
-//!   recorded ──── recorded flights to change and replay, and the outcomes
-//!   deviations ── intended differences to upstream's answers to wrong bytes
-//!   texts ─────── errors that consist only of a text, compared with upstream's
-//!   transparent ─ a crypto provider without encryption and randomness
-//!   wire, client_hello ── messages byte by byte
+//!   providers ─── crypto providers whose keys wear out soon, whose ciphers call a hook, that have
+//!                 finite-field groups, or that neither encrypt nor draw random numbers; ticketers
+//!   wire ──────── vectors, messages, ClientHellos and records byte by byte; records sealed with
+//!                 the bare AEAD and extracted keys; reproducible noise
 //! ```
 //!
 //! It uses the library through its public interface, like any program. The scripted peers have
@@ -52,26 +43,9 @@ macro_rules! negotiated {
     };
 }
 
-pub mod bare_records;
-pub mod client_hello;
-pub mod configs;
-pub mod deviations;
-pub mod endpoints;
-pub mod ffdhe;
-mod noise;
-pub mod os;
-pub mod pairs;
-pub mod pki;
-pub mod ports;
+pub mod peers;
 pub mod providers;
 pub mod quic;
-pub mod recorded;
 pub mod scripted;
-pub mod servers;
-pub mod texts;
-pub mod tickets;
-pub mod transparent;
 pub mod verifiers;
 pub mod wire;
-
-pub use noise::Noise;

@@ -1,5 +1,11 @@
 //! Crypto providers whose suites differ from the genuine ones: keys that wear out soon, ciphers
-//! that call a hook.
+//! that call a hook. In [`ffdhe`] finite-field groups, which the providers lack; in
+//! [`transparent`] a provider without encryption and randomness; in [`tickets`] ticketers of
+//! functions.
+
+pub mod ffdhe;
+pub mod tickets;
+pub mod transparent;
 
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::cipher::{
@@ -12,7 +18,7 @@ use rustls::{
     SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite,
 };
 
-use crate::configs::Provider;
+use crate::peers::configs::Provider;
 use crate::verifiers::hooked::Hook;
 
 /// The suites of `provider`, whose keys may protect only `limit` records.

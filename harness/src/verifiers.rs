@@ -81,7 +81,7 @@ macro_rules! verifiers {
             use $tls::server::danger::{ClientCertVerified, ClientCertVerifier};
             use $tls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
-            use crate::configs::Versions;
+            use crate::peers::configs::Versions;
 
             /// A certificate to verify.
             pub struct Presented<'a> {

@@ -1,4 +1,7 @@
-//! Vectors, messages and records of the wire, byte by byte, valid or not.
+//! Vectors, messages and records of the wire, byte by byte, valid or not, and reproducible noise.
+
+pub mod bare_records;
+pub mod client_hello;
 
 /// Encodes a vector with a length of `width` bytes.
 ///
@@ -145,3 +148,27 @@ impl<'a> Reader<'a> {
 
 /// The content type of handshake messages.
 const HANDSHAKE: u8 = 22;
+
+/// A small generator of reproducible noise (xorshift64*).
+pub struct Noise(u64);
+
+impl Noise {
+    /// Creates a generator; the same `seed` gives the same noise.
+    pub fn new(seed: u64) -> Self {
+        Self(seed | 1)
+    }
+
+    /// The next 64 bits.
+    #[allow(clippy::should_implement_trait, reason = "an iterator would never end")]
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// A number from 1 to `max`.
+    pub fn up_to(&mut self, max: usize) -> usize {
+        1 + (self.next() as usize) % max
+    }
+}

@@ -3,14 +3,14 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use harness::client_hello::{
-    ClientHello, EARLY_DATA, EXTENDED_MASTER_SECRET, PSK_KEY_EXCHANGE_MODES, SESSION_TICKET,
-};
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions};
-use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use harness::scripted::tls12::client::ScriptedClient;
 use harness::scripted::tls12::server::{Script, Step};
 use harness::scripted::{self, Identity};
+use harness::wire::client_hello::{
+    ClientHello, EARLY_DATA, EXTENDED_MASTER_SECRET, PSK_KEY_EXCHANGE_MODES, SESSION_TICKET,
+};
 use harness::wire::{Reader, message, u8_vec, u16_vec};
 use rustls::{ContentType, HandshakeType};
 use rustls_upstream as upstream;

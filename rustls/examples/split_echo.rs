@@ -159,7 +159,7 @@ mod tests {
     use std::io::Read;
     use std::net::TcpListener;
 
-    use harness::configs::{self, ClientAuth, KeyType, Provider, server_name};
+    use harness::peers::configs::{self, ClientAuth, KeyType, Provider, server_name};
     use rustls::{ClientConnection, StreamOwned};
 
     use super::*;

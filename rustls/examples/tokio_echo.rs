@@ -184,7 +184,7 @@ mod tests {
     use std::net::{Shutdown, TcpStream as StdStream};
     use std::thread;
 
-    use harness::configs::{self, ClientAuth, KeyType, Provider, server_name};
+    use harness::peers::configs::{self, ClientAuth, KeyType, Provider, server_name};
     use rustls::{ClientConnection, StreamOwned};
     use tokio::runtime::Runtime;
 

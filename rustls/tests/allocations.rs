@@ -8,11 +8,11 @@ use std::io::{BufRead, Read, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
-use harness::client_hello::{self, ClientHello, host_name};
-use harness::configs::{
+use harness::peers::configs::{
     ClientAuth, KeyType, PROVIDERS, Provider, SERVER_NAME, Versions, server_name, this,
 };
-use harness::pairs::this::{Configs, buffered, unbuffered};
+use harness::peers::pairs::this::{Configs, buffered, unbuffered};
+use harness::wire::client_hello::{self, ClientHello, host_name};
 use rustls::client::{Resumption, UnbufferedClientConnection};
 use rustls::server::{
     Acceptor, ResolvesServerCert, ResolvesServerCertUsingSni, UnbufferedServerConnection,

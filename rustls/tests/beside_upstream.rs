@@ -7,7 +7,7 @@ use std::alloc::System;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -66,8 +66,8 @@ struct Waiting<'a> {
 macro_rules! measures {
     ($module:ident, $tls:ident) => {
         mod $module {
-            use harness::pairs::$module::Configs;
-            use harness::pairs::$module::buffered::Pair;
+            use harness::peers::pairs::$module::Configs;
+            use harness::peers::pairs::$module::buffered::Pair;
 
             use super::*;
 

@@ -3,11 +3,11 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use harness::Noise;
-use harness::configs::{
+use harness::peers::configs::{
     ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this, upstream,
 };
-use harness::endpoints::{ThisBuffered, UpstreamBuffered, handshake};
+use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, handshake};
+use harness::wire::Noise;
 use rustls::CipherSuite;
 
 const MIB: usize = 1 << 20;

@@ -3,8 +3,12 @@
 
 use std::sync::Arc;
 
-use harness::configs::{ClientAuth, KeyType, Provider, Versions, server_name, this, upstream};
-use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, handshake, send_and_check};
+use harness::peers::configs::{
+    ClientAuth, KeyType, Provider, Versions, server_name, this, upstream,
+};
+use harness::peers::endpoints::{
+    Endpoint, ThisBuffered, UpstreamBuffered, handshake, send_and_check,
+};
 use rustls::crypto::{CryptoProvider, default_fips_provider};
 use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
 

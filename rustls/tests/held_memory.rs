@@ -6,9 +6,9 @@ use std::alloc::System;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
-use harness::pki;
-use harness::transparent::{self, TAG};
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
+use harness::peers::pki;
+use harness::providers::transparent::{self, TAG};
 use rustls::certificates::PeerChains;
 use rustls::compress::{
     BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CompressionLevel, ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR,

@@ -5,9 +5,9 @@
 use std::alloc::System;
 use std::sync::Arc;
 
-use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, this};
-use harness::pairs::this::Configs;
-use harness::pairs::this::buffered::Pair;
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, this};
+use harness::peers::pairs::this::Configs;
+use harness::peers::pairs::this::buffered::Pair;
 use rustls::{ClientConnection, ServerConnection};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 

@@ -5,8 +5,8 @@
 
 use std::sync::Mutex;
 
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, server_name};
-use harness::endpoints::{Endpoint, ThisBuffered, exchange};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, server_name};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use rustls::{ClientConnection, ServerConnection};
 

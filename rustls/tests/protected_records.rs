@@ -3,8 +3,12 @@
 
 use std::sync::Arc;
 
-use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this, upstream};
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake};
+use harness::peers::configs::{
+    ClientAuth, KeyType, PROVIDERS, Provider, server_name, this, upstream,
+};
+use harness::peers::endpoints::{
+    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake,
+};
 use rustls::CipherSuite;
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;

@@ -15,7 +15,7 @@ mod on_nightly {
     use std::mem::MaybeUninit;
     use std::sync::Arc;
 
-    use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, server_name};
+    use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, server_name};
     use rustls::{ClientConnection, ServerConnection, Stream, StreamOwned};
 
     fn connected(provider: Provider) -> (ClientConnection, ServerConnection) {

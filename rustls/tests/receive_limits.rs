@@ -2,8 +2,8 @@
 
 use std::io::{self, Read, Write};
 
-use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
-use harness::endpoints::{Endpoint, ThisBuffered, handshake};
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, handshake};
 use rustls::{ClientConnection, Connection, ServerConnection};
 
 /// Twice the longest record on the wire: one that is buffered, and what one call of `read` may add.

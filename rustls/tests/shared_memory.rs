@@ -9,7 +9,7 @@ mod kit;
 use std::alloc::System;
 use std::sync::{Arc, Mutex};
 
-use harness::configs::{PROVIDERS, Provider, Versions};
+use harness::peers::configs::{PROVIDERS, Provider, Versions};
 use rustls::certificates::PeerChains;
 use rustls::client::Resumption;
 use rustls::server::{ServerSessionMemoryCache, ServerSessionValue, StoresServerSessions};

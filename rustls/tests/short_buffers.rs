@@ -4,8 +4,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this, upstream};
-use harness::endpoints::{Endpoint, ThisBuffered, Unbuffered, UpstreamBuffered};
+use harness::peers::configs::{
+    ClientAuth, KeyType, PROVIDERS, Provider, server_name, this, upstream,
+};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, Unbuffered, UpstreamBuffered};
 use rustls::InPlaceError;
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
@@ -277,7 +279,7 @@ fn in_place_on_buffered_connections() {
     for provider in PROVIDERS {
         let server = rustls::ServerConnection::new(this_server(provider)).unwrap();
         let (mut server, mut client) = (ThisBuffered::new(server), upstream_client(provider));
-        harness::endpoints::handshake(&mut client, &mut server);
+        harness::peers::endpoints::handshake(&mut client, &mut server);
         let rustls::Connection::Server(conn) = &mut server.conn else {
             unreachable!();
         };

@@ -7,9 +7,9 @@ use std::alloc::System;
 use std::io::{BufRead, Read, Write};
 use std::sync::Arc;
 
-use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, this};
-use harness::pairs::this::Configs;
-use harness::pairs::this::buffered::Pair;
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, this};
+use harness::peers::pairs::this::Configs;
+use harness::peers::pairs::this::buffered::Pair;
 use rustls::client::ClientConnectionData;
 use rustls::server::ServerConnectionData;
 use rustls::split::{Receiver, Sender};

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use harness::configs::{KeyType, PROVIDERS};
+use harness::peers::configs::{KeyType, PROVIDERS};
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use rustls_trust::{ReloadingServerVerifier, RootCache, RootSource};
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::{env, fs, process};
 
-use harness::pki::{crl, root};
+use harness::peers::pki::{crl, root};
 use rustls::certificates::RevocationList;
 use rustls_trust::{CrlCache, CrlSource};
 

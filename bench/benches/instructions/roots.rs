@@ -4,7 +4,7 @@ use core::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
 
-use harness::configs::{KeyType, Provider, Versions, server_name};
+use harness::peers::configs::{KeyType, Provider, Versions, server_name};
 use pki_types::CertificateDer;
 use pki_types::pem::PemObject;
 use rustls::{ClientConfig, ClientConnection, RootCertStore};

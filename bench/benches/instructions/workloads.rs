@@ -4,7 +4,7 @@ use core::hint::black_box;
 use std::io::{self, IoSlice, Read, Write};
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};

@@ -4,7 +4,7 @@ use core::str::FromStr;
 
 use bench_allocator::Kind;
 use clap::ValueEnum;
-use harness::configs;
+use harness::peers::configs;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AllocatorChoice {

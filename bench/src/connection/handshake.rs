@@ -2,7 +2,7 @@
 //! connection to dropping it.
 
 use bench_allocator::Counted;
-use harness::configs::server_name;
+use harness::peers::configs::server_name;
 use tls::client::UnbufferedClientConnection;
 use tls::server::UnbufferedServerConnection;
 use tls::unbuffered::{ConnectionState, UnbufferedStatus};

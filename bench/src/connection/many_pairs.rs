@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use harness::os::loopback;
+use harness::peers::os::loopback;
 use tls::ConnectionCommon;
 
 use super::pairs::{Configs, buffered, unbuffered};

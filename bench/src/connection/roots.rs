@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bench_allocator::Counted;
-use harness::configs::server_name;
+use harness::peers::configs::server_name;
 use pki_types::CertificateDer;
 use pki_types::pem::PemObject;
 use tls::{ClientConfig, ClientConnection, RootCertStore, ServerConnection};

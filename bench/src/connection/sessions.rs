@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bench_allocator::count;
-use harness::configs::server_name;
+use harness::peers::configs::server_name;
 use tls::client::Resumption;
 use tls::server::ServerSessionMemoryCache;
 use tls::{ClientConnection, ServerConnection};

@@ -7,7 +7,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
-use harness::os::thread_cpu_time;
+use harness::peers::os::thread_cpu_time;
 use tls::{ClientConnection, ConnectionCommon, ServerConnection, SideData, Stream};
 
 use super::pairs::buffered;

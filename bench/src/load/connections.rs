@@ -100,7 +100,7 @@ reports it. growth: of the whole heap over the rounds after the first.";
         Scenario::each(&self.suite, &self.run, &self.connection)?;
         if self.tcp {
             // two sockets for each pair, and some for the process
-            harness::os::allow_files(2 * self.pairs() + 32)?;
+            harness::peers::os::allow_files(2 * self.pairs() + 32)?;
         }
         Ok(())
     }

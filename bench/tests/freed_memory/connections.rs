@@ -4,8 +4,10 @@ use core::hint::black_box;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this};
-use harness::pairs::this::{Configs, unbuffered};
+use harness::peers::configs::{
+    ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this,
+};
+use harness::peers::pairs::this::{Configs, unbuffered};
 use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 use rustls::server::NoServerSessionStorage;
 use rustls::{

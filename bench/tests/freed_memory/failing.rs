@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use harness::configs::{ClientAuth, PROVIDERS, Versions, server_name};
+use harness::peers::configs::{ClientAuth, PROVIDERS, Versions, server_name};
 use harness::wire::records;
 use rustls::{ClientConfig, ClientConnection, KeyLog, ServerConfig, ServerConnection};
 

@@ -4,8 +4,8 @@ use core::hint::black_box;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use harness::configs::{PROVIDERS, Provider, Versions};
-use harness::pairs::this::{Configs, unbuffered};
+use harness::peers::configs::{PROVIDERS, Provider, Versions};
+use harness::peers::pairs::this::{Configs, unbuffered};
 use rustls::client::ClientConnectionData;
 use rustls::server::ServerConnectionData;
 use rustls::split::{Receiver, Sender};

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bench_allocator::record_freed;
-use harness::configs::Provider;
+use harness::peers::configs::Provider;
 use rustls::crypto::tls13::OkmBlock;
 use rustls::crypto::{ActiveKeyExchange, CompletedKeyExchange, SharedSecret, SupportedKxGroup};
 use rustls::server::ProducesTickets;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::configs::{ClientAuth, PROVIDERS, Versions};
+use harness::peers::configs::{ClientAuth, PROVIDERS, Versions};
 use rustls::TicketRotator;
 use rustls::client::Resumption;
 use rustls::crypto::blocks::{Aead, AeadError, FleetCrypto, FleetTicketer, TAG_LEN, make_ticketer};

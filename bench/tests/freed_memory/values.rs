@@ -3,7 +3,7 @@
 use core::hint::black_box;
 use std::sync::Arc;
 
-use harness::configs::{KEY_TYPES, KeyType, PROVIDERS, SERVER_NAME};
+use harness::peers::configs::{KEY_TYPES, KeyType, PROVIDERS, SERVER_NAME};
 use rustls::ConnectionTrafficSecrets;
 use rustls::crypto::aws_lc_rs::hpke::{ALL_SUPPORTED_SUITES, DH_KEM_X25519_HKDF_SHA256_AES_128};
 use rustls::crypto::cipher::{AeadKey, Iv};

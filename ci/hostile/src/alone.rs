@@ -2,9 +2,9 @@
 //! byte and nanosecond is attributed to it.
 
 use bench_allocator::{bytes_of_this_thread, so_far, take_peak};
-use harness::endpoints::Endpoint;
-use harness::os::thread_cpu_time;
-use harness::recorded::Side;
+use harness::peers::endpoints::Endpoint;
+use harness::peers::os::thread_cpu_time;
+use harness::scripted::recorded::Side;
 use harness::wire::records;
 
 use crate::Result;

@@ -4,9 +4,9 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use harness::bare_records::Records;
-use harness::configs::{ClientAuth, KeyType, Provider, server_name, upstream as configs};
-use harness::recorded::Side;
+use harness::peers::configs::{ClientAuth, KeyType, Provider, server_name, upstream as configs};
+use harness::scripted::recorded::Side;
+use harness::wire::bare_records::Records;
 use harness::wire::{self, Record};
 use pki_types::CertificateDer;
 use rustls_upstream as tls;

@@ -9,8 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::configs::{ClientAuth, KeyType, Provider, Versions, server_name, this as configs};
-use harness::os;
+use harness::peers::configs::{
+    ClientAuth, KeyType, Provider, Versions, server_name, this as configs,
+};
+use harness::peers::os;
 use rustls::{ClientConnection, StreamOwned};
 
 use crate::Result;

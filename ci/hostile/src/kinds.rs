@@ -1,14 +1,13 @@
 //! The kinds of hostile peers. Each is a row of a table with a function that sends its next step.
 
 use Side::{Client, Server};
-use harness::Noise;
-use harness::client_hello::{
+use harness::peers::configs::Versions;
+use harness::scripted::recorded::Side;
+use harness::wire::client_hello::{
     ALPN, ClientHello, EARLY_DATA, KEY_SHARE, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES,
     SIGNATURE_ALGORITHMS, SUPPORTED_GROUPS, key_shares,
 };
-use harness::configs::Versions;
-use harness::recorded::Side;
-use harness::wire::{message, record, u8_vec, u16_vec, u16s};
+use harness::wire::{Noise, message, record, u8_vec, u16_vec, u16s};
 
 use crate::Result;
 use crate::attacker::Tools;

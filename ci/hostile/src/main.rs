@@ -18,10 +18,10 @@ use std::time::Duration;
 
 use bench_allocator::count;
 use clap::Parser;
-use harness::configs::{PROVIDERS, Provider};
-use harness::os;
-pub(crate) use harness::pairs::Result;
-use harness::recorded::Side;
+use harness::peers::configs::{PROVIDERS, Provider};
+use harness::peers::os;
+pub(crate) use harness::peers::pairs::Result;
+use harness::scripted::recorded::Side;
 
 use self::alone::Victims;
 use self::beside::{Plan, Run, Serve};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bench_allocator::bytes_of_this_thread;
-use harness::configs::Provider;
-use harness::os::thread_cpu_time;
+use harness::peers::configs::Provider;
+use harness::peers::os::thread_cpu_time;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tls::{ServerConfig, ServerConnection};
 

@@ -1,6 +1,6 @@
 //! The limits that hostile peers are held to.
 
-use harness::configs::Provider;
+use harness::peers::configs::Provider;
 
 use crate::{Args, KINDS, LIBRARIES, alone, count, plan};
 

@@ -1,7 +1,7 @@
 //! This library.
 
-use harness::configs::{Provider, this as configs};
-use harness::endpoints::ThisBuffered as Buffered;
+use harness::peers::configs::{Provider, this as configs};
+use harness::peers::endpoints::ThisBuffered as Buffered;
 use rustls as tls;
 
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! The library to compare with: rustls 0.23 as published.
 
-use harness::configs::{Provider, upstream as configs};
-use harness::endpoints::UpstreamBuffered as Buffered;
+use harness::peers::configs::{Provider, upstream as configs};
+use harness::peers::endpoints::UpstreamBuffered as Buffered;
 use rustls_upstream as tls;
 
 #[cfg(unix)]

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use harness::configs::{ClientAuth, KeyType, Provider, Versions, server_name};
-use harness::endpoints::Endpoint;
-use harness::recorded::Side;
+use harness::peers::configs::{ClientAuth, KeyType, Provider, Versions, server_name};
+use harness::peers::endpoints::Endpoint;
+use harness::scripted::recorded::Side;
 use tls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection};
 
 use super::{Buffered, configs, crypto, ticketer, tls};

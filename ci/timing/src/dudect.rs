@@ -9,7 +9,7 @@
 
 use core::time::Duration;
 
-use harness::Noise;
+use harness::wire::Noise;
 
 use crate::Result;
 

@@ -2,7 +2,7 @@
 //! memory. Two fixed forgeries would also measure their places in memory, in a hash table or in the
 //! branch predictor.
 
-use harness::Noise;
+use harness::wire::Noise;
 
 pub(crate) struct Forgery {
     bytes: Vec<u8>,

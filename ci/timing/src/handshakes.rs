@@ -5,9 +5,9 @@ use core::hint::black_box;
 use core::ops::DerefMut;
 use std::time::Instant;
 
-use harness::configs::{ClientAuth, Versions};
-use harness::recorded::Side;
-use harness::transparent::{Resumes, Setup, TAG};
+use harness::peers::configs::{ClientAuth, Versions};
+use harness::providers::transparent::{Resumes, Setup, TAG};
+use harness::scripted::recorded::Side;
 use harness::wire::{Record, records};
 use tls::ConnectionCommon;
 

@@ -16,8 +16,8 @@ mod upstream;
 use std::process::ExitCode;
 
 use clap::Parser;
-use harness::configs::{PROVIDERS, Provider};
-pub(crate) use harness::pairs::Result;
+use harness::peers::configs::{PROVIDERS, Provider};
+pub(crate) use harness::peers::pairs::Result;
 
 use crate::dudect::{Finding, Subject};
 

@@ -5,9 +5,9 @@ use core::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use harness::Noise;
-use harness::bare_records::{Cipher, Keys, Records};
-use harness::configs::Provider;
+use harness::peers::configs::Provider;
+use harness::wire::Noise;
+use harness::wire::bare_records::{Cipher, Keys, Records};
 use tls::crypto::cipher::{AeadKey, InboundOpaqueMessage, Iv, MessageDecrypter};
 use tls::server::{ProducesTickets, ServerSessionMemoryCache, StoresServerSessions};
 use tls::{ContentType, ProtocolVersion, SupportedCipherSuite};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use harness::configs::Provider;
-use harness::transparent::this as transparent;
+use harness::peers::configs::Provider;
+use harness::providers::transparent::this as transparent;
 use rustls as tls;
 use tls::crypto::{CryptoProvider, aws_lc_rs, ring};
 use tls::server::ProducesTickets;

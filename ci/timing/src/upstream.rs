@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use harness::configs::Provider;
-use harness::transparent::upstream as transparent;
+use harness::peers::configs::Provider;
+use harness::providers::transparent::upstream as transparent;
 use rustls_upstream as tls;
 use tls::crypto::CryptoProvider;
 use tls::server::ProducesTickets;

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use harness::configs::{ClientAuth, Versions, server_name};
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
-use harness::recorded::Side;
-use harness::transparent::this::{Configs, forget_sessions};
-use harness::transparent::{Resumes, Setup, TAG};
+use harness::peers::configs::{ClientAuth, Versions, server_name};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
+use harness::providers::transparent::this::{Configs, forget_sessions};
+use harness::providers::transparent::{Resumes, Setup, TAG};
+use harness::scripted::recorded::Side;
 use harness::wire::{Reader, record, records};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;

@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 
-use harness::configs::{ClientAuth, Versions};
-use harness::endpoints::{Endpoint, ThisBuffered, exchange};
+use harness::peers::configs::{ClientAuth, Versions};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
+use harness::providers::tickets::this::Tickets;
+use harness::providers::transparent::this::{Configs, forget_sessions};
+use harness::providers::transparent::{Resumes, Setup};
 use harness::quic::Framed;
-use harness::tickets::this::Tickets;
-use harness::transparent::this::{Configs, forget_sessions};
-use harness::transparent::{Resumes, Setup};
 use rustls::server::{NoServerSessionStorage, StoresServerSessions};
 use rustls::{Connection, HandshakeKind, ServerConfig, ServerConnection};
 

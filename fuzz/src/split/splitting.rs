@@ -1,7 +1,7 @@
 //! Splitting connections: too early, which returns them unchanged, and then with data waiting in
 //! them.
 
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::split::{IntoSplitError, Receiver, Sender};

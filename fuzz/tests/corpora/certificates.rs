@@ -1,8 +1,8 @@
 //! Inputs with certificates, plain and compressed.
 
-use harness::configs::KeyType;
-use harness::wire::vector;
-use harness::{Noise, pki};
+use harness::peers::configs::KeyType;
+use harness::peers::pki;
+use harness::wire::{Noise, vector};
 use rcgen::string::BmpString;
 use rcgen::{
     BasicConstraints, CertificateParams, CustomExtension, DistinguishedName, DnType, DnValue,

@@ -1,7 +1,7 @@
 //! Inputs for Encrypted Client Hello from servers and the DNS.
 
-use harness::Noise;
 use harness::scripted::ech::{Config, EchKey, config_list};
+use harness::wire::Noise;
 
 /// Configuration lists, answers, and changed versions of both.
 pub(crate) fn inputs() -> Vec<(String, Vec<u8>)> {

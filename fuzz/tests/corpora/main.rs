@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-use harness::Noise;
+use harness::wire::Noise;
 
 /// Replays the archive of each target, which `fuzz/run --minimise` writes.
 #[test]

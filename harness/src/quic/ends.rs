@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::{Crypto, Level, QuicEndpoint, Use, Version};
-use crate::configs::server_name;
+use crate::peers::configs::server_name;
 
 /// The Destination Connection ID of a client's first packet, from which the keys of Initial packets
 /// derive.

@@ -1,13 +1,13 @@
 //! A QUIC connection behind the interface of connections over records.
 
 use super::{Crypto, Level, QuicEndpoint};
-use crate::endpoints::Endpoint;
-use crate::transparent::TAG;
+use crate::peers::endpoints::Endpoint;
+use crate::providers::transparent::TAG;
 
 /// Wraps CRYPTO bytes and alerts in records, as TLS would under the transparent cipher
-/// ([`crate::transparent`]). Levels above Initial are in protected records. Each record is read on
-/// its own, whatever its protection. Instead of application data it returns the peer's transport
-/// parameters.
+/// ([`crate::providers::transparent`]). Levels above Initial are in protected records. Each record
+/// is read on its own, whatever its protection. Instead of application data it returns the peer's
+/// transport parameters.
 pub struct Framed {
     end: Box<dyn QuicEndpoint>,
     incoming: Vec<u8>,

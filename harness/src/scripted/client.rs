@@ -9,10 +9,10 @@ use rustls::{CipherSuite, ContentType, HandshakeType, NamedGroup};
 use super::key_schedule::{Secret, Stage, Suite, Transcript, find_suite, signed_content};
 use super::records::{Joiner, Opening, Sealing};
 use super::refused::{Refused, deliver};
-use crate::client_hello::{
+use crate::peers::endpoints::Endpoint;
+use crate::wire::client_hello::{
     ClientHello, EARLY_DATA, KEY_SHARE, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES, X25519, key_shares,
 };
-use crate::endpoints::Endpoint;
 use crate::wire::{self, Reader, message, record, u8_vec, u16_vec, vector};
 
 /// A client that has read a server's flight up to its Finished. The test decides what it sends

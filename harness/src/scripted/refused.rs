@@ -1,7 +1,7 @@
 //! Delivery of a scripted client's records, and the server's rejection.
 
 use super::records::Opening;
-use crate::endpoints::Endpoint;
+use crate::peers::endpoints::Endpoint;
 use crate::wire::{self, Record};
 
 /// A rejection by a server.

@@ -12,8 +12,8 @@ use rustls::{
 use super::ech::{self, Ech, Opened};
 use super::key_schedule::{Secret, Stage, Suite, Transcript, find_suite, signed_content};
 use super::records::{Joiner, Opening, Sealing};
-use crate::client_hello::{ClientHello, EARLY_DATA, PRE_SHARED_KEY};
-use crate::endpoints::Endpoint;
+use crate::peers::endpoints::Endpoint;
+use crate::wire::client_hello::{ClientHello, EARLY_DATA, PRE_SHARED_KEY};
 use crate::wire::{self, message, plain_messages, vector};
 
 /// An extension: its type, and its body or the way to create it.

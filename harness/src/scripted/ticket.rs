@@ -3,8 +3,8 @@
 use rustls::{CipherSuite, HandshakeType};
 
 use super::{OfferedPsk, ScriptedClient};
-use crate::client_hello::EARLY_DATA;
 use crate::wire::Reader;
+use crate::wire::client_hello::EARLY_DATA;
 
 /// A NewSessionTicket (RFC 9846 §4.7.1) and its PSK.
 #[derive(Clone)]

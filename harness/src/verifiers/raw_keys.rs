@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::configs::{Identity, Provider, Versions};
+use crate::peers::configs::{Identity, Provider, Versions};
 
 // A macro, because the types of the two crates have the same names, but are distinct.
 macro_rules! raw_keys {

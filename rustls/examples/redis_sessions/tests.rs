@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::configs::{self, ClientAuth, KeyType};
-use harness::endpoints::{
+use harness::peers::configs::{self, ClientAuth, KeyType};
+use harness::peers::endpoints::{
     ThisBuffered, UpstreamBuffered, handshake, send_and_check, talk_and_close,
 };
 use redis::{Value, cmd};

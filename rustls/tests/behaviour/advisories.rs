@@ -8,13 +8,13 @@ use std::io::{self, Read, Write};
 use std::ops::DerefMut;
 use std::path::Path;
 
-use harness::client_hello::ClientHello;
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Versions, server_name};
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, handshake};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Versions, server_name};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, handshake};
+use harness::providers::transparent::{Setup, TAG, this};
 use harness::scripted::Identity;
 use harness::scripted::tls12::client::ScriptedClient;
 use harness::scripted::tls12::server::Script;
-use harness::transparent::{Setup, TAG, this};
+use harness::wire::client_hello::ClientHello;
 use harness::wire::{self, message, record};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::{Acceptor, UnbufferedServerConnection};

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
-use harness::configs::{PROVIDERS, Provider};
-use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
+use harness::peers::configs::{PROVIDERS, Provider};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use rustls::pki_types::ServerName;
 
 use crate::compared::{for_all, outcome};

@@ -3,8 +3,8 @@
 
 use std::io::{self, BufRead, IoSlice, Read, Write};
 
-use harness::configs::Provider;
-use harness::endpoints::Endpoint;
+use harness::peers::configs::Provider;
+use harness::peers::endpoints::Endpoint;
 
 use crate::compared::{assert_same, describe, for_all};
 use crate::connected::{self, Role, deliver};
@@ -52,7 +52,7 @@ macro_rules! scripts {
 
             fn exchange_reading(
                 conn: &mut $tls::Connection,
-                peer: &mut harness::endpoints::UpstreamBuffered,
+                peer: &mut harness::peers::endpoints::UpstreamBuffered,
                 log: &mut Vec<String>,
             ) {
                 loop {

@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions};
-use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 use rustls::pki_types::UnixTime;
 
 use crate::compared::{assert_same, for_all, outcome};
@@ -56,7 +56,7 @@ impl rustls_upstream::time_provider::TimeProvider for FarFuture {
 macro_rules! scripts {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         mod $module {
-            use harness::configs::$module::roots;
+            use harness::peers::configs::$module::roots;
             use harness::verifiers::$module::Verifier;
             use $tls::client::ResolvesClientCert;
             use $tls::server::WebPkiClientVerifier;

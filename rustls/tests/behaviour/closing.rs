@@ -3,8 +3,8 @@
 
 use std::io::{Read, Write};
 
-use harness::configs::{PROVIDERS, Provider};
-use harness::endpoints::{Endpoint, exchange};
+use harness::peers::configs::{PROVIDERS, Provider};
+use harness::peers::endpoints::{Endpoint, exchange};
 
 use crate::compared::{assert_same, describe, for_all};
 use crate::connected::{self, Role};
@@ -291,7 +291,7 @@ fn no_tickets_follow_a_close_notify() {
 fn both_close_at_once() {
     for_all(|provider, role| {
         let (conn, mut peer) = connected::this::connected(provider, role);
-        let mut conn = harness::endpoints::ThisBuffered::new(conn);
+        let mut conn = harness::peers::endpoints::ThisBuffered::new(conn);
         conn.send(b"last");
         peer.send(b"last");
         conn.close();

@@ -4,8 +4,8 @@ use std::borrow::Borrow;
 use std::fmt::Debug;
 use std::io;
 
-use harness::configs::{PROVIDERS, Provider};
-use harness::endpoints::{Endpoint, exchange};
+use harness::peers::configs::{PROVIDERS, Provider};
+use harness::peers::endpoints::{Endpoint, exchange};
 
 use crate::connected::{ROLES, Role};
 

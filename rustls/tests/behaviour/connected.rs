@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, KeyType, Provider, server_name};
-use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, server_name};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 
 /// The side of the connection under test.
 #[derive(Clone, Copy, Debug, PartialEq)]

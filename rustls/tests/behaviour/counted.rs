@@ -4,8 +4,8 @@
 use std::io::{self, IoSlice, Write};
 use std::sync::Mutex;
 
-use harness::configs::{Provider, server_name};
-use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::configs::{Provider, server_name};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 
 use crate::compared::{assert_same, for_all};
 use crate::connected::{KEY_TYPE, Role, fresh_peer};
@@ -123,7 +123,7 @@ macro_rules! scripts {
                 let config = $tls::ClientConfig::builder_with_provider(counting.into())
                     .with_safe_default_protocol_versions()
                     .unwrap()
-                    .with_root_certificates(harness::configs::$module::roots(KEY_TYPE))
+                    .with_root_certificates(harness::peers::configs::$module::roots(KEY_TYPE))
                     .with_no_client_auth();
                 $counting.total();
                 $tls::ClientConnection::new(config.into(), server_name()).unwrap();
@@ -149,7 +149,7 @@ fn slices_of_a_writer() {
 
 #[test]
 fn random_bytes_of_a_client() {
-    for provider in harness::configs::PROVIDERS {
+    for provider in harness::peers::configs::PROVIDERS {
         let ours = this::random_bytes(provider);
         assert_eq!(ours, upstream::random_bytes(provider));
         assert_eq!(ours, 66);

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
-use harness::configs::{PROVIDERS, Provider, server_name};
+use harness::peers::configs::{PROVIDERS, Provider, server_name};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::{Acceptor, UnbufferedServerConnection};
 use rustls::unbuffered::{ConnectionState, InsufficientSizeError, UnbufferedStatus};

@@ -4,8 +4,8 @@
 use std::io::{ErrorKind, Read, Write};
 use std::ops::Range;
 
-use harness::configs::{self, ClientAuth, PROVIDERS, server_name};
-use harness::endpoints::{Endpoint, ThisUnbuffered, exchange};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, server_name};
+use harness::peers::endpoints::{Endpoint, ThisUnbuffered, exchange};
 use harness::providers::provider_that_refuses;
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;

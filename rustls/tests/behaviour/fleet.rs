@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
-use harness::endpoints::{ThisBuffered, UpstreamBuffered, handshake, send_and_check};
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+};
+use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, handshake, send_and_check};
 use rustls::crypto::{aws_lc_rs, ring};
 use rustls::pki_types::UnixTime;
 use rustls::server::ProducesTickets;

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
-use harness::endpoints::{ThisBuffered, UpstreamBuffered, handshake};
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+};
+use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, handshake};
 use rustls::ServerConfig;
 use rustls::crypto::{aws_lc_rs, ring};
 use rustls::pki_types::UnixTime;

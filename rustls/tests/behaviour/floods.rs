@@ -1,9 +1,11 @@
 //! Floods of useless records: the number that a connection accepts, of one kind and of several
 //! kinds in turn.
 
-use harness::configs::{ClientAuth, server_name};
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake};
-use harness::transparent::{self, Setup, TAG};
+use harness::peers::configs::{ClientAuth, server_name};
+use harness::peers::endpoints::{
+    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake,
+};
+use harness::providers::transparent::{self, Setup, TAG};
 use harness::wire::record;
 use rustls::ContentType;
 use rustls::client::UnbufferedClientConnection;

@@ -1,8 +1,8 @@
 //! `max_fragment_size`: no record exceeds it, during handshakes or after, and the data arrives
 //! intact.
 
-use harness::configs::Provider;
-use harness::endpoints::Endpoint;
+use harness::peers::configs::Provider;
+use harness::peers::endpoints::Endpoint;
 
 use crate::compared::{assert_same, for_all};
 use crate::connected::{Role, deliver, fresh_peer};
@@ -25,7 +25,7 @@ macro_rules! scripts {
                 role: Role,
                 size: Option<usize>,
             ) -> Result<$tls::Connection, $tls::Error> {
-                let name = harness::configs::server_name();
+                let name = harness::peers::configs::server_name();
                 Ok(match role {
                     Role::Client => {
                         let mut config = client_config(provider);

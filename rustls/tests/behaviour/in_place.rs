@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
-use harness::configs::{Provider, server_name};
-use harness::endpoints::{Endpoint, ThisUnbuffered, UpstreamBuffered, exchange};
+use harness::peers::configs::{Provider, server_name};
+use harness::peers::endpoints::{Endpoint, ThisUnbuffered, UpstreamBuffered, exchange};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};

@@ -4,8 +4,8 @@
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use harness::configs::PROVIDERS;
-use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
+use harness::peers::configs::PROVIDERS;
+use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 
 use crate::compared::for_all;
 use crate::connected::{self, Role, fresh_peer};

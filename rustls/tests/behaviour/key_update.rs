@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, PROVIDERS, Provider, server_name};
-use harness::endpoints::{
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, server_name};
+use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, handshake, send_and_check,
 };
 use harness::providers::provider_with_limit;

@@ -8,8 +8,8 @@
 use std::collections::VecDeque;
 use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
 
-use harness::configs::Provider;
-use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::configs::Provider;
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 
 use crate::compared::{assert_same, describe, for_all};
 use crate::connected::Role;

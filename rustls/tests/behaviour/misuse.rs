@@ -6,9 +6,9 @@ use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, server_name};
-use harness::endpoints::{Endpoint, UpstreamBuffered};
-use harness::texts::agree;
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, server_name};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::texts::agree;
 
 use crate::connected::{KEY_TYPE, ROLES, Role};
 

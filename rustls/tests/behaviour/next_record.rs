@@ -1,11 +1,10 @@
 //! `process_tls_records` skips records without data, and stops at the first one that concerns the
 //! application.
 
-use harness::Noise;
-use harness::configs::ClientAuth;
-use harness::endpoints::{Endpoint, ThisBuffered};
-use harness::transparent::{TAG, this};
-use harness::wire::record;
+use harness::peers::configs::ClientAuth;
+use harness::peers::endpoints::{Endpoint, ThisBuffered};
+use harness::providers::transparent::{TAG, this};
+use harness::wire::{Noise, record};
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{AlertDescription, ContentType, Error};
@@ -34,7 +33,7 @@ fn alert(level: u8, description: u8) -> Vec<u8> {
 fn connected() -> (UnbufferedServerConnection, ThisBuffered) {
     let mut client = ThisBuffered::new(this::client(ClientAuth::None));
     let mut buffered = ThisBuffered::new(this::server(ClientAuth::None));
-    let setup = harness::transparent::Setup::usual(ClientAuth::None);
+    let setup = harness::providers::transparent::Setup::usual(ClientAuth::None);
     let config = this::Configs::new(setup).server;
     let mut server = UnbufferedServerConnection::new(config).unwrap();
     let mut incoming = Vec::new();
@@ -145,7 +144,7 @@ fn errors_discard_the_same_bytes_as_upstream() {
 macro_rules! first {
     ($module:ident, $harness:ident, $tls:ident) => {
         mod $module {
-            use harness::transparent::Setup;
+            use harness::providers::transparent::Setup;
             use $tls::server::UnbufferedServerConnection;
             use $tls::unbuffered::{ConnectionState, UnbufferedStatus};
 
@@ -154,8 +153,9 @@ macro_rules! first {
             /// Returns the bytes that a connected server discards of `bytes`, and its state.
             pub(super) fn first(bytes: &[u8]) -> (usize, String) {
                 let mut client = ThisBuffered::new(this::client(ClientAuth::None));
-                let config =
-                    harness::transparent::$harness::Configs::new(Setup::usual(ClientAuth::None));
+                let config = harness::providers::transparent::$harness::Configs::new(Setup::usual(
+                    ClientAuth::None,
+                ));
                 let mut server = UnbufferedServerConnection::new(config.server).unwrap();
                 let (mut incoming, mut outgoing) = (Vec::new(), Vec::new());
                 loop {

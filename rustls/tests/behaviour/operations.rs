@@ -7,8 +7,8 @@
 use std::io::{BufRead, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, server_name};
-use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, server_name};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::io::{IoSlice, Write};
 use std::sync::Arc;
 
-use harness::Noise;
-use harness::configs::{self, ClientAuth, Provider, Versions, server_name};
-use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::configs::{self, ClientAuth, Provider, Versions, server_name};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
+use harness::wire::Noise;
 use rustls::Connection;
 
 use crate::compared::for_all;

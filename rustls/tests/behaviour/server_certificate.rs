@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness::configs::{KeyType, PROVIDERS, Provider};
-use harness::endpoints::{ThisBuffered, UpstreamBuffered};
+use harness::peers::configs::{KeyType, PROVIDERS, Provider};
+use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered};
 use rustls::pki_types::{ServerName, UnixTime};
 
 use crate::compared::{assert_same, outcome};
@@ -35,7 +35,7 @@ const AFTER: u64 = 100_000_000_000;
 macro_rules! scripts {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         mod $module {
-            use harness::configs::$module::roots;
+            use harness::peers::configs::$module::roots;
             use harness::verifiers::$module::Verifier;
             use $tls::client::WebPkiServerVerifier;
             use $tls::{CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
@@ -135,7 +135,7 @@ scripts!(this, rustls, ThisBuffered);
 scripts!(upstream, rustls_upstream, UpstreamBuffered);
 
 fn server_name() -> ServerName<'static> {
-    harness::configs::server_name()
+    harness::peers::configs::server_name()
 }
 
 #[test]

@@ -4,8 +4,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
-use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 use rustls::NamedGroup;
 
 const KEY_TYPE: KeyType = KeyType::Ed25519;

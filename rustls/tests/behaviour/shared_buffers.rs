@@ -2,8 +2,8 @@
 
 use std::io::{self, Read, Write};
 
-use harness::configs::PROVIDERS;
-use harness::endpoints::Endpoint;
+use harness::peers::configs::PROVIDERS;
+use harness::peers::endpoints::Endpoint;
 
 use crate::connected::this::connected;
 use crate::connected::{Role, deliver};

@@ -4,8 +4,8 @@
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::ops::{Deref, DerefMut};
 
-use harness::configs::{PROVIDERS, Provider};
-use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::configs::{PROVIDERS, Provider};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 
 use crate::compared::{describe, for_all};
 use crate::connected::{self, ROLES, Role, fresh_peer};

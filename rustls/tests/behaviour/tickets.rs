@@ -5,8 +5,10 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use harness::configs::{PROVIDERS, Provider};
-use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange, talk_and_close};
+use harness::peers::configs::{PROVIDERS, Provider};
+use harness::peers::endpoints::{
+    Endpoint, ThisBuffered, UpstreamBuffered, exchange, talk_and_close,
+};
 
 use crate::connected;
 

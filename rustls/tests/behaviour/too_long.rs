@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, Provider, Versions, server_name};
-use harness::endpoints::{Endpoint, ThisBuffered, exchange};
-use harness::tickets::this::Tickets;
+use harness::peers::configs::{self, ClientAuth, Provider, Versions, server_name};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
+use harness::providers::tickets::this::Tickets;
 use harness::verifiers::this::Verifier;
 use rustls::client::UnbufferedClientConnection;
 use rustls::crypto::{

@@ -4,8 +4,8 @@
 //! The sequences are random but the same in each run, and are shortened when two connections
 //! differ. Deliberate deviations of this crate are left out and have their own tests.
 
-use harness::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, server_name};
-use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, server_name};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -62,7 +62,7 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
 macro_rules! runs {
     ($module:ident, $tls:ident) => {
         mod $module {
-            use harness::pairs::$module::unbuffered::Unbuffered;
+            use harness::peers::pairs::$module::unbuffered::Unbuffered;
             use $tls::client::UnbufferedClientConnection;
             use $tls::server::UnbufferedServerConnection;
             use $tls::unbuffered::{

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use harness::client_hello::{ClientHello, SERVER_NAME, host_name};
-use harness::configs::Provider;
+use harness::peers::configs::Provider;
+use harness::wire::client_hello::{ClientHello, SERVER_NAME, host_name};
 use pki_types::PrivatePkcs8KeyDer;
 
 /// The names in the certificate, as it spells them.

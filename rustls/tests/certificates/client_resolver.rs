@@ -3,8 +3,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions};
-use harness::endpoints::{Endpoint, exchange, handshake};
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions};
+use harness::peers::endpoints::{Endpoint, exchange, handshake};
 use rustls::client::ResolvesClientCert;
 use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, SignatureScheme};
@@ -168,7 +168,7 @@ fn a_key_that_cannot_sign_is_not_sent() {
             algorithms.mapping = mapping
                 .find(|one| one[0].0 == SignatureScheme::ECDSA_NISTP256_SHA256)
                 .unwrap();
-            let mut config = harness::configs::this::server_of(
+            let mut config = harness::peers::configs::this::server_of(
                 versions,
                 crypto,
                 KeyType::EcdsaP256,
@@ -199,7 +199,7 @@ fn a_resolver_may_return_nothing() {
                 ..Setup::new(provider)
             };
             let with = |auth| {
-                let mut config = harness::configs::upstream::server_of(
+                let mut config = harness::peers::configs::upstream::server_of(
                     versions,
                     provider.upstream(),
                     setup.key_type,

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use harness::client_hello::{ClientHello, PSK_KEY_EXCHANGE_MODES};
-use harness::configs::{self, Provider, Versions};
-use harness::endpoints::Endpoint;
+use harness::peers::configs::{self, Provider, Versions};
+use harness::peers::endpoints::Endpoint;
 use harness::scripted::{Identity, Outcome, Refused, Script, ScriptedClient, bytes};
+use harness::wire::client_hello::{ClientHello, PSK_KEY_EXCHANGE_MODES};
 use harness::wire::{message, u8_vec, vector};
 use rustls::compress::{
     BROTLI_COMPRESSOR, CertCompressor, CompressionLevel, ZLIB_COMPRESSOR,
@@ -164,8 +164,8 @@ fn clients(identity: &Identity, algorithms: &[u16]) -> [Box<dyn Endpoint>; 2] {
     let ours = rustls::ClientConnection::new(Arc::new(ours), name()).unwrap();
     let theirs = rustls_upstream::ClientConnection::new(Arc::new(theirs), name()).unwrap();
     [
-        Box::new(harness::endpoints::ThisBuffered::new(ours)),
-        Box::new(harness::endpoints::UpstreamBuffered::new(theirs)),
+        Box::new(harness::peers::endpoints::ThisBuffered::new(ours)),
+        Box::new(harness::peers::endpoints::UpstreamBuffered::new(theirs)),
     ]
 }
 
@@ -464,7 +464,7 @@ fn unexpected_in_a_resumed_handshake() {
         let client = || {
             let name = pki_types::ServerName::try_from("localhost").unwrap();
             let conn = rustls::ClientConnection::new(config.clone(), name).unwrap();
-            harness::endpoints::ThisBuffered::new(conn)
+            harness::peers::endpoints::ThisBuffered::new(conn)
         };
         let first = Script {
             post_handshake: vec![message(HandshakeType::NewSessionTicket.into(), &ticket)],

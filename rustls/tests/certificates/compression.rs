@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use harness::configs::{PROVIDERS, Provider, SERVER_NAME};
-use harness::endpoints::{Endpoint, ThisUnbuffered, exchange, handshake, talk_and_close};
+use harness::peers::configs::{PROVIDERS, Provider, SERVER_NAME};
+use harness::peers::endpoints::{Endpoint, ThisUnbuffered, exchange, handshake, talk_and_close};
 use pki_types::ServerName;
 use rustls::CertificateCompressionAlgorithm as Algorithm;
 use rustls::client::UnbufferedClientConnection;

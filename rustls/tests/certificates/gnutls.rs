@@ -8,10 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::{fs, io, thread};
 
-use harness::client_hello::{ClientHello, read_u16s};
-use harness::configs::{Identity, KEY_TYPES, KeyType, PROVIDERS, server_name};
-use harness::ports::ReservedPort;
+use harness::peers::configs::{Identity, KEY_TYPES, KeyType, PROVIDERS, server_name};
+use harness::peers::ports::ReservedPort;
 use harness::wire::Reader;
+use harness::wire::client_hello::{ClientHello, read_u16s};
 use pki_types::PrivateKeyDer;
 use rustls::compress::{
     BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CertCompressor, CertDecompressor, ZLIB_COMPRESSOR,

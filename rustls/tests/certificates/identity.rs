@@ -4,8 +4,10 @@ use std::io::Write;
 use std::sync::{Arc, Barrier};
 use std::{ptr, thread};
 
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, exchange, handshake};
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, exchange, handshake};
 use rustls::certificates::{PeerIdentity, PeerIdentityKind};
 use rustls::client::{Resumption, UnbufferedClientConnection};
 use rustls::server::UnbufferedServerConnection;

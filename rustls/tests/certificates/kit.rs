@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::configs::{KeyType, Provider, SERVER_NAME, Versions};
+use harness::peers::configs::{KeyType, Provider, SERVER_NAME, Versions};
 
 /// The kind of credential that a side uses.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,8 +40,8 @@ impl Setup {
 macro_rules! kit {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         pub(crate) mod $module {
-            use harness::configs::$module as configs;
-            use harness::endpoints::$endpoint;
+            use harness::peers::configs::$module as configs;
+            use harness::peers::endpoints::$endpoint;
             pub(crate) use harness::verifiers::raw_keys::$module::{raw_key, verifier};
             use pki_types::ServerName;
             use $tls::client::AlwaysResolvesClientRawPublicKeys;
@@ -61,8 +61,8 @@ macro_rules! kit {
                     ..
                 } = setup;
                 let auth = match setup.client {
-                    Some(Kind::X509) => harness::configs::ClientAuth::Required,
-                    _ => harness::configs::ClientAuth::None,
+                    Some(Kind::X509) => harness::peers::configs::ClientAuth::Required,
+                    _ => harness::peers::configs::ClientAuth::None,
                 };
                 let mut config = configs::client_of(versions, provider.$module(), key_type, auth);
                 let identities = key_type.identities();
@@ -93,8 +93,8 @@ macro_rules! kit {
                 } = setup;
                 let identities = key_type.identities();
                 let auth = match setup.client {
-                    Some(Kind::X509) => harness::configs::ClientAuth::Required,
-                    _ => harness::configs::ClientAuth::None,
+                    Some(Kind::X509) => harness::peers::configs::ClientAuth::Required,
+                    _ => harness::peers::configs::ClientAuth::None,
                 };
                 let x509 = || configs::server_of(versions, provider.$module(), key_type, auth);
                 let mut config = if setup.client == Some(Kind::Raw) {

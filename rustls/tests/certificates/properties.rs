@@ -7,8 +7,8 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use harness::configs::Provider;
-use harness::pki;
+use harness::peers::configs::Provider;
+use harness::peers::pki;
 use pki_types::pem::PemObject;
 use pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
 use rcgen::string::BmpString;

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use harness::configs::{KEY_TYPES, PROVIDERS, Provider, SERVER_NAME, Versions};
-use harness::endpoints::{
+use harness::peers::configs::{KEY_TYPES, PROVIDERS, Provider, SERVER_NAME, Versions};
+use harness::peers::endpoints::{
     Endpoint, ThisUnbuffered, UpstreamUnbuffered, exchange, handshake, talk_and_close,
 };
 use pki_types::ServerName;
@@ -300,7 +300,7 @@ fn a_raw_public_key_stands_alone() {
         ..Setup::new(Provider::AwsLc)
     };
     let identities = setup.key_type.identities();
-    let with_more = |identity: &harness::configs::Identity| {
+    let with_more = |identity: &harness::peers::configs::Identity| {
         let key = this::raw_key(identity, setup.provider);
         let mut more = CertifiedKey::clone(&key);
         more.cert.push(identity.chain[0].clone());

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use harness::configs::{PROVIDERS, Provider};
-use harness::endpoints::{Endpoint, exchange, handshake};
+use harness::peers::configs::{PROVIDERS, Provider};
+use harness::peers::endpoints::{Endpoint, exchange, handshake};
 use rustls::client::Resumption;
 
 use crate::kit::{KINDS, Kind, Setup, this, upstream};

@@ -1,10 +1,10 @@
 //! client_certificate_type and server_certificate_type (RFC 7250): every offer to every server and
 //! every answer to every client, compared with upstream.
 
-use harness::client_hello::{CLIENT_CERTIFICATE_TYPE, ClientHello, SERVER_CERTIFICATE_TYPE};
-use harness::configs::{Provider, Versions};
-use harness::endpoints::{Endpoint, handshake};
+use harness::peers::configs::{Provider, Versions};
+use harness::peers::endpoints::{Endpoint, handshake};
 use harness::scripted::{Identity, Script, ScriptedClient, bytes};
+use harness::wire::client_hello::{CLIENT_CERTIFICATE_TYPE, ClientHello, SERVER_CERTIFICATE_TYPE};
 use harness::wire::{Reader, u8_vec};
 use rustls::{AlertDescription, HandshakeType};
 

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use harness::configs::{ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider};
-use harness::ffdhe::{self, Key};
-use harness::texts::agree;
+use harness::peers::configs::{ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider};
+use harness::peers::texts::agree;
+use harness::providers::ffdhe::{self, Key};
 use rustls_upstream::pki_types::{
     CertificateDer, CertificateRevocationListDer, PrivateKeyDer, PrivatePkcs1KeyDer,
     PrivatePkcs8KeyDer, PrivateSec1KeyDer, ServerName,
@@ -356,14 +356,20 @@ macro_rules! builders {
                     .chain([None]);
                 for size in fragment_sizes {
                     let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
-                    let mut client =
-                        harness::configs::$module::client(provider.$module(), key_type, auth);
+                    let mut client = harness::peers::configs::$module::client(
+                        provider.$module(),
+                        key_type,
+                        auth,
+                    );
                     client.max_fragment_size = size;
-                    let mut server =
-                        harness::configs::$module::server(provider.$module(), key_type, auth);
+                    let mut server = harness::peers::configs::$module::server(
+                        provider.$module(),
+                        key_type,
+                        auth,
+                    );
                     server.max_fragment_size = size;
                     let (client, server) = (Arc::new(client), Arc::new(server));
-                    let name = harness::configs::server_name;
+                    let name = harness::peers::configs::server_name;
                     log.push(format!(
                         "{size:?} {} {} {} {}",
                         outcome(ClientConnection::new(client.clone(), name())),
@@ -383,8 +389,11 @@ macro_rules! builders {
                     "xn--exmple-cua.test",
                 ] {
                     let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
-                    let client =
-                        harness::configs::$module::client(provider.$module(), key_type, auth);
+                    let client = harness::peers::configs::$module::client(
+                        provider.$module(),
+                        key_type,
+                        auth,
+                    );
                     let name = ServerName::try_from(name).unwrap();
                     log.push(outcome(ClientConnection::new(Arc::new(client), name)));
                 }

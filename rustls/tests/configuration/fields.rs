@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::configs::{PROVIDERS, Provider};
+use harness::peers::configs::{PROVIDERS, Provider};
 use rustls_upstream::pki_types::PrivateKeyDer;
 
 macro_rules! configurations {
@@ -116,7 +116,7 @@ macro_rules! configurations {
                 let mut server = server(provider, versions);
                 server.require_ems = require_ems;
                 log.extend([client.fips(), server.fips()]);
-                let name = harness::configs::server_name();
+                let name = harness::peers::configs::server_name();
                 log.push(
                     ClientConnection::new(Arc::new(client), name)
                         .unwrap()

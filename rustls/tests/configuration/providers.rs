@@ -1,6 +1,6 @@
 //! Contents of providers, their order and their properties match upstream's.
 
-use harness::configs::Provider;
+use harness::peers::configs::Provider;
 
 macro_rules! providers {
     ($module:ident, $tls:ident) => {
@@ -193,14 +193,14 @@ providers!(upstream, rustls_upstream);
 
 #[test]
 fn lists_and_their_order() {
-    for provider in harness::configs::PROVIDERS {
+    for provider in harness::peers::configs::PROVIDERS {
         assert_eq!(this::lists(provider), upstream::lists(provider));
     }
 }
 
 #[test]
 fn parts_of_providers() {
-    for provider in harness::configs::PROVIDERS {
+    for provider in harness::peers::configs::PROVIDERS {
         let (ours, theirs) = (this::parts(provider), upstream::parts(provider));
         for (ours, theirs) in ours.iter().zip(&theirs) {
             assert_eq!(ours, theirs);
@@ -211,7 +211,7 @@ fn parts_of_providers() {
 
 #[test]
 fn ticketers() {
-    for provider in harness::configs::PROVIDERS {
+    for provider in harness::peers::configs::PROVIDERS {
         assert_eq!(this::tickets(provider), upstream::tickets(provider));
     }
 }

@@ -15,7 +15,7 @@ fn name(number: usize) -> ServerName<'static> {
 macro_rules! stores {
     ($module:ident, $tls:ident) => {
         mod $module {
-            use harness::tickets::$module::Tickets;
+            use harness::providers::tickets::$module::Tickets;
             use $tls::NamedGroup;
             use $tls::client::{
                 ClientSessionMemoryCache, ClientSessionStore, Resumption, Tls12Resumption,

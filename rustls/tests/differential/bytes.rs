@@ -1,7 +1,7 @@
 //! Every byte of every flight is flipped, zeroed, removed and doubled, and the flight is truncated
 //! there.
 
-use harness::recorded::scenes;
+use harness::scripted::recorded::scenes;
 
 use crate::judge::Judge;
 

@@ -1,9 +1,9 @@
 //! Extension blocks of every message. Each extension is omitted, repeated, moved and changed. Known
 //! and unknown types are inserted with several bodies where they do not belong.
 
-use harness::recorded::extensions::{self, Extensions};
-use harness::recorded::flights::{HANDSHAKE, encode};
-use harness::recorded::{Scene, scenes};
+use harness::scripted::recorded::extensions::{self, Extensions};
+use harness::scripted::recorded::flights::{HANDSHAKE, encode};
+use harness::scripted::recorded::{Scene, scenes};
 
 use crate::judge::Judge;
 

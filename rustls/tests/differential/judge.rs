@@ -1,12 +1,12 @@
-//! Compares this crate's answers to invalid bytes with upstream's. [`harness::deviations`] must
-//! explain each difference.
+//! Compares this crate's answers to invalid bytes with upstream's. [`harness::peers::deviations`]
+//! must explain each difference.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use harness::deviations::{self, DEVIATIONS};
-use harness::recorded::Scene;
-use harness::recorded::outcome::Outcome;
+use harness::peers::deviations::{self, DEVIATIONS};
+use harness::scripted::recorded::Scene;
+use harness::scripted::recorded::outcome::Outcome;
 
 /// Collects the differences.
 #[derive(Default)]

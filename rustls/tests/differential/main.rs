@@ -1,11 +1,11 @@
 //! Feeds the same invalid bytes to both APIs of this crate and to upstream. Error and alert must be
 //! the same unless there is a reason.
 //!
-//! Both crates use a provider that encrypts nothing ([`harness::transparent`]), so every byte of
-//! every handshake message can be changed and still arrives. The peer's output is recorded once
-//! ([`harness::recorded`]). It is changed in every way that [`bytes`], [`messages`],
+//! Both crates use a provider that encrypts nothing ([`harness::providers::transparent`]), so every
+//! byte of every handshake message can be changed and still arrives. The peer's output is recorded
+//! once ([`harness::scripted::recorded`]). It is changed in every way that [`bytes`], [`messages`],
 //! [`extensions`], [`records`] and [`quic`] know, and replayed to fresh connections. The table in
-//! [`harness::deviations`] must explain each difference.
+//! [`harness::peers::deviations`] must explain each difference.
 
 mod bytes;
 mod extensions;

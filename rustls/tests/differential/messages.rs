@@ -1,8 +1,8 @@
 //! Handshake messages omitted, repeated, reordered, misplaced, of wrong lengths, and split across
 //! key changes.
 
-use harness::recorded::flights::{HANDSHAKE, Record, encode, message};
-use harness::recorded::{Scene, scenes};
+use harness::scripted::recorded::flights::{HANDSHAKE, Record, encode, message};
+use harness::scripted::recorded::{Scene, scenes};
 
 use crate::judge::Judge;
 

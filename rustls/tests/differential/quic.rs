@@ -1,7 +1,7 @@
 //! Rules specific to QUIC handshakes.
 
-use harness::recorded::flights::{Record, encode, message};
-use harness::recorded::{Scene, scenes};
+use harness::scripted::recorded::flights::{Record, encode, message};
+use harness::scripted::recorded::{Scene, scenes};
 
 use crate::judge::Judge;
 

@@ -1,8 +1,8 @@
 //! Random bytes cause no panic, and the same outcome on both APIs.
 
-use harness::recorded::flights::{Framing, Record, encode, frame};
-use harness::recorded::outcome::Outcome;
-use harness::recorded::{Receiver, scenes};
+use harness::scripted::recorded::flights::{Framing, Record, encode, frame};
+use harness::scripted::recorded::outcome::Outcome;
+use harness::scripted::recorded::{Receiver, scenes};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_oneof};
 use proptest::test_runner::{Config, RngSeed, TestRunner};

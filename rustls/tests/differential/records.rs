@@ -1,11 +1,11 @@
 //! Invalid records at every point of every flight: empty, oversized, badly padded, mistyped, of
 //! wrong versions, alerts of every kind, change_cipher_spec, and floods of each.
 
-use harness::recorded::flights::{
+use harness::providers::transparent::TAG;
+use harness::scripted::recorded::flights::{
     ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, Framing, HANDSHAKE, Record, encode, frame, message,
 };
-use harness::recorded::{Scene, scenes};
-use harness::transparent::TAG;
+use harness::scripted::recorded::{Scene, scenes};
 
 use crate::judge::Judge;
 

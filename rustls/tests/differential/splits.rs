@@ -1,7 +1,7 @@
 //! Every record split at every byte: the outcome does not depend on the pieces.
 
-use harness::recorded::outcome::Outcome;
-use harness::recorded::{Receiver, scenes};
+use harness::scripted::recorded::outcome::Outcome;
+use harness::scripted::recorded::{Receiver, scenes};
 
 #[test]
 fn split_flights_have_the_outcome_of_the_whole() {

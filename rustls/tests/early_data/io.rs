@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, server_name};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, server_name};
 use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection, Stream};
 
 /// One end of a pipe. Sent bytes stay in the first queue until the other end reads them.

@@ -8,10 +8,10 @@ mod rejected;
 mod splits;
 mod unbuffered;
 
-use harness::configs::Provider;
-use harness::endpoints::Endpoint;
+use harness::peers::configs::Provider;
+use harness::peers::endpoints::Endpoint;
+use harness::peers::servers::{Server, Settings, hello};
 use harness::scripted::ScriptedClient;
-use harness::servers::{Server, Settings, hello};
 use rustls::ContentType;
 
 const MAX: u32 = 1000;

@@ -1,9 +1,9 @@
 //! Accepted ECH: the handshake uses ClientHelloInner.
 
-use harness::client_hello::{ALPN, host_name, protocols};
-use harness::configs::PROVIDERS;
+use harness::peers::configs::PROVIDERS;
 use harness::scripted::ech::{EchKey, SUITES};
 use harness::scripted::{Script, bytes};
+use harness::wire::client_hello::{ALPN, host_name, protocols};
 use rustls::{
     AlertDescription as Alert, CertificateError, Error, HandshakeType, InvalidMessage,
     PeerMisbehaved,

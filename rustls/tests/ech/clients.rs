@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use harness::configs::Provider;
-use harness::endpoints::{Endpoint, ThisUnbuffered};
+use harness::peers::configs::Provider;
+use harness::peers::endpoints::{Endpoint, ThisUnbuffered};
 use rustls::PeerIncompatible;
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -68,7 +68,7 @@ pub(crate) trait Client: Endpoint {
 macro_rules! stack {
     ($module:ident, $tls:ident, $buffered:ident, $retry_configs:expr, $for_retry:expr) => {
         pub(crate) mod $module {
-            use harness::endpoints::$buffered;
+            use harness::peers::endpoints::$buffered;
             use $tls::client::{EchConfig, EchGreaseConfig, EchMode};
             use $tls::crypto::aws_lc_rs::hpke::ALL_SUPPORTED_SUITES;
             use $tls::crypto::hpke::{Hpke, HpkePublicKey};

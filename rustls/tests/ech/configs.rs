@@ -1,6 +1,6 @@
 //! Choice of an ECHConfig from a list, and of its suite (RFC 9849 §4, §6.1).
 
-use harness::configs::PROVIDERS;
+use harness::peers::configs::PROVIDERS;
 use harness::scripted::ech::{Config, EchKey, SUITES, config_list};
 use rustls::{EncryptedClientHelloError, Error};
 

@@ -8,9 +8,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use harness::client_hello::X25519;
-use harness::configs::PROVIDERS;
+use harness::peers::configs::PROVIDERS;
 use harness::scripted::ech::{EchKey, SUITES};
+use harness::wire::client_hello::X25519;
 use rustls::client::EchStatus;
 use rustls::pki_types::ServerName;
 use rustls::{

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use harness::client_hello::{SERVER_NAME, host_name};
-use harness::configs::PROVIDERS;
+use harness::peers::configs::PROVIDERS;
 use harness::scripted::ech::{EchKey, SUITES, read_extension};
 use harness::scripted::{Script, bytes};
+use harness::wire::client_hello::{SERVER_NAME, host_name};
 use rustls::{AlertDescription as Alert, PeerMisbehaved};
 
 use crate::clients::{Mode, Setup, stacks};

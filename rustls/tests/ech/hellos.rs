@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use harness::client_hello::{ClientHello, KEY_SHARE, SERVER_NAME};
-use harness::configs::{PROVIDERS, Provider};
+use harness::peers::configs::{PROVIDERS, Provider};
 use harness::scripted::ech::{EchKey, Opened, SUITES, read_extension};
+use harness::wire::client_hello::{ClientHello, KEY_SHARE, SERVER_NAME};
 use harness::wire::plain_messages;
 use rustls::NamedGroup;
 

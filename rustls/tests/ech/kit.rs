@@ -1,10 +1,10 @@
 //! Names, keys, certificates and common steps of the tests.
 
-use harness::client_hello::{ClientHello, KEY_SHARE};
-use harness::configs::Provider;
-use harness::pki;
+use harness::peers::configs::Provider;
+use harness::peers::pki;
 use harness::scripted::ech::{Ech, EchKey};
 use harness::scripted::{Conversation, Identity, Outcome, Script, bytes};
+use harness::wire::client_hello::{ClientHello, KEY_SHARE};
 use rustls::AlertDescription;
 use rustls::pki_types::{CertificateDer, ServerName};
 

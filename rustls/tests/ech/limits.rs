@@ -1,9 +1,9 @@
 //! Oversized ClientHellos, and their split into records.
 
-use harness::client_hello::{EARLY_DATA, PRE_SHARED_KEY};
-use harness::configs::PROVIDERS;
+use harness::peers::configs::PROVIDERS;
 use harness::scripted::Script;
 use harness::scripted::ech::EchKey;
+use harness::wire::client_hello::{EARLY_DATA, PRE_SHARED_KEY};
 use harness::wire::{message, records, u8_vec, u16_vec};
 use rustls::HandshakeType;
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use harness::configs::{PROVIDERS, Versions};
+use harness::peers::configs::{PROVIDERS, Versions};
 use harness::scripted::Script;
 use harness::verifiers::this::Verifier;
 use rustls::pki_types::ServerName;

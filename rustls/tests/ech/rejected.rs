@@ -1,10 +1,10 @@
 //! Rejected ECH (RFC 9849 §6.1.6, §6.1.7): the handshake uses the public name, and its only purpose
 //! is to authenticate the rejection.
 
-use harness::client_hello::{ALPN, PRE_SHARED_KEY, SERVER_NAME, protocols};
-use harness::configs::PROVIDERS;
+use harness::peers::configs::PROVIDERS;
 use harness::scripted::ech::{Config, EchKey, config_list};
 use harness::scripted::{Script, bytes};
+use harness::wire::client_hello::{ALPN, PRE_SHARED_KEY, SERVER_NAME, protocols};
 use harness::wire::{message, u8_vec, u16_vec};
 use rustls::{
     AlertDescription as Alert, CertificateError, Error, HandshakeType, PeerIncompatible,

@@ -1,9 +1,9 @@
 //! Sessions and early data of the inner server (RFC 9849 §6.1, §6.1.2).
 
-use harness::client_hello::{EARLY_DATA, PRE_SHARED_KEY};
-use harness::configs::PROVIDERS;
-use harness::endpoints::{Endpoint, ThisBuffered};
+use harness::peers::configs::PROVIDERS;
+use harness::peers::endpoints::{Endpoint, ThisBuffered};
 use harness::scripted::{Script, bytes};
+use harness::wire::client_hello::{EARLY_DATA, PRE_SHARED_KEY};
 use harness::wire::{message, plain_messages, u8_vec, u16_vec};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{

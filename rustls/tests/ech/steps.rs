@@ -2,10 +2,10 @@
 
 use std::ops::{Deref, DerefMut};
 
-use harness::client_hello::COOKIE;
-use harness::configs::PROVIDERS;
-use harness::endpoints::Wrapper;
+use harness::peers::configs::PROVIDERS;
+use harness::peers::endpoints::Wrapper;
 use harness::scripted::{Body, KEY_SHARE, Script, bytes};
+use harness::wire::client_hello::COOKIE;
 use harness::wire::{records, u16_vec};
 
 use crate::clients::{Client, Mode, OURS, stacks};
@@ -112,10 +112,10 @@ fn nothing_is_reported_of_a_rejecting_server() {
         let mut setup = peers.setup();
         setup.alpn = vec![b"h2".to_vec()];
         let mut script = peers.rejecting();
-        let h2 = harness::client_hello::protocols(&[b"h2"]);
+        let h2 = harness::wire::client_hello::protocols(&[b"h2"]);
         script
             .encrypted_extensions
-            .push(bytes(harness::client_hello::ALPN, &h2));
+            .push(bytes(harness::wire::client_hello::ALPN, &h2));
         for &stack in OURS {
             let run = peers.run(stack, &setup, &script);
             run.assert_status("Rejected");

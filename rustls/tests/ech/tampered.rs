@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use harness::configs::PROVIDERS;
+use harness::peers::configs::PROVIDERS;
 use harness::scripted::{Outcome, Script, bytes};
 
 use crate::clients::Stack;

@@ -3,10 +3,12 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use harness::bare_records::Records;
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
-use harness::endpoints::Endpoint;
-use harness::texts::agree;
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+};
+use harness::peers::endpoints::Endpoint;
+use harness::peers::texts::agree;
+use harness::wire::bare_records::Records;
 use rustls::Error;
 use rustls::unbuffered::ConnectionState;
 

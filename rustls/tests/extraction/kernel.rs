@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use harness::bare_records::{Keys, Records};
-use harness::configs::{self, ClientAuth, PROVIDERS, Versions, server_name};
-use harness::endpoints::{Endpoint, UpstreamBuffered, UpstreamUnbuffered};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, Versions, server_name};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered, UpstreamUnbuffered};
+use harness::wire::bare_records::{Keys, Records};
 use harness::wire::{self, message};
 use rustls::client::ClientConnectionData;
 use rustls::kernel::KernelConnection;
@@ -207,7 +207,7 @@ fn later_tickets_are_stored() {
         let mut peer = UpstreamBuffered::new(conn);
         let conn =
             rustls::client::UnbufferedClientConnection::new(client_config.clone(), server_name());
-        let mut ours = harness::endpoints::ThisUnbuffered::new(conn.unwrap());
+        let mut ours = harness::peers::endpoints::ThisUnbuffered::new(conn.unwrap());
         peer.receive(&ours.take_output()).unwrap();
         ours.receive(&peer.take_output()).unwrap();
         peer.receive(&ours.take_output()).unwrap();
@@ -230,7 +230,7 @@ fn later_tickets_are_stored() {
             let conn = theirs::ServerConnection::new(Arc::new(server)).unwrap();
             let mut peer = UpstreamBuffered::new(conn);
             let conn = rustls::ClientConnection::new(client_config.clone(), server_name());
-            let mut ours = harness::endpoints::ThisBuffered::new(conn.unwrap());
+            let mut ours = harness::peers::endpoints::ThisBuffered::new(conn.unwrap());
             case.connect(&mut ours, &mut peer);
             assert_eq!(ours.conn.handshake_kind(), Some(kind));
         }

@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
-use harness::bare_records::{Cipher, Keys};
-use harness::endpoints::Endpoint;
+use harness::peers::endpoints::Endpoint;
+use harness::wire::bare_records::{Cipher, Keys};
 use nix::errno::Errno;
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{TcpTlsRx, TcpTlsTx, TcpUlp, TlsCryptoInfo};

@@ -9,8 +9,10 @@ mod records;
 
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
-use harness::endpoints::{
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+};
+use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake, send_and_check,
 };
 use rustls::client::UnbufferedClientConnection;

@@ -1,8 +1,8 @@
 //! Records sealed and opened with extracted secrets work with the connection's peer.
 
-use harness::bare_records::{Form, Keys, Records};
-use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use harness::wire;
+use harness::wire::bare_records::{Form, Keys, Records};
 use rustls::ExtractedSecrets;
 
 use crate::{Case, Role, cases};

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
-use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 use pki_types::{ServerName, UnixTime};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;

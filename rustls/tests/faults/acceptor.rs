@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, KeyType, Provider, Versions};
-use harness::endpoints::Endpoint;
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions};
+use harness::peers::endpoints::Endpoint;
 use rustls::server::{AcceptedAlert, Acceptor};
 
 use crate::scripts::{Role, Scene, Tried, plans, this, tried};

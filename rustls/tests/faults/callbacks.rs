@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use harness::configs::Versions;
+use harness::peers::configs::Versions;
 
 use crate::bomb::{self, Wrong, survives};
 use crate::ends::{Api, End};

@@ -4,8 +4,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::mem;
 use std::sync::Arc;
 
-use harness::configs::server_name;
-use harness::endpoints::Unbuffered;
+use harness::peers::configs::server_name;
+use harness::peers::endpoints::Unbuffered;
 use harness::quic::{self, Crypto, QuicEndpoint, Version};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;

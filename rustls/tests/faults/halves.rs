@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 
-use harness::endpoints::Endpoint;
+use harness::peers::endpoints::Endpoint;
 use rustls::split::{Receiver, Sender};
 
 use crate::pieces::{Pieces, piece};

@@ -3,8 +3,8 @@
 
 use std::io::{Read, Write};
 
-use harness::configs::{Versions, server_name};
-use harness::endpoints::{ThisBuffered, ThisUnbuffered, handshake};
+use harness::peers::configs::{Versions, server_name};
+use harness::peers::endpoints::{ThisBuffered, ThisUnbuffered, handshake};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::{ClientConnection, Connection, Error, InPlaceError, ServerConnection};

@@ -5,7 +5,7 @@ mod provider;
 
 use std::sync::Arc;
 
-use harness::configs::{self, KeyType, Provider, Versions};
+use harness::peers::configs::{self, KeyType, Provider, Versions};
 use harness::verifiers::hooked::Hooked;
 use rustls::client::{ClientSessionMemoryCache, Resumption, WebPkiServerVerifier};
 use rustls::compress::{ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR};

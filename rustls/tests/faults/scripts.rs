@@ -7,8 +7,8 @@ use std::ops::DerefMut;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
-use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 
 use crate::pieces::{Pieces, piece};
 use crate::transport::{Call, Counts, ERRORS, Fault, KINDS, Plan, PlannedPanic, Transport};

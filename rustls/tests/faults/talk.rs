@@ -1,6 +1,6 @@
 //! A whole connection between two ends of this crate, any call of which may fail or panic.
 
-use harness::configs::Versions;
+use harness::peers::configs::Versions;
 
 use crate::bomb::survives;
 use crate::ends::{self, Api, End};

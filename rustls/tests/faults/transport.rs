@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::panic::resume_unwind;
 
-use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 
 /// The fault of a single call.
 #[derive(Clone, Copy, Debug, PartialEq)]

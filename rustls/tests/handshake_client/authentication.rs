@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use harness::configs::Versions;
-use harness::endpoints::Endpoint;
+use harness::peers::configs::Versions;
+use harness::peers::endpoints::Endpoint;
 use harness::scripted::{Extension, Outcome, Script, bytes};
 use harness::verifiers::this::Verifier;
 use harness::wire;

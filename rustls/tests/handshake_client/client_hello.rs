@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use harness::client_hello::{
+use harness::peers::configs::Versions;
+use harness::peers::endpoints::Endpoint;
+use harness::scripted::{Script, bytes};
+use harness::verifiers::this::Verifier;
+use harness::wire::client_hello::{
     ALPN, CERTIFICATE_AUTHORITIES, CLIENT_CERTIFICATE_TYPE, COOKIE, ClientHello, EARLY_DATA,
     PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES, SERVER_CERTIFICATE_TYPE, SERVER_NAME,
     SIGNATURE_ALGORITHMS, STATUS_REQUEST, SUPPORTED_GROUPS, SUPPORTED_VERSIONS, host_name,
     protocols, read_u16s,
 };
-use harness::configs::Versions;
-use harness::endpoints::Endpoint;
-use harness::scripted::{Script, bytes};
-use harness::verifiers::this::Verifier;
 use harness::wire::{Reader, plain_messages, u8_vec, u16_vec, u16s};
 use rustls::client::{
     ClientSessionMemoryCache, ClientSessionStore, Resumption, UnbufferedClientConnection,

@@ -3,8 +3,10 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use harness::configs::Provider;
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, Wrapper};
+use harness::peers::configs::Provider;
+use harness::peers::endpoints::{
+    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, Wrapper,
+};
 use harness::scripted::Identity;
 use rustls::client::UnbufferedClientConnection;
 use rustls::crypto::CryptoProvider;

@@ -1,6 +1,6 @@
 //! Invalid EncryptedExtensions: RFC 9846 §4.4.1.
 
-use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use harness::scripted::{Extension, Script, bytes};
 use harness::wire::vector;
 use rustls::{AlertDescription as Alert, InvalidMessage, PeerMisbehaved};

@@ -1,8 +1,8 @@
 //! Valid and invalid HelloRetryRequests (RFC 9846 §4.2.4), and the second ClientHello.
 
-use harness::client_hello::{COOKIE, ClientHello};
-use harness::endpoints::Endpoint;
+use harness::peers::endpoints::Endpoint;
 use harness::scripted::{KEY_SHARE, SUPPORTED_VERSIONS, Script, bytes};
+use harness::wire::client_hello::{COOKIE, ClientHello};
 use harness::wire::{self, plain_messages, u16_vec, vector};
 use rustls::{
     AlertDescription as Alert, ContentType, Error, HandshakeKind, HandshakeType, InvalidMessage,

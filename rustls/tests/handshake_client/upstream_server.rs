@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use rustls::client::{
     ClientSessionMemoryCache, ClientSessionStore, Resumption, Tls12ClientSessionValue,
     Tls13ClientSessionValue,

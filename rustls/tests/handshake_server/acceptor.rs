@@ -4,9 +4,11 @@
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
 
-use harness::client_hello::*;
-use harness::configs::{self, ClientAuth, KeyType};
-use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, handshake, talk_and_close};
+use harness::peers::configs::{self, ClientAuth, KeyType};
+use harness::peers::endpoints::{
+    Endpoint, ThisBuffered, UpstreamBuffered, handshake, talk_and_close,
+};
+use harness::wire::client_hello::*;
 use harness::wire::{message, record, u8_vec, u16_vec, u16s};
 use rustls::server::{Accepted, AcceptedAlert, Acceptor};
 use rustls::{AlertDescription, Error, HandshakeKind, NamedGroup};

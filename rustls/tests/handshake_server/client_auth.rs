@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use harness::client_hello::*;
-use harness::configs::Versions;
+use harness::peers::configs::Versions;
 use harness::scripted::{Refused, ScriptedClient};
 use harness::verifiers::this::Verifier;
+use harness::wire::client_hello::*;
 use harness::wire::*;
 use rustls::{AlertDescription, HandshakeType, ServerConfig, SignatureScheme};
 

@@ -2,8 +2,8 @@
 
 use core::slice;
 
-use harness::client_hello::*;
-use harness::endpoints::Endpoint;
+use harness::peers::endpoints::Endpoint;
+use harness::wire::client_hello::*;
 use harness::wire::*;
 use rustls::{AlertDescription, HandshakeType};
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use harness::client_hello::*;
-use harness::endpoints::Endpoint;
+use harness::peers::endpoints::Endpoint;
 use harness::scripted::ScriptedClient;
+use harness::wire::client_hello::*;
 use harness::wire::*;
 use rustls::crypto::{ActiveKeyExchange, SupportedKxGroup};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};

@@ -1,8 +1,8 @@
 //! HelloRetryRequest, and the ClientHellos that follow it.
 
-use harness::client_hello::*;
-use harness::endpoints::Endpoint;
+use harness::peers::endpoints::Endpoint;
 use harness::scripted::ech::ENCRYPTED_CLIENT_HELLO;
+use harness::wire::client_hello::*;
 use harness::wire::*;
 use rustls::{AlertDescription, HandshakeKind, HandshakeType};
 

@@ -1,8 +1,8 @@
 //! The client's messages after the server's flight and after the handshake: Finished, KeyUpdate and
 //! unexpected ones.
 
-use harness::client_hello::*;
 use harness::scripted::{Refused, ScriptedClient};
+use harness::wire::client_hello::*;
 use harness::wire::*;
 use rustls::{AlertDescription, ContentType, HandshakeType};
 

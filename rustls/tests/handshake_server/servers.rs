@@ -3,8 +3,8 @@
 use std::mem;
 use std::sync::{Arc, Mutex};
 
-use harness::configs::Provider;
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use harness::peers::configs::Provider;
+use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use harness::wire;
 use rustls as ours;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use harness::client_hello::*;
+use harness::providers::tickets::this::Tickets;
 use harness::scripted::ScriptedClient;
-use harness::tickets::this::Tickets;
+use harness::wire::client_hello::*;
 use harness::wire::*;
 use rustls::pki_types::UnixTime;
 use rustls::server::{NoServerSessionStorage, StoresServerSessions};

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use harness::configs::Provider;
-use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
+use harness::peers::configs::Provider;
+use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 use harness::verifiers::upstream::Verifier;
 use rustls::pki_types::ServerName;
 use rustls::{HandshakeKind, ProtocolVersion};
@@ -263,7 +263,7 @@ fn nothing_is_exported_or_refreshed_before_the_end() {
     let setup = Setup::new(PROVIDERS[0]);
     let mut server = setup.ours();
     let not_complete = Err(rustls::Error::HandshakeNotComplete);
-    for hello in [None, Some(harness::client_hello::ClientHello::new())] {
+    for hello in [None, Some(harness::wire::client_hello::ClientHello::new())] {
         if let Some(hello) = hello {
             server.receive(&hello.record()).unwrap();
         }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, Versions, server_name};
-use harness::endpoints::{
+use harness::peers::configs::{self, ClientAuth, Versions, server_name};
+use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, UpstreamUnbuffered,
 };
 

@@ -12,8 +12,8 @@ use std::panic;
 use std::sync::OnceLock;
 
 use ends::{Client, Server};
-use harness::configs::Identity;
-use harness::endpoints::{Endpoint, handshake, send_and_check, talk_and_close};
+use harness::peers::configs::Identity;
+use harness::peers::endpoints::{Endpoint, handshake, send_and_check, talk_and_close};
 use harness::verifiers::raw_keys::this::raw_key;
 use table::Case;
 
@@ -112,11 +112,11 @@ fn talk_without_key_update(client: &mut dyn Endpoint, server: &mut dyn Endpoint)
     send_and_check(client, server, &[1; 20_000]);
     send_and_check(server, client, &[2; 20_000]);
     client.close();
-    harness::endpoints::exchange(client, server).unwrap();
+    harness::peers::endpoints::exchange(client, server).unwrap();
     assert!(server.peer_has_closed());
     // RFC 5246 §7.2.1: the other side answers with its own close_notify
     server.close();
-    harness::endpoints::exchange(client, server).unwrap();
+    harness::peers::endpoints::exchange(client, server).unwrap();
     assert!(client.peer_has_closed());
 }
 

@@ -1,6 +1,6 @@
 //! The dimensions of the matrix, and the rules that restrict their values.
 
-use harness::configs::{ClientAuth, KeyType, Provider};
+use harness::peers::configs::{ClientAuth, KeyType, Provider};
 
 /// A feature of connections, and its possible values.
 pub(crate) struct Dimension {
@@ -157,7 +157,7 @@ impl Case {
     }
 
     pub(crate) fn key_type(&self) -> KeyType {
-        harness::configs::KEY_TYPES[self.0[position("key")]]
+        harness::peers::configs::KEY_TYPES[self.0[position("key")]]
     }
 
     /// True for the server, and for the client, if that side has a raw public key.
@@ -171,7 +171,7 @@ impl Case {
     }
 
     pub(crate) fn auth(&self) -> ClientAuth {
-        harness::configs::CLIENT_AUTHS[self.0[position("client auth")]]
+        harness::peers::configs::CLIENT_AUTHS[self.0[position("client auth")]]
     }
 }
 

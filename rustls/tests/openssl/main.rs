@@ -11,11 +11,11 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use harness::Noise;
-use harness::configs::{
+use harness::peers::configs::{
     CLIENT_AUTHS, ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider, SERVER_NAME, Versions,
     server_name, this,
 };
+use harness::wire::Noise;
 use rustls::{ClientConnection, ServerConnection, Stream};
 
 /// The restrictions of a connection, named as in OpenSSL where both names exist.

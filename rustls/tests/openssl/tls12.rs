@@ -6,10 +6,10 @@ use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::Arc;
 
-use harness::configs::{
+use harness::peers::configs::{
     ClientAuth, KeyType, PROVIDERS, Provider, SERVER_NAME, Versions, server_name, this,
 };
-use harness::ffdhe::{self, Key};
+use harness::providers::ffdhe::{self, Key};
 use rustls::ffdhe_groups::{FFDHE2048, FFDHE3072};
 use rustls::{ClientConnection, NamedGroup, ServerConnection, Stream};
 

@@ -10,7 +10,9 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+};
 use rustls::{
     ClientConfig, ClientConnection, HandshakeKind, ServerConfig, ServerConnection, Stream,
 };

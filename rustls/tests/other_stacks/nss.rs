@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 
-use harness::configs::{ClientAuth, KeyType, SERVER_NAME, Versions};
+use harness::peers::configs::{ClientAuth, KeyType, SERVER_NAME, Versions};
 
 use crate::process::{Files, Program};
 use crate::{Case, answer_twice, ask_twice};

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use std::{fs, thread};
 
-use harness::configs::KeyType;
-use harness::ports::ReservedPort;
+use harness::peers::configs::KeyType;
+use harness::peers::ports::ReservedPort;
 
 /// A running program, killed on drop, and its port, which is released after that.
 pub(crate) struct Program(pub(crate) Child, Option<ReservedPort>);

@@ -4,7 +4,7 @@
 use std::ptr;
 use std::sync::Arc;
 
-use harness::configs::{PROVIDERS, Provider, Versions};
+use harness::peers::configs::{PROVIDERS, Provider, Versions};
 use rustls::certificates::PeerChains;
 use rustls::client::Resumption;
 use rustls::{CertificateError, ClientConfig, Error, HandshakeKind, ServerConfig};

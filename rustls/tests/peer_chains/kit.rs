@@ -4,7 +4,7 @@
 use std::io::{Read, Write};
 use std::sync::{Arc, OnceLock};
 
-use harness::configs::{Provider, SERVER_NAME, Versions, server_name};
+use harness::peers::configs::{Provider, SERVER_NAME, Versions, server_name};
 use pki_types::{CertificateDer, PrivateKeyDer};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,

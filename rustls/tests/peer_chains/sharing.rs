@@ -3,7 +3,7 @@
 use std::sync::{Arc, Barrier};
 use std::{ptr, thread};
 
-use harness::configs::{KeyType, PROVIDERS, Provider, Versions};
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions};
 use harness::verifiers::raw_keys::this::{raw_key, verifier};
 use pki_types::CertificateDer;
 use rustls::certificates::PeerChains;

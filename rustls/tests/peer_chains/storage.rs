@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use harness::configs::{PROVIDERS, Versions};
+use harness::peers::configs::{PROVIDERS, Versions};
 use rustls::HandshakeKind;
 use rustls::server::{ServerSessionMemoryCache, ServerSessionValue, StoresServerSessions};
 

@@ -1,6 +1,6 @@
 //! Encrypted ClientHello (RFC 9849) over QUIC, with a server that does not support it.
 
-use harness::configs::SERVER_NAME;
+use harness::peers::configs::SERVER_NAME;
 use harness::scripted::ech::EchKey;
 use rustls::client::{EchConfig, EchGreaseConfig, EchMode, WebPkiServerVerifier};
 use rustls::crypto::aws_lc_rs::hpke::{ALL_SUPPORTED_SUITES, DH_KEM_X25519_HKDF_SHA256_AES_128};

@@ -12,7 +12,7 @@ mod rules;
 
 use std::sync::Arc;
 
-use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
 use rustls::quic::{ClientConnection, Connection, KeyChange, ServerConnection, Version};
 use rustls::{ClientConfig, ServerConfig};
 

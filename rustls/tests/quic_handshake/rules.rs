@@ -25,7 +25,7 @@ fn a_client_hello_follows_the_rules() {
         (Version::V2, TRANSPORT_PARAMETERS),
     ] {
         let mut config = this::client_of(
-            harness::configs::Versions::Both,
+            harness::peers::configs::Versions::Both,
             Provider::Ring.this(),
             KeyType::Ed25519,
             ClientAuth::None,
@@ -105,7 +105,7 @@ fn a_server_refuses_a_session_id() {
 #[test]
 fn older_versions_are_refused() {
     let mut config = this::server_of(
-        harness::configs::Versions::Both,
+        harness::peers::configs::Versions::Both,
         Provider::Ring.this(),
         KeyType::Ed25519,
         ClientAuth::None,
@@ -230,7 +230,7 @@ fn unusable_configurations_are_refused() {
     };
     let server = |config| ServerConnection::new(Arc::new(config), Version::V1, Vec::new()).err();
 
-    let tls12 = harness::configs::Versions::Tls12;
+    let tls12 = harness::peers::configs::Versions::Tls12;
     let error = general("TLS 1.3 support is required for QUIC");
     assert_eq!(
         client(this::client_of(tls12, ring.this(), key_type, auth)),

@@ -1,7 +1,7 @@
 //! 0-RTT data, accepted, and rejected for each possible reason (RFC 9001 §4.6).
 
-use harness::configs::PROVIDERS;
-use harness::endpoints;
+use harness::peers::configs::PROVIDERS;
+use harness::peers::endpoints;
 use harness::quic::{
     Level, QuicEndpoint, Use, VERSIONS, check_connected, deliver, exchange, handshake,
     send_and_check,

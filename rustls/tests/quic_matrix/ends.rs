@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, KeyType, Provider, server_name};
-use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, server_name};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use harness::quic::{self, QuicEndpoint, Version};
 
 /// The crate of an end.

@@ -1,10 +1,10 @@
 //! Keys: updates, paths, and equal bytes from both crates for equal secrets.
 
-use harness::configs::ClientAuth;
+use harness::peers::configs::ClientAuth;
+use harness::providers::transparent::{self, Resumes, Setup};
 use harness::quic::{
     self, Level, QuicEndpoint, Use, VERSIONS, exchange, handshake, send_and_check,
 };
-use harness::transparent::{self, Resumes, Setup};
 
 use crate::ends::{Case, Crate, SUITES, for_all_ends};
 

@@ -12,7 +12,7 @@ mod refused;
 use ends::{
     CLIENT_PARAMETERS, Case, Crate, ENDS, SERVER_PARAMETERS, SUITES, Sessions, for_all_ends,
 };
-use harness::configs::{CLIENT_AUTHS, ClientAuth, KeyType, PROVIDERS, SERVER_NAME};
+use harness::peers::configs::{CLIENT_AUTHS, ClientAuth, KeyType, PROVIDERS, SERVER_NAME};
 use harness::quic::{
     Level, QuicEndpoint, VERSIONS, Version, check_connected, deliver, exchange, exchange_in_pieces,
 };
@@ -207,7 +207,7 @@ fn no_compatibility_with_middleboxes_is_offered() {
         let (client, server) = case.sides();
         let (mut client, mut server) = (client.connect(), server.accept());
         let hello = client.take_crypto().remove(0).bytes;
-        let read = harness::client_hello::ClientHello::read(&hello);
+        let read = harness::wire::client_hello::ClientHello::read(&hello);
         assert_eq!(read.session_id, b"");
         assert_eq!(read.extension(0x39), Some(CLIENT_PARAMETERS));
         // supported_versions: TLS 1.3 only (RFC 9001 §4.2)

@@ -1,6 +1,6 @@
 //! Transport parameters of any size, which TLS passes on unchanged (RFC 9001 §8.2).
 
-use harness::configs::PROVIDERS;
+use harness::peers::configs::PROVIDERS;
 use harness::quic::{Level, VERSIONS, deliver, exchange};
 
 use crate::ends::{Case, ENDS, for_all_ends};

@@ -1,6 +1,6 @@
 //! Configurations that QUIC cannot use cause the same errors in both crates.
 
-use harness::configs::PROVIDERS;
+use harness::peers::configs::PROVIDERS;
 
 use crate::ends::{Case, Client, Crate, Server};
 

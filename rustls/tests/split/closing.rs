@@ -3,10 +3,10 @@
 
 use std::io::{ErrorKind, Read, Write};
 
-use harness::bare_records::Records;
-use harness::endpoints::Endpoint;
+use harness::peers::endpoints::Endpoint;
 use harness::providers::provider_with_limit;
 use harness::wire;
+use harness::wire::bare_records::Records;
 
 use crate::kit::{ALERT, APPLICATION_DATA, HANDSHAKE, Role, cases, split, tls13_cases};
 

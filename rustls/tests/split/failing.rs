@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use harness::endpoints::Endpoint;
+use harness::peers::endpoints::Endpoint;
 use harness::providers::provider_that_refuses;
 use rustls::unbuffered::EncryptError;
 use rustls::{AlertDescription, ContentType, Error, InPlaceError, InvalidMessage, PeerMisbehaved};

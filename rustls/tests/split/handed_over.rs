@@ -4,8 +4,8 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, PROVIDERS, server_name};
-use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, server_name};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use harness::providers::provider_with_limit;
 use harness::wire::{self, message};
 use rustls::client::Resumption;

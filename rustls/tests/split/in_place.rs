@@ -1,6 +1,6 @@
 //! Both halves with the caller's buffers, without any buffer of the connection.
 
-use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use rustls::Error;
 use rustls::unbuffered::EncryptError;
 

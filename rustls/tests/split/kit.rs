@@ -4,10 +4,12 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
 
-use harness::bare_records::Records;
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
-use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use harness::wire;
+use harness::wire::bare_records::Records;
 use rustls::client::ClientConnectionData;
 use rustls::crypto::CryptoProvider;
 use rustls::server::ServerConnectionData;

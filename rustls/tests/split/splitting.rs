@@ -3,8 +3,8 @@
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, PROVIDERS, server_name};
-use harness::endpoints::{Endpoint, ThisUnbuffered, exchange};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, server_name};
+use harness::peers::endpoints::{Endpoint, ThisUnbuffered, exchange};
 use rustls::client::{EchStatus, Resumption, UnbufferedClientConnection};
 use rustls::server::UnbufferedServerConnection;
 use rustls::split::{Receiver, Sender};

@@ -6,8 +6,8 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver as Inbox, Sender as Outbox, channel};
 use std::thread;
 
-use harness::Noise;
-use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
+use harness::wire::Noise;
 use rustls::split::Sender;
 
 use crate::kit::{Case, Receiving, cases, split};

@@ -4,9 +4,9 @@
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 
-use harness::configs::SERVER_NAME;
-use harness::deviations::noted;
-use harness::endpoints::{End, Endpoint};
+use harness::peers::configs::SERVER_NAME;
+use harness::peers::deviations::noted;
+use harness::peers::endpoints::{End, Endpoint};
 use harness::wire::records;
 
 use crate::kinds::{Api, EarlyData, Pair, Untouched};
@@ -67,7 +67,8 @@ struct Side {
 pub(crate) struct Report {
     /// Client and server.
     pub(crate) outcomes: [Outcome; 2],
-    /// The properties of the records that reached client and server, for [`harness::deviations`].
+    /// The properties of the records that reached client and server, for
+    /// [`harness::peers::deviations`].
     pub(crate) noted: [String; 2],
     /// The number of steps of the plan that were carried out.
     pub(crate) applied: usize,
@@ -427,7 +428,7 @@ fn alert_received(error: &str) -> Option<u8> {
 }
 
 impl Outcome {
-    /// The outcome as `error / alert`, as in [`harness::deviations`]. The alert may be `?`.
+    /// The outcome as `error / alert`, as in [`harness::peers::deviations`]. The alert may be `?`.
     pub(crate) fn name(&self) -> String {
         let error = self.error.as_deref().unwrap_or("none");
         format!("{error} / {}", self.alert)

@@ -2,11 +2,11 @@
 
 use std::slice;
 
-use harness::client_hello::{
+use harness::peers::configs::PROVIDERS;
+use harness::wire::client_hello::{
     ALPN, ClientHello, KEY_SHARE, P256, SERVER_NAME, SIGNATURE_ALGORITHMS, SUPPORTED_GROUPS,
     SUPPORTED_VERSIONS, X25519, key_shares, protocols,
 };
-use harness::configs::PROVIDERS;
 use harness::wire::{Record, u8_vec, u16_vec, u16s};
 
 use crate::judge::{Ends, Judge};

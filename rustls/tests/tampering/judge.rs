@@ -1,14 +1,14 @@
 //! Tries one plan on ends of this crate and of upstream. Forbidden results never occur, and an end
-//! of this crate answers as upstream's would in its place, unless [`harness::deviations`] explains
-//! the difference.
+//! of this crate answers as upstream's would in its place, unless [`harness::peers::deviations`]
+//! explains the difference.
 
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Mutex;
 
-use harness::configs::Provider;
-use harness::deviations::{DEVIATIONS, Deviation, deviation};
+use harness::peers::configs::Provider;
+use harness::peers::deviations::{DEVIATIONS, Deviation, deviation};
 
 use crate::conversation::{Alert, Conversation, Outcome, Report, UPSTREAM_PANICKED};
 use crate::kinds::{Api, Kind, Pair};

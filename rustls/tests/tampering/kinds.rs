@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
-use harness::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
-use harness::endpoints::{self, Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
+use harness::peers::endpoints::{self, Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use harness::quic::{self, QuicEndpoint};
 
 use crate::conversation::{Conversation, Report};
@@ -14,7 +14,7 @@ use crate::stores;
 /// The features of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
-    /// The name, including the version, as in the cases of [`harness::deviations`].
+    /// The name, including the version, as in the cases of [`harness::peers::deviations`].
     pub(crate) name: &'static str,
     versions: Versions,
     suite: &'static str,
@@ -271,7 +271,7 @@ impl Pair {
 macro_rules! configs {
     ($module:ident, $tls:ident, $groups:ident) => {
         mod $module {
-            use harness::ffdhe::{self, Key};
+            use harness::providers::ffdhe::{self, Key};
             use $tls::client::Resumption;
             use $tls::crypto::CryptoProvider;
             use $tls::ffdhe_groups::FFDHE2048;

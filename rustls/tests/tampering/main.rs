@@ -14,7 +14,7 @@
 //!    last case the end of the stream is not a clean one. A failed end sends at most one alert,
 //!    repeats its error, and sends nothing else.
 //! 4. *As upstream.* An end of this crate answers with the same error and alert as upstream's end
-//!    in its place, unless [`harness::deviations`] or the table in [`judge`] explains the
+//!    in its place, unless [`harness::peers::deviations`] or the table in [`judge`] explains the
 //!    difference. If he changes one record, its receiver is compared. Its sender is compared as
 //!    well unless the position of its bytes matters.
 //!
@@ -45,8 +45,8 @@ mod transcript;
 use std::sync::Mutex;
 use std::{iter, thread};
 
-use harness::Noise;
-use harness::configs::{PROVIDERS, Provider};
+use harness::peers::configs::{PROVIDERS, Provider};
+use harness::wire::Noise;
 use judge::{Ends, Judge};
 use kinds::{KINDS, Kind};
 

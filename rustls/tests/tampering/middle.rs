@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 use std::mem;
 
-use harness::client_hello::ClientHello;
+use harness::wire::client_hello::ClientHello;
 use harness::wire::{Record, records};
 
 /// Type, version and length.

@@ -3,9 +3,8 @@
 
 use std::mem;
 
-use harness::Noise;
-use harness::client_hello::{PRE_SHARED_KEY, SESSION_TICKET};
-use harness::wire::{message, record};
+use harness::wire::client_hello::{PRE_SHARED_KEY, SESSION_TICKET};
+use harness::wire::{Noise, message, record};
 
 use crate::conversation::Pace;
 use crate::kinds::{Kind, Pair, Untouched};
@@ -13,7 +12,7 @@ use crate::middle::{At, Change, DIRECTIONS, Direction, HEADER_LEN, Middle, Step,
 
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// The plan's description, in the form of the cases of [`harness::deviations`].
+    /// The plan's description, in the form of the cases of [`harness::peers::deviations`].
     pub(crate) name: String,
     pub(crate) operations: Vec<Operation>,
     pub(crate) pace: Pace,
@@ -183,7 +182,7 @@ impl Plan {
     }
 }
 
-/// The flight of a record, as [`harness::deviations`] names it.
+/// The flight of a record, as [`harness::peers::deviations`] names it.
 pub(crate) fn flight(kind: &Kind, direction: Direction, number: usize) -> &'static str {
     match (direction, number) {
         (Direction::ToServer, 0) => "ClientHello",

@@ -7,8 +7,8 @@
 use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 
-use harness::configs::PROVIDERS;
-use harness::deviations::noted;
+use harness::peers::configs::PROVIDERS;
+use harness::peers::deviations::noted;
 use harness::quic::{self, Crypto, Level, QuicEndpoint};
 use harness::wire::{message, record};
 
@@ -66,7 +66,7 @@ struct Side {
 struct Report {
     /// Each side's `error / alert`, and whether its handshake is incomplete.
     outcomes: [(String, bool); 2],
-    /// The properties of the received bytes that [`harness::deviations`] needs.
+    /// The properties of the received bytes that [`harness::peers::deviations`] needs.
     noted: [String; 2],
     pieces: [Vec<Crypto>; 2],
 }

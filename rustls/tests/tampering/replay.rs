@@ -1,7 +1,7 @@
 //! Replays all recorded output of one end to another connection with the same configurations.
 
-use harness::configs::PROVIDERS;
-use harness::endpoints::Endpoint;
+use harness::peers::configs::PROVIDERS;
+use harness::peers::endpoints::Endpoint;
 
 use crate::conversation::EARLY;
 use crate::kinds::{Api, EarlyData, KINDS, ONCE, Pair};
@@ -73,8 +73,8 @@ fn replays_of_early_data() {
                 }
                 assert_eq!(accepted, EARLY);
                 // the original continues with or without early data
-                harness::endpoints::handshake(&mut *client, &mut *original);
-                harness::endpoints::talk_and_close(&mut *client, &mut *original);
+                harness::peers::endpoints::handshake(&mut *client, &mut *original);
+                harness::peers::endpoints::talk_and_close(&mut *client, &mut *original);
                 for copy in &copies {
                     assert!(copy.is_handshaking());
                 }

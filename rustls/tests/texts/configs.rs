@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::configs::{self, Provider, server_name};
+use harness::peers::configs::{self, Provider, server_name};
 use harness::scripted::ech::{EchKey, SUITES};
 use rustls_upstream::pki_types::{EchConfigListBytes, ServerName};
 

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
 
 use crate::log::Log;
 

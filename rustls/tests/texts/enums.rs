@@ -1,6 +1,6 @@
 //! Every public enum that is no error, as `Debug` prints it.
 
-use harness::configs::PROVIDERS;
+use harness::peers::configs::PROVIDERS;
 
 use crate::printed::{Printed, named};
 

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use harness::texts::agree;
+use harness::peers::texts::agree;
 
 /// A line for each call.
 #[derive(Default)]

@@ -19,7 +19,7 @@ mod printed;
 
 use std::collections::BTreeSet;
 
-use harness::configs::PROVIDERS;
+use harness::peers::configs::PROVIDERS;
 use printed::Printed;
 
 /// Enums that contain connections, keys or bytes, and have no text of their own.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::configs::{KEY_TYPES, Provider};
+use harness::peers::configs::{KEY_TYPES, Provider};
 use rustls_upstream::pki_types::{
     PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer,
 };

@@ -11,8 +11,8 @@ mod versions;
 
 use std::sync::Arc;
 
-use harness::configs::{Provider, Versions};
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use harness::peers::configs::{Provider, Versions};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use harness::scripted::Identity;
 use harness::scripted::tls12::server::{Outcome, Script};
 use rustls::pki_types::ServerName;

@@ -4,8 +4,10 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
-use harness::endpoints::{
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+};
+use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, handshake, send_and_check,
 };
 use harness::providers::provider_with_limit;
@@ -137,7 +139,7 @@ fn a_worn_key_closes_after_small_records() {
 }
 
 /// Applies `use_traffic` to an unbuffered connection that may write, and takes its output.
-fn with_traffic<C: harness::pairs::this::unbuffered::Unbuffered>(
+fn with_traffic<C: harness::peers::pairs::this::unbuffered::Unbuffered>(
     conn: &mut C,
     mut use_traffic: impl FnMut(&mut WriteTraffic<'_, C::Data>),
 ) -> Vec<u8> {
@@ -162,7 +164,7 @@ fn with_traffic<C: harness::pairs::this::unbuffered::Unbuffered>(
     }
 }
 
-fn worn_unbuffered<C: harness::pairs::this::unbuffered::Unbuffered>(
+fn worn_unbuffered<C: harness::peers::pairs::this::unbuffered::Unbuffered>(
     mut conn: C,
     theirs: &mut UpstreamBuffered,
     in_place: bool,

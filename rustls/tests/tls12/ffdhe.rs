@@ -3,14 +3,16 @@
 
 use std::sync::Arc;
 
-use harness::client_hello::{ClientHello, SUPPORTED_GROUPS, X25519};
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
-use harness::endpoints::{
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+};
+use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, send_and_check,
 };
-use harness::ffdhe::{self, Key, Public, power};
+use harness::providers::ffdhe::{self, Key, Public, power};
 use harness::scripted::Refused;
 use harness::scripted::tls12::client::ScriptedClient;
+use harness::wire::client_hello::{ClientHello, SUPPORTED_GROUPS, X25519};
 use harness::wire::{message, u16_vec, u16s};
 use num_bigint::BigUint;
 use rustls::ffdhe_groups::{FFDHE2048, FFDHE3072};
@@ -305,7 +307,7 @@ fn the_alert_without_a_finite_field_group_in_common() {
                 let hello = ClientHello::tls12()
                     .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X25519, groups])))
                     .with(
-                        harness::client_hello::SIGNATURE_ALGORITHMS,
+                        harness::wire::client_hello::SIGNATURE_ALGORITHMS,
                         u16_vec(&u16s(&[0x0804])),
                     )
                     .edit(|hello| hello.cipher_suites = vec![suite]);
@@ -335,7 +337,7 @@ fn a_client_that_names_no_finite_field_group() {
                 .edit(|hello| hello.cipher_suites = vec![DHE_RSA_AES_128_GCM]);
             let mut hello = hello;
             hello.extensions.iter_mut().for_each(|(typ, body)| {
-                if *typ == harness::client_hello::SIGNATURE_ALGORITHMS {
+                if *typ == harness::wire::client_hello::SIGNATURE_ALGORITHMS {
                     *body = u16_vec(&u16s(&[0x0804]));
                 }
             });
@@ -392,7 +394,7 @@ fn public_values_that_reveal_the_secret_are_refused() {
                 let hello = ClientHello::tls12()
                     .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[0x0100])))
                     .with(
-                        harness::client_hello::SIGNATURE_ALGORITHMS,
+                        harness::wire::client_hello::SIGNATURE_ALGORITHMS,
                         u16_vec(&u16s(&[0x0804])),
                     )
                     .edit(|hello| hello.cipher_suites = vec![DHE_RSA_AES_128_GCM]);

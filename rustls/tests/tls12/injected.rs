@@ -1,11 +1,11 @@
 //! Unexpected content, inserted at every point of full and abbreviated handshakes. Both sides
 //! refuse whatever upstream refuses, and more only where RFC 5246 demands it.
 
-use harness::client_hello::{ClientHello, SESSION_TICKET};
-use harness::configs::{PROVIDERS, Versions};
+use harness::peers::configs::{PROVIDERS, Versions};
 use harness::scripted::tls12::client::ScriptedClient;
 use harness::scripted::tls12::server::{Script, Step};
 use harness::scripted::{Identity, Refused, bytes};
+use harness::wire::client_hello::{ClientHello, SESSION_TICKET};
 use rustls::{ContentType, HandshakeType};
 
 use crate::client::{Client, End, clients};

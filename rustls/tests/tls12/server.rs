@@ -8,12 +8,12 @@ mod tampering;
 
 use std::sync::Arc;
 
-use harness::client_hello::ClientHello;
-use harness::configs::{self, ClientAuth, KeyType, Provider, Versions};
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use harness::scripted::Refused;
 use harness::scripted::tls12::Session;
 use harness::scripted::tls12::client::ScriptedClient;
+use harness::wire::client_hello::ClientHello;
 
 /// The settings of a test's servers.
 #[derive(Clone, Copy, Debug)]

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use harness::client_hello::{ClientHello, SUPPORTED_VERSIONS};
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
-use harness::endpoints::{
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+};
+use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, send_and_check,
 };
 use harness::scripted::Identity;
 use harness::scripted::tls12::server::{Script, Step};
+use harness::wire::client_hello::{ClientHello, SUPPORTED_VERSIONS};
 use harness::wire::{self, u8_vec, u16s};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::OnceLock;
 
-use harness::configs::Provider;
+use harness::peers::configs::Provider;
 
 thread_local! {
     static SECRETS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };

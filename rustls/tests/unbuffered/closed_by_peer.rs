@@ -1,6 +1,6 @@
 //! Behaviour after the peer's close_notify, which only ends the peer's direction (RFC 9846 §6.1).
 
-use harness::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
+use harness::peers::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
 use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus};
 
 use crate::ends::{Case, encrypted, for_all, idle_state, own_output, received_by, take_one};

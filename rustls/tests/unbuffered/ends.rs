@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use harness::configs::{
+use harness::peers::configs::{
     ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this, upstream,
 };
-use harness::endpoints::{Endpoint, ThisUnbuffered, Unbuffered, UpstreamBuffered, handshake};
+use harness::peers::endpoints::{
+    Endpoint, ThisUnbuffered, Unbuffered, UpstreamBuffered, handshake,
+};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};

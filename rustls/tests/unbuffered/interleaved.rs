@@ -1,8 +1,8 @@
 //! Random sequences of leaving, opening, sending, key updates and closing on both sides. All data
 //! arrives once and in order, and unopened records stay unchanged.
 
-use harness::Noise;
-use harness::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
+use harness::peers::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
+use harness::wire::Noise;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 
 use crate::ends::{Case, for_all};

@@ -1,6 +1,6 @@
 //! `peek_record`: its report about an unopened record, which can stay unopened.
 
-use harness::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
+use harness::peers::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 
 use crate::ends::{Case, encrypted, for_all, idle_state, own_output, received_by, take_one};

@@ -1,7 +1,7 @@
 //! Output to a growing `Vec`: the same records as into a slice, appended, and unchanged contents
 //! after errors. `allocations.rs` counts allocations.
 
-use harness::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
+use harness::peers::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
 
 use crate::ends::{Case, for_all, own_output, received_by};

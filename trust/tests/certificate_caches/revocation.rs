@@ -5,7 +5,7 @@ use std::sync::{Arc, Barrier};
 use std::time::Duration;
 use std::{env, fs, thread};
 
-use harness::pki::{at, crl, crl_of, root};
+use harness::peers::pki::{at, crl, crl_of, root};
 use rustls::certificates::RevocationList;
 use rustls::pki_types::CertificateRevocationListDer as Crl;
 use rustls_trust::{CrlCache, CrlError, CrlProblem, CrlProblemReason, CrlSource, FileErrorCause};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness::pki::{Issuer, crl, root};
+use harness::peers::pki::{Issuer, crl, root};
 use rcgen::{SerialNumber, date_time_ymd};
 use rustls::pki_types::CertificateRevocationListDer as Crl;
 use rustls_trust::{CrlCache, CrlError, CrlProblemReason, CrlSource, LoadedCrls};

@@ -4,9 +4,9 @@ use std::sync::{Arc, Barrier};
 use std::time::Duration;
 use std::{fs, thread};
 
-use harness::configs::{PROVIDERS, Provider};
-use harness::endpoints::{ThisBuffered, exchange};
-use harness::pki::{Issuer, SERVER, crl, crl_of, key, leaf_of, root};
+use harness::peers::configs::{PROVIDERS, Provider};
+use harness::peers::endpoints::{ThisBuffered, exchange};
+use harness::peers::pki::{Issuer, SERVER, crl, crl_of, key, leaf_of, root};
 use rcgen::{
     CrlDistributionPoint, CrlIssuingDistributionPoint, CrlScope, KeyPair, SerialNumber,
     date_time_ymd,

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use harness::configs::{ClientAuth, KeyType, PROVIDERS, server_name, this as configs};
-use harness::endpoints::{ThisBuffered, exchange};
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, server_name, this as configs};
+use harness::peers::endpoints::{ThisBuffered, exchange};
 use rustls::{ClientConfig, ClientConnection, ServerConnection};
 use rustls_trust::{RootCache, RootSource, RootsError};
 
@@ -228,7 +228,7 @@ fn a_damaged_change_keeps_the_old_until_it_changes_again() {
 
 /// Connects a client that trusts `source` to a server with each provider, and returns the results.
 fn connect(cache: &RootCache, source: &RootSource) -> Vec<Result<(), String>> {
-    let connect = |provider: harness::configs::Provider| {
+    let connect = |provider: harness::peers::configs::Provider| {
         let key_type = KeyType::Ed25519;
         let client = ClientConfig::builder_with_provider(provider.this().into())
             .with_safe_default_protocol_versions()

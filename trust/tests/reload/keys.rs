@@ -4,9 +4,9 @@
 use std::fs;
 use std::sync::Arc;
 
-use harness::client_hello::{ClientHello, SERVER_NAME, host_name};
-use harness::configs::PROVIDERS;
-use harness::endpoints::{Endpoint, exchange, handshake};
+use harness::peers::configs::PROVIDERS;
+use harness::peers::endpoints::{Endpoint, exchange, handshake};
+use harness::wire::client_hello::{ClientHello, SERVER_NAME, host_name};
 use rcgen::date_time_ymd;
 use rustls::server::{Acceptor, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::{CertificateError, Error};

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 use std::{fs, process};
 
-use harness::configs::{PROVIDERS, Provider, Versions};
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
+use harness::peers::configs::{PROVIDERS, Provider, Versions};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
 use pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 use std::sync::Arc;
 
-use harness::configs::PROVIDERS;
+use harness::peers::configs::PROVIDERS;
 use rustls::crypto::hash::HashAlgorithm;
 use rustls_trust::{Reload, ReloadError, ReloadingCertifiedKeys};
 

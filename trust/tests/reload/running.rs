@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
-use harness::endpoints::{Endpoint, ThisBuffered, exchange, handshake, send_and_check};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange, handshake, send_and_check};
 use rustls::server::Acceptor;
 use rustls::{ClientConfig, ServerConfig};
 use rustls_trust::{

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use harness::endpoints::{exchange, handshake};
+use harness::peers::endpoints::{exchange, handshake};
 use harness::verifiers::hooked::{Hook, Hooked};
 use pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::client::ResolvesClientCert;
@@ -203,7 +203,7 @@ impl Scene {
         self.resolver.replace(self.new.issue().certified(provider));
     }
 
-    fn ends(&self) -> [Box<dyn harness::endpoints::Endpoint>; 2] {
+    fn ends(&self) -> [Box<dyn harness::peers::endpoints::Endpoint>; 2] {
         [
             self.setup.client(&self.client),
             self.setup.server(&self.server),

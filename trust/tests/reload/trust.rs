@@ -4,8 +4,8 @@
 use std::fs;
 use std::sync::Arc;
 
-use harness::configs::{PROVIDERS, Provider};
-use harness::endpoints::{exchange, handshake, send_and_check};
+use harness::peers::configs::{PROVIDERS, Provider};
+use harness::peers::endpoints::{exchange, handshake, send_and_check};
 use pki_types::{CertificateDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;

@@ -1,6 +1,6 @@
 //! Peers cannot make the caches exceed their limits, and rejected peers leave nothing behind.
 
-use harness::pki::{self, key, leaf_of};
+use harness::peers::pki::{self, key, leaf_of};
 
 use crate::caches::Caches;
 use crate::cases::{Credential, named};

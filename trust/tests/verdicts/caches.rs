@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::{env, fs, process};
 
-use harness::endpoints::{Endpoint, ThisBuffered};
+use harness::peers::endpoints::{Endpoint, ThisBuffered};
 use rustls::certificates::{PeerChains, RevocationList};
 use rustls_trust::{RootCache, RootSource};
 

@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use harness::pki::{
+use harness::peers::pki::{
     Issuer, SERVER, at, crl, intermediate, key, leaf, leaf_of, now, raw_public_key, root,
 };
 use pki_types::{CertificateDer, CertificateRevocationListDer, ServerName, UnixTime};

@@ -1,7 +1,7 @@
 //! Cached certificates are still checked for dates, names and revocation each time, and refusals
 //! are not cached.
 
-use harness::pki::at;
+use harness::peers::pki::at;
 use pki_types::UnixTime;
 
 use crate::caches::Caches;

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use harness::configs::{ClientAuth, KeyType, PROVIDERS, Provider, SERVER_NAME, Versions};
-use harness::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, SERVER_NAME, Versions};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use pki_types::{PrivateKeyDer, UnixTime};
 use rustls_upstream as theirs;
 
@@ -146,7 +146,7 @@ impl Peer {
         let key_type = KeyType::EcdsaP256;
         let of = |is_raw: bool| Arc::new(CredentialResolver(current.clone(), is_raw));
         let client = |is_raw| {
-            let mut config = harness::configs::upstream::client_of(
+            let mut config = harness::peers::configs::upstream::client_of(
                 setup.versions,
                 setup.provider.upstream(),
                 key_type,
@@ -158,7 +158,7 @@ impl Peer {
         };
         let ticketer = upstream::ticketer(setup.provider);
         let server = |is_raw| {
-            let mut config = harness::configs::upstream::server_of(
+            let mut config = harness::peers::configs::upstream::server_of(
                 setup.versions,
                 setup.provider.upstream(),
                 key_type,
@@ -258,8 +258,8 @@ impl theirs::server::ResolvesServerCert for CredentialResolver {
 macro_rules! judges {
     ($module:ident, $tls:ident, $endpoint:ident, $aws_lc:path, $ring:path) => {
         pub(crate) mod $module {
-            use harness::configs::$module as configs;
-            use harness::endpoints::$endpoint;
+            use harness::peers::configs::$module as configs;
+            use harness::peers::endpoints::$endpoint;
             use harness::verifiers::raw_keys::$module as raw_keys;
             use harness::verifiers::$module::Verifier;
             use pki_types::ServerName;

@@ -53,7 +53,7 @@ fn refused_by_one(name: &str, error: &str, setup: &Setup, sessions: Sessions) {
 fn raw_keys_and_certificates_are_distinguished() {
     for resumes in [false, true] {
         for setup in Setup::all(resumes) {
-            if setup.versions == harness::configs::Versions::Tls12 {
+            if setup.versions == harness::peers::configs::Versions::Tls12 {
                 continue;
             }
             let (raw, certificate) = (named("raw key"), named("a raw key as a certificate"));

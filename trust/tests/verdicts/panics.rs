@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use std::{env, fs, process, thread};
 
-use harness::configs::{Provider, Versions};
-use harness::pki;
+use harness::peers::configs::{Provider, Versions};
+use harness::peers::pki;
 use harness::verifiers::hooked::{Hook, Hooked};
 use pki_types::UnixTime;
 use rustls::time_provider::TimeProvider;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{env, fs, process};
 
-use harness::configs::{Provider, Versions};
-use harness::pki;
+use harness::peers::configs::{Provider, Versions};
+use harness::peers::pki;
 use pki_types::CertificateDer;
 use rustls_trust::{Reload, ReloadingClientVerifier, ReloadingServerVerifier, RootSource};
 

@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 use std::thread;
 
-use harness::configs::{Provider, Versions};
+use harness::peers::configs::{Provider, Versions};
 
 use crate::caches::Caches;
 use crate::cases::{self, Case, named};

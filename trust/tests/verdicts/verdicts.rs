@@ -1,7 +1,7 @@
 //! Every case before judges without caches, with caches, and of upstream. Verdicts are the same
 //! whatever happened before.
 
-use harness::configs::{Provider, Versions};
+use harness::peers::configs::{Provider, Versions};
 
 use crate::caches::Caches;
 use crate::cases::{self, Case, Credential};

@@ -7,7 +7,7 @@ use rustls_upstream::crypto::hpke as theirs;
 
 use super::ENCRYPTED_CLIENT_HELLO;
 use super::reading::{Broken, EchExtension};
-use crate::client_hello::ClientHello;
+use crate::wire::client_hello::ClientHello;
 use crate::wire::{u8_vec, u16_vec};
 
 /// The version of RFC 9849.

@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use super::{ECH_OUTER_EXTENSIONS, ENCRYPTED_CLIENT_HELLO, rules};
-use crate::client_hello::{ClientHello, read_u16s};
+use crate::wire::client_hello::{ClientHello, read_u16s};
 use crate::wire::{Reader, message, u16_vec};
 
 /// The rule of RFC 9849 that the client breaks.

@@ -3,11 +3,11 @@
 use super::config::Config;
 use super::reading::{Broken, EchExtension, Opened, is_inner, require};
 use super::{ECH_OUTER_EXTENSIONS, ENCRYPTED_CLIENT_HELLO};
-use crate::client_hello::{
+use crate::wire::Reader;
+use crate::wire::client_hello::{
     COOKIE, ClientHello, EARLY_DATA, KEY_SHARE, PADDING, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES,
     SERVER_NAME, SESSION_TICKET, SUPPORTED_VERSIONS, host_name, read_u16s,
 };
-use crate::wire::Reader;
 
 const TLS13: u16 = 0x0304;
 

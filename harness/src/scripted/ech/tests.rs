@@ -5,7 +5,7 @@ use rustls_upstream::crypto::aws_lc_rs::hpke::DH_KEM_X25519_HKDF_SHA256_AES_128 
 use rustls_upstream::crypto::hpke::{Hpke, HpkePublicKey, HpkeSealer};
 
 use super::*;
-use crate::client_hello::{
+use crate::wire::client_hello::{
     ALPN, COOKIE, EARLY_DATA, KEY_SHARE, PSK_KEY_EXCHANGE_MODES, SERVER_NAME, SESSION_TICKET,
     SUPPORTED_VERSIONS, host_name, offered_psks, protocols,
 };

@@ -8,10 +8,10 @@ use super::Session;
 use super::secrets::{
     Randoms, Suite, Transcript, direction_keys, find_suite, master_secret, verify_data,
 };
-use crate::client_hello::{ClientHello, EXTENDED_MASTER_SECRET};
-use crate::endpoints::Endpoint;
+use crate::peers::endpoints::Endpoint;
 use crate::scripted::records::{Joiner, Opening, Sealing};
 use crate::scripted::refused::{Refused, deliver};
+use crate::wire::client_hello::{ClientHello, EXTENDED_MASTER_SECRET};
 use crate::wire::{self, Reader, message, record, u8_vec, u16_vec, vector};
 
 /// A client that has read a server's first flight. The test decides what it sends next.

@@ -11,10 +11,10 @@ use super::Session;
 use super::secrets::{
     Randoms, Suite, Transcript, direction_keys, find_suite, master_secret, verify_data,
 };
-use crate::client_hello::{ClientHello, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO};
-use crate::endpoints::Endpoint;
+use crate::peers::endpoints::Endpoint;
 use crate::scripted::records::{Joiner, Opening, Sealing};
 use crate::scripted::server::{Corrupt, Extension, Hello, Identity, bytes, hello_message};
+use crate::wire::client_hello::{ClientHello, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO};
 use crate::wire::{self, message, plain_messages, u8_vec, u16_vec, vector};
 
 /// An action of the server.
@@ -125,7 +125,7 @@ impl Script {
     /// Creates a script that sends a ticket, which the client must have requested.
     pub fn with_ticket() -> Self {
         let mut script = Self::new().with_step(5, Step::Send(HandshakeType::NewSessionTicket));
-        let announced = bytes(crate::client_hello::SESSION_TICKET, &[]);
+        let announced = bytes(wire::client_hello::SESSION_TICKET, &[]);
         script.hello.extensions.push(announced);
         script
     }

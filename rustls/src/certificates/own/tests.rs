@@ -95,7 +95,7 @@ fn concurrent_threads_share_one_certificate() {
 mod keys {
     use std::vec;
 
-    use harness::pki::{SERVER, key, leaf_of, root};
+    use harness::peers::pki::{SERVER, key, leaf_of, root};
     use pki_types::{PrivatePkcs8KeyDer, ServerName};
     use rustls_core::provider::CryptoProvider;
 

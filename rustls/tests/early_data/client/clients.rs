@@ -3,8 +3,10 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, KeyType, Provider, server_name};
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, server_name};
+use harness::peers::endpoints::{
+    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake,
+};
 use rustls::client::UnbufferedClientConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{ClientConfig, ClientConnection};

@@ -3,8 +3,8 @@
 use std::io::{ErrorKind, Write};
 use std::sync::Arc;
 
-use harness::configs::{self, KeyType, PROVIDERS, Provider, server_name};
-use harness::endpoints::{Endpoint, ThisBuffered, exchange, send_and_check};
+use harness::peers::configs::{self, KeyType, PROVIDERS, Provider, server_name};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange, send_and_check};
 use harness::providers::provider_with_limit;
 use rustls::client::{EarlyDataError, UnbufferedClientConnection};
 use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus};

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use std::{fs, thread};
 
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS};
 use rustls::ClientConfig;
 
 use super::clients::{APIS, Api, Client};

@@ -3,8 +3,10 @@
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name};
-use harness::endpoints::{
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+};
+use harness::peers::endpoints::{
     Endpoint, ThisBuffered, exchange, handshake, send_and_check, talk_and_close,
 };
 use rustls::client::WebPkiServerVerifier;

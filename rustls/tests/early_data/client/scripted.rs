@@ -4,12 +4,12 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use harness::client_hello::{ClientHello, EARLY_DATA, PRE_SHARED_KEY};
-use harness::configs::Provider;
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use harness::peers::configs::Provider;
+use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use harness::scripted::{
     Body, Conversation, Identity, KEY_SHARE, Outcome, SUPPORTED_VERSIONS, Script, bytes, extensions,
 };
+use harness::wire::client_hello::{ClientHello, EARLY_DATA, PRE_SHARED_KEY};
 use harness::wire::{message, vector};
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;

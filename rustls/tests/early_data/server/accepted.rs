@@ -4,11 +4,11 @@ use std::io::Read;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex};
 
-use harness::client_hello::{ALPN, protocols};
-use harness::configs::PROVIDERS;
-use harness::endpoints::{Endpoint, ThisBuffered, Wrapper};
+use harness::peers::configs::PROVIDERS;
+use harness::peers::endpoints::{Endpoint, ThisBuffered, Wrapper};
+use harness::peers::servers::{Server, Settings, hello};
 use harness::scripted::OfferedPsk;
-use harness::servers::{Server, Settings, hello};
+use harness::wire::client_hello::{ALPN, protocols};
 use rustls::{ContentType, KeyLog};
 
 use super::{MAX, accepted, early_data, finish, settings};
@@ -373,18 +373,21 @@ fn behind_an_acceptor() {
         let settings = settings(provider);
         let config = Arc::new(settings.ours());
         let server = Server::Buffered(config.clone());
-        let mut client = harness::configs::this::client(
+        let mut client = harness::peers::configs::this::client(
             provider.this(),
-            harness::servers::KEY_TYPE,
+            harness::peers::servers::KEY_TYPE,
             settings.auth,
         );
         client.enable_early_data = true;
         let client = Arc::new(client);
         let connect = || {
-            let name = harness::configs::server_name();
+            let name = harness::peers::configs::server_name();
             rustls::ClientConnection::new(client.clone(), name).unwrap()
         };
-        harness::endpoints::handshake(&mut ThisBuffered::new(connect()), &mut *server.accept());
+        harness::peers::endpoints::handshake(
+            &mut ThisBuffered::new(connect()),
+            &mut *server.accept(),
+        );
         let mut conn = connect();
         std::io::Write::write_all(&mut conn.early_data().unwrap(), b"early").unwrap();
         let mut client = ThisBuffered::new(conn);
@@ -412,7 +415,7 @@ fn behind_an_acceptor() {
             assert_eq!(is_first, len == 1);
             if is_first {
                 client.receive(&end.take_output()).unwrap();
-                harness::endpoints::exchange(&mut client, &mut end).unwrap();
+                harness::peers::endpoints::exchange(&mut client, &mut end).unwrap();
                 assert!(!end.is_handshaking());
             }
         }

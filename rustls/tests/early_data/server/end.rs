@@ -1,8 +1,8 @@
 //! EndOfEarlyData (RFC 9846 §4.6), and messages before and after it.
 
-use harness::configs::PROVIDERS;
+use harness::peers::configs::PROVIDERS;
+use harness::peers::servers::Server;
 use harness::scripted::{Refused, ScriptedClient};
-use harness::servers::Server;
 use harness::wire::{message, record};
 use rustls::{ContentType, HandshakeType};
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use harness::configs::{self, PROVIDERS};
-use harness::endpoints::{Endpoint, UpstreamBuffered, exchange, talk_and_close};
-use harness::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
+use harness::peers::configs::{self, PROVIDERS};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered, exchange, talk_and_close};
+use harness::peers::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
 use rustls::ContentType;
 
 use super::{MAX, accepted, early_data, finish, rejected, settings};

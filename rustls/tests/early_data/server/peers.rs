@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, PROVIDERS};
-use harness::endpoints::{ThisBuffered, UpstreamBuffered, exchange, talk_and_close};
-use harness::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS};
+use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, exchange, talk_and_close};
+use harness::peers::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
 
 use super::{early_data, settings};
 

@@ -1,8 +1,8 @@
 //! Rejected early data.
 
-use harness::configs::PROVIDERS;
+use harness::peers::configs::PROVIDERS;
+use harness::peers::servers::{Server, Settings, hello};
 use harness::scripted::ScriptedClient;
-use harness::servers::{Server, Settings, hello};
 use rustls::ContentType;
 
 use super::accepted::Shared;
@@ -65,19 +65,19 @@ fn replayed_bytes_are_not_read() {
     for provider in PROVIDERS {
         let settings = settings(provider);
         for server in settings.servers() {
-            let mut config = harness::configs::this::client(
+            let mut config = harness::peers::configs::this::client(
                 provider.this(),
-                harness::servers::KEY_TYPE,
+                harness::peers::servers::KEY_TYPE,
                 settings.auth,
             );
             config.enable_early_data = true;
             let config = std::sync::Arc::new(config);
             let client = || {
-                let name = harness::configs::server_name();
+                let name = harness::peers::configs::server_name();
                 rustls::ClientConnection::new(config.clone(), name).unwrap()
             };
-            let mut first = harness::endpoints::ThisBuffered::new(client());
-            harness::endpoints::handshake(&mut first, &mut *server.accept());
+            let mut first = harness::peers::endpoints::ThisBuffered::new(client());
+            harness::peers::endpoints::handshake(&mut first, &mut *server.accept());
 
             let mut conn = client();
             std::io::Write::write_all(&mut conn.early_data().unwrap(), b"pay").unwrap();
@@ -127,7 +127,7 @@ macro_rules! application_rejects {
     ($name:ident, $tls:ident, $endpoint:ident, $settings:ident, $server:ident) => {
         #[test]
         fn $name() {
-            use harness::endpoints::$endpoint;
+            use harness::peers::endpoints::$endpoint;
 
             for provider in PROVIDERS {
                 let settings = settings(provider);
@@ -156,12 +156,12 @@ macro_rules! application_rejects {
                 let mut end = $endpoint::new(
                     $tls::ClientConnection::new(
                         std::sync::Arc::new(client_config!($tls, provider)),
-                        harness::configs::server_name(),
+                        harness::peers::configs::server_name(),
                     )
                     .unwrap(),
                 );
                 while conn.is_handshaking() {
-                    let output = harness::endpoints::Endpoint::take_output(&mut end);
+                    let output = harness::peers::endpoints::Endpoint::take_output(&mut end);
                     let mut rest = &output[..];
                     while !rest.is_empty() {
                         conn.read_tls(&mut rest).unwrap();
@@ -171,7 +171,7 @@ macro_rules! application_rejects {
                     while conn.wants_write() {
                         conn.write_tls(&mut output).unwrap();
                     }
-                    harness::endpoints::Endpoint::receive(&mut end, &output).unwrap();
+                    harness::peers::endpoints::Endpoint::receive(&mut end, &output).unwrap();
                 }
                 let rejects = std::panic::AssertUnwindSafe(|| conn.reject_early_data());
                 std::panic::catch_unwind(rejects).unwrap_err();
@@ -182,17 +182,17 @@ macro_rules! application_rejects {
 
 macro_rules! client_config {
     (rustls, $provider:expr) => {
-        harness::configs::this::client(
+        harness::peers::configs::this::client(
             $provider.this(),
-            harness::servers::KEY_TYPE,
-            harness::configs::ClientAuth::None,
+            harness::peers::servers::KEY_TYPE,
+            harness::peers::configs::ClientAuth::None,
         )
     };
     (rustls_upstream, $provider:expr) => {
-        harness::configs::upstream::client(
+        harness::peers::configs::upstream::client(
             $provider.upstream(),
-            harness::servers::KEY_TYPE,
-            harness::configs::ClientAuth::None,
+            harness::peers::servers::KEY_TYPE,
+            harness::peers::configs::ClientAuth::None,
         )
     };
 }
@@ -224,7 +224,9 @@ fn early_data_after_a_late_rejection_ends_the_connection() {
         let server = Server::Buffered(config.clone());
         let offer = server.tickets(&settings).remove(0).offer_early(0);
         let conn = rustls::ServerConnection::new(config).unwrap();
-        let shared = Arc::new(Mutex::new(harness::endpoints::ThisBuffered::new(conn)));
+        let shared = Arc::new(Mutex::new(harness::peers::endpoints::ThisBuffered::new(
+            conn,
+        )));
         let mut client = ScriptedClient::offering(
             Box::new(Shared(shared.clone())),
             &provider.this(),

@@ -1,8 +1,8 @@
 //! Early data, its end, Finished and later data, split at every length.
 
-use harness::configs::PROVIDERS;
-use harness::endpoints::Endpoint;
-use harness::servers::{KEY_TYPE, Server, Settings};
+use harness::peers::configs::PROVIDERS;
+use harness::peers::endpoints::Endpoint;
+use harness::peers::servers::{KEY_TYPE, Server, Settings};
 use rustls_upstream as theirs;
 
 use super::settings;
@@ -18,16 +18,19 @@ const EARLY: [&[u8]; 3] = [b"early ", b"and more ", b"and more still"];
 const LATER: [&[u8]; 2] = [b"later ", b"and last"];
 
 fn record(settings: &Settings, server: &Server) -> Recorded {
-    let mut config =
-        harness::configs::upstream::client(settings.provider.upstream(), KEY_TYPE, settings.auth);
+    let mut config = harness::peers::configs::upstream::client(
+        settings.provider.upstream(),
+        KEY_TYPE,
+        settings.auth,
+    );
     config.enable_early_data = true;
     let config = std::sync::Arc::new(config);
     let connect = || {
-        let name = harness::configs::server_name();
+        let name = harness::peers::configs::server_name();
         theirs::ClientConnection::new(config.clone(), name).unwrap()
     };
-    let mut first = harness::endpoints::UpstreamBuffered::new(connect());
-    harness::endpoints::handshake(&mut first, &mut *server.accept());
+    let mut first = harness::peers::endpoints::UpstreamBuffered::new(connect());
+    harness::peers::endpoints::handshake(&mut first, &mut *server.accept());
 
     let mut client = connect();
     for data in EARLY {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use harness::configs::{PROVIDERS, server_name, this};
-use harness::endpoints::{Endpoint, ThisBuffered, handshake};
-use harness::servers::{KEY_TYPE, Server};
+use harness::peers::configs::{PROVIDERS, server_name, this};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, handshake};
+use harness::peers::servers::{KEY_TYPE, Server};
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use harness::configs::Provider;
+use harness::peers::configs::Provider;
 use harness::providers::HookedCipher;
 use rustls::crypto::cipher::{AeadKey, Iv};
 use rustls::crypto::hash::{Context, Hash, HashAlgorithm, Output};

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use harness::configs::{PROVIDERS, Provider, Versions};
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange};
-use harness::pki::{self, Issuer};
+use harness::peers::configs::{PROVIDERS, Provider, Versions};
+use harness::peers::endpoints::{
+    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange,
+};
+use harness::peers::pki::{self, Issuer};
 use harness::verifiers::raw_keys;
 use harness::verifiers::this::Verifier;
 use rcgen::date_time_ymd;
@@ -203,7 +205,9 @@ fn a_verifier_that_ignores_expiry_has_sessions() {
 
 #[test]
 fn raw_public_keys_do_not_expire() {
-    let identity = &harness::configs::KeyType::Ed25519.identities().server;
+    let identity = &harness::peers::configs::KeyType::Ed25519
+        .identities()
+        .server;
     for provider in PROVIDERS {
         let key = raw_keys::upstream::raw_key(identity, provider);
         let resolver = rustls_upstream::server::AlwaysResolvesServerRawPublicKeys::new(key);

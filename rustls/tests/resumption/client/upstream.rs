@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use harness::client_hello::ClientHello;
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, server_name};
-use harness::endpoints::{
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, server_name};
+use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake, talk_and_close,
 };
+use harness::wire::client_hello::ClientHello;
 use harness::wire::plain_messages;
 use rustls::client::{TicketRequest, UnbufferedClientConnection, WebPkiServerVerifier};
 use rustls::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock};

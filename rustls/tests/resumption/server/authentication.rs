@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use harness::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, server_name};
-use harness::endpoints::{Endpoint, ThisBuffered, exchange};
-use harness::servers::{KEY_TYPE, Server, Settings};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, server_name};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
+use harness::peers::servers::{KEY_TYPE, Server, Settings};
 use harness::verifiers::this::Verifier;
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, ServerConfig};

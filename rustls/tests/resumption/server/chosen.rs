@@ -1,10 +1,10 @@
 //! The choice among the offered sessions.
 
-use harness::client_hello::{ALPN, SERVER_NAME, host_name, protocols};
-use harness::configs::PROVIDERS;
+use harness::peers::configs::PROVIDERS;
+use harness::peers::servers::{Server, Settings, hello};
 use harness::scripted::OfferedPsk;
-use harness::servers::{Server, Settings, hello};
 use harness::wire::Reader;
+use harness::wire::client_hello::{ALPN, SERVER_NAME, host_name, protocols};
 
 const ENCRYPTED_EXTENSIONS: u8 = 8;
 

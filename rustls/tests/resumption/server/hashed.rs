@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use harness::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, server_name};
-use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
-use harness::pki;
-use harness::servers::{KEY_TYPE, Settings};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, server_name};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
+use harness::peers::pki;
+use harness::peers::servers::{KEY_TYPE, Settings};
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::hash::{Context, Hash, HashAlgorithm, Output};
 use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};

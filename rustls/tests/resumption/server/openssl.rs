@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use harness::configs::{PROVIDERS, SERVER_NAME};
-use harness::servers::Settings;
+use harness::peers::configs::{PROVIDERS, SERVER_NAME};
+use harness::peers::servers::Settings;
 use rustls::{HandshakeKind, ServerConfig, ServerConnection, Stream};
 
 /// A running openssl process, killed on drop.

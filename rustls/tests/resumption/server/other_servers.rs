@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
-use harness::configs::{PROVIDERS, Provider, Versions};
-use harness::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange, send_and_check};
-use harness::pki::{self, Issuer};
-use harness::servers::Settings;
+use harness::peers::configs::{PROVIDERS, Provider, Versions};
+use harness::peers::endpoints::{
+    Endpoint, ThisBuffered, UpstreamBuffered, exchange, send_and_check,
+};
+use harness::peers::pki::{self, Issuer};
+use harness::peers::servers::Settings;
 use harness::verifiers::raw_keys;
 use rustls::ServerConfig;
 use rustls::server::{AlwaysResolvesServerRawPublicKeys, ResolvesServerCert};
@@ -240,7 +242,7 @@ fn one_certificate_in_two_objects_resumes() {
 /// RFC 7250: a raw public key contains no name.
 #[test]
 fn a_raw_public_key_resumes_under_itself_alone() {
-    let identities = harness::configs::KeyType::Ed25519.identities();
+    let identities = harness::peers::configs::KeyType::Ed25519.identities();
     for provider in PROVIDERS {
         for kept in [SessionPlace::InTickets, SessionPlace::InStorage] {
             let site = Site::new(provider, Versions::Tls13, kept);

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use harness::configs::{self, CLIENT_AUTHS, ClientAuth, PROVIDERS, server_name};
-use harness::endpoints::{
+use harness::peers::configs::{self, CLIENT_AUTHS, ClientAuth, PROVIDERS, server_name};
+use harness::peers::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, handshake, send_and_check, talk_and_close,
 };
-use harness::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
+use harness::peers::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
 use rustls::SupportedCipherSuite;
 use rustls_upstream as theirs;
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use harness::configs::PROVIDERS;
+use harness::peers::configs::PROVIDERS;
+use harness::peers::servers::{Server, Settings, hello};
 use harness::scripted::OfferedPsk;
-use harness::servers::{Server, Settings, hello};
 
 /// The length in bytes of a SHA-256 binder.
 const BINDER_LEN: usize = 32;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use harness::configs::{self, ClientAuth, PROVIDERS, server_name};
-use harness::endpoints::{ThisBuffered, UpstreamBuffered, exchange};
-use harness::servers::{KEY_TYPE, Server, Settings, hello};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, server_name};
+use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, exchange};
+use harness::peers::servers::{KEY_TYPE, Server, Settings, hello};
 use harness::wire::Reader;
 use rustls::server::ServerSessionMemoryCache;
 use rustls_upstream as theirs;

@@ -1,7 +1,7 @@
 //! The time for which sessions resume.
 
-use harness::configs::PROVIDERS;
-use harness::servers::{Server, Settings, hello};
+use harness::peers::configs::PROVIDERS;
+use harness::peers::servers::{Server, Settings, hello};
 
 const HOUR: i64 = 60 * 60;
 const DAY: i64 = 24 * HOUR;

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use harness::configs::{
+use harness::peers::configs::{
     ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this, upstream,
 };
-use harness::endpoints::{
+use harness::peers::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, exchange, handshake, send_and_check,
 };
 use harness::scripted::Identity;

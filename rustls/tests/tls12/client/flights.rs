@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use harness::client_hello::STATUS_REQUEST;
-use harness::configs::{PROVIDERS, Provider, Versions};
+use harness::peers::configs::{PROVIDERS, Provider, Versions};
 use harness::scripted::tls12::server::{Script, Step};
 use harness::scripted::{Identity, bytes};
+use harness::wire::client_hello::STATUS_REQUEST;
 use rustls::{ContentType, HandshakeType};
 
 use super::{Client, End, clients_with, forgetful};

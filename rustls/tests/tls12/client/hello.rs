@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use harness::client_hello::{
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions};
+use harness::peers::endpoints::Endpoint;
+use harness::scripted::Identity;
+use harness::verifiers::this::Verifier;
+use harness::wire::client_hello::{
     ALPN, CERTIFICATE_AUTHORITIES, ClientHello, EC_POINT_FORMATS, EXTENDED_MASTER_SECRET,
     KEY_SHARE, PSK_KEY_EXCHANGE_MODES, SERVER_NAME, SESSION_TICKET, SIGNATURE_ALGORITHMS,
     STATUS_REQUEST, SUPPORTED_GROUPS, SUPPORTED_VERSIONS,
 };
-use harness::configs::{KeyType, PROVIDERS, Provider, Versions};
-use harness::endpoints::Endpoint;
-use harness::scripted::Identity;
-use harness::verifiers::this::Verifier;
 use harness::wire::{plain_messages, u8_vec, u16_vec, u16s};
 use rustls::client::{Resumption, Tls12Resumption, WebPkiServerVerifier};
 use rustls::crypto::{ActiveKeyExchange, SupportedKxGroup};
@@ -29,7 +29,7 @@ fn sent(end: &mut dyn Endpoint) -> ClientHello {
 
 fn sent_by(config: ClientConfig) -> ClientHello {
     let client = ClientConnection::new(Arc::new(config), localhost()).unwrap();
-    sent(&mut harness::endpoints::ThisBuffered::new(client))
+    sent(&mut harness::peers::endpoints::ThisBuffered::new(client))
 }
 
 fn types(hello: &ClientHello) -> Vec<u16> {
@@ -113,7 +113,7 @@ fn hints_at_authorities_are_for_tls13() {
         let identity = Identity::new(Provider::AwsLc.this());
         let mut config = this_config(&identity, Provider::AwsLc, versions);
         let verifier = WebPkiServerVerifier::builder_with_provider(
-            harness::configs::this::roots(KeyType::EcdsaP256),
+            harness::peers::configs::this::roots(KeyType::EcdsaP256),
             Provider::AwsLc.this().into(),
         );
         let hints = vec![DistinguishedName::in_sequence(b"authority")];

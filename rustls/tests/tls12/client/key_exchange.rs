@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use harness::client_hello::STATUS_REQUEST;
-use harness::configs::{PROVIDERS, Provider, Versions};
-use harness::endpoints::ThisBuffered;
-use harness::ffdhe;
+use harness::peers::configs::{PROVIDERS, Provider, Versions};
+use harness::peers::endpoints::ThisBuffered;
+use harness::providers::ffdhe;
 use harness::scripted::tls12::server::{Script, Step};
 use harness::scripted::{Identity, bytes};
+use harness::wire::client_hello::STATUS_REQUEST;
 use harness::wire::{message, u16_vec};
 use rustls::ffdhe_groups::{FFDHE2048, FFDHE3072};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};

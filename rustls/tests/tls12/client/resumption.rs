@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use harness::client_hello::{ClientHello, EXTENDED_MASTER_SECRET, SESSION_TICKET};
-use harness::configs::{PROVIDERS, Provider, Versions};
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
-use harness::ffdhe;
+use harness::peers::configs::{PROVIDERS, Provider, Versions};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
+use harness::providers::ffdhe;
 use harness::scripted::tls12::Session;
 use harness::scripted::tls12::server::{Outcome, Script, Step};
 use harness::scripted::{Identity, bytes};
+use harness::wire::client_hello::{ClientHello, EXTENDED_MASTER_SECRET, SESSION_TICKET};
 use rustls::client::{
     ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls12Resumption,
     Tls13ClientSessionValue, UnbufferedClientConnection, WebPkiServerVerifier,

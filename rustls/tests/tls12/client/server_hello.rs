@@ -1,12 +1,12 @@
 //! ServerHellos that select TLS 1.2, valid and invalid.
 
-use harness::client_hello::{
+use harness::peers::configs::{PROVIDERS, Provider, Versions};
+use harness::scripted::tls12::server::Script;
+use harness::scripted::{Identity, bytes};
+use harness::wire::client_hello::{
     ALPN, EC_POINT_FORMATS, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO, SESSION_TICKET,
     SUPPORTED_VERSIONS,
 };
-use harness::configs::{PROVIDERS, Provider, Versions};
-use harness::scripted::tls12::server::Script;
-use harness::scripted::{Identity, bytes};
 use harness::wire::{u8_vec, u16_vec};
 
 use super::{Client, End, UNOFFERED_SUITE, clients_with, forgetful};

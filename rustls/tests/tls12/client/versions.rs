@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use harness::client_hello::ClientHello;
-use harness::configs::{
+use harness::peers::configs::{
     ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this, upstream,
 };
-use harness::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange};
+use harness::peers::endpoints::{
+    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange,
+};
 use harness::scripted::{Identity, SUPPORTED_VERSIONS, Script};
+use harness::wire::client_hello::ClientHello;
 use harness::wire::plain_messages;
 use rustls::client::UnbufferedClientConnection;
 use rustls::{ClientConfig, ClientConnection, HandshakeKind, ProtocolVersion};
@@ -58,7 +60,7 @@ fn a_server_that_loses_tls13() {
             let (client, result, hello) = connect(&config, &server(provider, Versions::Tls12));
             assert!(
                 hello
-                    .extension(harness::client_hello::PRE_SHARED_KEY)
+                    .extension(harness::wire::client_hello::PRE_SHARED_KEY)
                     .is_some()
             );
             if early_data {

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use harness::client_hello::{
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions};
+use harness::scripted::Refused;
+use harness::wire::client_hello::{
     ALPN, ClientHello, EARLY_DATA, EC_POINT_FORMATS, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO,
     SERVER_NAME, SESSION_TICKET, SIGNATURE_ALGORITHMS, STATUS_REQUEST, SUPPORTED_GROUPS,
     SUPPORTED_VERSIONS, X448, host_name, protocols,
 };
-use harness::configs::{KeyType, PROVIDERS, Provider, Versions};
-use harness::scripted::Refused;
 use harness::wire::{u8_vec, u16_vec, u16s, vector};
 use rustls::{HandshakeType, SignatureScheme};
 

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use harness::client_hello::{ClientHello, SIGNATURE_ALGORITHMS};
-use harness::configs::{ClientAuth, KeyType, PROVIDERS, Versions};
-use harness::endpoints::ThisBuffered;
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Versions};
+use harness::peers::endpoints::ThisBuffered;
 use harness::scripted::Refused;
 use harness::scripted::tls12::client::ScriptedClient;
 use harness::verifiers::this::Verifier;
+use harness::wire::client_hello::{ClientHello, SIGNATURE_ALGORITHMS};
 use harness::wire::{Reader, message, u16_vec, u16s};
 use rustls::ContentType::{Alert, ApplicationData, ChangeCipherSpec, Handshake};
 use rustls::{HandshakeType, SignatureScheme};

@@ -7,17 +7,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use harness::client_hello::{
-    ALPN, ClientHello, EXTENDED_MASTER_SECRET, PSK_KEY_EXCHANGE_MODES, SERVER_NAME, SESSION_TICKET,
-    STATUS_REQUEST, host_name, protocols,
-};
-use harness::configs::{KeyType, PROVIDERS, Provider, Versions};
-use harness::endpoints::ThisBuffered;
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions};
+use harness::peers::endpoints::ThisBuffered;
+use harness::providers::tickets::this::Tickets;
 use harness::scripted::Refused;
 use harness::scripted::tls12::Session;
 use harness::scripted::tls12::client::ScriptedClient;
-use harness::tickets::this::Tickets;
 use harness::wire::Reader;
+use harness::wire::client_hello::{
+    ALPN, ClientHello, EXTENDED_MASTER_SECRET, PSK_KEY_EXCHANGE_MODES, SERVER_NAME, SESSION_TICKET,
+    STATUS_REQUEST, host_name, protocols,
+};
 use rustls::pki_types::UnixTime;
 use rustls::server::NoServerSessionStorage;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
@@ -393,7 +393,8 @@ fn this_server(
         auth,
         ..
     } = setup;
-    let mut config = harness::configs::this::server_of(versions, provider.this(), key_type, auth);
+    let mut config =
+        harness::peers::configs::this::server_of(versions, provider.this(), key_type, auth);
     change(&mut config);
     let config = Arc::new(config);
     let shared = config.clone();

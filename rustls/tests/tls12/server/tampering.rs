@@ -1,9 +1,9 @@
 //! The client's messages with a bit changed in every byte.
 
-use harness::client_hello::ClientHello;
-use harness::configs::{ClientAuth, KeyType, PROVIDERS};
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS};
 use harness::scripted::Refused;
 use harness::scripted::tls12::client::ScriptedClient;
+use harness::wire::client_hello::ClientHello;
 use rustls::ContentType;
 
 use super::{Server, Setup, servers};

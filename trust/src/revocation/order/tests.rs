@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::pki::{at, crl, root};
+use harness::peers::pki::{at, crl, root};
 use rcgen::{SerialNumber, date_time_ymd};
 
 use super::*;

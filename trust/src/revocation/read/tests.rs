@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::{env, fs, process};
 
-use harness::pki::{crl, root};
+use harness::peers::pki::{crl, root};
 use rcgen::date_time_ymd;
 
 use super::*;

@@ -1,3 +1,3 @@
 //! The test certificates, shared with the integration tests.
 
-pub(crate) use harness::pki::*;
+pub(crate) use harness::peers::pki::*;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use harness::configs::{ClientAuth, KeyType, Provider, Versions};
+use harness::peers::configs::{ClientAuth, KeyType, Provider, Versions};
 use harness::scripted::tls12::client::ScriptedClient;
 use harness::verifiers::this::Verifier;
 use rustls::server::WebPkiClientVerifier;
@@ -84,7 +84,7 @@ fn sessions_do_not_bypass_stricter_policies() {
 
 fn strict(provider: Provider, auth: ClientAuth) -> rustls::ServerConfig {
     let key_type = KeyType::EcdsaP256;
-    harness::configs::this::server_of(Versions::Tls12, provider.this(), key_type, auth)
+    harness::peers::configs::this::server_of(Versions::Tls12, provider.this(), key_type, auth)
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_revoked_client_resumes_nothing() {
     for setup in setups() {
         let crypto = Arc::new(setup.provider.this());
         let key_type = KeyType::EcdsaP256;
-        let roots = harness::configs::this::roots(key_type);
+        let roots = harness::peers::configs::this::roots(key_type);
         let inner = WebPkiClientVerifier::builder_with_provider(roots, crypto.clone());
         let inner = inner.build().unwrap();
         let revoked = Arc::new(AtomicBool::new(false));

@@ -1,9 +1,9 @@
 //! Failures that end a session. Only clients that have proved to own it can cause them.
 
-use harness::client_hello::{ClientHello, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES};
-use harness::configs::{PROVIDERS, Versions};
+use harness::peers::configs::{PROVIDERS, Versions};
 use harness::scripted::Refused;
 use harness::scripted::tls12::client::ScriptedClient;
+use harness::wire::client_hello::{ClientHello, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES};
 use harness::wire::{u8_vec, u16_vec};
 use rustls::ContentType;
 

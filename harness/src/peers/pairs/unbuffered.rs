@@ -11,7 +11,7 @@ use super::tls::unbuffered::{
     UnbufferedConnectionCommon, UnbufferedStatus,
 };
 use super::{Configs, server_name};
-use crate::pairs::{Error, Result, check_received};
+use crate::peers::pairs::{Error, Result, check_received};
 
 /// Two connected sides. The client sends, the server receives.
 pub struct Pair {

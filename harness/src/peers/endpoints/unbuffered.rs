@@ -10,7 +10,7 @@ macro_rules! unbuffered_endpoint {
             };
 
             use super::{Endpoint, encode_after_short_tries};
-            use crate::pairs::$module::unbuffered::Unbuffered;
+            use crate::peers::pairs::$module::unbuffered::Unbuffered;
 
             /// An unbuffered connection with the buffers of an application.
             pub struct $name<C: Unbuffered> {
@@ -240,7 +240,7 @@ unbuffered_endpoint!(upstream, UpstreamUnbuffered, rustls_upstream, |_| None);
 pub use this::ThisUnbuffered;
 pub use upstream::UpstreamUnbuffered;
 
-pub use crate::pairs::this::unbuffered::Unbuffered;
+pub use crate::peers::pairs::this::unbuffered::Unbuffered;
 
 impl<C: Unbuffered> ThisUnbuffered<C> {
     /// Creates an end that encrypts in place.

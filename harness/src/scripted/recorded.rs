@@ -13,9 +13,9 @@ use self::conversation::Conversation;
 use self::conversations::conversations;
 use self::flights::{APPLICATION_DATA, Framing, Record};
 use self::outcome::Outcome;
-use crate::deviations::noted;
-use crate::endpoints::Endpoint;
-use crate::transparent::TAG;
+use crate::peers::deviations::noted;
+use crate::peers::endpoints::Endpoint;
+use crate::providers::transparent::TAG;
 use crate::wire::records;
 
 /// A flight and its receiver.
@@ -106,8 +106,8 @@ impl Scene {
         })
     }
 
-    /// The case's description for [`crate::deviations`], if `bytes` are received after the change
-    /// `what`.
+    /// The case's description for [`crate::peers::deviations`], if `bytes` are received after the
+    /// change `what`.
     pub fn case(&self, what: &str, bytes: &[u8]) -> String {
         format!("{}: {what}{}", self.name, noted(bytes))
     }

@@ -10,9 +10,9 @@ use rustls::server::UnbufferedServerConnection;
 
 use super::flights::{self, Framing, HANDSHAKE, Record};
 use super::{Receiver, Side};
-use crate::configs::{Versions, server_name};
-use crate::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
-use crate::transparent::{self, Setup};
+use crate::peers::configs::{Versions, server_name};
+use crate::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use crate::providers::transparent::{self, Setup};
 
 /// The input of each side in a conversation with an upstream peer, by [`Side`].
 pub(super) struct Conversation {

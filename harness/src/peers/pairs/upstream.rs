@@ -1,10 +1,10 @@
-//! Connected sides of this crate.
+//! Connected sides of rustls 0.23.
 
 use std::sync::Arc;
 
-use rustls as tls;
+use rustls_upstream as tls;
 
-use crate::configs::server_name;
+use crate::peers::configs::server_name;
 
 #[path = "buffered.rs"]
 pub mod buffered;

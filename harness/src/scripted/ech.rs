@@ -19,8 +19,8 @@ pub use reading::{Broken, EchExtension, Opened, read_extension};
 
 use self::config::Openers;
 use super::key_schedule::{Stage, Transcript};
-use crate::client_hello::{ClientHello, PRE_SHARED_KEY};
 use crate::wire::Reader;
+use crate::wire::client_hello::{ClientHello, PRE_SHARED_KEY};
 
 /// encrypted_client_hello, RFC 9849 §11.1.
 pub const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;

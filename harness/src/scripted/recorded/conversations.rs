@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use super::conversation::Conversation;
-use crate::configs::{ClientAuth, Versions};
-use crate::transparent::{Resumes, Setup};
+use crate::peers::configs::{ClientAuth, Versions};
+use crate::providers::transparent::{Resumes, Setup};
 
 /// A conversation with the names of its flights to client and server. Flights without a name also
 /// occur in another conversation.

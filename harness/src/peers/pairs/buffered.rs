@@ -8,7 +8,7 @@ use std::io::{BufRead, Read, Write};
 
 use super::tls::{ClientConnection, ConnectionCommon, ServerConnection};
 use super::{Configs, server_name};
-use crate::pairs::{Result, check_received};
+use crate::peers::pairs::{Result, check_received};
 
 /// Two connected sides. The client sends, the server receives.
 pub struct Pair {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use num_bigint::BigUint;
 
-use crate::configs::Provider;
+use crate::peers::configs::Provider;
 
 /// The choice of the private key.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Connected sides of one implementation, over memory that the caller provides and reuses. They are
-//! for measuring and counting, which the allocations of an [`Endpoint`](crate::endpoints::Endpoint)
-//! would disturb.
+//! for measuring and counting, which the allocations of an
+//! [`Endpoint`](crate::peers::endpoints::Endpoint) would disturb.
 //!
 //! Both implementations have the same API, so the code is compiled twice, with `tls` naming the
 //! crate.

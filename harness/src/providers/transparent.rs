@@ -12,7 +12,7 @@ mod stores;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::configs::{self, ClientAuth, KeyType, Versions};
+use crate::peers::configs::{self, ClientAuth, KeyType, Versions};
 use crate::quic::{self, Framed, Version};
 
 /// The last bytes of every protected record.

@@ -1,7 +1,7 @@
 //! Flights under the transparent cipher: splitting them into records and handshake messages, and
 //! encoding these.
 
-use crate::transparent::TAG;
+use crate::providers::transparent::TAG;
 
 pub const CHANGE_CIPHER_SPEC: u8 = 20;
 pub const ALERT: u8 = 21;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::flights::{Framing, Record, records};
-use crate::endpoints::Endpoint;
+use crate::peers::endpoints::Endpoint;
 
 /// The level of an alert that does not end a connection.
 const WARNING: u8 = 1;

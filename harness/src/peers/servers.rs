@@ -9,10 +9,10 @@ use rustls as ours;
 use rustls::pki_types::UnixTime;
 use rustls_upstream as theirs;
 
-use crate::client_hello::{ALPN, ClientHello, PSK_KEY_EXCHANGE_MODES, protocols};
-use crate::configs::{self, ClientAuth, KeyType, Provider};
-use crate::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use crate::peers::configs::{self, ClientAuth, KeyType, Provider};
+use crate::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use crate::scripted::{OfferedPsk, Refused, ScriptedClient, Ticket};
+use crate::wire::client_hello::{ALPN, ClientHello, PSK_KEY_EXCHANGE_MODES, protocols};
 use crate::wire::u8_vec;
 
 pub const KEY_TYPE: KeyType = KeyType::Ed25519;

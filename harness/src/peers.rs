@@ -1,0 +1,23 @@
+//! Ends of connections of this crate and of upstream, and what they are made of.
+//!
+//! ```text
+//!   endpoints ─── connections of both crates, each API, behind one trait
+//!   pairs ─────── connected sides over the caller's memory, for measuring and counting
+//!   servers ───── servers of both crates that answer one connection after the other
+//!   configs ───── certificates and configurations, for both crates and both providers
+//!   pki ───────── valid chains, and chains that are invalid in a chosen way
+//!   os ────────── loopback sockets, the limit on open files, CPU time of threads
+//!   ports ─────── reserved ports for servers of other stacks
+//!   deviations ── intended differences to upstream's answers to wrong bytes
+//!   texts ─────── errors that consist only of a text, compared with upstream's
+//! ```
+
+pub mod configs;
+pub mod deviations;
+pub mod endpoints;
+pub mod os;
+pub mod pairs;
+pub mod pki;
+pub mod ports;
+pub mod servers;
+pub mod texts;
