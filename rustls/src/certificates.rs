@@ -21,6 +21,8 @@ mod fingerprint;
 mod once;
 #[cfg(feature = "x509")]
 mod own;
+pub(crate) mod parsed;
+mod peer_chain;
 mod peer_chains;
 mod peer_identity;
 #[cfg(test)]
@@ -28,6 +30,7 @@ pub(crate) mod reads;
 mod revocation;
 mod stats;
 mod time;
+mod webpki_error;
 
 #[cfg(feature = "x509")]
 pub use certificate::{
@@ -38,6 +41,8 @@ pub use certificate::{
 pub(crate) use fingerprint::sha256;
 #[cfg(feature = "x509")]
 pub(crate) use own::{Kept, shared};
+pub(crate) use parsed::ParsedCertificate;
+pub(crate) use peer_chain::{ChainKind, PeerChain};
 pub(crate) use peer_chains::Found;
 pub use peer_chains::PeerChains;
 pub(crate) use peer_identity::PeerFacts;
@@ -45,3 +50,4 @@ pub use peer_identity::{PeerIdentity, PeerIdentityKind};
 pub use revocation::RevocationList;
 pub use stats::CacheStats;
 pub(crate) use time::not_after;
+pub(crate) use webpki_error::certificate_error;

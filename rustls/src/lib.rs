@@ -70,6 +70,8 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+#[cfg(any(feature = "std", feature = "hashbrown"))]
+mod bounded_map;
 mod config;
 mod conn;
 #[cfg(feature = "std")]

@@ -3,6 +3,8 @@
 //! A [`CertifiedKey`] has only public fields, so it has no room for parsed properties. They are
 //! stored in a separate map, whose key is a hash of the certificate. The map holds weak references.
 //! The strong ones belong to the resolvers that have the key ([`Kept`]) and to callers.
+//!
+//! [`CertifiedKey`]: crate::sign::CertifiedKey
 
 use alloc::sync::Arc;
 #[cfg(feature = "std")]
@@ -18,8 +20,7 @@ use pki_types::CertificateDer;
 
 use super::Certificate;
 #[cfg(feature = "std")]
-use crate::config::session::bounded_map::BoundedMap;
-use crate::config::sign::CertifiedKey;
+use crate::bounded_map::BoundedMap;
 #[cfg(feature = "std")]
 use crate::lock::Mutex;
 
@@ -54,11 +55,12 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    pub(crate) fn of(key: &CertifiedKey) -> Self {
-        let _ = key;
+    /// Keeps the first certificate of the `chain` of a key.
+    pub(crate) fn of(chain: &[CertificateDer<'static>]) -> Self {
+        let _ = chain;
         Self {
             #[cfg(feature = "std")]
-            _certificate: key.cert.first().map(shared),
+            _certificate: chain.first().map(shared),
         }
     }
 }

@@ -15,7 +15,7 @@
 use core::fmt;
 
 use super::CacheStats;
-use crate::config::session::chain::{ChainKind, PeerChain};
+use crate::certificates::peer_chain::{ChainKind, PeerChain};
 
 /// Shares the certificates of a peer between its connections and sessions.
 ///

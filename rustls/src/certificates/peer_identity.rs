@@ -10,9 +10,9 @@ use super::fingerprint::{Fingerprint, sha256};
 use super::once::Once;
 #[cfg(feature = "x509")]
 use crate::certificates::Certificate;
-use crate::config::session::chain::{ChainKind, PeerChain};
 #[cfg(not(feature = "x509"))]
-use crate::config::webpki::ParsedCertificate;
+use crate::certificates::ParsedCertificate;
+use crate::certificates::peer_chain::{ChainKind, PeerChain};
 use crate::error::Error;
 
 /// The credentials of an authenticated peer: its certificates, or its raw public key.

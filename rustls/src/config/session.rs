@@ -1,6 +1,5 @@
 //! Storage and lookup of sessions.
 //!
-//! - [`chain`]: a peer's certificates, shared by connections.
 //! - [`client`]: a client's memory of servers, and its storage.
 //! - [`client_auth`]: the binding of a server's sessions to its client authentication.
 //! - [`digests`]: hashes of the long values that these bindings compare.
@@ -9,9 +8,6 @@
 //! - [`stored`]: a session in a server's storage.
 //! - [`value`]: the encoding of a server's session.
 
-#[cfg(any(feature = "std", feature = "hashbrown"))]
-pub(crate) mod bounded_map;
-pub(crate) mod chain;
 pub(crate) mod client;
 pub(crate) mod client_auth;
 pub(crate) mod digests;

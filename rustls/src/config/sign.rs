@@ -150,7 +150,7 @@ impl From<Arc<CertifiedKey>> for SingleCertAndKey {
     fn from(certified_key: Arc<CertifiedKey>) -> Self {
         Self {
             #[cfg(feature = "x509")]
-            _kept: Kept::of(&certified_key),
+            _kept: Kept::of(&certified_key.cert),
             certified_key,
         }
     }

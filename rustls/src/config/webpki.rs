@@ -2,14 +2,13 @@
 //!
 //! [`RootCertStore`] holds the trust anchors. [`WebPkiServerVerifier`] and [`WebPkiClientVerifier`]
 //! build a path from a certificate to one of them. `chain` is shared by both; `signature` verifies
-//! handshake signatures; `error` maps webpki's errors to this library's.
+//! handshake signatures.
 //!
 //! There is no X.509 parser here: webpki parses certificates.
 
 mod anchors;
 mod chain;
 mod client_verifier;
-mod error;
 mod server_verifier;
 mod signature;
 #[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
@@ -18,9 +17,8 @@ pub(crate) mod tests;
 use core::fmt;
 
 pub use anchors::RootCertStore;
-pub use chain::{ParsedCertificate, verify_server_cert_signed_by_trust_anchor, verify_server_name};
+pub use chain::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
 pub use client_verifier::{ClientCertVerifierBuilder, WebPkiClientVerifier};
-pub(crate) use error::crl_error;
 pub use server_verifier::{ServerCertVerifierBuilder, WebPkiServerVerifier};
 #[cfg(feature = "tls12")]
 pub(crate) use signature::is_supported_in_tls12;
@@ -28,6 +26,7 @@ pub use signature::{
     verify_tls12_signature, verify_tls13_signature, verify_tls13_signature_with_raw_key,
 };
 
+pub use crate::certificates::parsed::ParsedCertificate;
 use crate::error::CertRevocationListError;
 
 /// The reason why a certificate verifier could not be built.

@@ -5,8 +5,7 @@ use alloc::vec::Vec;
 use rustls_core::crypto::SupportedKxGroup;
 use rustls_core::provider::CryptoProvider;
 
-use crate::certificates::PeerIdentity;
-use crate::config::session::chain::PeerChain;
+use crate::certificates::{PeerChain, PeerIdentity};
 use crate::enums::ProtocolVersion;
 use crate::suites::SupportedCipherSuite;
 

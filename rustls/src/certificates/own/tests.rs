@@ -105,7 +105,7 @@ mod keys {
     use crate::config::client::ClientConfig;
     use crate::config::server::ServerConfig;
     use crate::config::server::resolver::ResolvesServerCert;
-    use crate::config::sign::SingleCertAndKey;
+    use crate::config::sign::{CertifiedKey, SingleCertAndKey};
     use crate::config::webpki::RootCertStore;
     use crate::conn::CommonState;
     use crate::error::Error;

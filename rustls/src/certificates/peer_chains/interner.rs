@@ -5,9 +5,9 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use std::vec::Vec;
 
 use super::Found;
+use crate::bounded_map::BoundedMap;
 use crate::certificates::CacheStats;
-use crate::config::session::bounded_map::BoundedMap;
-use crate::config::session::chain::{ChainKind, PeerChain, WeakChain};
+use crate::certificates::peer_chain::{ChainKind, PeerChain, WeakChain};
 use crate::lock::{Mutex, MutexGuard};
 
 /// The number of entries checked for freed chains at each insertion, in turn. With one, freed

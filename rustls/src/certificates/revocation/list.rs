@@ -7,7 +7,7 @@ use pki_types::{CertificateRevocationListDer, UnixTime};
 use webpki::{CertRevocationList, OwnedCertRevocationList};
 
 use super::issue::Issue;
-use crate::config::webpki::crl_error;
+use crate::certificates::webpki_error::crl_error;
 use crate::error::CertRevocationListError;
 
 /// A parsed certificate revocation list (RFC 5280 §5), with an index of its serial numbers.

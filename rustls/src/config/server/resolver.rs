@@ -103,7 +103,7 @@ impl ResolvesServerCertUsingSni {
 
         let named = NamedIdentity {
             #[cfg(feature = "x509")]
-            _kept: Kept::of(&ck),
+            _kept: Kept::of(&ck.cert),
             certified_key: Arc::new(ck),
         };
         self.by_name.insert(name.as_ref().to_owned(), named);

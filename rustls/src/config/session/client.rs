@@ -18,7 +18,7 @@ pub use tls12::Tls12ClientSessionValue;
 use zeroize::Zeroize;
 
 use super::MAX_TICKET_LIFETIME;
-use super::chain::PeerChain;
+use crate::certificates::PeerChain;
 use crate::config::carrier::Carrier;
 use crate::config::client::resolver::ResolvesClientCert;
 use crate::config::verify::ServerCertVerifier;
@@ -408,7 +408,7 @@ mod memory {
     use pki_types::ServerName;
 
     use super::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
-    use crate::config::session::bounded_map::BoundedMap;
+    use crate::bounded_map::BoundedMap;
     use crate::enums::NamedGroup;
     #[cfg(not(feature = "std"))]
     use crate::lock::MakeMutex;

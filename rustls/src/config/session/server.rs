@@ -122,7 +122,7 @@ mod memory {
     use core::fmt;
 
     use super::{ServerSessionValue, StoresServerSessions};
-    use crate::config::session::bounded_map::BoundedMap;
+    use crate::bounded_map::BoundedMap;
     #[cfg(not(feature = "std"))]
     use crate::lock::MakeMutex;
     use crate::lock::{Mutex, MutexGuard};
@@ -226,7 +226,7 @@ mod tests {
     use core::ptr;
 
     use super::*;
-    use crate::config::session::chain::{ChainKind, PeerChain};
+    use crate::certificates::{ChainKind, PeerChain};
 
     #[test]
     fn the_cache_keeps_the_latest_sessions() {

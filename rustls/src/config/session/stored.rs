@@ -6,8 +6,8 @@ use core::{fmt, mem};
 
 use zeroize::Zeroizing;
 
-use super::chain::PeerChain;
 use super::value::{chain_len, encode_chain};
+use crate::certificates::PeerChain;
 
 /// A server's session, for a [`StoresServerSessions`](super::server::StoresServerSessions) in the
 /// memory of this process.

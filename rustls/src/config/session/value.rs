@@ -44,13 +44,12 @@ use pki_types::{CertificateDer, DnsName, UnixTime};
 use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_prefix};
 use smallvec::SmallVec;
 
-use super::chain::{ChainKind, PeerChain};
 use super::client_auth::{ClientAuthId, is_still_accepted};
 use super::digests::DIGEST_LEN;
 use super::server_auth::{ServerAuth, ServerAuthId};
 use super::stored::ServerSessionValue;
 use super::{Lifetime, MAX_TICKET_LIFETIME};
-use crate::certificates::PeerChains;
+use crate::certificates::{ChainKind, PeerChain, PeerChains};
 use crate::config::carrier::Carrier;
 use crate::config::settings::ServerSettings;
 use crate::enums::{CipherSuite, ProtocolVersion};

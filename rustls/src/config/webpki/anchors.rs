@@ -6,7 +6,7 @@ use core::fmt;
 
 use pki_types::{CertificateDer, TrustAnchor};
 
-use super::error::certificate_error;
+use crate::certificates::certificate_error;
 use crate::error::Error;
 use crate::logging::debug;
 use crate::msgs::certificate_request::DistinguishedName;

@@ -6,47 +6,18 @@ use core::fmt;
 
 use pki_types::{
     CertificateDer, CertificateRevocationListDer, ServerName, SignatureVerificationAlgorithm,
-    SubjectPublicKeyInfoDer, UnixTime,
+    UnixTime,
 };
 use rustls_core::crypto::WebPkiSupportedAlgorithms;
 use smallvec::SmallVec;
 use webpki::{
-    CertRevocationList, EndEntityCert, ExpirationPolicy, KeyUsage, RevocationCheckDepth,
-    RevocationOptions, RevocationOptionsBuilder, UnknownStatusPolicy, VerifiedPath,
+    CertRevocationList, ExpirationPolicy, KeyUsage, RevocationCheckDepth, RevocationOptions,
+    RevocationOptionsBuilder, UnknownStatusPolicy, VerifiedPath,
 };
 
-use super::error::certificate_error;
 use super::{RootCertStore, VerifierBuilderError};
-use crate::certificates::{RevocationList, not_after};
+use crate::certificates::{ParsedCertificate, RevocationList, certificate_error, not_after};
 use crate::error::{CertRevocationListError, Error, OtherError};
-
-/// An end-entity certificate that was parsed, but not verified.
-///
-/// Together with [`verify_server_cert_signed_by_trust_anchor`] and [`verify_server_name`] it serves
-/// custom verifiers.
-pub struct ParsedCertificate<'a>(pub(super) EndEntityCert<'a>);
-
-impl ParsedCertificate<'_> {
-    /// Returns the public key.
-    pub fn subject_public_key_info(&self) -> SubjectPublicKeyInfoDer<'static> {
-        self.0.subject_public_key_info()
-    }
-}
-
-impl<'a> TryFrom<&'a CertificateDer<'a>> for ParsedCertificate<'a> {
-    type Error = Error;
-
-    /// # Errors
-    ///
-    /// [`Error::InvalidCertificate`] if the certificate cannot be parsed.
-    fn try_from(cert: &'a CertificateDer<'a>) -> Result<Self, Self::Error> {
-        #[cfg(test)]
-        crate::certificates::reads::note();
-        EndEntityCert::try_from(cert)
-            .map(Self)
-            .map_err(certificate_error)
-    }
-}
 
 /// Verifies a path from `cert`, via `intermediates`, to one of `roots`. All certificates on it must
 /// be valid at the time `now` and allowed for server authentication.
@@ -85,7 +56,7 @@ pub fn verify_server_name(
     cert: &ParsedCertificate<'_>,
     server_name: &ServerName<'_>,
 ) -> Result<(), Error> {
-    cert.0
+    cert.webpki()
         .verify_is_valid_for_subject_name(server_name)
         .map_err(certificate_error)
 }
@@ -271,7 +242,7 @@ fn verify_chain<T>(
     now: UnixTime,
     read: impl FnOnce(&VerifiedPath<'_>) -> T,
 ) -> Result<T, Error> {
-    cert.0
+    cert.webpki()
         .verify_for_usage(
             supported_algs,
             &roots.roots,

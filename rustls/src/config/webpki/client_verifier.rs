@@ -7,10 +7,10 @@ use pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
 use rustls_core::provider::CryptoProvider;
 use webpki::{ExpirationPolicy, KeyUsage, RevocationCheckDepth, UnknownStatusPolicy};
 
-use super::chain::{ChainVerifier, ChainVerifierBuilder, ParsedCertificate};
+use super::chain::{ChainVerifier, ChainVerifierBuilder};
 use super::signature::{verify_tls12_signature, verify_tls13_signature};
 use super::{RootCertStore, VerifierBuilderError};
-use crate::certificates::RevocationList;
+use crate::certificates::{ParsedCertificate, RevocationList};
 use crate::config::verify::{
     ClientCertVerified, ClientCertVerifier, HandshakeSignatureValid, NoClientAuth,
 };

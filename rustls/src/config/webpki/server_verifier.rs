@@ -8,12 +8,10 @@ use rustls_core::crypto::WebPkiSupportedAlgorithms;
 use rustls_core::provider::CryptoProvider;
 use webpki::{ExpirationPolicy, KeyUsage, RevocationCheckDepth, UnknownStatusPolicy};
 
-use super::chain::{
-    ChainVerifier, ChainVerifierBuilder, ParsedCertificate, earliest_not_after, verify_server_name,
-};
+use super::chain::{ChainVerifier, ChainVerifierBuilder, earliest_not_after, verify_server_name};
 use super::signature::{verify_tls12_signature, verify_tls13_signature};
 use super::{RootCertStore, VerifierBuilderError};
-use crate::certificates::RevocationList;
+use crate::certificates::{ParsedCertificate, RevocationList};
 use crate::config::verify::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use crate::enums::SignatureScheme;
 use crate::error::Error;

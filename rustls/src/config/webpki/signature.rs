@@ -4,7 +4,7 @@ use pki_types::{CertificateDer, SignatureVerificationAlgorithm, SubjectPublicKey
 use rustls_core::crypto::WebPkiSupportedAlgorithms;
 use webpki::{EndEntityCert, Error as WebPkiError, RawPublicKeyEntity};
 
-use super::error::certificate_error;
+use crate::certificates::certificate_error;
 use crate::config::verify::HandshakeSignatureValid;
 use crate::enums::SignatureScheme;
 use crate::error::{Error, PeerMisbehaved};

@@ -5,8 +5,8 @@ use std::format;
 use pki_types::CertificateDer;
 
 use super::*;
+use crate::certificates::ChainKind;
 use crate::client::WebPkiServerVerifier;
-use crate::config::session::chain::ChainKind;
 use crate::config::sign::CertifiedKey;
 use crate::config::webpki::RootCertStore;
 use crate::enums::SignatureScheme;

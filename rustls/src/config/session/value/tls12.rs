@@ -6,7 +6,7 @@ use core::fmt;
 use rustls_core::codec::{Codec, Reader};
 
 use super::{SessionFacts, SessionValue};
-use crate::config::session::chain::PeerChain;
+use crate::certificates::PeerChain;
 use crate::enums::{CipherSuite, ProtocolVersion};
 use crate::error::InvalidMessage;
 use crate::keys::tls12::MASTER_SECRET_LEN;

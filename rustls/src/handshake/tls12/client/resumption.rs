@@ -7,8 +7,8 @@ use alloc::sync::Arc;
 use pki_types::ServerName;
 
 use super::finished::Finishing;
+use crate::certificates::PeerChain;
 use crate::config::client::ClientConfig;
-use crate::config::session::chain::PeerChain;
 use crate::config::session::client::{
     ClientSessionCommon, Tls12ClientSessionValue, Tls12Resumption,
 };

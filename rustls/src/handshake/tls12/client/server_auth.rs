@@ -6,8 +6,7 @@ use alloc::vec::Vec;
 
 use super::in_progress::Handshake;
 use super::second_flight::WaitServerHelloDone;
-use crate::certificates::Found;
-use crate::config::session::chain::ChainKind;
+use crate::certificates::{ChainKind, Found};
 use crate::enums::{AlertDescription, KeyExchangeAlgorithm};
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;

@@ -4,8 +4,7 @@ use alloc::boxed::Box;
 
 use super::finished::WaitChangeCipherSpec;
 use super::key_exchange::WaitClientKeyExchange;
-use crate::certificates::Found;
-use crate::config::session::chain::ChainKind;
+use crate::certificates::{ChainKind, Found};
 use crate::config::webpki::is_supported_in_tls12;
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;

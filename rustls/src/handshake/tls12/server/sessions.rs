@@ -7,8 +7,8 @@ use pki_types::UnixTime;
 use zeroize::Zeroizing;
 
 use super::handshake::Handshake;
+use crate::certificates::{ChainKind, PeerChain};
 use crate::config::server::ServerConfig;
-use crate::config::session::chain::{ChainKind, PeerChain};
 use crate::config::session::server_auth::ServerAuth;
 use crate::config::session::stored::ServerSessionValue;
 use crate::config::session::value::{ClientChain, SessionFacts, SessionValue, Tls12Session};

@@ -3,8 +3,7 @@
 use alloc::boxed::Box;
 
 use super::finished::WaitFinished;
-use crate::certificates::Found;
-use crate::config::session::chain::ChainKind;
+use crate::certificates::{ChainKind, Found};
 use crate::enums::Side;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;

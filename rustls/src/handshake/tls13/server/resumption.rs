@@ -11,7 +11,7 @@ use rustls_core::provider::CryptoProvider;
 use super::early_data;
 use super::parameters::Parameters;
 use super::tickets::TicketKind;
-use crate::config::session::chain::{ChainKind, PeerChain};
+use crate::certificates::{ChainKind, PeerChain};
 use crate::config::session::server_auth::ServerAuth;
 use crate::config::session::value::{SessionValue, Tls13Session};
 use crate::config::settings::ServerSettings;

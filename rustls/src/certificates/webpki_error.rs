@@ -10,7 +10,7 @@ use crate::error::{
 };
 
 /// Maps an error from parsing or verifying a certificate, or a signature made with it.
-pub(super) fn certificate_error(err: WebPkiError) -> Error {
+pub(crate) fn certificate_error(err: WebPkiError) -> Error {
     let cause = match err {
         WebPkiError::BadDer | WebPkiError::BadDerTime | WebPkiError::TrailingData(_) => {
             CertificateError::BadEncoding
@@ -64,7 +64,7 @@ pub(super) fn certificate_error(err: WebPkiError) -> Error {
 }
 
 /// Maps an error from parsing or using a revocation list.
-pub(crate) fn crl_error(err: WebPkiError) -> CertRevocationListError {
+pub(super) fn crl_error(err: WebPkiError) -> CertRevocationListError {
     match err {
         WebPkiError::BadDer | WebPkiError::BadDerTime | WebPkiError::MalformedExtensions => {
             CertRevocationListError::ParseError

@@ -1,0 +1,40 @@
+//! A certificate that webpki parsed, for its verification.
+
+use pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
+use webpki::EndEntityCert;
+
+use super::webpki_error::certificate_error;
+use crate::error::Error;
+
+/// An end-entity certificate that was parsed, but not verified.
+///
+/// For custom verifiers. [`rustls::client`](crate::client) has `verify_server_name` and
+/// `verify_server_cert_signed_by_trust_anchor`.
+pub struct ParsedCertificate<'a>(EndEntityCert<'a>);
+
+impl<'a> ParsedCertificate<'a> {
+    /// Returns the public key.
+    pub fn subject_public_key_info(&self) -> SubjectPublicKeyInfoDer<'static> {
+        self.0.subject_public_key_info()
+    }
+
+    /// Returns the certificate in the form for webpki.
+    pub(crate) fn webpki(&self) -> &EndEntityCert<'a> {
+        &self.0
+    }
+}
+
+impl<'a> TryFrom<&'a CertificateDer<'a>> for ParsedCertificate<'a> {
+    type Error = Error;
+
+    /// # Errors
+    ///
+    /// [`Error::InvalidCertificate`] if the certificate cannot be parsed.
+    fn try_from(cert: &'a CertificateDer<'a>) -> Result<Self, Self::Error> {
+        #[cfg(test)]
+        super::reads::note();
+        EndEntityCert::try_from(cert)
+            .map(Self)
+            .map_err(certificate_error)
+    }
+}
