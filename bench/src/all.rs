@@ -1,96 +1,96 @@
 //! `all`: every sub-command that measures, one after the other.
 
 use std::ffi::OsString;
-use std::thread;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 
-use crate::cli::{AllArgs, Cli};
-use crate::plot::Chart;
-use crate::report;
+use crate::choices::Threads;
+use crate::cli::{All, Cli, option};
+use crate::row::Row;
 use crate::workload::Result;
+use crate::{machine, report};
 
-/// Runs all of them; returns their charts.
-pub(crate) fn run(args: &AllArgs) -> Result<Vec<Chart>> {
-    let mut charts = Vec::new();
+/// The values of `bench` in the rows.
+#[cfg(test)]
+pub(crate) const BENCHES: [&str; 11] = [
+    "bulk",
+    "tcp",
+    "duplex",
+    "memory",
+    "handshake",
+    "handshake-resume",
+    "handshake-ticket",
+    "primitives",
+    "certificates",
+    "load-connections",
+    "load-handshakes",
+];
+
+/// Runs all of them; returns their rows.
+pub(crate) fn run(args: &All) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
     for line in lines(args) {
         let command = Cli::try_parse_from(["bench".into()].iter().chain(&line))?.command;
-        if !args.output.json {
-            report::print(&format!("# {}\n\n", line.join(" ")))?;
+        if !args.common.json {
+            report::print(&format!("# {}\n", line.join(" ")))?;
         }
         let line: Vec<_> = line.into_iter().map(OsString::from).collect();
-        charts.extend(crate::run(&command, &line)?);
-        if !args.output.json {
-            report::print("\n")?;
+        rows.extend(crate::run(&command, &line)?);
+        if !args.common.json {
+            report::print("")?;
         }
     }
-    Ok(charts)
+    Ok(rows)
 }
 
 /// The command lines of the sub-commands.
-fn lines(args: &AllArgs) -> Vec<Vec<String>> {
-    const TLS13: &str = "TLS13_AES_128_GCM_SHA256";
-    const TLS12: &str = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256";
-    let streamed = [
-        "bulk".to_owned(),
-        TLS13.to_owned(),
-        format!("--working-set={}", args.working_set),
-        format!("--threads={}", threads(args)),
+fn lines(args: &All) -> Vec<Vec<String>> {
+    let threads = args.threads.clone().unwrap_or_else(|| {
+        let processors = machine::processors();
+        let doubled = (0..).map(|power| 1 << power);
+        let mut numbers: Vec<_> = doubled.take_while(|number| *number < processors).collect();
+        numbers.push(processors);
+        Threads(numbers)
+    });
+    let threads: Vec<_> = threads.0.iter().map(usize::to_string).collect();
+    let streamed = format!(
+        "bulk --allocator=system --working-set={}B --threads={}",
+        args.working_set.as_u64(),
+        threads.join(",")
+    );
+    let lines = [
+        "bulk",
+        "bulk --plaintext-size=64",
+        "bulk TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+        &streamed,
+        "tcp",
+        "duplex",
+        "memory",
+        "handshake",
+        "handshake-resume",
+        "handshake-ticket",
+        "primitives",
+        "certificates",
+        "load connections",
+        "load handshakes --count=100000",
     ];
-    let fixed: [&[&str]; 13] = [
-        &["bulk", TLS13],
-        &["bulk", TLS13, "--plaintext-size=64"],
-        &["bulk", TLS12],
-        &["tcp"],
-        &["duplex"],
-        &["memory"],
-        &["handshake"],
-        &["handshake-resume"],
-        &["handshake-ticket"],
-        &["primitives"],
-        &["certificates"],
-        &["load", "connections"],
-        &["load", "handshakes", "--count=100000"],
+    let common = &args.common;
+    let mut options = vec![
+        option("provider", &common.providers()),
+        format!("--multiplier={}", common.multiplier),
     ];
-    let fixed = fixed.map(|line| line.iter().map(|&part| part.to_owned()).collect());
-    let mut lines: Vec<Vec<String>> = fixed.into();
-    lines.insert(3, streamed.into());
-    for line in &mut lines {
-        line.push(format!("--provider={}", name(args.provider)));
-        if let Some(allocator) = args.allocator {
-            line.push(format!("--allocator={}", name(allocator)));
+    options.extend(common.json.then(|| "--json".to_owned()));
+    options.extend(common.detail.then(|| "--detail".to_owned()));
+    let allocators = common.allocators();
+    let lines = lines.iter().map(|line| {
+        let mut line: Vec<_> = line.split(' ').map(str::to_owned).collect();
+        line.extend_from_slice(&options);
+        if !allocators.is_empty() && !line.iter().any(|word| word.starts_with("--allocator")) {
+            line.push(option("allocator", &allocators));
         }
-        // `memory` measures no time
-        if line[0] != "memory" {
-            line.push(format!("--multiplier={}", args.time.multiplier));
-        }
-        if args.output.json {
-            line.push("--json".to_owned());
-        }
-    }
-    lines
-}
-
-/// The numbers of threads to stream with, as a command-line argument.
-fn threads(args: &AllArgs) -> String {
-    let numbers = match &args.threads {
-        Some(threads) => threads.0.clone(),
-        None => {
-            let processors = thread::available_parallelism().map_or(1, usize::from);
-            let doubled = (0..).map(|power| 1 << power);
-            let mut numbers: Vec<_> = doubled.take_while(|number| *number < processors).collect();
-            numbers.push(processors);
-            numbers
-        }
-    };
-    let numbers: Vec<_> = numbers.iter().map(usize::to_string).collect();
-    numbers.join(",")
-}
-
-/// The name of `choice` on the command line.
-fn name(choice: impl ValueEnum) -> String {
-    let value = choice.to_possible_value();
-    value.map_or_else(String::new, |value| value.get_name().to_owned())
+        line
+    });
+    lines.collect()
 }
 
 #[cfg(test)]
@@ -99,38 +99,19 @@ mod tests {
     use crate::cli::Command;
 
     #[test]
-    fn every_line_parses_and_every_job_is_included() {
-        let line = [
-            "bench",
-            "all",
-            "--allocator=jemalloc",
-            "--threads=1..3",
-            "--json",
-        ];
-        let Command::All(args) = Cli::try_parse_from(line).unwrap().command else {
+    fn every_line_parses_and_has_the_options() {
+        let line = "bench all --allocator=jemalloc --threads=1..3 --working-set=64MiB --json";
+        let Command::All(args) = Cli::try_parse_from(line.split(' ')).unwrap().command else {
             panic!("another command");
         };
-        let mut seen = Vec::new();
-        for line in lines(&args) {
-            let command = Cli::try_parse_from(["bench".into()].iter().chain(&line)).unwrap();
-            assert!(command.command.output().unwrap().json);
-            assert!(line.contains(&"--allocator=jemalloc".to_owned()));
-            seen.push(line);
+        let lines = lines(&args);
+        for line in &lines {
+            let command = Cli::try_parse_from(["bench".into()].iter().chain(line)).unwrap();
+            assert!(command.command.common().unwrap().json);
         }
-        for job in [
-            "bulk",
-            "tcp",
-            "duplex",
-            "memory",
-            "handshake",
-            "handshake-resume",
-            "handshake-ticket",
-            "primitives",
-            "certificates",
-            "load",
-        ] {
-            assert!(seen.iter().any(|line| line[0] == job), "{job}");
-        }
-        assert!(seen.iter().flatten().any(|part| part == "--threads=1,2,3"));
+        let all = lines.concat();
+        assert!(all.contains(&"--threads=1,2,3".to_owned()));
+        assert!(all.contains(&"--working-set=67108864B".to_owned()));
+        assert!(all.contains(&"--allocator=jemalloc".to_owned()));
     }
 }

@@ -5,6 +5,7 @@
 //! are compared within a round; then the median over the rounds is taken.
 
 use core::array;
+use core::hint::black_box;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::Barrier;
@@ -18,6 +19,11 @@ use crate::workload::Result;
 /// Work that can be repeated in batches of equal size. Each batch has `PARTS` parts that are timed
 /// separately.
 pub(crate) trait Timed<const PARTS: usize> {
+    /// Prepares for round `round`, by using other memory for example.
+    fn vary(&mut self, round: usize) {
+        let _ = round;
+    }
+
     /// Runs one batch; returns the seconds that each of its parts took.
     fn batch(&mut self) -> Result<[f64; PARTS]>;
 }
@@ -76,6 +82,44 @@ pub(crate) struct Plan {
     pub(crate) turn: Duration,
     /// The number of threads that do the same at once.
     pub(crate) threads: usize,
+}
+
+/// The number of heap layouts in a long measurement.
+const LAYOUTS: usize = 12;
+
+/// Measures `work` as `plan` says, on several layouts of the heap.
+///
+/// The layout is an accident of a process, but decides how fast copies between buffers are. So each
+/// part of the rounds has its own workloads, behind memory that is never freed.
+pub(crate) fn over_layouts<const PARTS: usize, W: Timed<PARTS>>(
+    plan: &Plan,
+    work: &Work<'_, W>,
+) -> Result<Rates<PARTS>> {
+    let layouts = (plan.rounds / Plan::FEWEST_ROUNDS as usize).clamp(1, LAYOUTS);
+    let mut all: Rates<PARTS> = Vec::new();
+    for layout in 0..layouts {
+        let part = Plan {
+            rounds: plan.rounds.div_ceil(layouts),
+            ..*plan
+        };
+        let work = Work {
+            build: &|| {
+                // an odd number of lines of 16 bytes, so that all places in a page occur
+                core::mem::forget(black_box(vec![0_u8; layout * 16 * 85]));
+                (work.build)()
+            },
+            batch_len: work.batch_len,
+            label: format!("{}, layout {} of {layouts}", work.label, layout + 1),
+        };
+        let rates = interleaved(&part, &work)?;
+        all.resize_with(rates.len(), || array::from_fn(|_| Vec::new()));
+        for (all, rates) in all.iter_mut().zip(rates) {
+            for (all, rates) in all.iter_mut().zip(rates) {
+                all.extend(rates);
+            }
+        }
+    }
+    Ok(all)
 }
 
 impl Plan {
@@ -228,7 +272,7 @@ impl<W> OneThread<'_, W> {
                 };
                 self.barrier.wait();
                 let turn = match &mut outcome {
-                    Ok(workloads) => self.turn(&mut workloads[index]),
+                    Ok(workloads) => self.turn(round, &mut workloads[index]),
                     Err(_) => continue,
                 };
                 match turn {
@@ -267,10 +311,11 @@ impl<W> OneThread<'_, W> {
     }
 
     /// Runs one turn of `workload`.
-    fn turn<const PARTS: usize>(&self, workload: &mut W) -> Result<Turn<PARTS>>
+    fn turn<const PARTS: usize>(&self, round: usize, workload: &mut W) -> Result<Turn<PARTS>>
     where
         W: Timed<PARTS>,
     {
+        workload.vary(round);
         // untimed: the first batch refills the caches that the previous workload evicted
         workload.batch()?;
         let start = self.epoch.elapsed().as_secs_f64();
@@ -299,34 +344,31 @@ mod tests {
 
     impl Timed<2> for Fails {
         fn batch(&mut self) -> Result<[f64; 2]> {
-            match self.after.checked_sub(1) {
-                Some(after) => self.after = after,
-                None => return Err("it failed".into()),
-            }
+            self.after = self.after.checked_sub(1).ok_or("it failed")?;
             Ok([0.5, 0.25])
         }
     }
 
     fn measure(threads: usize, after: usize) -> Result<Rates<2>> {
-        let plan = Plan::new(0.001, 2, threads);
-        interleaved(
-            &plan,
-            &Work {
-                build: &|| Ok(vec![Fails { after: usize::MAX }, Fails { after }]),
-                batch_len: 1000,
-                label: String::new(),
-            },
-        )
+        let work = Work {
+            build: &|| Ok(vec![Fails { after: usize::MAX }, Fails { after }]),
+            batch_len: 1000,
+            label: String::new(),
+        };
+        interleaved(&Plan::new(0.001, 2, threads), &work)
     }
 
     #[test]
     fn every_part_of_every_workload_has_a_rate_for_every_round() {
         let rates = measure(1, usize::MAX).unwrap();
-        assert_eq!(rates.len(), 2);
-        for [first, second] in rates {
-            assert_eq!(first, [2000.0; Plan::FEWEST_ROUNDS as usize]);
-            assert_eq!(second, [4000.0; Plan::FEWEST_ROUNDS as usize]);
-        }
+        let rounds = Plan::FEWEST_ROUNDS as usize;
+        assert_eq!(
+            rates,
+            [
+                [vec![2000.0; rounds], vec![4000.0; rounds]],
+                [vec![2000.0; rounds], vec![4000.0; rounds]]
+            ]
+        );
     }
 
     #[test]
@@ -336,7 +378,6 @@ mod tests {
             start,
             end,
         };
-        assert_eq!(summed([turn(1.0, 2.0)].iter(), 0), 1000.0);
         let together = [turn(1.0, 2.0), turn(1.0, 2.0)];
         assert_eq!(summed(together.iter(), 0), 2000.0);
         let one_after_the_other = [turn(1.0, 2.0), turn(2.0, 3.0)];
@@ -354,12 +395,23 @@ mod tests {
     }
 
     #[test]
-    fn the_multiplier_scales_the_plan() {
-        let total = |plan: &Plan| plan.turn.as_secs_f64() * (plan.rounds * 3) as f64;
-        for multiplier in [0.01, 1.0, 10.0] {
-            let plan = Plan::new(multiplier, 3, 1);
-            assert!((total(&plan) / (1.6 * multiplier) - 1.0).abs() < 0.01);
-            assert!(plan.rounds >= 5);
-        }
+    fn a_long_measurement_is_divided_among_layouts() {
+        use core::sync::atomic::AtomicUsize;
+        let (built, rounds) = (AtomicUsize::new(0), 60);
+        let work = Work {
+            build: &|| {
+                built.fetch_add(1, Ordering::SeqCst);
+                Ok(vec![Fails { after: usize::MAX }])
+            },
+            batch_len: 1000,
+            label: String::new(),
+        };
+        let plan = Plan {
+            rounds,
+            ..Plan::new(0.001, 1, 1)
+        };
+        let rates = over_layouts(&plan, &work).unwrap();
+        assert_eq!(built.into_inner(), LAYOUTS);
+        assert_eq!(rates[0][0].len(), rounds);
     }
 }

@@ -1,101 +1,204 @@
-//! `memory`: heap bytes of idle connections, and allocations of handshakes.
+//! `memory`: heap bytes of idle connections, and allocations of handshakes. `load connections`: the
+//! same of thousands of connections, idle and while all of them hold data.
 
 use std::thread;
 
-use bench_allocator::Kind;
-use serde::{Deserialize, Serialize};
+use bench_allocator::{count, so_far};
 
-use crate::cli::{Api, MemoryArgs, RunArgs};
-use crate::plot::Point;
-use crate::report::{self, Cell, Job, Subject};
-use crate::workload::{Result, Role, Scenario};
-use crate::{measure, this, upstream};
+use crate::choices::{Allocator, Api, Choice, Role};
+use crate::cli::{Common, LoadConnections, Memory};
+use crate::report::Job;
+use crate::row::Row;
+use crate::workload::{Result, Scenario};
+use crate::{machine, measure, this, upstream};
 
-/// Heap bytes of one idle connection, including the connection type itself.
-pub(crate) struct Idle {
-    pub(crate) client: f64,
-    pub(crate) server: f64,
+/// Many connected pairs.
+pub(crate) trait Pairs {
+    /// Sends `data` to every connection, which does not hand it out yet.
+    fn hold(&mut self, data: Data) -> Result<()>;
+
+    /// Delivers the rest to every connection and reads all of `data`.
+    fn read(&mut self, data: Data) -> Result<()>;
+
+    /// Drops all connections; returns the heap bytes freed by clients and by servers.
+    fn give_back(&mut self) -> [i64; 2];
 }
 
-/// One figure.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct Row {
-    #[serde(flatten)]
-    subject: Subject,
-    connections: usize,
-    #[serde(flatten)]
-    figure: Figure,
+/// The data sent to each connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Data {
+    pub(crate) len: usize,
+    /// True if the last [`REST`] bytes of the record arrive later. Otherwise the whole record
+    /// arrives at once and waits to be read.
+    pub(crate) is_part: bool,
 }
 
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(untagged)]
-enum Figure {
-    Idle {
-        role: Role,
-        state: State,
-        bytes_per_connection: f64,
-    },
-    Handshake {
-        allocations_per_handshake: u64,
-    },
-    Thread {
-        pool_bytes_per_thread: i64,
-    },
-}
+/// The number of bytes of a record that arrive later.
+pub(crate) const REST: usize = 16;
 
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-enum State {
-    Fresh,
-    AfterTraffic,
-}
+/// The states of each round, with their names.
+const STATES: [(&str, Data); 6] = [
+    ("1 byte waits", Data::new(1, false)),
+    ("1 kB waits", Data::new(1000, false)),
+    ("16 KiB wait", Data::new(1 << 14, false)),
+    ("part of a record of 1 byte", Data::new(1, true)),
+    ("part of a record of 1 kB", Data::new(1000, true)),
+    ("part of a record of 16 KiB", Data::new(1 << 14, true)),
+];
 
-impl Job for MemoryArgs {
-    type Row = Row;
-
-    const NOTES: &'static str = "\
-Heap bytes requested from Rust's global allocator; allocations in a provider's C code are not counted.
-idle: includes the connection type, excludes shared data (configuration, sessions). used: after
-1 MiB each way. handshake: both sides, including the creation of the connections.
-thread: record buffers in a thread's pool while none of its connections uses any.";
-
-    const UNIT: &'static str = "bytes";
-
-    fn args(&self) -> &RunArgs {
-        &self.run
+impl Data {
+    pub(crate) const fn new(len: usize, is_part: bool) -> Self {
+        Self { len, is_part }
     }
+}
 
-    fn title(&self) -> String {
-        format!("{}, heap of an idle connection", self.suite)
+const ROUNDS: usize = 4;
+
+/// The APIs that hold data in different places.
+const APIS: [Api; 2] = [Api::Buffered, Api::Unbuffered];
+
+/// The functions of one implementation.
+struct Implementation {
+    name: &'static str,
+    connect: fn(Api, &Scenario, usize) -> Result<Box<dyn Pairs>>,
+    handshake_allocations: fn(Api, &Scenario) -> Result<u64>,
+}
+
+const IMPLEMENTATIONS: [Implementation; 2] = [
+    Implementation {
+        name: "this",
+        connect: this::connection::many_pairs::connect,
+        handshake_allocations: this::connection::many_pairs::handshake_allocations,
+    },
+    Implementation {
+        name: "upstream",
+        connect: upstream::connection::many_pairs::connect,
+        handshake_allocations: upstream::connection::many_pairs::handshake_allocations,
+    },
+];
+
+/// Heap bytes that dropping `pairs` frees, after 1 MiB each way if `used`.
+fn idle(mut pairs: Box<dyn Pairs>, used: bool) -> Result<[i64; 2]> {
+    for _ in 0..if used { 64 } else { 0 } {
+        pairs.hold(Data::new(1 << 14, false))?;
+        pairs.read(Data::new(1 << 14, false))?;
+    }
+    Ok(pairs.give_back())
+}
+
+impl Job for Memory {
+    fn common(&self) -> &Common {
+        &self.common
     }
 
     fn check(&self) -> Result<()> {
-        Scenario::each(&self.suite, &self.run, &self.connection).map(drop)
+        Scenario::each(&self.connection, &self.common).map(drop)
     }
 
-    fn measure(&self, allocator: Kind) -> Result<Vec<Row>> {
-        let scenarios = Scenario::each(&self.suite, &self.run, &self.connection)?;
-        let progress = measure::progress(
-            format!("{} · memory", allocator.name()),
-            scenarios.len() * CONTENDERS.len(),
-        );
+    fn measure(&self, allocator: Allocator) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
-        for scenario in scenarios {
-            for contender in CONTENDERS {
-                let row = |api: Api, figure| Row {
-                    subject: Subject::new(
-                        "memory",
-                        contender.name,
-                        &scenario,
-                        api.name(),
-                        allocator,
-                    ),
-                    connections: self.connections,
-                    figure,
-                };
-                let figures = figures(&contender, &scenario, self.connections)?;
-                rows.extend(figures.into_iter().map(|(api, figure)| row(api, figure)));
-                progress.inc(1);
+        for scenario in Scenario::each(&self.connection, &self.common)? {
+            for implementation in &IMPLEMENTATIONS {
+                rows.extend(self.measure_one(allocator, &scenario, implementation)?);
+            }
+        }
+        Ok(rows)
+    }
+}
+
+impl Memory {
+    fn measure_one(
+        &self,
+        allocator: Allocator,
+        scenario: &Scenario,
+        implementation: &Implementation,
+    ) -> Result<Vec<Row>> {
+        let connect = implementation.connect;
+        let row = |api: Api| {
+            Row::new("memory", implementation.name, scenario.provider, allocator)
+                .with("suite", &scenario.suite.name[..])
+                .with("api", api.name())
+                .with("connections", self.connections)
+        };
+        // one-time setup happens with a process's first connection and belongs to none
+        for api in APIS {
+            idle(connect(api, scenario, 1)?, true)?;
+        }
+        let mut rows = Vec::new();
+        for api in APIS {
+            for (state, used) in [("fresh", false), ("after-traffic", true)] {
+                let (bytes, _) = count(|| {
+                    connect(api, scenario, self.connections).and_then(|pairs| idle(pairs, used))
+                });
+                for (role, bytes) in Role::ALL.iter().zip(bytes?) {
+                    let bytes = bytes as f64 / self.connections as f64;
+                    let row = row(api).with("role", role.name()).with("state", state);
+                    rows.push(row.with("bytes_per_connection", bytes));
+                }
+            }
+        }
+        for api in APIS {
+            let allocations = (implementation.handshake_allocations)(api, scenario)?;
+            rows.push(row(api).with("allocations_per_handshake", allocations));
+        }
+        // a fresh thread, which has had no connection
+        let kept = thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                let work =
+                    || connect(Api::Buffered, scenario, 2).and_then(|pairs| idle(pairs, true));
+                let (done, counted) = count(work);
+                done.map(|_| counted.bytes)
+            });
+            thread.join()
+        });
+        let kept = kept.map_err(|_| "the measuring thread panicked")??;
+        rows.push(row(Api::Buffered).with("pool_bytes_per_thread", kept));
+        Ok(rows)
+    }
+}
+
+impl Job for LoadConnections {
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn check(&self) -> Result<()> {
+        Scenario::each(&self.connection, &self.common).map(drop)
+    }
+
+    fn measure(&self, allocator: Allocator) -> Result<Vec<Row>> {
+        let pairs = (self.connections as f64 * self.common.multiplier).max(4.0) as usize;
+        let scenarios = Scenario::each(&self.connection, &self.common)?;
+        let steps = scenarios.len() * APIS.len() * IMPLEMENTATIONS.len();
+        let label = format!("{} · {pairs} pairs", allocator.name());
+        let progress = measure::progress(label, steps);
+        let mut rows = Vec::new();
+        for scenario in &scenarios {
+            for api in APIS {
+                for Implementation { name, connect, .. } in &IMPLEMENTATIONS {
+                    // one-time setup happens with a process's first connections
+                    connect(api, scenario, 1)?;
+                    let (totals, _) = count(|| {
+                        let resident = machine::resident_bytes();
+                        Totals::new(&mut *connect(api, scenario, pairs)?, resident)
+                    });
+                    let totals = totals?;
+                    progress.inc(1);
+                    if *name == "this" && totals.growth > 0 {
+                        let (growth, api) = (totals.growth, api.name());
+                        return Err(format!("{api}: the heap grew by {growth} bytes").into());
+                    }
+                    let row = Row::new("load-connections", name, scenario.provider, allocator)
+                        .with("suite", &scenario.suite.name[..])
+                        .with("api", api.name())
+                        .with("connections", 2 * pairs)
+                        .with("growth_bytes", totals.growth);
+                    let states = totals.of_each(pairs).into_iter();
+                    rows.extend(states.map(|(state, bytes)| {
+                        let row = row.clone().with("state", state);
+                        row.rounded("bytes_per_connection", bytes, 1)
+                    }));
+                }
             }
         }
         progress.finish_and_clear();
@@ -103,196 +206,54 @@ thread: record buffers in a thread's pool while none of its connections uses any
     }
 }
 
-/// One implementation and its measuring functions.
-struct Contender {
-    name: &'static str,
-    idle: fn(Api, &Scenario, usize, bool) -> Result<Idle>,
-    handshake_allocations: fn(Api, &Scenario) -> Result<u64>,
-    kept_by_thread: fn(&Scenario) -> Result<i64>,
+/// The figures of all pairs together.
+struct Totals {
+    idle: [i64; 2],
+    /// The heap bytes in each of [`STATES`], minus those at the end of a round.
+    held: Vec<i64>,
+    /// The growth of the heap from the end of the first round to that of the last.
+    growth: i64,
+    resident: Option<i64>,
 }
 
-const CONTENDERS: [Contender; 2] = [
-    Contender {
-        name: "this",
-        idle: this::connection::heap::idle,
-        handshake_allocations: this::connection::heap::handshake_allocations,
-        kept_by_thread: this::connection::heap::kept_by_thread,
-    },
-    Contender {
-        name: "upstream",
-        idle: upstream::connection::heap::idle,
-        handshake_allocations: upstream::connection::heap::handshake_allocations,
-        kept_by_thread: upstream::connection::heap::kept_by_thread,
-    },
-];
-
-fn figures(
-    contender: &Contender,
-    scenario: &Scenario,
-    connections: usize,
-) -> Result<Vec<(Api, Figure)>> {
-    let apis = [Api::Buffered, Api::Unbuffered];
-    // one-time setup happens with a process's first connection and belongs to none
-    for api in apis {
-        (contender.idle)(api, scenario, 1, true)?;
-    }
-    let mut figures = Vec::new();
-    for api in apis {
-        for (state, used) in [(State::Fresh, false), (State::AfterTraffic, true)] {
-            let idle = (contender.idle)(api, scenario, connections, used)?;
-            for (role, bytes) in [(Role::Client, idle.client), (Role::Server, idle.server)] {
-                let figure = Figure::Idle {
-                    role,
-                    state,
-                    bytes_per_connection: bytes,
-                };
-                figures.push((api, figure));
+impl Totals {
+    /// Runs the rounds. Call it within the work of [`count`].
+    fn new(pairs: &mut dyn Pairs, resident: Option<i64>) -> Result<Self> {
+        let mut ends = Vec::with_capacity(ROUNDS);
+        let mut held = Vec::with_capacity(STATES.len());
+        for _ in 0..ROUNDS {
+            held.clear();
+            for (_, data) in STATES {
+                pairs.hold(data)?;
+                held.push(so_far().bytes);
+                pairs.read(data)?;
             }
+            ends.push(so_far().bytes);
         }
-    }
-    for api in apis {
-        let figure = Figure::Handshake {
-            allocations_per_handshake: (contender.handshake_allocations)(api, scenario)?,
-        };
-        figures.push((api, figure));
-    }
-    // a fresh thread, which has had no connection
-    let kept = thread::scope(|scope| {
-        let thread = scope.spawn(|| (contender.kept_by_thread)(scenario));
-        thread.join()
-    });
-    let figure = Figure::Thread {
-        pool_bytes_per_thread: kept.map_err(|_| "the measuring thread panicked")??,
-    };
-    figures.push((Api::Buffered, figure));
-    Ok(figures)
-}
-
-impl report::Row for Row {
-    const TABLE_ONLY: &'static [&'static str] = &["connections"];
-
-    fn heading(&self) -> String {
-        format!(
-            "{} · {} · {} connections",
-            self.subject.suite, self.subject.provider, self.connections
-        )
+        let now = machine::resident_bytes();
+        let end = ends[ROUNDS - 1];
+        Ok(Self {
+            growth: end - ends[0],
+            idle: pairs.give_back(),
+            held: held.iter().map(|bytes| bytes - end).collect(),
+            resident: resident.zip(now).map(|(before, now)| now - before),
+        })
     }
 
-    fn cells(&self) -> Vec<Cell> {
-        let (name, value) = match self.figure {
-            Figure::Idle {
-                role,
-                state,
-                bytes_per_connection,
-            } => {
-                let state = match state {
-                    State::Fresh => "new",
-                    State::AfterTraffic => "used",
-                };
-                let name = format!("bytes of an idle {}, {state}", role.name());
-                (name, format!("{bytes_per_connection:.0}"))
-            }
-            Figure::Handshake {
-                allocations_per_handshake,
-            } => (
-                "allocations per handshake".to_owned(),
-                allocations_per_handshake.to_string(),
-            ),
-            Figure::Thread {
-                pool_bytes_per_thread,
-            } => (
-                "bytes kept by a thread".to_owned(),
-                pool_bytes_per_thread.to_string(),
-            ),
-        };
-        let mut cells = self.subject.cells();
-        cells.extend([Cell::text("figure", name), Cell::number("value", value)]);
-        cells
-    }
-
-    /// Only idle connections are drawn.
-    fn point(&self) -> Option<Point> {
-        let Figure::Idle {
-            role,
-            state: State::AfterTraffic,
-            bytes_per_connection,
-        } = self.figure
-        else {
-            return None;
-        };
-        let what = format!(" {}", role.name());
-        Some(self.subject.point(&what, 1, bytes_per_connection))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::Parser;
-
-    use super::*;
-    use crate::cli::{Cli, Command};
-
-    fn args() -> MemoryArgs {
-        let line = ["bench", "memory", "--connections=2", "--provider=aws-lc-rs"];
-        match Cli::try_parse_from(line).unwrap().command {
-            Command::Memory(args) => args,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    // Other tests disturb the process-wide byte counts, so only the set of figures is asserted.
-    #[test]
-    fn every_figure_has_its_row() {
-        let rows = args().measure(Kind::System).unwrap();
-        for implementation in ["this", "upstream"] {
-            let count = |wanted: fn(&Figure) -> bool| {
-                let of_implementation = rows
-                    .iter()
-                    .filter(|row| row.subject.implementation == implementation);
-                of_implementation.filter(|row| wanted(&row.figure)).count()
-            };
-            // two APIs, two roles, two states
-            assert_eq!(count(|figure| matches!(figure, Figure::Idle { .. })), 8);
-            assert_eq!(
-                count(|figure| matches!(figure, Figure::Handshake { .. })),
-                2
-            );
-            assert_eq!(count(|figure| matches!(figure, Figure::Thread { .. })), 1);
-        }
-        assert_eq!(rows.iter().filter_map(report::Row::point).count(), 8);
-        let text = report::tables(&rows);
-        assert_eq!(
-            text.matches("allocations per handshake").count(),
-            4,
-            "{text}"
-        );
-        assert!(text.contains("bytes of an idle server, used"), "{text}");
-    }
-
-    #[test]
-    fn figures_are_named_and_serialised() {
-        let row = Row {
-            subject: Subject {
-                bench: "memory".to_owned(),
-                implementation: "this".to_owned(),
-                provider: "ring".to_owned(),
-                suite: "TLS13_AES_128_GCM_SHA256".to_owned(),
-                api: "buffered".to_owned(),
-                allocator: "system".to_owned(),
-            },
-            connections: 1,
-            figure: Figure::Idle {
-                role: Role::Server,
-                state: State::AfterTraffic,
-                bytes_per_connection: 2300.0,
-            },
-        };
-        let line = serde_json::to_string(&row).unwrap();
-        let json: serde_json::Value = serde_json::from_str(&line).unwrap();
-        assert_eq!(json["role"], "server");
-        assert_eq!(json["state"], "after-traffic");
-        assert_eq!(json["bytes_per_connection"], 2300.0);
-        let read: Row = serde_json::from_str(&line).unwrap();
-        assert_eq!(serde_json::to_string(&read).unwrap(), line);
+    /// The bytes of one of `2 * pairs` connections, in each state.
+    fn of_each(&self, pairs: usize) -> Vec<(&'static str, f64)> {
+        let pairs = pairs as f64;
+        let idle: i64 = self.idle.iter().sum();
+        let mut states = vec![
+            ("idle client", self.idle[0] as f64 / pairs),
+            ("idle server", self.idle[1] as f64 / pairs),
+        ];
+        let mean = |bytes: i64| bytes as f64 / (2.0 * pairs);
+        let held = STATES.iter().zip(&self.held);
+        states.extend(held.map(|((name, _), more)| (*name, mean(idle + more))));
+        // zero if the process reused memory of earlier connections
+        let resident = self.resident.filter(|bytes| *bytes > 0);
+        states.extend(resident.map(|bytes| ("resident", mean(bytes))));
+        states
     }
 }

@@ -1,275 +1,353 @@
-//! Pictures of the rows, as SVG: bars, and curves over numbers of threads where these differ.
+//! Pictures of rows, as SVG: bars, and curves over numbers of threads where these differ.
 
-use core::ops::Range;
-use std::path::Path;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
 
-use plotters::coord::Shift;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use serde_json::Value;
 
+use crate::row::Row;
+use crate::tables::{self, Part, View, parts};
 use crate::workload::Result;
 
-/// A value to be drawn.
-#[derive(Clone, Debug)]
-pub(crate) struct Point {
+/// A file for a picture, which is opened before anything is measured.
+pub(crate) struct Picture {
+    path: PathBuf,
+    file: File,
+}
+
+impl Picture {
+    pub(crate) fn create(path: PathBuf) -> Result<Self> {
+        let file = File::create(&path);
+        let file = file.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        Ok(Self { path, file })
+    }
+
+    /// Draws one chart for each table of `rows`, stacked vertically.
+    pub(crate) fn draw(mut self, rows: &[Row]) -> Result<()> {
+        let written = self.file.write_all(svg(rows).as_bytes());
+        Ok(written.map_err(|error| format!("cannot write {}: {error}", self.path.display()))?)
+    }
+}
+
+/// A value to be drawn, with the 10th and 90th percentile if it has samples.
+struct Point {
     /// The bars of one group are adjacent; the curves of one group share a chart.
-    pub(crate) group: String,
+    group: String,
     /// The implementation. Points of one series have the same colour.
-    pub(crate) series: String,
-    pub(crate) threads: usize,
-    pub(crate) value: f64,
+    series: String,
+    threads: f64,
+    value: f64,
+    spread: Option<(f64, f64)>,
 }
 
-/// A part of a picture.
-#[derive(Debug)]
-pub(crate) struct Chart {
-    title: String,
-    kind: ChartKind,
-    points: Vec<Point>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum ChartKind {
-    Bars,
-    Curves,
-}
-
-/// Returns the charts of `points`, whose values are in `unit`. They are one bar chart, or one chart
-/// of curves per group if the numbers of threads differ.
-pub(crate) fn charts(title: &str, unit: &str, mut points: Vec<Point>) -> Vec<Chart> {
-    let Some(first) = points.first() else {
-        return Vec::new();
-    };
-    if points.iter().all(|point| point.threads == first.threads) {
-        // rows may be sorted by implementation
-        let groups = names(&points, |point| &point.group);
-        points.sort_by_key(|point| groups.iter().position(|group| *group == point.group));
-        return vec![Chart {
-            title: format!("{title} ({unit})"),
-            kind: ChartKind::Bars,
-            points,
-        }];
-    }
-    let of_group = |group: String| Chart {
-        title: format!("{title} · {group} ({unit} over threads)"),
-        kind: ChartKind::Curves,
-        points: points
-            .iter()
-            .filter(|point| point.group == group)
-            .cloned()
-            .collect(),
-    };
-    let groups = names(&points, |point| &point.group);
-    groups.into_iter().map(of_group).collect()
-}
-
-/// Writes a picture of `charts`, stacked vertically, to `file`.
-pub(crate) fn write(file: &Path, charts: &[Chart]) -> Result<()> {
-    std::fs::write(file, svg(charts)?)
-        .map_err(|error| format!("cannot write {}: {error}", file.display()).into())
-}
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-
-/// The width of a drawing without labels.
-const WIDTH: u32 = 620;
-const MARGIN: i32 = 16;
-/// The approximate width of one character of a label.
-const CHARACTER_WIDTH: u32 = 6;
-/// The height of title and legend.
-const HEAD_HEIGHT: u32 = 64;
-const AXIS_HEIGHT: u32 = 36;
-const BAR_HEIGHT: u32 = 16;
-const CURVES_HEIGHT: u32 = 320;
-const COLOURS: [RGBColor; 6] = [
-    RGBColor(27, 108, 168),
-    RGBColor(224, 142, 11),
-    RGBColor(154, 154, 154),
-    RGBColor(91, 140, 90),
-    RGBColor(178, 80, 104),
-    RGBColor(122, 92, 168),
+/// The width of a printed page.
+const WIDTH: f64 = 760.0;
+const MARGIN: f64 = 16.0;
+/// The approximate width of one character.
+const CHARACTER: f64 = 6.2;
+/// The height of title and legend, and that of an axis with its numbers.
+const HEAD: f64 = 56.0;
+const AXIS: f64 = 44.0;
+const BAR: f64 = 13.0;
+const CURVES: f64 = 260.0;
+const COLOURS: [&str; 6] = [
+    "#1b6ca8", "#e08e0b", "#9a9a9a", "#5b8c5a", "#b25068", "#7a5ca8",
 ];
-const FONT: &str = "sans-serif";
-const FONT_SIZE: i32 = 12;
 
-fn svg(charts: &[Chart]) -> Result<String> {
-    let height = charts.iter().map(Chart::height).sum::<u32>().max(1);
-    let width = charts.iter().map(Chart::width).max().unwrap_or(WIDTH);
-    let mut picture = String::new();
-    {
-        let mut rest = SVGBackend::with_string(&mut picture, (width, height)).into_drawing_area();
-        rest.fill(&WHITE)?;
-        for chart in charts {
-            let (area, below) = rest.split_vertically(chart.height() as i32);
-            chart.draw(&area)?;
-            rest = below;
+fn svg(rows: &[Row]) -> String {
+    let mut picture = Drawing::default();
+    for of_bench in rows.chunk_by(|a, b| a.text("bench") == b.text("bench")) {
+        let view = View::of(of_bench[0].text("bench"));
+        for part in parts(&view, of_bench) {
+            picture.part(&part);
         }
-        rest.present()?;
     }
-    Ok(picture)
+    let (body, height) = (picture.elements, picture.top.max(1.0));
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
+         height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+         <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"white\"/>\n{body}</svg>\n"
+    )
 }
 
-impl Chart {
-    fn height(&self) -> u32 {
-        let body = match self.kind {
-            ChartKind::Bars => BAR_HEIGHT * self.bar_rows() as u32,
-            ChartKind::Curves => CURVES_HEIGHT,
-        };
-        HEAD_HEIGHT + body + AXIS_HEIGHT
+/// Where a text starts, or ends.
+type Anchor = &'static str;
+
+#[derive(Default)]
+struct Drawing {
+    elements: String,
+    /// The height so far.
+    top: f64,
+}
+
+impl Drawing {
+    fn element(&mut self, element: &str) {
+        self.elements += element;
+        self.elements.push('\n');
     }
 
-    fn width(&self) -> u32 {
-        // titles have a larger font
-        let title = 10 * self.title.chars().count() as u32;
-        let legend = self.series().iter().map(|name| legend_width(name)).sum();
-        let head = Ord::max(title, legend);
-        Ord::max(WIDTH + self.labels_width(), head) + 2 * MARGIN as u32
+    fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, text: &str) {
+        let text = text
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;");
+        self.element(&format!(
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
+        ));
     }
 
-    /// The width of the labels to the left of the values.
-    fn labels_width(&self) -> u32 {
-        let names = self.points.iter().map(|point| point.group.chars().count());
-        match self.kind {
-            ChartKind::Bars => CHARACTER_WIDTH * names.max().unwrap_or(0) as u32,
-            ChartKind::Curves => 80,
+    fn line(&mut self, points: &[(f64, f64)], style: &str) {
+        let points = points.iter().fold(String::new(), |mut text, (x, y)| {
+            let _ = write!(text, "{x:.1},{y:.1} "); // writing to a string does not fail
+            text
+        });
+        self.element(&format!(
+            "<polyline points=\"{}\" fill=\"none\" {style}/>",
+            points.trim_end()
+        ));
+    }
+
+    fn rectangle(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), colour: &str) {
+        self.element(&format!(
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{colour}\"/>"
+        ));
+    }
+
+    /// Draws the rows of one table: bars, or for each group a chart of curves.
+    fn part(&mut self, part: &Part<'_>) {
+        let (view, main) = (part.view, part.main());
+        let keys = part.varying(&["bench", "impl", &view.across, "threads"]);
+        let points = part.rows.iter().filter_map(|row| {
+            let of = |key: &str| {
+                let value = row.get(key);
+                value.map_or_else(String::new, |value| tables::shown(key, value))
+            };
+            let percentile = |which| row.number(&format!("{main}_{which}"));
+            Some(Point {
+                group: tables::labels(&keys, &of).join(" · "),
+                series: tables::name(
+                    row.text("bench"),
+                    row.get(&view.across).unwrap_or(&Value::Null),
+                ),
+                threads: row.number("threads").unwrap_or(1.0),
+                value: row.number(main)?,
+                spread: percentile("p10").zip(percentile("p90")),
+            })
+        });
+        let points: Vec<_> = points.collect();
+        let all: Vec<_> = points.iter().collect();
+        let groups = distinct(&all, |point| &point.group);
+        if part.values("threads").len() == 1 {
+            return self.bars(&part.heading(), &all, &groups, &tables::title(main));
+        }
+        for group in groups {
+            let mut of_group = all.clone();
+            of_group.retain(|point| point.group == group);
+            let title = format!("{group} · {}", part.heading());
+            self.curves(&title, &of_group, &tables::title(main));
         }
     }
 
-    /// The number of rows: one for each bar, and an empty one between groups.
-    fn bar_rows(&self) -> usize {
-        self.points.len() + names(&self.points, |point| &point.group).len()
+    /// Writes title and legend; returns where the legend ends.
+    fn head(&mut self, title: &str, series: &[&str]) -> f64 {
+        let y = self.top + 24.0;
+        // a title that would not fit is shortened
+        let title: String = title.chars().take((WIDTH / CHARACTER) as usize).collect();
+        self.element("<g font-weight=\"bold\">");
+        self.text((MARGIN, y), "start", &title);
+        self.element("</g>");
+        let mut x = MARGIN;
+        for (index, series) in series.iter().enumerate() {
+            self.rectangle((x, y + 11.0), (11.0, 11.0), COLOURS[index % COLOURS.len()]);
+            self.text((x + 16.0, y + 21.0), "start", series);
+            x += 36.0 + 7.0 * series.chars().count() as f64;
+        }
+        self.top += HEAD;
+        x
     }
 
-    fn draw(&self, area: &Area<'_>) -> Result<()> {
-        let (head, body) = area.split_vertically(HEAD_HEIGHT as i32);
-        let title = (FONT, 16).into_font().style(FontStyle::Bold);
-        head.draw_text(&self.title, &title.into(), (MARGIN, 10))?;
-        let mut left = MARGIN;
-        for (index, series) in self.series().iter().enumerate() {
-            let corners = [(left, 40), (left + 12, 52)];
-            head.draw(&Rectangle::new(corners, colour(index).filled()))?;
-            head.draw_text(series, &text(HPos::Left), (left + 18, 46))?;
-            left += legend_width(series) as i32;
+    fn bars(&mut self, title: &str, points: &[&Point], groups: &[&str], unit: &str) {
+        let series = distinct(points, |point| &point.series);
+        self.head(title, &series);
+        let longest = groups
+            .iter()
+            .map(|group| group.chars().count())
+            .max()
+            .unwrap_or(0);
+        let left = MARGIN + (CHARACTER * longest as f64 + 8.0).clamp(8.0, WIDTH / 2.0);
+        let scale = Scale::of(points, left, WIDTH - MARGIN - 48.0);
+        let bottom = self.top + BAR * (points.len() + groups.len()) as f64;
+        for (value, x) in scale.ticks() {
+            self.line(&[(x, self.top), (x, bottom + 4.0)], "stroke=\"#dddddd\"");
+            self.text((x, bottom + 17.0), "middle", &number(value));
         }
-        match self.kind {
-            ChartKind::Bars => self.draw_bars(&body),
-            ChartKind::Curves => self.draw_curves(&body),
-        }
-    }
-
-    fn draw_bars(&self, area: &Area<'_>) -> Result<()> {
-        let rows = self.bar_rows() as f64;
-        let mut chart = ChartBuilder::on(area)
-            .margin_left(MARGIN)
-            .margin_right(MARGIN)
-            .x_label_area_size(AXIS_HEIGHT)
-            .y_label_area_size(self.labels_width())
-            .build_cartesian_2d(self.values(), 0.0..rows)?;
-        chart
-            .configure_mesh()
-            .disable_y_mesh()
-            .disable_y_axis()
-            .light_line_style(TRANSPARENT)
-            .x_label_formatter(&number)
-            .draw()?;
-        let (series, plane) = (self.series(), chart.plotting_area());
-        let (offset, _) = area.get_pixel_range();
-        let (mut top, mut group) = (rows, None);
-        for point in &self.points {
-            if group != Some(&point.group) {
-                top -= if group.is_some() { 1.0 } else { 0.5 };
-                group = Some(&point.group);
-                let (left, y) = plane.map_coordinate(&(0.0, top - 0.5));
-                let at = (left - offset.start - 8, y - area.get_pixel_range().1.start);
-                area.draw_text(&point.group, &text(HPos::Right), at)?;
-            }
-            let index = series.iter().position(|name| *name == point.series);
-            let corners = [(0.0, top - 0.06), (point.value.max(0.0), top - 0.94)];
-            let style = colour(index.unwrap_or(0)).filled();
-            plane.draw(&Rectangle::new(corners, style))?;
-            let end = (point.value.max(0.0), top - 0.5);
-            let label = EmptyElement::at(end)
-                + Text::new(
-                    format!(" {}", number(&point.value)),
-                    (2, 0),
-                    text(HPos::Left),
+        self.line(
+            &[(left, self.top), (left, bottom), (WIDTH - MARGIN, bottom)],
+            "stroke=\"black\"",
+        );
+        self.text(((left + WIDTH) / 2.0, bottom + 33.0), "middle", unit);
+        let mut y = self.top + BAR / 2.0;
+        for group in groups {
+            self.text((left - 6.0, y + 10.0), "end", group);
+            // rows may be sorted by implementation
+            for point in points.iter().filter(|point| point.group == *group) {
+                let index = series
+                    .iter()
+                    .position(|name| *name == point.series)
+                    .unwrap_or(0);
+                let end = scale.place(point.value);
+                self.rectangle(
+                    (left, y + 1.0),
+                    (end - left, BAR - 2.0),
+                    COLOURS[index % COLOURS.len()],
                 );
-            plane.draw(&label)?;
-            top -= 1.0;
+                let mut behind = end;
+                if let Some((low, high)) = point.spread {
+                    let (low, high, middle) = (scale.place(low), scale.place(high), y + BAR / 2.0);
+                    self.line(&[(low, middle), (high, middle)], "stroke=\"black\"");
+                    for x in [low, high] {
+                        self.line(&[(x, middle - 3.0), (x, middle + 3.0)], "stroke=\"black\"");
+                    }
+                    behind = high.max(end);
+                }
+                self.text((behind + 4.0, y + 10.5), "start", &number(point.value));
+                y += BAR;
+            }
+            y += BAR;
         }
-        Ok(())
+        self.top = bottom + AXIS;
     }
 
-    fn draw_curves(&self, area: &Area<'_>) -> Result<()> {
-        let most = self.points.iter().map(|point| point.threads).max();
-        let most = most.unwrap_or(1);
-        let mut chart = ChartBuilder::on(area)
-            .margin_right(2 * MARGIN)
-            .x_label_area_size(AXIS_HEIGHT)
-            .y_label_area_size(self.labels_width())
-            .build_cartesian_2d(0.0..most as f64, self.values())?;
-        chart
-            .configure_mesh()
-            .light_line_style(TRANSPARENT)
-            .x_labels(most.min(16) + 1)
-            .x_label_formatter(&number)
-            .y_label_formatter(&number)
-            .x_desc("threads")
-            .draw()?;
-        for (index, series) in self.series().iter().enumerate() {
-            let points = self.points.iter().filter(|point| point.series == *series);
-            let mut points: Vec<_> = points
-                .map(|point| (point.threads as f64, point.value))
-                .collect();
-            points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let style = colour(index).stroke_width(2);
-            chart.draw_series(LineSeries::new(points.iter().copied(), style))?;
-            let dots = points.iter();
-            chart.draw_series(dots.map(|point| Circle::new(*point, 4, colour(index).filled())))?;
+    fn curves(&mut self, title: &str, points: &[&Point], unit: &str) {
+        let series = distinct(points, |point| &point.series);
+        let legend = self.head(title, &series);
+        let (left, top, bottom) = (MARGIN + 56.0, self.top, self.top + CURVES);
+        let values = Scale::of(points, bottom, top);
+        let most = points.iter().map(|point| point.threads).fold(1.0, f64::max);
+        let threads = Scale {
+            most: 1.05 * most,
+            from: left,
+            to: WIDTH - 2.0 * MARGIN,
+        };
+        for (value, y) in values.ticks() {
+            self.line(&[(left - 4.0, y), (threads.to, y)], "stroke=\"#dddddd\"");
+            self.text((left - 8.0, y + 4.0), "end", &number(value));
         }
-        Ok(())
+        let numbers = distinct_numbers(points);
+        for number in numbers {
+            let x = threads.place(number);
+            self.line(&[(x, bottom), (x, bottom + 4.0)], "stroke=\"black\"");
+            self.text((x, bottom + 17.0), "middle", &number.to_string());
+        }
+        self.line(
+            &[(left, top), (left, bottom), (threads.to, bottom)],
+            "stroke=\"black\"",
+        );
+        self.text(
+            ((left + threads.to) / 2.0, bottom + 33.0),
+            "middle",
+            "threads",
+        );
+        self.text((MARGIN, top - 4.0), "start", unit);
+        // the first implementation's throughput on the fewest threads, on each of them
+        if let Some(first) = points.iter().min_by(|a, b| a.threads.total_cmp(&b.threads)) {
+            let slope = first.value / first.threads;
+            let end = most.min(values.most / slope);
+            let dashed = "stroke=\"#666666\" stroke-dasharray=\"5 4\"";
+            let ideal = [
+                (left, bottom),
+                (threads.place(end), values.place(slope * end)),
+            ];
+            self.line(&ideal, dashed);
+            self.line(&[(legend, top - 16.0), (legend + 24.0, top - 16.0)], dashed);
+            self.text((legend + 30.0, top - 11.0), "start", "ideal");
+        }
+        for (index, name) in series.iter().enumerate() {
+            let colour = COLOURS[index % COLOURS.len()];
+            let mut of_series = points.to_vec();
+            of_series.retain(|point| point.series == *name);
+            of_series.sort_by(|a, b| a.threads.total_cmp(&b.threads));
+            let places = of_series.iter();
+            let places =
+                places.map(|point| (threads.place(point.threads), values.place(point.value)));
+            let places: Vec<_> = places.collect();
+            self.line(&places, &format!("stroke=\"{colour}\" stroke-width=\"2\""));
+            for (point, (x, y)) in of_series.iter().zip(&places) {
+                self.element(&format!(
+                    "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{colour}\"/>"
+                ));
+                if let Some((low, high)) = point.spread {
+                    let whisker = [(*x, values.place(low)), (*x, values.place(high))];
+                    self.line(&whisker, &format!("stroke=\"{colour}\""));
+                }
+            }
+        }
+        self.top = bottom + AXIS;
+    }
+}
+
+/// An axis from 0 to `most`, between two pixels.
+struct Scale {
+    most: f64,
+    from: f64,
+    to: f64,
+}
+
+impl Scale {
+    fn of(points: &[&Point], from: f64, to: f64) -> Self {
+        let ends = points.iter().map(|point| {
+            point
+                .spread
+                .map_or(point.value, |(_, high)| high.max(point.value))
+        });
+        Self {
+            most: ends.fold(f64::MIN_POSITIVE, f64::max),
+            from,
+            to,
+        }
     }
 
-    fn series(&self) -> Vec<String> {
-        names(&self.points, |point| &point.series)
+    fn place(&self, value: f64) -> f64 {
+        self.from + (self.to - self.from) * value / self.most
     }
 
-    /// The range from 0 to a little more than the largest value.
-    fn values(&self) -> Range<f64> {
-        let values = self.points.iter().map(|point| point.value);
-        0.0..1.15 * values.fold(f64::MIN_POSITIVE, f64::max)
+    /// Round values and their places: four to nine of them.
+    fn ticks(&self) -> Vec<(f64, f64)> {
+        let magnitude = 10f64.powf((self.most / 4.0).log10().floor());
+        let step = match self.most / 4.0 / magnitude {
+            few if few < 2.0 => magnitude,
+            few if few < 5.0 => 2.0 * magnitude,
+            _ => 5.0 * magnitude,
+        };
+        let values = (0..=(self.most / step) as usize).map(|count| count as f64 * step);
+        values.map(|value| (value, self.place(value))).collect()
     }
 }
 
 /// The distinct values of `name`, in order of appearance.
-fn names(points: &[Point], name: impl Fn(&Point) -> &String) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
+fn distinct<'a>(points: &[&'a Point], name: impl Fn(&'a Point) -> &'a str) -> Vec<&'a str> {
+    let mut names = Vec::new();
     for point in points {
-        if !names.contains(name(point)) {
-            names.push(name(point).clone());
+        if !names.contains(&name(point)) {
+            names.push(name(point));
         }
     }
     names
 }
 
-/// The width of a series in the legend, with the gap before the next.
-fn legend_width(series: &str) -> u32 {
-    48 + 8 * series.chars().count() as u32
-}
-
-fn colour(index: usize) -> RGBColor {
-    COLOURS[index % COLOURS.len()]
-}
-
-fn text(side: HPos) -> TextStyle<'static> {
-    let style = TextStyle::from((FONT, FONT_SIZE).into_font());
-    style.pos(Pos::new(side, VPos::Center))
+/// The distinct numbers of threads.
+fn distinct_numbers(points: &[&Point]) -> Vec<f64> {
+    let mut numbers: Vec<_> = points.iter().map(|point| point.threads).collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers.dedup();
+    numbers
 }
 
 /// Formats `value` with a sensible number of digits.
-#[allow(clippy::trivially_copy_pass_by_ref)] // the signature of plotters' formatters
-fn number(value: &f64) -> String {
-    if *value != 0.0 && *value < 10.0 && value.fract().abs() > 1e-6 {
+fn number(value: f64) -> String {
+    if value != 0.0 && value < 10.0 && value.fract() > 1e-6 {
         format!("{value:.1}")
     } else {
         format!("{value:.0}")
@@ -279,15 +357,15 @@ fn number(value: &f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::choices::{Allocator, Provider};
 
-    fn points(values: &[f64], threads: fn(usize) -> usize) -> Vec<Point> {
-        let point = |(index, value): (usize, &f64)| Point {
-            group: format!("group <{}> & more", index / 2 % 2),
-            series: ["this", "upstream"][index % 2].to_owned(),
-            threads: threads(index),
-            value: *value,
-        };
-        values.iter().enumerate().map(point).collect()
+    fn row(name: &str, value: f64, threads: usize) -> Row {
+        Row::new("bulk", name, Provider::Ring, Allocator::System)
+            .with("suite", "<a & b>")
+            .with("threads", threads)
+            .with("mb_per_s", value)
+            .with("mb_per_s_p10", 0.9 * value)
+            .with("mb_per_s_p90", 1.1 * value)
     }
 
     /// Asserts that the tags of `svg` nest and that its text is escaped.
@@ -295,11 +373,10 @@ mod tests {
         let mut open = Vec::new();
         for part in svg.split('<').skip(1) {
             let (tag, text) = part.split_once('>').expect("a tag ends");
-            assert!(!text.contains('>'), "{text}");
-            for (at, _) in text.match_indices('&') {
-                let end = text[at..].find(';').expect("an entity ends");
-                assert!(["&amp;", "&lt;", "&gt;"].contains(&&text[at..=at + end]));
-            }
+            let text = ["&amp;", "&lt;", "&gt;"]
+                .iter()
+                .fold(text.to_owned(), |text, entity| text.replace(entity, ""));
+            assert!(!text.contains(['>', '&']), "{text}");
             match tag.strip_prefix('/') {
                 Some(name) => assert_eq!(open.pop(), Some(name)),
                 None if tag.ends_with('/') => {}
@@ -310,42 +387,38 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_well_formed() {
-        for values in [&[][..], &[0.0], &[1.0, 2.0, 3.0], &[5e9, 0.1]] {
-            let bars = charts("a & b", "MB/s", points(values, |_| 1));
-            assert_eq!(bars.len(), usize::from(!values.is_empty()));
-            assert_well_formed(&svg(&bars).unwrap());
-        }
-    }
-
-    #[test]
     fn the_length_of_a_bar_is_proportional_to_its_value() {
-        let picture = svg(&charts("t", "MB/s", points(&[1000.0, 500.0], |_| 1))).unwrap();
+        let picture = svg(&[row("this", 1000.0, 1), row("upstream", 500.0, 1)]);
+        assert_well_formed(&picture);
         let widths = picture.split("<rect ").filter_map(|tag| {
-            // only the bars: the squares of the legend are 12 wide
-            let width = tag.split("width=\"").nth(1)?.split('"').next()?;
-            let width: f64 = width.parse().ok()?;
-            (tag.contains("#1B6CA8") || tag.contains("#E08E0B"))
-                .then_some(width)
-                .filter(|width| *width > 12.0)
+            // only the bars: the squares of the legend are 11 wide
+            let width: f64 = tag
+                .split("width=\"")
+                .nth(1)?
+                .split('"')
+                .next()?
+                .parse()
+                .ok()?;
+            let is_bar = tag.contains("#1b6ca8") || tag.contains("#e08e0b");
+            (is_bar && width > 11.0).then_some(width)
         });
         let widths: Vec<_> = widths.collect();
         assert_eq!(widths.len(), 2, "{picture}");
         assert!((widths[0] / widths[1] - 2.0).abs() < 0.02, "{widths:?}");
-        assert!(picture.contains("1000") && picture.contains("500"));
+        for text in ["1000", "500", "rustls-inplace", "MB/s", "&lt;a &amp; b&gt;"] {
+            assert!(picture.contains(text), "{picture}");
+        }
+        // a whisker with two ends for each, six ticks, and the axes
+        assert_eq!(picture.matches("<polyline").count(), 2 * 3 + 6 + 1);
+        assert_well_formed(&svg(&[]));
     }
 
     #[test]
     fn several_numbers_of_threads_are_drawn_as_curves() {
-        let values: Vec<_> = (0..12).map(f64::from).collect();
-        let curves = charts("t", "MB/s", points(&values, |index| 1 + index / 4));
-        assert_eq!(curves.len(), 2);
-        assert!(curves.iter().all(|chart| chart.kind == ChartKind::Curves));
-        let picture = svg(&curves).unwrap();
+        let row = |at: usize| row(["this", "upstream"][at % 2], at as f64, 1 + at / 2);
+        let picture = svg(&(0..6).map(row).collect::<Vec<_>>());
         assert_well_formed(&picture);
-        // two implementations in each chart, in addition to the lines of the axes
-        let lines = picture.matches("<polyline").count();
-        assert!(lines >= 4, "{picture}");
-        assert_eq!(picture.matches("<circle").count(), 12);
+        assert_eq!(picture.matches("<circle").count(), 6);
+        assert!(picture.contains("ideal") && picture.contains("threads"));
     }
 }

@@ -1,322 +1,373 @@
 //! The frame around the sub-commands. Each measures rows, in one process per allocator; they are
-//! printed as tables or JSON and drawn as a picture.
+//! printed as tables or JSON.
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
 
-use bench_allocator::Kind;
-use comfy_table::{CellAlignment, Table, presets};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::cli::RunArgs;
-use crate::plot::{Chart, Point, charts};
-use crate::processes;
-use crate::statistics::{Summary, rounded};
-use crate::workload::{Result, Scenario};
+use crate::choices::Allocator;
+use crate::cli::Common;
+use crate::row::Row;
+use crate::statistics::median;
+use crate::tables::{self, Style, UPSTREAM, View, parts};
+use crate::workload::Result;
+use crate::{machine, processes};
 
 /// A sub-command that measures.
 pub(crate) trait Job {
-    type Row: Row;
+    fn common(&self) -> &Common;
 
-    /// Notes for the reader, printed below the tables.
-    const NOTES: &'static str;
-
-    /// The unit of the plotted values.
-    const UNIT: &'static str;
-
-    fn args(&self) -> &RunArgs;
-
-    /// The title of the picture.
-    fn title(&self) -> String;
+    /// The numbers of threads to measure with.
+    fn threads(&self) -> &[usize] {
+        &[1]
+    }
 
     /// Fails if the arguments cannot be measured. Takes no time.
-    fn check(&self) -> Result<()>;
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Measures on the allocator of this process.
-    fn measure(&self, allocator: Kind) -> Result<Vec<Self::Row>>;
+    fn measure(&self, allocator: Allocator) -> Result<Vec<Row>>;
 }
 
-/// One line of a result, as the measuring process prints it.
-pub(crate) trait Row: DeserializeOwned + Serialize {
-    /// Keys for the table only; `--json` leaves them out.
-    const TABLE_ONLY: &'static [&'static str] = &[];
-
-    /// The heading of this row's table. Rows of one heading have the same columns.
-    fn heading(&self) -> String;
-
-    fn cells(&self) -> Vec<Cell>;
-
-    /// The point of this row in the picture, if it has one.
-    fn point(&self) -> Option<Point>;
-
-    /// The title of the chart that the point belongs to, if there are several.
-    fn part(&self) -> &str {
-        ""
-    }
-}
-
-/// A cell of a table and its column.
-pub(crate) struct Cell {
-    column: &'static str,
-    text: String,
-    alignment: CellAlignment,
-}
-
-impl Cell {
-    pub(crate) fn text(column: &'static str, text: impl Into<String>) -> Self {
-        Self {
-            column,
-            text: text.into(),
-            alignment: CellAlignment::Left,
-        }
-    }
-
-    pub(crate) fn number(column: &'static str, text: impl Into<String>) -> Self {
-        Self {
-            alignment: CellAlignment::Right,
-            ..Self::text(column, text)
-        }
-    }
-
-    pub(crate) fn ratio(column: &'static str, ratio: f64) -> Self {
-        Self::number(column, format!("{ratio:.2} ×"))
-    }
-
-    pub(crate) fn share(column: &'static str, share: f64) -> Self {
-        Self::number(column, format!("{:.1} %", 100.0 * share))
-    }
-
-    /// A throughput with at least three digits, and the range of most of its samples.
-    pub(crate) fn rate(column: &'static str, rate: f64, spread: (f64, f64)) -> [Self; 2] {
-        let digits = |rate: f64| {
-            if rate < 100.0 {
-                format!("{rate:.1}")
-            } else {
-                format!("{rate:.0}")
-            }
-        };
-        [
-            Self::number(column, digits(rate)),
-            Self::number(
-                "p10–p90",
-                format!("{}–{}", digits(spread.0), digits(spread.1)),
-            ),
-        ]
-    }
-}
-
-/// The subject of a figure.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct Subject {
-    pub(crate) bench: String,
-    #[serde(rename = "impl")]
-    pub(crate) implementation: String,
-    pub(crate) provider: String,
-    pub(crate) suite: String,
-    pub(crate) api: String,
-    pub(crate) allocator: String,
-}
-
-impl Subject {
-    pub(crate) fn new(
-        bench: &str,
-        implementation: &str,
-        scenario: &Scenario,
-        api: &str,
-        allocator: Kind,
-    ) -> Self {
-        Self {
-            bench: bench.to_owned(),
-            implementation: implementation.to_owned(),
-            provider: scenario.provider.name().to_owned(),
-            suite: scenario.suite.name.clone(),
-            api: api.to_owned(),
-            allocator: allocator.name().to_owned(),
-        }
-    }
-
-    /// The first cells of the row. Provider and suite are in the heading.
-    pub(crate) fn cells(&self) -> Vec<Cell> {
-        vec![
-            Cell::text("allocator", &self.allocator),
-            Cell::text("implementation", &self.implementation),
-            Cell::text("API", &self.api),
-        ]
-    }
-
-    /// The point of `value` in the picture. `what` is appended to the name of its group.
-    pub(crate) fn point(&self, what: &str, threads: usize, value: f64) -> Point {
-        Point {
-            group: format!(
-                "{} · {} · {}{what}",
-                self.provider, self.allocator, self.api
-            ),
-            series: self.implementation.clone(),
-            threads,
-            value,
-        }
-    }
-}
-
-/// The 10th and 90th percentile, in `unit`.
-pub(crate) fn spread(samples: &Summary, unit: f64) -> (f64, f64) {
-    (
-        rounded(samples.p10 / unit, 1),
-        rounded(samples.p90 / unit, 1),
-    )
-}
-
-/// Runs `job`, as requested by the command line `line`; prints its rows and returns their charts.
-pub(crate) fn run<J: Job>(job: &J, line: &[OsString]) -> Result<Vec<Chart>> {
-    let RunArgs {
-        allocator, output, ..
-    } = job.args();
-    let allocators = allocator.kinds();
-    if output.in_this_process {
-        for row in job.measure(processes::allocator(&allocators)?)? {
-            print(&format!("{}\n", serde_json::to_string(&row)?))?;
+/// Runs `job`, as requested by the command line `line`; prints its rows and returns them.
+pub(crate) fn run(job: &dyn Job, line: &[OsString]) -> Result<Vec<Row>> {
+    let common = job.common();
+    if common.in_this_process {
+        for row in job.measure(bench_allocator::selected())? {
+            print(&row.json())?;
         }
         return Ok(Vec::new());
     }
     job.check()?;
-    let rows: Vec<J::Row> = processes::on_each(&allocators, line)?;
-    if output.json {
-        for row in &rows {
-            print(&format!("{}\n", json(row)?))?;
-        }
-    } else {
-        print(&format!("{}{}\n", tables(&rows), J::NOTES))?;
-    }
-    Ok(picture(job, &rows))
-}
-
-/// The charts of `rows`, separately for each part.
-fn picture<J: Job>(job: &J, rows: &[J::Row]) -> Vec<Chart> {
-    let mut parts: Vec<(&str, Vec<Point>)> = Vec::new();
-    for row in rows {
-        let (part, point) = (row.part(), row.point());
-        match parts.iter_mut().find(|(known, _)| *known == part) {
-            Some((_, points)) => points.extend(point),
-            None => parts.push((part, point.into_iter().collect())),
-        }
-    }
-    let charts = parts.into_iter().flat_map(|(part, points)| match part {
-        "" => charts(&job.title(), J::UNIT, points),
-        part => charts(part, J::UNIT, points),
-    });
-    charts.collect()
-}
-
-/// The JSON that `--json` prints for `row`.
-pub(crate) fn json<R: Row>(row: &R) -> Result<Value> {
-    let mut value = serde_json::to_value(row)?;
-    if let Some(object) = value.as_object_mut() {
-        object.retain(|key, _| !R::TABLE_ONLY.contains(&&key[..]));
-    }
-    Ok(value)
-}
-
-/// The rows as Markdown tables.
-pub(crate) fn tables<R: Row>(rows: &[R]) -> String {
-    let mut tables: Vec<(String, Table)> = Vec::new();
-    for row in rows {
-        let (heading, cells) = (row.heading(), row.cells());
-        let known = tables.iter().position(|(known, _)| *known == heading);
-        let index = known.unwrap_or_else(|| {
-            tables.push((heading, empty_table(&cells)));
-            tables.len() - 1
-        });
-        tables[index].1.add_row(
-            cells
-                .into_iter()
-                .map(|cell| comfy_table::Cell::new(cell.text).set_alignment(cell.alignment)),
+    let (processors, most) = (machine::processors(), job.threads().iter().max());
+    if let Some(most) = most.filter(|most| **most > processors) {
+        eprintln!(
+            "bench: {most} threads share {processors} processors, so their throughput does not add up"
         );
     }
-    let tables = tables.iter();
-    tables
-        .map(|(heading, table)| format!("{heading}\n\n{table}\n\n"))
-        .collect()
+    let mut earlier = Vec::new();
+    if let Some(file) = &common.compare {
+        earlier = Row::read_all(file)?;
+    }
+    let machine = machine::describe();
+
+    let allocators = match &common.allocators()[..] {
+        [] if line.first().is_some_and(|name| name == "bulk") && (common.json || common.detail) => {
+            Allocator::ALL.to_vec()
+        }
+        [] => vec![Allocator::System],
+        requested => requested.to_vec(),
+    };
+    let rows = processes::on_each(&allocators, line)?.into_iter();
+    let rows: Vec<_> = rows
+        .map(|row| row.with("machine", machine.clone()))
+        .collect();
+    if common.json {
+        rows.iter().try_for_each(|row| print(&row.json()))?;
+    } else {
+        print(text(&rows, &machine, style(), common.detail).trim_end())?;
+    }
+    if let Some(warning) = warning(&rows) {
+        eprintln!("bench: {warning}");
+    }
+    if common.compare.is_some() {
+        print(&compared(&earlier, &rows)?)?;
+    }
+    Ok(rows)
 }
 
-fn empty_table(cells: &[Cell]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN);
-    table.set_header(
-        cells
-            .iter()
-            .map(|cell| comfy_table::Cell::new(cell.column).set_alignment(cell.alignment)),
-    );
-    table
+/// All that is printed of `rows`, unless as JSON.
+fn text(rows: &[Row], machine: &Value, style: Style, detail: bool) -> String {
+    let view = View::of(rows.first().map_or("", |row| row.text("bench")));
+    let mut text = machine::header(machine);
+    let all = if detail {
+        rows.to_vec()
+    } else {
+        tables::with_slowest_offset(rows)
+    };
+    let gap = if style == Style::Markdown {
+        "\n\n"
+    } else {
+        "\n"
+    };
+    for part in parts(&view, &all) {
+        let table = if detail {
+            part.detail(style)
+        } else {
+            part.summary(style)
+        };
+        text += &format!("\n{}{gap}{table}", part.heading());
+    }
+    if detail || style == Style::Markdown {
+        text += &format!("\n{}\n", view.notes);
+    } else if all.len() > rows.len() {
+        text += "* where the application's buffer has the slowest offset for each of them\n";
+    }
+    text + &sentence(rows).map_or_else(String::new, |line| format!("\n{line}\n"))
 }
 
-/// Prints `text`. Unlike `print!`, it does not panic when the reader has closed the pipe.
+/// The result of `bulk` in one sentence.
+fn sentence(rows: &[Row]) -> Option<String> {
+    let of_this = || {
+        rows.iter()
+            .filter(|row| row.text("bench") == "bulk" && row.text("impl") == "this")
+    };
+    let unbuffered = of_this().find(|row| row.text("api") == "unbuffered");
+    let row = unbuffered.or_else(|| of_this().next())?;
+    let direction = if row.text("direction") == "send" {
+        "sending"
+    } else {
+        "receiving"
+    };
+    let size = match row.number("plaintext_size")? {
+        size if size % 1024.0 == 0.0 => format!("{} KiB", size / 1024.0),
+        size => format!("{size}-byte"),
+    };
+    let what = if row.number("plaintext_size")? > 16384.0 {
+        "writes"
+    } else {
+        "records"
+    };
+    Some(format!(
+        "{direction} {size} {what} {}: {:.2} × {UPSTREAM}, {:.1} % of the bare AEAD ({})",
+        row.text("api"),
+        row.number("ratio_to_upstream")?,
+        100.0 * row.number("share_of_limit")?,
+        row.text("provider"),
+    ))
+}
+
+/// The range from p10 to p90, relative to the median, beyond which a figure is in doubt.
+const WIDE: f64 = 0.3;
+
+/// A warning if the samples of many figures vary widely.
+fn warning(rows: &[Row]) -> Option<String> {
+    let spread = |row: &Row| -> Option<f64> {
+        let view = View::of(row.text("bench"));
+        let key = view.main_of(row)?;
+        let [low, high] = ["p10", "p90"].map(|which| row.number(&format!("{key}_{which}")));
+        Some((high? - low?) / row.number(key)?)
+    };
+    let spreads: Vec<_> = rows.iter().filter_map(spread).collect();
+    let wide = spreads.iter().filter(|spread| **spread > WIDE).count();
+    let most = spreads.iter().copied().fold(0.0, f64::max);
+    (wide > 0).then(|| {
+        format!(
+            "{wide} of {} figures vary by more than {:.0} % from p10 to p90 (up to {:.0} %): other work disturbs \
+             this machine, so repeat, or raise --multiplier",
+            spreads.len(),
+            100.0 * WIDE,
+            100.0 * most
+        )
+    })
+}
+
+/// A table of this library's figures in `earlier` and in `rows`, and the change of its ratios to
+/// upstream. Absolute figures depend on the state of the machine; ratios hardly do.
+fn compared(earlier: &[Row], rows: &[Row]) -> Result<String> {
+    let of_this: Vec<_> = rows
+        .iter()
+        .filter(|row| row.text("impl") == "this")
+        .cloned()
+        .collect();
+    let view = View::of(rows.first().map_or("", |row| row.text("bench")));
+    let (mut text, mut changes, mut commit) = (String::new(), Vec::new(), String::new());
+    for part in parts(&view, &of_this) {
+        let ratio = view.once.first().copied().unwrap_or_else(|| part.main());
+        let keys = part.varying(&["bench", "impl"]);
+        let mut head = tables::labels(&keys, &|key| tables::title(key));
+        let left = head.len();
+        let figures = [part.main(), ratio];
+        for key in figures {
+            head.extend([format!("{}, before", tables::title(key)), "now".to_owned()]);
+        }
+        head.push("change".to_owned());
+        let mut lines = Vec::new();
+        for row in &part.rows {
+            let subject = row.subject(&[]);
+            let Some(before) = earlier.iter().find(|before| before.subject(&[]) == subject) else {
+                continue;
+            };
+            commit = before
+                .get("machine")
+                .map_or_else(String::new, |machine| machine["commit"].to_string());
+            let show = |row: &Row, key: &str| {
+                row.get(key)
+                    .map_or_else(String::new, |value| tables::shown(key, value))
+            };
+            let mut line = tables::labels(&keys, &|key| show(row, key));
+            for key in figures {
+                line.extend([show(before, key), show(row, key)]);
+            }
+            let change = row
+                .number(ratio)
+                .zip(before.number(ratio))
+                .map(|(now, before)| now / before - 1.0);
+            line.push(change.map_or_else(
+                || "–".to_owned(),
+                |change| format!("{:+.1} %", 100.0 * change),
+            ));
+            changes.extend(change);
+            lines.push(line);
+        }
+        text += &format!(
+            "\n{}\n\n{}",
+            part.heading(),
+            tables::table(style(), &head, &lines, left)
+        );
+    }
+    let count = changes.len();
+    let change = median(changes).ok_or("--compare: the file has no row of these measurements")?;
+    Ok(format!(
+        "{text}\ncompared with commit {}: median change {:+.1} % over {count} rows",
+        commit.trim_matches('"'),
+        100.0 * change
+    ))
+}
+
+fn style() -> Style {
+    if io::stdout().is_terminal() {
+        Style::Terminal
+    } else {
+        Style::Markdown
+    }
+}
+
+/// Prints `text` and a line break. Unlike `println!`, it does not panic when the reader has closed
+/// the pipe.
 pub(crate) fn print(text: &str) -> Result<()> {
-    use std::io::Write;
-    Ok(std::io::stdout().write_all(text.as_bytes())?)
+    let mut stdout = io::stdout().lock();
+    let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+    Ok(written.map_err(|error| format!("cannot write to standard output: {error}"))?)
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::choices::{Choice, Provider};
 
-    #[derive(Deserialize, Serialize)]
-    struct Line {
-        name: String,
-        spread: u32,
+    /// Rows as `bulk` has them by default.
+    fn rows(factor: f64) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for &provider in Provider::ALL {
+            for (api, direction) in [
+                ("buffered", "send"),
+                ("buffered", "receive"),
+                ("fill-buf", "receive"),
+                ("unbuffered", "send"),
+                ("unbuffered", "receive"),
+                ("in-place", "send"),
+            ] {
+                for (name, rate) in [("this", 10000.0), ("upstream", 8000.0), ("limit", 12500.0)] {
+                    if (name, api) == ("upstream", "in-place") {
+                        continue;
+                    }
+                    let rate = if name == "this" { rate * factor } else { rate };
+                    let mut row = Row::new("bulk", name, provider, Allocator::System)
+                        .with("suite", "TLS13_CHACHA20_POLY1305_SHA256")
+                        .with("api", api)
+                        .with("direction", direction)
+                        .with("threads", 1)
+                        .with("plaintext_size", 16384)
+                        .with("allocations_per_record", 1.25)
+                        .with("ratio_to_upstream", rate / 8000.0)
+                        .with("share_of_limit", rate / 12500.0)
+                        .median("mb_per_s", &[0.5e6 * rate, 1e6 * rate, 1.1e6 * rate], 1e6)
+                        .unwrap();
+                    if (api, direction) == ("buffered", "send") {
+                        row = row
+                            .with("slowest_offset_mb_per_s", rate / 2.0)
+                            .with("slowest_offset_ratio_to_upstream", rate / 2000.0)
+                            .with("slowest_offset_share_of_limit", 0.4);
+                    }
+                    rows.push(row);
+                }
+            }
+        }
+        rows
     }
 
-    impl Row for Line {
-        const TABLE_ONLY: &'static [&'static str] = &["spread"];
-
-        fn heading(&self) -> String {
-            self.name[..1].to_owned()
-        }
-
-        fn cells(&self) -> Vec<Cell> {
-            vec![
-                Cell::text("name", &self.name),
-                Cell::number("spread", self.spread.to_string()),
-            ]
-        }
-
-        fn point(&self) -> Option<Point> {
-            None
-        }
-    }
-
-    fn lines() -> Vec<Line> {
-        let line = |(name, spread): (&str, u32)| Line {
-            name: name.to_owned(),
-            spread,
-        };
-        [("a·1", 1), ("b", 22222222), ("a2", 3)].map(line).into()
+    fn machine() -> Value {
+        json!({ "cpu": "AMD EPYC 9R14", "processors": 2, "kernel": "6.1", "compiler": "rustc 1.95.0 (x)",
+                "commit": "a32ab328", "load": 1.5 })
     }
 
     #[test]
-    fn rows_with_the_same_heading_share_a_table() {
-        let text = tables(&lines());
+    fn the_default_output_fits_a_screen() {
+        let text = text(&rows(1.0), &machine(), Style::Terminal, false);
         let expected = "\
-a
+AMD EPYC 9R14, 2 threads · Linux 6.1
+rustc 1.95.0 · commit a32ab328 · load 1.5
 
-| name | spread |
-|------|--------|
-| a·1  |      1 |
-| a2   |      3 |
-
-b
-
-| name |   spread |
-|------|----------|
-| b    | 22222222 |
-
+TLS13_CHACHA20_POLY1305_SHA256 · writes of 16 KiB · system allocator · MB/s
+provider   API                 rustls-inplace  rustls 0.23.46   ratio  of AEAD
+aws-lc-rs  buffered send                10000            8000  1.25 ×   80.0 %
+aws-lc-rs  buffered receive             10000            8000  1.25 ×   80.0 %
+aws-lc-rs  fill-buf receive             10000            8000  1.25 ×   80.0 %
+aws-lc-rs  unbuffered send              10000            8000  1.25 ×   80.0 %
+aws-lc-rs  unbuffered receive           10000            8000  1.25 ×   80.0 %
+aws-lc-rs  in-place send                10000               –  1.25 ×   80.0 %
+aws-lc-rs  buffered send*                5000            4000  5.00 ×   40.0 %
+ring       buffered send                10000            8000  1.25 ×   80.0 %
 ";
-        assert_eq!(text, expected);
+        assert!(text.starts_with(expected), "{text}");
+        assert!(text.ends_with(
+            "\nsending 16 KiB records unbuffered: 1.25 × rustls 0.23.46, 80.0 % of the bare AEAD (aws-lc-rs)\n"
+        ));
+        assert!(text.lines().count() <= 23, "{text}");
+        let tables: Vec<_> = text
+            .lines()
+            .take_while(|line| !line.starts_with("sending"))
+            .collect();
+        assert!(tables::width(&tables.join("\n")) <= tables::WIDTH, "{text}");
     }
 
     #[test]
-    fn json_omits_table_only_keys() {
-        let value = json(&lines()[0]).unwrap();
-        assert_eq!(value, serde_json::json!({ "name": "a·1" }));
+    fn the_detailed_table_has_every_row_with_its_spread() {
+        let text = text(&rows(1.0), &machine(), Style::Markdown, true);
+        assert_eq!(text.matches("\n| aws-lc-rs |").count(), 17, "{text}");
+        assert!(
+            text.contains("p10–p90") && text.contains("AEAD alone"),
+            "{text}"
+        );
+        assert!(text.contains(" 6000–10800 "), "{text}");
+    }
+
+    #[test]
+    fn a_wide_spread_is_reported() {
+        let warning = warning(&rows(1.0)).unwrap();
+        assert!(
+            warning.starts_with("34 of 34 figures vary by more than 30 %"),
+            "{warning}"
+        );
+        let steady: Vec<_> = rows(1.0)
+            .into_iter()
+            .map(|row| row.with("mb_per_s_p10", 8000.0))
+            .collect();
+        assert!(super::warning(&steady).is_none_or(|warning| !warning.starts_with("34")));
+    }
+
+    #[test]
+    fn figures_are_compared_with_earlier_ones_of_the_same_subject() {
+        let earlier: Vec<_> = rows(1.0)
+            .into_iter()
+            .map(|row| row.with("machine", machine()))
+            .collect();
+        let text = compared(&earlier[..17], &rows(1.1)).unwrap();
+        assert!(text.contains("| unbuffered send    |"), "{text}");
+        assert!(
+            text.contains("| 10000 |") || text.contains(" 10000 | 11000 |"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("compared with commit a32ab328: median change +10.0 % over 6 rows"),
+            "{text}"
+        );
+        assert!(compared(&[], &rows(1.0)).is_err());
     }
 }

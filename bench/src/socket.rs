@@ -1,4 +1,4 @@
-//! Loopback TCP sockets that count their system calls, and the memory of the process.
+//! Loopback TCP sockets that count their system calls.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -56,14 +56,4 @@ impl Write for Socket {
     fn flush(&mut self) -> io::Result<()> {
         self.stream.flush()
     }
-}
-
-/// The resident memory of this process, on systems with Linux's `/proc`.
-pub(crate) fn resident_bytes() -> Option<i64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kib: i64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib << 10)
 }

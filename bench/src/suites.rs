@@ -1,8 +1,10 @@
 //! The cipher suites, the providers that have them, and those that can be measured.
 
+use clap::builder::PossibleValue;
 use rustls as tls;
 
-use crate::cli::{Cipher, KeyType, Provider, Version};
+use crate::choices::{Choice, Cipher, KeyType, Provider, Version};
+use crate::report;
 use crate::workload::Result;
 
 /// A cipher suite by name, with the facts that the limit needs without an implementation of TLS.
@@ -18,52 +20,41 @@ impl Suite {
     /// The suites of `provider`, in its order of preference.
     pub(crate) fn all(provider: Provider) -> Vec<Self> {
         let suites = match provider {
-            Provider::AwsLcRs => tls::crypto::aws_lc_rs::ALL_CIPHER_SUITES,
+            Provider::AwsLc => tls::crypto::aws_lc_rs::ALL_CIPHER_SUITES,
             Provider::Ring => tls::crypto::ring::ALL_CIPHER_SUITES,
         };
-        suites
-            .iter()
-            .filter_map(|suite| {
-                let name = format!("{:?}", suite.suite());
-                let is_tls13 = suite.version().version == tls::ProtocolVersion::TLSv1_3;
-                Some(Self {
-                    cipher: Cipher::of(&name)?,
-                    version: if is_tls13 {
-                        Version::Tls13
-                    } else {
-                        Version::Tls12
-                    },
-                    name,
-                })
+        let suites = suites.iter().filter_map(|suite| {
+            let name = format!("{:?}", suite.suite());
+            let version = match suite {
+                tls::SupportedCipherSuite::Tls13(_) => Version::Tls13,
+                tls::SupportedCipherSuite::Tls12(_) => Version::Tls12,
+            };
+            Some(Self {
+                cipher: Cipher::of(&name)?,
+                version,
+                name,
             })
-            .collect()
+        });
+        suites.collect()
     }
 
     /// Finds the suite `name`, which all of `providers` must have. Accepts `TLS12_ECDHE_...`, too.
     pub(crate) fn find(name: &str, providers: &[Provider]) -> Result<Self> {
-        let name = match name.strip_prefix("TLS12_") {
-            Some(rest) => format!("TLS_{rest}"),
-            None => name.to_owned(),
-        };
+        let name = name.replace("TLS12_", "TLS_");
         let mut found = None;
         for &provider in providers {
-            let all = Self::all(provider);
-            let Some(suite) = all.iter().find(|suite| suite.name == name) else {
-                return Err(format!(
-                    "{} has no cipher suite \"{name}\"; it has:\n  {}",
-                    provider.name(),
-                    names(&all).join("\n  ")
-                )
-                .into());
-            };
-            found = Some(suite.clone());
+            let mut all = Self::all(provider).into_iter();
+            found = all.find(|suite| suite.name == name);
+            if found.is_none() {
+                return Err(format!("{} has no cipher suite {name}", provider.name()).into());
+            }
         }
         found.ok_or_else(|| "no provider".into())
     }
 
     /// The suite with `cipher` for `version` that works with a certificate of `key_type`.
     pub(crate) fn with(version: Version, cipher: Cipher, key_type: KeyType) -> Result<Self> {
-        let mut all = Self::all(Provider::AwsLcRs).into_iter();
+        let mut all = Self::all(Provider::AwsLc).into_iter();
         all.find(|suite| {
             suite.version == version && suite.cipher == cipher && suite.goes_with(key_type)
         })
@@ -81,23 +72,23 @@ impl Suite {
 
     /// The key type for the certificates: `wanted`, or the first that works with this suite.
     pub(crate) fn key_type(&self, wanted: Option<KeyType>) -> Result<KeyType> {
-        let mut usable = KeyType::ALL
-            .into_iter()
-            .filter(|&key_type| self.goes_with(key_type));
-        if let Some(wanted) = wanted {
-            if self.goes_with(wanted) {
-                return Ok(wanted);
+        let mut usable = KeyType::ALL.to_vec();
+        usable.retain(|&key_type| self.goes_with(key_type));
+        match (wanted, &usable[..]) {
+            (None, [first, ..]) => Ok(*first),
+            (Some(wanted), usable) if usable.contains(&wanted) => Ok(wanted),
+            (wanted, usable) => {
+                let [wanted, usable] = [wanted.as_slice(), usable].map(|types| {
+                    types
+                        .iter()
+                        .map(|t| t.name())
+                        .collect::<Vec<_>>()
+                        .join(" or ")
+                });
+                let name = &self.name;
+                Err(format!("{name} needs a key of another type than {wanted}: {usable}").into())
             }
-            let usable: Vec<_> = usable.map(KeyType::name).collect();
-            return Err(format!(
-                "{} needs a key of another type than {}: {}",
-                self.name,
-                wanted.name(),
-                usable.join(" or ")
-            )
-            .into());
         }
-        usable.next().ok_or_else(|| "no kind of key".into())
     }
 
     /// True if the suite's hash has 48 bytes of output, not 32.
@@ -126,37 +117,47 @@ impl Cipher {
     }
 }
 
-/// Prints the suites of all providers.
-pub(crate) fn list(json: bool) {
-    let mut listed: Vec<Suite> = Vec::new();
-    for suite in Provider::ALL.into_iter().flat_map(Suite::all) {
-        if !listed.contains(&suite) {
-            listed.push(suite);
+/// All suites, and the providers that have them.
+fn by_suite() -> Vec<(Suite, Vec<&'static str>)> {
+    let mut listed: Vec<(Suite, Vec<_>)> = Vec::new();
+    for &provider in Provider::ALL {
+        for suite in Suite::all(provider) {
+            match listed.iter_mut().find(|(known, _)| *known == suite) {
+                Some((_, providers)) => providers.push(provider.name()),
+                None => listed.push((suite, vec![provider.name()])),
+            }
         }
     }
-    for suite in &listed {
-        let with: Vec<_> = Provider::ALL
-            .into_iter()
-            .filter(|&provider| Suite::all(provider).contains(suite))
-            .map(Provider::name)
-            .collect();
-        if json {
+    listed
+}
+
+/// The names of all suites for the command line. TLS 1.2 has two spellings.
+pub(crate) fn names() -> Vec<PossibleValue> {
+    let names = by_suite().into_iter().map(|(suite, _)| {
+        let alias = suite.name.replace("TLS_", "TLS12_");
+        PossibleValue::new(suite.name).alias(alias)
+    });
+    names.collect()
+}
+
+/// Prints the suites of all providers.
+pub(crate) fn list(json: bool) -> Result<()> {
+    for (suite, providers) in by_suite() {
+        let version = format!("TLS {}", suite.version.name());
+        let line = if json {
             let row = serde_json::json!({
                 "bench": "list-suites",
                 "suite": suite.name,
-                "version": suite.version.name(),
-                "providers": with,
+                "version": version,
+                "providers": providers,
             });
-            println!("{row}");
+            row.to_string()
         } else {
-            let (version, with) = (suite.version.name(), with.join(", "));
-            println!("{:<45} {version} · {with}", suite.name);
-        }
+            format!("{:<45} {version} · {}", suite.name, providers.join(", "))
+        };
+        report::print(&line)?;
     }
-}
-
-fn names(suites: &[Suite]) -> Vec<&str> {
-    suites.iter().map(|suite| suite.name.as_str()).collect()
+    Ok(())
 }
 
 #[cfg(test)]
@@ -165,39 +166,24 @@ mod tests {
 
     #[test]
     fn every_suite_of_every_provider_is_known() {
-        assert_eq!(
-            Suite::all(Provider::AwsLcRs).len(),
-            tls::crypto::aws_lc_rs::ALL_CIPHER_SUITES.len()
-        );
-        assert_eq!(
-            Suite::all(Provider::Ring).len(),
-            tls::crypto::ring::ALL_CIPHER_SUITES.len()
-        );
-        let suite = Suite::find("TLS13_CHACHA20_POLY1305_SHA256", &Provider::ALL).unwrap();
+        let [aws_lc_rs, ring] = [Provider::AwsLc, Provider::Ring].map(|p| Suite::all(p).len());
+        assert_eq!(aws_lc_rs, tls::crypto::aws_lc_rs::ALL_CIPHER_SUITES.len());
+        assert_eq!(ring, tls::crypto::ring::ALL_CIPHER_SUITES.len());
+        let suite = Suite::find("TLS13_CHACHA20_POLY1305_SHA256", Provider::ALL).unwrap();
         assert_eq!(suite.cipher, Cipher::Chacha20Poly1305);
-    }
-
-    #[test]
-    fn an_unknown_suite_lists_the_known_ones() {
-        let error = Suite::find("TLS13_AES_128", &[Provider::Ring]).unwrap_err();
-        let error = error.to_string();
-        assert!(error.contains("\"TLS13_AES_128\""), "{error}");
-        for suite in Suite::all(Provider::Ring) {
-            assert!(error.contains(&suite.name), "{error}");
-        }
     }
 
     #[test]
     fn a_tls12_suite_rejects_a_key_of_another_type() {
         let name = "TLS12_ECDHE_RSA_WITH_AES_128_GCM_SHA256";
-        let suite = Suite::find(name, &Provider::ALL).unwrap();
+        let suite = Suite::find(name, Provider::ALL).unwrap();
         assert_eq!(suite.name, "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256");
         assert_eq!(suite.version, Version::Tls12);
         assert_eq!(suite.key_type(None).unwrap(), KeyType::Rsa2048);
         let error = suite.key_type(Some(KeyType::Ed25519)).unwrap_err();
         assert!(error.to_string().ends_with("than ed25519: rsa-2048"));
 
-        for key_type in KeyType::ALL {
+        for &key_type in KeyType::ALL {
             let suite = Suite::with(Version::Tls12, Cipher::Aes256Gcm, key_type).unwrap();
             assert_eq!(suite.key_type(Some(key_type)).unwrap(), key_type);
             assert!(suite.uses_sha384());

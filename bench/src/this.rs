@@ -7,26 +7,24 @@ use harness::verifiers::this as verifiers;
 use rustls as tls;
 use tls::certificates::PeerChains;
 
-use crate::cli::Provider;
+use crate::choices::Provider;
 
-#[path = "connection/mod.rs"]
+pub(crate) mod certificates;
+#[path = "connection/connection.rs"]
 pub(crate) mod connection;
 pub(crate) mod in_place;
-pub(crate) mod own;
-pub(crate) mod revocation;
-pub(crate) mod roots;
 pub(crate) mod split;
 
 fn provider(provider: Provider) -> tls::crypto::CryptoProvider {
-    provider.in_harness().this()
+    provider.this()
 }
 
 fn all_groups(provider: Provider) -> Vec<&'static dyn tls::crypto::SupportedKxGroup> {
-    provider.in_harness().this_groups()
+    provider.this_groups()
 }
 
 fn ticketer(provider: Provider) -> Arc<dyn tls::server::ProducesTickets> {
-    provider.in_harness().this_ticketer()
+    provider.this_ticketer()
 }
 
 /// Turns the sharing of peers' certificates among connections and sessions on or off.

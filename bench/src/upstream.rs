@@ -6,21 +6,21 @@ use harness::peers::pairs::upstream as pairs;
 use harness::verifiers::upstream as verifiers;
 use rustls_upstream as tls;
 
-use crate::cli::Provider;
+use crate::choices::Provider;
 
-#[path = "connection/mod.rs"]
+#[path = "connection/connection.rs"]
 pub(crate) mod connection;
 
 fn provider(provider: Provider) -> tls::crypto::CryptoProvider {
-    provider.in_harness().upstream()
+    provider.upstream()
 }
 
 fn all_groups(provider: Provider) -> Vec<&'static dyn tls::crypto::SupportedKxGroup> {
-    provider.in_harness().upstream_groups()
+    provider.upstream_groups()
 }
 
 fn ticketer(provider: Provider) -> Arc<dyn tls::server::ProducesTickets> {
-    provider.in_harness().upstream_ticketer()
+    provider.upstream_ticketer()
 }
 
 /// Does nothing: upstream shares no certificates.

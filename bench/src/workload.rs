@@ -5,51 +5,11 @@ use std::time::Instant;
 
 pub(crate) use harness::peers::pairs::{Error, Result, check_received};
 use pki_types::{CertificateDer, PrivateKeyDer};
-use serde::{Deserialize, Serialize};
 
-use crate::cli::{ConnectionArgs, Group, KeyType, Provider, RunArgs};
+use crate::choices::{Group, KeyType, Provider};
+use crate::cli::{Common, Connection};
 use crate::measure::Timed;
 use crate::suites::Suite;
-
-/// The half of a connection that is timed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    /// From the application's bytes to records.
-    Send,
-    /// From records to the application.
-    Receive,
-}
-
-impl Direction {
-    pub(crate) const ALL: [Self; 2] = [Self::Send, Self::Receive];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Send => "send",
-            Self::Receive => "receive",
-        }
-    }
-}
-
-/// A side of a connection.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Role {
-    Client,
-    Server,
-}
-
-impl Role {
-    /// The order of `[client, server]`.
-    pub(crate) const BOTH: [Self; 2] = [Self::Client, Self::Server];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Client => "client",
-            Self::Server => "server",
-        }
-    }
-}
 
 /// The parameters of a connection, shared by all implementations in a comparison.
 #[derive(Clone)]
@@ -77,15 +37,10 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
-    /// The scenario that the command line describes, with the suite called `suite`, for each
-    /// provider.
-    pub(crate) fn each(suite: &str, run: &RunArgs, args: &ConnectionArgs) -> Result<Vec<Self>> {
-        let providers = run.provider.providers();
-        let suite = Suite::find(suite, &providers)?;
-        let key_type = suite.key_type(args.key_type)?;
-        let scenarios = providers.into_iter().map(|provider| Self {
+    pub(crate) fn new(provider: Provider, suite: Suite, key_type: KeyType) -> Self {
+        Self {
             provider,
-            suite: suite.clone(),
+            suite,
             key_type,
             group: None,
             client: None,
@@ -93,15 +48,23 @@ impl Scenario {
             shares_chains: true,
             sessions: Sessions::Default,
             tickets: None,
-            kept: SESSIONS,
+            kept: 256,
+            max_fragment_size: None,
+        }
+    }
+
+    /// The scenario that the command line describes, for each provider.
+    pub(crate) fn each(args: &Connection, common: &Common) -> Result<Vec<Self>> {
+        let providers = common.providers();
+        let suite = Suite::find(&args.suite, &providers)?;
+        let key_type = suite.key_type(args.key_type)?;
+        let scenarios = providers.into_iter().map(|provider| Self {
             max_fragment_size: args.max_fragment_size,
+            ..Self::new(provider, suite.clone(), key_type)
         });
         Ok(scenarios.collect())
     }
 }
-
-/// The default number of sessions that each side keeps.
-pub(crate) const SESSIONS: usize = 256;
 
 /// A certificate chain and its key.
 pub(crate) struct Identity {
@@ -142,10 +105,7 @@ pub(crate) enum Sessions {
 impl Sessions {
     /// True if handshakes after the first resume a session.
     pub(crate) const fn are_resumed(self) -> bool {
-        match self {
-            Self::Default | Self::Stored | Self::Tickets | Self::RotatedTickets => true,
-            Self::Nothing | Self::Unused => false,
-        }
+        !matches!(self, Self::Nothing | Self::Unused)
     }
 }
 
@@ -167,6 +127,9 @@ impl Traffic {
     /// The most writes in a batch.
     const BATCH_WRITES: usize = 4096;
 
+    /// Room for a message that the connection inserts.
+    const MESSAGE_ROOM: usize = 1024;
+
     /// The number of writes of [`Self::plaintext_size`] bytes in one batch.
     pub(crate) fn writes(&self) -> usize {
         match self.working_set {
@@ -177,11 +140,7 @@ impl Traffic {
 
     /// The number of these writes that have their own memory.
     pub(crate) fn apart(&self) -> usize {
-        if self.working_set.is_some() {
-            self.writes()
-        } else {
-            1
-        }
+        self.working_set.map_or(1, |_| self.writes())
     }
 
     /// The plaintext bytes in one batch.
@@ -191,27 +150,22 @@ impl Traffic {
 
     /// The plaintexts of all writes.
     pub(crate) fn plaintext(&self) -> Stretch {
-        let len = self.plaintext_size * self.apart();
-        let bytes = (0..len).map(|i| (i % self.plaintext_size) as u8);
-        Stretch::new(bytes.collect(), self.plaintext_size)
+        Stretch::new(self.plaintext_size * self.apart(), self.plaintext_size)
     }
 
     /// Memory for the records of each write.
     pub(crate) fn sealed(&self) -> Stretch {
         let room = self.sealed_room();
         let more = (room - Self::MESSAGE_ROOM) * (self.apart() - 1);
-        Stretch::new(vec![0; room + more], room)
+        Stretch::new(room + more, room)
     }
 
     /// The most plaintext bytes in a record. `max_fragment_size` includes the record header.
     pub(crate) fn max_record_payload(&self) -> usize {
-        self.connection
-            .max_fragment_size
-            .map_or(MAX_RECORD_PAYLOAD, |size| size - RECORD_HEADER_LEN)
+        // RFC 9846 §5.1: 2^14 bytes
+        let limit = self.connection.max_fragment_size;
+        limit.map_or(1 << 14, |size| size - RECORD_HEADER_LEN)
     }
-
-    /// Room for a message that the connection inserts.
-    const MESSAGE_ROOM: usize = 1024;
 
     /// Room for the records of one write, with 64 bytes of overhead per record and room for one
     /// message.
@@ -226,64 +180,87 @@ impl Traffic {
     }
 }
 
-/// RFC 9846 §5.1: 2^14 bytes.
-const MAX_RECORD_PAYLOAD: usize = 1 << 14;
-
 /// RFC 9846 §5.1: type, legacy version, length.
 pub(crate) const RECORD_HEADER_LEN: usize = 5;
 
 /// Memory that is used piece by piece, again and again.
 pub(crate) struct Stretch {
+    /// All pieces, and a page for the offset.
     bytes: Vec<u8>,
+    len: usize,
+    /// The start of the first piece.
+    offset: usize,
     /// The room that each piece needs.
     step: usize,
     /// The start of the last piece, and that of the next one.
     last: usize,
-    at: usize,
+    next: usize,
 }
 
+/// Copies depend on the offsets of both buffers in a page of this many bytes.
+pub(crate) const PAGE: usize = 4096;
+
+/// Heap memory is aligned to this many bytes.
+pub(crate) const ALIGNMENT: usize = 16;
+
 impl Stretch {
-    /// Creates a stretch. `bytes` must have room for one step at least.
-    pub(crate) fn new(bytes: Vec<u8>, step: usize) -> Self {
+    /// Creates a stretch of `len` bytes with room for one step at least.
+    pub(crate) fn new(len: usize, step: usize) -> Self {
         Self {
-            bytes,
+            bytes: (0..len + PAGE).map(|at| at as u8).collect(),
+            len,
+            offset: 0,
             step,
             last: 0,
-            at: 0,
+            next: 0,
         }
+    }
+
+    /// Moves all pieces to `offset` in a page, which counts from the start of the allocation.
+    pub(crate) fn place(&mut self, offset: usize) {
+        self.offset = offset % PAGE;
+        (self.last, self.next) = (self.offset, self.offset);
     }
 
     /// Returns the memory from the next piece on.
     pub(crate) fn rest(&mut self) -> &mut [u8] {
-        if self.bytes.len() - self.at < self.step {
-            self.at = 0;
+        let end = self.offset + self.len;
+        if end - self.next < self.step {
+            self.next = self.offset;
         }
-        self.last = self.at;
-        &mut self.bytes[self.at..]
+        self.last = self.next;
+        &mut self.bytes[self.next..end]
     }
 
     /// Returns the next piece, one step long.
     pub(crate) fn step(&mut self) -> &mut [u8] {
         let step = self.step;
         self.rest();
-        self.at += step;
-        &mut self.bytes[self.last..self.at]
+        self.next += step;
+        &mut self.bytes[self.last..self.next]
     }
 
     /// Ends the next piece after `len` bytes of [`Self::rest`]; returns it.
     pub(crate) fn take(&mut self, len: usize) -> &[u8] {
-        self.at += len;
+        self.next += len;
         self.last()
     }
 
     /// The last piece.
     pub(crate) fn last(&self) -> &[u8] {
-        &self.bytes[self.last..self.at]
+        &self.bytes[self.last..self.next]
     }
 }
 
 /// Bulk work that can be repeated in batches, each of [`Traffic::batch_len`] plaintext bytes.
 pub(crate) trait Workload {
+    /// Moves the application's buffer to `offset` in a page. Returns false if there is no buffer
+    /// that an implementation could copy from or to.
+    fn place(&mut self, offset: usize) -> bool {
+        let _ = offset;
+        false
+    }
+
     /// Makes the input of [`Self::run`]. Not timed.
     fn prepare(&mut self) -> Result<()> {
         Ok(())
@@ -296,12 +273,49 @@ pub(crate) trait Workload {
     fn records(&self) -> usize;
 }
 
+fn seconds(workload: &mut dyn Workload) -> Result<f64> {
+    workload.prepare()?;
+    let start = Instant::now();
+    workload.run()?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
 impl Timed<1> for Box<dyn Workload> {
+    /// Uses another offset in each round.
+    fn vary(&mut self, round: usize) {
+        // coprime to the number of offsets, so that all occur
+        self.place(round * 37 * ALIGNMENT);
+    }
+
     fn batch(&mut self) -> Result<[f64; 1]> {
-        self.prepare()?;
-        let start = Instant::now();
-        self.run()?;
-        Ok([start.elapsed().as_secs_f64()])
+        Ok([seconds(&mut **self)?])
+    }
+}
+
+/// Work at the offset at which it is slowest.
+pub(crate) struct Slowest(Box<dyn Workload>);
+
+impl Slowest {
+    /// Tries every `stride`-th offset, and stays at the slowest one.
+    pub(crate) fn new(mut workload: Box<dyn Workload>, stride: usize) -> Result<Self> {
+        let mut slowest = (0.0, 0);
+        for offset in (0..PAGE).step_by(ALIGNMENT * stride) {
+            workload.place(offset);
+            let first = seconds(&mut *workload)?;
+            // an interruption may slow one down, but hardly both
+            let time = seconds(&mut *workload)?.min(first);
+            if time > slowest.0 {
+                slowest = (time, offset);
+            }
+        }
+        workload.place(slowest.1);
+        Ok(Self(workload))
+    }
+}
+
+impl Timed<1> for Slowest {
+    fn batch(&mut self) -> Result<[f64; 1]> {
+        Ok([seconds(&mut *self.0)?])
     }
 }
 
@@ -327,23 +341,52 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_are_counted_by_their_headers() {
-        assert_eq!(record_count(&[]), 0);
-        assert_eq!(record_count(&[23, 3, 3, 0, 2, 9, 9]), 1);
-        assert_eq!(record_count(&[23, 3, 3, 0, 0, 22, 3, 3, 0, 1, 9]), 2);
+    fn records_are_found_by_their_headers() {
         let found: Vec<_> = records(&[23, 3, 3, 0, 0, 22, 3, 3, 0, 1, 9]).collect();
         assert_eq!(found, [(23, 0), (22, 1)]);
+        assert_eq!(record_count(&[]), 0);
     }
 
     #[test]
     fn a_stretch_starts_over_at_its_end() {
-        let mut stretch = Stretch::new((0..10).collect(), 3);
-        assert_eq!(stretch.rest().len(), 10);
-        assert_eq!(stretch.take(4), [0, 1, 2, 3]);
-        assert_eq!(stretch.step(), [4, 5, 6]);
-        assert_eq!(stretch.step(), [7, 8, 9]);
-        assert_eq!(stretch.step(), [0, 1, 2]);
-        assert_eq!(stretch.last(), [0, 1, 2]);
-        assert_eq!(stretch.rest().len(), 7);
+        let mut stretch = Stretch::new(10, 3);
+        for offset in [0, 5] {
+            let first = offset as u8;
+            stretch.place(PAGE + offset);
+            assert_eq!(stretch.rest().len(), 10);
+            assert_eq!(stretch.take(4), [first, first + 1, first + 2, first + 3]);
+            assert_eq!(stretch.step(), [first + 4, first + 5, first + 6]);
+            assert_eq!(stretch.step()[0], first + 7);
+            assert_eq!(stretch.step()[0], first);
+            assert_eq!(stretch.last().len(), 3);
+            assert_eq!(stretch.rest().len(), 7);
+        }
+    }
+
+    /// Work that is slow at one offset.
+    struct SlowAt(usize, usize);
+
+    impl Workload for SlowAt {
+        fn place(&mut self, offset: usize) -> bool {
+            self.1 = offset;
+            true
+        }
+
+        fn run(&mut self) -> Result<()> {
+            if self.0 == self.1 {
+                std::thread::sleep(core::time::Duration::from_millis(20));
+            }
+            Ok(())
+        }
+
+        fn records(&self) -> usize {
+            self.1
+        }
+    }
+
+    #[test]
+    fn the_slowest_offset_is_found() {
+        let slowest = Slowest::new(Box::new(SlowAt(160, 0)), 1).unwrap();
+        assert_eq!(slowest.0.records(), 160);
     }
 }

@@ -11,7 +11,7 @@ use pem::{EncodeConfig, LineEnding, Pem};
 use pki_types::CertificateDer;
 
 /// The number of authorities, the same as in the measurements by curl's authors.
-const AUTHORITIES: usize = 140;
+pub(crate) const AUTHORITIES: usize = 140;
 
 /// Writes Mozilla's authorities, then `own`. There are fewer than [`AUTHORITIES`], so the first
 /// ones occur twice.

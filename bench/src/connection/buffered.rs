@@ -46,11 +46,12 @@ impl Receive {
     pub(crate) fn new(pair: Pair, traffic: &Traffic) -> Self {
         let step = Ord::max(traffic.plaintext_size, Self::APPLICATION_LEN);
         let len = step + traffic.plaintext_size * (traffic.apart() - 1);
+        let memory = Stretch::new(len, step);
         Self {
             pair,
             plaintext: traffic.plaintext(),
             pipe: traffic.incoming(),
-            application: Application::Copies(Stretch::new(vec![0; len], step)),
+            application: Application::Copies(memory),
             writes: traffic.writes(),
         }
     }
@@ -65,6 +66,16 @@ impl Receive {
 }
 
 impl Workload for Receive {
+    fn place(&mut self, offset: usize) -> bool {
+        match &mut self.application {
+            Application::Copies(memory) => {
+                memory.place(offset);
+                true
+            }
+            Application::Borrows => false,
+        }
+    }
+
     fn prepare(&mut self) -> Result<()> {
         self.pipe.clear();
         for _ in 0..self.writes {

@@ -1,7 +1,6 @@
 //! Handshakes over memory, flight by flight. Each side is measured separately, from creating the
 //! connection to dropping it.
 
-use bench_allocator::Counted;
 use harness::peers::configs::server_name;
 use tls::client::UnbufferedClientConnection;
 use tls::server::UnbufferedServerConnection;
@@ -11,24 +10,24 @@ use tls::{ClientConnection, ConnectionCommon, HandshakeKind, ServerConnection};
 use super::pairs::Configs;
 use super::pairs::unbuffered::{Unbuffered, unexpected};
 use super::{configs, tls};
-use crate::cli::HandshakeApi;
-use crate::handshake::{Clock, Contender, Cost, Heap, Nothing, Probe};
+use crate::choices::HandshakeApi;
+use crate::handshake::{Handshakes, Spent};
 use crate::workload::{Result, Scenario, Sessions};
 
 /// Creates handshakes as in `scenario`. If they resume sessions, a first one has already been made.
-pub(crate) fn contender(api: HandshakeApi, scenario: &Scenario) -> Result<Box<dyn Contender>> {
+pub(crate) fn handshakes(api: HandshakeApi, scenario: &Scenario) -> Result<Box<dyn Handshakes>> {
     Ok(match api {
-        HandshakeApi::Buffered => Box::new(Handshakes::<ClientConnection, ServerConnection>::new(
+        HandshakeApi::Buffered => Box::new(Repeated::<ClientConnection, ServerConnection>::new(
             scenario,
         )?),
-        HandshakeApi::Unbuffered => Box::new(Handshakes::<
+        HandshakeApi::Unbuffered => Box::new(Repeated::<
             UnbufferedClientConnection,
             UnbufferedServerConnection,
         >::new(scenario)?),
     })
 }
 
-struct Handshakes<C, S> {
+struct Repeated<C, S> {
     configs: Configs,
     is_resumed: bool,
     /// True if a ticket may have expired.
@@ -39,7 +38,7 @@ struct Handshakes<C, S> {
     sides: core::marker::PhantomData<fn() -> C>,
 }
 
-impl<C: Side, S: Side> Handshakes<C, S> {
+impl<C: Side, S: Side> Repeated<C, S> {
     fn new(scenario: &Scenario) -> Result<Self> {
         let mut handshakes = Self {
             configs: configs(scenario)?,
@@ -50,75 +49,41 @@ impl<C: Side, S: Side> Handshakes<C, S> {
             sides: core::marker::PhantomData,
         };
         if scenario.sessions.are_resumed() {
-            handshakes.make::<Nothing>(&mut |_| ())?;
+            handshakes.make(&mut |_| ())?;
             handshakes.is_resumed = true;
         }
         Ok(handshakes)
     }
 
-    /// Makes one handshake and drops both sides; returns the measurements of client and server by
-    /// `P`. `sent` receives each flight.
-    fn make<P: Probe>(&mut self, sent: &mut dyn FnMut(&[u8])) -> Result<[P::Sum; 2]> {
-        let mut sums = Default::default();
-        let (client, server) = self.connect::<P>(&mut sums, sent)?;
-        let [mut of_client, mut of_server] = sums;
-        P::measure(&mut of_client, || drop(client));
-        P::measure(&mut of_server, || drop(server));
-        Ok([of_client, of_server])
-    }
-
-    /// Like [`Self::make`], but without dropping.
-    fn connect<P: Probe>(
-        &mut self,
-        sums: &mut [P::Sum; 2],
-        sent: &mut dyn FnMut(&[u8]),
-    ) -> Result<(C, S)> {
+    /// Makes one handshake, without dropping the sides.
+    fn connect(&mut self, spent: &mut [Spent; 2], sent: &mut dyn FnMut(&[u8])) -> Result<(C, S)> {
         let configs = &self.configs;
         let (client, server) =
             self.pipes
-                .connect::<P, C, S>(sums, || C::new(configs), || S::new(configs), sent)?;
+                .connect(spent, || C::new(configs), || S::new(configs), sent)?;
         for kind in [client.kind(), server.kind()] {
-            let is_resumed = match kind {
-                Some(HandshakeKind::Full) => false,
-                Some(HandshakeKind::Resumed) => true,
-                other => return Err(format!("the handshake stalled: {other:?}").into()),
-            };
-            if is_resumed != self.is_resumed && !self.may_be_full {
-                let expected = ["full", "resumed"][usize::from(self.is_resumed)];
-                return Err(format!("{kind:?}, where a {expected} handshake was expected").into());
+            let expected =
+                [HandshakeKind::Full, HandshakeKind::Resumed][usize::from(self.is_resumed)];
+            if kind != Some(expected) && !(self.may_be_full && kind.is_some()) {
+                return Err(format!("{kind:?}, where {expected:?} was expected").into());
             }
         }
         Ok((client, server))
     }
 }
 
-impl<C: Side, S: Side> Contender for Handshakes<C, S> {
-    fn flights(&mut self) -> Result<Vec<Vec<u8>>> {
-        let mut flights = Vec::new();
-        self.make::<Nothing>(&mut |flight| flights.push(flight.to_vec()))?;
-        Ok(flights)
-    }
-
-    fn time(&mut self) -> Result<[f64; 2]> {
-        self.make::<Clock>(&mut |_| ())
-    }
-
-    fn count(&mut self) -> Result<[Cost; 2]> {
-        let (mut sent, mut turn) = ([0, 0], 0);
-        let counted = self.make::<Heap>(&mut |flight| {
-            sent[turn % 2] += flight.len();
-            turn += 1;
-        })?;
-        let cost = |counted: &Counted, sent: usize| Cost {
-            allocations: counted.allocations,
-            heap_bytes: counted.taken,
-            sent_bytes: sent as u64,
-        };
-        Ok([cost(&counted[0], sent[0]), cost(&counted[1], sent[1])])
+impl<C: Side, S: Side> Handshakes for Repeated<C, S> {
+    fn make(&mut self, sent: &mut dyn FnMut(&[u8])) -> Result<[Spent; 2]> {
+        let mut spent = Default::default();
+        let (client, server) = self.connect(&mut spent, sent)?;
+        let [of_client, of_server] = &mut spent;
+        of_client.by(|| drop(client));
+        of_server.by(|| drop(server));
+        Ok(spent)
     }
 
     fn keep_open(&mut self) -> Result<()> {
-        let (_, server) = self.connect::<Nothing>(&mut Default::default(), &mut |_| ())?;
+        let (_, server) = self.connect(&mut Default::default(), &mut |_| ())?;
         self.open.push(server);
         Ok(())
     }
@@ -138,26 +103,28 @@ impl Pipes {
         }
     }
 
-    /// Creates both sides and exchanges flights until none is left. Adds the measurements of client
-    /// and server to `sums`; `sent` receives each flight.
-    pub(super) fn connect<P: Probe, C: Side, S: Side>(
+    /// Creates both sides and exchanges flights until none is left. Adds the costs of client and
+    /// server to `spent`; `sent` receives each flight. Fails if the handshake does not complete.
+    pub(super) fn connect<C: Side, S: Side>(
         &mut self,
-        [of_client, of_server]: &mut [P::Sum; 2],
+        [of_client, of_server]: &mut [Spent; 2],
         client: impl FnOnce() -> Result<C>,
         server: impl FnOnce() -> Result<S>,
         sent: &mut dyn FnMut(&[u8]),
     ) -> Result<(C, S)> {
         let (to_server, to_client) = (&mut self.to_server, &mut self.to_client);
-        to_server.clear();
-        to_client.clear();
-        let mut client = P::measure(of_client, client)?;
-        P::measure(of_client, || client.turn(to_client, to_server))?;
-        let mut server = P::measure(of_server, server)?;
-        while !to_server.is_empty() {
+        (to_server.len, to_client.len) = (0, 0);
+        let mut client = of_client.by(client)?;
+        of_client.by(|| client.turn(to_client, to_server))?;
+        let mut server = of_server.by(server)?;
+        while to_server.len != 0 {
             sent(to_server.filled());
-            P::measure(of_server, || server.turn(to_server, to_client))?;
+            of_server.by(|| server.turn(to_server, to_client))?;
             sent(to_client.filled());
-            P::measure(of_client, || client.turn(to_client, to_server))?;
+            of_client.by(|| client.turn(to_client, to_server))?;
+        }
+        if client.kind().is_none() || server.kind().is_none() {
+            return Err("the handshake stalled".into());
         }
         Ok((client, server))
     }
@@ -178,20 +145,12 @@ impl Pipe {
         }
     }
 
-    fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     fn filled(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
     fn free(&mut self) -> &mut [u8] {
         &mut self.bytes[self.len..]
-    }
-
-    fn clear(&mut self) {
-        self.len = 0;
     }
 }
 
@@ -206,61 +165,42 @@ pub(super) trait Side: Sized {
     fn kind(&self) -> Option<HandshakeKind>;
 }
 
-impl Side for ClientConnection {
-    fn new(configs: &Configs) -> Result<Self> {
-        Ok(Self::new(configs.client.clone(), server_name())?)
-    }
+macro_rules! side {
+    ($connection:ty, $turn:ident, |$configs:ident| $($argument:expr),*) => {
+        impl Side for $connection {
+            fn new($configs: &Configs) -> Result<Self> {
+                Ok(Self::new($($argument),*)?)
+            }
 
-    fn turn(&mut self, incoming: &mut Pipe, outgoing: &mut Pipe) -> Result<()> {
-        buffered_turn(self, incoming, outgoing)
-    }
+            fn turn(&mut self, incoming: &mut Pipe, outgoing: &mut Pipe) -> Result<()> {
+                $turn(self, incoming, outgoing)
+            }
 
-    fn kind(&self) -> Option<HandshakeKind> {
-        self.handshake_kind().filter(|_| !self.is_handshaking())
-    }
+            fn kind(&self) -> Option<HandshakeKind> {
+                self.handshake_kind().filter(|_| !self.is_handshaking())
+            }
+        }
+    };
 }
 
-impl Side for ServerConnection {
-    fn new(configs: &Configs) -> Result<Self> {
-        Ok(Self::new(configs.server.clone())?)
-    }
-
-    fn turn(&mut self, incoming: &mut Pipe, outgoing: &mut Pipe) -> Result<()> {
-        buffered_turn(self, incoming, outgoing)
-    }
-
-    fn kind(&self) -> Option<HandshakeKind> {
-        self.handshake_kind().filter(|_| !self.is_handshaking())
-    }
-}
-
-impl Side for UnbufferedClientConnection {
-    fn new(configs: &Configs) -> Result<Self> {
-        Ok(Self::new(configs.client.clone(), server_name())?)
-    }
-
-    fn turn(&mut self, incoming: &mut Pipe, outgoing: &mut Pipe) -> Result<()> {
-        unbuffered_turn(self, incoming, outgoing)
-    }
-
-    fn kind(&self) -> Option<HandshakeKind> {
-        self.handshake_kind().filter(|_| !self.is_handshaking())
-    }
-}
-
-impl Side for UnbufferedServerConnection {
-    fn new(configs: &Configs) -> Result<Self> {
-        Ok(Self::new(configs.server.clone())?)
-    }
-
-    fn turn(&mut self, incoming: &mut Pipe, outgoing: &mut Pipe) -> Result<()> {
-        unbuffered_turn(self, incoming, outgoing)
-    }
-
-    fn kind(&self) -> Option<HandshakeKind> {
-        self.handshake_kind().filter(|_| !self.is_handshaking())
-    }
-}
+side!(
+    ClientConnection,
+    buffered_turn,
+    |configs| configs.client.clone(),
+    server_name()
+);
+side!(ServerConnection, buffered_turn, |configs| configs
+    .server
+    .clone());
+side!(
+    UnbufferedClientConnection,
+    unbuffered_turn,
+    |configs| configs.client.clone(),
+    server_name()
+);
+side!(UnbufferedServerConnection, unbuffered_turn, |configs| {
+    configs.server.clone()
+});
 
 fn buffered_turn<Data>(
     connection: &mut ConnectionCommon<Data>,
@@ -272,7 +212,7 @@ fn buffered_turn<Data>(
         connection.read_tls(&mut wire)?;
         connection.process_new_packets()?;
     }
-    incoming.clear();
+    incoming.len = 0;
     while connection.wants_write() {
         outgoing.len += connection.write_tls(&mut outgoing.free())?;
     }
@@ -298,6 +238,6 @@ fn unbuffered_turn(
             other => return Err(unexpected(&other)),
         }
     }
-    incoming.clear();
+    incoming.len = 0;
     Ok(())
 }

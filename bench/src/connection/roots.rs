@@ -3,29 +3,27 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bench_allocator::Counted;
 use harness::peers::configs::server_name;
 use pki_types::CertificateDer;
 use pki_types::pem::PemObject;
 use tls::{ClientConfig, ClientConnection, RootCertStore, ServerConnection};
 
 use super::handshake::Pipes;
-use super::pairs::Configs;
 use super::{configs, tls};
-use crate::certificates::Contender;
-use crate::handshake::{Clock, Heap, Probe};
+use crate::certificates::Costly;
+use crate::handshake::Spent;
 use crate::workload::{Result, Scenario};
 
 /// Connections that read their roots from the file `bundle` each time.
-pub(crate) fn parsed(scenario: &Scenario, bundle: &Path) -> Result<Box<dyn Contender>> {
+pub(crate) fn parsed(scenario: &Scenario, bundle: &Path) -> Result<Costly> {
     let bundle = bundle.to_owned();
-    contender(scenario, move || read(&bundle))
+    connections(scenario, move || read(&bundle))
 }
 
 /// Connections with roots that were read in advance.
-pub(crate) fn kept(scenario: &Scenario, bundle: &Path) -> Result<Box<dyn Contender>> {
+pub(crate) fn kept(scenario: &Scenario, bundle: &Path) -> Result<Costly> {
     let roots = read(bundle)?;
-    contender(scenario, move || Ok(roots.clone()))
+    connections(scenario, move || Ok(roots.clone()))
 }
 
 fn read(bundle: &Path) -> Result<Arc<RootCertStore>> {
@@ -38,26 +36,12 @@ fn read(bundle: &Path) -> Result<Arc<RootCertStore>> {
 
 /// Connections with the roots that `roots` returns. Measures all work of the client, including
 /// creating its configuration.
-pub(crate) fn contender(
+pub(crate) fn connections(
     scenario: &Scenario,
     roots: impl Fn() -> Result<Arc<RootCertStore>> + 'static,
-) -> Result<Box<dyn Contender>> {
-    Ok(Box::new(Connections {
-        roots,
-        configs: configs(scenario)?,
-        pipes: Pipes::new(),
-    }))
-}
-
-struct Connections<F> {
-    roots: F,
-    configs: Configs,
-    pipes: Pipes,
-}
-
-impl<F: Fn() -> Result<Arc<RootCertStore>>> Connections<F> {
-    fn make<P: Probe>(&mut self) -> Result<P::Sum> {
-        let (roots, configs) = (&self.roots, &self.configs);
+) -> Result<Costly> {
+    let (configs, mut pipes) = (configs(scenario)?, Pipes::new());
+    Ok(Box::new(move || {
         let client = || {
             let config =
                 ClientConfig::builder_with_provider(configs.client.crypto_provider().clone())
@@ -67,25 +51,10 @@ impl<F: Fn() -> Result<Arc<RootCertStore>>> Connections<F> {
             Ok(ClientConnection::new(Arc::new(config), server_name())?)
         };
         let server = || Ok(ServerConnection::new(configs.server.clone())?);
-        let mut sums = Default::default();
-        let (client, server) =
-            self.pipes
-                .connect::<P, _, _>(&mut sums, client, server, &mut |_| ())?;
-        if client.is_handshaking() || server.is_handshaking() {
-            return Err("the handshake stalled".into());
-        }
-        let [mut of_client, _] = sums;
-        P::measure(&mut of_client, || drop(client));
+        let mut spent: [Spent; 2] = Default::default();
+        let (client, _) = pipes.connect(&mut spent, client, server, &mut |_| ())?;
+        let [mut of_client, _] = spent;
+        of_client.by(|| drop(client));
         Ok(of_client)
-    }
-}
-
-impl<F: Fn() -> Result<Arc<RootCertStore>>> Contender for Connections<F> {
-    fn time(&mut self) -> Result<f64> {
-        self.make::<Clock>()
-    }
-
-    fn count(&mut self) -> Result<Counted> {
-        self.make::<Heap>()
-    }
+    }))
 }

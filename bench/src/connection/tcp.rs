@@ -12,7 +12,7 @@ use tls::{ClientConnection, ConnectionCommon, ServerConnection, SideData, Stream
 
 use super::pairs::buffered;
 use super::{configs, tls};
-use crate::cli::TcpApi;
+use crate::choices::TcpApi;
 use crate::socket::Socket;
 use crate::tcp::{Cost, Sizes, Transfer};
 use crate::workload::{Result, Scenario};

@@ -6,68 +6,38 @@
 
 use pki_types::CertificateDer;
 
-use super::{Clock, Contender, Cost, Heap, Nothing, Probe};
-use crate::cli::{Cipher, Group, Version};
-use crate::primitives::{Hash, Operation, Primitive};
-use crate::workload::{Result, Role, Scenario, Sessions, records};
+use super::{Handshakes, Spent};
+use crate::choices::{Choice, Cipher, Group, Role, Version};
+use crate::measure::Operation;
+use crate::primitives::{Hash, Primitive};
+use crate::workload::{Result, Scenario, Sessions, records};
 
 /// The operations of both sides in the handshake of `scenario`. `flights` are on the wire in turns,
 /// the client's first.
-pub(crate) fn contender(scenario: &Scenario, flights: &[Vec<u8>]) -> Result<Box<dyn Contender>> {
-    let provider = scenario.provider;
-    let [client, server] = Role::BOTH.map(|role| {
+pub(crate) fn handshakes(scenario: &Scenario, flights: &[Vec<u8>]) -> Result<Box<dyn Handshakes>> {
+    let mut sides = Vec::new();
+    for &role in Role::ALL {
         let operations = operations(role, scenario, flights).into_iter();
-        operations
-            .map(|primitive| primitive.of(provider))
-            .collect::<Result<Vec<Operation>>>()
-    });
-    Ok(Box::new(Limit {
-        client: client?,
-        server: server?,
-        flights: flights.to_vec(),
-    }))
-}
-
-struct Limit {
-    /// The flights of the handshake that these operations belong to.
-    flights: Vec<Vec<u8>>,
-    client: Vec<Operation>,
-    server: Vec<Operation>,
-}
-
-impl Limit {
-    fn make<P: Probe>(&mut self) -> Result<[P::Sum; 2]> {
-        let (mut of_client, mut of_server) = (P::Sum::default(), P::Sum::default());
-        P::measure(&mut of_client, || do_all(&mut self.client))?;
-        P::measure(&mut of_server, || do_all(&mut self.server))?;
-        Ok([of_client, of_server])
+        let operations = operations.map(|primitive| primitive.of(scenario.provider));
+        sides.push(operations.collect::<Result<Vec<Operation>>>()?);
     }
+    Ok(Box::new(Limit(sides)))
 }
 
-fn do_all(operations: &mut [Operation]) -> Result<()> {
-    operations.iter_mut().try_for_each(|operation| operation())
-}
+/// The operations of client and server.
+struct Limit(Vec<Vec<Operation>>);
 
-impl Contender for Limit {
-    fn flights(&mut self) -> Result<Vec<Vec<u8>>> {
-        Ok(self.flights.clone())
-    }
-
-    fn time(&mut self) -> Result<[f64; 2]> {
-        self.make::<Clock>()
-    }
-
-    fn count(&mut self) -> Result<[Cost; 2]> {
-        let counted = self.make::<Heap>()?;
-        Ok(counted.map(|counted| Cost {
-            allocations: counted.allocations,
-            heap_bytes: counted.taken,
-            sent_bytes: 0,
-        }))
+impl Handshakes for Limit {
+    fn make(&mut self, _: &mut dyn FnMut(&[u8])) -> Result<[Spent; 2]> {
+        let mut spent: [Spent; 2] = Default::default();
+        for (spent, operations) in spent.iter_mut().zip(&mut self.0) {
+            spent.by(|| operations.iter_mut().try_for_each(|operation| operation()))?;
+        }
+        Ok(spent)
     }
 
     fn keep_open(&mut self) -> Result<()> {
-        self.make::<Nothing>().map(drop)
+        Ok(())
     }
 }
 
@@ -275,13 +245,12 @@ impl Handshake<'_> {
         }
         let is_tls13 = self.scenario.suite.version == Version::Tls13;
         // a resumed TLS 1.2 session keeps its ticket
-        for _ in 0..if is_tls13 || !self.is_resumed {
+        let sealed = if is_tls13 || !self.is_resumed {
             sent
         } else {
             0
-        } {
-            self.all.push(Primitive::Seal(cipher, len));
-        }
+        };
+        self.all.extend(vec![Primitive::Seal(cipher, len); sealed]);
     }
 
     /// Seals this side's encrypted records and opens the peer's.
@@ -325,4 +294,77 @@ impl Handshake<'_> {
 /// of about ten bytes and a hash of `hash_len`, plus HKDF's counter.
 fn derive_secret_len(hash_len: usize) -> usize {
     2 + 1 + 6 + 10 + 1 + hash_len + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::choices::{HandshakeApi, KeyType, Provider};
+    use crate::handshake::flights;
+    use crate::suites::Suite;
+    use crate::upstream::connection::handshake::handshakes as of_upstream;
+    use crate::workload::Identity;
+
+    fn scenario(version: Version, sessions: Sessions, client_auth: bool) -> Scenario {
+        let key_type = KeyType::EcdsaP256;
+        let suite = Suite::with(version, Cipher::Aes128Gcm, key_type).unwrap();
+        Scenario {
+            group: Some(Group::X25519),
+            client: client_auth.then(|| Arc::new(Identity::of(key_type))),
+            sessions,
+            ..Scenario::new(Provider::Ring, suite, key_type)
+        }
+    }
+
+    /// The number of operations that satisfy `is`, for each side.
+    fn count(scenario: &Scenario, is: fn(&Primitive) -> bool) -> [usize; 2] {
+        let flights =
+            flights(&mut *of_upstream(HandshakeApi::Buffered, scenario).unwrap()).unwrap();
+        [Role::Client, Role::Server].map(|role| {
+            operations(role, scenario, &flights)
+                .into_iter()
+                .filter(is)
+                .count()
+        })
+    }
+
+    #[test]
+    fn every_signature_and_every_encrypted_record_is_counted() {
+        let signs = |p: &Primitive| matches!(p, Primitive::Sign(..));
+        let verifies = |p: &Primitive| matches!(p, Primitive::Verify(..));
+        let exchanges = |p: &Primitive| matches!(p, Primitive::Exchange(..));
+        let seals = |p: &Primitive| matches!(p, Primitive::Seal(Cipher::Aes128Gcm, _));
+        let opens = |p: &Primitive| matches!(p, Primitive::Open(Cipher::Aes128Gcm, _));
+        let opens_ticket =
+            |p: &Primitive| matches!(p, Primitive::Open(Cipher::Chacha20Poly1305, _));
+        for &version in Version::ALL {
+            let full = scenario(version, Sessions::Nothing, false);
+            assert_eq!(count(&full, signs), [0, 1]);
+            assert_eq!(count(&full, verifies), [2, 0]);
+            assert_eq!(count(&full, exchanges), [1, 1]);
+
+            let mutual = scenario(version, Sessions::Nothing, true);
+            assert_eq!(count(&mutual, signs), [1, 1]);
+            assert_eq!(count(&mutual, verifies), [2, 2]);
+
+            for (sessions, opened) in [(Sessions::Stored, 0), (Sessions::Tickets, 1)] {
+                let resumed = scenario(version, sessions, false);
+                assert_eq!(count(&resumed, signs), [0, 0]);
+                assert_eq!(count(&resumed, verifies), [0, 0]);
+                assert_eq!(
+                    count(&resumed, exchanges),
+                    [usize::from(version == Version::Tls13); 2]
+                );
+                assert_eq!(count(&resumed, opens_ticket), [0, opened]);
+            }
+            for scenario in [&full, &mutual] {
+                // each side opens the records that the other seals
+                let (sealed, opened) = (count(scenario, seals), count(scenario, opens));
+                assert_eq!([sealed[1], sealed[0]], opened);
+                assert!(sealed.iter().all(|count| *count > 0), "{sealed:?}");
+            }
+        }
+    }
 }

@@ -11,7 +11,8 @@ use {self as dialect};
 
 use self::library::{key_pair, refused};
 use super::Operation;
-use crate::workload::{Result, Role};
+use crate::choices::Role;
+use crate::workload::Result;
 
 #[path = "library.rs"]
 pub(crate) mod library;

@@ -10,9 +10,9 @@ use super::lib::signature::{
     self, Ed25519KeyPair, KeyPair, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm,
 };
 use super::lib::{agreement, digest, hmac};
-use crate::cli::{Cipher, Group, KeyType};
+use crate::choices::{Cipher, Group, KeyType, Role};
 use crate::primitives::{Hash, Operation, Primitive};
-use crate::workload::{Error, Result, Role};
+use crate::workload::{Error, Result};
 
 /// Returns the operation of `primitive`, ready to be repeated.
 pub(crate) fn operation(primitive: &Primitive) -> Result<Operation> {
@@ -107,6 +107,7 @@ impl Signer {
                 Self::Ed25519(Ed25519KeyPair::from_pkcs8_maybe_unchecked(der).map_err(refused)?)
             }
             KeyType::Rsa2048 => Self::Rsa(RsaKeyPair::from_pkcs8(der).map_err(refused)?),
+            KeyType::EcdsaP521 => return Err(refused(())),
         })
     }
 
@@ -154,6 +155,7 @@ fn verify(key_type: KeyType, len: usize) -> Result<Operation> {
         KeyType::EcdsaP384 => &signature::ECDSA_P384_SHA384_ASN1,
         KeyType::Ed25519 => &signature::ED25519,
         KeyType::Rsa2048 => &signature::RSA_PSS_2048_8192_SHA256,
+        KeyType::EcdsaP521 => return Err(refused(())),
     };
     let signer = Signer::new(key_type)?;
     let message = vec![0x17; len];

@@ -10,7 +10,8 @@ use {self as dialect};
 
 use self::library::refused;
 use super::Operation;
-use crate::workload::{Result, Role};
+use crate::choices::Role;
+use crate::workload::Result;
 
 #[path = "library.rs"]
 pub(crate) mod library;

@@ -7,7 +7,8 @@ use core::ops::Range;
 use super::connection::configs;
 use super::pairs::unbuffered::{Pair, Unbuffered, unexpected};
 use super::tls::unbuffered::{ConnectionState, InPlaceError, InPlaceRoom};
-use crate::workload::{Direction, Result, Traffic, Workload, record_count};
+use crate::choices::Direction;
+use crate::workload::{Result, Traffic, Workload, record_count};
 
 /// Sealing in place through the unbuffered API, whatever the direction: opening is always in place.
 pub(crate) fn workload(_: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {

@@ -3,67 +3,38 @@
 use core::hint::black_box;
 use std::io::{Read, Write};
 
-use rustls::ServerConnection;
 use rustls::client::ClientConnectionData;
 use rustls::split::{Receiver, Sender};
 
 use super::connection::configs;
-use super::pairs::buffered::{self, Pair};
-use crate::duplex::{Amount, Done, End, Work, both, receiving, sending};
+use super::connection::duplex::Shared;
+use super::pairs::buffered::Pair;
+use crate::duplex::{Amount, Done, End, Use, timed};
 use crate::workload::{Result, Scenario, check_received};
-
-struct Halves {
-    sender: Sender,
-    receiver: Receiver<ClientConnectionData>,
-    peer: Box<ServerConnection>,
-    amount: Amount,
-    plaintext: Vec<u8>,
-    incoming: Vec<u8>,
-    outgoing: Vec<u8>,
-    application: Vec<u8>,
-}
 
 /// Creates an established connection, split into two halves.
 pub(crate) fn halves(scenario: &Scenario, amount: Amount) -> Result<Box<dyn End>> {
     let Pair { client, server } = Pair::connect(&configs(scenario)?)?;
-    let (sender, receiver) = client.into_split()?;
-    Ok(Box::new(Halves {
-        sender,
-        receiver,
-        peer: server,
-        amount,
-        plaintext: vec![0x17; amount.write_size],
-        incoming: Vec::new(),
-        outgoing: Vec::new(),
-        application: vec![0; 16384],
-    }))
+    Ok(Box::new(Shared::new(client.into_split()?, server, amount)))
 }
 
-impl End for Halves {
+impl End for Shared<(Sender, Receiver<ClientConnectionData>)> {
     fn prepare(&mut self) -> Result<()> {
-        self.incoming.clear();
-        for _ in 0..self.amount.writes {
-            buffered::write(&mut self.peer, &self.plaintext, &mut self.incoming)?;
-        }
-        Ok(())
+        self.make_records()
     }
 
-    fn run(&mut self, work: Work) -> Result<Done> {
+    fn run(&mut self, directions: Use) -> Result<Done> {
         let expected = self.amount.write_size * self.amount.writes;
-        let (sender, receiver) = (&mut self.sender, &mut self.receiver);
+        let (sender, receiver) = &mut self.connection;
         let (plaintext, outgoing) = (&self.plaintext[..], &mut self.outgoing);
         let (incoming, application) = (&self.incoming[..], &mut self.application[..]);
-        let mut send = || send(sender, plaintext, outgoing);
+        let send = || send(sender, plaintext, outgoing);
         let receive = || {
             let received = receive_all(receiver, incoming, application)?;
             check_received(received, expected)?;
             Ok(received)
         };
-        match work {
-            Work::Send => sending(|| (0..self.amount.writes).map(|_| send()).sum()),
-            Work::Receive => receiving(receive),
-            Work::Both => both(send, receive),
-        }
+        timed(directions, self.amount.writes, send, receive)
     }
 }
 

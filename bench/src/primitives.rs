@@ -6,19 +6,16 @@ pub(crate) mod ring;
 
 use core::fmt;
 
-use bench_allocator::Kind;
-use serde::{Deserialize, Serialize};
-
-use crate::cli::{Cipher, Group, KeyType, PrimitivesArgs, Provider, RunArgs, Version};
+use crate::choices::{Allocator, Choice, Cipher, Group, KeyType, Provider, Role, Version};
+use crate::cli::{Common, Primitives};
 pub(crate) use crate::measure::Operation;
 use crate::measure::{self, Plan, Repeated, Work};
-use crate::plot::Point;
-use crate::report::{self, Cell, Job};
-use crate::statistics::{Summary, rounded};
-use crate::workload::{Result, Role};
+use crate::report::Job;
+use crate::row::Row;
+use crate::workload::Result;
 
 /// An operation of a cryptographic library. Lengths are in bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Primitive {
     Random(usize),
     /// Generating a key pair and encoding its public part.
@@ -66,14 +63,14 @@ impl Primitive {
     /// All operations that a handshake may need, with typical lengths.
     fn all() -> Vec<Self> {
         let mut all = vec![Self::Random(32)];
-        for group in Group::ALL {
+        for &group in Group::ALL {
             all.push(Self::Share(group));
             all.push(Self::Exchange(group, Role::Client));
             if group == Group::X25519MlKem768 {
                 all.push(Self::Exchange(group, Role::Server));
             }
         }
-        for key_type in KeyType::ALL {
+        for &key_type in KeyType::ALL {
             all.extend([Self::Sign(key_type, 130), Self::Verify(key_type, 130)]);
         }
         for hash in [Hash::Sha256, Hash::Sha384] {
@@ -81,11 +78,7 @@ impl Primitive {
             all.push(Self::Mac(hash, vec![54]));
             all.push(Self::Mac(hash, vec![54; 4]));
         }
-        for cipher in [
-            Cipher::Aes128Gcm,
-            Cipher::Aes256Gcm,
-            Cipher::Chacha20Poly1305,
-        ] {
+        for &cipher in Cipher::ALL {
             all.push(Self::AeadKey(cipher));
             for len in [64, 1024] {
                 all.extend([Self::Seal(cipher, len), Self::Open(cipher, len)]);
@@ -97,7 +90,7 @@ impl Primitive {
     /// Returns this operation in the library behind `provider`.
     pub(crate) fn of(&self, provider: Provider) -> Result<Operation> {
         match provider {
-            Provider::AwsLcRs => aws_lc_rs::library::operation(self),
+            Provider::AwsLc => aws_lc_rs::library::operation(self),
             Provider::Ring => ring::library::operation(self),
         }
     }
@@ -139,56 +132,26 @@ impl fmt::Display for Primitive {
     }
 }
 
-/// One line of the result.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct Row {
-    bench: String,
-    #[serde(rename = "impl")]
-    implementation: String,
-    provider: String,
-    primitive: String,
-    allocator: String,
-    /// The median over the rounds.
-    ns_per_op: f64,
-    /// The 10th and 90th percentile of it.
-    ns_per_op_spread: (f64, f64),
-}
-
-impl Job for PrimitivesArgs {
-    type Row = Row;
-
-    const NOTES: &'static str = "\
-The provider's library alone, without TLS; an HMAC with its key is a step of HKDF or of TLS 1.2's PRF.
-Nanoseconds: median over the rounds and its 10th to 90th percentile. Figures compare within this run only.";
-
-    const UNIT: &'static str = "ns";
-
-    fn args(&self) -> &RunArgs {
-        &self.run
-    }
-
-    fn title(&self) -> String {
-        "cryptographic operations".to_owned()
+impl Job for Primitives {
+    fn common(&self) -> &Common {
+        &self.common
     }
 
     fn check(&self) -> Result<()> {
         if self.chosen().is_empty() {
-            let all = Primitive::all().into_iter();
-            let all: Vec<_> = all.map(|primitive| primitive.to_string()).collect();
-            return Err(format!(
-                "no operation has \"{}\" in its name; the operations are:\n  {}",
-                self.filter,
-                all.join("\n  ")
-            )
-            .into());
+            let all: Vec<_> = Primitive::all().iter().map(Primitive::to_string).collect();
+            let (filter, all) = (&self.filter, all.join(" | "));
+            return Err(
+                format!("no operation has \"{filter}\" in its name; there are {all}").into(),
+            );
         }
         Ok(())
     }
 
-    fn measure(&self, allocator: Kind) -> Result<Vec<Row>> {
+    fn measure(&self, allocator: Allocator) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for primitive in self.chosen() {
-            let mut providers = self.run.provider.providers();
+            let mut providers = self.common.providers();
             providers.retain(|provider| primitive.is_usable_with(*provider));
             let build = || -> Result<Vec<_>> {
                 let operations = providers.iter().map(|provider| primitive.of(*provider));
@@ -199,20 +162,13 @@ Nanoseconds: median over the rounds and its 10th to 90th percentile. Figures com
                 batch_len: 1,
                 label: format!("{} · {primitive}", allocator.name()),
             };
-            let plan = Plan::new(SHARE * self.time.multiplier, providers.len(), 1);
+            let plan = Plan::new(SHARE * self.common.multiplier, providers.len(), 1);
             let rates = measure::interleaved(&plan, &work)?;
             for (provider, [rates]) in providers.iter().zip(rates) {
-                let times = rates.iter().map(|rate| 1e9 / rate).collect();
-                let times = Summary::of(times).ok_or("nothing was measured")?;
-                rows.push(Row {
-                    bench: "primitives".to_owned(),
-                    implementation: "limit".to_owned(),
-                    provider: provider.name().to_owned(),
-                    primitive: primitive.to_string(),
-                    allocator: allocator.name().to_owned(),
-                    ns_per_op: rounded(times.median, 1),
-                    ns_per_op_spread: report::spread(&times, 1.0),
-                });
+                let times: Vec<_> = rates.iter().map(|rate| 1e9 / rate).collect();
+                let row = Row::new("primitives", "limit", *provider, allocator)
+                    .with("primitive", primitive.to_string());
+                rows.push(row.median("ns_per_op", &times, 1.0)?);
             }
         }
         Ok(rows)
@@ -223,11 +179,11 @@ Nanoseconds: median over the rounds and its 10th to 90th percentile. Figures com
 /// there are many.
 const SHARE: f64 = 0.2;
 
-impl PrimitivesArgs {
+impl Primitives {
     /// The operations to measure.
     fn chosen(&self) -> Vec<Primitive> {
         let filter = self.filter.to_lowercase();
-        let providers = self.run.provider.providers();
+        let providers = self.common.providers();
         let mut chosen = Primitive::all();
         chosen.retain(|primitive| {
             let mut providers = providers.iter();
@@ -238,54 +194,13 @@ impl PrimitivesArgs {
     }
 }
 
-impl report::Row for Row {
-    const TABLE_ONLY: &'static [&'static str] = &["ns_per_op_spread"];
-
-    fn heading(&self) -> String {
-        "Cryptographic operations".to_owned()
-    }
-
-    fn cells(&self) -> Vec<Cell> {
-        let mut cells = vec![
-            Cell::text("allocator", &self.allocator),
-            Cell::text("operation", &self.primitive),
-            Cell::text("provider", &self.provider),
-        ];
-        cells.extend(Cell::rate("ns", self.ns_per_op, self.ns_per_op_spread));
-        cells
-    }
-
-    fn point(&self) -> Option<Point> {
-        Some(Point {
-            group: format!("{} · {}", self.allocator, self.primitive),
-            series: self.provider.clone(),
-            threads: 1,
-            value: self.ns_per_op,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-    use crate::cli::{Cli, Command};
-
-    fn args(more: &[&str]) -> PrimitivesArgs {
-        let fixed = ["bench", "primitives", "--multiplier=0.001"];
-        match Cli::try_parse_from(fixed.iter().chain(more))
-            .unwrap()
-            .command
-        {
-            Command::Primitives(args) => args,
-            other => panic!("{other:?}"),
-        }
-    }
 
     #[test]
     fn every_operation_of_every_provider_works() {
-        for provider in Provider::ALL {
+        for &provider in Provider::ALL {
             for primitive in Primitive::all() {
                 if primitive.is_usable_with(provider) {
                     let mut operation = primitive.of(provider).unwrap();
@@ -297,32 +212,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn the_filter_selects_operations_by_name() {
-        let rows = args(&["x25519"]).measure(Kind::System).unwrap();
-        let names: Vec<_> = rows.iter().map(|row| &row.primitive[..]).collect();
-        let (share, secret) = ("X25519 share", "X25519 share and secret");
-        assert_eq!(names[..4], [share, share, secret, secret]);
-        // three rows of the hybrid group, on one provider
-        assert_eq!(names.len(), 7);
-        assert!(rows.iter().all(|row| row.ns_per_op > 0.0));
-        let error = args(&["x448"]).check().unwrap_err().to_string();
-        assert!(error.contains("X25519 share"), "{error}");
-
-        let json = report::json(&rows[0]).unwrap();
-        let keys: Vec<_> = json.as_object().unwrap().keys().collect();
-        assert_eq!(
-            keys,
-            [
-                "allocator",
-                "bench",
-                "impl",
-                "ns_per_op",
-                "primitive",
-                "provider"
-            ]
-        );
     }
 }

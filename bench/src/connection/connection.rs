@@ -5,14 +5,11 @@
 //! that only one of them has is elsewhere.
 
 pub(crate) mod buffered;
+pub(crate) mod certificates;
 pub(crate) mod duplex;
 pub(crate) mod handshake;
-pub(crate) mod heap;
 pub(crate) mod many_pairs;
-pub(crate) mod own;
-pub(crate) mod revocation;
 pub(crate) mod roots;
-mod rotated;
 pub(crate) mod sessions;
 pub(crate) mod tcp;
 pub(crate) mod unbuffered;
@@ -22,17 +19,19 @@ use std::sync::Arc;
 
 use pki_types::CertificateDer;
 use tls::client::{Resumption, Tls12Resumption};
+use tls::crypto::GetRandomFailed;
 use tls::server::danger::ClientCertVerifier;
-use tls::server::{NoServerSessionStorage, ServerSessionMemoryCache, WebPkiClientVerifier};
+use tls::server::{
+    NoServerSessionStorage, ProducesTickets, ServerSessionMemoryCache, WebPkiClientVerifier,
+};
+use tls::ticketer::TicketRotator;
 use tls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
 
 use super::pairs::Configs;
 use super::verifiers::Verifier;
 use super::{pairs, tls};
-use crate::cli::Version;
-use crate::workload::{
-    Direction, Result, Scenario, Sessions, Stretch, Traffic, Workload, record_count,
-};
+use crate::choices::{Choice, Direction, Provider, Version};
+use crate::workload::{Result, Scenario, Sessions, Stretch, Traffic, Workload, record_count};
 
 /// Creates the configurations of both sides.
 pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
@@ -106,7 +105,7 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
         Sessions::RotatedTickets => {
             client.resumption = Resumption::in_memory_sessions(scenario.kept);
             server.session_storage = Arc::new(NoServerSessionStorage {});
-            server.ticketer = rotated::ticketer(scenario.provider)?;
+            server.ticketer = rotated(scenario.provider)?;
         }
     }
     if let Some(tickets) = scenario.tickets {
@@ -117,6 +116,40 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
         client: Arc::new(client),
         server: Arc::new(server),
     })
+}
+
+/// A ticketer whose keys rotate every second, instead of the library's six hours.
+fn rotated(provider: Provider) -> Result<Arc<dyn ProducesTickets>> {
+    /// Turns a shared ticketer into a boxed one.
+    #[derive(Debug)]
+    struct Boxed(Arc<dyn ProducesTickets>);
+
+    impl ProducesTickets for Boxed {
+        fn enabled(&self) -> bool {
+            self.0.enabled()
+        }
+
+        fn lifetime(&self) -> u32 {
+            self.0.lifetime()
+        }
+
+        fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+            self.0.encrypt(plain)
+        }
+
+        fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+            self.0.decrypt(cipher)
+        }
+    }
+
+    fn one(provider: Provider) -> core::result::Result<Box<dyn ProducesTickets>, GetRandomFailed> {
+        Ok(Box::new(Boxed(super::ticketer(provider))))
+    }
+    let make = match provider {
+        Provider::AwsLc => || one(Provider::AwsLc),
+        Provider::Ring => || one(Provider::Ring),
+    };
+    Ok(Arc::new(TicketRotator::new(1, make)?))
 }
 
 /// A store that trusts only this authority.
@@ -177,6 +210,11 @@ impl<P> Send<P> {
 }
 
 impl<P: Sends> Workload for Send<P> {
+    fn place(&mut self, offset: usize) -> bool {
+        self.plaintext.place(offset);
+        true
+    }
+
     fn run(&mut self) -> Result<()> {
         for _ in 0..self.writes {
             let plaintext = black_box(&*self.plaintext.step());

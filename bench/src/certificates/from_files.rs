@@ -1,0 +1,101 @@
+//! Certificates in files: a server's own, and a bundle of authorities.
+
+use rcgen::ExtendedKeyUsagePurpose;
+
+use super::authority::Authority;
+use super::files::{AUTHORITIES, PemFile, bundle};
+use super::{Comparison, Way};
+use crate::choices::{Choice, Cipher, KeyType, Version};
+use crate::row::Row;
+use crate::suites::Suite;
+use crate::workload::{Result, Scenario, Sessions};
+use crate::{this, upstream};
+
+/// The files of a server's certificates and key.
+pub(crate) struct Files {
+    pub(crate) chain: PemFile,
+    pub(crate) key: PemFile,
+}
+
+/// Loads a server's certificate and key.
+pub(super) fn own(comparison: &Comparison, authority: &Authority) -> Result<Vec<Row>> {
+    let own = authority.certify("hosts.example", ExtendedKeyUsagePurpose::ServerAuth)?;
+    let provider = comparison.provider;
+    let files = &Files {
+        chain: PemFile::new("CERTIFICATE", own.chain.iter().map(AsRef::as_ref))?,
+        key: PemFile::new("PRIVATE KEY", [own.key.secret_der()].into_iter())?,
+    };
+    let of_this = || this::connection::certificates::load(files, provider);
+    let of_upstream = || upstream::connection::certificates::load(files, provider);
+    let reload = || this::certificates::reload_if_changed(files, provider);
+    let ways = [
+        Way::repeating("this", "each time", of_this),
+        Way::repeating("this", "reload_if_changed", reload),
+        Way::repeating("upstream", "each time", of_upstream),
+    ];
+    comparison.rows(
+        "a server's own certificate",
+        "certificate and key from files",
+        &ways,
+    )
+}
+
+/// Creates a configuration per connection, each with the same 140 authorities.
+pub(super) fn roots(comparison: &Comparison) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    // the client verifies two signatures with these keys; with ECDSA that dominates the cost of a
+    // connection
+    for key_type in [KeyType::Rsa2048, KeyType::EcdsaP256] {
+        let suite = Suite::with(Version::Tls13, Cipher::Aes128Gcm, key_type)?;
+        let scenario = &Scenario {
+            sessions: Sessions::Nothing,
+            ..Scenario::new(comparison.provider, suite, key_type)
+        };
+        let bundle = bundle(&key_type.identities().ca)?;
+        let path = bundle.path();
+        let ways = [
+            Way::new("this", "parsed each time", || {
+                this::connection::roots::parsed(scenario, path)
+            }),
+            Way::new("this", "cached", || {
+                this::certificates::cached(scenario, path)
+            }),
+            Way::new("this", "connection alone", || {
+                this::connection::roots::kept(scenario, path)
+            }),
+            Way::new("upstream", "parsed each time", || {
+                upstream::connection::roots::parsed(scenario, path)
+            }),
+            Way::new("upstream", "connection alone", || {
+                upstream::connection::roots::kept(scenario, path)
+            }),
+        ];
+        let work = format!(
+            "configuration from {AUTHORITIES} certificates, connection, {}",
+            key_type.name()
+        );
+        rows.extend(comparison.rows("roots", &work, &ways)?);
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use pki_types::CertificateDer;
+    use pki_types::pem::PemObject;
+
+    use super::*;
+
+    #[test]
+    fn a_bundle_has_140_certificates_and_leaves_no_file() {
+        let own = &KeyType::EcdsaP256.identities().ca;
+        let bundle = bundle(own).unwrap();
+        let path = bundle.path().to_owned();
+        let read = CertificateDer::pem_file_iter(&path).unwrap();
+        let read: Vec<_> = read.map(|certificate| certificate.unwrap()).collect();
+        assert_eq!(read.len(), AUTHORITIES);
+        assert_eq!(read.last(), Some(own));
+        drop(bundle);
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,103 @@
+//! Returning clients that authenticate with chains of three certificates: their sessions, and the
+//! memory that these take.
+
+use super::authority::Authority;
+use super::{Comparison, Costly, Way};
+use crate::choices::{Choice, Cipher, HandshakeApi, KeyType, Role, Version};
+use crate::handshake::Handshakes;
+use crate::row::Row;
+use crate::suites::Suite;
+use crate::workload::{Result, Scenario, Sessions};
+use crate::{this, upstream};
+
+const TOPIC: &str = "resumption with a client's chain of three certificates";
+
+/// The number of other connections that the client has open.
+const OPEN_CONNECTIONS: usize = 4;
+
+type Build = fn(HandshakeApi, &Scenario) -> Result<Box<dyn Handshakes>>;
+
+pub(super) fn resumption(comparison: &Comparison, authority: &Authority) -> Result<Vec<Row>> {
+    let key_type = KeyType::EcdsaP256;
+    let mut rows = Vec::new();
+    for &version in Version::ALL {
+        let suite = Suite::with(version, Cipher::Aes128Gcm, key_type)?;
+        let scenario = Scenario {
+            client: Some(authority.client(0)?),
+            sessions: Sessions::Tickets,
+            ..Scenario::new(comparison.provider, suite, key_type)
+        };
+        for (verifies_client, without) in [(true, ""), (false, ", without verifying them")] {
+            let scenario = Scenario {
+                verifies_client,
+                ..scenario.clone()
+            };
+            let copies = Scenario {
+                shares_chains: false,
+                ..scenario.clone()
+            };
+            let (this, upstream): (Build, Build) = (
+                this::connection::handshake::handshakes,
+                upstream::connection::handshake::handshakes,
+            );
+            let ways = [
+                Way::new("this", "a copy each", || of_server(this, &copies)),
+                Way::new("this", "shared", || of_server(this, &scenario)),
+                Way::new("upstream", "a copy each", || of_server(upstream, &scenario)),
+            ];
+            let work = format!("TLS {}, ticket, server{without}", version.name());
+            rows.extend(comparison.rows(TOPIC, &work, &ways)?);
+        }
+        if version == Version::Tls13 {
+            rows.extend(stored(comparison, &scenario, authority)?);
+        }
+    }
+    Ok(rows)
+}
+
+/// Handshakes that resume a session. Only the server is measured.
+fn of_server(build: Build, scenario: &Scenario) -> Result<Costly> {
+    let mut handshakes = build(HandshakeApi::Buffered, scenario)?;
+    // shared certificates live as long as one of their users
+    for _ in 0..OPEN_CONNECTIONS {
+        handshakes.keep_open()?;
+    }
+    Ok(Box::new(move || {
+        let spent = handshakes.make(&mut |_| ())?;
+        Ok(spent[Role::Server as usize])
+    }))
+}
+
+/// Measures the memory per stored session, for one client and for as many clients as sessions.
+fn stored(comparison: &Comparison, scenario: &Scenario, authority: &Authority) -> Result<Vec<Row>> {
+    let sessions = comparison.scaled(4000, 20);
+    let scenario = Scenario {
+        sessions: Sessions::Stored,
+        ..scenario.clone()
+    };
+    let copies = Scenario {
+        shares_chains: false,
+        ..scenario.clone()
+    };
+    let mut rows = Vec::new();
+    for (whose, count) in [("one client", 1), ("as many clients", sessions)] {
+        let clients = (0..count).map(|number| authority.client(number));
+        let clients = clients.collect::<Result<Vec<_>>>()?;
+        let this = this::connection::sessions::heap_bytes;
+        let upstream = upstream::connection::sessions::heap_bytes;
+        for (name, way, bytes) in [
+            ("this", "a copy each", this(&copies, &clients, sessions)?),
+            ("this", "shared", this(&scenario, &clients, sessions)?),
+            (
+                "upstream",
+                "a copy each",
+                upstream(&scenario, &clients, sessions)?,
+            ),
+        ] {
+            let work = format!("TLS 1.3, {sessions} stored sessions of {whose}");
+            let row = comparison.row(TOPIC, &work, name, way);
+            rows.push(row.rounded("bytes_per_session", bytes as f64 / sessions as f64, 1));
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,164 @@
+//! Named values that command-line options take.
+
+use core::str::FromStr;
+
+pub(crate) use bench_allocator::Kind as Allocator;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+pub(crate) use harness::peers::configs::{KeyType, Provider};
+
+/// A closed set of values with names, on the command line and in results.
+pub(crate) trait Choice: Copy + PartialEq + Send + Sync + 'static {
+    const ALL: &'static [Self];
+
+    fn name(self) -> &'static str;
+}
+
+macro_rules! choices {
+    ($($(#[$doc:meta])* $name:ident { $($variant:ident = $text:literal),* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum $name { $($variant),* }
+
+        impl Choice for $name {
+            const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            fn name(self) -> &'static str {
+                match self { $(Self::$variant => $text),* }
+            }
+        }
+    )*};
+}
+
+choices! {
+    /// An API for passing data to a connection. `fill-buf` is buffered, but reads in place instead
+    /// of copying out.
+    Api { Buffered = "buffered", FillBuf = "fill-buf", Unbuffered = "unbuffered", InPlace = "in-place" }
+
+    /// An API for a handshake.
+    HandshakeApi { Buffered = "buffered", Unbuffered = "unbuffered" }
+
+    /// The API of an application over TCP: `Stream`, or the calls that it consists of.
+    TcpApi { Stream = "stream", Calls = "calls" }
+
+    /// The half of a connection that is timed: from the application's bytes to records, or back.
+    Direction { Send = "send", Receive = "receive" }
+
+    /// A side of a connection, in the order of `[client, server]`.
+    Role { Client = "client", Server = "server" }
+
+    /// A key exchange group that at least one provider supports, named as `NamedGroup` prints it.
+    Group {
+        X25519 = "X25519", Secp256r1 = "secp256r1", Secp384r1 = "secp384r1",
+        X25519MlKem768 = "X25519MLKEM768"
+    }
+
+    /// A version of TLS.
+    Version { Tls13 = "1.3", Tls12 = "1.2" }
+
+    /// The AEAD of a cipher suite.
+    Cipher {
+        Aes128Gcm = "aes128-gcm", Aes256Gcm = "aes256-gcm", Chacha20Poly1305 = "chacha20-poly1305"
+    }
+
+    ClientAuth { No = "no", Yes = "yes" }
+}
+
+impl Choice for Allocator {
+    const ALL: &'static [Self] = &Self::ALL;
+
+    fn name(self) -> &'static str {
+        self.name()
+    }
+}
+
+impl Choice for Provider {
+    const ALL: &'static [Self] = &harness::peers::configs::PROVIDERS;
+
+    fn name(self) -> &'static str {
+        self.name()
+    }
+}
+
+impl Choice for KeyType {
+    const ALL: &'static [Self] = &[
+        Self::EcdsaP256,
+        Self::EcdsaP384,
+        Self::Ed25519,
+        Self::Rsa2048,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::EcdsaP256 => "ecdsa-p256",
+            Self::EcdsaP384 => "ecdsa-p384",
+            Self::EcdsaP521 => "ecdsa-p521",
+            Self::Ed25519 => "ed25519",
+            Self::Rsa2048 => "rsa-2048",
+        }
+    }
+}
+
+impl Group {
+    /// True if `provider` supports this group in `version`: ring has no ML-KEM, TLS 1.2 no KEM.
+    pub(crate) fn usable_with(self, provider: Provider, version: Version) -> bool {
+        self != Self::X25519MlKem768 || (provider, version) == (Provider::AwsLc, Version::Tls13)
+    }
+}
+
+/// The values that one word on the command line stands for: one, or `all`.
+#[derive(Clone, Debug)]
+pub(crate) struct Several<T>(Vec<T>);
+
+/// Returns a parser of one choice.
+pub(crate) fn one<T: Choice>() -> impl TypedValueParser<Value = T> {
+    let names = T::ALL.iter().map(|choice| choice.name());
+    PossibleValuesParser::new(names).try_map(|name| named(&name).ok_or("unknown"))
+}
+
+/// Returns a parser of one choice or `all`.
+pub(crate) fn several<T: Choice>() -> impl TypedValueParser<Value = Several<T>> {
+    let names = T::ALL.iter().map(|choice| choice.name());
+    PossibleValuesParser::new(names.chain(["all"]))
+        .map(|name| Several(named(&name).map_or_else(|| T::ALL.to_vec(), |choice| vec![choice])))
+}
+
+fn named<T: Choice>(name: &str) -> Option<T> {
+    let mut all = T::ALL.iter().copied();
+    all.find(|choice| choice.name().eq_ignore_ascii_case(name))
+}
+
+/// The values of all words of an option, each once.
+pub(crate) fn chosen<T: Choice>(words: &[Several<T>]) -> Vec<T> {
+    let mut chosen = Vec::new();
+    for value in words.iter().flat_map(|word| &word.0) {
+        if !chosen.contains(value) {
+            chosen.push(*value);
+        }
+    }
+    chosen
+}
+
+/// One or more numbers of threads: `1..4` (inclusive) or `1,2,8`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Threads(pub(crate) Vec<usize>);
+
+impl FromStr for Threads {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| {
+            text.parse()
+                .ok()
+                .filter(|number| (1..=1024).contains(number))
+        };
+        let numbers: Option<Vec<usize>> = match text.split_once("..") {
+            Some((first, last)) => {
+                let ends = number(first).zip(number(last));
+                ends.map(|(first, last)| (first..=last).collect())
+            }
+            None => text.split(',').map(number).collect(),
+        };
+        let numbers = numbers.filter(|numbers| !numbers.is_empty()).map(Self);
+        numbers.ok_or_else(|| "expected numbers from 1 to 1024, as in 4, 1..4 or 1,2,4".to_owned())
+    }
+}

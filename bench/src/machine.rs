@@ -1,0 +1,96 @@
+//! The machine and the build that figures belong to.
+
+use std::process::Command;
+use std::{fs, thread};
+
+use bytesize::ByteSize;
+use serde_json::{Value, json};
+
+use crate::workload::Result;
+
+/// The number of threads that run at once.
+pub(crate) fn processors() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// CPU, kernel, compiler, commit and load, as they are now.
+pub(crate) fn describe() -> Value {
+    let load = read("/proc/loadavg", |text| text.split(' ').next());
+    json!({
+        "cpu": read("/proc/cpuinfo", |text| field(text, "model name")),
+        "processors": processors(),
+        "kernel": read("/proc/sys/kernel/osrelease", |text| Some(text.trim())),
+        "compiler": env!("BENCH_COMPILER"),
+        "profile": if cfg!(debug_assertions) { "debug" } else { "release" },
+        "commit": commit(),
+        "load": load.parse::<f64>().ok(),
+    })
+}
+
+/// [`describe`] in one or two lines of text.
+pub(crate) fn header(machine: &Value) -> String {
+    let text = |key: &str| machine[key].as_str().unwrap_or("unknown").to_owned();
+    let compiler = text("compiler");
+    let compiler = compiler.split(" (").next().unwrap_or_default();
+    let profile = match machine["profile"].as_str() {
+        Some("debug") => " (a debug build!)",
+        _ => "",
+    };
+    let load = machine["load"].as_f64();
+    format!(
+        "{}, {} threads · Linux {}\n{compiler}{profile} · commit {} · load {}\n",
+        text("cpu"),
+        machine["processors"],
+        text("kernel"),
+        text("commit"),
+        load.map_or_else(|| "unknown".to_owned(), |load| load.to_string())
+    )
+    .replace("Linux unknown", std::env::consts::OS)
+}
+
+/// The commit of the source, with a mark if files have changed.
+fn commit() -> Option<String> {
+    let output = Command::new("git")
+        .args(["describe", "--always", "--dirty", "--exclude=*"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .ok()?;
+    let commit = String::from_utf8(output.stdout).ok()?;
+    Some(commit.trim().to_owned()).filter(|commit| !commit.is_empty())
+}
+
+/// The part of `file` that `find` returns, or "unknown".
+fn read(file: &str, find: impl Fn(&str) -> Option<&str>) -> String {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    find(&text).unwrap_or("unknown").to_owned()
+}
+
+/// The value of `key` in the format of Linux's `/proc`.
+fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+    let (_, value) = lines.find(|(known, _)| known.trim() == key)?;
+    Some(value.trim())
+}
+
+/// A number of bytes in `/proc`, whose unit is kB.
+fn bytes(file: &str, key: &str) -> Option<u64> {
+    let text = fs::read_to_string(file).ok()?;
+    let kib: u64 = field(&text, key)?.strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib << 10)
+}
+
+/// The resident memory of this process, where the system reports it.
+pub(crate) fn resident_bytes() -> Option<i64> {
+    bytes("/proc/self/status", "VmRSS").map(|bytes| bytes as i64)
+}
+
+/// Fails if less than `needed` bytes of memory are available.
+pub(crate) fn check_room(needed: u64) -> Result<()> {
+    match bytes("/proc/meminfo", "MemAvailable") {
+        Some(available) if available < needed => {
+            let [needed, available] = [needed, available].map(ByteSize::b);
+            Err(format!("the working set takes {needed} on all threads, but only {available} of memory are available").into())
+        }
+        _ => Ok(()),
+    }
+}

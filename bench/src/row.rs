@@ -1,0 +1,124 @@
+//! One line of a result, as a JSON object.
+
+use serde_json::{Map, Value};
+
+use crate::choices::{Allocator, Provider};
+use crate::statistics::{Summary, rounded};
+use crate::workload::Result;
+
+/// The keys that say what was measured, in the order in which tables show them. All other keys are
+/// figures.
+pub(crate) const SUBJECT: [&str; 25] = [
+    "bench",
+    "provider",
+    "suite",
+    "version",
+    "group",
+    "key_type",
+    "topic",
+    "work",
+    "primitive",
+    "role",
+    "session",
+    "client_auth",
+    "api",
+    "direction",
+    "sharing",
+    "state",
+    "way",
+    "plaintext_size",
+    "working_set",
+    "write_size",
+    "read_size",
+    "threads",
+    "connections",
+    "allocator",
+    "impl",
+];
+
+/// The subject of a measurement and its figures.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Row(Map<String, Value>);
+
+impl Row {
+    pub(crate) fn new(
+        bench: &str,
+        implementation: &str,
+        provider: Provider,
+        allocator: Allocator,
+    ) -> Self {
+        Self(Map::new())
+            .with("bench", bench)
+            .with("impl", implementation)
+            .with("provider", provider.name())
+            .with("allocator", allocator.name())
+    }
+
+    pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.0.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Adds `value`, rounded to `places` decimal places.
+    pub(crate) fn rounded(self, key: &str, value: f64, places: i32) -> Self {
+        self.with(key, rounded(value, places))
+    }
+
+    /// Adds the median of `samples` and their 10th and 90th percentile, in `unit`.
+    pub(crate) fn median(self, key: &str, samples: &[f64], unit: f64) -> Result<Self> {
+        let summary = Summary::of(samples.to_vec()).ok_or("nothing was measured")?;
+        Ok(self
+            .rounded(key, summary.median / unit, 1)
+            .rounded(&format!("{key}_p10"), summary.p10 / unit, 1)
+            .rounded(&format!("{key}_p90"), summary.p90 / unit, 1))
+    }
+
+    /// Adds `value` as a ratio.
+    pub(crate) fn ratio(self, key: &str, value: Option<f64>) -> Result<Self> {
+        Ok(self.rounded(key, value.ok_or("nothing was measured")?, 4))
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&Value> {
+        self.0.get(key)
+    }
+
+    /// The text of `key`, or nothing.
+    pub(crate) fn text(&self, key: &str) -> &str {
+        self.get(key).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub(crate) fn number(&self, key: &str) -> Option<f64> {
+        self.get(key).and_then(Value::as_f64)
+    }
+
+    /// The keys of all figures.
+    pub(crate) fn figures(&self) -> impl Iterator<Item = &str> {
+        let keys = self.0.keys().map(String::as_str);
+        keys.filter(|key| !SUBJECT.contains(key) && *key != "machine")
+    }
+
+    /// Tells rows of one subject from those of another, except for the keys `without`.
+    pub(crate) fn subject(&self, without: &[&str]) -> Vec<Option<&Value>> {
+        let keys = SUBJECT.iter().filter(|key| !without.contains(key));
+        keys.map(|key| self.get(key)).collect()
+    }
+
+    pub(crate) fn parse(line: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(line).map(Self)
+    }
+
+    /// Parses an output of `--json`.
+    pub(crate) fn read_all(file: &std::path::Path) -> Result<Vec<Self>> {
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+        let rows = text
+            .lines()
+            .map(Self::parse)
+            .collect::<serde_json::Result<_>>();
+        Ok(rows.map_err(|error| format!("{} is no output of --json: {error}", file.display()))?)
+    }
+
+    pub(crate) fn json(&self) -> String {
+        Value::from(self.0.clone()).to_string()
+    }
+}
