@@ -150,8 +150,9 @@ pub use files::{FileError, FileErrorCause};
 #[cfg(feature = "x509")]
 pub use reload::{CertifiedKeyFiles, ReloadingCertifiedKeys, ReloadingCertifiedKeysBuilder};
 pub use reload::{
-    Reload, ReloadError, ReloadFailure, ReloadStatus, ReloadingClientVerifier,
+    PeerVerifier, Reload, ReloadError, ReloadFailure, ReloadStatus, ReloadingClientVerifier,
     ReloadingClientVerifierBuilder, ReloadingServerVerifier, ReloadingServerVerifierBuilder,
+    ReloadingVerifier, ReloadingVerifierBuilder,
 };
 pub use revocation::{CrlCache, CrlError, CrlProblem, CrlProblemReason, CrlSource, LoadedCrls};
 pub use roots::{

@@ -13,7 +13,8 @@
 //! - `slot`: the current value, and the order of reloads; `status`, `error`: their results.
 //! - `keys`: certificates and private keys. `pair` reads them from files, `ocsp` checks the OCSP
 //!   response, and `certificate_id` matches it with the certificate.
-//! - `server_verifier`, `client_verifier`: the verifiers. `trust` reads roots and revocation lists.
+//! - `verifier`: a verifier of either side; `server_verifier`, `client_verifier`: what differs.
+//!   `trust` reads roots and revocation lists.
 
 #[cfg(feature = "x509")]
 mod certificate_id;
@@ -29,6 +30,7 @@ mod server_verifier;
 mod slot;
 mod status;
 mod trust;
+mod verifier;
 
 pub use client_verifier::{ReloadingClientVerifier, ReloadingClientVerifierBuilder};
 pub use error::ReloadError;
@@ -38,3 +40,4 @@ pub use keys::{ReloadingCertifiedKeys, ReloadingCertifiedKeysBuilder};
 pub use pair::CertifiedKeyFiles;
 pub use server_verifier::{ReloadingServerVerifier, ReloadingServerVerifierBuilder};
 pub use status::{Reload, ReloadFailure, ReloadStatus};
+pub use verifier::{PeerVerifier, ReloadingVerifier, ReloadingVerifierBuilder};

@@ -1,19 +1,19 @@
 //! A verifier of clients whose roots and revocation lists can be replaced.
 
-use std::fmt;
 use std::sync::Arc;
 
 use pki_types::{CertificateDer, UnixTime};
+use rustls::certificates::RevocationList;
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::CryptoProvider;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::server::{ClientCertVerifierBuilder, WebPkiClientVerifier};
-use rustls::time_provider::TimeProvider;
-use rustls::{DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme};
+use rustls::server::{ClientCertVerifierBuilder, VerifierBuilderError, WebPkiClientVerifier};
+use rustls::{
+    DigitallySignedStruct, DistinguishedName, Error, RootCertStore, ServerConfig, SignatureScheme,
+};
 
-use super::trust::{Trust, TrustSources, TrustedBy};
-use super::{Reload, ReloadError, ReloadStatus};
-use crate::{CrlSource, RootSource};
+use super::ReloadError;
+use super::verifier::{Kind, ReloadingVerifier, ReloadingVerifierBuilder};
 
 /// A [`WebPkiClientVerifier`] that can [`reload`](Self::reload) its roots and revocation lists.
 ///
@@ -59,67 +59,35 @@ use crate::{CrlSource, RootSource};
 /// verifier.reload_if_changed()?;
 /// # Ok(()) }
 /// ```
-pub struct ReloadingClientVerifier {
-    trusted: TrustedBy<dyn ClientCertVerifier>,
-}
+pub type ReloadingClientVerifier = ReloadingVerifier<dyn ClientCertVerifier>;
 
-impl ReloadingClientVerifier {
-    /// Starts to build a verifier with the algorithms of `provider`.
-    pub fn builder(
-        roots: RootSource,
-        provider: Arc<CryptoProvider>,
-    ) -> ReloadingClientVerifierBuilder {
-        ReloadingClientVerifierBuilder {
-            sources: TrustSources::new(roots),
-            provider,
-            options: Box::new(|builder| builder),
-            wrap: Box::new(|verifier| verifier),
-        }
+/// Builds a [`ReloadingClientVerifier`].
+pub type ReloadingClientVerifierBuilder = ReloadingVerifierBuilder<dyn ClientCertVerifier>;
+
+impl Kind for dyn ClientCertVerifier {
+    type Builder = ClientCertVerifierBuilder;
+
+    const NAME: &'static str = "ReloadingClientVerifier";
+
+    fn builder(roots: Arc<RootCertStore>, provider: Arc<CryptoProvider>) -> Self::Builder {
+        WebPkiClientVerifier::builder_with_provider(roots, provider)
     }
 
-    /// Reads all sources again.
-    ///
-    /// # Errors
-    ///
-    /// Returns the sources that could not be used, with reasons. They keep their current content.
-    /// The other sources are replaced nevertheless, because a revocation should not wait for an
-    /// unrelated file.
-    pub fn reload(&self) -> Result<Reload, Arc<ReloadError>> {
-        self.trusted.reload()
+    fn with_crls(builder: Self::Builder, crls: &[Arc<RevocationList>]) -> Self::Builder {
+        builder.with_shared_crls(crls.iter().cloned())
     }
 
-    /// Reloads only if a file or directory has changed, or if the last reload failed. A change
-    /// means another size, date or, where the system supports it, another inode. The platform's
-    /// roots are always read.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`reload`](Self::reload).
-    pub fn reload_if_changed(&self) -> Result<Reload, Arc<ReloadError>> {
-        self.trusted.reload_if_changed()
+    fn build(builder: Self::Builder) -> Result<Arc<Self>, VerifierBuilderError> {
+        builder.build()
     }
 
-    /// Reads all sources as if for the first time: drops missing revocation lists, and accepts
-    /// older ones. Use this after removing an authority on purpose. A concurrent reload may keep
-    /// them.
-    ///
-    /// # Errors
-    ///
-    /// Any problem with a source. Then nothing is replaced.
-    pub fn reload_from_scratch(&self) -> Result<Reload, Arc<ReloadError>> {
-        self.trusted.reload_from_scratch()
+    /// Checks the names of the authorities, which go to every client.
+    fn check(&self) -> Result<(), ReloadError> {
+        ServerConfig::check_client_cert_verifier(self).map_err(ReloadError::Authorities)
     }
 
-    /// Returns the results of reloads so far.
-    pub fn status(&self) -> ReloadStatus {
-        self.trusted.status()
-    }
-
-    /// Returns the current verifier: the same object until something changes.
-    pub fn current(&self) -> Arc<dyn ClientCertVerifier> {
-        let verifier = self.trusted.verifier();
-        // a wrapper may itself be replaceable
-        verifier.current_verifier().unwrap_or(verifier)
+    fn replacement(&self) -> Option<Arc<Self>> {
+        self.current_verifier()
     }
 }
 
@@ -177,103 +145,5 @@ impl ClientCertVerifier for ReloadingClientVerifier {
     ) -> Result<HandshakeSignatureValid, Error> {
         self.current()
             .verify_tls12_signature(message, signer, signature)
-    }
-}
-
-impl fmt::Debug for ReloadingClientVerifier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReloadingClientVerifier")
-            .field("trusted", &self.trusted)
-            .finish()
-    }
-}
-
-type Options = Box<dyn Fn(ClientCertVerifierBuilder) -> ClientCertVerifierBuilder + Send + Sync>;
-type Wrap = Box<dyn Fn(Arc<dyn ClientCertVerifier>) -> Arc<dyn ClientCertVerifier> + Send + Sync>;
-
-/// Builds a [`ReloadingClientVerifier`].
-///
-/// Without revocation lists, revocation is not checked.
-pub struct ReloadingClientVerifierBuilder {
-    sources: TrustSources,
-    provider: Arc<CryptoProvider>,
-    options: Options,
-    wrap: Wrap,
-}
-
-impl ReloadingClientVerifierBuilder {
-    /// Checks certificates against the revocation lists of `source`, in addition to those of
-    /// earlier calls. If several lists cover a certificate, the latest one counts.
-    pub fn with_crls(mut self, source: CrlSource) -> Self {
-        self.sources.crls.push(source);
-        self
-    }
-
-    /// Sets further options of each new verifier, for example the depth of the revocation check.
-    /// Replaces the `options` of an earlier call.
-    pub fn with_options(
-        mut self,
-        options: impl Fn(ClientCertVerifierBuilder) -> ClientCertVerifierBuilder + Send + Sync + 'static,
-    ) -> Self {
-        self.options = Box::new(options);
-        self
-    }
-
-    /// Wraps each new verifier in a custom one with `wrap`. Replaces the `wrap` of an earlier call.
-    pub fn wrapped_in(
-        mut self,
-        wrap: impl Fn(Arc<dyn ClientCertVerifier>) -> Arc<dyn ClientCertVerifier>
-        + Send
-        + Sync
-        + 'static,
-    ) -> Self {
-        self.wrap = Box::new(wrap);
-        self
-    }
-
-    /// Sets the clock for the dates in [`ReloadStatus`] and for the detection of lists dated in the
-    /// future. Certificates are verified by the clock of the configuration.
-    pub fn with_time_provider(mut self, clock: Arc<dyn TimeProvider>) -> Self {
-        self.sources.clock = clock;
-        self
-    }
-
-    /// Reads all sources for the first time and builds the verifier.
-    ///
-    /// # Errors
-    ///
-    /// Returns any problem with a source.
-    pub fn build(self) -> Result<Arc<ReloadingClientVerifier>, Arc<ReloadError>> {
-        let Self {
-            sources,
-            provider,
-            options,
-            wrap,
-        } = self;
-        let what = format!("trust in {:?}", sources.roots);
-        let make = move |trust: &Trust| {
-            let roots = trust.roots().clone();
-            let builder = WebPkiClientVerifier::builder_with_provider(roots, provider.clone());
-            let builder = if trust.has_crls() {
-                builder.with_shared_crls(trust.crls().iter().cloned())
-            } else {
-                builder
-            };
-            let verifier = wrap(options(builder).build()?);
-            // the names of the authorities go to every client
-            ServerConfig::check_client_cert_verifier(&*verifier)
-                .map_err(ReloadError::Authorities)?;
-            Ok(verifier)
-        };
-        let trusted = TrustedBy::new(what, sources, Box::new(make))?;
-        Ok(Arc::new(ReloadingClientVerifier { trusted }))
-    }
-}
-
-impl fmt::Debug for ReloadingClientVerifierBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReloadingClientVerifierBuilder")
-            .field("sources", &self.sources)
-            .finish_non_exhaustive()
     }
 }

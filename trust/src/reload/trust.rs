@@ -1,7 +1,6 @@
-//! Roots and revocation lists from their sources, and the verifier that is built from them.
+//! Roots and revocation lists from their sources.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,8 +9,7 @@ use rustls::RootCertStore;
 use rustls::certificates::RevocationList;
 use rustls::time_provider::{DefaultTimeProvider, TimeProvider};
 
-use super::slot::{Loaded, Slot};
-use super::{Reload, ReloadError, ReloadStatus};
+use super::ReloadError;
 use crate::files::FileVersion;
 use crate::loading::{Source, Version};
 use crate::revocation::{Lists, order};
@@ -34,7 +32,7 @@ impl TrustSources {
         }
     }
 
-    fn versions(&self) -> SourceVersions {
+    pub(super) fn versions(&self) -> SourceVersions {
         let roots = if self.roots.can_change() {
             SourceVersion::of(self.roots.version())
         } else {
@@ -80,7 +78,10 @@ impl TrustSources {
     /// # Errors
     ///
     /// The same problems if nothing is `held`.
-    fn load(&self, held: Option<&Trust>) -> Result<(Trust, Option<ReloadError>), ReloadError> {
+    pub(super) fn load(
+        &self,
+        held: Option<&Trust>,
+    ) -> Result<(Trust, Option<ReloadError>), ReloadError> {
         let mut problems = Vec::new();
         let roots = match (self.load_roots(held.map(|held| &held.roots)), held) {
             (Ok(roots), _) => roots,
@@ -187,7 +188,7 @@ impl Trust {
         !self.crls.is_empty()
     }
 
-    fn is_same_as(&self, other: &Self) -> bool {
+    pub(super) fn is_same_as(&self, other: &Self) -> bool {
         Arc::ptr_eq(self.roots(), other.roots())
             && self.crls().len() == other.crls().len()
             && self
@@ -195,114 +196,6 @@ impl Trust {
                 .iter()
                 .zip(other.crls())
                 .all(|(a, b)| Arc::ptr_eq(a, b) || a.der() == b.der())
-    }
-}
-
-/// Builds a verifier.
-pub(super) type Make<D> = Box<dyn Fn(&Trust) -> Result<Arc<D>, ReloadError> + Send + Sync>;
-
-/// A verifier that is rebuilt whenever its roots or lists change.
-pub(super) struct TrustedBy<D: ?Sized> {
-    sources: TrustSources,
-    make: Make<D>,
-    slot: Slot<InForce<D>, SourceVersions>,
-}
-
-/// The current roots and lists, with their verifier.
-struct InForce<D: ?Sized> {
-    trust: Trust,
-    verifier: Arc<D>,
-}
-
-impl<D: ?Sized> TrustedBy<D> {
-    /// Reads all sources for the first time.
-    ///
-    /// # Errors
-    ///
-    /// Any problem, and the errors of `make`.
-    pub(super) fn new(
-        what: String,
-        sources: TrustSources,
-        make: Make<D>,
-    ) -> Result<Self, ReloadError> {
-        let versions = sources.versions();
-        let (trust, _) = sources.load(None)?;
-        let verifier = make(&trust)?;
-        let first = Arc::new(InForce { trust, verifier });
-        Ok(Self {
-            slot: Slot::new(what, sources.clock.clone(), first, versions),
-            sources,
-            make,
-        })
-    }
-
-    /// Returns the current verifier.
-    pub(super) fn verifier(&self) -> Arc<D> {
-        self.slot.current().verifier.clone()
-    }
-
-    pub(super) fn status(&self) -> ReloadStatus {
-        self.slot.status()
-    }
-
-    pub(super) fn reload(&self) -> Result<Reload, Arc<ReloadError>> {
-        self.slot
-            .reload(|| self.sources.versions(), |held| self.load(held))
-    }
-
-    pub(super) fn reload_if_changed(&self) -> Result<Reload, Arc<ReloadError>> {
-        self.slot
-            .reload_if_changed(|| self.sources.versions(), |held| self.load(held))
-    }
-
-    /// Reads all sources as if for the first time: drops missing lists, and accepts older ones.
-    pub(super) fn reload_from_scratch(&self) -> Result<Reload, Arc<ReloadError>> {
-        let load = |held: &Arc<InForce<D>>| match self.sources.load(None) {
-            Ok((trust, _)) => self.with_verifier(trust, None, held),
-            Err(error) => Loaded::failed(held, error),
-        };
-        self.slot.reload(|| self.sources.versions(), load)
-    }
-
-    fn load(&self, held: &Arc<InForce<D>>) -> Loaded<InForce<D>> {
-        match self.sources.load(Some(&held.trust)) {
-            Ok((trust, problem)) => self.with_verifier(trust, problem, held),
-            Err(error) => Loaded::failed(held, error),
-        }
-    }
-
-    /// Returns `held` if `trust` has not changed, or a new verifier for it.
-    fn with_verifier(
-        &self,
-        trust: Trust,
-        problem: Option<ReloadError>,
-        held: &Arc<InForce<D>>,
-    ) -> Loaded<InForce<D>> {
-        if trust.is_same_as(&held.trust) {
-            return Loaded {
-                value: held.clone(),
-                problem,
-            };
-        }
-        match (self.make)(&trust) {
-            Ok(verifier) => Loaded {
-                value: Arc::new(InForce { trust, verifier }),
-                problem,
-            },
-            Err(error) => Loaded {
-                value: held.clone(),
-                problem: ReloadError::of(problem.into_iter().chain([error]).collect()),
-            },
-        }
-    }
-}
-
-impl<D: ?Sized> fmt::Debug for TrustedBy<D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TrustedBy")
-            .field("sources", &self.sources)
-            .field("slot", &self.slot)
-            .finish_non_exhaustive()
     }
 }
 

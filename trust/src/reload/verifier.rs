@@ -1,0 +1,281 @@
+//! A verifier that is rebuilt whenever its roots or revocation lists change.
+//!
+//! [`ReloadingVerifier`] and its builder serve both sides. `server_verifier` and `client_verifier`
+//! have what differs: [`Kind`] for the verifiers of one side, and that side's trait for the
+//! reloading verifier.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rustls::RootCertStore;
+use rustls::certificates::RevocationList;
+use rustls::crypto::CryptoProvider;
+use rustls::server::VerifierBuilderError;
+use rustls::time_provider::TimeProvider;
+
+use super::slot::{Loaded, Slot};
+use super::trust::{SourceVersions, Trust, TrustSources};
+use super::{Reload, ReloadError, ReloadStatus};
+use crate::{CrlSource, RootSource};
+
+/// The verifiers of one side: `dyn ServerCertVerifier` or `dyn ClientCertVerifier`.
+///
+/// This trait is sealed.
+pub trait PeerVerifier: Kind {}
+
+impl<V: Kind + ?Sized> PeerVerifier for V {}
+
+/// The part of [`ReloadingVerifier`] that differs between the two sides.
+pub trait Kind: Send + Sync + 'static {
+    /// The builder of the verifiers by webpki.
+    type Builder;
+
+    /// The name of the reloading verifier.
+    const NAME: &'static str;
+
+    /// Starts to build a verifier by webpki.
+    fn builder(roots: Arc<RootCertStore>, provider: Arc<CryptoProvider>) -> Self::Builder;
+
+    /// Adds revocation lists.
+    fn with_crls(builder: Self::Builder, crls: &[Arc<RevocationList>]) -> Self::Builder;
+
+    /// Builds the verifier.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if webpki's verifier cannot be built.
+    fn build(builder: Self::Builder) -> Result<Arc<Self>, VerifierBuilderError>;
+
+    /// Checks a verifier after it was wrapped.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why it must not become active.
+    fn check(&self) -> Result<(), ReloadError>;
+
+    /// Returns the replacement of this verifier, if any.
+    fn replacement(&self) -> Option<Arc<Self>>;
+}
+
+/// Changes the options of a new verifier.
+type Options<V> = Box<dyn Fn(<V as Kind>::Builder) -> <V as Kind>::Builder + Send + Sync>;
+
+/// Wraps a new verifier.
+type Wrap<V> = Box<dyn Fn(Arc<V>) -> Arc<V> + Send + Sync>;
+
+/// A verifier of the peers of one side that can [`reload`](Self::reload) its roots and revocation
+/// lists: [`ReloadingServerVerifier`](crate::ReloadingServerVerifier) or
+/// [`ReloadingClientVerifier`](crate::ReloadingClientVerifier).
+pub struct ReloadingVerifier<V: PeerVerifier + ?Sized> {
+    sources: TrustSources,
+    make: Make<V>,
+    slot: Slot<InForce<V>, SourceVersions>,
+}
+
+/// Builds a verifier.
+type Make<V> = Box<dyn Fn(&Trust) -> Result<Arc<V>, ReloadError> + Send + Sync>;
+
+/// The current roots and lists, with their verifier.
+struct InForce<V: ?Sized> {
+    trust: Trust,
+    verifier: Arc<V>,
+}
+
+impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
+    /// Starts to build a verifier with the algorithms of `provider`.
+    pub fn builder(
+        roots: RootSource,
+        provider: Arc<CryptoProvider>,
+    ) -> ReloadingVerifierBuilder<V> {
+        ReloadingVerifierBuilder {
+            sources: TrustSources::new(roots),
+            provider,
+            options: Box::new(|builder| builder),
+            wrap: Box::new(|verifier| verifier),
+        }
+    }
+
+    /// Reads all sources again.
+    ///
+    /// # Errors
+    ///
+    /// Returns the sources that could not be used, with reasons. They keep their current content.
+    /// The other sources are replaced nevertheless, because a revocation should not wait for an
+    /// unrelated file.
+    pub fn reload(&self) -> Result<Reload, Arc<ReloadError>> {
+        self.slot
+            .reload(|| self.sources.versions(), |held| self.load(held))
+    }
+
+    /// Reloads only if a file or directory has changed, or if the last reload failed. A change
+    /// means another size, date or, where the system supports it, another inode. The platform's
+    /// roots are always read.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`reload`](Self::reload).
+    pub fn reload_if_changed(&self) -> Result<Reload, Arc<ReloadError>> {
+        self.slot
+            .reload_if_changed(|| self.sources.versions(), |held| self.load(held))
+    }
+
+    /// Reads all sources as if for the first time: drops missing revocation lists, and accepts
+    /// older ones. Use this after removing an authority on purpose. A concurrent reload may keep
+    /// them.
+    ///
+    /// # Errors
+    ///
+    /// Any problem with a source. Then nothing is replaced.
+    pub fn reload_from_scratch(&self) -> Result<Reload, Arc<ReloadError>> {
+        let load = |held: &Arc<InForce<V>>| match self.sources.load(None) {
+            Ok((trust, _)) => self.with_verifier(trust, None, held),
+            Err(error) => Loaded::failed(held, error),
+        };
+        self.slot.reload(|| self.sources.versions(), load)
+    }
+
+    /// Returns the results of reloads so far.
+    pub fn status(&self) -> ReloadStatus {
+        self.slot.status()
+    }
+
+    /// Returns the current verifier: the same object until something changes.
+    pub fn current(&self) -> Arc<V> {
+        let verifier = self.slot.current().verifier.clone();
+        // a wrapper may itself be replaceable
+        verifier.replacement().unwrap_or(verifier)
+    }
+
+    fn load(&self, held: &Arc<InForce<V>>) -> Loaded<InForce<V>> {
+        match self.sources.load(Some(&held.trust)) {
+            Ok((trust, problem)) => self.with_verifier(trust, problem, held),
+            Err(error) => Loaded::failed(held, error),
+        }
+    }
+
+    /// Returns `held` if `trust` has not changed, or a new verifier for it.
+    fn with_verifier(
+        &self,
+        trust: Trust,
+        problem: Option<ReloadError>,
+        held: &Arc<InForce<V>>,
+    ) -> Loaded<InForce<V>> {
+        if trust.is_same_as(&held.trust) {
+            return Loaded {
+                value: held.clone(),
+                problem,
+            };
+        }
+        match (self.make)(&trust) {
+            Ok(verifier) => Loaded {
+                value: Arc::new(InForce { trust, verifier }),
+                problem,
+            },
+            Err(error) => Loaded {
+                value: held.clone(),
+                problem: ReloadError::of(problem.into_iter().chain([error]).collect()),
+            },
+        }
+    }
+}
+
+impl<V: PeerVerifier + ?Sized> fmt::Debug for ReloadingVerifier<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(V::NAME)
+            .field("sources", &self.sources)
+            .field("slot", &self.slot)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Builds a [`ReloadingVerifier`].
+///
+/// Without revocation lists, revocation is not checked.
+pub struct ReloadingVerifierBuilder<V: PeerVerifier + ?Sized> {
+    sources: TrustSources,
+    provider: Arc<CryptoProvider>,
+    options: Options<V>,
+    wrap: Wrap<V>,
+}
+
+impl<V: PeerVerifier + ?Sized> ReloadingVerifierBuilder<V> {
+    /// Checks certificates against the revocation lists of `source`, in addition to those of
+    /// earlier calls. If several lists cover a certificate, the latest one counts.
+    pub fn with_crls(mut self, source: CrlSource) -> Self {
+        self.sources.crls.push(source);
+        self
+    }
+
+    /// Sets further options of each new verifier, for example the depth of the revocation check.
+    /// Replaces the `options` of an earlier call.
+    ///
+    /// The builder is a [`ServerCertVerifierBuilder`](rustls::client::ServerCertVerifierBuilder)
+    /// or a [`ClientCertVerifierBuilder`](rustls::server::ClientCertVerifierBuilder).
+    pub fn with_options(
+        mut self,
+        options: impl Fn(V::Builder) -> V::Builder + Send + Sync + 'static,
+    ) -> Self {
+        self.options = Box::new(options);
+        self
+    }
+
+    /// Wraps each new verifier in a custom one with `wrap`. Replaces the `wrap` of an earlier call.
+    ///
+    /// `wrap` must return a new object each time. On a client, sessions belong to an object, and
+    /// those of the previous one are not resumed.
+    pub fn wrapped_in(mut self, wrap: impl Fn(Arc<V>) -> Arc<V> + Send + Sync + 'static) -> Self {
+        self.wrap = Box::new(wrap);
+        self
+    }
+
+    /// Sets the clock for the dates in [`ReloadStatus`] and for the detection of lists dated in the
+    /// future. Certificates are verified by the clock of the configuration.
+    pub fn with_time_provider(mut self, clock: Arc<dyn TimeProvider>) -> Self {
+        self.sources.clock = clock;
+        self
+    }
+
+    /// Reads all sources for the first time and builds the verifier.
+    ///
+    /// # Errors
+    ///
+    /// Returns any problem with a source.
+    pub fn build(self) -> Result<Arc<ReloadingVerifier<V>>, Arc<ReloadError>> {
+        let Self {
+            sources,
+            provider,
+            options,
+            wrap,
+        } = self;
+        let make = move |trust: &Trust| {
+            let builder = V::builder(trust.roots().clone(), provider.clone());
+            let builder = if trust.has_crls() {
+                V::with_crls(builder, trust.crls())
+            } else {
+                builder
+            };
+            let verifier = wrap(V::build(options(builder))?);
+            verifier.check()?;
+            Ok(verifier)
+        };
+
+        let versions = sources.versions();
+        let (trust, _) = sources.load(None)?;
+        let verifier = make(&trust)?;
+        let first = Arc::new(InForce { trust, verifier });
+        let what = format!("trust in {:?}", sources.roots);
+        Ok(Arc::new(ReloadingVerifier {
+            slot: Slot::new(what, sources.clock.clone(), first, versions),
+            sources,
+            make: Box::new(make),
+        }))
+    }
+}
+
+impl<V: PeerVerifier + ?Sized> fmt::Debug for ReloadingVerifierBuilder<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReloadingVerifierBuilder")
+            .field("sources", &self.sources)
+            .finish_non_exhaustive()
+    }
+}
