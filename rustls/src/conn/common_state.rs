@@ -231,10 +231,6 @@ impl CommonState {
     /// calls.
     #[cold]
     pub(crate) fn fail(&mut self, failure: Failure) -> Error {
-        fail_on_panic(self, |common| common.fail_and_tell(failure))
-    }
-
-    fn fail_and_tell(&mut self, failure: Failure) -> Error {
         self.failed = Some(Box::new(failure.error.clone()));
         // other errors are left to the caller to log; a message out of order is rare, and hard to
         // diagnose from one side alone
@@ -283,17 +279,15 @@ impl CommonState {
     /// Replaces the keys of both directions.
     pub(crate) fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
         self.check_failed()?;
-        fail_on_panic(self, |common| {
-            let is_handshaking = common.records.is_handshaking();
-            let established = common.established.as_mut().filter(|_| !is_handshaking);
-            match established.and_then(Established::refreshable) {
-                Some(secrets) => secrets
-                    .refresh(&mut common.records)
-                    .map_err(|error| common.fail(error.into())),
-                // TLS 1.2 cannot replace keys; callers of 0.23 expect this error
-                None => Err(Error::HandshakeNotComplete),
-            }
-        })
+        let is_handshaking = self.records.is_handshaking();
+        let established = self.established.as_mut().filter(|_| !is_handshaking);
+        match established.and_then(Established::refreshable) {
+            Some(secrets) => secrets
+                .refresh(&mut self.records)
+                .map_err(|error| self.fail(error.into())),
+            // TLS 1.2 cannot replace keys; callers of 0.23 expect this error
+            None => Err(Error::HandshakeNotComplete),
+        }
     }
 
     /// Returns the keys of both directions and their sequence numbers, for a record layer outside

@@ -10,6 +10,7 @@ use super::driver::Driver;
 use super::reader::Reader;
 use super::records::Receiving;
 use super::sending::invalid_data;
+use super::unwinding::fail_on_panic;
 use super::write_outgoing::write_outgoing;
 use super::writer::Writer;
 use crate::error::Error;
@@ -82,7 +83,7 @@ impl<Data> ConnectionCommon<Data> {
     /// Any [`Error`] ends the connection. The alert for the peer is queued for [`Self::write_tls`],
     /// and plaintext received before can still be read. Each later call returns the same error.
     pub fn process_new_packets(&mut self) -> Result<IoState, Error> {
-        self.driver.process_received()?;
+        fail_on_panic(&mut self.driver, Driver::process_received)?;
         let records = &self.driver.common.records;
         Ok(IoState {
             tls_bytes_to_write: records.outgoing.len(),
@@ -226,7 +227,7 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete.
     pub fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
-        self.driver.common.refresh_traffic_keys()
+        fail_on_panic(&mut self.driver.common, CommonState::refresh_traffic_keys)
     }
 
     /// Returns the keys of both directions for another record layer, for example the Linux kernel's
@@ -298,7 +299,9 @@ impl<Data> ConnectionCommon<Data> {
         buf: &mut [u8],
         payload: Range<usize>,
     ) -> Result<Range<usize>, InPlaceError> {
-        self.driver.common.encrypt_in_place(buf, payload)
+        fail_on_panic(&mut self.driver.common, |common| {
+            common.encrypt_in_place(buf, payload)
+        })
     }
 }
 

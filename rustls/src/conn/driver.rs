@@ -11,7 +11,6 @@ use core::ops::Range;
 
 use super::common_state::CommonState;
 use super::records::Receiving;
-use super::unwinding::{PanicGuard, fail_on_panic};
 use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion, Side};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
@@ -87,14 +86,6 @@ impl<Data> Driver<Data> {
     // memory
     #[inline(always)]
     pub(crate) fn process_record(&mut self, buf: &mut [u8]) -> Result<Option<Processed>, Error> {
-        let guard = PanicGuard(self);
-        let processed = guard.0.open_record(buf);
-        guard.disarm();
-        processed
-    }
-
-    #[inline(always)]
-    fn open_record(&mut self, buf: &mut [u8]) -> Result<Option<Processed>, Error> {
         let records = &mut self.common.records;
         let record = match records.receiver.open(buf) {
             Ok(Some(record)) => record,
@@ -144,27 +135,20 @@ impl<Data> Driver<Data> {
     #[cfg(feature = "std")]
     pub(crate) fn process_received(&mut self) -> Result<(), Error> {
         self.check_failed()?;
-        let mut taken = TakenBuffer::of(self);
-        let result = taken.driver.process_all(&mut taken.received);
-        taken.give_back();
-        result
-    }
-
-    #[cfg(feature = "std")]
-    fn process_all(&mut self, received: &mut ReceiveBuffer) -> Result<(), Error> {
+        let TakenBuffer { driver, received } = &mut TakenBuffer::of(self);
         loop {
-            match self.common.records.receiving {
+            match driver.common.records.receiving {
                 // RFC 9846 §6.1: data received after a closure alert is ignored
                 Receiving::Closed => {
                     received.drop_unopened();
                     return Ok(());
                 }
                 Receiving::EarlyData { .. } => {
-                    if !self.process_early_record(received)? {
+                    if !driver.process_early_record(received)? {
                         return Ok(());
                     }
                 }
-                _ => match self.process_record(received.unopened())? {
+                _ => match driver.process_record(received.unopened())? {
                     Some(record) => received.keep(record.record_len, record.plaintext),
                     None => return Ok(()),
                 },
@@ -207,10 +191,7 @@ impl<Data> Driver<Data> {
         look: impl FnOnce(HandshakeMessage<'_>) -> Result<T, Failure>,
     ) -> Result<Option<T>, Error> {
         self.check_failed()?;
-        let mut taken = TakenBuffer::of(self);
-        let result = taken.driver.receive_first_message(&mut taken.received);
-        taken.give_back();
-        result?;
+        self.receive_first_message()?;
         let Some(message) = self.common.records.joiner.peek() else {
             return Ok(None);
         };
@@ -221,9 +202,10 @@ impl<Data> Driver<Data> {
     }
 
     #[cfg(feature = "std")]
-    fn receive_first_message(&mut self, received: &mut ReceiveBuffer) -> Result<(), Error> {
-        while self.common.records.joiner.peek().is_none() {
-            match self.process_rare_record(received.unopened())? {
+    fn receive_first_message(&mut self) -> Result<(), Error> {
+        let TakenBuffer { driver, received } = &mut TakenBuffer::of(self);
+        while driver.common.records.joiner.peek().is_none() {
+            match driver.process_rare_record(received.unopened())? {
                 Some(record) => received.keep(record.record_len, record.plaintext),
                 None => break,
             }
@@ -236,10 +218,7 @@ impl<Data> Driver<Data> {
     #[cfg(feature = "std")]
     pub(crate) fn start_handshake(&mut self, machine: Box<dyn Machine<Data>>) -> Result<(), Error> {
         self.machine = machine;
-        fail_on_panic(self, |driver| {
-            let handled = driver.handle_messages();
-            handled.map_err(|failure| driver.fail(failure))
-        })
+        self.handle_messages().map_err(|failure| self.fail(failure))
     }
 
     /// Handles the content of a record other than expected application data.
@@ -319,12 +298,10 @@ impl<Data> Driver<Data> {
     /// are complete.
     pub(crate) fn process_crypto(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.check_failed()?;
-        fail_on_panic(self, |driver| {
-            let pushed = driver.common.joiner().push(bytes).map_err(Failure::from);
-            pushed
-                .and_then(|()| driver.handle_messages())
-                .map_err(|failure| driver.fail(failure))
-        })
+        let pushed = self.common.joiner().push(bytes).map_err(Failure::from);
+        pushed
+            .and_then(|()| self.handle_messages())
+            .map_err(|failure| self.fail(failure))
     }
 
     fn handle_messages(&mut self) -> Result<(), Failure> {
@@ -361,11 +338,9 @@ impl<Data> Driver<Data> {
     /// Handles a message that did not arrive in this connection's records. An error ends the
     /// connection.
     pub(super) fn handle_message(&mut self, message: HandshakeMessage<'_>) -> Result<(), Error> {
-        fail_on_panic(self, |driver| {
-            let (machine, mut cx) = driver.machine_and_context();
-            let handled = machine.handle(message, &mut cx);
-            handled.map_err(|failure| driver.fail(failure))
-        })
+        let (machine, mut cx) = self.machine_and_context();
+        let handled = machine.handle(message, &mut cx);
+        handled.map_err(|failure| self.fail(failure))
     }
 
     /// Handles an alert (RFC 9846 §6). A close_notify ends the peer's direction, user_canceled
@@ -460,8 +435,8 @@ impl<Data> Driver<Data> {
     }
 }
 
-/// The receive buffer of a connection while its records are processed. It is returned on a panic
-/// too, so that unread plaintext is not lost.
+/// The receive buffer of a connection while its records are processed. Dropping this returns it,
+/// also on a panic, so that unread plaintext is not lost.
 #[cfg(feature = "std")]
 struct TakenBuffer<'a, Data> {
     driver: &'a mut Driver<Data>,
@@ -475,24 +450,13 @@ impl<'a, Data> TakenBuffer<'a, Data> {
         let received = core::mem::take(&mut driver.common.records.received);
         Self { driver, received }
     }
-
-    #[inline(always)]
-    fn give_back(mut self) {
-        self.put_back();
-        core::mem::forget(self);
-    }
-
-    #[inline(always)]
-    fn put_back(&mut self) {
-        self.received.park();
-        self.driver.common.records.received = core::mem::take(&mut self.received);
-    }
 }
 
 #[cfg(feature = "std")]
 impl<Data> Drop for TakenBuffer<'_, Data> {
-    #[cold]
+    #[inline]
     fn drop(&mut self) {
-        self.put_back();
+        self.received.park();
+        self.driver.common.records.received = core::mem::take(&mut self.received);
     }
 }

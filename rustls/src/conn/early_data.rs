@@ -9,7 +9,6 @@ use super::records::Sending;
 #[cfg(feature = "std")]
 use super::sending::{invalid_data, write_result};
 use super::unbuffered::EncryptError;
-use super::unwinding::fail_on_panic;
 use crate::conn::write_early_data::EarlyDataError;
 use crate::enums::ContentType;
 #[cfg(feature = "std")]
@@ -40,12 +39,9 @@ impl CommonState {
         // the key cannot be replaced, and must also protect EndOfEarlyData
         let room = Ord::min(room, records.sender.payload_left());
         let accepted = Ord::min(payload.len(), Ord::min(left, room));
-        let sealed = fail_on_panic(self, |common| {
-            common
-                .records
-                .seal_pieces(payload[..accepted].into())
-                .map_err(|error| invalid_data(common.fail(Error::from(error).into())))
-        })?;
+        let sealed = records
+            .seal_pieces(payload[..accepted].into())
+            .map_err(|error| invalid_data(self.fail(Error::from(error).into())))?;
         self.records.sending = Sending::EarlyData {
             left: left - sealed,
         };
@@ -65,16 +61,13 @@ impl CommonState {
             .checked_sub(payload.len())
             .ok_or(EarlyDataError::ExceededAllowedEarlyData)?;
         // the key cannot be replaced, and must also protect EndOfEarlyData
-        if !self.records.sender.can_protect(payload.len()) {
+        let sender = &mut self.records.sender;
+        if !sender.can_protect(payload.len()) {
             return Err(EncryptError::EncryptExhausted.into());
         }
-        let used = fail_on_panic(self, |common| {
-            common
-                .records
-                .sender
-                .seal_rarely(ContentType::ApplicationData, payload.into(), out)
-                .map_err(|error| common.seal_failed(error))
-        })?;
+        let used = sender
+            .seal_rarely(ContentType::ApplicationData, payload.into(), out)
+            .map_err(|error| self.seal_failed(error))?;
         self.records.sending = Sending::EarlyData { left };
         Ok(used)
     }

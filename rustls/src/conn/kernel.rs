@@ -83,9 +83,8 @@ impl<Data> KernelConnection<Data> {
         &mut self,
         next: impl FnOnce(&mut Established) -> Result<ConnectionTrafficSecrets, Error>,
     ) -> Result<(u64, ConnectionTrafficSecrets), Error> {
-        let common = &mut self.driver.common;
-        common.check_failed()?;
-        fail_on_panic(common, |common| {
+        fail_on_panic(&mut self.driver.common, |common| {
+            common.check_failed()?;
             let established = common.established.as_mut();
             Ok((0, next(established.ok_or(Error::HandshakeNotComplete)?)?))
         })
@@ -128,6 +127,6 @@ impl KernelConnection<ClientConnectionData> {
         let message = HandshakeMessage::new(&encoded)?;
         // a malformed message does not end the connection: the caller may have split it wrongly
         message.decode(NewSessionTicket::read)?;
-        self.driver.handle_message(message)
+        fail_on_panic(&mut self.driver, |driver| driver.handle_message(message))
     }
 }

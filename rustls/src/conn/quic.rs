@@ -16,7 +16,6 @@ use rustls_core::crypto::tls13::OkmBlock;
 use rustls_core::quic::{DirectionalKeys, KeyChange, Keys, Secrets, Suite, Version};
 
 use super::common_state::CommonState;
-use super::unwinding::fail_on_panic;
 use crate::config::carrier::Carrier;
 use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, PeerMisbehaved};
@@ -158,11 +157,9 @@ impl CommonState {
     /// Appends the messages for the current packets to `buf`. Returns the keys of the next packets
     /// once they are available; later calls append messages for those packets.
     pub(crate) fn write_crypto(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {
-        fail_on_panic(self, |common| {
-            let change = common.next_keys(buf);
-            common.drop_traffic_secrets();
-            change
-        })
+        let change = self.next_keys(buf);
+        self.drop_traffic_secrets();
+        change
     }
 
     fn next_keys(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {

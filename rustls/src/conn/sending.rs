@@ -14,7 +14,6 @@ use super::common_state::CommonState;
 use super::records::PIECE_LEN;
 use super::records::Sending;
 use super::unbuffered::EncryptError;
-use super::unwinding::PanicGuard;
 use crate::enums::ContentType;
 use crate::error::Error;
 use crate::handshake::established::{Established, KEY_UPDATE_LEN};
@@ -30,15 +29,6 @@ impl CommonState {
     #[cfg(feature = "std")]
     #[inline]
     pub(super) fn write_plaintext(&mut self, payload: OutboundChunks<'_>) -> io::Result<usize> {
-        let guard = PanicGuard(self);
-        let written = guard.0.write_sealed(payload);
-        guard.disarm();
-        written
-    }
-
-    #[cfg(feature = "std")]
-    #[inline(always)]
-    fn write_sealed(&mut self, payload: OutboundChunks<'_>) -> io::Result<usize> {
         let records = &mut self.records;
         let accepted = match self.buffer_limit {
             // queued handshake messages count too, but are never limited themselves
@@ -231,14 +221,6 @@ impl CommonState {
         payload: &[u8],
         out: &mut [u8],
     ) -> Result<usize, EncryptError> {
-        let guard = PanicGuard(self);
-        let encrypted = guard.0.encrypt_sealed(payload, out);
-        guard.disarm();
-        encrypted
-    }
-
-    #[inline(always)]
-    fn encrypt_sealed(&mut self, payload: &[u8], out: &mut [u8]) -> Result<usize, EncryptError> {
         let records = &mut self.records;
         if records.sending != Sending::Traffic
             || !records.sender.can_protect(payload.len())
@@ -353,18 +335,6 @@ impl CommonState {
     /// Encrypts the application data at `payload` in `buf` in place, and builds a record around it.
     #[inline]
     pub(super) fn encrypt_in_place(
-        &mut self,
-        buf: &mut [u8],
-        payload: Range<usize>,
-    ) -> Result<Range<usize>, InPlaceError> {
-        let guard = PanicGuard(self);
-        let sealed = guard.0.seal_in_place(buf, payload);
-        guard.disarm();
-        sealed
-    }
-
-    #[inline(always)]
-    fn seal_in_place(
         &mut self,
         buf: &mut [u8],
         payload: Range<usize>,

@@ -16,6 +16,7 @@ use super::driver::{Driver, Processed};
 use super::kernel::KernelConnection;
 use super::records::{Receiving, Sending};
 use super::split::{Receiver, Sender, split};
+use super::unwinding::{PanicGuard, fail_on_panic};
 use crate::conn::write_early_data::MayEncryptEarlyData;
 use crate::error::Error;
 use crate::handshake::client::connection_data::ClientConnectionData;
@@ -100,7 +101,11 @@ impl<Data> UnbufferedConnectionCommon<Data> {
                     state: Ok(ConnectionState::WriteTraffic(WriteTraffic::new(self))),
                 };
             }
-            return match self.driver.process_record(incoming_tls) {
+            // not `fail_on_panic`, because the closure would not be inlined
+            let guard = PanicGuard(&mut self.driver);
+            let processed = guard.0.process_record(incoming_tls);
+            guard.disarm();
+            return match processed {
                 Ok(Some(record)) if !record.plaintext.is_empty() => {
                     self.pending.announce();
                     UnbufferedStatus {
@@ -154,8 +159,9 @@ impl<Data> UnbufferedConnectionCommon<Data> {
                             state: Err(error),
                         };
                     }
-                    self.driver
-                        .process_rare_record(&mut incoming_tls[discard..])
+                    fail_on_panic(&mut self.driver, |driver| {
+                        driver.process_rare_record(&mut incoming_tls[discard..])
+                    })
                 }
             };
             match processed {
@@ -191,9 +197,11 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             return Ok(());
         }
         self.pending = PendingPayload::default();
-        self.driver.check_failed()?;
-        let error = "received data was discarded, and next_record was not called for it";
-        Err(self.driver.fail(Error::General(error.into()).into()))
+        fail_on_panic(&mut self.driver, |driver| {
+            driver.check_failed()?;
+            let error = "received data was discarded, and next_record was not called for it";
+            Err(driver.fail(Error::General(error.into()).into()))
+        })
     }
 
     /// Returns the state that holds `payload`, or the copy of it.

@@ -5,8 +5,13 @@
 //! continue from the middle of an operation, as if the code that panicked had agreed. So it fails.
 //! Data that was received or sealed before is unchanged.
 //!
-//! Every path to the application's code goes through [`fail_on_panic`] or a [`PanicGuard`], which
-//! cost nothing without a panic.
+//! Every public method that may reach the application's code through `&mut self` does so inside
+//! [`fail_on_panic`]. The functions below it need no guard of their own. Two kinds of methods have
+//! none:
+//!
+//! - A method that takes `self` drops the connection if it panics.
+//! - A transport is called between two operations, with all bytes accounted for. After its panic,
+//!   the connection continues, as after an error of the transport.
 
 use core::mem;
 
@@ -34,6 +39,8 @@ impl<Data> Abandon for Driver<Data> {
 }
 
 /// Runs `operation`; a panic fails the connection.
+// inlined, because most of its calls are in functions that run for each record
+#[inline(always)]
 pub(crate) fn fail_on_panic<T: Abandon, R>(
     connection: &mut T,
     operation: impl FnOnce(&mut T) -> R,
@@ -45,9 +52,6 @@ pub(crate) fn fail_on_panic<T: Abandon, R>(
 }
 
 /// A guard around an operation on a connection. A panic drops it, which fails the connection.
-///
-/// It serves functions that run for each record, which would not be inlined as closures of
-/// [`fail_on_panic`].
 pub(crate) struct PanicGuard<'a, T: Abandon>(pub(crate) &'a mut T);
 
 impl<T: Abandon> PanicGuard<'_, T> {

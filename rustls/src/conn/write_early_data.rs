@@ -8,6 +8,7 @@ use std::io;
 use crate::conn::common_state::CommonState;
 use crate::conn::unbuffered::EncryptError;
 use crate::conn::unbuffered::to_vec::write_to_vec;
+use crate::conn::unwinding::fail_on_panic;
 
 /// Encrypts early data and queues it behind the ClientHello in the connection's outgoing buffer.
 ///
@@ -39,7 +40,7 @@ impl io::Write for WriteEarlyData<'_> {
     /// Accepts up to [`bytes_left`](Self::bytes_left) bytes, within the buffer limit. Returns
     /// `Ok(0)` once either is used up; send the rest after the handshake.
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.common.write_early_data(buf)
+        fail_on_panic(self.common, |common| common.write_early_data(buf))
     }
 
     /// Does nothing: `write_tls` sends the data.
@@ -89,7 +90,9 @@ impl<'c> MayEncryptEarlyData<'c> {
         early_data: &[u8],
         outgoing_tls: &mut [u8],
     ) -> Result<usize, EarlyDataError> {
-        self.common.encrypt_early_data(early_data, outgoing_tls)
+        fail_on_panic(self.common, |common| {
+            common.encrypt_early_data(early_data, outgoing_tls)
+        })
     }
 
     /// Encrypts like [`Self::encrypt`], but behind the first `used` bytes of a `Vec` that grows as

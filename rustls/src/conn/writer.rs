@@ -7,6 +7,7 @@ use rustls_core::crypto::cipher::OutboundChunks;
 
 use super::common_state::CommonState;
 use super::sending::invalid_data;
+use super::unwinding::fail_on_panic;
 
 /// Encrypts plaintext into the connection's outgoing buffer, from which `write_tls` sends.
 ///
@@ -67,7 +68,9 @@ impl<'a> Writer<'a> {
 impl io::Write for Writer<'_> {
     /// Accepts bytes up to the buffer limit.
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.common.write_plaintext(OutboundChunks::Single(buf))
+        fail_on_panic(self.common, |common| {
+            common.write_plaintext(OutboundChunks::Single(buf))
+        })
     }
 
     /// Accepts bytes up to the buffer limit. Slices are joined into common records.
@@ -91,7 +94,9 @@ impl io::Write for Writer<'_> {
                 &many
             }
         };
-        self.common.write_plaintext(OutboundChunks::new(chunks))
+        fail_on_panic(self.common, |common| {
+            common.write_plaintext(OutboundChunks::new(chunks))
+        })
     }
 
     /// Returns the connection's error if it has failed. Sends nothing: `write_tls` does.

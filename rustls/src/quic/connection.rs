@@ -13,6 +13,7 @@ use crate::config::server::ServerConfig;
 use crate::conn::common_state::CommonState;
 use crate::conn::driver::Driver;
 use crate::conn::quic::Quic;
+use crate::conn::unwinding::fail_on_panic;
 use crate::enums::{AlertDescription, Side};
 use crate::error::Error;
 use crate::handshake::client::connection_data::ClientConnectionData;
@@ -61,7 +62,7 @@ impl<Data: SideData> ConnectionCommon<Data> {
     /// Any [`Error`] ends the connection: [`alert`](Self::alert) returns the alert for the peer, no
     /// more keys are returned, and each later call returns the same error.
     pub fn read_hs(&mut self, plaintext: &[u8]) -> Result<(), Error> {
-        self.driver.process_crypto(plaintext)
+        fail_on_panic(&mut self.driver, |driver| driver.process_crypto(plaintext))
     }
 
     /// Appends the next bytes to send to `buf`, for CRYPTO frames in packets of the current kind,
@@ -71,7 +72,7 @@ impl<Data: SideData> ConnectionCommon<Data> {
     /// Call it at the start (clients), and after each [`read_hs`](Self::read_hs), until it neither
     /// appends nor returns anything.
     pub fn write_hs(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {
-        self.write_crypto(buf)
+        fail_on_panic(&mut self.driver.common, |common| common.write_crypto(buf))
     }
 
     /// Returns the TLS alert to send in a CONNECTION_CLOSE frame, as error code 0x0100 plus the
@@ -300,7 +301,10 @@ impl Connection {
 
     /// See [`ConnectionCommon::write_hs`].
     pub fn write_hs(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {
-        self.write_crypto(buf)
+        match self {
+            Self::Client(conn) => conn.write_hs(buf),
+            Self::Server(conn) => conn.write_hs(buf),
+        }
     }
 
     /// See [`ConnectionCommon::alert`].

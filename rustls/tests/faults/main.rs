@@ -7,6 +7,7 @@ mod acceptor;
 mod bomb;
 mod callbacks;
 mod ends;
+mod guards;
 mod halves;
 mod other_calls;
 mod pieces;

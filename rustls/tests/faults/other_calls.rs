@@ -1,5 +1,4 @@
-//! Callbacks that panic in calls outside the talks of `callbacks`: in-place records, exporters and
-//! kernel connections.
+//! Callbacks that panic in calls outside the talks of `callbacks`: exporters and kernel connections.
 
 use std::io::{Read, Write};
 
@@ -7,13 +6,13 @@ use harness::peers::configs::{Versions, server_name};
 use harness::peers::endpoints::{ThisBuffered, ThisUnbuffered, handshake};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
-use rustls::{ClientConnection, Connection, Error, InPlaceError, ServerConnection};
+use rustls::{ClientConnection, Connection, Error, ServerConnection};
 
 use crate::bomb::{self, Wrong, survives};
 use crate::callbacks::OVER;
 use crate::rigged::{Rig, Setup};
 
-const TLS13: Setup = Setup {
+pub(crate) const TLS13: Setup = Setup {
     versions: Versions::Tls13,
     tickets: false,
     retry: false,
@@ -21,7 +20,7 @@ const TLS13: Setup = Setup {
     quic: false,
 };
 
-fn connected(rig: &Rig) -> (ClientConnection, ServerConnection) {
+pub(crate) fn connected(rig: &Rig) -> (ClientConnection, ServerConnection) {
     let client = ClientConnection::new(rig.client.clone(), server_name()).unwrap();
     let server = ServerConnection::new(rig.server.clone()).unwrap();
     let (mut client, mut server) = (ThisBuffered::new(client), ThisBuffered::new(server));
@@ -33,7 +32,7 @@ fn connected(rig: &Rig) -> (ClientConnection, ServerConnection) {
 }
 
 /// Makes the first call of `name` panic inside `call`.
-fn panics<T>(name: &'static str, call: impl FnOnce() -> T) {
+pub(crate) fn panics<T>(name: &'static str, call: impl FnOnce() -> T) {
     bomb::arm(name, 0, Wrong::Panics);
     assert!(survives(call).is_none());
     assert!(bomb::disarm());
@@ -44,40 +43,6 @@ fn panics<T>(name: &'static str, call: impl FnOnce() -> T) {
 fn assert_over<T: std::fmt::Debug>(result: Result<T, Error>) {
     assert_eq!(result.unwrap_err().to_string(), OVER);
     assert!(bomb::calls().is_empty(), "{:?}", bomb::calls());
-}
-
-#[test]
-fn records_in_place() {
-    let rig = Rig::new(TLS13);
-    let (mut client, _) = connected(&rig);
-    let room = client.in_place_room();
-    let mut buf = vec![7; room.headroom + 10 + room.tailroom];
-    let payload = room.headroom..room.headroom + 10;
-    panics("MessageEncrypter::encrypt_in_place", || {
-        client.encrypt_in_place(&mut buf, payload.clone())
-    });
-    assert_eq!(
-        client.encrypt_in_place(&mut buf, payload),
-        Err(InPlaceError::EncryptExhausted)
-    );
-    assert!(!client.wants_write());
-    assert_over(client.process_new_packets());
-
-    let (mut client, server) = connected(&rig);
-    let (mut sender, mut receiver) = server.into_split().unwrap();
-    let mut record = Vec::new();
-    client.writer().write_all(b"data").unwrap();
-    client.write_tls(&mut record).unwrap();
-    panics("MessageDecrypter::decrypt", || {
-        receiver.open_in_place(&mut record).map(|_| ())
-    });
-    assert!(receiver.sender_wants_write());
-    assert_over(receiver.open_in_place(&mut record));
-    let mut alert = Vec::new();
-    sender.write_tls(&mut alert).unwrap();
-    assert!(!alert.is_empty() && !receiver.sender_wants_write());
-    bomb::forget_calls();
-    assert_over(sender.error().map_or(Ok(()), Err));
 }
 
 /// Plaintext opened before a panic stays readable.

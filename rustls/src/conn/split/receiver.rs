@@ -15,6 +15,7 @@ use crate::conn::read_early_data::ReadEarlyData;
 use crate::conn::reader::Reader;
 use crate::conn::records::Receiving;
 use crate::conn::unbuffered::AppDataRecord;
+use crate::conn::unwinding::fail_on_panic;
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::Link;
@@ -117,30 +118,31 @@ impl<Data> Receiver<Data> {
                 "data that read_tls received must be processed and read first".into(),
             ));
         }
-        self.poll_link();
-        let mut discard = 0;
-        self.driver.check_failed()?;
-        while !self.peer_has_closed() {
-            match self.driver.process_record(&mut incoming_tls[discard..])? {
-                Some(record) if record.plaintext.is_empty() => discard += record.record_len,
-                Some(record) => {
-                    return Ok(AppDataRecord {
-                        discard: discard + record.record_len,
-                        payload: &incoming_tls[discard..][record.plaintext],
-                    });
-                }
-                None => {
-                    return Ok(AppDataRecord {
-                        discard,
-                        payload: &[],
-                    });
+        self.after_failures(move |driver| {
+            let mut discard = 0;
+            driver.check_failed()?;
+            while driver.common.records.receiving != Receiving::Closed {
+                match driver.process_record(&mut incoming_tls[discard..])? {
+                    Some(record) if record.plaintext.is_empty() => discard += record.record_len,
+                    Some(record) => {
+                        return Ok(AppDataRecord {
+                            discard: discard + record.record_len,
+                            payload: &incoming_tls[discard..][record.plaintext],
+                        });
+                    }
+                    None => {
+                        return Ok(AppDataRecord {
+                            discard,
+                            payload: &[],
+                        });
+                    }
                 }
             }
-        }
-        // RFC 9846 §6.1: data received after a closure alert is ignored
-        Ok(AppDataRecord {
-            discard: incoming_tls.len(),
-            payload: &[],
+            // RFC 9846 §6.1: data received after a closure alert is ignored
+            Ok(AppDataRecord {
+                discard: incoming_tls.len(),
+                payload: &[],
+            })
         })
     }
 
@@ -166,20 +168,27 @@ impl<Data> Receiver<Data> {
         common.export_keying_material(output, label, context)
     }
 
-    /// Ends this half if the other has failed.
-    #[inline]
-    fn poll_link(&mut self) {
-        if self.link.has_failed() {
-            self.adopt_failure();
-        }
+    /// Ends this half if the other has failed, and then runs `operation`. A panic in either fails
+    /// the connection.
+    #[inline(always)]
+    fn after_failures<R>(&mut self, operation: impl FnOnce(&mut Driver<Data>) -> R) -> R {
+        let link = &self.link;
+        fail_on_panic(&mut self.driver, |driver| {
+            if link.has_failed() {
+                driver.adopt_failure(link);
+            }
+            operation(driver)
+        })
     }
+}
 
+impl<Data> Driver<Data> {
+    /// Ends this half for the same reason as the other, which sends the alert.
     #[cold]
-    fn adopt_failure(&mut self) {
-        if !self.driver.common.has_failed() {
-            if let Some(failure) = self.link.failure() {
-                // the other half sends the alert
-                self.driver.fail(Failure {
+    fn adopt_failure(&mut self, link: &Link) {
+        if !self.common.has_failed() {
+            if let Some(failure) = link.failure() {
+                self.fail(Failure {
                     error: failure.error.clone(),
                     alert: None,
                 });
@@ -217,8 +226,7 @@ impl<Data> Receiver<Data> {
     /// the peer ([`Self::sender_wants_write`]). Plaintext received before can still be read, and
     /// each later call returns the same error.
     pub fn process_new_packets(&mut self) -> Result<ReceiverState, Error> {
-        self.poll_link();
-        self.driver.process_received()?;
+        self.after_failures(Driver::process_received)?;
         Ok(ReceiverState {
             plaintext_bytes_to_read: self.driver.common.records.received.unread(),
             peer_has_closed: self.peer_has_closed(),

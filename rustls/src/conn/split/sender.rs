@@ -88,8 +88,7 @@ impl Sender {
         application_data: &[u8],
         outgoing_tls: &mut [u8],
     ) -> Result<usize, EncryptError> {
-        self.poll_link();
-        self.common.encrypt(application_data, outgoing_tls)
+        self.after_requests(|common| common.encrypt(application_data, outgoing_tls))
     }
 
     /// Encrypts like [`Self::encrypt`], but behind the first `used` bytes of a `Vec` that grows as
@@ -108,9 +107,10 @@ impl Sender {
         outgoing_tls: &mut Vec<u8>,
         used: usize,
     ) -> Result<usize, EncryptError> {
-        self.poll_link();
-        write_to_vec(outgoing_tls, used, |out| {
-            self.common.encrypt(application_data, out)
+        self.after_requests(|common| {
+            write_to_vec(outgoing_tls, used, |out| {
+                common.encrypt(application_data, out)
+            })
         })
     }
 
@@ -140,8 +140,7 @@ impl Sender {
         buf: &mut [u8],
         payload: Range<usize>,
     ) -> Result<Range<usize>, InPlaceError> {
-        self.poll_link();
-        self.common.encrypt_in_place(buf, payload)
+        self.after_requests(|common| common.encrypt_in_place(buf, payload))
     }
 
     /// Copies queued TLS bytes to the front of `outgoing_tls`. Returns the number of bytes to send.
@@ -152,8 +151,7 @@ impl Sender {
     ///
     /// Returns [`InsufficientSizeError`] if `outgoing_tls` is too short; nothing is lost.
     pub fn take_tls(&mut self, outgoing_tls: &mut [u8]) -> Result<usize, InsufficientSizeError> {
-        self.poll_link();
-        self.send_owed_update();
+        self.queue_answers();
         self.common.take_output(outgoing_tls)
     }
 
@@ -168,8 +166,7 @@ impl Sender {
         outgoing_tls: &mut Vec<u8>,
         used: usize,
     ) -> Result<usize, InsufficientSizeError> {
-        self.poll_link();
-        self.send_owed_update();
+        self.queue_answers();
         write_to_vec(outgoing_tls, used, |out| self.common.take_output(out))
     }
 
@@ -177,8 +174,7 @@ impl Sender {
     /// requests. The receiving half continues. Does nothing if a close_notify or a fatal alert was
     /// queued before.
     pub fn send_close_notify(&mut self) {
-        self.poll_link();
-        self.common.send_close_notify();
+        self.after_requests(CommonState::send_close_notify);
     }
 
     /// Replaces the keys of both directions: sends a KeyUpdate that requests one in return (RFC
@@ -191,8 +187,7 @@ impl Sender {
     /// Returns [`Error::HandshakeNotComplete`] in TLS 1.2, which cannot replace keys, and the error
     /// that ended the connection if it has failed.
     pub fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
-        self.poll_link();
-        self.common.refresh_traffic_keys()
+        self.after_requests(CommonState::refresh_traffic_keys)
     }
 
     /// Returns the error that has ended the connection, in either half.
@@ -201,39 +196,28 @@ impl Sender {
         own.or_else(|| Some(self.link.failure()?.error.clone()))
     }
 
-    /// Handles requests and failures of the receiving half.
-    #[inline]
-    fn poll_link(&mut self) {
-        if self.link.has_news() {
-            self.handle_requests();
-        }
+    /// Handles requests and failures of the receiving half, and then runs `operation`. A panic in
+    /// either fails the connection.
+    #[inline(always)]
+    fn after_requests<R>(&mut self, operation: impl FnOnce(&mut CommonState) -> R) -> R {
+        let link = &self.link;
+        fail_on_panic(&mut self.common, |common| {
+            if link.has_news() {
+                common.answer(link);
+            }
+            operation(common)
+        })
     }
 
-    #[cold]
+    #[cfg(feature = "std")]
+    #[inline]
     fn handle_requests(&mut self) {
-        let news = self.link.take_news();
-        if let Some(failure) = self.link.failure() {
-            if !self.common.has_failed() {
-                self.common.fail(failure.clone());
-            }
-            return;
-        }
-        let common = &mut self.common;
-        if news.update {
-            let established = common.established.as_mut();
-            if let Some(secrets) = established.and_then(Established::refreshable) {
-                secrets.answer_update(&mut common.records);
-            }
-        }
-        #[cfg(feature = "tls12")]
-        if news.refusal {
-            fail_on_panic(common, |common| {
-                let refusal = AlertDescription::NoRenegotiation;
-                if let Err(error) = common.records.send_warning(refusal) {
-                    common.fail(error.into());
-                }
-            });
-        }
+        self.after_requests(|_| ());
+    }
+
+    /// Handles requests, and queues the KeyUpdate among them if possible.
+    fn queue_answers(&mut self) {
+        self.after_requests(CommonState::send_owed_update);
     }
 
     /// True if a KeyUpdate that the peer requested was not sent yet.
@@ -242,21 +226,46 @@ impl Sender {
         self.common.records.sending == Sending::Traffic
             && established.is_some_and(Established::owes_update)
     }
+}
+
+impl CommonState {
+    /// Handles requests and failures of the receiving half.
+    #[cold]
+    fn answer(&mut self, link: &Link) {
+        let news = link.take_news();
+        if let Some(failure) = link.failure() {
+            if !self.has_failed() {
+                self.fail(failure.clone());
+            }
+            return;
+        }
+        if news.update {
+            let established = self.established.as_mut();
+            if let Some(secrets) = established.and_then(Established::refreshable) {
+                secrets.answer_update(&mut self.records);
+            }
+        }
+        #[cfg(feature = "tls12")]
+        if news.refusal {
+            let refusal = AlertDescription::NoRenegotiation;
+            if let Err(error) = self.records.send_warning(refusal) {
+                self.fail(error.into());
+            }
+        }
+    }
 
     /// Sends the KeyUpdate that the peer requested if no output is queued. So output does not grow
     /// if the peer requests many and reads none.
     fn send_owed_update(&mut self) {
-        fail_on_panic(&mut self.common, |common| {
-            if !common.records.outgoing.is_empty() {
-                return;
-            }
-            let Some(established) = &mut common.established else {
-                return;
-            };
-            if let Err(error) = established.send_owed_update(&mut common.records) {
-                common.fail(error.into());
-            }
-        });
+        if !self.records.outgoing.is_empty() {
+            return;
+        }
+        let Some(established) = &mut self.established else {
+            return;
+        };
+        if let Err(error) = established.send_owed_update(&mut self.records) {
+            self.fail(error.into());
+        }
     }
 }
 
@@ -265,7 +274,7 @@ impl Sender {
     /// Returns a writer that encrypts plaintext as it is written.
     pub fn writer(&mut self) -> Writer<'_> {
         // first queue answers to the peer, because they reduce the room for data
-        self.poll_link();
+        self.handle_requests();
         Writer { sender: self }
     }
 
@@ -276,8 +285,7 @@ impl Sender {
     ///
     /// Returns the errors of `wr`. Unwritten bytes stay queued.
     pub fn write_tls(&mut self, wr: &mut dyn io::Write) -> Result<usize, io::Error> {
-        self.poll_link();
-        self.send_owed_update();
+        self.queue_answers();
         write_outgoing(&mut self.common.records.outgoing, wr)
     }
 
@@ -339,7 +347,7 @@ impl Writer<'_> {
     /// Returns the writer of an unsplit connection, after handling requests of the receiving half.
     #[inline]
     fn connection_writer(&mut self) -> crate::conn::writer::Writer<'_> {
-        self.sender.poll_link();
+        self.sender.handle_requests();
         crate::conn::writer::Writer::new(&mut self.sender.common)
     }
 

@@ -8,7 +8,9 @@ use rustls_core::crypto::cipher::InsufficientSizeError;
 
 use super::UnbufferedConnectionCommon;
 use super::to_vec::write_to_vec;
+use crate::conn::common_state::CommonState;
 use crate::conn::records::Sending;
+use crate::conn::unwinding::fail_on_panic;
 use crate::error::Error;
 use crate::handshake::established::{Established, KEY_UPDATE_LEN};
 use crate::record::sender::{InPlaceError, InPlaceRoom};
@@ -39,10 +41,9 @@ impl<Data> WriteTraffic<'_, Data> {
         application_data: &[u8],
         outgoing_tls: &mut [u8],
     ) -> Result<usize, EncryptError> {
-        self.conn
-            .driver
-            .common
-            .encrypt(application_data, outgoing_tls)
+        fail_on_panic(&mut self.conn.driver.common, |common| {
+            common.encrypt(application_data, outgoing_tls)
+        })
     }
 
     /// Encrypts like [`Self::encrypt`], but behind the first `used` bytes of a `Vec` that grows as
@@ -137,7 +138,9 @@ impl<Data> WriteTraffic<'_, Data> {
         buf: &mut [u8],
         payload: Range<usize>,
     ) -> Result<Range<usize>, InPlaceError> {
-        self.conn.driver.common.encrypt_in_place(buf, payload)
+        fail_on_panic(&mut self.conn.driver.common, |common| {
+            common.encrypt_in_place(buf, payload)
+        })
     }
 
     /// Encrypts a close_notify into the front of `outgoing_tls`. Returns the number of bytes to
@@ -192,7 +195,10 @@ impl<Data> WriteTraffic<'_, Data> {
     ///
     /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete.
     pub fn refresh_traffic_keys(self) -> Result<(), Error> {
-        self.conn.driver.common.refresh_traffic_keys()
+        fail_on_panic(
+            &mut self.conn.driver.common,
+            CommonState::refresh_traffic_keys,
+        )
     }
 }
 

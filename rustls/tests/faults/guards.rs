@@ -1,0 +1,407 @@
+//! Each public call that may reach a callback, with one that panics. Afterwards the connection has
+//! failed: later calls return errors, send nothing and use no keys.
+
+use std::io::{IoSlice, Write};
+use std::ops::Range;
+
+use harness::peers::configs::server_name;
+use harness::peers::endpoints::{Endpoint, ThisUnbuffered, handshake};
+use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
+use rustls::server::UnbufferedServerConnection;
+use rustls::split::{Receiver, Sender};
+use rustls::unbuffered::{ConnectionState, TransmitTlsData, UnbufferedStatus};
+use rustls::{ClientConnection, Error, InPlaceError, InPlaceRoom};
+
+use crate::bomb::{self, calls};
+use crate::callbacks::OVER;
+use crate::ends::Api;
+use crate::other_calls::{TLS13, connected, panics};
+use crate::rigged::{Rig, Setup};
+use crate::talk::good;
+
+const SEAL: &str = "MessageEncrypter::encrypt";
+const SEAL_IN_PLACE: &str = "MessageEncrypter::encrypt_in_place";
+const OPEN: &str = "MessageDecrypter::decrypt";
+
+const EARLY: Setup = Setup {
+    early_data: true,
+    ..TLS13
+};
+
+/// A call of a connection `C`, and the callback that panics in it.
+type Case<C> = (&'static str, &'static str, fn(&mut C));
+
+/// Runs each call on a new connection, and checks that connection.
+fn each<C>(cases: &[Case<C>], new: impl Fn() -> C, check: impl Fn(C)) {
+    for &(what, callback, call) in cases {
+        println!("{what}: {callback} panics");
+        let mut conn = new();
+        panics(callback, || call(&mut conn));
+        check(conn);
+        assert!(calls().is_empty(), "{what}: {:?}", calls());
+    }
+}
+
+fn is_over(error: Error) -> bool {
+    error.to_string() == OVER
+}
+
+/// A buffered client that has received a record.
+fn buffered() -> ClientConnection {
+    let (mut client, mut server) = connected(&Rig::new(TLS13));
+    server.writer().write_all(b"data").unwrap();
+    let mut record = Vec::new();
+    server.write_tls(&mut record).unwrap();
+    client.read_tls(&mut &record[..]).unwrap();
+    client
+}
+
+fn buffered_is_over(mut conn: ClientConnection) {
+    assert!(conn.early_data().is_none());
+    assert!(conn.writer().write(b"late").is_err());
+    assert!(is_over(conn.refresh_traffic_keys().unwrap_err()));
+    assert!(is_over(conn.process_new_packets().unwrap_err()));
+    let (mut buf, payload) = in_place(conn.in_place_room());
+    let sealed = conn.encrypt_in_place(&mut buf, payload);
+    assert_eq!(sealed, Err(InPlaceError::EncryptExhausted));
+    conn.send_close_notify();
+}
+
+#[test]
+fn buffered_connections() {
+    let cases: &[Case<ClientConnection>] = &[
+        ("write", SEAL, |conn| {
+            let _ = conn.writer().write(b"data");
+        }),
+        ("write_vectored", SEAL, |conn| {
+            let _ = conn.writer().write_vectored(&[io_slice(b"data")]);
+        }),
+        ("refresh_traffic_keys", SEAL, |conn| {
+            let _ = conn.refresh_traffic_keys();
+        }),
+        ("send_close_notify", SEAL, |conn| conn.send_close_notify()),
+        ("encrypt_in_place", SEAL_IN_PLACE, |conn| {
+            let (mut buf, payload) = in_place(conn.in_place_room());
+            let _ = conn.encrypt_in_place(&mut buf, payload);
+        }),
+        ("process_new_packets", OPEN, |conn| {
+            let _ = conn.process_new_packets();
+        }),
+    ];
+    each(cases, buffered, buffered_is_over);
+}
+
+fn io_slice(bytes: &[u8]) -> IoSlice<'_> {
+    IoSlice::new(bytes)
+}
+
+/// A buffer with a payload of ten bytes and `room` around it.
+fn in_place(room: InPlaceRoom) -> (Vec<u8>, Range<usize>) {
+    let payload = room.headroom..room.headroom + 10;
+    (vec![7; payload.end + room.tailroom], payload)
+}
+
+/// Configurations whose client has a session that allows early data.
+fn with_session() -> Rig {
+    let rig = Rig::new(EARLY);
+    good(&rig, EARLY, Api::Buffered);
+    rig
+}
+
+#[test]
+fn early_data() {
+    let new = || ClientConnection::new(with_session().client.clone(), server_name()).unwrap();
+    let cases: &[Case<ClientConnection>] = &[("write", SEAL, |conn| {
+        let _ = conn.early_data().unwrap().write(b"early");
+    })];
+    each(cases, new, buffered_is_over);
+}
+
+#[test]
+fn early_data_of_unbuffered_connections() {
+    let new = || OwnBuffers {
+        conn: UnbufferedClientConnection::new(with_session().client.clone(), server_name())
+            .unwrap(),
+        incoming: Vec::new(),
+        outgoing: vec![0; 2000],
+    };
+    let cases: &[Case<OwnBuffers>] = &[
+        ("encrypt", SEAL, |own| {
+            let mut out = vec![0; 100];
+            own.transmit(|mut state| {
+                let mut early_data = state.may_encrypt_early_data().unwrap();
+                let _ = early_data.encrypt(b"early", &mut out);
+            });
+        }),
+        ("encrypt_to_vec", SEAL, |own| {
+            let mut out = vec![0; 100];
+            own.transmit(|mut state| {
+                let mut early_data = state.may_encrypt_early_data().unwrap();
+                let _ = early_data.encrypt_to_vec(b"early", &mut out, 0);
+            });
+        }),
+    ];
+    each(cases, new, |mut own| {
+        own.transmit(|mut state| {
+            assert!(state.may_encrypt_early_data().is_none());
+            state.done();
+        });
+        unbuffered_is_over(own);
+    });
+}
+
+/// A client with its application's incoming and outgoing bytes.
+struct OwnBuffers {
+    conn: UnbufferedClientConnection,
+    incoming: Vec<u8>,
+    outgoing: Vec<u8>,
+}
+
+/// An unbuffered client that has received a record.
+fn unbuffered() -> OwnBuffers {
+    let rig = Rig::new(TLS13);
+    let client = UnbufferedClientConnection::new(rig.client.clone(), server_name());
+    let server = UnbufferedServerConnection::new(rig.server.clone());
+    let mut client = ThisUnbuffered::new(client.unwrap());
+    let mut server = ThisUnbuffered::new(server.unwrap());
+    handshake(&mut client, &mut server);
+    server.send(b"data");
+    OwnBuffers {
+        conn: client.conn,
+        incoming: server.take_output(),
+        outgoing: vec![0; 1000],
+    }
+}
+
+fn unbuffered_is_over(mut own: OwnBuffers) {
+    assert!(own.conn.write_traffic().is_none());
+    if let Ok(ConnectionState::TransmitTlsData(state)) = own.conn.process_tls_records(&mut []).state
+    {
+        state.done();
+    }
+    for _ in 0..2 {
+        let UnbufferedStatus { state, .. } = own.conn.process_tls_records(&mut own.incoming);
+        assert!(is_over(state.unwrap_err()));
+    }
+}
+
+impl OwnBuffers {
+    /// Encodes the output, and calls `act_on` with the state in which it is to be sent.
+    fn transmit(&mut self, act_on: impl FnOnce(TransmitTlsData<'_, ClientConnectionData>)) {
+        loop {
+            let UnbufferedStatus { state, .. } = self.conn.process_tls_records(&mut []);
+            match state.unwrap() {
+                ConnectionState::EncodeTlsData(mut state) => {
+                    state.encode(&mut self.outgoing).unwrap();
+                }
+                ConnectionState::TransmitTlsData(state) => return act_on(state),
+                state => panic!("{state:?}"),
+            }
+        }
+    }
+
+    /// Processes what was received and drops the state.
+    fn process(&mut self) {
+        let _ = self.conn.process_tls_records(&mut self.incoming);
+    }
+}
+
+#[test]
+fn unbuffered_connections() {
+    let cases: &[Case<OwnBuffers>] = &[
+        ("process_tls_records", OPEN, OwnBuffers::process),
+        (
+            "process_tls_records before the output is sent",
+            OPEN,
+            |own| {
+                let traffic = own.conn.write_traffic().unwrap();
+                traffic.refresh_traffic_keys().unwrap();
+                let UnbufferedStatus { state, .. } = own.conn.process_tls_records(&mut []);
+                match state.unwrap() {
+                    ConnectionState::EncodeTlsData(mut state) => {
+                        state.encode(&mut own.outgoing).unwrap();
+                    }
+                    state => panic!("{state:?}"),
+                }
+                own.process();
+            },
+        ),
+        ("encrypt", SEAL, |own| {
+            let mut traffic = own.conn.write_traffic().unwrap();
+            let _ = traffic.encrypt(b"data", &mut own.outgoing);
+        }),
+        ("encrypt_to_vec", SEAL, |own| {
+            let mut traffic = own.conn.write_traffic().unwrap();
+            let _ = traffic.encrypt_to_vec(b"data", &mut own.outgoing, 1000);
+        }),
+        ("encrypt_in_place", SEAL_IN_PLACE, |own| {
+            let mut traffic = own.conn.write_traffic().unwrap();
+            let (mut buf, payload) = in_place(traffic.in_place_room());
+            let _ = traffic.encrypt_in_place(&mut buf, payload);
+        }),
+        ("queue_close_notify", SEAL, |own| {
+            let mut traffic = own.conn.write_traffic().unwrap();
+            let _ = traffic.queue_close_notify(&mut own.outgoing);
+        }),
+        ("refresh_traffic_keys", SEAL, |own| {
+            let traffic = own.conn.write_traffic().unwrap();
+            let _ = traffic.refresh_traffic_keys();
+        }),
+    ];
+    each(cases, unbuffered, unbuffered_is_over);
+}
+
+/// An application that drops a state without reading its data ends the connection, and the alert is
+/// sealed.
+#[test]
+fn unbuffered_connections_after_a_loss_of_data() {
+    let cases: &[Case<OwnBuffers>] = &[("process_tls_records", SEAL, |own| {
+        own.process();
+        own.process();
+    })];
+    each(cases, unbuffered, |mut own| {
+        assert!(own.conn.write_traffic().is_none());
+        let UnbufferedStatus { state, .. } = own.conn.process_tls_records(&mut own.incoming);
+        assert!(matches!(state, Err(Error::General(_))));
+    });
+}
+
+/// A split client. Its server has requested a KeyUpdate, which was received, and sent a record,
+/// which was not.
+struct Halves {
+    sender: Sender,
+    receiver: Receiver<ClientConnectionData>,
+    record: Vec<u8>,
+    out: Vec<u8>,
+}
+
+fn halves() -> Halves {
+    let (client, mut server) = connected(&Rig::new(TLS13));
+    let (sender, mut receiver) = client.into_split().unwrap();
+    server.refresh_traffic_keys().unwrap();
+    let mut update = Vec::new();
+    server.write_tls(&mut update).unwrap();
+    receiver.read_tls(&mut &update[..]).unwrap();
+    receiver.process_new_packets().unwrap();
+    server.writer().write_all(b"data").unwrap();
+    let mut record = Vec::new();
+    server.write_tls(&mut record).unwrap();
+    Halves {
+        sender,
+        receiver,
+        record,
+        out: vec![0; 1000],
+    }
+}
+
+fn halves_are_over(mut halves: Halves) {
+    let Halves {
+        sender,
+        receiver,
+        record,
+        out,
+    } = &mut halves;
+    assert!(is_over(receiver.process_new_packets().unwrap_err()));
+    assert!(receiver.open_in_place(record).is_err());
+    // the alert, if the receiver has failed
+    bomb::forget_calls();
+    while sender.wants_write() {
+        sender.write_tls(&mut Vec::new()).unwrap();
+    }
+    assert!(calls().get(SEAL).is_none_or(|seals| *seals == 1));
+    bomb::forget_calls();
+    assert!(is_over(sender.error().unwrap()));
+    assert!(sender.encrypt(b"late", out).is_err());
+    assert!(sender.writer().write(b"late").is_err());
+    assert!(is_over(sender.refresh_traffic_keys().unwrap_err()));
+    sender.send_close_notify();
+    assert!(!sender.wants_write());
+}
+
+#[test]
+fn senders() {
+    let cases: &[Case<Halves>] = &[
+        ("encrypt", SEAL, |halves| {
+            let _ = halves.sender.encrypt(b"data", &mut halves.out);
+        }),
+        ("encrypt_to_vec", SEAL, |halves| {
+            let out = &mut halves.out;
+            let _ = halves.sender.encrypt_to_vec(b"data", out, 1000);
+        }),
+        ("encrypt_in_place", SEAL, |halves| {
+            let (mut buf, payload) = in_place(halves.sender.in_place_room());
+            let _ = halves.sender.encrypt_in_place(&mut buf, payload);
+        }),
+        ("take_tls", SEAL, |halves| {
+            let _ = halves.sender.take_tls(&mut halves.out);
+        }),
+        ("take_tls_to_vec", SEAL, |halves| {
+            let _ = halves.sender.take_tls_to_vec(&mut halves.out, 0);
+        }),
+        ("write_tls", SEAL, |halves| {
+            let _ = halves.sender.write_tls(&mut halves.out);
+        }),
+        ("send_close_notify", SEAL, |halves| {
+            halves.sender.send_close_notify();
+        }),
+        ("refresh_traffic_keys", SEAL, |halves| {
+            let _ = halves.sender.refresh_traffic_keys();
+        }),
+        ("write", SEAL, |halves| {
+            let _ = halves.sender.writer().write(b"data");
+        }),
+        ("write_vectored", SEAL, |halves| {
+            let data = [io_slice(b"data")];
+            let _ = halves.sender.writer().write_vectored(&data);
+        }),
+    ];
+    each(cases, halves, halves_are_over);
+}
+
+#[test]
+fn receivers() {
+    let cases: &[Case<Halves>] = &[
+        ("open_in_place", OPEN, |halves| {
+            let _ = halves.receiver.open_in_place(&mut halves.record);
+        }),
+        ("process_new_packets", OPEN, |halves| {
+            let read = halves.receiver.read_tls(&mut &halves.record[..]);
+            read.unwrap();
+            let _ = halves.receiver.process_new_packets();
+        }),
+    ];
+    each(cases, halves, halves_are_over);
+}
+
+/// A sender that learns of the receiver's failure seals an alert.
+#[test]
+fn senders_after_a_failure_of_the_receiver() {
+    let new = || {
+        let mut halves = halves();
+        halves.record[7] ^= 1;
+        let failed = halves.receiver.open_in_place(&mut halves.record);
+        assert_eq!(failed.unwrap_err(), Error::DecryptError);
+        halves
+    };
+    let cases: &[Case<Halves>] = &[
+        ("writer", SEAL, |halves| {
+            let _ = halves.sender.writer();
+        }),
+        ("encrypt", SEAL, |halves| {
+            let _ = halves.sender.encrypt(b"data", &mut halves.out);
+        }),
+        ("take_tls", SEAL, |halves| {
+            let _ = halves.sender.take_tls(&mut halves.out);
+        }),
+        ("send_close_notify", SEAL, |halves| {
+            halves.sender.send_close_notify();
+        }),
+    ];
+    each(cases, new, |mut halves| {
+        let sender = &mut halves.sender;
+        assert_eq!(sender.error(), Some(Error::DecryptError));
+        assert!(sender.encrypt(b"late", &mut halves.out).is_err());
+        assert!(sender.writer().write(b"late").is_err());
+        assert!(!sender.wants_write());
+    });
+}
