@@ -41,6 +41,7 @@ fn held_memory_is_in_proportion_to_received_bytes() {
         slow_handshakes(provider);
         slow_records(provider);
         half_closed(provider);
+        ended_threads(provider);
     }
     padded_records();
     compression_bombs();
@@ -200,6 +201,23 @@ fn use_buffers(configs: &Configs) {
             assert_eq!(used, len);
         }
     }
+}
+
+/// A thread that ends leaves no buffer behind.
+fn ended_threads(provider: Provider) {
+    const SHORTEST: usize = 256;
+    let run = || {
+        let used = std::thread::spawn(move || use_buffers(&configs(provider)));
+        used.join().unwrap();
+    };
+    // warm up: the process sets some things up once
+    run();
+    let before = heap();
+    for _ in 0..4 {
+        run();
+    }
+    let left = heap().saturating_sub(before);
+    assert!(left < SHORTEST, "{provider:?}: {left} bytes");
 }
 
 /// During the handshake, a connection that waits for the rest of a record holds a limited amount.

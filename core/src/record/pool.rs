@@ -245,6 +245,7 @@ fn class(len: usize) -> Option<usize> {
 #[cfg(feature = "std")]
 mod threads {
     use core::cell::{Cell, RefCell};
+    use core::mem::ManuallyDrop;
 
     use super::{BUDGET, LENS, MAX_POOLED_LEN, Memory, Owner, class, fitting_len};
 
@@ -313,16 +314,54 @@ mod threads {
         }
     }
 
-    /// The buffers of a thread.
-    struct Pool {
-        /// The buffer given back last, which is most likely still in the cache, and its owner.
-        newest: Cell<Option<Memory>>,
+    /// The buffer given back last, which is most likely still in the cache.
+    ///
+    /// It has no destructor: access to a thread-local with one first checks if the destructor is
+    /// registered. [`Others`] has one, which frees this buffer too.
+    struct Newest {
+        memory: Cell<ManuallyDrop<Option<Memory>>>,
+        /// The length of `memory`; zero if there is none.
+        len: Cell<usize>,
         owner: Cell<u64>,
-        /// The total length of the buffers in `others`.
+        /// The total length of the buffers in [`Others`]. [`WITHOUT_OTHERS`] while these do not
+        /// exist: before the thread's first buffer, and while its locals are being destroyed.
         held: Cell<usize>,
-        others: RefCell<Others>,
     }
 
+    /// A length that leaves no room in the budget, so that [`give`] asks for the others.
+    const WITHOUT_OTHERS: usize = usize::MAX / 2;
+
+    impl Newest {
+        #[inline]
+        fn take(&self) -> Option<Memory> {
+            self.len.set(0);
+            ManuallyDrop::into_inner(self.memory.replace(ManuallyDrop::new(None)))
+        }
+
+        /// Makes `memory` the newest. There must be none.
+        #[inline]
+        fn set(&self, memory: Memory, owner: u64) {
+            self.len.set(memory.len());
+            self.owner.set(owner);
+            self.memory.set(ManuallyDrop::new(Some(memory)));
+        }
+    }
+
+    // On these platforms, thread-locals without a destructor outlive those with one. On others the
+    // order varies.
+    #[cfg(not(any(
+        all(target_os = "linux", any(target_env = "gnu", target_env = "musl")),
+        all(target_os = "windows", target_env = "msvc", target_vendor = "pc"),
+        target_os = "freebsd",
+        target_vendor = "apple",
+    )))]
+    impl Drop for Newest {
+        fn drop(&mut self) {
+            drop(self.take());
+        }
+    }
+
+    /// The other buffers of a thread.
     struct Others {
         stacks: [Stack; LENS.len()],
         /// True if a second buffer of this length was allocated although there was one.
@@ -331,15 +370,13 @@ mod threads {
         clock: u32,
     }
 
-    impl Pool {
+    impl Others {
         /// Takes a buffer other than the newest: one of `owner`, or of another connection.
-        #[cold]
-        fn take_other(&self, class: usize, owner: u64) -> Option<Memory> {
-            if let Some(newest) = self.newest.take() {
-                self.keep(newest, self.owner.get(), 0);
+        fn take(&mut self, newest: &Newest, class: usize, owner: u64) -> Option<Memory> {
+            if let Some(memory) = newest.take() {
+                self.keep(newest, memory, newest.owner.get(), 0);
             }
-            let others = &mut *self.others.borrow_mut();
-            let stack = &mut others.stacks[class];
+            let stack = &mut self.stacks[class];
             let own = |slot: &Slot| slot.owner == owner;
             let (index, is_own) = match stack.slots[..stack.used].iter().rposition(own) {
                 Some(index) => (index, true),
@@ -347,12 +384,12 @@ mod threads {
                 None => (0, false),
             };
             // give each of two alternating connections a buffer of its own
-            let may_have_second = self.held.get() + LENS[class] <= BUDGET;
-            if !is_own && stack.used == 1 && may_have_second && !others.has_second[class] {
-                others.has_second[class] = true;
+            let may_have_second = newest.held.get() + LENS[class] <= BUDGET;
+            if !is_own && stack.used == 1 && may_have_second && !self.has_second[class] {
+                self.has_second[class] = true;
                 return None;
             }
-            self.held.set(self.held.get() - LENS[class]);
+            newest.held.set(newest.held.get() - LENS[class]);
             let mut memory = stack.remove(index)?;
             if !is_own {
                 memory.change_owner();
@@ -360,116 +397,142 @@ mod threads {
             Some(memory)
         }
 
-        /// Moves `older`, which was the newest, to the others. If they are full and the newest has
-        /// the same length, frees the newest instead: buffers allocated in a burst are then freed
-        /// last to first, so that the allocator can return their memory to the system.
-        #[cold]
-        fn keep_older(&self, older: Memory, owner: u64, len: usize) {
-            let is_full = |class: usize| self.others.borrow().stacks[class].used == SLOTS[class];
+        /// Makes `memory` the newest, and keeps the one that was. If the others are full and both
+        /// have the same length, frees `memory` instead: buffers allocated in a burst are then
+        /// freed last to first, so that the allocator can return their memory to the system.
+        fn give(&mut self, newest: &Newest, memory: Memory, owner: u64) {
+            let len = memory.len();
+            let Some(older) = newest.take() else {
+                self.free_until(newest, BUDGET - len);
+                return newest.set(memory, owner);
+            };
+            let is_full = |class: usize| self.stacks[class].used == SLOTS[class];
             if older.len() == len && class(len).is_some_and(is_full) {
-                self.owner.set(owner);
-                drop(self.newest.replace(Some(older)));
+                newest.set(older, newest.owner.get());
             } else {
-                self.keep(older, owner, len);
+                self.keep(newest, older, newest.owner.get(), len);
+                newest.set(memory, owner);
             }
         }
 
-        /// Adds `memory` to the others. They and the newest, of `beside` bytes, stay within
-        /// [`BUDGET`]; the least recently used are freed for that.
-        #[cold]
-        fn keep(&self, memory: Memory, owner: u64, beside: usize) {
+        /// Adds `memory`. With the newest, of `beside` bytes, all stay within [`BUDGET`]; the least
+        /// recently used are freed for that.
+        // a call would take twice as long, because its arguments would pass through memory
+        #[inline(always)]
+        fn keep(&mut self, newest: &Newest, memory: Memory, owner: u64, beside: usize) {
             let (len, budget) = (memory.len(), BUDGET - beside);
             let Some(class) = class(len).filter(|_| len <= budget) else {
                 return;
             };
-            let others = &mut *self.others.borrow_mut();
-            if others.stacks[class].used == SLOTS[class] {
-                self.free_oldest(others, class);
+            if self.stacks[class].used == SLOTS[class] {
+                self.free_oldest(newest, class);
             }
-            self.free_until(others, budget - len);
-            self.held.set(self.held.get() + len);
-            others.clock = others.clock.wrapping_add(1);
-            let stack = &mut others.stacks[class];
+            self.free_until(newest, budget - len);
+            newest.held.set(newest.held.get() + len);
+            self.clock = self.clock.wrapping_add(1);
+            let stack = &mut self.stacks[class];
             stack.slots[stack.used] = Slot {
                 memory: Some(memory),
                 owner,
-                given: others.clock,
+                given: self.clock,
             };
             stack.used += 1;
         }
 
-        /// Frees the least recently used of the others until they hold at most `most` bytes.
-        fn free_until(&self, others: &mut Others, most: usize) {
-            while self.held.get() > most {
-                let now = others.clock;
-                let oldest = (0..LENS.len())
-                    .filter(|class| others.stacks[*class].used != 0)
-                    .max_by_key(|class| now.wrapping_sub(others.stacks[*class].slots[0].given));
-                let Some(oldest) = oldest else { return };
-                self.free_oldest(others, oldest);
+        /// Frees the least recently used until at most `most` bytes are left.
+        #[inline]
+        fn free_until(&mut self, newest: &Newest, most: usize) {
+            if newest.held.get() > most {
+                self.free_down_to(newest, most);
             }
         }
 
-        /// Frees the least recently used of the others to make room for the newest, of `len` bytes.
         #[cold]
-        fn make_place(&self, len: usize) {
-            self.free_until(&mut self.others.borrow_mut(), BUDGET - len);
+        fn free_down_to(&mut self, newest: &Newest, most: usize) {
+            while newest.held.get() > most {
+                let now = self.clock;
+                let oldest = (0..LENS.len())
+                    .filter(|class| self.stacks[*class].used != 0)
+                    .max_by_key(|class| now.wrapping_sub(self.stacks[*class].slots[0].given));
+                let Some(oldest) = oldest else { return };
+                self.free_oldest(newest, oldest);
+            }
         }
 
-        fn free_oldest(&self, others: &mut Others, class: usize) {
-            self.held.set(self.held.get() - LENS[class]);
-            others.has_second[class] = false;
-            drop(others.stacks[class].remove(0));
+        #[cold]
+        fn free_oldest(&mut self, newest: &Newest, class: usize) {
+            newest.held.set(newest.held.get() - LENS[class]);
+            self.has_second[class] = false;
+            drop(self.stacks[class].remove(0));
+        }
+    }
+
+    impl Drop for Others {
+        fn drop(&mut self) {
+            let _ = NEWEST.try_with(|newest| {
+                newest.held.set(WITHOUT_OTHERS);
+                drop(newest.take());
+            });
         }
     }
 
     std::thread_local! {
-        static POOL: Pool = const {
-            Pool {
-                newest: Cell::new(None),
+        static NEWEST: Newest = const {
+            Newest {
+                memory: Cell::new(ManuallyDrop::new(None)),
+                len: Cell::new(0),
                 owner: Cell::new(NOBODY),
-                held: Cell::new(0),
-                others: RefCell::new(Others {
-                    stacks: [const { Stack::EMPTY }; LENS.len()],
-                    has_second: [false; LENS.len()],
-                    clock: 0,
-                }),
+                held: Cell::new(WITHOUT_OTHERS),
             }
         };
+
+        static OTHERS: RefCell<Others> = const {
+            RefCell::new(Others {
+                stacks: [const { Stack::EMPTY }; LENS.len()],
+                has_second: [false; LENS.len()],
+                clock: 0,
+            })
+        };
+    }
+
+    /// Calls `work` with the whole pool. Returns `None` if the pool is gone, because the thread's
+    /// locals are being destroyed.
+    fn with_pool<T>(work: impl FnOnce(&mut Others, &Newest) -> T) -> Option<T> {
+        let result = OTHERS.try_with(|others| {
+            NEWEST.try_with(|newest| {
+                if newest.held.get() == WITHOUT_OTHERS {
+                    newest.held.set(0);
+                }
+                work(&mut others.borrow_mut(), newest)
+            })
+        });
+        result.ok()?.ok()
     }
 
     /// The number of bytes in this thread's pool.
     #[cfg(test)]
     pub(super) fn held() -> usize {
-        POOL.with(|pool| {
-            let newest = pool.newest.take();
-            let len = newest.as_ref().map_or(0, |newest| newest.len());
-            pool.newest.set(newest);
-            len + pool.held.get()
-        })
+        with_pool(|_, newest| newest.len.get() + newest.held.get()).unwrap_or(0)
     }
 
     /// Returns the buffer given back last if it was this owner's and has the right length for `len`
     /// bytes.
     #[inline]
     pub(super) fn take_newest(len: usize, owner: Owner) -> Option<Memory> {
-        // the pool is gone while the thread's locals are being destroyed
-        let newest = POOL.try_with(|pool| {
-            let newest = pool.newest.take()?;
-            if pool.owner.get() == owner.id && newest.len() == fitting_len(len) {
-                return Some(newest);
+        let newest = NEWEST.try_with(|newest| {
+            if newest.len.get() == fitting_len(len) && newest.owner.get() == owner.id {
+                newest.take()
+            } else {
+                None
             }
-            pool.newest.set(Some(newest));
-            None
         });
         newest.ok()?
     }
 
-    #[cold]
+    #[inline]
     pub(super) fn take_other(len: usize, owner: Owner) -> Option<Memory> {
         let class = class(len)?;
-        let other = POOL.try_with(|pool| pool.take_other(class, owner.id));
-        other.ok()?
+        with_pool(|others, newest| others.take(newest, class, owner.id))?
     }
 
     /// Keeps `memory` for the next [`take_newest`], unless its length is not one of the pool's.
@@ -480,16 +543,20 @@ mod threads {
         if len > MAX_POOLED_LEN / 2 && len != MAX_POOLED_LEN {
             return;
         }
-        let _ = POOL.try_with(|pool| {
-            // the default owner must not find its own buffers
-            let owner = if owner.id == 0 { NOBODY } else { owner.id };
-            let older = (pool.newest.replace(Some(memory)), pool.owner.replace(owner));
-            if let (Some(older), owner) = older {
-                pool.keep_older(older, owner, len);
-            } else if pool.held.get() + len > BUDGET {
-                pool.make_place(len);
-            }
-        });
+        // the default owner must not find its own buffers
+        let owner = if owner.id == 0 { NOBODY } else { owner.id };
+        let has_room = |newest: &Newest| newest.len.get() == 0 && newest.held.get() + len <= BUDGET;
+        if NEWEST.try_with(has_room) == Ok(true) {
+            let _ = NEWEST.try_with(|newest| newest.set(memory, owner));
+        } else {
+            give_beside(memory, owner);
+        }
+    }
+
+    /// The slow path of [`give`], if there are others to consider.
+    #[cold]
+    fn give_beside(memory: Memory, owner: u64) {
+        with_pool(|others, newest| others.give(newest, memory, owner));
     }
 }
 

@@ -160,6 +160,21 @@ fn nothing_of_another_connection_is_exposed() {
     });
 }
 
+/// The pool frees the given memory instead of the one before, which keeps its owner.
+#[test]
+fn nothing_is_exposed_by_a_full_pool() {
+    on_a_new_thread(|| {
+        let [first, second] = [(); 2].map(|()| Owner::new());
+        let of_first = [(); 5].map(|()| take_filled(1000, first, 7));
+        let of_second = take_filled(1000, second, 8);
+        of_first.into_iter().for_each(|memory| give(memory, first));
+        give(of_second, second);
+        let mut memory = take(1000, second);
+        memory.expose(1000);
+        assert_eq!(memory[..1000], [0; 1000]);
+    });
+}
+
 #[test]
 fn each_default_owner_is_different() {
     on_a_new_thread(|| {
