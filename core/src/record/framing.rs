@@ -130,28 +130,16 @@ impl<K: OpeningKey> MessageDecrypter for Tls13Record<K> {
     #[inline]
     fn decrypt<'a>(
         &mut self,
-        mut msg: InboundOpaqueMessage<'a>,
+        msg: InboundOpaqueMessage<'a>,
         seq: u64,
     ) -> Result<InboundPlainMessage<'a>, Error> {
-        // RFC 9846 §5.2: authenticate the header as received, so that tampering is detected
-        let mut aad = make_tls13_aad(msg.payload.len());
-        if (msg.typ, msg.version) != (ContentType::ApplicationData, ProtocolVersion::TLSv1_2) {
-            aad[0] = msg.typ.into();
-            aad[1..3].copy_from_slice(&msg.version.to_array());
+        let is_usual = matches!(msg.typ, ContentType::ApplicationData)
+            && matches!(msg.version, ProtocolVersion::TLSv1_2);
+        if !is_usual {
+            return self.decrypt_unusual(msg, seq);
         }
-        if msg.payload.len() < TAG_LEN {
-            return Err(Error::DecryptError);
-        }
-        let len = self
-            .key
-            .open(Nonce::new(&self.iv, seq), &aad, &mut msg.payload)
-            .map_err(|_| Error::DecryptError)?;
-        // RFC 9846 §5.2: the outer type of a protected record is always application_data
-        if msg.typ != ContentType::ApplicationData {
-            return Err(unexpected_outer_type(msg.typ));
-        }
-        msg.payload.truncate(len);
-        msg.into_tls13_unpadded_message()
+        let aad = make_tls13_aad(msg.payload.len());
+        self.open(msg, seq, &aad)?.into_tls13_unpadded_message()
     }
 
     fn max_content_len(&self, payload_len: usize) -> usize {
@@ -159,13 +147,47 @@ impl<K: OpeningKey> MessageDecrypter for Tls13Record<K> {
     }
 }
 
-/// Returns the error for an authentic record whose outer type is not application_data. RFC 9846 §5:
-/// an unexpected record type is an unexpected_message.
-#[cold]
-fn unexpected_outer_type(got_type: ContentType) -> Error {
-    Error::InappropriateMessage {
-        expect_types: [ContentType::ApplicationData].into(),
-        got_type,
+impl<K: OpeningKey> Tls13Record<K> {
+    /// Opens `msg` in place, and truncates it to the `TLSInnerPlaintext`.
+    #[inline]
+    fn open<'a>(
+        &mut self,
+        mut msg: InboundOpaqueMessage<'a>,
+        seq: u64,
+        aad: &[u8],
+    ) -> Result<InboundOpaqueMessage<'a>, Error> {
+        if msg.payload.len() < TAG_LEN {
+            return Err(Error::DecryptError);
+        }
+        let len = self
+            .key
+            .open(Nonce::new(&self.iv, seq), aad, &mut msg.payload)
+            .map_err(|_| Error::DecryptError)?;
+        msg.payload.truncate(len);
+        Ok(msg)
+    }
+
+    /// Decrypts a record whose header is not the usual one of protected records.
+    #[cold]
+    fn decrypt_unusual<'a>(
+        &mut self,
+        msg: InboundOpaqueMessage<'a>,
+        seq: u64,
+    ) -> Result<InboundPlainMessage<'a>, Error> {
+        // RFC 9846 §5.2: authenticate the header as received, so that tampering is detected
+        let mut aad = make_tls13_aad(msg.payload.len());
+        aad[0] = msg.typ.into();
+        aad[1..3].copy_from_slice(&msg.version.to_array());
+        let msg = self.open(msg, seq, &aad)?;
+        // RFC 9846 §5.2: the outer type of a protected record is always application_data. §5: an
+        // unexpected record type is an unexpected_message
+        if msg.typ != ContentType::ApplicationData {
+            return Err(Error::InappropriateMessage {
+                expect_types: [ContentType::ApplicationData].into(),
+                got_type: msg.typ,
+            });
+        }
+        msg.into_tls13_unpadded_message()
     }
 }
 

@@ -11,7 +11,7 @@ use core::fmt;
 use core::ops::Range;
 
 use super::{HEADER_LEN, MAX_FRAGMENT_LEN, MAX_TLS13_PAYLOAD_LEN, MAX_WIRE_PAYLOAD_LEN};
-use crate::crypto::cipher::{InboundOpaqueMessage, InboundPlainMessage, MessageDecrypter};
+use crate::crypto::cipher::{InboundOpaqueMessage, MessageDecrypter};
 use crate::enums::{ContentType, ProtocolVersion};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 
@@ -216,7 +216,7 @@ impl RecordReceiver {
             return self.open_unusual(buf);
         };
         let payload_len = usize::from(u16::from_be_bytes([*high, *low]));
-        if payload_len > self.longest_usual || self.seq == u64::MAX {
+        if payload_len > self.longest_usual {
             return self.open_unusual(buf);
         }
         let Some(body) = rest.get_mut(..payload_len) else {
@@ -225,33 +225,33 @@ impl RecordReceiver {
         let Some(decrypter) = &mut self.decrypter else {
             return self.open_unusual(buf);
         };
-        let header = RecordHeader {
-            typ: ContentType::ApplicationData,
-            version: ProtocolVersion::TLSv1_2,
-            payload_len,
-        };
+        if self.seq == u64::MAX {
+            return self.open_unusual(buf);
+        }
         let body_at = body.as_ptr() as usize;
-        let msg = InboundOpaqueMessage::new(header.typ, header.version, body);
-        let plain = match decrypter.decrypt(msg, self.seq) {
-            Ok(plain) => plain,
-            Err(error) => return self.skip_unopened(&header, error).map(Some),
+        let (typ, version) = (ContentType::ApplicationData, ProtocolVersion::TLSv1_2);
+        let msg = InboundOpaqueMessage::new(typ, version, body);
+        let (typ, content) = match decrypter.decrypt(msg, self.seq) {
+            Ok(plain) => (plain.typ, plain.payload),
+            Err(error) => return self.skip_unopened(typ, payload_len, error).map(Some),
         };
         self.seq += 1;
-        let at = (plain.payload.as_ptr() as usize).wrapping_sub(body_at);
-        if matches!(plain.typ, ContentType::ApplicationData)
+        let at = (content.as_ptr() as usize).wrapping_sub(body_at);
+        if matches!(typ, ContentType::ApplicationData)
             && self.opened_any
             && at < payload_len
-            && plain.payload.len() <= payload_len - at
-            && !plain.payload.is_empty()
+            && content.len() <= payload_len - at
+            && !content.is_empty()
         {
             self.consecutive_empty = 0;
             return Ok(Some(OpenedRecord {
                 typ: ContentType::ApplicationData,
-                payload: HEADER_LEN + at..HEADER_LEN + at + plain.payload.len(),
+                payload: HEADER_LEN + at..HEADER_LEN + at + content.len(),
                 record_len: HEADER_LEN + payload_len,
             }));
         }
-        self.check_opened(&header, body_at, plain).map(Some)
+        self.check_opened(payload_len, body_at, typ, content)
+            .map(Some)
     }
 
     /// Describes the record at the front of `buf` before it is opened. Returns `None` if it is
@@ -309,18 +309,22 @@ impl RecordReceiver {
             }
             let body_at = body.as_ptr() as usize;
             let msg = InboundOpaqueMessage::new(header.typ, header.version, body);
-            let plain = match decrypter.decrypt(msg, self.seq) {
-                Ok(plain) => plain,
-                Err(error) => return self.skip_unopened(&header, error).map(Some),
+            let (typ, content) = match decrypter.decrypt(msg, self.seq) {
+                Ok(plain) => (plain.typ, plain.payload),
+                Err(error) => {
+                    let skipped = self.skip_unopened(header.typ, header.payload_len, error);
+                    return skipped.map(Some);
+                }
             };
             self.seq += 1;
-            return self.check_opened(&header, body_at, plain).map(Some);
+            let opened = self.check_opened(header.payload_len, body_at, typ, content);
+            return opened.map(Some);
         }
         if self.decrypter.is_none()
             && header.typ == ContentType::ApplicationData
             && self.skipped_early_data_left.is_some()
         {
-            let skipped = self.skip(&header);
+            let skipped = self.skip(header.typ, header.payload_len);
             return skipped
                 .map(Some)
                 .ok_or_else(|| Error::InappropriateMessage {
@@ -336,14 +340,15 @@ impl RecordReceiver {
         }))
     }
 
-    /// Checks the decrypter's result for the record with this `header`, whose body lies at
+    /// Checks the decrypter's result for a record whose body of `payload_len` bytes lies at
     /// `body_at`.
     #[inline(never)]
     fn check_opened(
         &mut self,
-        header: &RecordHeader,
+        payload_len: usize,
         body_at: usize,
-        plain: InboundPlainMessage<'_>,
+        typ: ContentType,
+        content: &[u8],
     ) -> Result<OpenedRecord, Error> {
         if !self.opened_any {
             self.opened_any = true;
@@ -351,17 +356,17 @@ impl RecordReceiver {
             self.skipped_early_data_left = None;
         }
         if self.protection == ProtocolVersion::TLSv1_3 {
-            check_inner_plaintext(plain.typ, plain.payload)?;
+            check_inner_plaintext(typ, content)?;
         }
-        let at = offset_in(body_at, header.payload_len, plain.payload).ok_or_else(|| {
+        let at = offset_in(body_at, payload_len, content).ok_or_else(|| {
             Error::General("the decrypter returned bytes outside its buffer".into())
         })?;
-        self.check_content(plain.typ, plain.payload.is_empty())?;
+        self.check_content(typ, content.is_empty())?;
         let start = HEADER_LEN + at;
         Ok(OpenedRecord {
-            typ: plain.typ,
-            payload: start..start + plain.payload.len(),
-            record_len: header.record_len(),
+            typ,
+            payload: start..start + content.len(),
+            record_len: HEADER_LEN + payload_len,
         })
     }
 
@@ -389,30 +394,31 @@ impl RecordReceiver {
     #[cold]
     fn skip_unopened(
         &mut self,
-        header: &RecordHeader,
+        typ: ContentType,
+        payload_len: usize,
         error: Error,
     ) -> Result<OpenedRecord, Error> {
         match error {
-            Error::DecryptError => self.skip(header).ok_or(error),
+            Error::DecryptError => self.skip(typ, payload_len).ok_or(error),
             _ => Err(error),
         }
     }
 
     /// Skips a record if it may be early data.
     #[cold]
-    fn skip(&mut self, header: &RecordHeader) -> Option<OpenedRecord> {
+    fn skip(&mut self, typ: ContentType, payload_len: usize) -> Option<OpenedRecord> {
         let left = self.skipped_early_data_left?;
         // the client's limit counts content only; count empty records as one byte, or they would be
         // unlimited
-        let skipped = header.payload_len.saturating_sub(PROTECTION_LEN).max(1);
-        if header.typ != ContentType::ApplicationData {
+        let skipped = payload_len.saturating_sub(PROTECTION_LEN).max(1);
+        if typ != ContentType::ApplicationData {
             return None;
         }
         self.skipped_early_data_left = Some(left.checked_sub(skipped)?);
         Some(OpenedRecord {
             typ: ContentType::ApplicationData,
             payload: HEADER_LEN..HEADER_LEN,
-            record_len: header.record_len(),
+            record_len: HEADER_LEN + payload_len,
         })
     }
 

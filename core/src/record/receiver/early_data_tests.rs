@@ -1,6 +1,7 @@
 use alloc::vec;
 
 use super::*;
+use crate::crypto::cipher::InboundPlainMessage;
 
 /// Opens only records of `!`. They must have sequence numbers from 0 on.
 struct Exclamations(u64);

@@ -5,7 +5,7 @@ use alloc::{format, vec};
 use super::super::toy::{IV, KEY, Protection, plaintext, sealed};
 use super::*;
 use crate::crypto::aead::{Aead, AeadAlgorithm};
-use crate::crypto::cipher::{AeadKey, Iv, Nonce};
+use crate::crypto::cipher::{AeadKey, InboundPlainMessage, Iv, Nonce};
 use crate::crypto::toy::ToyAlgorithm;
 use crate::enums::AlertDescription;
 
