@@ -416,15 +416,33 @@ impl ReceiveBuffer {
     /// Marks the first `record_len` bytes of [`Self::unopened`] as an opened record with plaintext
     /// at `payload`, which [`Self::chunk`] returns.
     #[inline]
-    pub fn keep(&mut self, record_len: usize, mut payload: Range<usize>) {
-        if payload.start - HEADER_LEN > usize::from(u8::MAX) {
-            // farther in than in any cipher, and than a marker can express
-            self.unopened().copy_within(payload.clone(), HEADER_LEN);
-            payload = HEADER_LEN..HEADER_LEN + payload.len();
+    pub fn keep(&mut self, record_len: usize, payload: Range<usize>) {
+        let offset = payload.start - HEADER_LEN;
+        if offset > usize::from(u8::MAX) || payload.is_empty() {
+            return self.keep_unusual(record_len, payload);
         }
+        self.mark(record_len, offset, payload.len());
+    }
+
+    /// Handles the rare cases of [`Self::keep`]: there is no plaintext, or it is farther in than in
+    /// any cipher, and than a marker can express.
+    #[cold]
+    fn keep_unusual(&mut self, record_len: usize, payload: Range<usize>) {
+        let len = payload.len();
+        if len == 0 {
+            return self.discard(record_len);
+        }
+        self.unopened().copy_within(payload, HEADER_LEN);
+        self.mark(record_len, 0, len);
+    }
+
+    /// Writes the marker of an opened record with `len` bytes of plaintext, `offset` bytes behind
+    /// its header.
+    #[inline]
+    fn mark(&mut self, record_len: usize, offset: usize, len: usize) {
         let marker = Marker {
-            offset: (payload.start - HEADER_LEN) as u8,
-            plain_len: payload.len() as u16,
+            offset: offset as u8,
+            plain_len: len as u16,
             payload_len: (record_len - HEADER_LEN) as u16,
         };
         marker.write(&mut self.memory[self.opened..]);
@@ -432,15 +450,17 @@ impl ReceiveBuffer {
             self.expected = (record_len + HEADER_LEN) as u16;
         }
         self.opened += record_len;
-        self.unread += payload.len();
-        if payload.is_empty() {
-            self.skip_read();
-        }
+        self.unread += len;
     }
 
     /// Drops the first `record_len` bytes of [`Self::unopened`].
     pub fn discard(&mut self, record_len: usize) {
-        self.keep(record_len, HEADER_LEN..HEADER_LEN);
+        let is_first = self.read == self.opened;
+        self.mark(record_len, 0, 0);
+        if is_first {
+            self.read = self.opened;
+            self.release_if_empty();
+        }
     }
 
     /// Drops all of [`Self::unopened`].
@@ -470,7 +490,11 @@ impl ReceiveBuffer {
     /// Drops the first `len` bytes of [`Self::chunk`], or all of it if it has fewer.
     #[inline]
     pub fn consume(&mut self, len: usize) {
-        let len = Ord::min(len, self.chunk().len());
+        self.drop_plaintext(Ord::min(len, self.chunk().len()));
+    }
+
+    /// Drops the first `len` bytes of [`Self::chunk`], which has as many.
+    fn drop_plaintext(&mut self, len: usize) {
         // a chunk's length fits a marker
         self.partly += len as u16;
         self.unread -= len;
@@ -499,7 +523,7 @@ impl ReceiveBuffer {
             let chunk = self.chunk();
             let len = Ord::min(chunk.len(), out.len() - used);
             copy(&chunk[..len], &mut out[used..used + len]);
-            self.consume(len);
+            self.drop_plaintext(len);
             used += len;
         }
         used
@@ -522,15 +546,23 @@ impl ReceiveBuffer {
     #[inline]
     fn release_if_empty(&mut self) {
         if self.read == self.filled {
-            (self.read, self.opened, self.filled) = (0, 0, 0);
-            release(&mut self.memory, self.owner);
+            self.release();
         }
+    }
+
+    // a separate function, because the usual paths of its callers release nothing
+    #[inline(never)]
+    fn release(&mut self) {
+        (self.read, self.opened, self.filled) = (0, 0, 0);
+        release(&mut self.memory, self.owner);
     }
 }
 
 impl Drop for ReceiveBuffer {
     fn drop(&mut self) {
-        release(&mut self.memory, self.owner);
+        if !self.memory.is_empty() {
+            self.release();
+        }
     }
 }
 
