@@ -11,8 +11,8 @@ use rustls_core::error::InvalidMessage;
 
 use super::certificate_request::{DistinguishedName, read_authorities};
 use super::extensions::{
-    ExtensionContext, ExtensionWriter, KeyShareEntry, ProtocolName, encode_extensions, read_empty,
-    read_extensions, read_list, read_signature_schemes, read_value,
+    ExtensionContext, ExtensionWriter, KeyShareEntry, ProtocolName, encode_extensions,
+    read_code_list, read_empty, read_extensions, read_list, read_signature_schemes, read_value,
 };
 use super::pre_shared_key::OfferedPsks;
 use super::server_name::ServerNamePayload;
@@ -229,7 +229,7 @@ impl<'a> ClientExtensions<'a> {
                 self.status_request = Some(CertificateStatusRequest::read(r)?);
             }
             ExtensionType::SupportedGroups => {
-                self.supported_groups = Some(read_list(r, U16, "NamedGroups")?);
+                self.supported_groups = Some(read_code_list(r, U16, "NamedGroups")?);
             }
             ExtensionType::EcPointFormats => {
                 self.ec_point_formats = Some(read_list(r, U8, "ECPointFormats")?);
@@ -252,7 +252,7 @@ impl<'a> ClientExtensions<'a> {
             }
             ExtensionType::CompressCertificate => {
                 self.compress_certificate =
-                    Some(read_list(r, U8, "CertificateCompressionAlgorithms")?);
+                    Some(read_code_list(r, U8, "CertificateCompressionAlgorithms")?);
             }
             ExtensionType::SessionTicket => self.session_ticket = Some(r.rest()),
             ExtensionType::PreSharedKey => self.pre_shared_key = Some(OfferedPsks::read(r)?),
@@ -261,7 +261,7 @@ impl<'a> ClientExtensions<'a> {
                 self.early_data = true;
             }
             ExtensionType::SupportedVersions => {
-                self.supported_versions = Some(read_list(r, U8, "ProtocolVersions")?);
+                self.supported_versions = Some(read_code_list(r, U8, "ProtocolVersions")?);
             }
             // RFC 9846 §4.3.2: a cookie has at least one byte
             ExtensionType::Cookie => self.cookie = Some(read_value(r, U16)?),

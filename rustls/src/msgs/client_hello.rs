@@ -10,7 +10,7 @@ use rustls_core::error::InvalidMessage;
 
 use super::EncodeMessage;
 use super::client_extensions::ClientExtensions;
-use super::extensions::read_list;
+use super::extensions::{read_code_list, read_list};
 use super::short_list::ShortList;
 
 /// `ClientHello`.
@@ -40,7 +40,7 @@ impl<'a> Codec<'a> for ClientHello<'a> {
             legacy_version: ProtocolVersion::read(r)?,
             random: Random::read(r)?,
             legacy_session_id: SessionId::read(r)?,
-            cipher_suites: read_list(r, LengthSize::U16, "CipherSuites")?,
+            cipher_suites: read_code_list(r, LengthSize::U16, "CipherSuites")?,
             compression_methods: read_list(r, LengthSize::U8, "Compressions")?,
             extensions: ClientExtensions::read(r)?,
         })

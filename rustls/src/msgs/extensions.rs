@@ -13,7 +13,7 @@ use rustls_core::codec::{
 use rustls_core::enums::{ExtensionType, NamedGroup, SignatureScheme};
 use rustls_core::error::InvalidMessage;
 
-use super::short_list::{List, ShortList, read_items};
+use super::short_list::{List, ShortList, read_code_points, read_items};
 
 /// A message that carries extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -257,6 +257,19 @@ pub(super) fn read_list<'a, T: Codec<'a>, L: List<T>>(
     Ok(list)
 }
 
+/// Reads a vector of code points of two bytes, like [`read_list`].
+pub(super) fn read_code_list<'a, T: Codec<'a> + From<u16>>(
+    r: &mut Reader<'a>,
+    size: LengthSize,
+    name: &'static str,
+) -> Result<ShortList<T>, InvalidMessage> {
+    let list = read_code_points(&mut r.prefixed(size)?)?;
+    if list.is_empty() {
+        return Err(InvalidMessage::IllegalEmptyList(name));
+    }
+    Ok(list)
+}
+
 /// Reads an opaque vector. Returns [`InvalidMessage::IllegalEmptyValue`] if it is empty.
 pub(super) fn read_value<'a>(
     r: &mut Reader<'a>,
@@ -287,7 +300,7 @@ pub(super) fn read_signature_schemes(
     r: &mut Reader<'_>,
 ) -> Result<ShortList<SignatureScheme>, InvalidMessage> {
     // RFC 9846 §4.3.3: at least one scheme
-    let schemes: ShortList<_> = read_items(&mut r.prefixed(LengthSize::U16)?)?;
+    let schemes = read_code_points(&mut r.prefixed(LengthSize::U16)?)?;
     if schemes.is_empty() {
         return Err(InvalidMessage::NoSignatureSchemes);
     }

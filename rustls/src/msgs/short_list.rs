@@ -11,11 +11,20 @@ use smallvec::SmallVec;
 pub(crate) type ShortList<T> = SmallVec<[T; 16]>;
 
 /// A list that is read item by item.
-pub(super) trait List<T>: Default + Deref<Target = [T]> {
+pub(super) trait List<T>: Deref<Target = [T]> {
+    /// Creates a list with room for a few items.
+    fn with_room() -> Self;
+
     fn push(&mut self, item: T);
 }
 
 impl<T> List<T> for Vec<T> {
+    #[inline]
+    fn with_room() -> Self {
+        // as much as the first `push` would allocate
+        Self::with_capacity(4)
+    }
+
     #[inline]
     fn push(&mut self, item: T) {
         self.push(item);
@@ -23,6 +32,11 @@ impl<T> List<T> for Vec<T> {
 }
 
 impl<T> List<T> for ShortList<T> {
+    #[inline]
+    fn with_room() -> Self {
+        Self::new()
+    }
+
     #[inline]
     fn push(&mut self, item: T) {
         self.push(item);
@@ -33,12 +47,29 @@ impl<T> List<T> for ShortList<T> {
 pub(super) fn read_items<'a, T: Codec<'a>, L: List<T>>(
     r: &mut Reader<'a>,
 ) -> Result<L, InvalidMessage> {
-    let mut items = L::default();
+    let mut items = L::with_room();
     // collecting an iterator of results takes twice as many instructions
     while r.any_left() {
         items.push(T::read(r)?);
     }
     Ok(items)
+}
+
+/// Reads code points of two bytes until no byte is left, like [`read_items`] but faster.
+pub(super) fn read_code_points<'a, T: Codec<'a> + From<u16>>(
+    r: &mut Reader<'a>,
+) -> Result<ShortList<T>, InvalidMessage> {
+    let mut code_points = ShortList::new();
+    let mut bytes = r.rest();
+    while let [high, low, behind @ ..] = bytes {
+        code_points.push(T::from(u16::from_be_bytes([*high, *low])));
+        bytes = behind;
+    }
+    if !bytes.is_empty() {
+        // the error names the type
+        T::read(&mut Reader::new(bytes))?;
+    }
+    Ok(code_points)
 }
 
 #[cfg(test)]
@@ -52,14 +83,17 @@ mod tests {
             let list: ShortList<u16> = read_items(&mut Reader::new(&bytes)).unwrap();
             assert!(list.iter().copied().eq(0..len));
             assert_eq!(list.spilled(), len > 16);
+            assert_eq!(read_code_points(&mut Reader::new(&bytes)), Ok(list));
         }
     }
 
     #[test]
     fn a_truncated_list_is_rejected() {
-        assert_eq!(
-            read_items::<u16, ShortList<_>>(&mut Reader::new(&[0, 1, 2])),
-            Err(InvalidMessage::MissingData("u16"))
-        );
+        for bytes in [&[0, 1, 2][..], &[0]] {
+            let error = Err(InvalidMessage::MissingData("u16"));
+            let mut r = Reader::new(bytes);
+            assert_eq!(read_items::<u16, ShortList<_>>(&mut r), error);
+            assert_eq!(read_code_points::<u16>(&mut Reader::new(bytes)), error);
+        }
     }
 }
