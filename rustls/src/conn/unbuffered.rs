@@ -58,7 +58,21 @@ impl UnbufferedConnectionCommon<ClientConnectionData> {
     /// returns what to do next.
     ///
     /// See [`UnbufferedStatus`] and [`ConnectionState`].
+    #[inline]
     pub fn process_tls_records<'c, 'i>(
+        &'c mut self,
+        incoming_tls: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, ClientConnectionData> {
+        // fast path: writers poll with no input
+        if incoming_tls.is_empty() && self.is_ready_to_write() {
+            return UnbufferedStatus::ready_to_write(self);
+        }
+        self.process_out_of_line(incoming_tls)
+    }
+
+    // a separate function, so that applications inline only the fast path
+    #[inline(never)]
+    fn process_out_of_line<'c, 'i>(
         &'c mut self,
         incoming_tls: &'i mut [u8],
     ) -> UnbufferedStatus<'c, 'i, ClientConnectionData> {
@@ -71,7 +85,21 @@ impl UnbufferedConnectionCommon<ServerConnectionData> {
     /// returns what to do next.
     ///
     /// See [`UnbufferedStatus`] and [`ConnectionState`].
+    #[inline]
     pub fn process_tls_records<'c, 'i>(
+        &'c mut self,
+        incoming_tls: &'i mut [u8],
+    ) -> UnbufferedStatus<'c, 'i, ServerConnectionData> {
+        // fast path: writers poll with no input
+        if incoming_tls.is_empty() && self.is_ready_to_write() {
+            return UnbufferedStatus::ready_to_write(self);
+        }
+        self.process_out_of_line(incoming_tls)
+    }
+
+    // a separate function, so that applications inline only the fast path
+    #[inline(never)]
+    fn process_out_of_line<'c, 'i>(
         &'c mut self,
         incoming_tls: &'i mut [u8],
     ) -> UnbufferedStatus<'c, 'i, ServerConnectionData> {
@@ -92,31 +120,26 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         &self.driver.data
     }
 
+    #[inline]
     fn process<'c, 'i>(&'c mut self, incoming_tls: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Data> {
-        // fast paths: writers poll with no input, and readers mostly receive application data
-        if self.is_ready_to_write() {
-            if incoming_tls.is_empty() {
-                return UnbufferedStatus {
-                    discard: 0,
-                    state: Ok(ConnectionState::WriteTraffic(WriteTraffic::new(self))),
-                };
-            }
-            // not `fail_on_panic`, because the closure would not be inlined
-            let guard = PanicGuard(&mut self.driver);
-            let processed = guard.0.process_record(incoming_tls);
-            guard.disarm();
-            return match processed {
-                Ok(Some(record)) if !record.plaintext.is_empty() => {
-                    self.pending.announce();
-                    UnbufferedStatus {
-                        discard: record.record_len,
-                        state: Ok(ReadTraffic::new(self, &incoming_tls[record.plaintext]).into()),
-                    }
-                }
-                other => self.process_all(incoming_tls, Some(other)),
-            };
+        if !self.is_ready_to_write() {
+            return self.process_all(incoming_tls, None);
         }
-        self.process_all(incoming_tls, None)
+        // fast path: readers mostly receive application data
+        // not `fail_on_panic`, because the closure would not be inlined
+        let guard = PanicGuard(&mut self.driver);
+        let processed = guard.0.process_record(incoming_tls);
+        guard.disarm();
+        match processed {
+            Ok(Some(record)) if !record.plaintext.is_empty() => {
+                self.pending.announce();
+                UnbufferedStatus {
+                    discard: record.record_len,
+                    state: Ok(ReadTraffic::new(self, &incoming_tls[record.plaintext]).into()),
+                }
+            }
+            other => self.process_all(incoming_tls, Some(other)),
+        }
     }
 
     /// Returns unread data again, or processes records until the application has something to do.
@@ -384,6 +407,17 @@ pub struct UnbufferedStatus<'c, 'i, Data> {
     /// a state: [`PeerClosed`](ConnectionState::PeerClosed) and [`Closed`](ConnectionState::Closed)
     /// still follow.
     pub state: Result<ConnectionState<'c, 'i, Data>, Error>,
+}
+
+impl<'c, Data> UnbufferedStatus<'c, '_, Data> {
+    /// Nothing was processed, and application data can be sent.
+    #[inline]
+    fn ready_to_write(conn: &'c mut UnbufferedConnectionCommon<Data>) -> Self {
+        Self {
+            discard: 0,
+            state: Ok(ConnectionState::WriteTraffic(WriteTraffic::new(conn))),
+        }
+    }
 }
 
 /// The next action that an unbuffered connection needs from the application.

@@ -21,6 +21,7 @@ pub struct WriteTraffic<'c, Data> {
 }
 
 impl<'c, Data> WriteTraffic<'c, Data> {
+    #[inline]
     pub(super) fn new(conn: &'c mut UnbufferedConnectionCommon<Data>) -> Self {
         Self { conn }
     }
