@@ -6,6 +6,7 @@ use std::io::{self, IoSlice};
 use smallvec::SmallVec;
 
 use crate::record::buffer::OutgoingBuffer;
+use crate::record::outgoing_records::OutgoingRecords;
 
 /// The maximum number of records per call of the writer. Programs may depend on this value, as
 /// rustls 0.23's tests do.
@@ -36,12 +37,24 @@ pub(crate) fn write_outgoing(
 }
 
 /// Returns the number of bytes passed to `wr`, and the number that it has written.
-fn write_records(outgoing: &OutgoingBuffer, wr: &mut dyn io::Write) -> io::Result<(usize, usize)> {
+fn write_records<'a>(
+    outgoing: &'a OutgoingBuffer,
+    wr: &mut dyn io::Write,
+) -> io::Result<(usize, usize)> {
     // a `SmallVec` leaves unused slices uninitialized; few are used
-    let mut slices = SmallVec::<[IoSlice<'_>; MOST_RECORDS]>::new();
-    let records = outgoing.records_by_piece().flatten().take(MOST_RECORDS);
-    slices.extend(records.map(IoSlice::new));
-    let given = slices.iter().map(|slice| slice.len()).sum();
+    let mut slices = SmallVec::<[IoSlice<'a>; MOST_RECORDS]>::new();
+    let mut given = 0;
+    let mut add = |records: OutgoingRecords<'a>| {
+        for record in records.take(MOST_RECORDS - slices.len()) {
+            given += record.len();
+            slices.push(IoSlice::new(record));
+        }
+    };
+    add(outgoing.records());
+    // most output is in one piece
+    if outgoing.pending().len() < outgoing.len() {
+        outgoing.records_behind().for_each(add);
+    }
     Ok((given, wr.write_vectored(&slices)?))
 }
 

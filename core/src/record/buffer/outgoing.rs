@@ -114,12 +114,10 @@ impl OutgoingBuffer {
         OutgoingRecords::new(self.pending(), self.cut as usize)
     }
 
-    /// The records of each piece. No record spans two pieces.
-    pub fn records_by_piece(&self) -> impl Iterator<Item = OutgoingRecords<'_>> {
+    /// The records behind [`Self::pending`], piece by piece. No record spans two pieces.
+    pub fn records_behind(&self) -> impl Iterator<Item = OutgoingRecords<'_>> {
         let rest = self.pieces().skip(1);
-        [self.records()]
-            .into_iter()
-            .chain(rest.map(|piece| OutgoingRecords::new(piece, 0)))
+        rest.map(|piece| OutgoingRecords::new(piece, 0))
     }
 
     /// The number of unsent bytes.
