@@ -226,7 +226,7 @@ pub(crate) fn list_directory(path: &Path) -> Result<Vec<OsString>, FileError> {
 /// The inode and its change time count too, if the system supports them. So a file replaced by
 /// another one of the same size and date has another version.
 #[derive(Clone, Debug)]
-pub(crate) struct FileVersion {
+pub struct FileVersion {
     /// The entries; `None` if the metadata cannot be read.
     stats: Vec<(OsString, Option<Stat>)>,
     is_settled: bool,

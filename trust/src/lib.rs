@@ -138,6 +138,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]
 
+mod cache;
 mod files;
 mod loading;
 mod logging;
@@ -146,6 +147,7 @@ mod reload;
 mod revocation;
 mod roots;
 
+pub use cache::{Cache, CacheSource};
 pub use files::{FileError, FileErrorCause};
 #[cfg(feature = "x509")]
 pub use reload::{CertifiedKeyFiles, ReloadingCertifiedKeys, ReloadingCertifiedKeysBuilder};

@@ -33,7 +33,7 @@ use self::flight::{Flight, Outcome};
 pub(crate) use self::policy::Policy;
 
 /// The origin of a value, and its key in the cache.
-pub(crate) trait Source: Clone + Eq + Hash {
+pub trait Source: Clone + Eq + Hash {
     /// The cached value.
     type Value;
     /// The error of a failed load.
@@ -45,8 +45,12 @@ pub(crate) trait Source: Clone + Eq + Hash {
     /// cache.
     ///
     /// `held` is the previous value. Return it if nothing changed, so that its users keep sharing
-    /// it.
-    fn load(&self, held: Option<&Arc<Self::Value>>) -> Result<Arc<Self::Value>, Self::Error>;
+    /// it. `now` is the time by the clock of the policy.
+    fn load(
+        &self,
+        held: Option<&Arc<Self::Value>>,
+        now: Option<UnixTime>,
+    ) -> Result<Arc<Self::Value>, Self::Error>;
 
     /// Logs the result of a load. `kept` is true if it failed and an older value stays. The load is
     /// over by then, so a logger may load the same source, for example to open a connection.
@@ -63,7 +67,7 @@ pub(crate) trait Source: Clone + Eq + Hash {
 }
 
 /// A version of a source, to detect changes.
-pub(crate) trait Version: Clone + PartialEq {
+pub trait Version: Clone + PartialEq {
     /// False if a later change may have the same version, for example shortly after a file was
     /// written.
     fn is_settled(&self) -> bool;
@@ -76,7 +80,7 @@ pub(crate) struct LoadingCache<S: Source> {
 }
 
 /// A result of the cache.
-pub(crate) struct Loaded<S: Source> {
+pub struct Loaded<S: Source> {
     pub(crate) value: Arc<S::Value>,
     /// The time of loading; `None` if the clock did not know it.
     pub(crate) loaded_at: Option<UnixTime>,
@@ -94,10 +98,6 @@ impl<S: Source> LoadingCache<S> {
                 counts: CacheStats::default(),
             }),
         }
-    }
-
-    pub(crate) fn policy(&self) -> &Policy {
-        &self.policy
     }
 
     /// Returns the policy for the builder methods. Changes apply to existing entries too.
@@ -183,7 +183,7 @@ impl<S: Source> LoadingCache<S> {
     fn load_aside(&self, source: &S) -> Result<Loaded<S>, Arc<S::Error>> {
         let now = self.policy.now();
         self.lock().counts.misses += 1;
-        match source.load(None) {
+        match source.load(None, now) {
             Ok(value) => {
                 source.log(Ok(&value), false);
                 Ok(Loaded {
@@ -472,7 +472,7 @@ impl<'a, S: Source> Pending<'a, S> {
         now: Option<UnixTime>,
         version: Option<S::Version>,
     ) -> Result<Loaded<S>, Arc<S::Error>> {
-        let result = self.source.load(held).map_err(Arc::new);
+        let result = self.source.load(held, now).map_err(Arc::new);
         let outcome = match result.clone() {
             Ok(value) => Ok(self.keep(value, now, version)),
             Err(error) => self.note_failure(error, now, version),

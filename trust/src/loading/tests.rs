@@ -155,7 +155,11 @@ impl Source for TestSource {
     type Error = String;
     type Version = TestVersion;
 
-    fn load(&self, held: Option<&Arc<Self::Value>>) -> Result<Arc<Self::Value>, String> {
+    fn load(
+        &self,
+        held: Option<&Arc<Self::Value>>,
+        _now: Option<UnixTime>,
+    ) -> Result<Arc<Self::Value>, String> {
         let count = self.loads.fetch_add(1, Ordering::SeqCst) + 1;
         let pause = self.pause.lock().unwrap().take();
         let does = match pause {

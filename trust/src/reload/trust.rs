@@ -41,7 +41,7 @@ impl TrustSources {
         let crls = self
             .crls
             .iter()
-            .map(|source| SourceVersion::File(source.version()));
+            .map(|source| SourceVersion::of(source.version()));
         SourceVersions([roots].into_iter().chain(crls).collect())
     }
 
@@ -95,7 +95,7 @@ impl TrustSources {
         for (number, source) in self.crls.iter().enumerate() {
             // compare with the current lists, not with lists that the cache has read
             let held = held.and_then(|held| held.crls.get(number));
-            match (source.load(held, self.clock.clone()), held) {
+            match (source.load(held, self.clock.current_time()), held) {
                 (Ok(lists), _) => {
                     if !lists.problems().is_empty() {
                         let unusable = lists.problems().clone();

@@ -45,7 +45,7 @@ const LIMITS: Limits = Limits {
 const MAX_NAMED: usize = 1000;
 
 /// The cached lists of a source.
-pub(crate) struct Lists {
+pub struct Lists {
     /// Never empty.
     pub(super) lists: Arc<[Arc<RevocationList>]>,
     /// The lists that could not be replaced in the last reading, with reasons.

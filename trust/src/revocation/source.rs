@@ -1,15 +1,12 @@
 //! The sources of revocation lists, and their interface to the cache.
 
-use std::borrow::Cow;
-use std::hash::{Hash, Hasher};
-use std::path::{self, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustls::time_provider::TimeProvider;
+use pki_types::UnixTime;
 
 use super::error::CrlError;
 use super::read::{self, Lists};
-use crate::FileError;
 use crate::files::FileVersion;
 use crate::loading::Source;
 use crate::logging::warn;
@@ -35,72 +32,17 @@ pub enum CrlSource {
     Directory(PathBuf),
 }
 
-impl CrlSource {
-    /// Returns the version of the files.
-    pub(crate) fn version(&self) -> FileVersion {
-        match self {
-            Self::File(path) => FileVersion::of_file(path),
-            Self::Directory(path) => FileVersion::of_directory(path),
-        }
-    }
-
-    /// Reads the lists, while the lists of `held` are in use. `clock` detects lists dated in the
-    /// future.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if nothing can be read. Without `held`, also if something is unusable.
-    pub(crate) fn load(
-        &self,
-        held: Option<&Arc<Lists>>,
-        clock: Arc<dyn TimeProvider>,
-    ) -> Result<Arc<Lists>, CrlError> {
-        let source = self.clone();
-        TimedSource { source, clock }.load(held)
-    }
-
-    /// Returns the same source with an absolute path.
-    pub(super) fn absolute(&self) -> Result<Cow<'_, Self>, FileError> {
-        let (Self::File(path) | Self::Directory(path)) = self;
-        if path.is_absolute() {
-            return Ok(Cow::Borrowed(self));
-        }
-        let absolute = path::absolute(path).map_err(|error| FileError::io(path, error))?;
-        Ok(Cow::Owned(match self {
-            Self::File(_) => Self::File(absolute),
-            Self::Directory(_) => Self::Directory(absolute),
-        }))
-    }
-}
-
-/// A source with the clock that its lists are checked by.
-#[derive(Clone, Debug)]
-pub(super) struct TimedSource {
-    pub(super) source: CrlSource,
-    pub(super) clock: Arc<dyn TimeProvider>,
-}
-
-impl PartialEq for TimedSource {
-    fn eq(&self, other: &Self) -> bool {
-        self.source == other.source
-    }
-}
-
-impl Eq for TimedSource {}
-
-impl Hash for TimedSource {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.source.hash(state);
-    }
-}
-
-impl Source for TimedSource {
+impl Source for CrlSource {
     type Value = Lists;
     type Error = CrlError;
     type Version = FileVersion;
 
-    fn load(&self, held: Option<&Arc<Lists>>) -> Result<Arc<Lists>, CrlError> {
-        read::read(&self.source, held, self.clock.current_time())
+    fn load(
+        &self,
+        held: Option<&Arc<Lists>>,
+        now: Option<UnixTime>,
+    ) -> Result<Arc<Lists>, CrlError> {
+        read::read(self, held, now)
     }
 
     fn log(&self, outcome: Result<&Lists, &CrlError>, kept: bool) {
@@ -110,17 +52,11 @@ impl Source for TimedSource {
                     warn!("revocation lists: {problem}");
                 }
                 if let Some(more @ 1..) = lists.problems.len().checked_sub(MAX_LOGGED) {
-                    warn!(
-                        "revocation lists: {more} more problems with {:?}",
-                        self.source
-                    );
+                    warn!("revocation lists: {more} more problems with {self:?}");
                 }
             }
             Err(error) if kept => {
-                warn!(
-                    "revocation lists: keeping the old ones of {:?}: {error}",
-                    self.source
-                );
+                warn!("revocation lists: keeping the old ones of {self:?}: {error}");
             }
             // the caller gets the error
             Err(_) => (),
@@ -128,7 +64,10 @@ impl Source for TimedSource {
     }
 
     fn version(&self) -> Option<FileVersion> {
-        Some(self.source.version())
+        Some(match self {
+            Self::File(path) => FileVersion::of_file(path),
+            Self::Directory(path) => FileVersion::of_directory(path),
+        })
     }
 
     fn can_change(&self) -> bool {

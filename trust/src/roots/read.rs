@@ -24,7 +24,7 @@ const MAX_DIRECTORY_LENGTH: u64 = 64 << 20;
 const MAX_NAMED: usize = 1000;
 
 /// The cached roots of a source.
-pub(crate) struct Roots {
+pub struct Roots {
     pub(super) store: Arc<RootCertStore>,
     pub(super) ignored: Arc<[IgnoredCertificate]>,
     pub(super) ignored_count: usize,

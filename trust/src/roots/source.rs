@@ -1,15 +1,15 @@
 //! The sources of roots, and their interface to the cache.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
-use std::path::{self, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+
+use pki_types::UnixTime;
 
 use super::error::RootsError;
 use super::read::{self, Roots};
-use crate::FileError;
 use crate::files::FileVersion;
 use crate::loading::Source;
 use crate::logging::warn;
@@ -43,20 +43,6 @@ pub enum RootSource {
     /// The certificates that Mozilla trusted when the crate `webpki-roots` was published.
     #[cfg(feature = "webpki-roots")]
     WebPki,
-}
-
-impl RootSource {
-    /// Returns the same source with an absolute path.
-    pub(super) fn absolute(&self) -> Result<Cow<'_, Self>, FileError> {
-        let absolute = |path| path::absolute(path).map_err(|error| FileError::io(path, error));
-        Ok(match self {
-            Self::PemFile(path) if path.is_relative() => Cow::Owned(Self::PemFile(absolute(path)?)),
-            Self::Directory(path) if path.is_relative() => {
-                Cow::Owned(Self::Directory(absolute(path)?))
-            }
-            _ => Cow::Borrowed(self),
-        })
-    }
 }
 
 impl RootSource {
@@ -142,7 +128,11 @@ impl Source for RootSource {
     type Error = RootsError;
     type Version = FileVersion;
 
-    fn load(&self, held: Option<&Arc<Roots>>) -> Result<Arc<Roots>, RootsError> {
+    fn load(
+        &self,
+        held: Option<&Arc<Roots>>,
+        _now: Option<UnixTime>,
+    ) -> Result<Arc<Roots>, RootsError> {
         read::read(self, held.map(|held| &held.store)).map(Arc::new)
     }
 

@@ -1,0 +1,183 @@
+//! Caches of what files contain: the same for roots and for revocation lists.
+//!
+//! [`Cache`] is the public face of a [`LoadingCache`]. `roots` and `revocation` have the sources.
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use rustls::certificates::CacheStats;
+use rustls::time_provider::TimeProvider;
+
+use crate::FileError;
+use crate::loading::{Loaded, LoadingCache, Policy, Source};
+
+/// A kind of sources that a [`Cache`] reads: [`RootSource`](crate::RootSource) or
+/// [`CrlSource`](crate::CrlSource).
+///
+/// This trait is sealed.
+pub trait CacheSource: Kind {}
+
+impl<S: Kind> CacheSource for S {}
+
+/// The part of [`Cache`] that differs between the two kinds of sources.
+pub trait Kind: Source<Error: Clone + From<FileError>> + 'static {
+    /// The content of a source, for callers.
+    type Content;
+
+    /// The default lifetime.
+    const LIFETIME: Duration;
+
+    /// Returns the same source with an absolute path.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no current directory.
+    fn absolute(&self) -> Result<Cow<'_, Self>, FileError>;
+
+    /// Converts a result of the cache for callers.
+    fn content(loaded: Loaded<Self>) -> Self::Content;
+
+    /// Returns the place of the process-wide cache.
+    fn global() -> &'static OnceLock<Arc<Cache<Self>>>;
+}
+
+/// A cache of what sources contain: [`RootCache`](crate::RootCache) or
+/// [`CrlCache`](crate::CrlCache).
+///
+/// The first caller reads and parses a source. Others that need the same source wait; other sources
+/// are not affected. After its lifetime, a source is read again. If that fails, the cache keeps the
+/// old content, logs a warning and reports the failure.
+#[derive(Debug)]
+pub struct Cache<S: CacheSource> {
+    cache: LoadingCache<S>,
+}
+
+impl<S: CacheSource> Cache<S> {
+    /// Creates an empty cache for 64 sources, with the system's clock. The lifetime is 24 hours for
+    /// roots, and one hour for revocation lists.
+    pub fn new() -> Self {
+        Self {
+            cache: LoadingCache::new(Policy {
+                lifetime: S::LIFETIME,
+                ..Policy::default()
+            }),
+        }
+    }
+
+    /// Sets the time until a source is read again, in whole seconds.
+    ///
+    /// [`Duration::ZERO`] turns the cache off: each call reads and parses, and accepts older
+    /// revocation lists because it has nothing to compare with. [`Duration::MAX`] disables expiry.
+    /// Immutable sources, such as PEM in memory and the roots of `webpki-roots`, never expire.
+    ///
+    /// Content counts as expired if its time of loading is in the future because the clock was set
+    /// back. While the clock does not know the time, all content does.
+    pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
+        self.cache.policy_mut().lifetime = lifetime;
+        self
+    }
+
+    /// Sets the time between a failed attempt to read a source again and the next attempt. The old
+    /// content is returned meanwhile. One minute by default, and never longer than the lifetime.
+    pub fn with_retry_interval(mut self, interval: Duration) -> Self {
+        self.cache.policy_mut().retry_interval = interval;
+        self
+    }
+
+    /// Sets whether each call checks the size and modification time of a file, or of a directory
+    /// and all its files. If they have changed, the source is read again at once.
+    ///
+    /// Off by default: changes are then seen after the lifetime. The check needs a system call per
+    /// file. It does not work for the roots of the platform.
+    pub fn with_change_detection(mut self, at_each_call: bool) -> Self {
+        self.cache.policy_mut().check_for_changes = at_each_call;
+        self
+    }
+
+    /// Sets the maximum number of sources. Beyond it, the least recently used one is evicted. When
+    /// an evicted source of revocation lists is read again, there is nothing to compare with.
+    pub fn with_capacity(mut self, sources: usize) -> Self {
+        self.cache.policy_mut().capacity = sources;
+        self
+    }
+
+    /// Sets the clock that measures lifetimes and detects lists dated in the future.
+    pub fn with_time_provider(mut self, time_provider: Arc<dyn TimeProvider>) -> Self {
+        self.cache.policy_mut().time_provider = time_provider;
+        self
+    }
+
+    /// Returns the process-wide cache: the one of [`install_global`](Self::install_global), or a
+    /// [`new`](Self::new) one.
+    pub fn global() -> &'static Arc<Self> {
+        S::global().get_or_init(Arc::default)
+    }
+
+    /// Makes this the process-wide cache.
+    ///
+    /// # Errors
+    ///
+    /// Returns `self` if there is one already, because it was installed or used before.
+    pub fn install_global(self) -> Result<(), Arc<Self>> {
+        S::global().set(Arc::new(self))
+    }
+
+    /// Returns the content of `source`: [`LoadedRoots`](crate::LoadedRoots) or
+    /// [`LoadedCrls`](crate::LoadedCrls).
+    ///
+    /// # Errors
+    ///
+    /// [`RootsError`](crate::RootsError) or [`CrlError`](crate::CrlError) if the source cannot be
+    /// read or used, and no older content is cached. Errors are not cached: the next call tries
+    /// again.
+    pub fn load(&self, source: &S) -> Result<S::Content, S::Error> {
+        self.loaded(source).map(S::content)
+    }
+
+    /// Reads `source` now, regardless of the age of the cached content. If that fails, returns the
+    /// cached content with its `failed_reload` set.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`load`](Self::load).
+    pub fn reload(&self, source: &S) -> Result<S::Content, S::Error> {
+        let loaded = self.cache.reload(&*source.absolute()?);
+        loaded.map(S::content).map_err(Arc::unwrap_or_clone)
+    }
+
+    /// Removes the entry of `source`. The next call reads the source, and accepts older revocation
+    /// lists.
+    pub fn invalidate(&self, source: &S) {
+        // without a current directory, no relative path is cached
+        if let Ok(source) = source.absolute() {
+            self.cache.invalidate(&source);
+        }
+    }
+
+    /// Removes all entries.
+    pub fn clear(&self) {
+        self.cache.clear();
+    }
+
+    /// Returns the statistics. `bytes` counts the roots, PEM in memory, and the encodings of
+    /// revocation lists.
+    ///
+    /// A call that waited for another thread's load counts as a hit. A load that replaced nothing
+    /// because of an error counts as a failure.
+    pub fn stats(&self) -> CacheStats {
+        self.cache.stats()
+    }
+
+    /// Returns the content of `source` as it is in the cache.
+    pub(crate) fn loaded(&self, source: &S) -> Result<Loaded<S>, S::Error> {
+        let loaded = self.cache.load(&*source.absolute()?);
+        loaded.map_err(Arc::unwrap_or_clone)
+    }
+}
+
+impl<S: CacheSource> Default for Cache<S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
