@@ -509,7 +509,7 @@ fn path_building_is_of_a_good_version() {
 }
 
 /// Every comparison with a secret uses `subtle`, which no test can see from outside. Zeroized
-/// secrets are tested elsewhere: the bench's `freed_memory` searches freed memory for them.
+/// secrets are tested elsewhere: `ci/freed-memory` searches freed memory for them.
 #[test]
 fn secrets_are_compared_in_constant_time() {
     for (what, text) in [
