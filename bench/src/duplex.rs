@@ -158,6 +158,10 @@ impl Timed<2> for Used {
         // the time that the usual amount would take; infinite in an unused direction
         Ok(moved.map(|bytes| seconds * self.len as f64 / bytes as f64))
     }
+
+    fn is_busy(&self) -> bool {
+        self.directions != Use::Both
+    }
 }
 
 impl Job for Duplex {

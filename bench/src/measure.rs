@@ -12,6 +12,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
+use harness::os::thread_cpu_time;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::workload::Result;
@@ -26,6 +27,11 @@ pub(crate) trait Timed<const PARTS: usize> {
 
     /// Runs one batch; returns the seconds that each of its parts took.
     fn batch(&mut self) -> Result<[f64; PARTS]>;
+
+    /// True if the calling thread does all of the work, without waiting.
+    fn is_busy(&self) -> bool {
+        true
+    }
 }
 
 /// An operation that can be repeated.
@@ -123,7 +129,7 @@ pub(crate) fn over_layouts<const PARTS: usize, W: Timed<PARTS>>(
 }
 
 impl Plan {
-    const ROUNDS: f64 = 180.0;
+    const ROUNDS: f64 = 360.0;
     const FEWEST_ROUNDS: f64 = 5.0;
     const TOTAL: Duration = Duration::from_millis(1600);
 
@@ -310,7 +316,11 @@ impl<W> OneThread<'_, W> {
         Ok(())
     }
 
-    /// Runs one turn of `workload`.
+    /// The share of a processor's time that an undisturbed turn has.
+    const UNDISTURBED: f64 = 0.97;
+    const ATTEMPTS: usize = 12;
+
+    /// Runs one turn of `workload`. Repeats it if another program took the processor meanwhile.
     fn turn<const PARTS: usize>(&self, round: usize, workload: &mut W) -> Result<Turn<PARTS>>
     where
         W: Timed<PARTS>,
@@ -318,19 +328,26 @@ impl<W> OneThread<'_, W> {
         workload.vary(round);
         // untimed: the first batch refills the caches that the previous workload evicted
         workload.batch()?;
-        let start = self.epoch.elapsed().as_secs_f64();
         let batches = self.batches.load(Ordering::SeqCst);
-        let mut times = [0.0; PARTS];
-        for _ in 0..batches {
-            for (sum, time) in times.iter_mut().zip(workload.batch()?) {
-                *sum += time;
+        let mut attempts = 1;
+        loop {
+            let (start, cpu) = (self.epoch.elapsed().as_secs_f64(), thread_cpu_time());
+            let mut times = [0.0; PARTS];
+            for _ in 0..batches {
+                for (sum, time) in times.iter_mut().zip(workload.batch()?) {
+                    *sum += time;
+                }
             }
+            let (end, cpu) = (self.epoch.elapsed().as_secs_f64(), thread_cpu_time() - cpu);
+            // the other threads would not wait for a repetition
+            let may_repeat = self.plan.threads == 1 && workload.is_busy() && !cpu.is_zero();
+            let had_processor = cpu.as_secs_f64() > Self::UNDISTURBED * (end - start);
+            if had_processor || !may_repeat || attempts == Self::ATTEMPTS {
+                let rates = times.map(|time| (batches * self.work.batch_len) as f64 / time);
+                return Ok(Turn { rates, start, end });
+            }
+            attempts += 1;
         }
-        Ok(Turn {
-            rates: times.map(|time| (batches * self.work.batch_len) as f64 / time),
-            start,
-            end: self.epoch.elapsed().as_secs_f64(),
-        })
     }
 }
 
@@ -347,6 +364,36 @@ mod tests {
             self.after = self.after.checked_sub(1).ok_or("it failed")?;
             Ok([0.5, 0.25])
         }
+    }
+
+    /// Work during which the thread loses its processor, except for each fourth batch.
+    struct Interrupted(u32);
+
+    impl Timed<1> for Interrupted {
+        fn batch(&mut self) -> Result<[f64; 1]> {
+            self.0 += 1;
+            if self.0.is_multiple_of(4) {
+                let start = Instant::now();
+                while start.elapsed() < Duration::from_millis(3) {}
+                return Ok([1.0]);
+            }
+            thread::sleep(Duration::from_millis(3));
+            Ok([2.0])
+        }
+    }
+
+    #[test]
+    fn a_turn_without_the_processor_is_repeated() {
+        let work = Work {
+            build: &|| Ok(vec![Interrupted(0)]),
+            batch_len: 1,
+            label: String::new(),
+        };
+        let rates = interleaved(&Plan::new(0.001, 1, 1), &work).unwrap();
+        let rates = &rates[0][0];
+        let undisturbed = rates.iter().filter(|rate| **rate == 1.0).count();
+        // the machine itself may be busy
+        assert!(undisturbed > rates.len() / 2, "{rates:?}");
     }
 
     fn measure(threads: usize, after: usize) -> Result<Rates<2>> {

@@ -46,6 +46,10 @@ impl Timed<3> for Writes {
         let cost = self.0.run(self.1)?;
         Ok([cost.seconds, cost.cpu_seconds, cost.calls as f64])
     }
+
+    fn is_busy(&self) -> bool {
+        false
+    }
 }
 
 impl Job for Tcp {

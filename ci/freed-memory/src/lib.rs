@@ -12,8 +12,8 @@
 //!   values ────── private keys, and each public type that holds a secret
 //! ```
 //!
-//! A package of its own, because it has its own allocator and runs one test at a time. Copies of keys
-//! inside the cryptographic libraries and values on the stack are out of its scope.
+//! A package of its own, because it has its own allocator and runs one test at a time. Copies of
+//! keys inside the cryptographic libraries and values on the stack are out of its scope.
 
 #![cfg(test)]
 
