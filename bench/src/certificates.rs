@@ -1,14 +1,13 @@
 //! `certificates`: work on certificates that are parsed once, cached and shared, compared with the
 //! same work without caches.
 
-mod authority;
 mod files;
 pub(crate) mod from_files;
 pub(crate) mod parsed;
 mod peers;
 
-use authority::Authority;
 use bench_allocator::count;
+use peers::Authority;
 
 use crate::choices::{Allocator, Provider};
 use crate::cli::{Certificates, Common};
@@ -154,7 +153,7 @@ impl Job for Certificates {
                 allocator,
                 provider,
             };
-            let authority = Authority::new()?;
+            let authority = Authority::new();
             // parsing does not depend on the provider
             if index == 0 {
                 rows.extend(parsed::properties(&comparison, &authority)?);

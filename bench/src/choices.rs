@@ -34,12 +34,6 @@ choices! {
     /// of copying out.
     Api { Buffered = "buffered", FillBuf = "fill-buf", Unbuffered = "unbuffered", InPlace = "in-place" }
 
-    /// An API for a handshake.
-    HandshakeApi { Buffered = "buffered", Unbuffered = "unbuffered" }
-
-    /// The API of an application over TCP: `Stream`, or the calls that it consists of.
-    TcpApi { Stream = "stream", Calls = "calls" }
-
     /// The half of a connection that is timed: from the application's bytes to records, or back.
     Direction { Send = "send", Receive = "receive" }
 

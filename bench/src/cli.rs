@@ -9,8 +9,8 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::choices::{
-    Allocator, Api, Choice, Cipher, ClientAuth, Group, HandshakeApi, KeyType, Provider, Several,
-    TcpApi, Threads, Version, chosen, one, several,
+    Allocator, Api, Choice, Cipher, ClientAuth, Group, KeyType, Provider, Several, Threads,
+    Version, chosen, one, several,
 };
 use crate::suites;
 
@@ -146,10 +146,6 @@ pub(crate) struct Tcp {
     #[command(flatten)]
     pub(crate) connection: Connection,
 
-    /// The API that the two applications use
-    #[arg(long, value_parser = several::<TcpApi>(), value_delimiter = ',', default_value = "all")]
-    pub(crate) api: Vec<Several<TcpApi>>,
-
     /// The bytes that the sender writes at a time; several sizes may be separated by commas
     #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "1024,4096,16384,65536",
           value_parser = in_range(1..=1 << 20))]
@@ -198,10 +194,6 @@ pub(crate) struct Handshake {
     /// The AEAD of the cipher suite, which also selects the hash function
     #[arg(long, value_parser = one::<Cipher>(), default_value = "aes128-gcm")]
     pub(crate) cipher: Cipher,
-
-    /// The API that both sides use
-    #[arg(long, value_parser = several::<HandshakeApi>(), value_delimiter = ',', default_value = "buffered")]
-    pub(crate) api: Vec<Several<HandshakeApi>>,
 
     /// The number of tickets a TLS 1.3 server sends; default: none in full handshakes, the
     /// library's default in resumptions

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use bench_allocator::so_far;
 
-use crate::choices::{Allocator, Choice, ClientAuth, HandshakeApi, Role, chosen};
+use crate::choices::{Allocator, Choice, ClientAuth, Role, chosen};
 use crate::cli::{self, Common};
 use crate::measure::{self, Plan, Timed, Work};
 use crate::report::Job;
@@ -89,10 +89,8 @@ impl Job for Handshaking<'_> {
     fn measure(&self, allocator: Allocator) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for scenario in self.scenarios()? {
-            for api in chosen(&self.args.api) {
-                for &threads in &self.args.threads.0 {
-                    rows.extend(self.compare(allocator, &scenario, api, threads)?);
-                }
+            for &threads in &self.args.threads.0 {
+                rows.extend(self.compare(allocator, &scenario, threads)?);
             }
         }
         Ok(rows)
@@ -139,21 +137,18 @@ impl Handshaking<'_> {
         Ok(scenarios)
     }
 
-    /// Measures one kind of handshake over one API.
+    /// Measures one kind of handshake.
     fn compare(
         &self,
         allocator: Allocator,
         scenario: &Scenario,
-        api: HandshakeApi,
         threads: usize,
     ) -> Result<Vec<Row>> {
-        let flights = flights(&mut *upstream::connection::handshake::handshakes(
-            api, scenario,
-        )?)?;
+        let flights = flights(&mut *upstream::connection::handshake::handshakes(scenario)?)?;
         let build = || -> Result<Vec<Box<dyn Handshakes>>> {
             Ok(vec![
-                this::connection::handshake::handshakes(api, scenario)?,
-                upstream::connection::handshake::handshakes(api, scenario)?,
+                this::connection::handshake::handshakes(scenario)?,
+                upstream::connection::handshake::handshakes(scenario)?,
                 limit::handshakes(scenario, &flights)?,
             ])
         };
@@ -177,7 +172,7 @@ impl Handshaking<'_> {
                 let (spent, sent) = costs[index][role as usize];
                 let row = Row::new(self.bench(), name, scenario.provider, allocator)
                     .with("suite", &scenario.suite.name[..])
-                    .with("api", api.name())
+                    .with("api", "buffered")
                     .with("version", format!("TLS {}", scenario.suite.version.name()))
                     .with("group", scenario.group.map_or("", Choice::name))
                     .with("key_type", scenario.key_type.name())

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use bench_allocator::{so_far, take_peak};
 
-use crate::choices::{Allocator, Choice, Cipher, HandshakeApi, KeyType, Version};
+use crate::choices::{Allocator, Choice, Cipher, KeyType, Version};
 use crate::cli::{Common, LoadHandshakes};
 use crate::handshake::Handshakes;
 use crate::report::Job;
@@ -32,7 +32,7 @@ const KEPT: usize = 16;
 /// The number of phases of equal length.
 const PHASES: usize = 10;
 
-type Build = fn(HandshakeApi, &Scenario) -> Result<Box<dyn Handshakes>>;
+type Build = fn(&Scenario) -> Result<Box<dyn Handshakes>>;
 
 const BUILDS: [(&str, Build); 2] = [
     ("this", this::connection::handshake::handshakes),
@@ -88,7 +88,7 @@ fn measure(row: Row, build: Build, scenario: &Scenario, phase: usize) -> Result<
     let mut ends = Vec::with_capacity(PHASES);
     let mut peak = 0;
     let empty = so_far().bytes;
-    let mut handshakes = build(HandshakeApi::Buffered, scenario)?;
+    let mut handshakes = build(scenario)?;
     // full tables double once, when removed entries have used up their slots
     for _ in 0..Ord::max(4 * KEPT, phase) {
         handshakes.make(&mut |_| ())?;

@@ -12,7 +12,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
-use harness::os::thread_cpu_time;
+use harness::peers::os::thread_cpu_time;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::workload::Result;

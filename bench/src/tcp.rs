@@ -1,6 +1,6 @@
 //! `tcp`: both ends over loopback TCP in one process, this library beside upstream.
 
-use crate::choices::{Allocator, Choice, TcpApi, chosen};
+use crate::choices::Allocator;
 use crate::cli::{Common, Tcp};
 use crate::measure::{self, Plan, Timed, Work};
 use crate::report::Job;
@@ -30,7 +30,7 @@ pub(crate) struct Sizes {
     pub(crate) read: usize,
 }
 
-type Build = fn(TcpApi, Sizes, &Scenario) -> Result<Box<dyn Transfer>>;
+type Build = fn(Sizes, &Scenario) -> Result<Box<dyn Transfer>>;
 
 /// This library first, upstream second.
 const BUILDS: [(&str, Build); 2] = [
@@ -64,14 +64,12 @@ impl Job for Tcp {
     fn measure(&self, allocator: Allocator) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         for scenario in Scenario::each(&self.connection, &self.common)? {
-            for api in chosen(&self.api) {
-                for &write in &self.write_sizes {
-                    let sizes = Sizes {
-                        write,
-                        read: self.read_size,
-                    };
-                    rows.extend(self.compare(allocator, &scenario, api, sizes)?);
-                }
+            for &write in &self.write_sizes {
+                let sizes = Sizes {
+                    write,
+                    read: self.read_size,
+                };
+                rows.extend(self.compare(allocator, &scenario, sizes)?);
             }
         }
         Ok(rows)
@@ -83,29 +81,22 @@ impl Tcp {
     const BYTES: f64 = 4e6;
     const FEWEST_BYTES: f64 = 250e3;
 
-    fn compare(
-        &self,
-        allocator: Allocator,
-        scenario: &Scenario,
-        api: TcpApi,
-        sizes: Sizes,
-    ) -> Result<Vec<Row>> {
+    fn compare(&self, allocator: Allocator, scenario: &Scenario, sizes: Sizes) -> Result<Vec<Row>> {
         let multiplier = self.common.multiplier;
         let bytes = (Self::BYTES * multiplier).clamp(Self::FEWEST_BYTES, Self::BYTES);
         let writes = (bytes as usize).div_ceil(sizes.write);
         let work = Work {
             build: &|| {
-                let built = BUILDS.iter().map(|(_, build)| build(api, sizes, scenario));
+                let built = BUILDS.iter().map(|(_, build)| build(sizes, scenario));
                 built
                     .map(|transfer| Ok(Writes(transfer?, writes)))
                     .collect()
             },
             batch_len: writes * sizes.write,
             label: format!(
-                "{} · {} · tcp {} {}",
+                "{} · {} · tcp {}",
                 allocator.name(),
                 scenario.provider.name(),
-                api.name(),
                 sizes.write
             ),
         };
@@ -118,7 +109,7 @@ impl Tcp {
             let mean = |samples: &[f64]| samples.iter().sum::<f64>() / samples.len() as f64;
             Row::new("tcp", name, scenario.provider, allocator)
                 .with("suite", &scenario.suite.name[..])
-                .with("api", api.name())
+                .with("api", "stream")
                 .with("write_size", sizes.write)
                 .with("read_size", sizes.read)
                 .rounded("cpu_s_per_gb", mean(&cpu), 4)

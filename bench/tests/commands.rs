@@ -143,11 +143,10 @@ fn an_earlier_result_is_compared() {
 }
 
 #[test]
-fn tcp_measures_both_apis_and_all_sizes() {
+fn tcp_measures_all_sizes() {
     let (rows, svg) = plotted("tcp");
-    assert_eq!(of(&rows, "api"), ["calls", "stream"].into());
     assert_eq!(of(&rows, "impl"), ["this", "upstream"].into());
-    assert_eq!(rows.len(), 2 * 2 * 2 * 4);
+    assert_eq!(rows.len(), 2 * 2 * 4);
     for row in &rows {
         assert!(row["ratio_to_upstream"].as_f64().unwrap() > 0.0, "{row}");
         // both ends make at least one call for each of the largest writes
@@ -164,7 +163,7 @@ fn tcp_measures_both_apis_and_all_sizes() {
     assert!(svg.contains("MB/s"), "{svg}");
     let odd = "tcp --provider=ring --max-fragment-size=1000 --write-sizes=100,16385,100000";
     for read in [1, 100_000] {
-        assert_eq!(json(&format!("{odd} --read-size={read}")).len(), 2 * 2 * 3);
+        assert_eq!(json(&format!("{odd} --read-size={read}")).len(), 2 * 3);
     }
 }
 
@@ -207,10 +206,10 @@ fn memory_finds_no_buffers_in_an_idle_connection() {
 #[test]
 fn handshakes_are_measured_by_side() {
     let (rows, svg) = plotted(
-        "handshake --key-type=ecdsa-p256,rsa-2048 --group=x25519,x25519mlkem768 --client-auth=all --api=all",
+        "handshake --key-type=ecdsa-p256,rsa-2048 --group=x25519,x25519mlkem768 --client-auth=all",
     );
     // three contenders, two sides; ring and TLS 1.2 lack the hybrid group
-    assert_eq!(rows.len(), 3 * 2 * (3 + 2) * 2 * 2 * 2);
+    assert_eq!(rows.len(), 3 * 2 * (3 + 2) * 2 * 2);
     assert_eq!(of(&rows, "group"), ["X25519", "X25519MLKEM768"].into());
     assert!(svg.contains("handshakes/s"), "{svg}");
     let subject = |row: &Value| {
@@ -239,7 +238,7 @@ fn handshakes_are_measured_by_side() {
 #[test]
 fn sessions_are_resumed_in_every_version() {
     for job in ["handshake-resume", "handshake-ticket"] {
-        let rows = json(&format!("{job} --api=unbuffered"));
+        let rows = json(job);
         assert_eq!(of(&rows, "bench"), [job].into());
         assert_eq!(of(&rows, "version"), ["TLS 1.2", "TLS 1.3"].into());
         assert_eq!(rows.len(), 2 * 2 * 3 * 2);

@@ -1,9 +1,7 @@
 //! Certificates in files: a server's own, and a bundle of authorities.
 
-use rcgen::ExtendedKeyUsagePurpose;
-
-use super::authority::Authority;
 use super::files::{AUTHORITIES, PemFile, bundle};
+use super::peers::Authority;
 use super::{Comparison, Way};
 use crate::choices::{Choice, Cipher, KeyType, Version};
 use crate::row::Row;
@@ -19,7 +17,7 @@ pub(crate) struct Files {
 
 /// Loads a server's certificate and key.
 pub(super) fn own(comparison: &Comparison, authority: &Authority) -> Result<Vec<Row>> {
-    let own = authority.certify("hosts.example", ExtendedKeyUsagePurpose::ServerAuth)?;
+    let own = authority.identity(0);
     let provider = comparison.provider;
     let files = &Files {
         chain: PemFile::new("CERTIFICATE", own.chain.iter().map(AsRef::as_ref))?,

@@ -2,17 +2,14 @@
 
 use core::hint::black_box;
 
+use harness::peers::pki;
 use pki_types::CertificateRevocationListDer;
-use rcgen::{
-    CertificateRevocationListParams, CertifiedIssuer, KeyIdMethod, KeyPair, RevokedCertParams,
-    SerialNumber, date_time_ymd,
-};
 use rustls::certificates::Certificate;
 use x509_cert::der::Decode;
 use x509_cert::ext::pkix::{KeyUsage, SubjectAltName};
 use x509_cert::{Certificate as Bare, TbsCertificate};
 
-use super::authority::{Authority, authority};
+use super::peers::Authority;
 use super::{Comparison, Way};
 use crate::measure::Operation;
 use crate::row::Row;
@@ -57,7 +54,7 @@ fn consume<T>(value: T) -> Result<()> {
 
 /// Reads properties of a certificate: for the first time, again, and by another library.
 pub(super) fn properties(comparison: &Comparison, authority: &Authority) -> Result<Vec<Row>> {
-    let client = authority.client(0)?;
+    let client = authority.identity(0);
     let der = client.chain.first().ok_or("a chain without certificates")?;
     let mut rows = Vec::new();
     for property in &PROPERTIES {
@@ -94,38 +91,15 @@ pub(crate) struct List {
 }
 
 impl List {
-    fn new(entries: usize) -> Result<Self> {
-        let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256)?;
-        let ca = CertifiedIssuer::self_signed(authority("issuer of a list")?, key)?;
-        let revoked = (0..entries).map(|number| RevokedCertParams {
-            serial_number: serial(number).to_vec().into(),
-            revocation_time: date_time_ymd(2026, 1, 1),
-            reason_code: None,
-            invalidity_date: None,
-        });
-        let list = CertificateRevocationListParams {
-            this_update: date_time_ymd(2026, 1, 1),
-            next_update: date_time_ymd(4000, 1, 1),
-            crl_number: SerialNumber::from(1),
-            issuing_distribution_point: None,
-            revoked_certs: revoked.collect(),
-            key_identifier_method: KeyIdMethod::Sha256,
-        };
-        Ok(Self {
-            der: list.signed_by(&ca)?.into(),
-            ca: ca.der().to_vec().into(),
-        })
+    fn new(entries: usize) -> Self {
+        let issuer = pki::root("issuer of a list", |_| ());
+        // an odd factor makes distinct numbers, which look random like those of real authorities
+        let serials = (1..=entries as u64).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        Self {
+            der: pki::crl_of(&issuer, serials, |_| ()).into(),
+            ca: issuer.der().clone(),
+        }
     }
-}
-
-/// The serial number of entry `number`: sixteen bytes that look random, like those of real
-/// authorities.
-fn serial(number: usize) -> [u8; 16] {
-    // an odd factor makes distinct numbers; with a clear sign bit, DER needs no padding
-    let mixed = (number as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
-    let mut serial = mixed.to_be_bytes();
-    serial[0] = serial[0] & 0x3f | 0x40;
-    serial
 }
 
 /// Creates verifiers that use a long revocation list.
@@ -133,7 +107,7 @@ pub(super) fn revocation(comparison: &Comparison) -> Result<Vec<Row>> {
     let entries = comparison.scaled(100_000, 500);
     let provider = comparison.provider;
     // a list without another user is parsed each time, so there are two lists
-    let (alone, held) = (&List::new(entries)?, &List::new(entries)?);
+    let (alone, held) = (&List::new(entries), &List::new(entries));
     let of_this = || this::connection::certificates::verifier(alone, provider);
     let of_upstream = || upstream::connection::certificates::verifier(alone, provider);
     let ways = [

@@ -1,21 +1,59 @@
 //! Returning clients that authenticate with chains of three certificates: their sessions, and the
 //! memory that these take.
 
-use super::authority::Authority;
+use std::sync::Arc;
+
+use harness::peers::pki::{self, Issuer};
+
 use super::{Comparison, Costly, Way};
-use crate::choices::{Choice, Cipher, HandshakeApi, KeyType, Role, Version};
+use crate::choices::{Choice, Cipher, KeyType, Role, Version};
 use crate::handshake::Handshakes;
 use crate::row::Row;
 use crate::suites::Suite;
-use crate::workload::{Result, Scenario, Sessions};
+use crate::workload::{Identity, Result, Scenario, Sessions};
 use crate::{this, upstream};
+
+/// An authority that certifies clients and servers through two intermediates.
+pub(super) struct Authority {
+    root: Issuer,
+    intermediates: [Issuer; 2],
+}
+
+impl Authority {
+    pub(super) fn new() -> Self {
+        let root = pki::root("authority", |_| ());
+        let upper = pki::intermediate("upper intermediate", &root, |_| ());
+        let lower = pki::intermediate("lower intermediate", &upper, |_| ());
+        Self {
+            root,
+            intermediates: [lower, upper],
+        }
+    }
+
+    /// Creates identity number `number`. A server that trusts the authority gets the whole chain.
+    pub(super) fn identity(&self, number: usize) -> Identity {
+        let key = pki::key();
+        let end_entity = pki::leaf_of(&key, &self.intermediates[0], |params| {
+            let name = format!("client number {number}");
+            params
+                .distinguished_name
+                .push(rcgen::DnType::OrganizationName, name);
+        });
+        let intermediates = self.intermediates.iter().map(|issuer| issuer.der().clone());
+        Identity {
+            chain: [end_entity].into_iter().chain(intermediates).collect(),
+            key: key.into(),
+            ca: self.root.der().clone(),
+        }
+    }
+}
 
 const TOPIC: &str = "resumption with a client's chain of three certificates";
 
 /// The number of other connections that the client has open.
 const OPEN_CONNECTIONS: usize = 4;
 
-type Build = fn(HandshakeApi, &Scenario) -> Result<Box<dyn Handshakes>>;
+type Build = fn(&Scenario) -> Result<Box<dyn Handshakes>>;
 
 pub(super) fn resumption(comparison: &Comparison, authority: &Authority) -> Result<Vec<Row>> {
     let key_type = KeyType::EcdsaP256;
@@ -23,7 +61,7 @@ pub(super) fn resumption(comparison: &Comparison, authority: &Authority) -> Resu
     for &version in Version::ALL {
         let suite = Suite::with(version, Cipher::Aes128Gcm, key_type)?;
         let scenario = Scenario {
-            client: Some(authority.client(0)?),
+            client: Some(Arc::new(authority.identity(0))),
             sessions: Sessions::Tickets,
             ..Scenario::new(comparison.provider, suite, key_type)
         };
@@ -57,7 +95,7 @@ pub(super) fn resumption(comparison: &Comparison, authority: &Authority) -> Resu
 
 /// Handshakes that resume a session. Only the server is measured.
 fn of_server(build: Build, scenario: &Scenario) -> Result<Costly> {
-    let mut handshakes = build(HandshakeApi::Buffered, scenario)?;
+    let mut handshakes = build(scenario)?;
     // shared certificates live as long as one of their users
     for _ in 0..OPEN_CONNECTIONS {
         handshakes.keep_open()?;
@@ -81,8 +119,8 @@ fn stored(comparison: &Comparison, scenario: &Scenario, authority: &Authority) -
     };
     let mut rows = Vec::new();
     for (whose, count) in [("one client", 1), ("as many clients", sessions)] {
-        let clients = (0..count).map(|number| authority.client(number));
-        let clients = clients.collect::<Result<Vec<_>>>()?;
+        let clients = (0..count).map(|number| Arc::new(authority.identity(number)));
+        let clients: Vec<_> = clients.collect();
         let this = this::connection::sessions::heap_bytes;
         let upstream = upstream::connection::sessions::heap_bytes;
         for (name, way, bytes) in [

@@ -3,10 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use harness::peers::configs::server_name;
 use pki_types::CertificateDer;
 use pki_types::pem::PemObject;
-use tls::{ClientConfig, ClientConnection, RootCertStore, ServerConnection};
+use tls::{ClientConfig, RootCertStore};
 
 use super::handshake::Pipes;
 use super::{configs, tls};
@@ -40,19 +39,18 @@ pub(crate) fn connections(
     scenario: &Scenario,
     roots: impl Fn() -> Result<Arc<RootCertStore>> + 'static,
 ) -> Result<Costly> {
-    let (configs, mut pipes) = (configs(scenario)?, Pipes::new());
+    let (configs, mut pipes) = (configs(scenario)?, Pipes::default());
     Ok(Box::new(move || {
+        let provider = configs.client.crypto_provider().clone();
         let client = || {
-            let config =
-                ClientConfig::builder_with_provider(configs.client.crypto_provider().clone())
-                    .with_safe_default_protocol_versions()?
-                    .with_root_certificates(roots()?)
-                    .with_no_client_auth();
-            Ok(ClientConnection::new(Arc::new(config), server_name())?)
+            let config = ClientConfig::builder_with_provider(provider)
+                .with_safe_default_protocol_versions()?
+                .with_root_certificates(roots()?)
+                .with_no_client_auth();
+            Ok(Arc::new(config))
         };
-        let server = || Ok(ServerConnection::new(configs.server.clone())?);
         let mut spent: [Spent; 2] = Default::default();
-        let (client, _) = pipes.connect(&mut spent, client, server, &mut |_| ())?;
+        let (client, _) = pipes.connect(&mut spent, client, &configs.server, &mut |_| ())?;
         let [mut of_client, _] = spent;
         of_client.by(|| drop(client));
         Ok(of_client)

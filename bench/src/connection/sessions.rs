@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use bench_allocator::count;
-use harness::peers::configs::server_name;
 use tls::client::Resumption;
 use tls::server::ServerSessionMemoryCache;
-use tls::{ClientConnection, ServerConnection};
 
 use super::handshake::Pipes;
 use super::{configs, tls};
@@ -38,11 +36,10 @@ pub(crate) fn heap_bytes(
     });
     let clients = clients.collect::<Result<Vec<_>>>()?;
 
-    let mut pipes = Pipes::new();
+    let mut pipes = Pipes::default();
     let mut connect = |client: &Arc<_>| -> Result<()> {
-        let client = || Ok(ClientConnection::new(Arc::clone(client), server_name())?);
-        let server = || Ok(ServerConnection::new(server.clone())?);
-        let done = pipes.connect(&mut Default::default(), client, server, &mut |_| ());
+        let client = || Ok(Arc::clone(client));
+        let done = pipes.connect(&mut Default::default(), client, &server, &mut |_| ());
         done.map(drop)
     };
     // fills buffers and caches first

@@ -301,7 +301,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::choices::{HandshakeApi, KeyType, Provider};
+    use crate::choices::{KeyType, Provider};
     use crate::handshake::flights;
     use crate::suites::Suite;
     use crate::upstream::connection::handshake::handshakes as of_upstream;
@@ -320,8 +320,7 @@ mod tests {
 
     /// The number of operations that satisfy `is`, for each side.
     fn count(scenario: &Scenario, is: fn(&Primitive) -> bool) -> [usize; 2] {
-        let flights =
-            flights(&mut *of_upstream(HandshakeApi::Buffered, scenario).unwrap()).unwrap();
+        let flights = flights(&mut *of_upstream(scenario).unwrap()).unwrap();
         [Role::Client, Role::Server].map(|role| {
             operations(role, scenario, &flights)
                 .into_iter()
