@@ -29,36 +29,23 @@ benchmark_group!(
 );
 benchmark_main!(benches);
 
-fn client_config_aws_lc_rs(bencher: &mut Bencher) {
-    client_config(bencher, aws_lc_rs::default_provider());
+macro_rules! with_both_providers {
+    ($($name:ident, $name_ring:ident: $work:ident($($key_type:expr)?);)*) => {$(
+        fn $name(bencher: &mut Bencher) {
+            $work(bencher, aws_lc_rs::default_provider() $(, $key_type)?);
+        }
+
+        fn $name_ring(bencher: &mut Bencher) {
+            $work(bencher, ring::default_provider() $(, $key_type)?);
+        }
+    )*};
 }
 
-fn client_config_ring(bencher: &mut Bencher) {
-    client_config(bencher, ring::default_provider());
-}
-
-fn server_config_aws_lc_rs(bencher: &mut Bencher) {
-    server_config(bencher, aws_lc_rs::default_provider());
-}
-
-fn server_config_ring(bencher: &mut Bencher) {
-    server_config(bencher, ring::default_provider());
-}
-
-fn verify_ecdsa_p256_aws_lc_rs(bencher: &mut Bencher) {
-    verify(bencher, aws_lc_rs::default_provider(), KeyType::EcdsaP256);
-}
-
-fn verify_ecdsa_p256_ring(bencher: &mut Bencher) {
-    verify(bencher, ring::default_provider(), KeyType::EcdsaP256);
-}
-
-fn verify_rsa_2048_aws_lc_rs(bencher: &mut Bencher) {
-    verify(bencher, aws_lc_rs::default_provider(), KeyType::Rsa2048);
-}
-
-fn verify_rsa_2048_ring(bencher: &mut Bencher) {
-    verify(bencher, ring::default_provider(), KeyType::Rsa2048);
+with_both_providers! {
+    client_config_aws_lc_rs, client_config_ring: client_config();
+    server_config_aws_lc_rs, server_config_ring: server_config();
+    verify_ecdsa_p256_aws_lc_rs, verify_ecdsa_p256_ring: verify(KeyType::EcdsaP256);
+    verify_rsa_2048_aws_lc_rs, verify_rsa_2048_ring: verify(KeyType::Rsa2048);
 }
 
 fn client_config(bencher: &mut Bencher, provider: CryptoProvider) {

@@ -12,19 +12,8 @@ use crate::{machine, report};
 
 /// The values of `bench` in the rows.
 #[cfg(test)]
-pub(crate) const BENCHES: [&str; 11] = [
-    "bulk",
-    "tcp",
-    "duplex",
-    "memory",
-    "handshake",
-    "handshake-resume",
-    "handshake-ticket",
-    "primitives",
-    "certificates",
-    "load-connections",
-    "load-handshakes",
-];
+pub(crate) const BENCHES: &str = "bulk tcp duplex memory handshake handshake-resume \
+    handshake-ticket primitives certificates load-connections load-handshakes";
 
 /// Runs all of them; returns their rows.
 pub(crate) fn run(args: &All) -> Result<Vec<Row>> {

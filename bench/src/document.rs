@@ -134,7 +134,7 @@ b
         assert!(names.len() > 10);
         for name in names {
             assert!(
-                crate::all::BENCHES.contains(&name) || name == "machine",
+                crate::all::BENCHES.contains(name) || name == "machine",
                 "{name}"
             );
         }

@@ -101,9 +101,7 @@ fn text(rows: &[Row], machine: &Value, style: Style, detail: bool) -> String {
         };
         text += &format!("\n{}{gap}{table}", part.heading());
     }
-    if detail || style == Style::Markdown {
-        text += &format!("\n{}\n", view.notes);
-    } else if all.len() > rows.len() {
+    if all.len() > rows.len() {
         text += "* where the application's buffer has the slowest offset for each of them\n";
     }
     text + &sentence(rows).map_or_else(String::new, |line| format!("\n{line}\n"))
@@ -165,65 +163,40 @@ fn warning(rows: &[Row]) -> Option<String> {
     })
 }
 
-/// A table of this library's figures in `earlier` and in `rows`, and the change of its ratios to
-/// upstream. Absolute figures depend on the state of the machine; ratios hardly do.
+/// A table of this library's figures in `earlier` and in `rows`, and the median change of its ratios
+/// to upstream. Absolute figures depend on the state of the machine; ratios hardly do.
 fn compared(earlier: &[Row], rows: &[Row]) -> Result<String> {
-    let of_this: Vec<_> = rows
-        .iter()
-        .filter(|row| row.text("impl") == "this")
-        .cloned()
-        .collect();
-    let view = View::of(rows.first().map_or("", |row| row.text("bench")));
-    let (mut text, mut changes, mut commit) = (String::new(), Vec::new(), String::new());
-    for part in parts(&view, &of_this) {
-        let ratio = view.once.first().copied().unwrap_or_else(|| part.main());
-        let keys = part.varying(&["bench", "impl"]);
-        let mut head = tables::labels(&keys, &|key| tables::title(key));
-        let left = head.len();
-        let figures = [part.main(), ratio];
-        for key in figures {
-            head.extend([format!("{}, before", tables::title(key)), "now".to_owned()]);
+    let mut view = View::of(rows.first().map_or("", |row| row.text("bench")));
+    let ratio = view.once.first().copied();
+    (view.side_by_side, view.once) = (ratio.into_iter().collect(), Vec::new());
+    let (mut both, mut changes) = (Vec::new(), Vec::new());
+    for now in rows.iter().filter(|row| row.text("impl") == "this") {
+        let subject = now.subject(&[]);
+        if let Some(before) = earlier.iter().find(|before| before.subject(&[]) == subject) {
+            both.extend([
+                before.clone().with("impl", "before"),
+                now.clone().with("impl", "now"),
+            ]);
+            let figure = ratio.or_else(|| view.main_of(now)).unwrap_or_default();
+            changes.extend(
+                now.number(figure)
+                    .zip(before.number(figure))
+                    .map(|(now, before)| now / before - 1.0),
+            );
         }
-        head.push("change".to_owned());
-        let mut lines = Vec::new();
-        for row in &part.rows {
-            let subject = row.subject(&[]);
-            let Some(before) = earlier.iter().find(|before| before.subject(&[]) == subject) else {
-                continue;
-            };
-            commit = before
-                .get("machine")
-                .map_or_else(String::new, |machine| machine["commit"].to_string());
-            let show = |row: &Row, key: &str| {
-                row.get(key)
-                    .map_or_else(String::new, |value| tables::shown(key, value))
-            };
-            let mut line = tables::labels(&keys, &|key| show(row, key));
-            for key in figures {
-                line.extend([show(before, key), show(row, key)]);
-            }
-            let change = row
-                .number(ratio)
-                .zip(before.number(ratio))
-                .map(|(now, before)| now / before - 1.0);
-            line.push(change.map_or_else(
-                || "–".to_owned(),
-                |change| format!("{:+.1} %", 100.0 * change),
-            ));
-            changes.extend(change);
-            lines.push(line);
-        }
-        text += &format!(
-            "\n{}\n\n{}",
-            part.heading(),
-            tables::table(style(), &head, &lines, left)
-        );
+    }
+    let mut text = String::new();
+    for part in parts(&view, &both) {
+        text += &format!("\n{}\n\n{}", part.heading(), part.summary(style()));
     }
     let count = changes.len();
     let change = median(changes).ok_or("--compare: the file has no row of these measurements")?;
+    let commit = both[0]
+        .get("machine")
+        .and_then(|machine| machine["commit"].as_str());
     Ok(format!(
         "{text}\ncompared with commit {}: median change {:+.1} % over {count} rows",
-        commit.trim_matches('"'),
+        commit.unwrap_or("unknown"),
         100.0 * change
     ))
 }

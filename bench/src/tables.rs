@@ -20,7 +20,6 @@ pub(crate) struct View {
     pub(crate) side_by_side: Vec<&'static str>,
     /// Figures that only one of the columns has, or that compare it with the others.
     pub(crate) once: Vec<&'static str>,
-    pub(crate) notes: &'static str,
 }
 
 impl View {
@@ -28,36 +27,24 @@ impl View {
     pub(crate) fn of(bench: &str) -> Self {
         const TO_BOTH: &str = "ratio_to_upstream share_of_limit";
         const HEAP: &str = "bytes_per_connection allocations_per_handshake pool_bytes_per_thread";
-        let (main, side_by_side, once, notes) = match bench {
-            "bulk" => ("mb_per_s", "allocations_per_record", TO_BOTH, BULK),
+        let (main, side_by_side, once) = match bench {
+            "bulk" => ("mb_per_s", "allocations_per_record", TO_BOTH),
             "tcp" => (
                 "mb_per_s",
                 "cpu_s_per_gb system_calls_per_mb",
                 "ratio_to_upstream",
-                TCP,
             ),
-            "duplex" => ("mb_per_s", "ratio_to_one_direction", "", DUPLEX),
-            "memory" => (HEAP, "", "", MEMORY),
-            "primitives" => ("ns_per_op", "", "", PRIMITIVES),
+            "duplex" => ("mb_per_s", "ratio_to_one_direction", ""),
+            "memory" => (HEAP, "", ""),
+            "primitives" => ("ns_per_op", "", ""),
             "certificates" => (
                 "ns_per_op bytes_per_session",
                 "allocations_per_op heap_bytes_per_op",
                 "times_as_fast",
-                CERTIFICATES,
             ),
-            "load-connections" => ("bytes_per_connection", "", "growth_bytes", CONNECTIONS),
-            "load-handshakes" => (
-                "handshakes_per_s",
-                "growth_bytes peak_bytes",
-                "",
-                HANDSHAKES,
-            ),
-            _ => (
-                "handshakes_per_s",
-                "allocations_per_handshake",
-                TO_BOTH,
-                HANDSHAKE,
-            ),
+            "load-connections" => ("bytes_per_connection", "", "growth_bytes"),
+            "load-handshakes" => ("handshakes_per_s", "growth_bytes peak_bytes", ""),
+            _ => ("handshakes_per_s", "allocations_per_handshake", TO_BOTH),
         };
         Self {
             across: if bench == "primitives" {
@@ -69,7 +56,6 @@ impl View {
             main: main.split_whitespace().map(str::to_owned).collect(),
             side_by_side: side_by_side.split_whitespace().collect(),
             once: once.split_whitespace().collect(),
-            notes,
         }
     }
 
@@ -79,41 +65,6 @@ impl View {
         main.find(|key| row.get(key).is_some())
     }
 }
-
-const BULK: &str = "\
-MB/s: millions of plaintext bytes per second, the median over the rounds, each at another offset of the application's
-buffer, on several layouts of the heap. *: the API with the largest difference, at the offset where each is slowest.
-Buffered figures include the copies into and out of the pipe and, when receiving, to the application; with fill-buf
-it reads the plaintext in place. in-place is compared with upstream's unbuffered sending.";
-const TCP: &str = "\
-MB/s: millions of plaintext bytes per second, the median over the rounds. CPU s/GB: processor time of both ends for
-10⁹ bytes, including the kernel's. stream: `Stream`; calls: writer, write_tls, read_tls, process_new_packets, reader.
-The kernel decides from turn to turn whether the two threads share a processor.";
-const DUPLEX: &str = "\
-MB/s: millions of plaintext bytes per second, both directions together, of one end: incoming records are made in
-advance, outgoing ones go to memory. to one direction: the sum of both directions, each relative to that direction
-alone on one thread. Taking turns gives 1; 2 is the most for two processors with no other work.";
-const HANDSHAKE: &str = "\
-handshakes/s: counting the time of this side only, from creating the connection to dropping it, tickets included:
-the median over the rounds. The limit is the provider's primitives of this handshake, in a row.";
-const MEMORY: &str = "\
-Heap bytes requested from Rust's global allocator; allocations in a provider's C code are not counted. Connections
-include the connection type, and exclude shared data (configuration, sessions). after-traffic: 1 MiB each way.
-Allocations count both sides. The pool has a thread's record buffers while none of its connections uses any.";
-const PRIMITIVES: &str = "\
-The provider's library alone, without TLS; an HMAC with its key is a step of HKDF or of TLS 1.2's PRF.";
-const CERTIFICATES: &str = "\
-Medians over the rounds, compared with the first way. Heap bytes are all bytes requested, however short-lived.
-roots: the client's time only; connection alone has roots parsed in advance. resumption: the server's time only.
-Upstream does not verify the client's certificates at resumption, so compare the rows without verification, too.";
-const CONNECTIONS: &str = "\
-Heap bytes requested from Rust's global allocator. idle: freed by dropping them after all data was read. waits: every
-connection holds received data that was not read; part: a record without its last 16 bytes, in the application's memory
-with the unbuffered API. resident: growth of the process, including C's allocator. growth: of the heap after round 1.";
-const HANDSHAKES: &str = "\
-Both sides in one thread, on a counting allocator. growth: of the highest in use at the ends of ten phases, from the
-first five to the last five, after the caches are full. peak: the most that a handshake takes in addition.
-rotated: keys of tickets are replaced every second; a server keeps the last key.";
 
 /// The two ways to write a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
