@@ -129,6 +129,11 @@ pub(crate) fn over_layouts<const PARTS: usize, W: Timed<PARTS>>(
 }
 
 impl Plan {
+    /// No turn is repeated after this time.
+    fn longest(&self) -> Duration {
+        3 * self.turn * (self.rounds * self.workloads) as u32
+    }
+
     const ROUNDS: f64 = 360.0;
     const FEWEST_ROUNDS: f64 = 5.0;
     const TOTAL: Duration = Duration::from_millis(1600);
@@ -340,7 +345,10 @@ impl<W> OneThread<'_, W> {
             }
             let (end, cpu) = (self.epoch.elapsed().as_secs_f64(), thread_cpu_time() - cpu);
             // the other threads would not wait for a repetition
-            let may_repeat = self.plan.threads == 1 && workload.is_busy() && !cpu.is_zero();
+            let may_repeat = self.plan.threads == 1
+                && workload.is_busy()
+                && !cpu.is_zero()
+                && end < self.plan.longest().as_secs_f64();
             let had_processor = cpu.as_secs_f64() > Self::UNDISTURBED * (end - start);
             if had_processor || !may_repeat || attempts == Self::ATTEMPTS {
                 let rates = times.map(|time| (batches * self.work.batch_len) as f64 / time);
