@@ -40,11 +40,11 @@ pub use certificate::{
 };
 pub(crate) use fingerprint::sha256;
 #[cfg(feature = "x509")]
-pub(crate) use own::{Kept, shared};
+pub(crate) use own::{ParsedEndEntity, shared};
 pub(crate) use parsed::ParsedCertificate;
 pub(crate) use peer_chain::{ChainKind, PeerChain};
-pub(crate) use peer_chains::Found;
 pub use peer_chains::PeerChains;
+pub(crate) use peer_chains::UnauthenticatedChain;
 pub(crate) use peer_identity::PeerFacts;
 pub use peer_identity::{PeerIdentity, PeerIdentityKind};
 pub use revocation::RevocationList;

@@ -9,7 +9,7 @@
 //!                        │                       │
 //!                        └──── an error ─────────┴──► Failed
 //!
-//!   handshake::client ──► offer, key_shares, offered_session ──► tls13::client, tls12::client
+//!   handshake::client ──► offer, key_shares                  ──► tls13::client, tls12::client
 //!   handshake::server ──► client_hello                       ──► tls13::server, tls12::server
 //!                both ──► transcript, flight                 ──► transport
 //! ```

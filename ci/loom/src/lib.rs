@@ -69,19 +69,19 @@ fn requests_are_answered_once_or_together() {
         };
         let mut answers = 0;
         for _ in 0..2 {
-            if link.has_news() {
-                answers += usize::from(link.take_news().update);
+            if link.concerns_sender() {
+                answers += usize::from(link.take_requests().update);
             }
         }
         receiver.join().unwrap();
         // after the receiver's call has returned, any remaining request is visible
-        if link.has_news() {
-            let news = link.take_news();
-            assert!(news.update);
+        if link.concerns_sender() {
+            let requests = link.take_requests();
+            assert!(requests.update);
             answers += 1;
         }
         assert!((1..=2).contains(&answers), "{answers}");
-        assert!(!link.has_news() && !link.wants_sender(|_| true));
+        assert!(!link.concerns_sender() && !link.wants_sender(|_| true));
     });
 }
 
@@ -96,9 +96,9 @@ fn concurrent_news_are_both_kept() {
                 link.owe_refusal();
             })
         };
-        let first = link.take_news();
+        let first = link.take_requests();
         receiver.join().unwrap();
-        let second = link.take_news();
+        let second = link.take_requests();
         assert!(first.update != second.update);
         assert!(first.refusal != second.refusal);
         // they arrive in order
@@ -122,7 +122,7 @@ fn the_cause_of_a_failure_is_visible_with_it() {
             assert_eq!(link.failure(), Some(&"the receiver"));
         }
         receiver.join().unwrap();
-        assert!(link.has_news() && link.wants_sender(|_| true));
+        assert!(link.concerns_sender() && link.wants_sender(|_| true));
         assert_eq!(link.failure(), Some(&"the receiver"));
     });
 }
@@ -167,7 +167,7 @@ fn an_answer_is_recognised() {
         };
         assert!(!link.awaits_update());
         link.await_update();
-        assert!(!link.has_news());
+        assert!(!link.concerns_sender());
         wire.store(1, Ordering::Release);
         let answered = receiver.join().unwrap();
         // a read-modify-write sees the last value, so an answer never counts for a request that was

@@ -70,18 +70,18 @@ use crate::error::Error;
 /// ```
 pub struct Certificate {
     der: CertificateDer<'static>,
-    frame: Kept<Frame>,
-    extensions: Kept<ExtensionIndex>,
-    serial_number: Kept<SerialNumber>,
-    signature_algorithm: Kept<AlgorithmIdentifier>,
-    issuer: Kept<Name>,
-    validity: Kept<Validity>,
-    subject: Kept<Name>,
-    public_key: Kept<PublicKey>,
-    subject_alt_names: Kept<Box<[GeneralName]>>,
-    key_usages: Kept<Option<KeyUsages>>,
-    extended_key_usages: Kept<Option<ExtendedKeyUsages>>,
-    basic_constraints: Kept<Option<BasicConstraints>>,
+    frame: Parsed<Frame>,
+    extensions: Parsed<ExtensionIndex>,
+    serial_number: Parsed<SerialNumber>,
+    signature_algorithm: Parsed<AlgorithmIdentifier>,
+    issuer: Parsed<Name>,
+    validity: Parsed<Validity>,
+    subject: Parsed<Name>,
+    public_key: Parsed<PublicKey>,
+    subject_alt_names: Parsed<Box<[GeneralName]>>,
+    key_usages: Parsed<Option<KeyUsages>>,
+    extended_key_usages: Parsed<Option<ExtendedKeyUsages>>,
+    basic_constraints: Parsed<Option<BasicConstraints>>,
     fingerprint: Fingerprint,
     /// The number of properties parsed.
     #[cfg(test)]
@@ -89,7 +89,7 @@ pub struct Certificate {
 }
 
 /// A property or its error, once parsed.
-type Kept<T> = Once<Result<T, PropertyError>>;
+type Parsed<T> = Once<Result<T, PropertyError>>;
 
 impl Certificate {
     /// Wraps a certificate without parsing it.
@@ -313,12 +313,12 @@ impl Certificate {
     #[inline]
     fn field<'a, T>(
         &'a self,
-        kept: &'a Kept<T>,
+        property: &'a Parsed<T>,
         field: CertificateField,
         span: impl FnOnce(&Frame) -> Span,
         read: impl FnOnce(&[u8]) -> Result<T, Malformed>,
     ) -> Result<&'a T, PropertyError> {
-        self.keep(kept, field, || {
+        self.keep(property, field, || {
             let frame = self.frame()?;
             Ok(read(span(frame).of(&self.der))?)
         })
@@ -365,13 +365,13 @@ impl Certificate {
     #[inline]
     fn keep<'a, T>(
         &'a self,
-        kept: &'a Kept<T>,
+        property: &'a Parsed<T>,
         field: CertificateField,
         read: impl FnOnce() -> Result<T, Unreadable>,
     ) -> Result<&'a T, PropertyError> {
-        match kept.get() {
+        match property.get() {
             Some(Ok(value)) => Ok(value),
-            _ => self.make(kept, field, read),
+            _ => self.make(property, field, read),
         }
     }
 
@@ -380,15 +380,15 @@ impl Certificate {
     #[inline(never)]
     fn make<'a, T>(
         &'a self,
-        kept: &'a Kept<T>,
+        property: &'a Parsed<T>,
         field: CertificateField,
         read: impl FnOnce() -> Result<T, Unreadable>,
     ) -> Result<&'a T, PropertyError> {
-        let made = kept.get_or_init(|| {
+        let made = property.get_or_init(|| {
             #[cfg(test)]
             {
                 self.reads.fetch_add(1, Ordering::Relaxed);
-                super::reads::note();
+                super::reads::count_one();
             }
             read().map_err(|unreadable| match unreadable {
                 Unreadable::Malformed(cause) => PropertyError::new(field, cause),

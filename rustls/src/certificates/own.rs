@@ -2,7 +2,7 @@
 //!
 //! A [`CertifiedKey`] has only public fields, so it has no room for parsed properties. They are
 //! stored in a separate map, whose key is a hash of the certificate. The map holds weak references.
-//! The strong ones belong to the resolvers that have the key ([`Kept`]) and to callers.
+//! The strong ones belong to the resolvers that have the key ([`ParsedEndEntity`]) and to callers.
 //!
 //! [`CertifiedKey`]: crate::sign::CertifiedKey
 
@@ -48,13 +48,13 @@ pub(crate) fn shared(der: &CertificateDer<'static>) -> Arc<Certificate> {
 
 /// Keeps the parsed end entity of a key alive, as long as the owner keeps the key.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct ParsedEndEntity {
     /// `None` without a certificate.
     #[cfg(feature = "std")]
     _certificate: Option<Arc<Certificate>>,
 }
 
-impl Kept {
+impl ParsedEndEntity {
     /// Keeps the first certificate of the `chain` of a key.
     pub(crate) fn of(chain: &[CertificateDer<'static>]) -> Self {
         let _ = chain;

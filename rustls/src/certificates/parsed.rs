@@ -32,7 +32,7 @@ impl<'a> TryFrom<&'a CertificateDer<'a>> for ParsedCertificate<'a> {
     /// [`Error::InvalidCertificate`] if the certificate cannot be parsed.
     fn try_from(cert: &'a CertificateDer<'a>) -> Result<Self, Self::Error> {
         #[cfg(test)]
-        super::reads::note();
+        super::reads::count_one();
         EndEntityCert::try_from(cert)
             .map(Self)
             .map_err(certificate_error)

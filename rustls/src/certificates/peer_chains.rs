@@ -85,17 +85,17 @@ impl PeerChains {
 
     /// Returns the chain of these DER certificates: a live one, or a copy.
     ///
-    /// The peer may not be authenticated yet. Nobody else finds a copy before [`Found::keep`].
+    /// The peer may not be authenticated yet. Nobody else finds a copy before [`UnauthenticatedChain::keep`].
     pub(crate) fn find<'a>(
         &self,
         kind: ChainKind,
         certificates: impl Iterator<Item = &'a [u8]> + Clone,
-    ) -> Found {
+    ) -> UnauthenticatedChain {
         #[cfg(feature = "std")]
         if let Some(interner) = &self.enabled {
             return interner.find(kind, certificates);
         }
-        Found::alone(PeerChain::copy(kind, certificates))
+        UnauthenticatedChain::alone(PeerChain::copy(kind, certificates))
     }
 
     /// Returns the shared chain of an authenticated peer, which later calls find.
@@ -128,14 +128,14 @@ impl fmt::Debug for PeerChains {
 }
 
 /// A chain of a peer that is not authenticated yet: usable, but not shared.
-pub(crate) struct Found {
+pub(crate) struct UnauthenticatedChain {
     chain: PeerChain,
     /// The hash to store it under; `None` if it is stored already.
     #[cfg(feature = "std")]
     hash: Option<u64>,
 }
 
-impl Found {
+impl UnauthenticatedChain {
     fn alone(chain: PeerChain) -> Self {
         Self {
             chain,

@@ -93,7 +93,7 @@ impl Carrier {
     }
 
     /// True if a handshake may continue without an application protocol.
-    pub(crate) fn goes_without_protocol(self, client_names: bool, server_names: bool) -> bool {
+    pub(crate) fn allows_no_protocol(self, client_names: bool, server_names: bool) -> bool {
         match self {
             Self::Records => !client_names || !server_names,
             // RFC 9001 §8.1: a missing protocol is a no_application_protocol. If neither side uses
@@ -113,7 +113,7 @@ impl Carrier {
     }
 
     /// True if a session that was created over `other` may be resumed.
-    pub(crate) fn goes_with_session_of(self, other: Self) -> bool {
+    pub(crate) fn accepts_session_over(self, other: Self) -> bool {
         match (self, other) {
             // RFC 9369 §5: a ticket is only valid for the QUIC version in which it was received
             (Self::Quic(version), Self::Quic(other)) => version == other,

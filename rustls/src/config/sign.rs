@@ -8,7 +8,7 @@ use rustls_core::provider::CryptoProvider;
 pub use rustls_core::sign::{Signer, SigningKey, public_key_to_spki};
 
 #[cfg(feature = "x509")]
-use crate::certificates::{Certificate, Kept, shared};
+use crate::certificates::{Certificate, ParsedEndEntity, shared};
 use crate::config::client::resolver::ResolvesClientCert;
 use crate::config::server::client_hello::ClientHello;
 use crate::config::server::resolver::ResolvesServerCert;
@@ -123,7 +123,7 @@ impl CertifiedKey {
 pub struct SingleCertAndKey {
     certified_key: Arc<CertifiedKey>,
     #[cfg(feature = "x509")]
-    _kept: Kept,
+    _end_entity: ParsedEndEntity,
 }
 
 impl ResolvesServerCert for SingleCertAndKey {
@@ -150,7 +150,7 @@ impl From<Arc<CertifiedKey>> for SingleCertAndKey {
     fn from(certified_key: Arc<CertifiedKey>) -> Self {
         Self {
             #[cfg(feature = "x509")]
-            _kept: Kept::of(&certified_key.cert),
+            _end_entity: ParsedEndEntity::of(&certified_key.cert),
             certified_key,
         }
     }

@@ -14,7 +14,6 @@
 //!   needs.
 //! - `sent_hello`: the hello that was sent; `config_limits`: the check that one can be built.
 //! - `key_shares`: the key exchange in progress.
-//! - `offered_session`: the session offered for resumption.
 //! - `client_auth`: the client's answer to a CertificateRequest.
 //! - `offered`: the extensions in a hello, which a server may answer.
 
@@ -26,7 +25,6 @@ pub(crate) mod offer;
 #[cfg(feature = "tls12")]
 mod offer_tls12;
 pub(crate) mod offered;
-pub(crate) mod offered_session;
 pub(crate) mod sent_hello;
 pub(crate) mod version;
 
@@ -39,7 +37,6 @@ use pki_types::ServerName;
 
 use self::key_shares::KeyShares;
 use self::offer::Offer;
-use self::offered_session::OfferedSession;
 use self::sent_hello::SentHello;
 use self::version::{Version, select_version};
 #[cfg(feature = "tls12")]
@@ -57,6 +54,7 @@ use crate::handshake::client::connection_data::ClientConnectionData;
 use crate::handshake::tls12;
 #[cfg(feature = "tls12")]
 use crate::handshake::tls12::client::resumption::{SessionInUse, forget, stored_session};
+use crate::handshake::tls13::client::resumption::OfferedSession;
 use crate::handshake::{ech, tls13};
 use crate::msgs::HandshakeMessage;
 use crate::msgs::server_hello::{self, Received};

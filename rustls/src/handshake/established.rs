@@ -90,14 +90,14 @@ impl Established {
 
     /// Returns the secrets that a KeyUpdate of the peer replaces, and the side that answers it.
     /// Returns `None` if the peer cannot send one.
-    pub(crate) fn updatable(&mut self) -> Option<(&mut ReceivingSecrets, AnsweredBy<'_>)> {
+    pub(crate) fn updatable(&mut self) -> Option<(&mut ReceivingSecrets, UpdateAnswerer<'_>)> {
         match self {
             Self::Tls13(secrets) => Some((
                 &mut secrets.receiving,
-                AnsweredBy::SameConnection(&mut secrets.sending),
+                UpdateAnswerer::SameConnection(&mut secrets.sending),
             )),
             Self::Tls13Receiving(receiving, link) => {
-                Some((receiving, AnsweredBy::SendingHalf(link)))
+                Some((receiving, UpdateAnswerer::SendingHalf(link)))
             }
             Self::Tls13Exporter(_) | Self::Tls13Sending(_) => None,
             #[cfg(feature = "tls12")]
@@ -443,14 +443,14 @@ impl SendingSecrets {
 }
 
 /// The sender of the answer to a KeyUpdate of the peer.
-pub(crate) enum AnsweredBy<'a> {
+pub(crate) enum UpdateAnswerer<'a> {
     /// The same connection, which has both directions.
     SameConnection(&'a mut SendingSecrets),
     /// The sending half of a split connection.
     SendingHalf(&'a Link),
 }
 
-impl AnsweredBy<'_> {
+impl UpdateAnswerer<'_> {
     /// Returns true if the KeyUpdate that has arrived was requested, and resets the request.
     pub(crate) fn take_awaited_update(&mut self) -> bool {
         match self {

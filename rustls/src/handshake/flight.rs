@@ -71,8 +71,8 @@ impl<'a> Flight<'a> {
     /// Takes all messages so far, including those of this flight, if they were kept. Later messages
     /// are not kept.
     #[cfg(feature = "tls12")]
-    pub(crate) fn take_kept_messages(&mut self) -> Option<Vec<u8>> {
-        self.transcript.take_kept()
+    pub(crate) fn take_messages(&mut self) -> Option<Vec<u8>> {
+        self.transcript.take_messages()
     }
 
     /// Sends the flight under the current keys.

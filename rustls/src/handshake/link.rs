@@ -28,7 +28,7 @@ const AWAITED: u8 = 1 << 3;
 const DONE: u8 = 1 << 4;
 
 /// The bits that the sender must act on.
-const NEWS: u8 = UPDATE | REFUSAL | FAILED;
+const FOR_SENDER: u8 = UPDATE | REFUSAL | FAILED;
 
 /// The state that both halves share. `F` is the reason for a failure.
 ///
@@ -41,7 +41,7 @@ pub(crate) struct Link<F> {
 
 /// The requests of the receiver to the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct News {
+pub(crate) struct Requests {
     /// Send a KeyUpdate. One answers all earlier requests.
     pub(crate) update: bool,
     /// Send a warning that rejects a renegotiation.
@@ -91,14 +91,14 @@ impl<F> Link<F> {
     /// True if the sender has something to act on. Called by the sender.
     // inline: this is the only cost per write that a split connection adds
     #[inline]
-    pub(crate) fn has_news(&self) -> bool {
-        self.state.load(Ordering::Acquire) & NEWS != 0
+    pub(crate) fn concerns_sender(&self) -> bool {
+        self.state.load(Ordering::Acquire) & FOR_SENDER != 0
     }
 
     /// Takes the pending requests. Called by the sender. A failure stays.
-    pub(crate) fn take_news(&self) -> News {
+    pub(crate) fn take_requests(&self) -> Requests {
         let state = self.state.fetch_and(!(UPDATE | REFUSAL), Ordering::AcqRel);
-        News {
+        Requests {
             update: state & UPDATE != 0,
             #[cfg(feature = "tls12")]
             refusal: state & REFUSAL != 0,

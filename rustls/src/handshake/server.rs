@@ -30,7 +30,7 @@ use rustls_core::codec::Codec;
 
 #[cfg(feature = "std")]
 use self::certificate::server_name;
-use self::client_hello::{Answered, WaitClientHello};
+use self::client_hello::{AfterClientHello, WaitClientHello};
 #[cfg(feature = "tls12")]
 use super::unexpected_content;
 use super::{Machine, ServerContext, unexpected};
@@ -80,10 +80,10 @@ impl ServerHandshake {
                     message.encoded,
                     cx,
                 )? {
-                    Answered::Retried(next) => Ok(Self::Hello(next)),
-                    Answered::Tls13(next) => Ok(Self::Tls13(next)),
+                    AfterClientHello::Retried(next) => Ok(Self::Hello(next)),
+                    AfterClientHello::Tls13(next) => Ok(Self::Tls13(next)),
                     #[cfg(feature = "tls12")]
-                    Answered::Tls12(next) => Ok(Self::Tls12(next)),
+                    AfterClientHello::Tls12(next) => Ok(Self::Tls12(next)),
                 }
             }
             (Self::Tls13(state), _) => state.read(message, cx).map(Self::Tls13),

@@ -21,7 +21,7 @@ pub(crate) struct Transcript {
     /// The messages themselves, while a CertificateVerify of TLS 1.2 may come. Its signature may
     /// use another hash function (RFC 5246 §7.4.8).
     #[cfg(feature = "tls12")]
-    kept: Option<Vec<u8>>,
+    kept_messages: Option<Vec<u8>>,
 }
 
 impl Transcript {
@@ -32,24 +32,24 @@ impl Transcript {
             messages: hash.start(),
             latest: None,
             #[cfg(feature = "tls12")]
-            kept: None,
+            kept_messages: None,
         };
         transcript.add(client_hello);
         transcript
     }
 
-    /// Like [`Self::start`], but keeps all messages until [`Self::take_kept`].
+    /// Like [`Self::start`], but keeps all messages until [`Self::take_messages`].
     #[cfg(feature = "tls12")]
-    pub(crate) fn start_kept(hash: &'static dyn Hash, client_hello: &[u8]) -> Self {
+    pub(crate) fn start_keeping(hash: &'static dyn Hash, client_hello: &[u8]) -> Self {
         let mut transcript = Self::start(hash, client_hello);
-        transcript.kept = Some(client_hello.to_vec());
+        transcript.kept_messages = Some(client_hello.to_vec());
         transcript
     }
 
     /// Takes all messages so far, if they were kept. Later messages are not kept.
     #[cfg(feature = "tls12")]
-    pub(crate) fn take_kept(&mut self) -> Option<Vec<u8>> {
-        self.kept.take()
+    pub(crate) fn take_messages(&mut self) -> Option<Vec<u8>> {
+        self.kept_messages.take()
     }
 
     /// Adds one or more messages, headers included.
@@ -57,7 +57,7 @@ impl Transcript {
         self.messages.update(messages);
         self.latest = None;
         #[cfg(feature = "tls12")]
-        if let Some(kept) = &mut self.kept {
+        if let Some(kept) = &mut self.kept_messages {
             kept.extend_from_slice(messages);
         }
     }
@@ -75,7 +75,7 @@ impl Transcript {
             messages: self.messages.fork(),
             latest: None,
             #[cfg(feature = "tls12")]
-            kept: None,
+            kept_messages: None,
         }
     }
 
@@ -145,16 +145,16 @@ mod tests {
         let hash = TLS13_AES_256_GCM_SHA384.common().hash_provider;
         let mut transcript = Transcript::start(hash, b"ClientHello");
         transcript.add(b"ServerHello");
-        assert_eq!(transcript.take_kept(), None);
+        assert_eq!(transcript.take_messages(), None);
 
-        let mut transcript = Transcript::start_kept(hash, b"ClientHello");
+        let mut transcript = Transcript::start_keeping(hash, b"ClientHello");
         transcript.add(b"ServerHello");
         assert_eq!(
-            transcript.take_kept().as_deref(),
+            transcript.take_messages().as_deref(),
             Some(&b"ClientHelloServerHello"[..])
         );
         transcript.add(b"...");
-        assert_eq!(transcript.take_kept(), None);
+        assert_eq!(transcript.take_messages(), None);
         let all = hash.hash(b"ClientHelloServerHello...");
         assert_eq!(transcript.current().as_ref(), all.as_ref());
     }

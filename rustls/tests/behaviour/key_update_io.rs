@@ -173,7 +173,7 @@ macro_rules! scripts {
                         read_all(&mut stream, by, |stream| stream.sock.drained)
                     }
                 };
-                settle(conn, peer, socket);
+                check_usable(conn, peer, socket);
                 log
             }
 
@@ -193,7 +193,7 @@ macro_rules! scripts {
                             StreamOwned::new(conn, socket);
                         let log = read_all(&mut stream, by, |stream| stream.sock.drained);
                         let (conn, socket) = stream.into_parts();
-                        settle(conn.into(), peer, socket);
+                        check_usable(conn.into(), peer, socket);
                         log
                     }
                     Connection::Server(conn) => {
@@ -201,7 +201,7 @@ macro_rules! scripts {
                             StreamOwned::new(conn, socket);
                         let log = read_all(&mut stream, by, |stream| stream.sock.drained);
                         let (conn, socket) = stream.into_parts();
-                        settle(conn.into(), peer, socket);
+                        check_usable(conn.into(), peer, socket);
                         log
                     }
                 }
@@ -228,11 +228,11 @@ macro_rules! scripts {
                         }
                     }
                 }
-                settle(conn, peer, socket);
+                check_usable(conn, peer, socket);
                 log
             }
 
-            fn settle(mut conn: Connection, mut peer: UpstreamBuffered, mut socket: Socket) {
+            fn check_usable(mut conn: Connection, mut peer: UpstreamBuffered, mut socket: Socket) {
                 conn.writer().write_all(b"from us").unwrap();
                 socket.written.append(&mut output(&mut conn));
                 peer.receive(&socket.written).unwrap();

@@ -53,7 +53,7 @@ impl GeneralName {
     }
 
     fn read(reader: &mut SliceReader<'_>) -> Result<Self, Malformed> {
-        let mut whole = reader.clone();
+        let mut element = reader.clone();
         let name = AnyRef::decode(reader)?;
         let Tag::ContextSpecific {
             number,
@@ -71,7 +71,7 @@ impl GeneralName {
             (TagNumber(6), false) => Self::Uri(printable(content)?),
             (TagNumber(7), false) => Self::Ip(address(content)?),
             (TagNumber(0 | 3 | 5), true) | (TagNumber(8), false) => {
-                Self::Other(whole.tlv_bytes()?.into())
+                Self::Other(element.tlv_bytes()?.into())
             }
             _ => return Err(Malformed::Rule("a name of a kind that there is not")),
         })

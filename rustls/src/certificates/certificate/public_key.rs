@@ -94,9 +94,9 @@ impl AlgorithmIdentifier {
             let parameters = if reader.is_finished() {
                 None
             } else {
-                let mut whole = reader.clone();
+                let mut element = reader.clone();
                 AnyRef::decode(reader)?;
-                Some(whole.tlv_bytes()?.into())
+                Some(element.tlv_bytes()?.into())
             };
             Ok(Self { oid, parameters })
         })

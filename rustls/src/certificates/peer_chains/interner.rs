@@ -4,7 +4,7 @@ use core::hash::{BuildHasher, BuildHasherDefault, Hasher};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::vec::Vec;
 
-use super::Found;
+use super::UnauthenticatedChain;
 use crate::bounded_map::BoundedMap;
 use crate::certificates::CacheStats;
 use crate::certificates::peer_chain::{ChainKind, PeerChain, WeakChain};
@@ -47,15 +47,15 @@ impl<S: BuildHasher> Interner<S> {
         &self,
         kind: ChainKind,
         certificates: impl Iterator<Item = &'a [u8]> + Clone,
-    ) -> Found {
+    ) -> UnauthenticatedChain {
         let hash = self.hash(kind, certificates.clone());
         let alive = self.alive(hash);
         if let Some(chain) = alive.filter(|chain| chain.is(kind, certificates.clone())) {
             self.hits.fetch_add(1, Ordering::Relaxed);
-            return Found::alone(chain);
+            return UnauthenticatedChain::alone(chain);
         }
         self.misses.fetch_add(1, Ordering::Relaxed);
-        Found {
+        UnauthenticatedChain {
             chain: PeerChain::copy(kind, certificates),
             hash: Some(hash),
         }

@@ -14,7 +14,7 @@ use hashbrown::HashMap as Map;
 use pki_types::{DnsName, ServerName};
 
 #[cfg(feature = "x509")]
-use crate::certificates::Kept;
+use crate::certificates::ParsedEndEntity;
 use crate::config::server::client_hello::ClientHello;
 use crate::config::sign::CertifiedKey;
 use crate::config::webpki::{ParsedCertificate, verify_server_name};
@@ -74,7 +74,7 @@ pub struct ResolvesServerCertUsingSni {
 struct NamedIdentity {
     certified_key: Arc<CertifiedKey>,
     #[cfg(feature = "x509")]
-    _kept: Kept,
+    _end_entity: ParsedEndEntity,
 }
 
 impl ResolvesServerCertUsingSni {
@@ -103,7 +103,7 @@ impl ResolvesServerCertUsingSni {
 
         let named = NamedIdentity {
             #[cfg(feature = "x509")]
-            _kept: Kept::of(&ck.cert),
+            _end_entity: ParsedEndEntity::of(&ck.cert),
             certified_key: Arc::new(ck),
         };
         self.by_name.insert(name.as_ref().to_owned(), named);

@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 
 use pki_types::{CertificateDer, UnixTime};
 
-use super::digests::{DIGEST_LEN, Digest, cut, hash};
+use super::digests::{DIGEST_LEN, Digest, hash, truncated};
 use crate::config::server::ServerConfig;
 use crate::config::verify::ClientCertVerifier;
 
@@ -51,7 +51,7 @@ impl ClientAuthId {
                 .session_digests
                 .of_authorities(verifier, names, provider),
         );
-        Self(cut(&hash.finish()))
+        Self(truncated(&hash.finish()))
     }
 }
 

@@ -129,7 +129,8 @@ impl SessionDigests {
         }
         // no lock is held while the provider hashes
         let end_entity = certified_key.cert.first().map_or(&[][..], AsRef::as_ref);
-        let digest = hash(provider).map_or([0; DIGEST_LEN], |hash| cut(&hash.hash(end_entity)));
+        let digest =
+            hash(provider).map_or([0; DIGEST_LEN], |hash| truncated(&hash.hash(end_entity)));
         #[cfg(feature = "std")]
         if let Some(mut certificates) = self.certificates.lock_even_poisoned() {
             let replaced = certificates.insert(certified_key, digest);
@@ -204,7 +205,7 @@ pub(super) fn hash(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
 }
 
 /// Truncates a hash to the length of a digest.
-pub(super) fn cut(hash: &Output) -> Digest {
+pub(super) fn truncated(hash: &Output) -> Digest {
     let mut digest = [0; DIGEST_LEN];
     for (byte, hashed) in digest.iter_mut().zip(hash.as_ref()) {
         *byte = *hashed;
@@ -222,5 +223,5 @@ fn of_names(names: &[DistinguishedName], provider: &CryptoProvider) -> Digest {
         hash.update(&(name.len() as u64).to_be_bytes());
         hash.update(name);
     }
-    cut(&hash.finish())
+    truncated(&hash.finish())
 }

@@ -202,7 +202,7 @@ impl Sender {
     fn after_requests<R>(&mut self, operation: impl FnOnce(&mut CommonState) -> R) -> R {
         let link = &self.link;
         fail_on_panic(&mut self.common, |common| {
-            if link.has_news() {
+            if link.concerns_sender() {
                 common.answer(link);
             }
             operation(common)
@@ -232,21 +232,21 @@ impl CommonState {
     /// Handles requests and failures of the receiving half.
     #[cold]
     fn answer(&mut self, link: &Link) {
-        let news = link.take_news();
+        let requests = link.take_requests();
         if let Some(failure) = link.failure() {
             if !self.has_failed() {
                 self.fail(failure.clone());
             }
             return;
         }
-        if news.update {
+        if requests.update {
             let established = self.established.as_mut();
             if let Some(secrets) = established.and_then(Established::refreshable) {
                 secrets.answer_update(&mut self.records);
             }
         }
         #[cfg(feature = "tls12")]
-        if news.refusal {
+        if requests.refusal {
             let refusal = AlertDescription::NoRenegotiation;
             if let Err(error) = self.records.send_warning(refusal) {
                 self.fail(error.into());

@@ -10,7 +10,6 @@ use rustls_core::provider::CryptoProvider;
 use smallvec::smallvec;
 
 use super::key_shares::KeyShares;
-use super::offered_session::OfferedSession;
 use crate::certificates::not_after;
 use crate::config::client::ClientConfig;
 use crate::config::ech::EchMode;
@@ -25,6 +24,7 @@ use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::ech::Ech;
 use crate::handshake::tls13::certificate_compression::offered_algorithms;
+use crate::handshake::tls13::client::resumption::OfferedSession;
 use crate::handshake::transport::Transport;
 use crate::msgs::EncodeMessage;
 use crate::msgs::client_extensions::{CertificateStatusRequest, ClientExtensions};
@@ -69,7 +69,7 @@ impl Offer {
         transport: &dyn Transport,
     ) -> Result<Self, Error> {
         let offers_tls13 = config.versions.contains(ProtocolVersion::TLSv1_3);
-        let randoms = Randoms::draw(&config.provider)?;
+        let randoms = Randoms::generate(&config.provider)?;
         Ok(Self {
             random: Random(randoms.random),
             // RFC 9846 §4.2.2, §E.4: 32 unpredictable bytes in compatibility mode
@@ -249,7 +249,7 @@ impl Offer {
         self.config.versions.contains(ProtocolVersion::TLSv1_3)
     }
 
-    pub(super) fn tls13_suites(&self) -> impl Iterator<Item = &'static Tls13CipherSuite> {
+    pub(crate) fn tls13_suites(&self) -> impl Iterator<Item = &'static Tls13CipherSuite> {
         self.suites().filter_map(SupportedCipherSuite::tls13)
     }
 
@@ -318,7 +318,7 @@ impl Offer {
             let is_allowed = self
                 .config
                 .carrier
-                .goes_without_protocol(!offered.is_empty(), false);
+                .allows_no_protocol(!offered.is_empty(), false);
             return if is_allowed {
                 Ok(())
             } else {
@@ -400,7 +400,7 @@ struct Randoms {
 }
 
 impl Randoms {
-    fn draw(provider: &CryptoProvider) -> Result<Self, Error> {
+    fn generate(provider: &CryptoProvider) -> Result<Self, Error> {
         let bytes: [u8; 66] = random_bytes(provider)?;
         let mut all = Self {
             random: [0; 32],

@@ -12,7 +12,7 @@ use crate::config::ech::EchGreaseConfig;
 use crate::error::Error;
 use crate::handshake::client::key_shares::KeyShares;
 use crate::handshake::client::offer::{Offer, random_bytes};
-use crate::handshake::client::offered_session::OfferedSession;
+use crate::handshake::tls13::client::resumption::OfferedSession;
 use crate::msgs::ech::{INNER, OuterEch};
 use crate::msgs::pre_shared_key::{OfferedPsks, PskBinderEntry, PskIdentity};
 use crate::suites::Tls13CipherSuite;
@@ -99,7 +99,10 @@ impl GreasePsk {
     /// # Errors
     ///
     /// Returns [`Error::FailedToGetRandomBytes`].
-    pub(super) fn like(psk: &OfferedPsks<'_>, provider: &CryptoProvider) -> Result<Self, Error> {
+    pub(super) fn in_shape_of(
+        psk: &OfferedPsks<'_>,
+        provider: &CryptoProvider,
+    ) -> Result<Self, Error> {
         let identity_len = psk.identities.first().map_or(0, |it| it.identity.len());
         let binder_len = psk.binders.first().map_or(0, |it| it.0.len());
         let mut identity = vec![0; identity_len];

@@ -88,7 +88,7 @@ impl OuterHello {
                 first.renew(provider)?;
                 Some(first)
             }
-            (Some(psk), None) => Some(GreasePsk::like(psk, provider)?),
+            (Some(psk), None) => Some(GreasePsk::in_shape_of(psk, provider)?),
             (None, _) => None,
         };
 

@@ -28,7 +28,7 @@ pub(crate) struct WaitClientHello {
 }
 
 /// The next state after a ClientHello.
-pub(super) enum Answered {
+pub(super) enum AfterClientHello {
     /// A HelloRetryRequest was sent.
     Retried(WaitClientHello),
     /// The server's flight was sent.
@@ -52,20 +52,20 @@ impl WaitClientHello {
         hello: &ClientHello<'_>,
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
-    ) -> Result<Answered, Failure> {
+    ) -> Result<AfterClientHello, Failure> {
         let Self { config, retry } = self;
         // a HelloRetryRequest does not depend on the verifier, so the current one is looked up for
         // each hello
         let settings = ServerSettings::now(config, cx.transport.carrier())?;
         match select_version(hello, &settings)? {
             ProtocolVersion::TLSv1_3 => match negotiate(hello, encoded, &settings, retry, cx)? {
-                Negotiation::Retry(retry) => Ok(Answered::Retried(Self {
+                Negotiation::Retry(retry) => Ok(AfterClientHello::Retried(Self {
                     config: settings.into_config(),
                     retry: Some(retry),
                 })),
-                Negotiation::Agreed(agreed) => {
-                    agreed.send_flight(settings, cx).map(Answered::Tls13)
-                }
+                Negotiation::Agreed(agreed) => agreed
+                    .send_flight(settings, cx)
+                    .map(AfterClientHello::Tls13),
             },
             #[cfg(feature = "tls12")]
             // RFC 9846 §4.2.2: a second ClientHello must not drop TLS 1.3
@@ -78,7 +78,7 @@ impl WaitClientHello {
                 cx.transport
                     .set_peer_parameters(&hello.extensions.transport_parameters)?;
                 tls12::server::negotiation::negotiate(hello, encoded, settings, cx)
-                    .map(Answered::Tls12)
+                    .map(AfterClientHello::Tls12)
             }
             // no other version can be enabled
             _ => Err(PeerIncompatible::Tls12NotOfferedOrEnabled.into()),

@@ -17,7 +17,7 @@ pub(crate) fn select_protocol(
     let ours = &config.alpn_protocols;
     if config
         .carrier
-        .goes_without_protocol(!offered.is_empty(), !ours.is_empty())
+        .allows_no_protocol(!offered.is_empty(), !ours.is_empty())
     {
         return Ok(None);
     }

@@ -10,7 +10,7 @@
 //!              │                                          what to agree on        parameters
 //!              │                                          in this order           negotiation
 //!              │                                          what to answer          hello, handshake
-//!       ┌──────┴──────────────────────────┐               is there a session?     sessions
+//!       ┌──────┴──────────────────────────┐               is there a session?     resumption
 //!       │ ServerHello … Finished          │ ServerHello … ServerHelloDone
 //!       │               abbreviated       │             full
 //!       │                                 ├─► WaitCertificate, if asked for one   client_auth
@@ -40,7 +40,7 @@ mod hello_checks;
 mod key_exchange;
 pub(crate) mod negotiation;
 mod parameters;
-mod sessions;
+mod resumption;
 
 use alloc::boxed::Box;
 
@@ -49,7 +49,7 @@ use rustls_core::codec::Codec;
 use self::client_auth::{WaitCertificate, WaitCertificateVerify};
 use self::connected::Connected;
 use self::finished::{WaitChangeCipherSpec, WaitFinished};
-use self::key_exchange::{Exchanged, WaitClientKeyExchange};
+use self::key_exchange::{AfterKeyExchange, WaitClientKeyExchange};
 use crate::enums::{ContentType, HandshakeType};
 use crate::failure::Failure;
 use crate::handshake::{ServerContext, unexpected, unexpected_content};
@@ -85,8 +85,8 @@ impl State {
                 let kx = state.algorithm();
                 let exchange = message.decode(|r| ClientKeyExchange::read(r, kx))?;
                 match state.read_client_key_exchange(&exchange, encoded, cx)? {
-                    Exchanged::Authenticates(next) => Ok(Self::WaitCertificateVerify(next)),
-                    Exchanged::Anonymous(next) => Ok(Self::WaitChangeCipherSpec(next)),
+                    AfterKeyExchange::Authenticates(next) => Ok(Self::WaitCertificateVerify(next)),
+                    AfterKeyExchange::Anonymous(next) => Ok(Self::WaitChangeCipherSpec(next)),
                 }
             }
 

@@ -114,7 +114,7 @@ impl WaitServerHelloDone {
             session_hash,
         )?;
 
-        let messages = flight.take_kept_messages();
+        let messages = flight.take_messages();
         if let Some(Answer::Certificate(_, signer)) = client_auth {
             // RFC 5246 §7.4.8: the signature covers all messages so far. They were not kept if
             // has_certs() of the resolver returned false

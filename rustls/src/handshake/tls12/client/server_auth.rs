@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::in_progress::Handshake;
 use super::second_flight::WaitServerHelloDone;
-use crate::certificates::{ChainKind, Found};
+use crate::certificates::{ChainKind, UnauthenticatedChain};
 use crate::enums::{AlertDescription, KeyExchangeAlgorithm};
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
@@ -41,10 +41,10 @@ impl WaitCertificate {
         }
         self.0.transcript.add(encoded);
         let chains = &self.0.offer.config.peer_chains;
-        let found = chains.find(ChainKind::X509, certificate.chain());
+        let peer_chain = chains.find(ChainKind::X509, certificate.chain());
         Ok(WaitServerKeyExchange {
             handshake: self.0,
-            found,
+            peer_chain,
             ocsp_response: None,
         })
     }
@@ -55,7 +55,7 @@ impl WaitCertificate {
 pub(crate) struct WaitServerKeyExchange {
     handshake: Box<Handshake>,
     /// The server's chain, with at least one certificate.
-    found: Found,
+    peer_chain: UnauthenticatedChain,
     ocsp_response: Option<Vec<u8>>,
 }
 
@@ -101,7 +101,7 @@ impl WaitServerKeyExchange {
 
         debug!("group {:?}", group.name());
         let config = &self.handshake.offer.config;
-        let chain = self.found.keep(&config.peer_chains);
+        let chain = self.peer_chain.keep(&config.peer_chains);
         cx.negotiated.kx_group = Some(group);
         cx.negotiated.set_peer(chain, &config.provider);
         self.handshake.transcript.add(encoded);
@@ -116,7 +116,7 @@ impl WaitServerKeyExchange {
     fn verify(&mut self, exchange: &ServerKeyExchange<'_>) -> Result<(), Failure> {
         let offer = &mut self.handshake.offer;
         let ocsp_response = self.ocsp_response.as_deref().unwrap_or_default();
-        let end_entity = offer.verify_server(self.found.chain(), ocsp_response)?;
+        let end_entity = offer.verify_server(self.peer_chain.chain(), ocsp_response)?;
 
         let config = &offer.config;
         let signature = &exchange.signature;

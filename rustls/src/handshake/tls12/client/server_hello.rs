@@ -56,7 +56,7 @@ pub(super) fn read_server_hello(
     // RFC 5246 §7.4.8: a client's signature covers the messages, and may use another hash function
     let may_sign = session.is_none() && offer.config.client_auth().has_certs();
     let mut transcript = if may_sign {
-        Transcript::start_kept(hash, &sent.encoded)
+        Transcript::start_keeping(hash, &sent.encoded)
     } else {
         Transcript::start(hash, &sent.encoded)
     };

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use super::finished::WaitChangeCipherSpec;
 use super::key_exchange::WaitClientKeyExchange;
-use crate::certificates::{ChainKind, Found};
+use crate::certificates::{ChainKind, UnauthenticatedChain};
 use crate::config::webpki::is_supported_in_tls12;
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
@@ -35,7 +35,7 @@ impl WaitCertificate {
             }
             debug!("client authentication: the client has no certificate");
             // no CertificateVerify will come
-            handshake.transcript.take_kept();
+            handshake.transcript.take_messages();
             return Ok(next);
         };
         let now = handshake.config.current_time()?;
@@ -43,7 +43,7 @@ impl WaitCertificate {
             .verify_client_cert(end_entity, intermediates, now)
             .map_err(Failure::rejected_by_verifier)?;
         let chains = &handshake.config.peer_chains;
-        next.found = Some(chains.find(ChainKind::X509, certificates.chain()));
+        next.peer_chain = Some(chains.find(ChainKind::X509, certificates.chain()));
         Ok(next)
     }
 }
@@ -53,7 +53,7 @@ pub(crate) struct WaitCertificateVerify {
     /// The next state.
     pub(super) next: Box<WaitChangeCipherSpec>,
     /// The client's chain, not empty.
-    pub(super) found: Found,
+    pub(super) peer_chain: UnauthenticatedChain,
 }
 
 impl WaitCertificateVerify {
@@ -63,7 +63,10 @@ impl WaitCertificateVerify {
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
     ) -> Result<Box<WaitChangeCipherSpec>, Failure> {
-        let Self { mut next, found } = self;
+        let Self {
+            mut next,
+            peer_chain,
+        } = self;
         let handshake = &mut next.handshake;
         let verifier = handshake.config.verifier();
         // RFC 5246 §7.4.8: the scheme must be in the CertificateRequest
@@ -74,12 +77,12 @@ impl WaitCertificateVerify {
         }
         // RFC 5246 §7.4.8: the signature covers all messages so far, with the hash function of its
         // scheme
-        let Some(messages) = handshake.transcript.take_kept() else {
+        let Some(messages) = handshake.transcript.take_messages() else {
             return Err(
                 Error::General("the messages of the handshake were not kept".into()).into(),
             );
         };
-        let end_entity = found
+        let end_entity = peer_chain
             .chain()
             .first()
             .ok_or(Error::NoCertificatesPresented)?;
@@ -87,7 +90,7 @@ impl WaitCertificateVerify {
             .verify_tls12_signature(&messages, end_entity, signed)
             .map_err(Failure::rejected_by_verifier)?;
         let config = &handshake.config;
-        let chain = found.keep(&config.peer_chains);
+        let chain = peer_chain.keep(&config.peer_chains);
         cx.negotiated.set_peer(chain, &config.provider);
 
         handshake.transcript.add(encoded);

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use super::handshake::Handshake;
-use super::sessions::forget_session;
+use super::resumption::forget_session;
 use crate::config::server::ServerConfig;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;

@@ -77,7 +77,7 @@ pub(super) fn send_flight(
         handshake,
         group: parameters.group,
         kx,
-        found: None,
+        peer_chain: None,
     });
     Ok(if requests_certificate {
         State::WaitCertificate(Box::new(WaitCertificate { next }))

@@ -8,7 +8,7 @@ use super::client_auth::WaitCertificateVerify;
 use super::finished::WaitChangeCipherSpec;
 use super::handshake::Handshake;
 use super::hello::Kind;
-use crate::certificates::Found;
+use crate::certificates::UnauthenticatedChain;
 use crate::enums::KeyExchangeAlgorithm;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
@@ -23,11 +23,11 @@ pub(crate) struct WaitClientKeyExchange {
     /// The server's half of the exchange.
     pub(super) kx: Box<dyn ActiveKeyExchange>,
     /// The client's chain, not empty. Possession of its key is not proven yet.
-    pub(super) found: Option<Found>,
+    pub(super) peer_chain: Option<UnauthenticatedChain>,
 }
 
 /// The next state after a ClientKeyExchange.
-pub(super) enum Exchanged {
+pub(super) enum AfterKeyExchange {
     /// The client must prove that it has the key of its certificate.
     Authenticates(Box<WaitCertificateVerify>),
     /// The client has sent no certificate.
@@ -45,12 +45,12 @@ impl WaitClientKeyExchange {
         exchange: &ClientKeyExchange<'_>,
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
-    ) -> Result<Exchanged, Failure> {
+    ) -> Result<AfterKeyExchange, Failure> {
         let Self {
             mut handshake,
             group,
             kx,
-            found,
+            peer_chain,
         } = self;
         if let Some(finite) = kx.ffdhe_group() {
             check_public_value(&finite, exchange.public)?;
@@ -78,11 +78,12 @@ impl WaitClientKeyExchange {
             master_secret,
             kind: Kind::Full,
         });
-        Ok(match found {
-            Some(found) => {
-                Exchanged::Authenticates(Box::new(WaitCertificateVerify { next, found }))
-            }
-            None => Exchanged::Anonymous(next),
+        Ok(match peer_chain {
+            Some(peer_chain) => AfterKeyExchange::Authenticates(Box::new(WaitCertificateVerify {
+                next,
+                peer_chain,
+            })),
+            None => AfterKeyExchange::Anonymous(next),
         })
     }
 }

@@ -7,7 +7,7 @@ use super::full::send_flight;
 use super::handshake::Handshake;
 use super::hello_checks::check_hello;
 use super::parameters::{Parameters, usable_schemes};
-use super::sessions::find_session;
+use super::resumption::find_session;
 use crate::config::server::ServerConfig;
 use crate::config::session::server_auth::ServerAuth;
 use crate::config::settings::ServerSettings;
@@ -51,7 +51,7 @@ pub(crate) fn negotiate(
     let session = find_session(hello, parameters.suite, &server, now, &config, cx)?;
     let hash = parameters.suite.common.hash_provider;
     let transcript = if session.is_none() && config.verifier().offer_client_auth() {
-        Transcript::start_kept(hash, encoded)
+        Transcript::start_keeping(hash, encoded)
     } else {
         Transcript::start(hash, encoded)
     };

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::client_auth::ClientAuth;
 use super::finished::WaitFinished;
 use super::in_progress::Handshake;
-use crate::certificates::{ChainKind, Found};
+use crate::certificates::{ChainKind, UnauthenticatedChain};
 use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
@@ -79,11 +79,11 @@ impl WaitCertificate {
 
         self.handshake.transcript.add(encoded);
         let chains = &self.handshake.offer.config.peer_chains;
-        let found = chains.find(ChainKind::new(is_raw), certificate.chain());
+        let peer_chain = chains.find(ChainKind::new(is_raw), certificate.chain());
         Ok(Box::new(WaitCertificateVerify {
             handshake: self.handshake,
             client_auth: self.client_auth,
-            found,
+            peer_chain,
             ocsp_response: end_entity.ocsp_response.unwrap_or_default().to_vec(),
         }))
     }
@@ -94,7 +94,7 @@ pub(crate) struct WaitCertificateVerify {
     handshake: Box<Handshake>,
     client_auth: Option<Box<ClientAuth>>,
     /// The server's chain, with at least one certificate.
-    found: Found,
+    peer_chain: UnauthenticatedChain,
     ocsp_response: Vec<u8>,
 }
 
@@ -106,7 +106,7 @@ impl WaitCertificateVerify {
         cx: &mut ClientContext<'_>,
     ) -> Result<WaitFinished, Failure> {
         let offer = &mut self.handshake.offer;
-        let end_entity = offer.verify_server(self.found.chain(), &self.ocsp_response)?;
+        let end_entity = offer.verify_server(self.peer_chain.chain(), &self.ocsp_response)?;
 
         let config = &offer.config;
         // RFC 9846 §4.5.2: the scheme must have been offered, and not only for certificates
@@ -126,7 +126,7 @@ impl WaitCertificateVerify {
             .map_err(Failure::rejected_by_verifier)?;
 
         if !offer.ech.is_rejected() {
-            let chain = self.found.keep(&config.peer_chains);
+            let chain = self.peer_chain.keep(&config.peer_chains);
             cx.negotiated.set_peer(chain, &config.provider);
         }
         self.handshake.transcript.add(encoded);

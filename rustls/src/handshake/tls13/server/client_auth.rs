@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::finished::WaitFinished;
-use crate::certificates::{ChainKind, Found};
+use crate::certificates::{ChainKind, UnauthenticatedChain};
 use crate::enums::Side;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
@@ -73,8 +73,8 @@ impl WaitCertificate {
             return Ok(ClientChain::Empty(finished));
         }
         let chains = &finished.config.peer_chains;
-        let found = chains.find(ChainKind::new(is_raw), certificate.chain());
-        let [end_entity, intermediates @ ..] = &**found.chain() else {
+        let peer_chain = chains.find(ChainKind::new(is_raw), certificate.chain());
+        let [end_entity, intermediates @ ..] = &**peer_chain.chain() else {
             // RFC 9846 §4.5.1.3: certificate_required
             return Err(Error::NoCertificatesPresented.into());
         };
@@ -86,7 +86,7 @@ impl WaitCertificate {
         finished.transcript.add(encoded);
         Ok(ClientChain::Verified(Box::new(WaitCertificateVerify {
             finished,
-            found,
+            peer_chain,
         })))
     }
 }
@@ -95,7 +95,7 @@ impl WaitCertificate {
 pub(crate) struct WaitCertificateVerify {
     finished: Box<WaitFinished>,
     /// The client's chain, not empty.
-    found: Found,
+    peer_chain: UnauthenticatedChain,
 }
 
 impl WaitCertificateVerify {
@@ -107,7 +107,7 @@ impl WaitCertificateVerify {
     ) -> Result<Box<WaitFinished>, Failure> {
         let Self {
             mut finished,
-            found,
+            peer_chain,
         } = self;
         let verifier = finished.config.verifier();
         // RFC 9846 §4.5.2: the scheme must be in the CertificateRequest. SHA-1 and
@@ -119,7 +119,7 @@ impl WaitCertificateVerify {
         }
         // RFC 9846 §4.5.2: the signature must be verified
         let content = signed_content(Side::Client, finished.transcript.current());
-        let end_entity = found
+        let end_entity = peer_chain
             .chain()
             .first()
             .ok_or(Error::NoCertificatesPresented)?;
@@ -127,7 +127,7 @@ impl WaitCertificateVerify {
             .verify_tls13_signature(content.as_ref(), end_entity, signed)
             .map_err(Failure::rejected_by_verifier)?;
         let config = &finished.config;
-        let chain = found.keep(&config.peer_chains);
+        let chain = peer_chain.keep(&config.peer_chains);
         cx.negotiated.set_peer(chain, &config.provider);
 
         finished.transcript.add(encoded);

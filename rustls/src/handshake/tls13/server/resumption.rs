@@ -156,6 +156,6 @@ fn is_suitable(
     let fits = session
         .facts
         .fits(config, server, server_name, lifetime, now);
-    let has_carrier = config.carrier.goes_with_session_of(session.carrier);
+    let has_carrier = config.carrier.accepts_session_over(session.carrier);
     has_hash && has_psk_of_hash && fits && has_carrier
 }

@@ -7,9 +7,9 @@ use alloc::vec;
 use pki_types::UnixTime;
 use rustls_core::crypto::hash;
 
-use super::offer::Offer;
 use crate::config::session::client::Tls13ClientSessionValue;
 use crate::enums::ProtocolVersion;
+use crate::handshake::client::offer::Offer;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::transport::Transport;
 use crate::keys::tls13::EarlySecret;
@@ -34,14 +34,14 @@ pub(crate) struct OfferedSession {
 
 impl OfferedSession {
     /// Takes a session with the server of `offer` from the store.
-    pub(super) fn take(offer: &Offer) -> Option<Tls13ClientSessionValue> {
+    pub(crate) fn take(offer: &Offer) -> Option<Tls13ClientSessionValue> {
         // RFC 9846 §C.4: a ticket is used once. It is removed here, so it cannot be offered again
         let store = offer.config.resumption.store.as_ref()?;
         store.take_tls13_ticket(&offer.server_name)
     }
 
     /// Offers `value`. Drops it if the configuration of `offer` does not allow its resumption.
-    pub(super) fn new(value: Tls13ClientSessionValue, offer: &Offer) -> Option<Box<Self>> {
+    pub(crate) fn new(value: Tls13ClientSessionValue, offer: &Offer) -> Option<Box<Self>> {
         let config = &offer.config;
         if !config.versions.contains(ProtocolVersion::TLSv1_3) {
             return None;
@@ -53,7 +53,7 @@ impl OfferedSession {
         {
             return None;
         }
-        if !config.carrier.goes_with_session_of(value.carrier) {
+        if !config.carrier.accepts_session_over(value.carrier) {
             return None;
         }
         // RFC 9846 §4.7.1: the suite must have the session's hash
@@ -77,7 +77,7 @@ impl OfferedSession {
     }
 
     /// Returns the suite for early data.
-    pub(super) fn suite(&self) -> &'static Tls13CipherSuite {
+    pub(crate) fn suite(&self) -> &'static Tls13CipherSuite {
         self.suite
     }
 
@@ -100,7 +100,7 @@ impl OfferedSession {
     }
 
     /// Returns the extension, with zeros for the binder.
-    pub(super) fn extension(&self) -> OfferedPsks<'_> {
+    pub(crate) fn extension(&self) -> OfferedPsks<'_> {
         OfferedPsks {
             identities: vec![PskIdentity {
                 identity: self.value.ticket(),
@@ -122,7 +122,7 @@ impl OfferedSession {
     /// Computes the binder in `client_hello`, which ends with this extension. `before` is the
     /// transcript of the messages before a second ClientHello. Returns the transcript including
     /// `client_hello`.
-    pub(super) fn bind(&self, client_hello: &mut [u8], before: Option<&Transcript>) -> Transcript {
+    pub(crate) fn bind(&self, client_hello: &mut [u8], before: Option<&Transcript>) -> Transcript {
         let binder_at = client_hello.len().saturating_sub(self.binder_len());
         let list_at = binder_at.saturating_sub(2 + 1);
         // RFC 9846 §4.3.11.2: the binder covers everything before the list of binders
@@ -143,7 +143,7 @@ impl OfferedSession {
 
     /// Starts to send early data. `client_hello` is the hash of the first ClientHello, which was
     /// sent.
-    pub(super) fn start_early_data(
+    pub(crate) fn start_early_data(
         &self,
         offer: &Offer,
         client_hello: &hash::Output,
