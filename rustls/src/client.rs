@@ -22,9 +22,10 @@ pub use crate::config::webpki::{
     ServerCertVerifierBuilder, VerifierBuilderError, WebPkiServerVerifier,
     verify_server_cert_signed_by_trust_anchor, verify_server_name,
 };
+pub use crate::conn::early_data::EarlyDataError;
+pub use crate::conn::write_early_data::MayEncryptEarlyData;
 #[cfg(feature = "std")]
 pub use crate::conn::write_early_data::WriteEarlyData;
-pub use crate::conn::write_early_data::{EarlyDataError, MayEncryptEarlyData};
 pub use crate::handshake::client::connection_data::ClientConnectionData;
 pub use crate::msgs::client_extensions::TicketRequest;
 

@@ -10,18 +10,22 @@
 //! - `common_state`: `records` (the record layer and its buffers), `negotiated` (facts) and
 //!   `established` (secrets for rekeying and exporters).
 //! - `sending`: encrypts application data.
+//! - `to_vec`: output into a `Vec` that grows as needed.
 //! - `early_data`: a client's early data. `received_early_data`: its buffer in a buffered server.
 //! - `quic`: replaces `records` if QUIC carries the handshake.
-//! - `transport`, `carrier`: the interface that a handshake sees of these.
 //! - `split`: the two halves of a connection, each with its part of these.
 //! - `kernel`: a connection whose records are processed outside this library.
 //! - `unwinding`: ends a connection if the application's code panics.
+//!
+//! No two of these modules import each other: the public types of an API import those that do the
+//! work, and these the records and buffers.
 
+mod app_data_record;
 pub(crate) mod common_state;
 #[cfg(feature = "std")]
 pub(crate) mod connection;
 pub(crate) mod driver;
-mod early_data;
+pub(crate) mod early_data;
 pub(crate) mod kernel;
 pub(crate) mod quic;
 #[cfg(feature = "std")]
@@ -35,6 +39,7 @@ mod sending;
 pub(crate) mod split;
 #[cfg(feature = "std")]
 mod stream;
+mod to_vec;
 pub(crate) mod unbuffered;
 mod unsent_plaintext;
 pub(crate) mod unwinding;

@@ -6,14 +6,16 @@
 //! encrypts application data.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::fmt;
 
 use pki_types::CertificateDer;
 use rustls_core::crypto::SupportedKxGroup;
+use rustls_core::quic::KeyChange;
 
 use super::quic::Quic;
 use super::records::{Receiving, Records, Sending};
-use super::unwinding::fail_on_panic;
+use super::unwinding::{Abandon, fail_on_panic};
 use crate::certificates::PeerIdentity;
 use crate::enums::{AlertDescription, ProtocolVersion, Side};
 use crate::error::Error;
@@ -212,6 +214,21 @@ impl CommonState {
         Ok(self.records.close()?)
     }
 
+    /// Appends the messages for the current QUIC packets to `buf`. Returns the keys of the next
+    /// packets once they are available.
+    pub(crate) fn write_crypto(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {
+        let quic = self.quic.as_deref_mut()?;
+        let change = quic.write(buf, self.side, self.established.as_ref());
+        // QUIC updates its keys (RFC 9001 §6.1), and a leak of the current ones must not reveal
+        // earlier ones
+        if let Some(established) = &mut self.established {
+            if quic.has_returned_all_keys() {
+                established.keep_exporter_secret();
+            }
+        }
+        change
+    }
+
     /// True once an error has ended the connection.
     #[inline]
     pub(crate) fn has_failed(&self) -> bool {
@@ -343,6 +360,12 @@ impl CommonState {
             }
             _ => Err(Error::HandshakeNotComplete),
         }
+    }
+}
+
+impl Abandon for CommonState {
+    fn abandon(&mut self) {
+        self.fail_after_panic();
     }
 }
 

@@ -11,6 +11,7 @@ use core::ops::Range;
 
 use super::common_state::CommonState;
 use super::records::Receiving;
+use super::unwinding::Abandon;
 use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion, Side};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
@@ -432,6 +433,14 @@ impl<Data> Driver<Data> {
         let error = self.common.fail(failure);
         self.machine.fail();
         error
+    }
+}
+
+impl<Data> Abandon for Driver<Data> {
+    /// Fails the connection. The handshake's secrets are dropped by the next call, as after a
+    /// failed write.
+    fn abandon(&mut self) {
+        self.common.fail_after_panic();
     }
 }
 

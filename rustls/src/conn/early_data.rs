@@ -1,15 +1,16 @@
 //! Sends a client's early data (RFC 9846 §4.3.10): never more than the server allows, and
 //! separately from application data that waits for the end of the handshake.
 
+use core::fmt;
 #[cfg(feature = "std")]
 use std::io;
 
 use super::common_state::CommonState;
 use super::records::Sending;
+use super::sending::EncryptError;
 #[cfg(feature = "std")]
 use super::sending::{invalid_data, write_result};
-use super::unbuffered::EncryptError;
-use crate::conn::write_early_data::EarlyDataError;
+use super::to_vec::TooShort;
 use crate::enums::ContentType;
 #[cfg(feature = "std")]
 use crate::error::Error;
@@ -70,5 +71,41 @@ impl CommonState {
             .map_err(|error| self.seal_failed(error))?;
         self.records.sending = Sending::EarlyData { left };
         Ok(used)
+    }
+}
+
+/// The reason that early data was not encrypted.
+#[derive(Debug)]
+pub enum EarlyDataError {
+    /// The data exceeds the limit of the server's ticket. Nothing was encrypted.
+    ExceededAllowedEarlyData,
+
+    /// Encryption failed.
+    Encrypt(EncryptError),
+}
+
+impl From<EncryptError> for EarlyDataError {
+    fn from(error: EncryptError) -> Self {
+        Self::Encrypt(error)
+    }
+}
+
+impl fmt::Display for EarlyDataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ExceededAllowedEarlyData => f.write_str("cannot send any more early data"),
+            Self::Encrypt(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for EarlyDataError {}
+
+impl TooShort for EarlyDataError {
+    fn required_size(&self) -> Option<usize> {
+        match self {
+            Self::Encrypt(error) => error.required_size(),
+            Self::ExceededAllowedEarlyData => None,
+        }
     }
 }

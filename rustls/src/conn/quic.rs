@@ -15,7 +15,6 @@ use core::mem;
 use rustls_core::crypto::tls13::OkmBlock;
 use rustls_core::quic::{DirectionalKeys, KeyChange, Keys, Secrets, Suite, Version};
 
-use super::common_state::CommonState;
 use crate::config::carrier::Carrier;
 use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, PeerMisbehaved};
@@ -128,6 +127,44 @@ impl Quic {
         self.joiner = HandshakeJoiner::default();
     }
 
+    /// Appends the messages for the current packets to `buf`. Returns the keys of the next packets
+    /// once they are available; later calls append messages for those packets.
+    pub(super) fn write(
+        &mut self,
+        buf: &mut Vec<u8>,
+        side: Side,
+        established: Option<&Established>,
+    ) -> Option<KeyChange> {
+        let space = self.writing;
+        let mut messages = mem::take(self.waiting(space));
+        if buf.capacity() == 0 {
+            *buf = messages;
+        } else {
+            buf.append(&mut messages);
+        }
+        match space {
+            Space::Initial => {
+                let keys = self.handshake_keys.take()?;
+                self.writing = Space::Handshake;
+                Some(KeyChange::Handshake { keys })
+            }
+            Space::Handshake if self.sending == Space::OneRtt => {
+                let next = established?.quic_secrets(side, self.version)?;
+                self.writing = Space::OneRtt;
+                Some(KeyChange::OneRtt {
+                    keys: Keys::new(&next),
+                    next,
+                })
+            }
+            Space::Handshake | Space::OneRtt => None,
+        }
+    }
+
+    /// True once all keys were returned and the handshake no longer needs the traffic secrets.
+    pub(super) fn has_returned_all_keys(&self) -> bool {
+        self.writing == Space::OneRtt && !self.is_handshaking
+    }
+
     /// Returns the keys of `secret`. Always `Some`, because only suites with a QUIC part are
     /// negotiated.
     fn keys(&self, secret: &TrafficSecret<'_>) -> Option<DirectionalKeys> {
@@ -150,55 +187,6 @@ impl Quic {
             suite,
             secret: secret.clone(),
         });
-    }
-}
-
-impl CommonState {
-    /// Appends the messages for the current packets to `buf`. Returns the keys of the next packets
-    /// once they are available; later calls append messages for those packets.
-    pub(crate) fn write_crypto(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {
-        let change = self.next_keys(buf);
-        self.drop_traffic_secrets();
-        change
-    }
-
-    fn next_keys(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {
-        let quic = self.quic.as_deref_mut()?;
-        let space = quic.writing;
-        let mut messages = mem::take(quic.waiting(space));
-        if buf.capacity() == 0 {
-            *buf = messages;
-        } else {
-            buf.append(&mut messages);
-        }
-        match space {
-            Space::Initial => {
-                let keys = quic.handshake_keys.take()?;
-                quic.writing = Space::Handshake;
-                Some(KeyChange::Handshake { keys })
-            }
-            Space::Handshake if quic.sending == Space::OneRtt => {
-                let secrets = self.established.as_ref()?;
-                let next = secrets.quic_secrets(self.side, quic.version)?;
-                quic.writing = Space::OneRtt;
-                Some(KeyChange::OneRtt {
-                    keys: Keys::new(&next),
-                    next,
-                })
-            }
-            Space::Handshake | Space::OneRtt => None,
-        }
-    }
-
-    /// Drops the traffic secrets once they were returned and the handshake no longer needs them.
-    /// QUIC updates its keys (RFC 9001 §6.1), and a leak of the current ones must not reveal
-    /// earlier ones.
-    fn drop_traffic_secrets(&mut self) {
-        if let (Some(quic), Some(established)) = (&self.quic, &mut self.established) {
-            if quic.writing == Space::OneRtt && !quic.is_handshaking {
-                established.keep_exporter_secret();
-            }
-        }
     }
 }
 
@@ -377,6 +365,7 @@ impl Transport for Quic {
 #[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]
 mod tests {
     use super::*;
+    use crate::conn::common_state::CommonState;
     #[cfg(feature = "aws_lc_rs")]
     use crate::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
     #[cfg(not(feature = "aws_lc_rs"))]

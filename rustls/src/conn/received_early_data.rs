@@ -6,8 +6,6 @@
 
 use alloc::vec::Vec;
 
-use super::records::{Receiving, Records};
-
 /// Unread early data.
 #[derive(Default)]
 pub(crate) struct ReceivedEarlyData {
@@ -19,7 +17,7 @@ pub(crate) struct ReceivedEarlyData {
 impl ReceivedEarlyData {
     /// Appends `bytes`. At most `may_follow` more bytes will follow, and no memory is reserved
     /// beyond that.
-    fn push(&mut self, bytes: &[u8], may_follow: usize) {
+    pub(super) fn push(&mut self, bytes: &[u8], may_follow: usize) {
         let needed = self.bytes.len() + bytes.len();
         if needed > self.bytes.capacity() {
             self.bytes.drain(..self.read);
@@ -32,7 +30,7 @@ impl ReceivedEarlyData {
     }
 
     /// Copies bytes to the front of `out` until either runs out. Returns their number.
-    fn read(&mut self, out: &mut [u8]) -> usize {
+    pub(super) fn read(&mut self, out: &mut [u8]) -> usize {
         let unread = &self.bytes[self.read..];
         let len = Ord::min(unread.len(), out.len());
         out[..len].copy_from_slice(&unread[..len]);
@@ -40,42 +38,8 @@ impl ReceivedEarlyData {
         len
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.read == self.bytes.len()
-    }
-}
-
-impl Records {
-    /// Buffers early data until it is read. The caller has checked the limit.
-    pub(super) fn keep_early_data(&mut self, bytes: &[u8]) {
-        let may_follow = match self.receiving {
-            Receiving::EarlyData { left } => usize::try_from(left).unwrap_or(usize::MAX),
-            _ => 0,
-        };
-        self.early_data
-            .get_or_insert_default()
-            .push(bytes, may_follow);
-    }
-
-    /// Copies early data to the front of `out` until either runs out. Returns the number of bytes.
-    /// Frees the buffer once it is empty.
-    pub(crate) fn read_early_data(&mut self, out: &mut [u8]) -> usize {
-        let Some(waiting) = &mut self.early_data else {
-            return 0;
-        };
-        let len = waiting.read(out);
-        if waiting.is_empty() {
-            self.early_data = None;
-        }
-        len
-    }
-
-    /// Drops unread early data, and rejects more.
-    pub(crate) fn drop_early_data(&mut self) {
-        self.early_data = None;
-        if let Receiving::EarlyData { left } = &mut self.receiving {
-            *left = 0;
-        }
     }
 }
 

@@ -263,6 +263,41 @@ impl Records {
     }
 }
 
+#[cfg(feature = "std")]
+impl Records {
+    /// Buffers early data until it is read. The caller has checked the limit.
+    pub(super) fn keep_early_data(&mut self, bytes: &[u8]) {
+        let may_follow = match self.receiving {
+            Receiving::EarlyData { left } => usize::try_from(left).unwrap_or(usize::MAX),
+            _ => 0,
+        };
+        self.early_data
+            .get_or_insert_default()
+            .push(bytes, may_follow);
+    }
+
+    /// Copies early data to the front of `out` until either runs out. Returns the number of bytes.
+    /// Frees the buffer once it is empty.
+    pub(crate) fn read_early_data(&mut self, out: &mut [u8]) -> usize {
+        let Some(waiting) = &mut self.early_data else {
+            return 0;
+        };
+        let len = waiting.read(out);
+        if waiting.is_empty() {
+            self.early_data = None;
+        }
+        len
+    }
+
+    /// Drops unread early data, and rejects more.
+    pub(crate) fn drop_early_data(&mut self) {
+        self.early_data = None;
+        if let Receiving::EarlyData { left } = &mut self.receiving {
+            *left = 0;
+        }
+    }
+}
+
 // a separate function, because its caller is inlined
 #[cfg(feature = "std")]
 #[cold]

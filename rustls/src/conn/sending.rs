@@ -3,6 +3,7 @@
 //! All three call the sender directly. The rare cases (no keys yet, a worn-out key, queued output)
 //! are separate, cold functions.
 
+use core::fmt;
 use core::ops::Range;
 #[cfg(feature = "std")]
 use std::io;
@@ -13,7 +14,7 @@ use super::common_state::CommonState;
 #[cfg(feature = "std")]
 use super::records::PIECE_LEN;
 use super::records::Sending;
-use super::unbuffered::EncryptError;
+use super::to_vec::TooShort;
 use crate::enums::ContentType;
 use crate::error::Error;
 use crate::handshake::established::{Established, KEY_UPDATE_LEN};
@@ -386,6 +387,45 @@ impl CommonState {
             return Err(InPlaceError::OutputPending);
         }
         Ok(())
+    }
+}
+
+/// The reason that application data was not encrypted.
+#[derive(Debug)]
+pub enum EncryptError {
+    /// The output is too short; nothing has changed.
+    InsufficientSize(InsufficientSizeError),
+
+    /// Nothing more can be encrypted on this connection.
+    EncryptExhausted,
+}
+
+impl From<InsufficientSizeError> for EncryptError {
+    fn from(error: InsufficientSizeError) -> Self {
+        Self::InsufficientSize(error)
+    }
+}
+
+impl fmt::Display for EncryptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InsufficientSize(InsufficientSizeError { required_size }) => write!(
+                f,
+                "cannot encrypt due to insufficient size, {required_size} bytes are required"
+            ),
+            Self::EncryptExhausted => f.write_str("encrypter has been exhausted"),
+        }
+    }
+}
+
+impl core::error::Error for EncryptError {}
+
+impl TooShort for EncryptError {
+    fn required_size(&self) -> Option<usize> {
+        match self {
+            Self::InsufficientSize(error) => Some(error.required_size),
+            Self::EncryptExhausted => None,
+        }
     }
 }
 

@@ -11,11 +11,14 @@ use core::ops::Deref;
 
 use rustls_core::crypto::cipher::InsufficientSizeError;
 
+pub use super::app_data_record::AppDataRecord;
 use super::common_state::{CommonState, received_would_be_lost};
 use super::driver::{Driver, Processed};
 use super::kernel::KernelConnection;
 use super::records::{Receiving, Sending};
+pub use super::sending::EncryptError;
 use super::split::{Receiver, Sender, split};
+use super::to_vec::{TooShort, write_to_vec};
 use super::unwinding::{PanicGuard, fail_on_panic};
 use crate::conn::write_early_data::MayEncryptEarlyData;
 use crate::error::Error;
@@ -26,15 +29,13 @@ use crate::suites::ExtractedSecrets;
 mod pending_payload;
 mod read_early_data;
 mod read_traffic;
-pub(crate) mod to_vec;
 mod waiting;
 mod write_traffic;
 
 use pending_payload::PendingPayload;
 pub use read_early_data::ReadEarlyData;
-pub use read_traffic::{AppDataRecord, ReadTraffic};
-use to_vec::write_to_vec;
-pub use write_traffic::{EncryptError, WriteTraffic};
+pub use read_traffic::ReadTraffic;
+pub use write_traffic::WriteTraffic;
 
 /// Methods that unbuffered client and server connections share.
 pub struct UnbufferedConnectionCommon<Data> {
@@ -609,3 +610,12 @@ impl fmt::Display for EncodeError {
 }
 
 impl core::error::Error for EncodeError {}
+
+impl TooShort for EncodeError {
+    fn required_size(&self) -> Option<usize> {
+        match self {
+            Self::InsufficientSize(error) => Some(error.required_size),
+            Self::AlreadyEncoded => None,
+        }
+    }
+}

@@ -15,27 +15,10 @@
 
 use core::mem;
 
-use super::common_state::CommonState;
-use super::driver::Driver;
-
 /// A connection that can fail without calling the application's code, because a second panic would
 /// end the process.
 pub(crate) trait Abandon {
     fn abandon(&mut self);
-}
-
-impl Abandon for CommonState {
-    fn abandon(&mut self) {
-        self.fail_after_panic();
-    }
-}
-
-impl<Data> Abandon for Driver<Data> {
-    /// Fails the connection. The handshake's secrets are dropped by the next call, as after a
-    /// failed write.
-    fn abandon(&mut self) {
-        self.common.fail_after_panic();
-    }
 }
 
 /// Runs `operation`; a panic fails the connection.

@@ -6,8 +6,8 @@ use core::fmt;
 use std::io;
 
 use crate::conn::common_state::CommonState;
-use crate::conn::unbuffered::EncryptError;
-use crate::conn::unbuffered::to_vec::write_to_vec;
+use crate::conn::early_data::EarlyDataError;
+use crate::conn::to_vec::write_to_vec;
 use crate::conn::unwinding::fail_on_panic;
 
 /// Encrypts early data and queues it behind the ClientHello in the connection's outgoing buffer.
@@ -128,30 +128,3 @@ impl fmt::Debug for MayEncryptEarlyData<'_> {
             .finish_non_exhaustive()
     }
 }
-
-/// The reason that early data was not encrypted.
-#[derive(Debug)]
-pub enum EarlyDataError {
-    /// The data exceeds the limit of the server's ticket. Nothing was encrypted.
-    ExceededAllowedEarlyData,
-
-    /// Encryption failed.
-    Encrypt(EncryptError),
-}
-
-impl From<EncryptError> for EarlyDataError {
-    fn from(error: EncryptError) -> Self {
-        Self::Encrypt(error)
-    }
-}
-
-impl fmt::Display for EarlyDataError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ExceededAllowedEarlyData => f.write_str("cannot send any more early data"),
-            Self::Encrypt(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for EarlyDataError {}

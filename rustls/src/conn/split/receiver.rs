@@ -8,13 +8,13 @@ use std::io;
 
 use super::{Facts, wants_sender};
 use crate::config::ech::EchStatus;
+use crate::conn::app_data_record::AppDataRecord;
 use crate::conn::driver::Driver;
 #[cfg(feature = "std")]
 use crate::conn::read_early_data::ReadEarlyData;
 #[cfg(feature = "std")]
 use crate::conn::reader::Reader;
 use crate::conn::records::Receiving;
-use crate::conn::unbuffered::AppDataRecord;
 use crate::conn::unwinding::fail_on_panic;
 use crate::error::Error;
 use crate::failure::Failure;

@@ -12,8 +12,8 @@ use rustls_core::crypto::cipher::InsufficientSizeError;
 use super::{Facts, wants_sender};
 use crate::conn::common_state::CommonState;
 use crate::conn::records::Sending;
-use crate::conn::unbuffered::EncryptError;
-use crate::conn::unbuffered::to_vec::write_to_vec;
+use crate::conn::sending::EncryptError;
+use crate::conn::to_vec::write_to_vec;
 use crate::conn::unwinding::fail_on_panic;
 #[cfg(feature = "std")]
 use crate::conn::write_outgoing::write_outgoing;

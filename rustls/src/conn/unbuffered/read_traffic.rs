@@ -2,7 +2,7 @@
 
 use core::num::NonZeroUsize;
 
-use super::{ConnectionState, UnbufferedConnectionCommon};
+use super::{AppDataRecord, ConnectionState, UnbufferedConnectionCommon};
 use crate::error::Error;
 
 /// Application data of one record was received.
@@ -45,30 +45,5 @@ impl<'c, 'i, Data> ReadTraffic<'c, 'i, Data> {
 impl<'c, 'i, Data> From<ReadTraffic<'c, 'i, Data>> for ConnectionState<'c, 'i, Data> {
     fn from(state: ReadTraffic<'c, 'i, Data>) -> Self {
         Self::ReadTraffic(state)
-    }
-}
-
-/// One record's application data.
-#[derive(Debug)]
-pub struct AppDataRecord<'i> {
-    /// The number of further bytes of `incoming_tls` that have been processed.
-    ///
-    /// For an unbuffered connection it is 0, because
-    /// [`UnbufferedStatus::discard`](super::UnbufferedStatus::discard) includes the record. From
-    /// [`Receiver::open_in_place`](crate::split::Receiver::open_in_place), it is all processed
-    /// bytes.
-    pub discard: usize,
-
-    /// The application data.
-    pub payload: &'i [u8],
-}
-
-impl<'i> AppDataRecord<'i> {
-    #[inline]
-    pub(super) fn new(payload: &'i [u8]) -> Self {
-        Self {
-            discard: 0,
-            payload,
-        }
     }
 }

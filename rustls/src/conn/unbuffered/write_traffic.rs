@@ -1,15 +1,15 @@
 //! The state in which an unbuffered connection can send application data.
 
 use alloc::vec::Vec;
-use core::fmt;
 use core::ops::Range;
 
 use rustls_core::crypto::cipher::InsufficientSizeError;
 
 use super::UnbufferedConnectionCommon;
-use super::to_vec::write_to_vec;
 use crate::conn::common_state::CommonState;
 use crate::conn::records::Sending;
+use crate::conn::sending::EncryptError;
+use crate::conn::to_vec::write_to_vec;
 use crate::conn::unwinding::fail_on_panic;
 use crate::error::Error;
 use crate::handshake::established::{Established, KEY_UPDATE_LEN};
@@ -247,33 +247,3 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         Some(WriteTraffic::new(self))
     }
 }
-
-/// The reason that application data was not encrypted.
-#[derive(Debug)]
-pub enum EncryptError {
-    /// The output is too short; nothing has changed.
-    InsufficientSize(InsufficientSizeError),
-
-    /// Nothing more can be encrypted on this connection.
-    EncryptExhausted,
-}
-
-impl From<InsufficientSizeError> for EncryptError {
-    fn from(error: InsufficientSizeError) -> Self {
-        Self::InsufficientSize(error)
-    }
-}
-
-impl fmt::Display for EncryptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::InsufficientSize(InsufficientSizeError { required_size }) => write!(
-                f,
-                "cannot encrypt due to insufficient size, {required_size} bytes are required"
-            ),
-            Self::EncryptExhausted => f.write_str("encrypter has been exhausted"),
-        }
-    }
-}
-
-impl core::error::Error for EncryptError {}

@@ -12,9 +12,6 @@ use alloc::vec::Vec;
 
 use rustls_core::crypto::cipher::InsufficientSizeError;
 
-use super::{EncodeError, EncryptError};
-use crate::conn::write_early_data::EarlyDataError;
-
 /// Calls `write` with the part of `out` behind its first `used` bytes, and extends `out` if that is
 /// too short.
 ///
@@ -72,38 +69,12 @@ impl TooShort for InsufficientSizeError {
     }
 }
 
-impl TooShort for EncryptError {
-    fn required_size(&self) -> Option<usize> {
-        match self {
-            Self::InsufficientSize(error) => Some(error.required_size),
-            Self::EncryptExhausted => None,
-        }
-    }
-}
-
-impl TooShort for EncodeError {
-    fn required_size(&self) -> Option<usize> {
-        match self {
-            Self::InsufficientSize(error) => Some(error.required_size),
-            Self::AlreadyEncoded => None,
-        }
-    }
-}
-
-impl TooShort for EarlyDataError {
-    fn required_size(&self) -> Option<usize> {
-        match self {
-            Self::Encrypt(error) => error.required_size(),
-            Self::ExceededAllowedEarlyData => None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use alloc::vec;
 
     use super::*;
+    use crate::conn::sending::EncryptError;
 
     /// Returns a `write` that checks the bytes there before, and writes ten bytes.
     fn write_ten(before: &[u8]) -> impl FnMut(&mut [u8]) -> Result<usize, EncryptError> {
