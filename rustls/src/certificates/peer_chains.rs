@@ -85,7 +85,8 @@ impl PeerChains {
 
     /// Returns the chain of these DER certificates: a live one, or a copy.
     ///
-    /// The peer may not be authenticated yet. Nobody else finds a copy before [`UnauthenticatedChain::keep`].
+    /// The peer may not be authenticated yet. Nobody else finds a copy before
+    /// [`UnauthenticatedChain::keep`].
     pub(crate) fn find<'a>(
         &self,
         kind: ChainKind,

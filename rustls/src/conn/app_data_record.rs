@@ -6,9 +6,9 @@ pub struct AppDataRecord<'i> {
     /// The number of further bytes of `incoming_tls` that have been processed.
     ///
     /// For an unbuffered connection it is 0, because
-    /// [`UnbufferedStatus::discard`](crate::unbuffered::UnbufferedStatus::discard) includes the record. From
-    /// [`Receiver::open_in_place`](crate::split::Receiver::open_in_place), it is all processed
-    /// bytes.
+    /// [`UnbufferedStatus::discard`](crate::unbuffered::UnbufferedStatus::discard) includes the
+    /// record. From [`Receiver::open_in_place`](crate::split::Receiver::open_in_place), it is all
+    /// processed bytes.
     pub discard: usize,
 
     /// The application data.

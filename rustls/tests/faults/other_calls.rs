@@ -1,4 +1,5 @@
-//! Callbacks that panic in calls outside the talks of `callbacks`: exporters and kernel connections.
+//! Callbacks that panic in calls outside the talks of `callbacks`: exporters and kernel
+//! connections.
 
 use std::io::{Read, Write};
 
