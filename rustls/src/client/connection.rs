@@ -38,15 +38,11 @@ pub(crate) fn start(
     name: ServerName<'static>,
     alpn_protocols: Vec<Vec<u8>>,
 ) -> Result<Driver<ClientConnectionData>, Error> {
-    common
-        .records
-        .sender
-        .set_max_fragment_size(config.max_fragment_size)?;
-    common.is_extractable = config.enable_secret_extraction;
-    #[cfg(feature = "std")]
-    {
-        common.is_fips = config.fips();
-    }
+    common.configure(
+        config.max_fragment_size,
+        config.enable_secret_extraction,
+        config.fips(),
+    )?;
     let mut data = ClientConnectionData::default();
     let (transport, negotiated, established) = common.parts();
     let mut cx = Context {

@@ -76,6 +76,29 @@ impl CommonState {
         }
     }
 
+    /// Applies the settings of a configuration that do not depend on the handshake.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::BadMaxFragmentSize`].
+    pub(crate) fn configure(
+        &mut self,
+        max_fragment_size: Option<usize>,
+        is_extractable: bool,
+        is_fips: bool,
+    ) -> Result<(), Error> {
+        self.records
+            .sender
+            .set_max_fragment_size(max_fragment_size)?;
+        self.is_extractable = is_extractable;
+        #[cfg(feature = "std")]
+        {
+            self.is_fips = is_fips;
+        }
+        let _ = is_fips;
+        Ok(())
+    }
+
     /// Splits the state into the transport of the handshake and the parts that the handshake fills
     /// in.
     pub(crate) fn parts(

@@ -47,15 +47,11 @@ pub(super) fn configure(
     common: &mut CommonState,
 ) -> Result<Box<dyn Machine<ServerConnectionData>>, Error> {
     ServerConfig::check_client_cert_verifier(&*config.configured_verifier)?;
-    common
-        .records
-        .sender
-        .set_max_fragment_size(config.max_fragment_size)?;
-    common.is_extractable = config.enable_secret_extraction;
-    #[cfg(feature = "std")]
-    {
-        common.is_fips = config.fips();
-    }
+    common.configure(
+        config.max_fragment_size,
+        config.enable_secret_extraction,
+        config.fips(),
+    )?;
     Ok(Box::new(ServerHandshake::start(config)))
 }
 
@@ -151,56 +147,9 @@ impl ServerConnection {
 
 #[cfg(feature = "std")]
 impl ServerConnection {
-    /// Splits the connection into a sending and a receiving half once the handshake is complete.
-    /// Two threads can then use the halves without a lock between them.
-    ///
-    /// Nothing is lost. Queued output moves to the [`Sender`], and received data that was not read
-    /// yet moves to the [`Receiver`]. Both halves keep track of pending KeyUpdates.
-    ///
-    /// ```no_run
-    /// use std::io::{Read, Write};
-    /// use std::net::TcpStream;
-    /// use std::thread;
-    ///
-    /// # fn example(conn: rustls::ServerConnection, socket: TcpStream)
-    /// # -> Result<(), Box<dyn std::error::Error>> {
-    /// let (mut sender, mut receiver) = conn.into_split()?;
-    /// let mut incoming = socket.try_clone()?;
-    /// let mut outgoing = socket;
-    ///
-    /// let reading = thread::spawn(move || -> std::io::Result<Vec<u8>> {
-    ///     let mut data = Vec::new();
-    ///     while !receiver.peer_has_closed() && receiver.read_tls(&mut incoming)? != 0 {
-    ///         receiver.process_new_packets().map_err(std::io::Error::other)?;
-    ///         // `WouldBlock` once all received data was read
-    ///         match receiver.reader().read_to_end(&mut data) {
-    ///             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-    ///             Err(error) => return Err(error),
-    ///             Ok(_) => {}
-    ///         }
-    ///     }
-    ///     Ok(data)
-    /// });
-    /// for _ in 0..1000 {
-    ///     sender.writer().write_all(b"both directions at once")?;
-    ///     sender.write_tls(&mut outgoing)?;
-    /// }
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// The halves pass work to each other without a lock. The other half does it at its next call:
-    ///
-    /// | event | effect on the other half |
-    /// |---|---|
-    /// | the peer requests a KeyUpdate | the sender answers before its next data |
-    /// | the peer asks to renegotiate (TLS 1.2) | the sender sends a no_renegotiation warning |
-    /// | a received record is invalid | the sender sends the alert, drops its keys and fails |
-    /// | a fatal alert was received | the sender drops its keys and returns the error |
-    /// | a write failed, and the sender queued an alert | the receiver drops its keys and fails |
-    /// | the peer's close_notify was received | none: the sender continues |
-    /// | [`Sender::send_close_notify`] was called | none: the receiver continues |
-    ///
-    /// [`Receiver::sender_wants_write`] reports when to wake the sender's thread for such work.
+    /// Splits the connection into a sending and a receiving half once the handshake is complete,
+    /// like [`ClientConnection::into_split`](crate::ClientConnection::into_split), which has an
+    /// example.
     ///
     /// # Errors
     ///
