@@ -5,6 +5,7 @@
 //!   pairs ─────── connected sides over the caller's memory, for measuring and counting
 //!   servers ───── servers of both crates that answer one connection after the other
 //!   configs ───── certificates and configurations, for both crates and both providers
+//!   callbacks ─── objects that configurations call: a clock, a key log, resolvers, a session store
 //!   pki ───────── valid chains, and chains that are invalid in a chosen way
 //!   os ────────── loopback sockets, the limit on open files, CPU time of threads
 //!   ports ─────── reserved ports for servers of other stacks
@@ -12,6 +13,7 @@
 //!   texts ─────── errors that consist only of a text, compared with upstream's
 //! ```
 
+pub mod callbacks;
 pub mod configs;
 pub mod deviations;
 pub mod endpoints;

@@ -36,7 +36,7 @@ fn upstream_client(
 
 fn connect(config: &Arc<upstream::ClientConfig>) -> UpstreamBuffered {
     let name = "localhost".try_into().unwrap();
-    UpstreamBuffered::new(upstream::ClientConnection::new(config.clone(), name).unwrap())
+    UpstreamBuffered::client_of(name, config.clone())
 }
 
 #[test]
@@ -115,10 +115,8 @@ fn upstream_accepts_and_resumes_the_tls12_client() {
                 config.ticketer = upstream::crypto::ring::Ticketer::new().unwrap();
             }
             let config = Arc::new(config);
-            let server = || -> Box<dyn Endpoint> {
-                let conn = upstream::ServerConnection::new(config.clone()).unwrap();
-                Box::new(UpstreamBuffered::new(conn))
-            };
+            let server =
+                || -> Box<dyn Endpoint> { Box::new(UpstreamBuffered::server(config.clone())) };
             let mut hello = ClientHello::tls12();
             if tickets {
                 hello = hello.with(SESSION_TICKET, vec![]);
@@ -212,10 +210,7 @@ fn tls13_client_resumes_and_sends_early_data() {
             configs::upstream::server(provider.upstream(), KeyType::EcdsaP256, ClientAuth::None);
         config.max_early_data_size = 1000;
         let config = Arc::new(config);
-        let server = || -> Box<dyn Endpoint> {
-            let conn = upstream::ServerConnection::new(config.clone()).unwrap();
-            Box::new(UpstreamBuffered::new(conn))
-        };
+        let server = || -> Box<dyn Endpoint> { Box::new(UpstreamBuffered::server(config.clone())) };
         let hello = || {
             ClientHello::new()
                 .with(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]))

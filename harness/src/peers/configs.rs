@@ -246,6 +246,25 @@ pub fn server_name() -> ServerName<'static> {
     SERVER_NAME.try_into().unwrap()
 }
 
+/// Every pair of `a` and `b`, which varies faster.
+pub fn product<A: Clone, B>(
+    a: impl IntoIterator<Item = A>,
+    b: impl IntoIterator<Item = B, IntoIter: Clone>,
+) -> impl Iterator<Item = (A, B)> {
+    let b = b.into_iter();
+    a.into_iter()
+        .flat_map(move |a| b.clone().map(move |b| (a.clone(), b)))
+}
+
+/// Like [`product`], of three.
+pub fn product3<A: Clone, B: Clone, C>(
+    a: impl IntoIterator<Item = A>,
+    b: impl IntoIterator<Item = B, IntoIter: Clone>,
+    c: impl IntoIterator<Item = C, IntoIter: Clone>,
+) -> impl Iterator<Item = (A, B, C)> {
+    product(product(a, b), c).map(|((a, b), c)| (a, b, c))
+}
+
 macro_rules! configs {
     ($module:ident, $tls:ident) => {
         /// Configurations of one crate.

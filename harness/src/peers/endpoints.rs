@@ -26,6 +26,13 @@ pub trait Endpoint {
     /// Appends the application data received since the last call.
     fn read_into(&mut self, plaintext: &mut Vec<u8>);
 
+    /// Returns the plaintext received.
+    fn read_all(&mut self) -> Vec<u8> {
+        let mut plaintext = Vec::new();
+        self.read_into(&mut plaintext);
+        plaintext
+    }
+
     /// Sends early data, before the ClientHello is taken. Returns the number of accepted bytes:
     /// zero if it cannot be sent, or if the API reports it only later.
     fn send_early(&mut self, _plaintext: &[u8]) -> usize {
@@ -153,6 +160,47 @@ impl<W: Wrapper> Endpoint for W {
         self.inner_mut().refresh_traffic_keys();
     }
 }
+
+/// A connection whose bytes are moved at once.
+pub trait Transfer {
+    /// Takes all pending output.
+    fn output(&mut self) -> Vec<u8>;
+
+    /// Reads and processes all of `bytes`.
+    ///
+    /// # Panics
+    ///
+    /// If the connection fails, or has no room for them.
+    fn input(&mut self, bytes: &[u8]);
+}
+
+macro_rules! transfer {
+    ($($of:ty $(, $generic:ident)?;)*) => {$(
+        impl$(<$generic>)? Transfer for $of {
+            fn output(&mut self) -> Vec<u8> {
+                let mut out = Vec::new();
+                while self.wants_write() {
+                    self.write_tls(&mut out).unwrap();
+                }
+                out
+            }
+
+            fn input(&mut self, mut bytes: &[u8]) {
+                while !bytes.is_empty() {
+                    self.read_tls(&mut bytes).unwrap();
+                    self.process_new_packets().unwrap();
+                }
+            }
+        }
+    )*};
+}
+
+transfer!(
+    rustls::ConnectionCommon<D>, D;
+    rustls::Connection;
+    rustls_upstream::ConnectionCommon<D>, D;
+    rustls_upstream::Connection;
+);
 
 /// The way a received stream of bytes ends.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,14 +2,12 @@
 //! sessions and early data.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use rustls as ours;
-use rustls::pki_types::UnixTime;
 use rustls_upstream as theirs;
 
-use crate::peers::configs::{self, ClientAuth, KeyType, Provider};
+use crate::peers::callbacks::Clock;
+use crate::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider};
 use crate::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use crate::scripted::{OfferedPsk, Refused, ScriptedClient, Ticket};
 use crate::wire::client_hello::{ALPN, ClientHello, PSK_KEY_EXCHANGE_MODES, protocols};
@@ -62,7 +60,7 @@ impl Settings {
             send_tls13_tickets: 2,
             max_tls13_tickets: 0,
             send_half_rtt_data: false,
-            clock: Arc::new(Clock::now()),
+            clock: Clock::now(),
         }
     }
 
@@ -71,6 +69,12 @@ impl Settings {
             sealed: true,
             ..Self::new(provider)
         }
+    }
+
+    /// Stored and sealed sessions, with each provider.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let both = |provider| [Self::new(provider), Self::sealed(provider)];
+        PROVIDERS.into_iter().flat_map(both)
     }
 
     config!(
@@ -98,6 +102,17 @@ impl Settings {
     }
 }
 
+/// All servers with these settings of each provider.
+pub fn servers(
+    settings: impl Fn(Provider) -> Settings,
+) -> impl Iterator<Item = (Settings, Server)> {
+    PROVIDERS.into_iter().flat_map(move |provider| {
+        let settings = settings(provider);
+        let servers = settings.servers();
+        servers.map(|server| (settings.clone(), server))
+    })
+}
+
 /// A configuration of one of the crates, for many connections.
 #[derive(Clone)]
 pub enum Server {
@@ -109,18 +124,9 @@ pub enum Server {
 impl Server {
     pub fn accept(&self) -> Box<dyn Endpoint> {
         match self {
-            Self::Buffered(config) => {
-                let conn = ours::ServerConnection::new(config.clone()).unwrap();
-                Box::new(ThisBuffered::new(conn))
-            }
-            Self::Unbuffered(config) => {
-                let conn = ours::server::UnbufferedServerConnection::new(config.clone()).unwrap();
-                Box::new(ThisUnbuffered::new(conn))
-            }
-            Self::Upstream(config) => {
-                let conn = theirs::ServerConnection::new(config.clone()).unwrap();
-                Box::new(UpstreamBuffered::new(conn))
-            }
+            Self::Buffered(config) => Box::new(ThisBuffered::server(config.clone())),
+            Self::Unbuffered(config) => Box::new(ThisUnbuffered::server(config.clone())),
+            Self::Upstream(config) => Box::new(UpstreamBuffered::server(config.clone())),
         }
     }
 
@@ -170,37 +176,4 @@ pub fn hello() -> ClientHello {
     ClientHello::new()
         .with(ALPN, protocols(&[b"h2"]))
         .with(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]))
-}
-
-/// A clock that stands still until it is set.
-#[derive(Debug)]
-pub struct Clock(AtomicU64);
-
-impl Clock {
-    fn now() -> Self {
-        Self(AtomicU64::new(UnixTime::now().as_secs()))
-    }
-
-    pub fn advance(&self, seconds: i64) {
-        let now = self.0.load(Ordering::SeqCst);
-        self.0
-            .store(now.checked_add_signed(seconds).unwrap(), Ordering::SeqCst);
-    }
-
-    fn time(&self) -> Option<UnixTime> {
-        let seconds = Duration::from_secs(self.0.load(Ordering::SeqCst));
-        Some(UnixTime::since_unix_epoch(seconds))
-    }
-}
-
-impl ours::time_provider::TimeProvider for Clock {
-    fn current_time(&self) -> Option<UnixTime> {
-        self.time()
-    }
-}
-
-impl theirs::time_provider::TimeProvider for Clock {
-    fn current_time(&self) -> Option<UnixTime> {
-        self.time()
-    }
 }

@@ -10,8 +10,8 @@ mod signatures;
 mod stores;
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
+use crate::peers::callbacks::Clock;
 use crate::peers::configs::{self, ClientAuth, KeyType, Versions};
 use crate::quic::{self, Framed, Version};
 
@@ -94,9 +94,7 @@ macro_rules! transparent {
                 ActiveKeyExchange, CryptoProvider, GetRandomFailed, SecureRandom, SharedSecret,
                 SupportedKxGroup,
             };
-            use $tls::pki_types::UnixTime;
             use $tls::server::NoServerSessionStorage;
-            use $tls::time_provider::TimeProvider;
             use $tls::{
                 CipherSuite, CipherSuiteCommon, ConnectionTrafficSecrets, Error, NamedGroup,
                 PeerMisbehaved, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite,
@@ -141,8 +139,8 @@ macro_rules! transparent {
                         server.cert_compressors = vec![&Zlib];
                         server.cert_decompressors = vec![$tls::compress::ZLIB_DECOMPRESSOR];
                     }
-                    client.time_provider = Arc::new(FixedClock);
-                    server.time_provider = Arc::new(FixedClock);
+                    client.time_provider = Clock::at(NOW);
+                    server.time_provider = Clock::at(NOW);
                     // only one, so that the choice of a client is determined
                     server.send_tls13_tickets = 1;
                     if setup.early_data {
@@ -328,15 +326,6 @@ macro_rules! transparent {
 
                 fn algorithm(&self) -> $tls::CertificateCompressionAlgorithm {
                     $tls::CertificateCompressionAlgorithm::Zlib
-                }
-            }
-
-            #[derive(Debug)]
-            struct FixedClock;
-
-            impl TimeProvider for FixedClock {
-                fn current_time(&self) -> Option<UnixTime> {
-                    Some(UnixTime::since_unix_epoch(Duration::from_secs(NOW)))
                 }
             }
 

@@ -2,8 +2,12 @@
 //! code.
 
 use std::io::{ErrorKind, Read, Write};
+use std::sync::Arc;
+
+use pki_types::ServerName;
 
 use super::{End, Endpoint};
+use crate::peers::configs::server_name;
 
 macro_rules! buffered_endpoint {
     ($name:ident, $tls:ident) => {
@@ -23,6 +27,36 @@ macro_rules! buffered_endpoint {
                     failed: false,
                     peer_has_closed: false,
                 }
+            }
+
+            /// A client of the server in [`configs`](crate::peers::configs).
+            pub fn client(config: impl Into<Arc<$tls::ClientConfig>>) -> Self {
+                Self::client_of(server_name(), config)
+            }
+
+            pub fn client_of(
+                server: ServerName<'static>,
+                config: impl Into<Arc<$tls::ClientConfig>>,
+            ) -> Self {
+                Self::new($tls::ClientConnection::new(config.into(), server).unwrap())
+            }
+
+            pub fn as_client(&mut self) -> &mut $tls::ClientConnection {
+                match &mut self.conn {
+                    $tls::Connection::Client(conn) => conn,
+                    $tls::Connection::Server(_) => panic!("a server"),
+                }
+            }
+
+            pub fn as_server(&mut self) -> &mut $tls::ServerConnection {
+                match &mut self.conn {
+                    $tls::Connection::Server(conn) => conn,
+                    $tls::Connection::Client(_) => panic!("a client"),
+                }
+            }
+
+            pub fn server(config: impl Into<Arc<$tls::ServerConfig>>) -> Self {
+                Self::new($tls::ServerConnection::new(config.into()).unwrap())
             }
         }
 

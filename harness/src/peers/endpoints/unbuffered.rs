@@ -5,11 +5,17 @@ use super::Endpoint;
 macro_rules! unbuffered_endpoint {
     ($module:ident, $name:ident, $tls:ident, $exported:expr) => {
         mod $module {
+            use std::sync::Arc;
+
+            use pki_types::ServerName;
+            use $tls::client::UnbufferedClientConnection;
+            use $tls::server::UnbufferedServerConnection;
             use $tls::unbuffered::{
                 ConnectionState, EncodeError, EncryptError, UnbufferedStatus, WriteTraffic,
             };
 
             use super::{Endpoint, encode_after_short_tries};
+            use crate::peers::configs::server_name;
             use crate::peers::pairs::$module::unbuffered::Unbuffered;
 
             /// An unbuffered connection with the buffers of an application.
@@ -130,6 +136,26 @@ macro_rules! unbuffered_endpoint {
                             return Ok(());
                         }
                     }
+                }
+            }
+
+            impl $name<UnbufferedClientConnection> {
+                /// A client of the server in [`configs`](crate::peers::configs).
+                pub fn client(config: impl Into<Arc<$tls::ClientConfig>>) -> Self {
+                    Self::client_of(server_name(), config)
+                }
+
+                pub fn client_of(
+                    server: ServerName<'static>,
+                    config: impl Into<Arc<$tls::ClientConfig>>,
+                ) -> Self {
+                    Self::new(UnbufferedClientConnection::new(config.into(), server).unwrap())
+                }
+            }
+
+            impl $name<UnbufferedServerConnection> {
+                pub fn server(config: impl Into<Arc<$tls::ServerConfig>>) -> Self {
+                    Self::new(UnbufferedServerConnection::new(config.into()).unwrap())
                 }
             }
 

@@ -5,12 +5,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use rustls::HandshakeType;
-use rustls::client::UnbufferedClientConnection;
-use rustls::server::UnbufferedServerConnection;
 
 use super::flights::{self, Framing, HANDSHAKE, Record};
 use super::{Receiver, Side};
-use crate::peers::configs::{Versions, server_name};
+use crate::peers::configs::Versions;
 use crate::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use crate::providers::transparent::{self, Setup};
 
@@ -156,12 +154,12 @@ impl Conversation {
             ..
         } = self;
         match (receiver, side) {
-            (Receiver::Unbuffered, Side::Client) if !is_quic => Box::new(ThisUnbuffered::new(
-                UnbufferedClientConnection::new(this.client.clone(), server_name()).unwrap(),
-            )),
-            (Receiver::Unbuffered, Side::Server) if !is_quic => Box::new(ThisUnbuffered::new(
-                UnbufferedServerConnection::new(this.server.clone()).unwrap(),
-            )),
+            (Receiver::Unbuffered, Side::Client) if !is_quic => {
+                Box::new(ThisUnbuffered::client(this.client.clone()))
+            }
+            (Receiver::Unbuffered, Side::Server) if !is_quic => {
+                Box::new(ThisUnbuffered::server(this.server.clone()))
+            }
             (Receiver::Upstream, _) => of_upstream(upstream, side, *is_quic),
             _ => of_this(this, side, *is_quic),
         }

@@ -1,0 +1,248 @@
+//! Objects that configurations call, for both crates: a clock, a key log, resolvers and a
+//! session store.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use pki_types::UnixTime;
+
+/// A clock that stands still until it is set. At 0 it knows no time.
+#[derive(Debug)]
+pub struct Clock(AtomicU64);
+
+impl Clock {
+    pub fn at(seconds: u64) -> Arc<Self> {
+        Arc::new(Self(AtomicU64::new(seconds)))
+    }
+
+    pub fn now() -> Arc<Self> {
+        Self::at(UnixTime::now().as_secs())
+    }
+
+    pub fn set(&self, seconds: u64) {
+        self.0.store(seconds, Ordering::SeqCst);
+    }
+
+    pub fn advance(&self, seconds: i64) {
+        self.set(self.seconds().checked_add_signed(seconds).unwrap());
+    }
+
+    pub fn seconds(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// A label, a client random and a secret.
+pub type Line = (String, Vec<u8>, Vec<u8>);
+
+/// A key log that collects its lines.
+#[derive(Debug, Default)]
+pub struct KeyLines(Mutex<Vec<Line>>);
+
+impl KeyLines {
+    pub fn lines(&self) -> Vec<Line> {
+        self.0.lock().unwrap().clone()
+    }
+
+    pub fn sorted(&self) -> Vec<Line> {
+        let mut lines = self.lines();
+        lines.sort();
+        lines
+    }
+
+    /// Returns the lines since the last call.
+    pub fn take(&self) -> Vec<Line> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+/// The arguments of a client's resolver: authorities and schemes.
+pub type Asked = Vec<(Vec<Vec<u8>>, Vec<u16>)>;
+
+// A macro, because the types of the two crates have the same names, but are distinct.
+macro_rules! callbacks {
+    ($module:ident, $tls:ident) => {
+        /// The resolvers and the session store of one crate.
+        pub mod $module {
+            use std::fmt;
+            use std::sync::{Arc, Mutex};
+
+            use pki_types::{ServerName, UnixTime};
+            use $tls::client::{
+                ClientSessionMemoryCache, ClientSessionStore, ResolvesClientCert,
+                Tls12ClientSessionValue, Tls13ClientSessionValue,
+            };
+            use $tls::server::{ClientHello, ResolvesServerCert};
+            use $tls::sign::CertifiedKey;
+            use $tls::time_provider::TimeProvider;
+            use $tls::{KeyLog, NamedGroup, SignatureScheme};
+
+            use super::{Asked, Clock, KeyLines};
+
+            impl TimeProvider for Clock {
+                fn current_time(&self) -> Option<UnixTime> {
+                    let seconds = super::Duration::from_secs(self.seconds());
+                    (!seconds.is_zero()).then(|| UnixTime::since_unix_epoch(seconds))
+                }
+            }
+
+            impl KeyLog for KeyLines {
+                fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+                    let line = (label.to_owned(), client_random.to_vec(), secret.to_vec());
+                    self.0.lock().unwrap().push(line);
+                }
+            }
+
+            type Key = Option<Arc<CertifiedKey>>;
+
+            /// A function that chooses a server's key.
+            pub struct ServerKey(Box<dyn Fn(ClientHello<'_>) -> Key + Send + Sync>);
+
+            impl ServerKey {
+                pub fn by(
+                    choose: impl Fn(ClientHello<'_>) -> Key + Send + Sync + 'static,
+                ) -> Arc<Self> {
+                    Arc::new(Self(Box::new(choose)))
+                }
+            }
+
+            impl ResolvesServerCert for ServerKey {
+                fn resolve(&self, hello: ClientHello<'_>) -> Key {
+                    (self.0)(hello)
+                }
+            }
+
+            /// A client's resolver with one answer, which records its arguments.
+            #[derive(Debug)]
+            pub struct ClientKey {
+                answer: Key,
+                has_certs: bool,
+                asked: Mutex<Asked>,
+            }
+
+            impl ClientKey {
+                pub fn new(answer: Key) -> Arc<Self> {
+                    Self::claiming(true, answer)
+                }
+
+                /// Creates one whose `has_certs` has this answer.
+                pub fn claiming(has_certs: bool, answer: Key) -> Arc<Self> {
+                    Arc::new(Self {
+                        answer,
+                        has_certs,
+                        asked: Mutex::default(),
+                    })
+                }
+
+                pub fn asked(&self) -> Asked {
+                    self.asked.lock().unwrap().clone()
+                }
+            }
+
+            impl ResolvesClientCert for ClientKey {
+                fn resolve(&self, authorities: &[&[u8]], schemes: &[SignatureScheme]) -> Key {
+                    let authorities = authorities.iter().map(|name| name.to_vec()).collect();
+                    let schemes = schemes.iter().map(|scheme| u16::from(*scheme)).collect();
+                    self.asked.lock().unwrap().push((authorities, schemes));
+                    self.answer.clone()
+                }
+
+                fn has_certs(&self) -> bool {
+                    self.has_certs
+                }
+            }
+
+            /// A memory of a client that a function of the call's name opens and closes.
+            pub struct Sessions {
+                memory: ClientSessionMemoryCache,
+                opens: Box<dyn Fn(&'static str) -> bool + Send + Sync>,
+            }
+
+            impl Sessions {
+                pub fn when(
+                    opens: impl Fn(&'static str) -> bool + Send + Sync + 'static,
+                ) -> Arc<Self> {
+                    Arc::new(Self {
+                        memory: ClientSessionMemoryCache::new(32),
+                        opens: Box::new(opens),
+                    })
+                }
+
+                /// A store that never has anything.
+                pub fn forgotten() -> Arc<Self> {
+                    Self::when(|_| false)
+                }
+
+                fn memory(&self, call: &'static str) -> Option<&ClientSessionMemoryCache> {
+                    (self.opens)(call).then_some(&self.memory)
+                }
+            }
+
+            impl ClientSessionStore for Sessions {
+                fn set_kx_hint(&self, name: ServerName<'static>, group: NamedGroup) {
+                    if let Some(memory) = self.memory("set_kx_hint") {
+                        memory.set_kx_hint(name, group);
+                    }
+                }
+
+                fn kx_hint(&self, name: &ServerName<'_>) -> Option<NamedGroup> {
+                    self.memory("kx_hint")?.kx_hint(name)
+                }
+
+                fn set_tls12_session(
+                    &self,
+                    name: ServerName<'static>,
+                    it: Tls12ClientSessionValue,
+                ) {
+                    if let Some(memory) = self.memory("set_tls12_session") {
+                        memory.set_tls12_session(name, it);
+                    }
+                }
+
+                fn tls12_session(&self, name: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+                    self.memory("tls12_session")?.tls12_session(name)
+                }
+
+                fn remove_tls12_session(&self, name: &ServerName<'static>) {
+                    if let Some(memory) = self.memory("remove_tls12_session") {
+                        memory.remove_tls12_session(name);
+                    }
+                }
+
+                fn insert_tls13_ticket(
+                    &self,
+                    name: ServerName<'static>,
+                    it: Tls13ClientSessionValue,
+                ) {
+                    if let Some(memory) = self.memory("insert_tls13_ticket") {
+                        memory.insert_tls13_ticket(name, it);
+                    }
+                }
+
+                fn take_tls13_ticket(
+                    &self,
+                    name: &ServerName<'static>,
+                ) -> Option<Tls13ClientSessionValue> {
+                    self.memory("take_tls13_ticket")?.take_tls13_ticket(name)
+                }
+            }
+
+            debugs!(ServerKey, Sessions);
+        }
+    };
+}
+
+// The traits demand Debug, which functions lack.
+macro_rules! debugs {
+    ($($name:ident),*) => {$(
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(stringify!($name))
+            }
+        }
+    )*};
+}
+
+callbacks!(this, rustls);
+callbacks!(upstream, rustls_upstream);
