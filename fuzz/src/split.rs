@@ -5,11 +5,8 @@ mod splitting;
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 
-use harness::peers::configs::server_name;
 use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
 use rustls::Error;
-use rustls::client::UnbufferedClientConnection;
-use rustls::server::UnbufferedServerConnection;
 use rustls::split::{Receiver, Sender};
 
 use self::splitting::run;
@@ -31,13 +28,11 @@ pub fn split(input: &[u8]) {
         0 => run(kind, configs.client(), configs.server(), &mut input),
         1 => run(kind, configs.server(), configs.client(), &mut input),
         2 => {
-            let conn = UnbufferedClientConnection::new(configs.client.clone(), server_name());
-            let end = ThisUnbuffered::new(conn.unwrap());
+            let end = ThisUnbuffered::client(configs.client.clone());
             run(kind, end, configs.server(), &mut input);
         }
         _ => {
-            let conn = UnbufferedServerConnection::new(configs.server.clone());
-            let end = ThisUnbuffered::new(conn.unwrap());
+            let end = ThisUnbuffered::server(configs.server.clone());
             run(kind, end, configs.client(), &mut input);
         }
     }
@@ -304,8 +299,7 @@ impl<Data> World<Data> {
             assert!(self.is_changed, "{error}");
             self.peer_has_failed = true;
         }
-        let mut plaintext = Vec::new();
-        self.peer.read_into(&mut plaintext);
+        let plaintext = self.peer.read_all();
         if self.is_genuine() {
             self.sent.stream.receive(&plaintext);
         }

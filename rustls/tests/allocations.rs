@@ -11,6 +11,7 @@ use std::sync::Arc;
 use harness::peers::configs::{
     ClientAuth, KeyType, PROVIDERS, Provider, SERVER_NAME, Versions, server_name, this,
 };
+use harness::peers::endpoints::Transfer;
 use harness::peers::pairs::this::{Configs, buffered, unbuffered};
 use harness::wire::client_hello::{self, ClientHello, host_name};
 use rustls::client::{Resumption, UnbufferedClientConnection};
@@ -278,11 +279,7 @@ fn move_tls<A, B>(
     while from.wants_write() {
         from.write_tls(wire).unwrap();
     }
-    let mut rest = &wire[..];
-    while !rest.is_empty() {
-        to.read_tls(&mut rest).unwrap();
-        to.process_new_packets().unwrap();
-    }
+    to.input(wire);
 }
 
 /// Sends through `write`, `write_tls`, `read_tls`, `process_new_packets` and `read`.

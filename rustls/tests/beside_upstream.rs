@@ -7,7 +7,10 @@ use std::alloc::System;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, Provider, Versions, product, server_name,
+};
+use harness::peers::endpoints::Transfer;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -95,11 +98,7 @@ macro_rules! measures {
                     pair.client.write_tls(&mut wire).unwrap();
                 }
                 wire.truncate(state.part.unwrap_or(usize::MAX));
-                let mut rest = &wire[..];
-                while !rest.is_empty() {
-                    pair.server.read_tls(&mut rest).unwrap();
-                    pair.server.process_new_packets().unwrap();
-                }
+                pair.server.input(&wire);
                 if state.until_blocked {
                     pair.server.read_tls(&mut Blocked).unwrap_err();
                 }
@@ -128,10 +127,7 @@ macro_rules! measures {
                 client.alpn_protocols = vec![vec![b'a'; 250]; len / 250];
                 let mut client =
                     $tls::ClientConnection::new(Arc::new(client), server_name()).unwrap();
-                let mut hello = Vec::new();
-                while client.wants_write() {
-                    client.write_tls(&mut hello).unwrap();
-                }
+                let hello = client.output();
                 let (record, last) = hello.split_at(hello.len().min(16_000) - 1);
                 assert!(!last.is_empty());
                 let mut server = $tls::ServerConnection::new(configs.server.clone()).unwrap();
@@ -233,21 +229,19 @@ fn no_more_than_upstream() {
         1, 100, 1000, 4070, 4080, 5000, 8000, 8170, 9000, 14_000, 16_384,
     ];
     let states = parts.chain(whole.map(|len| (len, None)));
-    for (len, part) in states {
-        for before in [&[][..], &[16_384], &[64_000, 10], &[10_000]] {
-            for until_blocked in [false, true] {
-                let state = Waiting {
-                    before,
-                    len,
-                    part,
-                    until_blocked,
-                };
-                let (ours, theirs) = (
-                    this::waiting(&ours, state),
-                    upstream::waiting(&theirs, state),
-                );
-                assert!(ours <= theirs, "{state:?}: {ours} bytes, upstream {theirs}");
-            }
+    for ((len, part), before) in product(states, [&[][..], &[16_384], &[64_000, 10], &[10_000]]) {
+        for until_blocked in [false, true] {
+            let state = Waiting {
+                before,
+                len,
+                part,
+                until_blocked,
+            };
+            let (ours, theirs) = (
+                this::waiting(&ours, state),
+                upstream::waiting(&theirs, state),
+            );
+            assert!(ours <= theirs, "{state:?}: {ours} bytes, upstream {theirs}");
         }
     }
 

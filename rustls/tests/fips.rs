@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use harness::peers::configs::{
-    ClientAuth, KeyType, Provider, Versions, server_name, this, upstream,
+    ClientAuth, KeyType, Provider, Versions, product, server_name, this, upstream,
 };
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, handshake, send_and_check,
@@ -23,10 +23,8 @@ fn configs(versions: Versions, key_type: KeyType) -> (ClientConfig, ServerConfig
 }
 
 fn for_all(test: impl Fn(Versions, KeyType)) {
-    for versions in [Versions::Tls12, Versions::Tls13] {
-        for key_type in KEY_TYPES {
-            test(versions, key_type);
-        }
+    for (versions, key_type) in product([Versions::Tls12, Versions::Tls13], KEY_TYPES) {
+        test(versions, key_type);
     }
 }
 
@@ -96,14 +94,12 @@ fn upstream_without_fips_at_the_other_end() {
         let other_client = upstream::client_of(versions, ring(), key_type, auth);
         let other_server = upstream::server_of(versions, ring(), key_type, auth);
 
-        let client = ClientConnection::new(Arc::new(client), server_name()).unwrap();
-        let mut client = ThisBuffered::new(client);
+        let mut client = ThisBuffered::client(client);
         let other = rustls_upstream::ServerConnection::new(Arc::new(other_server)).unwrap();
         connect(&mut client, &mut UpstreamBuffered::new(other));
         assert_approved(&client.conn);
 
-        let server = ServerConnection::new(Arc::new(server)).unwrap();
-        let mut server = ThisBuffered::new(server);
+        let mut server = ThisBuffered::server(server);
         let other = Arc::new(other_client);
         let other = rustls_upstream::ClientConnection::new(other, server_name()).unwrap();
         connect(&mut UpstreamBuffered::new(other), &mut server);

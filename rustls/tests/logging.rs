@@ -5,10 +5,9 @@
 
 use std::sync::Mutex;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, server_name};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
 use log::{Level, LevelFilter, Log, Metadata, Record};
-use rustls::{ClientConnection, ServerConnection};
 
 static LINES: Mutex<Vec<(Level, String)>> = Mutex::new(Vec::new());
 
@@ -39,9 +38,8 @@ fn handshakes_are_logged() {
         let mut server = configs::this::server(provider.this(), KeyType::Ed25519, ClientAuth::None);
         client.alpn_protocols = vec![b"h2".to_vec()];
         server.alpn_protocols = vec![b"h2".to_vec()];
-        let client = ClientConnection::new(client.into(), server_name()).unwrap();
-        let mut client = ThisBuffered::new(client);
-        let mut server = ThisBuffered::new(ServerConnection::new(server.into()).unwrap());
+        let mut client = ThisBuffered::client(client);
+        let mut server = ThisBuffered::server(server);
         exchange(&mut client, &mut server).unwrap();
         client.send(b"a secret of the application");
         client.close();

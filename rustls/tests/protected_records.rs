@@ -4,14 +4,12 @@
 use std::sync::Arc;
 
 use harness::peers::configs::{
-    ClientAuth, KeyType, PROVIDERS, Provider, server_name, this, upstream,
+    ClientAuth, KeyType, PROVIDERS, Provider, product, server_name, this, upstream,
 };
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake,
 };
 use rustls::CipherSuite;
-use rustls::client::UnbufferedClientConnection;
-use rustls::server::UnbufferedServerConnection;
 
 const SUITES: [CipherSuite; 3] = [
     CipherSuite::TLS13_AES_128_GCM_SHA256,
@@ -87,8 +85,7 @@ impl Setup {
             let conn = rustls::ClientConnection::new(config, server_name());
             return Box::new(ThisBuffered::new(conn.unwrap()));
         }
-        let conn = UnbufferedClientConnection::new(config, server_name());
-        Box::new(ThisUnbuffered::new(conn.unwrap()))
+        Box::new(ThisUnbuffered::client(config))
     }
 
     fn server(self, receiver: Receiver) -> Box<dyn Endpoint> {
@@ -103,8 +100,7 @@ impl Setup {
             let conn = rustls::ServerConnection::new(config);
             return Box::new(ThisBuffered::new(conn.unwrap()));
         }
-        let conn = UnbufferedServerConnection::new(config);
-        Box::new(ThisUnbuffered::new(conn.unwrap()))
+        Box::new(ThisUnbuffered::server(config))
     }
 
     /// The receiver and upstream's sender, after the handshake.
@@ -130,8 +126,7 @@ impl Setup {
             sender.take_output()
         });
         let error = receiver.receive(&change(records)).err();
-        let mut received = Vec::new();
-        receiver.read_into(&mut received);
+        let received = receiver.read_all();
         let alert = sender.receive(&receiver.take_output()).err();
         if error.is_some() {
             assert_eq!(receiver.process().err(), error, "the error repeats");
@@ -170,13 +165,11 @@ fn nothing_changed() {
 #[test]
 fn a_changed_byte_is_a_bad_record_mac() {
     for setup in Setup::all().filter(|setup| !setup.to_client) {
-        for at in 5..5 + 3 + 1 + 16 {
-            for mask in [1, 0x80] {
-                setup.check(&bad_record_mac(b"one"), |mut records| {
-                    records[1][at] ^= mask;
-                    records.concat()
-                });
-            }
+        for (at, mask) in product(5..5 + 3 + 1 + 16, [1, 0x80]) {
+            setup.check(&bad_record_mac(b"one"), |mut records| {
+                records[1][at] ^= mask;
+                records.concat()
+            });
         }
     }
 }

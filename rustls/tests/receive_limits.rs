@@ -2,9 +2,9 @@
 
 use std::io::{self, Read, Write};
 
-use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, this};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, handshake};
-use rustls::{ClientConnection, Connection, ServerConnection};
+use rustls::Connection;
 
 /// Twice the longest record on the wire: one that is buffered, and what one call of `read` may add.
 const TLS_LIMIT: usize = 2 * (5 + 16384 + 2048);
@@ -13,10 +13,7 @@ fn pair(provider: Provider) -> (ThisBuffered, ThisBuffered) {
     let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
     let client = this::client(provider.this(), key, auth);
     let server = this::server(provider.this(), key, auth);
-    (
-        ThisBuffered::new(ClientConnection::new(client.into(), server_name()).unwrap()),
-        ThisBuffered::new(ServerConnection::new(server.into()).unwrap()),
-    )
+    (ThisBuffered::client(client), ThisBuffered::server(server))
 }
 
 /// Reads until the connection accepts no more. Returns the number of bytes taken and the error.

@@ -9,7 +9,7 @@ mod kit;
 use std::alloc::System;
 use std::sync::{Arc, Mutex};
 
-use harness::peers::configs::{PROVIDERS, Provider, Versions};
+use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
 use rustls::certificates::PeerChains;
 use rustls::client::Resumption;
 use rustls::server::{ServerSessionMemoryCache, ServerSessionValue, StoresServerSessions};
@@ -37,10 +37,8 @@ fn memory_grows_with_different_chains() {
     for versions in VERSIONS {
         sessions_of_one_client(versions);
     }
-    for provider in PROVIDERS {
-        for versions in VERSIONS {
-            connections_of_one_client(provider, versions);
-        }
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        connections_of_one_client(provider, versions);
     }
     many_clients(600);
 }

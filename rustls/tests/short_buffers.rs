@@ -115,8 +115,7 @@ fn handshake<C: Unbuffered>(conn: &mut C, peer: &mut UpstreamBuffered, half_rtt:
         incoming.extend(peer.take_output());
     }
     assert!(sent_early);
-    let mut received = Vec::new();
-    peer.read_into(&mut received);
+    let received = peer.read_all();
     assert_eq!(received, half_rtt);
 }
 
@@ -132,8 +131,7 @@ fn everything<C: Unbuffered>(mut conn: C, mut peer: UpstreamBuffered) {
     handshake(&mut conn, &mut peer, b"as soon as possible");
     let mut arrives = |wire: &[u8], plaintext: &[u8]| {
         peer.receive(wire).unwrap();
-        let mut received = Vec::new();
-        peer.read_into(&mut received);
+        let received = peer.read_all();
         assert!(received == plaintext, "{} bytes", plaintext.len());
     };
     for len in [0, 1, 64, 100, 16_383, 16_384, 16_385, 40_000] {
@@ -249,13 +247,12 @@ fn this_server(provider: Provider) -> Arc<rustls::ServerConfig> {
 
 fn upstream_server(provider: Provider) -> UpstreamBuffered {
     let config = upstream::server(provider.upstream(), KeyType::Ed25519, ClientAuth::None);
-    UpstreamBuffered::new(rustls_upstream::ServerConnection::new(Arc::new(config)).unwrap())
+    UpstreamBuffered::server(config)
 }
 
 fn upstream_client(provider: Provider) -> UpstreamBuffered {
     let config = upstream::client(provider.upstream(), KeyType::Ed25519, ClientAuth::None);
-    let conn = rustls_upstream::ClientConnection::new(Arc::new(config), server_name()).unwrap();
-    UpstreamBuffered::new(conn)
+    UpstreamBuffered::client(config)
 }
 
 #[test]
@@ -280,17 +277,14 @@ fn in_place_on_buffered_connections() {
         let server = rustls::ServerConnection::new(this_server(provider)).unwrap();
         let (mut server, mut client) = (ThisBuffered::new(server), upstream_client(provider));
         harness::peers::endpoints::handshake(&mut client, &mut server);
-        let rustls::Connection::Server(conn) = &mut server.conn else {
-            unreachable!();
-        };
+        let conn = server.as_server();
         let room = conn.in_place_room();
         for len in [1, 100, room.max_payload] {
             let record = in_place_everywhere(room.headroom, room.tailroom, len, |buf, payload| {
                 conn.encrypt_in_place(buf, payload)
             });
             client.receive(&record).unwrap();
-            let mut received = Vec::new();
-            client.read_into(&mut received);
+            let received = client.read_all();
             assert!(received == vec![7; len]);
         }
         in_place_misuse(

@@ -7,7 +7,7 @@ use std::alloc::System;
 use std::io::{BufRead, Read, Write};
 use std::sync::Arc;
 
-use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, this};
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, this};
 use harness::peers::pairs::this::Configs;
 use harness::peers::pairs::this::buffered::Pair;
 use rustls::client::ClientConnectionData;
@@ -41,14 +41,12 @@ fn assert_no_allocation(what: &str, mut round: impl FnMut()) {
 
 #[test]
 fn no_allocation_for_a_record() {
-    for provider in PROVIDERS {
-        for versions in [Versions::Tls12, Versions::Tls13] {
-            let what = format!("{provider:?} {versions:?}");
-            let (mut sender, mut receiver) = from_client_to_server(provider, versions);
-            for size in SIZES {
-                buffered(&what, size, &mut sender, &mut receiver);
-                in_the_callers_buffers(&what, size, &mut sender, &mut receiver);
-            }
+    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
+        let what = format!("{provider:?} {versions:?}");
+        let (mut sender, mut receiver) = from_client_to_server(provider, versions);
+        for size in SIZES {
+            buffered(&what, size, &mut sender, &mut receiver);
+            in_the_callers_buffers(&what, size, &mut sender, &mut receiver);
         }
     }
     // check that the counter counts at all

@@ -2,14 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use harness::peers::configs::{ClientAuth, Versions, server_name};
+use harness::peers::configs::{ClientAuth, Versions};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
 use harness::providers::transparent::this::{Configs, forget_sessions};
 use harness::providers::transparent::{Resumes, Setup, TAG};
 use harness::scripted::recorded::Side;
 use harness::wire::{Reader, record, records};
-use rustls::client::UnbufferedClientConnection;
-use rustls::server::UnbufferedServerConnection;
 
 use crate::trusting::trusting;
 
@@ -200,10 +198,7 @@ impl Conversation {
         if side == Side::Server {
             return match api {
                 Api::Buffered => Box::new(ThisBuffered::new(self.configs.server())),
-                Api::Unbuffered => {
-                    let conn = UnbufferedServerConnection::new(server.clone());
-                    Box::new(ThisUnbuffered::new(conn.unwrap()))
-                }
+                Api::Unbuffered => Box::new(ThisUnbuffered::server(server.clone())),
             };
         }
         forget_sessions();
@@ -213,10 +208,7 @@ impl Conversation {
         }
         let mut end: Box<dyn Endpoint> = match api {
             Api::Buffered => Box::new(ThisBuffered::new(self.configs.client())),
-            Api::Unbuffered => {
-                let conn = UnbufferedClientConnection::new(client.clone(), server_name());
-                Box::new(ThisUnbuffered::new(conn.unwrap()))
-            }
+            Api::Unbuffered => Box::new(ThisUnbuffered::client(client.clone())),
         };
         if self.sends_early {
             end.send_early(EARLY);

@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::ops::DerefMut;
 use std::path::Path;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Versions, server_name};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Versions};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, handshake};
 use harness::providers::transparent::{Setup, TAG, this};
 use harness::scripted::Identity;
@@ -16,9 +16,8 @@ use harness::scripted::tls12::client::ScriptedClient;
 use harness::scripted::tls12::server::Script;
 use harness::wire::client_hello::ClientHello;
 use harness::wire::{self, message, record};
-use rustls::client::UnbufferedClientConnection;
-use rustls::server::{Acceptor, UnbufferedServerConnection};
-use rustls::{ClientConnection, ContentType, ServerConnection};
+use rustls::server::Acceptor;
+use rustls::{ContentType, ServerConnection};
 
 const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
@@ -35,9 +34,7 @@ fn clients(configs: &this::Configs) -> [Box<dyn Endpoint>; 2] {
     let config = configs.client.clone();
     [
         Box::new(ThisBuffered::new(configs.client())),
-        Box::new(ThisUnbuffered::new(
-            UnbufferedClientConnection::new(config, server_name()).unwrap(),
-        )),
+        Box::new(ThisUnbuffered::client(config)),
     ]
 }
 
@@ -46,9 +43,7 @@ fn servers(configs: &this::Configs) -> [Box<dyn Endpoint>; 2] {
     let config = configs.server.clone();
     [
         Box::new(ThisBuffered::new(configs.server())),
-        Box::new(ThisUnbuffered::new(
-            UnbufferedServerConnection::new(config).unwrap(),
-        )),
+        Box::new(ThisUnbuffered::server(config)),
     ]
 }
 
@@ -372,8 +367,7 @@ fn downgrades_are_seen() {
             let key_type = KeyType::EcdsaP256;
             let auth = ClientAuth::None;
             let config = configs::this::client_of(Versions::Both, provider, key_type, auth);
-            let conn = ClientConnection::new(config.into(), server_name()).unwrap();
-            ThisBuffered::new(conn)
+            ThisBuffered::client(config)
         };
         for marker in [b"DOWNGRD\x01", b"DOWNGRD\x00"] {
             let script = Script::new().edit(|script| {

@@ -17,7 +17,8 @@ fn protocols(names: &[&str]) -> Vec<Vec<u8>> {
 macro_rules! scripts {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         mod $module {
-            use $tls::server::{ClientHello, ResolvesServerCert, ResolvesServerCertUsingSni};
+            use harness::peers::callbacks::$module::ServerKey;
+            use $tls::server::ResolvesServerCertUsingSni;
             use $tls::sign::CertifiedKey;
 
             use super::*;
@@ -45,16 +46,20 @@ macro_rules! scripts {
                 outcome(&mut conn, &mut peer, role)
             }
 
-            /// Records the hellos that a server's resolver receives.
-            #[derive(Debug, Default)]
-            struct Seen(Mutex<Vec<String>>);
-
-            impl ResolvesServerCert for Seen {
-                fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+            /// Returns the client's hello as this crate's resolver sees it, and how the handshake
+            /// ends without a certificate.
+            pub fn resolver_sees(
+                provider: Provider,
+                mut peer: UpstreamBuffered,
+            ) -> (String, String) {
+                let seen = Arc::new(Mutex::new(Vec::new()));
+                let log = seen.clone();
+                let mut config = server_config(provider);
+                config.cert_resolver = ServerKey::by(move |hello| {
                     let alpn = hello
                         .alpn()
                         .map(|names| names.map(<[u8]>::to_vec).collect::<Vec<_>>());
-                    self.0.lock().unwrap().push(format!(
+                    log.lock().unwrap().push(format!(
                         "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
                         hello.server_name(),
                         hello.signature_schemes(),
@@ -66,21 +71,10 @@ macro_rules! scripts {
                         hello.server_cert_types(),
                     ));
                     None
-                }
-            }
-
-            /// Returns the client's hello as this crate's resolver sees it, and how the handshake
-            /// ends without a certificate.
-            pub fn resolver_sees(
-                provider: Provider,
-                mut peer: UpstreamBuffered,
-            ) -> (String, String) {
-                let seen = Arc::new(Seen::default());
-                let mut config = server_config(provider);
-                config.cert_resolver = seen.clone();
+                });
                 let mut conn = $endpoint::new(server(config));
                 let end = outcome(&mut conn, &mut peer, Role::Server);
-                let seen = seen.0.lock().unwrap().join("; ");
+                let seen = seen.lock().unwrap().join("; ");
                 (seen, end)
             }
 
@@ -130,8 +124,7 @@ macro_rules! scripts {
             /// The server name that this crate's server reports.
             pub fn name_received(provider: Provider, name: ServerName<'static>) -> Option<String> {
                 let config = Arc::new(connected::upstream::client_config(provider));
-                let conn = rustls_upstream::ClientConnection::new(config, name).unwrap();
-                let mut peer = UpstreamBuffered::new(conn);
+                let mut peer = UpstreamBuffered::client_of(name, config);
                 let config = Arc::new(server_config(provider));
                 let mut server = $tls::ServerConnection::new(config).unwrap();
                 let out = peer.take_output();
@@ -149,7 +142,7 @@ macro_rules! scripts {
             ) -> (String, Option<String>) {
                 let mut config = server_config(provider);
                 match lack {
-                    Lack::Certificate => config.cert_resolver = Arc::new(Seen::default()),
+                    Lack::Certificate => config.cert_resolver = ServerKey::by(|_| None),
                     Lack::Protocol => config.alpn_protocols = protocols(&["other"]),
                 }
                 let mut server = $tls::ServerConnection::new(Arc::new(config)).unwrap();
@@ -243,8 +236,7 @@ fn server_name_is_sent_unless_it_is_an_address_or_disabled() {
 fn peer_client(provider: Provider, name: ServerName<'static>, sni: bool) -> UpstreamBuffered {
     let mut config = connected::upstream::client_config(provider);
     config.enable_sni = sni;
-    let conn = rustls_upstream::ClientConnection::new(Arc::new(config), name).unwrap();
-    UpstreamBuffered::new(conn)
+    UpstreamBuffered::client_of(name, config)
 }
 
 #[test]

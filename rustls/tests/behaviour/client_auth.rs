@@ -1,12 +1,14 @@
 //! Client certificates that are missing, from the wrong authority or expired, and the hints passed
 //! to a client's resolver. All outcomes are compared with those of two upstream ends.
 
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions};
+use harness::peers::callbacks::Clock;
+use harness::peers::callbacks::this::ClientKey;
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, product3,
+};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
-use rustls::pki_types::UnixTime;
 
 use crate::compared::{assert_same, for_all, outcome};
 use crate::connected::{self, KEY_TYPE, Role};
@@ -33,34 +35,16 @@ enum Has {
 const ASKS: [Asks; 3] = [Asks::Nothing, Asks::Optional, Asks::Required];
 const HAS: [Has; 4] = [Has::Nothing, Has::Good, Has::Unknown, Has::Servers];
 
-/// A clock at which every test certificate has expired.
-#[derive(Debug)]
-struct FarFuture;
-
-impl rustls::time_provider::TimeProvider for FarFuture {
-    fn current_time(&self) -> Option<UnixTime> {
-        Some(UnixTime::since_unix_epoch(Duration::from_secs(
-            100_000_000_000,
-        )))
-    }
-}
-
-impl rustls_upstream::time_provider::TimeProvider for FarFuture {
-    fn current_time(&self) -> Option<UnixTime> {
-        Some(UnixTime::since_unix_epoch(Duration::from_secs(
-            100_000_000_000,
-        )))
-    }
-}
+/// A time at which every test certificate has expired.
+const FAR_FUTURE: u64 = 100_000_000_000;
 
 macro_rules! scripts {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         mod $module {
+            use harness::peers::callbacks::$module::ClientKey;
             use harness::peers::configs::$module::roots;
             use harness::verifiers::$module::Verifier;
-            use $tls::client::ResolvesClientCert;
             use $tls::server::WebPkiClientVerifier;
-            use $tls::sign::CertifiedKey;
             use $tls::version::TLS13;
             use $tls::{CertificateError, Error};
 
@@ -104,7 +88,7 @@ macro_rules! scripts {
                     .with_single_cert(identity.chain.clone(), identity.key())
                     .unwrap();
                 if late {
-                    config.time_provider = Arc::new(FarFuture);
+                    config.time_provider = Clock::at(FAR_FUTURE);
                 }
                 $endpoint::new(connections::server(config))
             }
@@ -143,35 +127,16 @@ macro_rules! scripts {
                 log
             }
 
-            /// Records the calls to a client's resolver.
-            #[derive(Debug, Default)]
-            struct Seen(Mutex<Vec<String>>);
-
-            impl ResolvesClientCert for Seen {
-                fn resolve(
-                    &self,
-                    root_hint_subjects: &[&[u8]],
-                    sigschemes: &[$tls::SignatureScheme],
-                ) -> Option<Arc<CertifiedKey>> {
-                    let asked = format!("{root_hint_subjects:02x?} {sigschemes:?}");
-                    self.0.lock().unwrap().push(asked);
-                    None
-                }
-
-                fn has_certs(&self) -> bool {
-                    true
-                }
-            }
-
             /// Returns the hints, and how the handshake ends without a certificate.
             pub fn resolver_sees(provider: Provider, asks: Asks) -> Vec<String> {
-                let seen = Arc::new(Seen::default());
+                let resolver = ClientKey::new(None);
                 let mut config = connections::client_config(provider);
-                config.client_auth_cert_resolver = seen.clone();
+                config.client_auth_cert_resolver = resolver.clone();
                 let mut conn = $endpoint::new(connections::client(config));
                 let mut peer = super::upstream::server(provider, asks, false);
                 let end = outcome(&mut conn, &mut peer, Role::Client);
-                let mut log = seen.0.lock().unwrap().clone();
+                let asked = resolver.asked().into_iter();
+                let mut log: Vec<_> = asked.map(|asked| format!("{asked:02x?}")).collect();
                 log.push(end);
                 log
             }
@@ -185,41 +150,37 @@ scripts!(upstream, rustls_upstream, UpstreamBuffered);
 #[test]
 fn every_certificate_for_every_demand() {
     for_all(|provider, role| {
-        for asks in ASKS {
-            for has in HAS {
-                for late in [false, true] {
-                    let (ours, theirs) = match role {
-                        Role::Client => (
-                            outcome(
-                                &mut this::client(provider, has),
-                                &mut upstream::server(provider, asks, late),
-                                role,
-                            ),
-                            outcome(
-                                &mut upstream::client(provider, has),
-                                &mut upstream::server(provider, asks, late),
-                                role,
-                            ),
-                        ),
-                        Role::Server => (
-                            outcome(
-                                &mut this::server(provider, asks, late),
-                                &mut upstream::client(provider, has),
-                                role,
-                            ),
-                            outcome(
-                                &mut upstream::server(provider, asks, late),
-                                &mut upstream::client(provider, has),
-                                role,
-                            ),
-                        ),
-                    };
-                    assert_eq!(
-                        ours, theirs,
-                        "{provider:?} {role:?} {asks:?} {has:?} {late}"
-                    );
-                }
-            }
+        for (asks, has, late) in product3(ASKS, HAS, [false, true]) {
+            let (ours, theirs) = match role {
+                Role::Client => (
+                    outcome(
+                        &mut this::client(provider, has),
+                        &mut upstream::server(provider, asks, late),
+                        role,
+                    ),
+                    outcome(
+                        &mut upstream::client(provider, has),
+                        &mut upstream::server(provider, asks, late),
+                        role,
+                    ),
+                ),
+                Role::Server => (
+                    outcome(
+                        &mut this::server(provider, asks, late),
+                        &mut upstream::client(provider, has),
+                        role,
+                    ),
+                    outcome(
+                        &mut upstream::server(provider, asks, late),
+                        &mut upstream::client(provider, has),
+                        role,
+                    ),
+                ),
+            };
+            assert_eq!(
+                ours, theirs,
+                "{provider:?} {role:?} {asks:?} {has:?} {late}"
+            );
         }
     });
 }
@@ -258,12 +219,10 @@ fn refusals_name_their_reason() {
 
 #[test]
 fn hints_for_the_resolver() {
-    for provider in PROVIDERS {
-        for asks in ASKS {
-            let ours = this::resolver_sees(provider, asks);
-            let theirs = upstream::resolver_sees(provider, asks);
-            assert_same(&format!("{provider:?} {asks:?}"), &ours, &theirs);
-        }
+    for (provider, asks) in product(PROVIDERS, ASKS) {
+        let ours = this::resolver_sees(provider, asks);
+        let theirs = upstream::resolver_sees(provider, asks);
+        assert_same(&format!("{provider:?} {asks:?}"), &ours, &theirs);
     }
 }
 
@@ -280,24 +239,6 @@ fn verifiers_of_the_application() {
     }
 }
 
-/// Resolves to a key without a certificate.
-#[derive(Debug)]
-struct KeyAlone(Arc<rustls::sign::CertifiedKey>);
-
-impl rustls::client::ResolvesClientCert for KeyAlone {
-    fn resolve(
-        &self,
-        _root_hint_subjects: &[&[u8]],
-        _sigschemes: &[rustls::SignatureScheme],
-    ) -> Option<Arc<rustls::sign::CertifiedKey>> {
-        Some(self.0.clone())
-    }
-
-    fn has_certs(&self) -> bool {
-        true
-    }
-}
-
 /// RFC 9846 §4.5.2: no CertificateVerify follows an empty Certificate. A server that does not
 /// require a certificate completes the handshake.
 #[test]
@@ -305,9 +246,9 @@ fn a_key_without_a_certificate_signs_nothing() {
     for provider in PROVIDERS {
         let key = KEY_TYPE.identities().client.key();
         let key = provider.this().key_provider.load_private_key(key).unwrap();
-        let certified_key = rustls::sign::CertifiedKey::new(Vec::new(), key);
+        let key = Arc::new(rustls::sign::CertifiedKey::new(Vec::new(), key));
         let mut client = configs::this::client(provider.this(), KEY_TYPE, ClientAuth::None);
-        client.client_auth_cert_resolver = Arc::new(KeyAlone(Arc::new(certified_key)));
+        client.client_auth_cert_resolver = ClientKey::new(Some(key));
         let server =
             configs::upstream::server(provider.upstream(), KEY_TYPE, ClientAuth::OptionalAbsent);
 

@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 
-use harness::peers::configs::{PROVIDERS, Provider};
+use harness::peers::configs::{PROVIDERS, Provider, product};
 use harness::peers::endpoints::{Endpoint, exchange};
 
 use crate::compared::{assert_same, describe, for_all};
@@ -80,8 +80,7 @@ macro_rules! scripts {
                 // this end may still send
                 log.push(describe(conn.writer().write(b"after")));
                 peer.receive(&output(&mut conn)).unwrap();
-                let mut received = Vec::new();
-                peer.read_into(&mut received);
+                let received = peer.read_all();
                 log.push(format!("{received:?}"));
                 conn.send_close_notify();
                 peer.receive(&output(&mut conn)).unwrap();
@@ -144,16 +143,14 @@ macro_rules! scripts {
             /// Every alert at either level, in the clear, during the handshake.
             pub fn alerts_in_the_clear(provider: Provider, role: Role) -> Vec<String> {
                 let mut log = Vec::new();
-                for level in [1, 2, 3] {
-                    for description in 1..=u8::MAX {
-                        let mut conn = fresh(provider, role);
-                        output(&mut conn);
-                        let alert = [0x15, 3, 3, 0, 2, level, description];
-                        feed(&mut conn, &alert, &mut log);
-                        let out = format!("{:02x?}", output(&mut conn));
-                        log.last_mut().unwrap().push_str(&out);
-                        state(&mut conn, &mut log);
-                    }
+                for (level, description) in product([1, 2, 3], 1..=u8::MAX) {
+                    let mut conn = fresh(provider, role);
+                    output(&mut conn);
+                    let alert = [0x15, 3, 3, 0, 2, level, description];
+                    feed(&mut conn, &alert, &mut log);
+                    let out = format!("{:02x?}", output(&mut conn));
+                    log.last_mut().unwrap().push_str(&out);
+                    state(&mut conn, &mut log);
                 }
                 log
             }
@@ -249,8 +246,7 @@ fn data_written_after_close_notify_is_dropped() {
         assert_eq!(conn.writer().write_vectored(&pieces).unwrap(), 10);
         peer.receive(&connected::this::output(&mut conn)).unwrap();
         assert!(peer.peer_has_closed());
-        let mut received = Vec::new();
-        peer.read_into(&mut received);
+        let received = peer.read_all();
         assert!(received.is_empty());
     });
 }
@@ -258,31 +254,29 @@ fn data_written_after_close_notify_is_dropped() {
 /// RFC 9846 §6.1: not even tickets may follow, if a server closes before the handshake completes.
 #[test]
 fn no_tickets_follow_a_close_notify() {
-    for provider in PROVIDERS {
-        for sends_half_rtt_data in [false, true] {
-            let mut config = connected::this::server_config(provider);
-            config.send_half_rtt_data = sends_half_rtt_data;
-            let mut conn = connected::this::server(config);
-            let mut peer = connected::fresh_peer(provider, Role::Server);
-            if sends_half_rtt_data {
-                conn.writer().write_all(b"half").unwrap();
-                conn.send_close_notify();
-            }
-            connected::this::input(&mut conn, &peer.take_output()).unwrap();
-            peer.receive(&connected::this::output(&mut conn)).unwrap();
+    for (provider, sends_half_rtt_data) in product(PROVIDERS, [false, true]) {
+        let mut config = connected::this::server_config(provider);
+        config.send_half_rtt_data = sends_half_rtt_data;
+        let mut conn = connected::this::server(config);
+        let mut peer = connected::fresh_peer(provider, Role::Server);
+        if sends_half_rtt_data {
+            conn.writer().write_all(b"half").unwrap();
             conn.send_close_notify();
-            peer.receive(&connected::this::output(&mut conn)).unwrap();
-            assert!(peer.peer_has_closed() && conn.is_handshaking());
-
-            connected::this::input(&mut conn, &peer.take_output()).unwrap();
-            assert!(!conn.is_handshaking() && !conn.wants_write());
-            // the peer may still send
-            peer.send(b"answer");
-            connected::this::input(&mut conn, &peer.take_output()).unwrap();
-            let mut received = [0; 6];
-            conn.reader().read_exact(&mut received).unwrap();
-            assert_eq!(&received, b"answer");
         }
+        connected::this::input(&mut conn, &peer.take_output()).unwrap();
+        peer.receive(&connected::this::output(&mut conn)).unwrap();
+        conn.send_close_notify();
+        peer.receive(&connected::this::output(&mut conn)).unwrap();
+        assert!(peer.peer_has_closed() && conn.is_handshaking());
+
+        connected::this::input(&mut conn, &peer.take_output()).unwrap();
+        assert!(!conn.is_handshaking() && !conn.wants_write());
+        // the peer may still send
+        peer.send(b"answer");
+        connected::this::input(&mut conn, &peer.take_output()).unwrap();
+        let mut received = [0; 6];
+        conn.reader().read_exact(&mut received).unwrap();
+        assert_eq!(&received, b"answer");
     }
 }
 
@@ -299,8 +293,7 @@ fn both_close_at_once() {
         exchange(&mut conn, &mut peer).unwrap();
         assert!(conn.peer_has_closed() && peer.peer_has_closed());
         for end in [&mut conn as &mut dyn Endpoint, &mut peer] {
-            let mut received = Vec::new();
-            end.read_into(&mut received);
+            let received = end.read_all();
             assert_eq!(received, b"last");
         }
     });

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::fmt::Debug;
 use std::io;
 
-use harness::peers::configs::{PROVIDERS, Provider};
+use harness::peers::configs::{PROVIDERS, Provider, product};
 use harness::peers::endpoints::{Endpoint, exchange};
 
 use crate::connected::{ROLES, Role};
@@ -41,10 +41,8 @@ pub fn first_difference(ours: &[String], theirs: &[String]) -> Option<String> {
 
 /// Runs a test with every provider in every role.
 pub fn for_all(test: impl Fn(Provider, Role)) {
-    for provider in PROVIDERS {
-        for role in ROLES {
-            test(provider, role);
-        }
+    for (provider, role) in product(PROVIDERS, ROLES) {
+        test(provider, role);
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use harness::peers::configs::{self, ClientAuth, KeyType, Provider, server_name};
-use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
 
 /// The side of the connection under test.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,11 +52,7 @@ macro_rules! connected {
 
             /// Everything that the connection has to send.
             pub fn output(conn: &mut $tls::Connection) -> Vec<u8> {
-                let mut out = Vec::new();
-                while conn.wants_write() {
-                    conn.write_tls(&mut out).unwrap();
-                }
-                out
+                conn.output()
             }
 
             /// Reads and processes all of `bytes`, whose plaintext must fit into the receive

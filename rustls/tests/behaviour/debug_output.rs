@@ -2,47 +2,36 @@
 
 use std::io::Write;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use harness::peers::callbacks::KeyLines;
 use harness::peers::configs::{PROVIDERS, Provider, server_name};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::{Acceptor, UnbufferedServerConnection};
 use rustls::unbuffered::{ConnectionState, InsufficientSizeError, UnbufferedStatus};
-use rustls::{ClientConfig, ClientConnection, Connection, KeyLog, ServerConfig, ServerConnection};
+use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
 
 use crate::connected::this::{client_config, input, output, server_config};
 
-/// Collects all secrets of some connections.
-#[derive(Debug, Default)]
-struct Secrets(Mutex<Vec<Vec<u8>>>);
-
-impl KeyLog for Secrets {
-    fn log(&self, _label: &str, _client_random: &[u8], secret: &[u8]) {
-        self.0.lock().unwrap().push(secret.to_vec());
-    }
-}
-
-impl Secrets {
-    fn assert_not_in(&self, text: &str) {
-        let digits = |text: &str| text.to_lowercase().replace([' ', ',', '\n'], "");
-        let text = digits(text);
-        for secret in &*self.0.lock().unwrap() {
-            let hex = secret.iter().map(|byte| format!("{byte:02x}"));
-            assert!(!text.contains(&hex.collect::<String>()));
-            assert!(!text.contains(digits(&format!("{secret:?}")).trim_matches(['[', ']'])));
-        }
+fn assert_no_secret_in(text: &str, secrets: &KeyLines) {
+    let digits = |text: &str| text.to_lowercase().replace([' ', ',', '\n'], "");
+    let text = digits(text);
+    for (_, _, secret) in secrets.lines() {
+        let hex = secret.iter().map(|byte| format!("{byte:02x}"));
+        assert!(!text.contains(&hex.collect::<String>()));
+        assert!(!text.contains(digits(&format!("{secret:?}")).trim_matches(['[', ']'])));
     }
 }
 
 struct Ends {
-    secrets: Arc<Secrets>,
+    secrets: Arc<KeyLines>,
     client: Arc<ClientConfig>,
     server: Arc<ServerConfig>,
 }
 
 impl Ends {
     fn new(provider: Provider) -> Self {
-        let secrets = Arc::new(Secrets::default());
+        let secrets = Arc::<KeyLines>::default();
         let mut client = client_config(provider);
         client.key_log = secrets.clone();
         client.enable_early_data = true;
@@ -78,16 +67,15 @@ impl Ends {
     /// Asserts that `text` begins with `name` and contains no secret.
     fn check(&self, name: &str, text: String) {
         assert!(text.starts_with(name), "{name}: {text}");
-        self.secrets.assert_not_in(&text);
+        assert_no_secret_in(&text, &self.secrets);
     }
 }
 
 #[test]
 fn connections() {
-    for provider in PROVIDERS {
-        let ends = Ends::new(provider);
+    for ends in PROVIDERS.map(Ends::new) {
         for mut conn in ends.connected() {
-            assert!(!ends.secrets.0.lock().unwrap().is_empty());
+            assert!(!ends.secrets.lines().is_empty());
             ends.check("", format!("{conn:?}"));
             ends.check("Reader", format!("{:?}", conn.reader()));
             ends.check("Writer", format!("{:?}", conn.writer()));
@@ -111,8 +99,7 @@ fn connections() {
 
 #[test]
 fn early_data() {
-    for provider in PROVIDERS {
-        let ends = Ends::new(provider);
+    for ends in PROVIDERS.map(Ends::new) {
         ends.connected();
         let mut client = ends.client();
         let early_data = format!("{:?}", client.early_data().unwrap());
@@ -122,8 +109,7 @@ fn early_data() {
 
 #[test]
 fn unbuffered() {
-    for provider in PROVIDERS {
-        let ends = Ends::new(provider);
+    for ends in PROVIDERS.map(Ends::new) {
         ends.connected();
         let server = UnbufferedServerConnection::new(ends.server.clone()).unwrap();
         ends.check("UnbufferedServerConnection", format!("{server:?}"));

@@ -204,8 +204,7 @@ fn a_close_notify_follows_written_data() {
         peer.receive(&hello).unwrap();
         connected::this::exchange_all(&mut conn, &mut peer);
         assert!(peer.peer_has_closed());
-        let mut received = Vec::new();
-        peer.read_into(&mut received);
+        let received = peer.read_all();
         assert_eq!(received, b"before");
         // the peer may still send
         peer.send(b"answer");
@@ -224,14 +223,12 @@ fn a_flight_that_cannot_be_sealed_is_an_error() {
         let (mut conn, mut unbuffered): (Connection, Box<dyn Endpoint>) = match role {
             Role::Client => {
                 let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
-                let conn = UnbufferedClientConnection::new(config.clone().into(), server_name());
-                let unbuffered = ThisUnbuffered::new(conn.unwrap());
+                let unbuffered = ThisUnbuffered::client(config.clone());
                 (connected::this::client(config), Box::new(unbuffered))
             }
             Role::Server => {
                 let config = configs::this::server(ours, KEY_TYPE, ClientAuth::None);
-                let conn = UnbufferedServerConnection::new(config.clone().into());
-                let unbuffered = ThisUnbuffered::new(conn.unwrap());
+                let unbuffered = ThisUnbuffered::server(config.clone());
                 (connected::this::server(config), Box::new(unbuffered))
             }
         };
@@ -260,8 +257,7 @@ fn unread_data_outlives_a_failure() {
     for provider in PROVIDERS {
         let ours = provider_that_refuses(provider, &[ContentType::ApplicationData]);
         let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
-        let conn = UnbufferedClientConnection::new(config.into(), server_name());
-        let mut conn = ThisUnbuffered::new(conn.unwrap());
+        let mut conn = ThisUnbuffered::client(config);
         let mut peer = fresh_peer(provider, Role::Client);
         exchange(&mut conn, &mut peer).unwrap();
         let mut conn = conn.conn;

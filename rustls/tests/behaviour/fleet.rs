@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
-};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions};
 use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, handshake, send_and_check};
 use rustls::crypto::{aws_lc_rs, ring};
 use rustls::pki_types::UnixTime;
@@ -83,11 +81,8 @@ fn sessions_resume_at_another_machine() {
                 (server(other, auth, versions, &SECRET, later), "Resumed"),
                 (server(other, auth, versions, &[0x5f; 32], later), "Full"),
             ] {
-                let conn =
-                    rustls_upstream::ClientConnection::new(client.clone(), server_name()).unwrap();
-                let mut client = UpstreamBuffered::new(conn);
-                let conn = rustls::ServerConnection::new(server).unwrap();
-                let mut server = ThisBuffered::new(conn);
+                let mut client = UpstreamBuffered::client(client.clone());
+                let mut server = ThisBuffered::server(server);
                 handshake(&mut client, &mut server);
                 let is = format!("{:?}", server.conn.handshake_kind().unwrap());
                 assert_eq!(is, kind, "{one:?} {other:?} {versions:?}");

@@ -1,16 +1,12 @@
 //! Sessions of a fleet whose machines' clocks differ.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
-};
+use harness::peers::callbacks::Clock;
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product};
 use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, handshake};
 use rustls::ServerConfig;
 use rustls::crypto::{aws_lc_rs, ring};
-use rustls::pki_types::UnixTime;
 use rustls::time_provider::TimeProvider;
 
 const SECRET: [u8; 32] = [0x5e; 32];
@@ -23,20 +19,9 @@ const TOLERANCE: u64 = 300;
 /// The start of an epoch.
 const BEGIN: u64 = 80_000 * EPOCH as u64;
 
-/// A clock that tests set.
-#[derive(Clone, Debug)]
-struct Clock(Arc<AtomicU64>);
-
-impl TimeProvider for Clock {
-    fn current_time(&self) -> Option<UnixTime> {
-        let secs = Duration::from_secs(self.0.load(Ordering::Relaxed));
-        Some(UnixTime::since_unix_epoch(secs))
-    }
-}
-
 struct Machine {
     config: Arc<ServerConfig>,
-    clock: Clock,
+    clock: Arc<Clock>,
 }
 
 impl Machine {
@@ -44,7 +29,7 @@ impl Machine {
         let auth = ClientAuth::None;
         let mut config =
             configs::this::server_of(versions, provider.this(), KeyType::Ed25519, auth);
-        let clock = Clock(Arc::new(AtomicU64::new(BEGIN)));
+        let clock = Clock::at(BEGIN);
         let of_ticketer = clock.clone();
         let now = move || of_ticketer.current_time();
         let ticketer = match provider {
@@ -52,7 +37,7 @@ impl Machine {
             Provider::Ring => ring::Ticketer::for_fleet_with_clock(&SECRET, EPOCH, now),
         };
         config.ticketer = ticketer.unwrap();
-        config.time_provider = Arc::new(clock.clone());
+        config.time_provider = clock.clone();
         Self {
             config: Arc::new(config),
             clock,
@@ -61,11 +46,9 @@ impl Machine {
 
     /// Serves `client` while this machine's clock shows `secs`; true if the session resumes.
     fn resumes(&self, secs: u64, client: &Arc<rustls_upstream::ClientConfig>) -> bool {
-        self.clock.0.store(secs, Ordering::Relaxed);
-        let conn = rustls_upstream::ClientConnection::new(client.clone(), server_name());
-        let mut client = UpstreamBuffered::new(conn.unwrap());
-        let conn = rustls::ServerConnection::new(self.config.clone()).unwrap();
-        let mut server = ThisBuffered::new(conn);
+        self.clock.set(secs);
+        let mut client = UpstreamBuffered::client(client.clone());
+        let mut server = ThisBuffered::server(self.config.clone());
         handshake(&mut client, &mut server);
         server.conn.handshake_kind() == Some(rustls::HandshakeKind::Resumed)
     }
@@ -77,10 +60,8 @@ fn client(provider: Provider, versions: Versions) -> Arc<rustls_upstream::Client
 }
 
 fn for_each(test: impl Fn(Provider, Versions)) {
-    for provider in PROVIDERS {
-        for versions in [Versions::Tls12, Versions::Tls13] {
-            test(provider, versions);
-        }
+    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
+        test(provider, versions);
     }
 }
 

@@ -1,15 +1,13 @@
 //! Floods of useless records: the number that a connection accepts, of one kind and of several
 //! kinds in turn.
 
-use harness::peers::configs::{ClientAuth, server_name};
+use harness::peers::configs::{ClientAuth, product};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake,
 };
 use harness::providers::transparent::{self, Setup, TAG};
 use harness::wire::record;
 use rustls::ContentType;
-use rustls::client::UnbufferedClientConnection;
-use rustls::server::UnbufferedServerConnection;
 
 use crate::connected::{ROLES, Role};
 
@@ -42,16 +40,12 @@ fn connected(role: Role) -> [Box<dyn Endpoint>; 3] {
     let mut ends: [Box<dyn Endpoint>; 3] = match role {
         Role::Client => [
             Box::new(ThisBuffered::new(ours.client())),
-            Box::new(ThisUnbuffered::new(
-                UnbufferedClientConnection::new(ours.client.clone(), server_name()).unwrap(),
-            )),
+            Box::new(ThisUnbuffered::client(ours.client.clone())),
             Box::new(UpstreamBuffered::new(theirs.client())),
         ],
         Role::Server => [
             Box::new(ThisBuffered::new(ours.server())),
-            Box::new(ThisUnbuffered::new(
-                UnbufferedServerConnection::new(ours.server.clone()).unwrap(),
-            )),
+            Box::new(ThisUnbuffered::server(ours.server.clone())),
             Box::new(UpstreamBuffered::new(theirs.server())),
         ],
     };
@@ -110,13 +104,11 @@ fn data_makes_up_for_key_updates_and_for_empty_records() {
 #[test]
 fn empty_records_do_not_make_up_for_key_updates() {
     let expected = (32, "PeerMisbehaved(TooManyKeyUpdateRequests)".to_owned());
-    for role in ROLES {
-        for request in [0, 1] {
-            let [buffered, unbuffered, _] = connected(role);
-            for mut end in [buffered, unbuffered] {
-                let records = [data(b""), key_update(request)];
-                assert_eq!(rounds(&mut *end, &records), expected, "{role:?} {request}");
-            }
+    for (role, request) in product(ROLES, [0, 1]) {
+        let [buffered, unbuffered, _] = connected(role);
+        for mut end in [buffered, unbuffered] {
+            let records = [data(b""), key_update(request)];
+            assert_eq!(rounds(&mut *end, &records), expected, "{role:?} {request}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
-use harness::peers::configs::{Provider, server_name};
+use harness::peers::configs::Provider;
 use harness::peers::endpoints::{Endpoint, ThisUnbuffered, UpstreamBuffered, exchange};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
@@ -108,14 +108,13 @@ fn pairs(provider: Provider, role: Role) -> Vec<(Box<dyn InPlace>, UpstreamBuffe
     pairs.push(match role {
         Role::Client => {
             let config = Arc::new(this::client_config(provider));
-            let conn = UnbufferedClientConnection::new(config, server_name()).unwrap();
-            let mut conn = ThisUnbuffered::new(conn);
+            let mut conn = ThisUnbuffered::client(config);
             exchange(&mut conn, &mut peer).unwrap();
             (Box::new(conn), peer)
         }
         Role::Server => {
             let config = Arc::new(this::server_config(provider));
-            let mut conn = ThisUnbuffered::new(UnbufferedServerConnection::new(config).unwrap());
+            let mut conn = ThisUnbuffered::server(config);
             exchange(&mut peer, &mut conn).unwrap();
             (Box::new(conn), peer)
         }
@@ -125,9 +124,7 @@ fn pairs(provider: Provider, role: Role) -> Vec<(Box<dyn InPlace>, UpstreamBuffe
 
 fn received(peer: &mut UpstreamBuffered, bytes: &[u8]) -> Vec<u8> {
     peer.receive(bytes).unwrap();
-    let mut plaintext = Vec::new();
-    peer.read_into(&mut plaintext);
-    plaintext
+    peer.read_all()
 }
 
 #[test]

@@ -2,54 +2,19 @@
 //! on them.
 
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use harness::peers::callbacks::KeyLines;
 use harness::peers::configs::PROVIDERS;
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 
 use crate::compared::for_all;
 use crate::connected::{self, Role, fresh_peer};
 
-/// Label, client random and secret.
-type Line = (String, Vec<u8>, Vec<u8>);
-
-/// Stores key log lines.
-#[derive(Debug, Default)]
-struct LoggedLines(Mutex<Vec<Line>>);
-
-impl LoggedLines {
-    fn keep(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-        let line = (label.to_string(), client_random.to_vec(), secret.to_vec());
-        self.0.lock().unwrap().push(line);
-    }
-
-    fn sorted(&self) -> Vec<Line> {
-        let mut lines = self.0.lock().unwrap().clone();
-        lines.sort();
-        lines
-    }
-}
-
-macro_rules! key_log {
-    ($tls:ident) => {
-        impl $tls::KeyLog for LoggedLines {
-            fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-                self.keep(label, client_random, secret);
-            }
-        }
-    };
-}
-
-key_log!(rustls);
-key_log!(rustls_upstream);
-
 #[test]
 fn both_ends_log_the_same() {
     for_all(|provider, role| {
-        let (here, there) = (
-            Arc::new(LoggedLines::default()),
-            Arc::new(LoggedLines::default()),
-        );
+        let (here, there) = (Arc::<KeyLines>::default(), Arc::<KeyLines>::default());
         let (conn, peer) = match role {
             Role::Client => {
                 let mut config = connected::this::client_config(provider);

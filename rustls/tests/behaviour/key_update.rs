@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, server_name};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, product, server_name};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, handshake, send_and_check,
 };
@@ -25,57 +25,35 @@ fn pairs_with(
     theirs: Provider,
     role: Role,
 ) -> Vec<(Box<dyn Endpoint>, UpstreamBuffered)> {
-    let mut pairs: Vec<(Box<dyn Endpoint>, UpstreamBuffered)> = match role {
+    let ends: [Box<dyn Endpoint>; 3] = match role {
         Role::Client => {
-            let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
-            let config = Arc::new(config);
-            let buffered = rustls::ClientConnection::new(config.clone(), server_name()).unwrap();
-            let unbuffered =
-                || UnbufferedClientConnection::new(config.clone(), server_name()).unwrap();
-            vec![
-                (
-                    Box::new(ThisBuffered::new(buffered)),
-                    fresh_peer(theirs, role),
-                ),
-                (
-                    Box::new(ThisUnbuffered::new(unbuffered())),
-                    fresh_peer(theirs, role),
-                ),
-                (
-                    Box::new(ThisUnbuffered::in_place(unbuffered())),
-                    fresh_peer(theirs, role),
-                ),
+            let config = Arc::new(configs::this::client(ours, KEY_TYPE, ClientAuth::None));
+            let in_place = UnbufferedClientConnection::new(config.clone(), server_name());
+            [
+                Box::new(ThisBuffered::client(config.clone())),
+                Box::new(ThisUnbuffered::client(config)),
+                Box::new(ThisUnbuffered::in_place(in_place.unwrap())),
             ]
         }
         Role::Server => {
-            let config = configs::this::server(ours, KEY_TYPE, ClientAuth::None);
-            let config = Arc::new(config);
-            let buffered = rustls::ServerConnection::new(config.clone()).unwrap();
-            let unbuffered =
-                || rustls::server::UnbufferedServerConnection::new(config.clone()).unwrap();
-            vec![
-                (
-                    Box::new(ThisBuffered::new(buffered)),
-                    fresh_peer(theirs, role),
-                ),
-                (
-                    Box::new(ThisUnbuffered::new(unbuffered())),
-                    fresh_peer(theirs, role),
-                ),
-                (
-                    Box::new(ThisUnbuffered::in_place(unbuffered())),
-                    fresh_peer(theirs, role),
-                ),
+            let config = Arc::new(configs::this::server(ours, KEY_TYPE, ClientAuth::None));
+            let in_place = rustls::server::UnbufferedServerConnection::new(config.clone());
+            [
+                Box::new(ThisBuffered::server(config.clone())),
+                Box::new(ThisUnbuffered::server(config)),
+                Box::new(ThisUnbuffered::in_place(in_place.unwrap())),
             ]
         }
     };
-    for (ours, theirs) in &mut pairs {
+    let connected = ends.map(|mut ours| {
+        let mut theirs = fresh_peer(theirs, role);
         match role {
-            Role::Client => handshake(&mut **ours, theirs),
-            Role::Server => handshake(theirs, &mut **ours),
+            Role::Client => handshake(&mut *ours, &mut theirs),
+            Role::Server => handshake(&mut theirs, &mut *ours),
         }
-    }
-    pairs
+        (ours, theirs)
+    });
+    connected.into()
 }
 
 #[test]
@@ -107,28 +85,26 @@ fn the_next_write_carries_the_answer() {
     /// The length of a KeyUpdate: header, message of five bytes, content type and tag.
     const ANSWER: usize = 5 + 5 + 1 + 16;
     for_all(|provider, role| {
-        for requests in [1, 5] {
-            for closes in [false, true] {
-                let upstream = connected::upstream::connected(provider, role);
-                let upstream: (Box<dyn Endpoint>, _) =
-                    (Box::new(UpstreamBuffered::new(upstream.0)), upstream.1);
-                for (mut end, mut peer) in pairs(provider, role).into_iter().chain([upstream]) {
-                    for _ in 0..requests {
-                        peer.refresh_traffic_keys();
-                    }
-                    end.receive(&peer.take_output()).unwrap();
-                    assert!(end.take_output().is_empty());
-                    let len = if closes {
-                        end.close();
-                        2
-                    } else {
-                        end.send(b"data")
-                    };
-                    let out = end.take_output();
-                    assert_eq!(out.len(), ANSWER + 5 + len + 1 + 16);
-                    peer.receive(&out).unwrap();
-                    send_and_check(&mut peer, &mut *end, b"new keys");
+        for (requests, closes) in product([1, 5], [false, true]) {
+            let upstream = connected::upstream::connected(provider, role);
+            let upstream: (Box<dyn Endpoint>, _) =
+                (Box::new(UpstreamBuffered::new(upstream.0)), upstream.1);
+            for (mut end, mut peer) in pairs(provider, role).into_iter().chain([upstream]) {
+                for _ in 0..requests {
+                    peer.refresh_traffic_keys();
                 }
+                end.receive(&peer.take_output()).unwrap();
+                assert!(end.take_output().is_empty());
+                let len = if closes {
+                    end.close();
+                    2
+                } else {
+                    end.send(b"data")
+                };
+                let out = end.take_output();
+                assert_eq!(out.len(), ANSWER + 5 + len + 1 + 16);
+                peer.receive(&out).unwrap();
+                send_and_check(&mut peer, &mut *end, b"new keys");
             }
         }
     });
@@ -176,42 +152,38 @@ fn in_place_the_answer_goes_first() {
 /// The required buffer size includes the answer.
 #[test]
 fn unbuffered_the_answer_counts() {
-    for provider in PROVIDERS {
-        for closes in [false, true] {
-            let config = configs::this::client(provider.this(), KEY_TYPE, ClientAuth::None);
-            let client = UnbufferedClientConnection::new(config.into(), server_name()).unwrap();
-            let mut client = ThisUnbuffered::new(client);
-            let mut peer = fresh_peer(provider, Role::Client);
-            exchange(&mut client, &mut peer).unwrap();
-            peer.refresh_traffic_keys();
-            client.receive(&peer.take_output()).unwrap();
+    for (provider, closes) in product(PROVIDERS, [false, true]) {
+        let config = configs::this::client(provider.this(), KEY_TYPE, ClientAuth::None);
+        let mut client = ThisUnbuffered::client(config);
+        let mut peer = fresh_peer(provider, Role::Client);
+        exchange(&mut client, &mut peer).unwrap();
+        peer.refresh_traffic_keys();
+        client.receive(&peer.take_output()).unwrap();
 
-            let status = client.conn.process_tls_records(&mut []);
-            let Ok(ConnectionState::WriteTraffic(mut state)) = status.state else {
-                panic!("{status:?}");
-            };
-            let mut out = [0; 100];
-            let mut write = |len| {
-                if closes {
-                    state.queue_close_notify(&mut out[..len])
-                } else {
-                    state.encrypt(b"data", &mut out[..len])
-                }
-            };
-            let expected = 27 + 22 + if closes { 2 } else { 4 };
-            for len in [0, 27, expected - 1] {
-                assert!(matches!(
-                    write(len),
-                    Err(EncryptError::InsufficientSize(short)) if short.required_size == expected
-                ));
+        let status = client.conn.process_tls_records(&mut []);
+        let Ok(ConnectionState::WriteTraffic(mut state)) = status.state else {
+            panic!("{status:?}");
+        };
+        let mut out = [0; 100];
+        let mut write = |len| {
+            if closes {
+                state.queue_close_notify(&mut out[..len])
+            } else {
+                state.encrypt(b"data", &mut out[..len])
             }
-            assert_eq!(write(expected).unwrap(), expected);
-            peer.receive(&out[..expected]).unwrap();
-            let mut received = Vec::new();
-            peer.read_into(&mut received);
-            assert_eq!(received, if closes { &b""[..] } else { b"data" });
-            assert_eq!(peer.peer_has_closed(), closes);
+        };
+        let expected = 27 + 22 + if closes { 2 } else { 4 };
+        for len in [0, 27, expected - 1] {
+            assert!(matches!(
+                write(len),
+                Err(EncryptError::InsufficientSize(short)) if short.required_size == expected
+            ));
         }
+        assert_eq!(write(expected).unwrap(), expected);
+        peer.receive(&out[..expected]).unwrap();
+        let received = peer.read_all();
+        assert_eq!(received, if closes { &b""[..] } else { b"data" });
+        assert_eq!(peer.peer_has_closed(), closes);
     }
 }
 
@@ -265,8 +237,7 @@ fn automatic_near_the_limit() {
                     assert_eq!(records.last(), Some(&(10 + 1 + 16)));
                     updates += records[..records.len() - 1].len();
                     theirs.receive(&out).unwrap();
-                    let mut received = Vec::new();
-                    theirs.read_into(&mut received);
+                    let received = theirs.read_all();
                     assert_eq!(received, [round as u8; 10]);
                     // the answers to the updates, and data under the new keys
                     send_and_check(&mut theirs, &mut *ours, b"back");
@@ -311,8 +282,7 @@ fn automatic_in_place() {
                 result = encrypt(&mut conn);
             }
             peer.receive(&buf[result.unwrap()]).unwrap();
-            let mut received = Vec::new();
-            peer.read_into(&mut received);
+            let received = peer.read_all();
             assert_eq!(received, vec![round; len]);
         }
         assert!((12..=14).contains(&updates), "{updates}");
@@ -408,8 +378,7 @@ fn one_large_unbuffered_encrypt_wears_out_no_key() {
     for provider in PROVIDERS {
         let ours = provider_with_limit(provider, LIMIT);
         let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
-        let client = UnbufferedClientConnection::new(config.into(), server_name()).unwrap();
-        let mut client = ThisUnbuffered::new(client);
+        let mut client = ThisUnbuffered::client(config);
         let mut peer = fresh_peer(provider, Role::Client);
         exchange(&mut client, &mut peer).unwrap();
 
@@ -461,45 +430,38 @@ fn limited(
 
 #[test]
 fn not_before_the_handshake() {
-    for provider in PROVIDERS {
-        for role in [Role::Client, Role::Server] {
-            let mut ours = connected::this::fresh(provider, role);
-            let mut theirs = connected::upstream::fresh(provider, role);
-            assert_eq!(
-                format!("{:?}", ours.refresh_traffic_keys()),
-                format!("{:?}", theirs.refresh_traffic_keys())
-            );
-        }
+    for (provider, role) in product(PROVIDERS, [Role::Client, Role::Server]) {
+        let mut ours = connected::this::fresh(provider, role);
+        let mut theirs = connected::upstream::fresh(provider, role);
+        assert_eq!(
+            format!("{:?}", ours.refresh_traffic_keys()),
+            format!("{:?}", theirs.refresh_traffic_keys())
+        );
     }
 }
 
 /// Half-RTT data may use up the key except for the KeyUpdate's record.
 #[test]
 fn tickets_do_not_go_beyond_the_limit() {
-    for provider in PROVIDERS {
-        for half_rtt in [0, 20_000] {
-            let crypto = provider_with_limit(provider, 3);
-            let mut config = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
-            config.send_half_rtt_data = true;
-            let mut ours = connected::this::server(config);
-            let mut theirs = fresh_peer(provider, Role::Server);
-            ours.writer().write_all(&vec![7; half_rtt]).unwrap();
-            connected::this::input(&mut ours, &theirs.take_output()).unwrap();
-            let flight = connected::this::output(&mut ours);
-            assert_eq!(deliver(&mut theirs, &flight).len(), half_rtt);
+    for (provider, half_rtt) in product(PROVIDERS, [0, 20_000]) {
+        let crypto = provider_with_limit(provider, 3);
+        let mut config = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
+        config.send_half_rtt_data = true;
+        let mut ours = connected::this::server(config);
+        let mut theirs = fresh_peer(provider, Role::Server);
+        ours.writer().write_all(&vec![7; half_rtt]).unwrap();
+        connected::this::input(&mut ours, &theirs.take_output()).unwrap();
+        let flight = connected::this::output(&mut ours);
+        assert_eq!(deliver(&mut theirs, &flight).len(), half_rtt);
 
-            connected::this::exchange_all(&mut ours, &mut theirs);
-            assert!(!ours.is_handshaking());
-            let rustls_upstream::Connection::Client(client) = &theirs.conn else {
-                panic!("not a client");
-            };
-            assert_eq!(client.tls13_tickets_received() == 0, half_rtt != 0);
-            // the next data uses the next key
-            ours.writer().write_all(b"more").unwrap();
-            theirs.receive(&connected::this::output(&mut ours)).unwrap();
-            let mut received = Vec::new();
-            theirs.read_into(&mut received);
-            assert_eq!(received, b"more");
-        }
+        connected::this::exchange_all(&mut ours, &mut theirs);
+        assert!(!ours.is_handshaking());
+        let client = theirs.as_client();
+        assert_eq!(client.tls13_tickets_received() == 0, half_rtt != 0);
+        // the next data uses the next key
+        ours.writer().write_all(b"more").unwrap();
+        theirs.receive(&connected::this::output(&mut ours)).unwrap();
+        let received = theirs.read_all();
+        assert_eq!(received, b"more");
     }
 }

@@ -236,8 +236,7 @@ macro_rules! scripts {
                 conn.writer().write_all(b"from us").unwrap();
                 socket.written.append(&mut output(&mut conn));
                 peer.receive(&socket.written).unwrap();
-                let mut received = Vec::new();
-                peer.read_into(&mut received);
+                let received = peer.read_all();
                 assert_eq!(received, b"from us");
                 if !conn.process_new_packets().unwrap().peer_has_closed() {
                     peer.send(b"from the peer");

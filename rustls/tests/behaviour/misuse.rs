@@ -6,7 +6,9 @@ use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, server_name};
+use harness::peers::configs::{
+    self, ClientAuth, PROVIDERS, Provider, Versions, product, server_name,
+};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use harness::peers::texts::agree;
 
@@ -286,13 +288,11 @@ pub fn peer(provider: Provider, versions: Versions, role: Role) -> UpstreamBuffe
     match role {
         Role::Client => {
             let config = configs::upstream::server_of(versions, provider, KEY_TYPE, auth);
-            let conn = rustls_upstream::ServerConnection::new(Arc::new(config));
-            UpstreamBuffered::new(conn.unwrap())
+            UpstreamBuffered::server(config)
         }
         Role::Server => {
             let config = configs::upstream::client_of(versions, provider, KEY_TYPE, auth);
-            let conn = rustls_upstream::ClientConnection::new(Arc::new(config), server_name());
-            UpstreamBuffered::new(conn.unwrap())
+            UpstreamBuffered::client(config)
         }
     }
 }
@@ -317,21 +317,19 @@ fn is_deviation(state: State, call: Call) -> bool {
 #[test]
 fn calls_in_every_state() {
     let mut different = Vec::new();
-    for provider in PROVIDERS {
-        for versions in [Versions::Tls12, Versions::Tls13] {
-            for role in ROLES {
-                for (state, call) in ALL.iter().flat_map(|it| CALLS.map(|call| (*it, call))) {
-                    if is_deviation(state, call) {
-                        continue;
-                    }
-                    let ours = this::run(provider, versions, role, state, call);
-                    let theirs = upstream::run(provider, versions, role, state, call);
-                    if !agree(&ours, &theirs) {
-                        different.push(format!(
-                            "{provider:?} {versions:?} {role:?} {state:?} {call:?}: \
+    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
+        for role in ROLES {
+            for (state, call) in ALL.iter().flat_map(|it| CALLS.map(|call| (*it, call))) {
+                if is_deviation(state, call) {
+                    continue;
+                }
+                let ours = this::run(provider, versions, role, state, call);
+                let theirs = upstream::run(provider, versions, role, state, call);
+                if !agree(&ours, &theirs) {
+                    different.push(format!(
+                        "{provider:?} {versions:?} {role:?} {state:?} {call:?}: \
                              ours {ours}, theirs {theirs}"
-                        ));
-                    }
+                    ));
                 }
             }
         }

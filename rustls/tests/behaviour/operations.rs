@@ -7,7 +7,9 @@
 use std::io::{BufRead, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, server_name};
+use harness::peers::configs::{
+    self, ClientAuth, PROVIDERS, Provider, Versions, product3, server_name,
+};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -548,25 +550,21 @@ pub fn next(written: &mut u8, len: usize) -> Vec<u8> {
 
 #[test]
 fn operations_in_any_order() {
-    for provider in PROVIDERS {
-        for role in ROLES {
-            for scene in SCENES {
-                let config = Config {
-                    cases: 24,
-                    failure_persistence: None,
-                    ..Config::default()
-                };
-                let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-                let same = TestRunner::new_with_rng(config, rng).run(&operations(), |operations| {
-                    let ours = this::run(provider, role, scene, &operations);
-                    let theirs = upstream::run(provider, role, scene, &operations);
-                    match first_difference(&ours, &theirs) {
-                        None => Ok(()),
-                        Some(difference) => Err(TestCaseError::fail(difference)),
-                    }
-                });
-                same.unwrap_or_else(|error| panic!("{provider:?} {role:?} {scene:?}: {error}"));
+    for (provider, role, scene) in product3(PROVIDERS, ROLES, SCENES) {
+        let config = Config {
+            cases: 24,
+            failure_persistence: None,
+            ..Config::default()
+        };
+        let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+        let same = TestRunner::new_with_rng(config, rng).run(&operations(), |operations| {
+            let ours = this::run(provider, role, scene, &operations);
+            let theirs = upstream::run(provider, role, scene, &operations);
+            match first_difference(&ours, &theirs) {
+                None => Ok(()),
+                Some(difference) => Err(TestCaseError::fail(difference)),
             }
-        }
+        });
+        same.unwrap_or_else(|error| panic!("{provider:?} {role:?} {scene:?}: {error}"));
     }
 }

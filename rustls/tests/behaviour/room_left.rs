@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::{IoSlice, Write};
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, Provider, Versions, server_name};
+use harness::peers::configs::{self, ClientAuth, Provider, Versions, product, server_name};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use harness::wire::Noise;
 use rustls::Connection;
@@ -33,8 +33,7 @@ fn fresh(provider: Provider, role: Role, versions: Versions) -> (Connection, Ups
 
 /// Reads the plaintext that the peer has received and returns its length.
 fn read(peer: &mut UpstreamBuffered) -> usize {
-    let mut plaintext = Vec::new();
-    peer.read_into(&mut plaintext);
+    let plaintext = peer.read_all();
     plaintext.len()
 }
 
@@ -101,58 +100,56 @@ fn no_room_after_a_failure() {
 fn a_write_takes_what_is_left() {
     let noise = RefCell::new(Noise::new(0x700e));
     for_all(|provider, role| {
-        for versions in [Versions::Tls12, Versions::Tls13] {
-            for _ in 0..6 {
-                let (mut conn, mut peer) = fresh(provider, role, versions);
-                let (mut written, mut arrived) = (0, 0);
-                let below = |limit| noise.borrow_mut().next() as usize % limit;
-                for _ in 0..200 {
-                    match below(8) {
-                        0 => conn.set_buffer_limit(match below(4) {
-                            0 => None,
-                            1 => Some(below(100)),
-                            _ => Some(below(100_000)),
-                        }),
-                        1..5 => {
-                            let room = conn.writer().room_left();
-                            let len = match below(3) {
-                                0 => room.filter(|room| *room < 100_000).unwrap_or(1000),
-                                1 => below(100),
-                                _ => below(40_000),
-                            };
-                            let data = vec![7; len];
-                            let taken = if below(2) == 0 {
-                                conn.writer().write(&data)
-                            } else {
-                                let (front, back) = data.split_at(len / 3);
-                                let pieces = [front, &[], back].map(IoSlice::new);
-                                conn.writer().write_vectored(&pieces)
-                            };
-                            let expected = room.map_or(len, |room| Ord::min(room, len));
-                            assert_eq!(taken.unwrap(), expected);
-                            written += expected;
-                            let left = conn.writer().room_left();
-                            assert!(left.unwrap_or(0) <= room.unwrap_or(0));
-                        }
-                        5 if versions == Versions::Tls13 => {
-                            let _ = conn.refresh_traffic_keys();
-                        }
-                        _ => {
-                            let mut out = vec![0; below(30_000)];
-                            let len = conn.write_tls(&mut &mut out[..]).unwrap();
-                            peer.receive(&out[..len]).unwrap();
-                            arrived += read(&mut peer);
-                            this::input(&mut conn, &peer.take_output()).unwrap();
-                        }
+        for (versions, _) in product([Versions::Tls12, Versions::Tls13], 0..6) {
+            let (mut conn, mut peer) = fresh(provider, role, versions);
+            let (mut written, mut arrived) = (0, 0);
+            let below = |limit| noise.borrow_mut().next() as usize % limit;
+            for _ in 0..200 {
+                match below(8) {
+                    0 => conn.set_buffer_limit(match below(4) {
+                        0 => None,
+                        1 => Some(below(100)),
+                        _ => Some(below(100_000)),
+                    }),
+                    1..5 => {
+                        let room = conn.writer().room_left();
+                        let len = match below(3) {
+                            0 => room.filter(|room| *room < 100_000).unwrap_or(1000),
+                            1 => below(100),
+                            _ => below(40_000),
+                        };
+                        let data = vec![7; len];
+                        let taken = if below(2) == 0 {
+                            conn.writer().write(&data)
+                        } else {
+                            let (front, back) = data.split_at(len / 3);
+                            let pieces = [front, &[], back].map(IoSlice::new);
+                            conn.writer().write_vectored(&pieces)
+                        };
+                        let expected = room.map_or(len, |room| Ord::min(room, len));
+                        assert_eq!(taken.unwrap(), expected);
+                        written += expected;
+                        let left = conn.writer().room_left();
+                        assert!(left.unwrap_or(0) <= room.unwrap_or(0));
+                    }
+                    5 if versions == Versions::Tls13 => {
+                        let _ = conn.refresh_traffic_keys();
+                    }
+                    _ => {
+                        let mut out = vec![0; below(30_000)];
+                        let len = conn.write_tls(&mut &mut out[..]).unwrap();
+                        peer.receive(&out[..len]).unwrap();
+                        arrived += read(&mut peer);
+                        this::input(&mut conn, &peer.take_output()).unwrap();
                     }
                 }
-                while conn.wants_write() || conn.is_handshaking() {
-                    peer.receive(&this::output(&mut conn)).unwrap();
-                    arrived += read(&mut peer);
-                    this::input(&mut conn, &peer.take_output()).unwrap();
-                }
-                assert_eq!(arrived, written);
             }
+            while conn.wants_write() || conn.is_handshaking() {
+                peer.receive(&this::output(&mut conn)).unwrap();
+                arrived += read(&mut peer);
+                this::input(&mut conn, &peer.take_output()).unwrap();
+            }
+            assert_eq!(arrived, written);
         }
     });
 }

@@ -2,30 +2,14 @@
 //! those of two upstream ends.
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use harness::peers::callbacks::Clock;
 use harness::peers::configs::{KeyType, PROVIDERS, Provider};
 use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered};
-use rustls::pki_types::{ServerName, UnixTime};
+use rustls::pki_types::ServerName;
 
 use crate::compared::{assert_same, outcome};
 use crate::connected::{self, KEY_TYPE, Role};
-
-/// A clock that stands still.
-#[derive(Debug)]
-struct Clock(u64);
-
-impl rustls::time_provider::TimeProvider for Clock {
-    fn current_time(&self) -> Option<UnixTime> {
-        Some(UnixTime::since_unix_epoch(Duration::from_secs(self.0)))
-    }
-}
-
-impl rustls_upstream::time_provider::TimeProvider for Clock {
-    fn current_time(&self) -> Option<UnixTime> {
-        Some(UnixTime::since_unix_epoch(Duration::from_secs(self.0)))
-    }
-}
 
 /// Times when the test certificates are valid, not yet valid and expired.
 const NOW: u64 = 1_800_000_000;
@@ -61,7 +45,7 @@ macro_rules! scripts {
 
             pub fn time(provider: Provider, now: u64) -> String {
                 let mut config = client_config(provider);
-                config.time_provider = Arc::new(Clock(now));
+                config.time_provider = Clock::at(now);
                 against_upstream(provider, config, super::server_name())
             }
 

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, product3, server_name,
 };
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 use rustls::NamedGroup;
@@ -224,21 +224,19 @@ fn without_repetition(mut connections: Vec<Vec<String>>) -> Vec<Vec<String>> {
 #[test]
 fn the_calls_of_a_session_store() {
     use Versions::{Both, Tls12, Tls13};
-    for provider in PROVIDERS {
-        for versions in VERSIONS {
-            for servers in [
-                [Tls12; 4],
-                [Tls13; 4],
-                [Both; 4],
-                [Tls12, Both, Both, Tls13],
-                [Tls13, Tls12, Tls12, Tls13],
-            ] {
-                for retries in [false, true] {
-                    let ours = calls_of_this(provider, versions, servers, retries);
-                    let theirs = calls_of_upstream(provider, versions, servers, retries);
-                    let theirs = without_repetition(theirs);
-                    assert_eq!(ours, theirs, "{versions:?} {servers:?} {retries}");
-                }
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        for servers in [
+            [Tls12; 4],
+            [Tls13; 4],
+            [Both; 4],
+            [Tls12, Both, Both, Tls13],
+            [Tls13, Tls12, Tls12, Tls13],
+        ] {
+            for retries in [false, true] {
+                let ours = calls_of_this(provider, versions, servers, retries);
+                let theirs = calls_of_upstream(provider, versions, servers, retries);
+                let theirs = without_repetition(theirs);
+                assert_eq!(ours, theirs, "{versions:?} {servers:?} {retries}");
             }
         }
     }
@@ -276,14 +274,10 @@ store_calls_of_two!(calls_of_two_of_upstream, upstream);
 /// A client takes a ticket even if it may not resume it. It then looks for no TLS 1.2 session.
 #[test]
 fn the_calls_of_clients_that_share_a_session_store() {
-    for provider in PROVIDERS {
-        for first in VERSIONS {
-            for second in VERSIONS {
-                let ours = calls_of_two_of_this(provider, [first, second]);
-                let theirs = calls_of_two_of_upstream(provider, [first, second]);
-                assert_eq!(ours, without_repetition(theirs), "{first:?} {second:?}");
-            }
-        }
+    for (provider, first, second) in product3(PROVIDERS, VERSIONS, VERSIONS) {
+        let ours = calls_of_two_of_this(provider, [first, second]);
+        let theirs = calls_of_two_of_upstream(provider, [first, second]);
+        assert_eq!(ours, without_repetition(theirs), "{first:?} {second:?}");
     }
 }
 
@@ -329,22 +323,20 @@ labels!(labels_of_our_server, upstream, this);
 
 #[test]
 fn the_labels_of_key_logs() {
-    for provider in PROVIDERS {
-        for versions in VERSIONS {
-            for (max, early) in [
-                ([0, 0], &b""[..]),
-                ([1000, 1000], b""),
-                ([1000, 1000], b"early"),
-                ([1000, 0], b"early"),
-            ] {
-                for retries in [false, true] {
-                    let labels = labels_of_upstream(provider, versions, max, early, retries);
-                    for ours in [
-                        labels_of_our_client(provider, versions, max, early, retries),
-                        labels_of_our_server(provider, versions, max, early, retries),
-                    ] {
-                        assert_eq!(ours, labels, "{versions:?} {max:?} {early:?} {retries}");
-                    }
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        for (max, early) in [
+            ([0, 0], &b""[..]),
+            ([1000, 1000], b""),
+            ([1000, 1000], b"early"),
+            ([1000, 0], b"early"),
+        ] {
+            for retries in [false, true] {
+                let labels = labels_of_upstream(provider, versions, max, early, retries);
+                for ours in [
+                    labels_of_our_client(provider, versions, max, early, retries),
+                    labels_of_our_server(provider, versions, max, early, retries),
+                ] {
+                    assert_eq!(ours, labels, "{versions:?} {max:?} {early:?} {retries}");
                 }
             }
         }
@@ -384,17 +376,13 @@ reports!(reports_of_our_server, upstream, this);
 
 #[test]
 fn reports_during_a_handshake() {
-    for provider in PROVIDERS {
-        for versions in VERSIONS {
-            for retries in [false, true] {
-                let theirs = reports_of_upstream(provider, versions, retries);
-                for ours in [
-                    reports_of_our_client(provider, versions, retries),
-                    reports_of_our_server(provider, versions, retries),
-                ] {
-                    assert_eq!(ours, theirs, "{versions:?} {retries}");
-                }
-            }
+    for (provider, versions, retries) in product3(PROVIDERS, VERSIONS, [false, true]) {
+        let theirs = reports_of_upstream(provider, versions, retries);
+        for ours in [
+            reports_of_our_client(provider, versions, retries),
+            reports_of_our_server(provider, versions, retries),
+        ] {
+            assert_eq!(ours, theirs, "{versions:?} {retries}");
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::ops::{Deref, DerefMut};
 
-use harness::peers::configs::{PROVIDERS, Provider};
+use harness::peers::configs::{PROVIDERS, Provider, product, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 
 use crate::compared::{describe, for_all};
@@ -107,8 +107,7 @@ impl Read for Transport {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let most = self.call(Call::Read)?;
         if !self.peer.is_handshaking() {
-            let mut plaintext = Vec::new();
-            self.peer.read_into(&mut plaintext);
+            let mut plaintext = self.peer.read_all();
             plaintext.reverse();
             self.peer.send(&plaintext);
         }
@@ -365,12 +364,8 @@ fn plans() -> Vec<Option<Plan>> {
         Fault::BlocksAndMoves,
     ];
     let mut plans = vec![None];
-    for call in [Call::Read, Call::Write, Call::Flush] {
-        for at in 0..CALLS {
-            for fault in faults {
-                plans.push(Some(Plan { call, at, fault }));
-            }
-        }
+    for (call, at, fault) in product3([Call::Read, Call::Write, Call::Flush], 0..CALLS, faults) {
+        plans.push(Some(Plan { call, at, fault }));
     }
     plans
 }
@@ -381,19 +376,17 @@ fn compare(
     theirs: impl Fn(Provider, Role, Option<Plan>) -> Vec<String>,
 ) {
     let mut differences = 0;
-    for provider in PROVIDERS {
-        for role in ROLES {
-            for plan in plans() {
-                let ours = ours(provider, role, plan);
-                let theirs = theirs(provider, role, plan);
-                let different = ours
-                    .iter()
-                    .zip(&theirs)
-                    .find(|(ours, theirs)| ours != theirs);
-                if let Some((ours, theirs)) = different {
-                    differences += 1;
-                    println!("{provider:?} {role:?} {plan:?}\n  ours   {ours}\n  theirs {theirs}");
-                }
+    for (provider, role) in product(PROVIDERS, ROLES) {
+        for plan in plans() {
+            let ours = ours(provider, role, plan);
+            let theirs = theirs(provider, role, plan);
+            let different = ours
+                .iter()
+                .zip(&theirs)
+                .find(|(ours, theirs)| ours != theirs);
+            if let Some((ours, theirs)) = different {
+                differences += 1;
+                println!("{provider:?} {role:?} {plan:?}\n  ours   {ours}\n  theirs {theirs}");
             }
         }
     }
@@ -449,8 +442,7 @@ fn write_tls_needs_no_more_than_write_vectored() {
             conn.writer().write_all(REQUEST).unwrap();
             let something = describe(conn.write_tls(&mut out));
             peer.receive(&out.written).unwrap();
-            let mut received = Vec::new();
-            peer.read_into(&mut received);
+            let received = peer.read_all();
             assert_eq!(received, REQUEST);
             (nothing, something, out.calls)
         }};
@@ -475,13 +467,11 @@ fn the_stream_ends_during_the_handshake() {
         };
         // before the version is known, a close_notify is a warning and the stream's end is
         // unexpected; afterwards, a close_notify is a failure
-        for end in [&[][..], &FATAL, &CUT, &CLOSE_NOTIFY] {
-            for ends in [false, true] {
-                let input = [&before, end].concat();
-                let ours = this::after_bytes(role, &input, ends);
-                let theirs = upstream::after_bytes(role, &input, ends);
-                assert_eq!(ours[1..], theirs[1..], "{role:?} {end:02x?} {ends}");
-            }
+        for (end, ends) in product([&[][..], &FATAL, &CUT, &CLOSE_NOTIFY], [false, true]) {
+            let input = [&before, end].concat();
+            let ours = this::after_bytes(role, &input, ends);
+            let theirs = upstream::after_bytes(role, &input, ends);
+            assert_eq!(ours[1..], theirs[1..], "{role:?} {end:02x?} {ends}");
         }
     }
 }
@@ -619,8 +609,7 @@ fn a_write_that_finds_no_room_would_block() {
         stream.sock.takes = true;
         assert_eq!(stream.write(b"est").unwrap(), 3);
         peer.receive(&transport.outgoing).unwrap();
-        let mut received = Vec::new();
-        peer.read_into(&mut received);
+        let received = peer.read_all();
         assert_eq!(received, REQUEST);
     }
     for_all(|provider, role| {

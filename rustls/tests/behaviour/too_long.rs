@@ -318,7 +318,7 @@ fn tickets() {
         config.send_tls13_tickets = 1;
         let client = ClientConnection::new(Arc::new(client_config(PROVIDER)), server_name());
         let mut client = ThisBuffered::new(client.unwrap());
-        let mut server = ThisBuffered::new(ServerConnection::new(Arc::new(config)).unwrap());
+        let mut server = ThisBuffered::server(config);
         server.receive(&client.take_output()).unwrap();
         client.receive(&server.take_output()).unwrap();
         server.receive(&client.take_output()).unwrap();

@@ -4,7 +4,9 @@
 //! The sequences are random but the same in each run, and are shortened when two connections
 //! differ. Deliberate deviations of this crate are left out and have their own tests.
 
-use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, server_name};
+use harness::peers::configs::{
+    self, ClientAuth, PROVIDERS, Provider, Versions, product, server_name,
+};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -294,24 +296,22 @@ runs!(this, rustls);
 runs!(upstream, rustls_upstream);
 
 fn compare(versions: Versions) {
-    for provider in PROVIDERS {
-        for role in ROLES {
-            let config = Config {
-                cases: 25,
-                failure_persistence: None,
-                ..Config::default()
-            };
-            let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-            let same = TestRunner::new_with_rng(config, rng).run(&operations(), |operations| {
-                let ours = this::run(provider, versions, role, &operations);
-                let theirs = upstream::run(provider, versions, role, &operations);
-                match first_difference(&ours, &theirs) {
-                    None => Ok(()),
-                    Some(difference) => Err(TestCaseError::fail(difference)),
-                }
-            });
-            same.unwrap_or_else(|error| panic!("{provider:?} {role:?}: {error}"));
-        }
+    for (provider, role) in product(PROVIDERS, ROLES) {
+        let config = Config {
+            cases: 25,
+            failure_persistence: None,
+            ..Config::default()
+        };
+        let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+        let same = TestRunner::new_with_rng(config, rng).run(&operations(), |operations| {
+            let ours = this::run(provider, versions, role, &operations);
+            let theirs = upstream::run(provider, versions, role, &operations);
+            match first_difference(&ours, &theirs) {
+                None => Ok(()),
+                Some(difference) => Err(TestCaseError::fail(difference)),
+            }
+        });
+        same.unwrap_or_else(|error| panic!("{provider:?} {role:?}: {error}"));
     }
 }
 

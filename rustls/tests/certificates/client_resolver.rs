@@ -1,77 +1,17 @@
 //! A client's resolver: the arguments it receives from a CertificateRequest and the use of its
 //! answer, in each version.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use harness::peers::callbacks::this::ClientKey;
+use harness::peers::callbacks::{self};
 use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions};
 use harness::peers::endpoints::{Endpoint, exchange, handshake};
-use rustls::client::ResolvesClientCert;
 use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, SignatureScheme};
 use rustls_upstream as theirs;
 
 use crate::kit::{Setup, this, upstream};
-
-/// The resolver's arguments: hints and schemes.
-type Asked = Vec<(Vec<Vec<u8>>, Vec<u16>)>;
-
-/// Returns a fixed key or none, and records its arguments.
-#[derive(Debug)]
-struct Recording<Key> {
-    answer: Option<Arc<Key>>,
-    has_certs: bool,
-    asked: Mutex<Asked>,
-}
-
-impl<Key> Recording<Key> {
-    fn new(answer: Option<Key>) -> Arc<Self> {
-        Arc::new(Self {
-            answer: answer.map(Arc::new),
-            has_certs: true,
-            asked: Mutex::default(),
-        })
-    }
-
-    fn asked(&self) -> Asked {
-        self.asked.lock().unwrap().clone()
-    }
-
-    fn resolve(&self, hints: &[&[u8]], schemes: Vec<u16>) -> Option<Arc<Key>> {
-        let hints = hints.iter().map(|hint| hint.to_vec()).collect();
-        self.asked.lock().unwrap().push((hints, schemes));
-        self.answer.clone()
-    }
-}
-
-impl ResolvesClientCert for Recording<CertifiedKey> {
-    fn resolve(
-        &self,
-        root_hint_subjects: &[&[u8]],
-        sigschemes: &[SignatureScheme],
-    ) -> Option<Arc<CertifiedKey>> {
-        let schemes = sigschemes.iter().map(|scheme| u16::from(*scheme));
-        Recording::resolve(self, root_hint_subjects, schemes.collect())
-    }
-
-    fn has_certs(&self) -> bool {
-        self.has_certs
-    }
-}
-
-impl theirs::client::ResolvesClientCert for Recording<theirs::sign::CertifiedKey> {
-    fn resolve(
-        &self,
-        root_hint_subjects: &[&[u8]],
-        sigschemes: &[theirs::SignatureScheme],
-    ) -> Option<Arc<theirs::sign::CertifiedKey>> {
-        let schemes = sigschemes.iter().map(|scheme| u16::from(*scheme));
-        Recording::resolve(self, root_hint_subjects, schemes.collect())
-    }
-
-    fn has_certs(&self) -> bool {
-        self.has_certs
-    }
-}
 
 /// The version settings of clients.
 fn versions() -> Vec<Versions> {
@@ -90,7 +30,7 @@ fn their_key(provider: Provider, key_type: KeyType) -> theirs::sign::CertifiedKe
     theirs::sign::CertifiedKey::from_der(chain, identity.key(), &provider.upstream()).unwrap()
 }
 
-fn client_config(setup: Setup, resolver: Arc<Recording<CertifiedKey>>) -> ClientConfig {
+fn client_config(setup: Setup, resolver: Arc<ClientKey>) -> ClientConfig {
     let mut config = this::client_config(setup);
     config.client_auth_cert_resolver = resolver;
     config
@@ -133,10 +73,12 @@ fn resolvers_receive_names_and_schemes() {
                     upstream::server(config.unwrap())
                 };
 
-                let ours = Recording::new(Some(our_key(provider, KeyType::EcdsaP256)));
+                let ours = ClientKey::new(Some(our_key(provider, KeyType::EcdsaP256).into()));
                 let mut client = this::client(client_config(setup, ours.clone()));
                 handshake(&mut client, &mut server());
-                let theirs = Recording::new(Some(their_key(provider, KeyType::EcdsaP256)));
+                let theirs = callbacks::upstream::ClientKey::new(Some(
+                    their_key(provider, KeyType::EcdsaP256).into(),
+                ));
                 let mut config = upstream::client_config(setup);
                 config.client_auth_cert_resolver = theirs.clone();
                 handshake(&mut upstream::client(config), &mut server());
@@ -178,7 +120,7 @@ fn a_key_that_cannot_sign_is_not_sent() {
             this::server(config)
         };
         for (key_type, is_sent) in [(KeyType::EcdsaP256, true), (KeyType::Ed25519, false)] {
-            let resolver = Recording::new(Some(our_key(Provider::AwsLc, key_type)));
+            let resolver = ClientKey::new(Some(our_key(Provider::AwsLc, key_type).into()));
             let mut client = this::client(client_config(setup, resolver.clone()));
             let mut server = optional();
             handshake(&mut client, &mut server);
@@ -209,11 +151,7 @@ fn a_resolver_may_return_nothing() {
                 upstream::server(config)
             };
             for has_certs in [false, true] {
-                let resolver = Arc::new(Recording {
-                    answer: None,
-                    has_certs,
-                    asked: Mutex::default(),
-                });
+                let resolver = ClientKey::claiming(has_certs, None);
                 let mut server = with(ClientAuth::OptionalAbsent);
                 let mut client = this::client(client_config(setup, resolver.clone()));
                 handshake(&mut client, &mut server);
@@ -239,7 +177,7 @@ fn resolvers_wait_for_a_request() {
             versions,
             ..Setup::new(Provider::AwsLc)
         };
-        let resolver = Recording::new(Some(our_key(Provider::AwsLc, KeyType::EcdsaP256)));
+        let resolver = ClientKey::new(Some(our_key(Provider::AwsLc, KeyType::EcdsaP256).into()));
         let mut client = this::client(client_config(setup, resolver.clone()));
         handshake(
             &mut client,

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{self, Provider, Versions};
-use harness::peers::endpoints::Endpoint;
+use harness::peers::configs::{self, Provider, Versions, product};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use harness::scripted::{Identity, Outcome, Refused, Script, ScriptedClient, bytes};
 use harness::wire::client_hello::{ClientHello, PSK_KEY_EXCHANGE_MODES};
 use harness::wire::{message, u8_vec, vector};
@@ -164,8 +164,8 @@ fn clients(identity: &Identity, algorithms: &[u16]) -> [Box<dyn Endpoint>; 2] {
     let ours = rustls::ClientConnection::new(Arc::new(ours), name()).unwrap();
     let theirs = rustls_upstream::ClientConnection::new(Arc::new(theirs), name()).unwrap();
     [
-        Box::new(harness::peers::endpoints::ThisBuffered::new(ours)),
-        Box::new(harness::peers::endpoints::UpstreamBuffered::new(theirs)),
+        Box::new(ThisBuffered::new(ours)),
+        Box::new(UpstreamBuffered::new(theirs)),
     ]
 }
 
@@ -321,18 +321,16 @@ fn every_byte_counts() {
 #[test]
 fn nothing_follows_the_compressed_data() {
     let identity = Identity::new(Provider::Ring.this());
-    for algorithm in [ZLIB, BROTLI] {
-        for more in [1, 4, 5, 1000] {
-            let mut sent = Compressed::new(algorithm, &accepted_by_clients(&identity));
-            sent.bytes.resize(sent.bytes.len() + more, 0);
-            let [ours, theirs] = outcomes_of_clients(&identity, &[algorithm], &sent.message());
-            let refused = Outcome {
-                error: Some("PeerMisbehaved(InvalidCertCompression)".to_owned()),
-                alert: Some(Alert::BadCertificate),
-            };
-            assert_eq!(ours, refused);
-            assert_eq!(theirs, refused);
-        }
+    for (algorithm, more) in product([ZLIB, BROTLI], [1, 4, 5, 1000]) {
+        let mut sent = Compressed::new(algorithm, &accepted_by_clients(&identity));
+        sent.bytes.resize(sent.bytes.len() + more, 0);
+        let [ours, theirs] = outcomes_of_clients(&identity, &[algorithm], &sent.message());
+        let refused = Outcome {
+            error: Some("PeerMisbehaved(InvalidCertCompression)".to_owned()),
+            alert: Some(Alert::BadCertificate),
+        };
+        assert_eq!(ours, refused);
+        assert_eq!(theirs, refused);
     }
 }
 
@@ -463,8 +461,7 @@ fn unexpected_in_a_resumed_handshake() {
         let config = Arc::new(config);
         let client = || {
             let name = pki_types::ServerName::try_from("localhost").unwrap();
-            let conn = rustls::ClientConnection::new(config.clone(), name).unwrap();
-            harness::peers::endpoints::ThisBuffered::new(conn)
+            ThisBuffered::client_of(name, config.clone())
         };
         let first = Script {
             post_handshake: vec![message(HandshakeType::NewSessionTicket.into(), &ticket)],

@@ -4,9 +4,7 @@ use std::io::Write;
 use std::sync::{Arc, Barrier};
 use std::{ptr, thread};
 
-use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
-};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, exchange, handshake};
 use rustls::certificates::{PeerIdentity, PeerIdentityKind};
 use rustls::client::{Resumption, UnbufferedClientConnection};
@@ -48,18 +46,14 @@ enum Api {
 fn client(api: Api, config: &Arc<ClientConfig>) -> Box<dyn Peer> {
     match api {
         Api::Buffered => Box::new(this::client(config.clone())),
-        Api::Unbuffered => Box::new(ThisUnbuffered::new(
-            UnbufferedClientConnection::new(config.clone(), server_name()).unwrap(),
-        )),
+        Api::Unbuffered => Box::new(ThisUnbuffered::client(config.clone())),
     }
 }
 
 fn server(api: Api, config: &Arc<ServerConfig>) -> Box<dyn Peer> {
     match api {
         Api::Buffered => Box::new(this::server(config.clone())),
-        Api::Unbuffered => Box::new(ThisUnbuffered::new(
-            UnbufferedServerConnection::new(config.clone()).unwrap(),
-        )),
+        Api::Unbuffered => Box::new(ThisUnbuffered::server(config.clone())),
     }
 }
 
@@ -204,31 +198,26 @@ fn a_stolen_certificate_identifies_nobody() {
 #[test]
 fn a_repeated_client_hello_identifies_nobody() {
     for setup in setups() {
-        for at_server in [Api::Buffered, Api::Unbuffered] {
-            for tickets in [false, true] {
-                let (client_config, mut server_config) = both(setup);
-                let config = Arc::get_mut(&mut server_config).unwrap();
-                config.send_half_rtt_data = true;
-                if tickets {
-                    config.ticketer = match setup.provider {
-                        Provider::AwsLc => rustls::crypto::aws_lc_rs::Ticketer::new().unwrap(),
-                        Provider::Ring => rustls::crypto::ring::Ticketer::new().unwrap(),
-                    };
-                }
-                let mut first = server(at_server, &server_config);
-                handshake_in_steps(&mut *client(Api::Buffered, &client_config), &mut *first);
-
-                let hello = client(Api::Buffered, &client_config).take_output();
-                let mut server = server(at_server, &server_config);
-                server.receive(&hello).unwrap();
-                let state = server.state();
-                assert_eq!(state.handshake_kind(), Some(HandshakeKind::Resumed));
-                assert!(state.peer_identity().is_none(), "{setup:?}");
-                // a change_cipher_spec and a record under unknown keys
-                let forged = [&[0x14, 3, 3, 0, 1, 1][..], &[0x17, 3, 3, 0, 64], &[7; 64]];
-                server.receive(&forged.concat()).unwrap_err();
-                assert!(server.state().peer_identity().is_none(), "{setup:?}");
+        for (at_server, tickets) in product([Api::Buffered, Api::Unbuffered], [false, true]) {
+            let (client_config, mut server_config) = both(setup);
+            let config = Arc::get_mut(&mut server_config).unwrap();
+            config.send_half_rtt_data = true;
+            if tickets {
+                config.ticketer = setup.provider.this_ticketer();
             }
+            let mut first = server(at_server, &server_config);
+            handshake_in_steps(&mut *client(Api::Buffered, &client_config), &mut *first);
+
+            let hello = client(Api::Buffered, &client_config).take_output();
+            let mut server = server(at_server, &server_config);
+            server.receive(&hello).unwrap();
+            let state = server.state();
+            assert_eq!(state.handshake_kind(), Some(HandshakeKind::Resumed));
+            assert!(state.peer_identity().is_none(), "{setup:?}");
+            // a change_cipher_spec and a record under unknown keys
+            let forged = [&[0x14, 3, 3, 0, 1, 1][..], &[0x17, 3, 3, 0, 64], &[7; 64]];
+            server.receive(&forged.concat()).unwrap_err();
+            assert!(server.state().peer_identity().is_none(), "{setup:?}");
         }
     }
 }
@@ -246,9 +235,7 @@ fn early_data_identifies_the_client_and_its_replay_nobody() {
         handshake_in_steps(&mut *client(Api::Buffered, &client_config), &mut *first);
 
         let mut client = this::client(client_config);
-        let Connection::Client(conn) = &mut client.conn else {
-            unreachable!()
-        };
+        let conn = client.as_client();
         conn.early_data().unwrap().write_all(b"early").unwrap();
         let flight = client.take_output();
         let mut original = this::server(server_config.clone());

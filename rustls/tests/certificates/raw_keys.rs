@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{KEY_TYPES, PROVIDERS, Provider, SERVER_NAME, Versions};
+use harness::peers::configs::{KEY_TYPES, PROVIDERS, Provider, SERVER_NAME, Versions, product};
 use harness::peers::endpoints::{
     Endpoint, ThisUnbuffered, UpstreamUnbuffered, exchange, handshake, talk_and_close,
 };
 use pki_types::ServerName;
-use rustls::client::{AlwaysResolvesClientRawPublicKeys, UnbufferedClientConnection};
-use rustls::server::{AlwaysResolvesServerRawPublicKeys, UnbufferedServerConnection};
+use rustls::client::AlwaysResolvesClientRawPublicKeys;
+use rustls::server::AlwaysResolvesServerRawPublicKeys;
 use rustls::sign::CertifiedKey;
 
 use crate::kit::{KINDS, Kind, Setup, this, upstream};
@@ -18,18 +18,16 @@ const CLIENT_KINDS: [Option<Kind>; 3] = [None, Some(Kind::X509), Some(Kind::Raw)
 
 fn setups() -> Vec<Setup> {
     let mut setups = Vec::new();
-    for provider in PROVIDERS {
-        for key_type in KEY_TYPES {
-            if key_type.usable_with(provider) {
-                for server in KINDS {
-                    setups.extend(CLIENT_KINDS.map(|client| Setup {
-                        provider,
-                        versions: Versions::Tls13,
-                        key_type,
-                        server,
-                        client,
-                    }));
-                }
+    for (provider, key_type) in product(PROVIDERS, KEY_TYPES) {
+        if key_type.usable_with(provider) {
+            for server in KINDS {
+                setups.extend(CLIENT_KINDS.map(|client| Setup {
+                    provider,
+                    versions: Versions::Tls13,
+                    key_type,
+                    server,
+                    client,
+                }));
             }
         }
     }
@@ -44,16 +42,15 @@ fn pairs(setup: Setup) -> Vec<Pair> {
     let name = || ServerName::try_from(SERVER_NAME).unwrap();
     let unbuffered_client = || {
         let config = Arc::new(this::client_config(setup));
-        ThisUnbuffered::new(UnbufferedClientConnection::new(config, name()).unwrap())
+        ThisUnbuffered::client_of(name(), config)
     };
     let unbuffered_server = || {
         let config = Arc::new(this::server_config(setup));
-        ThisUnbuffered::new(UnbufferedServerConnection::new(config).unwrap())
+        ThisUnbuffered::server(config)
     };
     let upstream_unbuffered_client = || {
         let config = Arc::new(upstream::client_config(setup));
-        let conn = rustls_upstream::client::UnbufferedClientConnection::new(config, name());
-        UpstreamUnbuffered::new(conn.unwrap())
+        UpstreamUnbuffered::client_of(name(), config)
     };
     let client = || Box::new(this::client(this::client_config(setup)));
     let server = || Box::new(this::server(this::server_config(setup)));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{PROVIDERS, Provider};
+use harness::peers::configs::{PROVIDERS, Provider, product};
 use harness::peers::endpoints::{Endpoint, exchange, handshake};
 use rustls::client::Resumption;
 
@@ -66,33 +66,31 @@ fn raw_public_keys_are_remembered() {
 /// other.
 #[test]
 fn a_client_does_not_mix_kinds() {
-    for before in KINDS {
-        for after in KINDS {
-            let setup = |server| Setup {
-                server,
-                ..Setup::new(Provider::AwsLc)
-            };
-            let resumption = Resumption::in_memory_sessions(8);
-            // one server with both keys and one session store
-            let first_server = this::server_config(setup(before));
-            let mut second_server = this::server_config(setup(after));
-            second_server.session_storage = first_server.session_storage.clone();
-            let (first_server, second_server) = (Arc::new(first_server), Arc::new(second_server));
+    for (before, after) in product(KINDS, KINDS) {
+        let setup = |server| Setup {
+            server,
+            ..Setup::new(Provider::AwsLc)
+        };
+        let resumption = Resumption::in_memory_sessions(8);
+        // one server with both keys and one session store
+        let first_server = this::server_config(setup(before));
+        let mut second_server = this::server_config(setup(after));
+        second_server.session_storage = first_server.session_storage.clone();
+        let (first_server, second_server) = (Arc::new(first_server), Arc::new(second_server));
 
-            let mut first = this::client_config(setup(before));
-            first.resumption = resumption.clone();
-            let mut second = this::client_config(setup(after));
-            second.resumption = resumption;
-            if before == after {
-                second = first.clone();
-            }
-            let (first, second) = (Arc::new(first), Arc::new(second));
-
-            handshake(&mut this::client(first), &mut this::server(first_server));
-            let (mut client, mut server) = (this::client(second), this::server(second_server));
-            handshake(&mut client, &mut server);
-            assert_eq!(is_resumed(&client), before == after, "{before:?} {after:?}");
+        let mut first = this::client_config(setup(before));
+        first.resumption = resumption.clone();
+        let mut second = this::client_config(setup(after));
+        second.resumption = resumption;
+        if before == after {
+            second = first.clone();
         }
+        let (first, second) = (Arc::new(first), Arc::new(second));
+
+        handshake(&mut this::client(first), &mut this::server(first_server));
+        let (mut client, mut server) = (this::client(second), this::server(second_server));
+        handshake(&mut client, &mut server);
+        assert_eq!(is_resumed(&client), before == after, "{before:?} {after:?}");
     }
 }
 
@@ -100,31 +98,29 @@ fn a_client_does_not_mix_kinds() {
 #[test]
 fn a_server_does_not_mix_kinds() {
     let kinds = [None, Some(Kind::X509), Some(Kind::Raw)];
-    for before in kinds {
-        for after in kinds {
-            let setup = |client| Setup {
-                client,
-                ..Setup::new(Provider::AwsLc)
-            };
-            let first_server = this::server_config(setup(before));
-            let mut second_server = this::server_config(setup(after));
-            second_server.session_storage = first_server.session_storage.clone();
-            let mut first = upstream::client_config(setup(before));
-            first.resumption = rustls_upstream::client::Resumption::in_memory_sessions(8);
-            let mut second = first.clone();
-            second.client_auth_cert_resolver = upstream::client_config(setup(after))
-                .client_auth_cert_resolver
-                .clone();
-            let same = before == after;
-            let second = if same { first.clone() } else { second };
+    for (before, after) in product(kinds, kinds) {
+        let setup = |client| Setup {
+            client,
+            ..Setup::new(Provider::AwsLc)
+        };
+        let first_server = this::server_config(setup(before));
+        let mut second_server = this::server_config(setup(after));
+        second_server.session_storage = first_server.session_storage.clone();
+        let mut first = upstream::client_config(setup(before));
+        first.resumption = rustls_upstream::client::Resumption::in_memory_sessions(8);
+        let mut second = first.clone();
+        second.client_auth_cert_resolver = upstream::client_config(setup(after))
+            .client_auth_cert_resolver
+            .clone();
+        let same = before == after;
+        let second = if same { first.clone() } else { second };
 
-            handshake(
-                &mut upstream::client(first),
-                &mut this::server(first_server),
-            );
-            let (mut client, mut server) = (upstream::client(second), this::server(second_server));
-            exchange(&mut client, &mut server).unwrap();
-            assert_eq!(is_resumed(&server), same, "{before:?} {after:?}");
-        }
+        handshake(
+            &mut upstream::client(first),
+            &mut this::server(first_server),
+        );
+        let (mut client, mut server) = (upstream::client(second), this::server(second_server));
+        exchange(&mut client, &mut server).unwrap();
+        assert_eq!(is_resumed(&server), same, "{before:?} {after:?}");
     }
 }

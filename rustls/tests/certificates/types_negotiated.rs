@@ -1,7 +1,7 @@
 //! client_certificate_type and server_certificate_type (RFC 7250): every offer to every server and
 //! every answer to every client, compared with upstream.
 
-use harness::peers::configs::{Provider, Versions};
+use harness::peers::configs::{Provider, Versions, product, product3};
 use harness::peers::endpoints::{Endpoint, handshake};
 use harness::scripted::{Identity, Script, ScriptedClient, bytes};
 use harness::wire::client_hello::{CLIENT_CERTIFICATE_TYPE, ClientHello, SERVER_CERTIFICATE_TYPE};
@@ -88,24 +88,22 @@ impl Offer {
 #[test]
 fn every_offer_to_every_server() {
     let (mut accepted, mut refused) = (0, 0);
-    for server in KINDS {
-        for client in CLIENT_KINDS {
-            let setup = Setup {
-                server,
-                client,
-                ..Setup::new(Provider::Ring)
-            };
-            for offer in Offer::all() {
-                let new = || Box::new(this::server(this::server_config(setup))) as _;
-                let ours = answer(&new, &offer.add_to(ClientHello::new()));
-                let new = || Box::new(upstream::server(upstream::server_config(setup))) as _;
-                let offer_to_upstream = offer.for_upstream(setup);
-                let theirs = answer(&new, &offer_to_upstream.add_to(ClientHello::new()));
-                assert_eq!(ours, theirs, "{setup:?} {offer:?}");
-                match ours {
-                    Ok(_) => accepted += 1,
-                    Err(_) => refused += 1,
-                }
+    for (server, client) in product(KINDS, CLIENT_KINDS) {
+        let setup = Setup {
+            server,
+            client,
+            ..Setup::new(Provider::Ring)
+        };
+        for offer in Offer::all() {
+            let new = || Box::new(this::server(this::server_config(setup))) as _;
+            let ours = answer(&new, &offer.add_to(ClientHello::new()));
+            let new = || Box::new(upstream::server(upstream::server_config(setup))) as _;
+            let offer_to_upstream = offer.for_upstream(setup);
+            let theirs = answer(&new, &offer_to_upstream.add_to(ClientHello::new()));
+            assert_eq!(ours, theirs, "{setup:?} {offer:?}");
+            match ours {
+                Ok(_) => accepted += 1,
+                Err(_) => refused += 1,
             }
         }
     }
@@ -215,49 +213,41 @@ fn every_answer_to_every_client() {
         Some(&[2]),
         Some(&[2, 0]),
     ];
-    for server in KINDS {
-        for client in CLIENT_KINDS {
-            for requests in [false, true] {
-                for of_server in answers {
-                    for of_client in answers {
-                        let setup = Setup {
-                            server,
-                            client,
-                            ..Setup::new(Provider::Ring)
-                        };
-                        let mut script = if requests {
-                            Script::with_request()
-                        } else {
-                            Script::new()
-                        };
-                        let extensions = &mut script.encrypted_extensions;
-                        extensions
-                            .extend(of_server.map(|body| bytes(SERVER_CERTIFICATE_TYPE, body)));
-                        extensions
-                            .extend(of_client.map(|body| bytes(CLIENT_CERTIFICATE_TYPE, body)));
+    for (server, client, requests) in product3(KINDS, CLIENT_KINDS, [false, true]) {
+        for (of_server, of_client) in product(answers, answers) {
+            let setup = Setup {
+                server,
+                client,
+                ..Setup::new(Provider::Ring)
+            };
+            let mut script = if requests {
+                Script::with_request()
+            } else {
+                Script::new()
+            };
+            let extensions = &mut script.encrypted_extensions;
+            extensions.extend(of_server.map(|body| bytes(SERVER_CERTIFICATE_TYPE, body)));
+            extensions.extend(of_client.map(|body| bytes(CLIENT_CERTIFICATE_TYPE, body)));
 
-                        let mut ours = this::client(this::client_config(setup));
-                        let ours = identity.run(&mut ours, &script);
-                        let mut for_upstream = setup;
-                        if !requests && client == Some(Kind::Raw) && of_client.is_none() {
-                            // RFC 7250 §4.2: omitted if no certificate is requested. Upstream takes
-                            // that for X.509
-                            for_upstream.client = None;
-                        }
-                        let config = upstream::client_config(for_upstream);
-                        let mut theirs = upstream::client(config);
-                        let mut theirs = identity.run(&mut theirs, &script);
-                        // RFC 7250 §4.2; upstream sends handshake_failure
-                        if theirs.error.as_deref() == Some(INCORRECT) {
-                            theirs.alert = Some(AlertDescription::UnsupportedCertificate);
-                        }
-                        assert_eq!(
-                            ours, theirs,
-                            "{setup:?} {requests} {of_server:?} {of_client:?}"
-                        );
-                    }
-                }
+            let mut ours = this::client(this::client_config(setup));
+            let ours = identity.run(&mut ours, &script);
+            let mut for_upstream = setup;
+            if !requests && client == Some(Kind::Raw) && of_client.is_none() {
+                // RFC 7250 §4.2: omitted if no certificate is requested. Upstream takes
+                // that for X.509
+                for_upstream.client = None;
             }
+            let config = upstream::client_config(for_upstream);
+            let mut theirs = upstream::client(config);
+            let mut theirs = identity.run(&mut theirs, &script);
+            // RFC 7250 §4.2; upstream sends handshake_failure
+            if theirs.error.as_deref() == Some(INCORRECT) {
+                theirs.alert = Some(AlertDescription::UnsupportedCertificate);
+            }
+            assert_eq!(
+                ours, theirs,
+                "{setup:?} {requests} {of_server:?} {of_client:?}"
+            );
         }
     }
 }

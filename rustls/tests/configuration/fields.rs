@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{PROVIDERS, Provider};
+use harness::peers::configs::{PROVIDERS, Provider, product};
 use rustls_upstream::pki_types::PrivateKeyDer;
 
 macro_rules! configurations {
@@ -312,18 +312,16 @@ fn fips_status_matches_upstream() {
         "nothing", "hash", "hkdf", "aead", "a suite", "a group", "random", "keys",
     ];
     for missing in PARTS.into_iter().chain(["signature verification"]) {
-        for require_ems in [false, true] {
-            for versions in ["1.3", "1.2 and 1.3"] {
-                let what = format!("{missing} missing, {require_ems}, TLS {versions}");
-                let ours = this::fips(missing, require_ems, versions);
-                assert_eq!(
-                    ours,
-                    upstream::fips(missing, require_ems, versions),
-                    "{what}"
-                );
-                assert_eq!(ours[0], missing == "nothing", "{what}");
-                assert_eq!(ours[1], missing == "nothing" && require_ems, "{what}");
-            }
+        for (require_ems, versions) in product([false, true], ["1.3", "1.2 and 1.3"]) {
+            let what = format!("{missing} missing, {require_ems}, TLS {versions}");
+            let ours = this::fips(missing, require_ems, versions);
+            assert_eq!(
+                ours,
+                upstream::fips(missing, require_ems, versions),
+                "{what}"
+            );
+            assert_eq!(ours[0], missing == "nothing", "{what}");
+            assert_eq!(ours[1], missing == "nothing" && require_ems, "{what}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Invalid records at every point of every flight: empty, oversized, badly padded, mistyped, of
 //! wrong versions, alerts of every kind, change_cipher_spec, and floods of each.
 
+use harness::peers::configs::product;
 use harness::providers::transparent::TAG;
 use harness::scripted::recorded::flights::{
     ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, Framing, HANDSHAKE, Record, encode, frame, message,
@@ -14,18 +15,16 @@ pub(crate) fn compare(judge: &Judge) {
     for scene in scenes(false) {
         let strange = &strange[scene.framing() as usize];
         let count = scene.records(scene.flight()).len();
-        for at in 0..=count {
-            for (what, inserted) in strange {
-                judge.compare(&scene, &format!("{what} at {at}"), |flight| {
-                    let records = scene.records(flight);
-                    [
-                        &encode(&records[..at]),
-                        &inserted[..],
-                        &encode(&records[at..]),
-                    ]
-                    .concat()
-                });
-            }
+        for (at, (what, inserted)) in product(0..=count, strange) {
+            judge.compare(&scene, &format!("{what} at {at}"), |flight| {
+                let records = scene.records(flight);
+                [
+                    &encode(&records[..at]),
+                    &inserted[..],
+                    &encode(&records[at..]),
+                ]
+                .concat()
+            });
         }
         for at in 0..count {
             changed(&scene, judge, at);
@@ -175,10 +174,8 @@ fn contents() -> Vec<(u8, Vec<u8>)> {
             contents.push((typ, content.to_vec()));
         }
     }
-    for level in 0..=3 {
-        for description in [0, 10, 40, 41, 90, 100, 255] {
-            contents.push((ALERT, vec![level, description]));
-        }
+    for (level, description) in product(0..=3, [0, 10, 40, 41, 90, 100, 255]) {
+        contents.push((ALERT, vec![level, description]));
     }
     contents.push((ALERT, vec![1, 0, 1, 0]));
     contents.push((ALERT, vec![1, 90, 1]));

@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, server_name};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, product, server_name};
 use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection, Stream};
 
 /// One end of a pipe. Sent bytes stay in the first queue until the other end reads them.
@@ -131,17 +131,13 @@ fn little_room_delays_and_never_hangs() {
             let (accepting, rejecting) = (Arc::new(server.clone()), Arc::new(rejecting));
             // neither end reads while it has handshake messages to write, so the server's flight
             // must fit
-            for capacity in [2000, 10_000, 100_000] {
-                for reads_early in [true, false] {
-                    // leaves tickets for the next two connections
-                    connect(&client, &accepting, capacity, &[], reads_early);
-                    let (sent, received) =
-                        connect(&client, &rejecting, capacity, &early, reads_early);
-                    assert!(sent != 0 && received.is_none());
-                    let (sent, received) =
-                        connect(&client, &accepting, capacity, &early, reads_early);
-                    assert!(sent != 0 && received.unwrap() == early[..sent]);
-                }
+            for (capacity, reads_early) in product([2000, 10_000, 100_000], [true, false]) {
+                // leaves tickets for the next two connections
+                connect(&client, &accepting, capacity, &[], reads_early);
+                let (sent, received) = connect(&client, &rejecting, capacity, &early, reads_early);
+                assert!(sent != 0 && received.is_none());
+                let (sent, received) = connect(&client, &accepting, capacity, &early, reads_early);
+                assert!(sent != 0 && received.unwrap() == early[..sent]);
             }
         }
     }

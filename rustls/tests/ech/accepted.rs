@@ -1,6 +1,6 @@
 //! Accepted ECH: the handshake uses ClientHelloInner.
 
-use harness::peers::configs::PROVIDERS;
+use harness::peers::configs::{PROVIDERS, product};
 use harness::scripted::ech::{EchKey, SUITES};
 use harness::scripted::{Script, bytes};
 use harness::wire::client_hello::{ALPN, host_name, protocols};
@@ -17,23 +17,21 @@ use crate::kit::{
 
 #[test]
 fn every_suite_of_hpke() {
-    for provider in PROVIDERS {
-        for suite in SUITES {
-            let peers = Peers::with_key(provider, EchKey::new(0, PUBLIC, suite));
-            for stack in stacks() {
-                for script in [Script::new(), accepting_retry()] {
-                    let run = peers.run(stack, &peers.setup(), &peers.to_accept(script));
-                    run.assert_accepted();
-                    for opened in &run.conversation.opened {
-                        assert_eq!(
-                            opened.inner.extension(0),
-                            Some(&host_name(SECRET.as_bytes())[..])
-                        );
-                        assert_eq!(
-                            opened.outer.extension(0),
-                            Some(&host_name(PUBLIC.as_bytes())[..])
-                        );
-                    }
+    for (provider, suite) in product(PROVIDERS, SUITES) {
+        let peers = Peers::with_key(provider, EchKey::new(0, PUBLIC, suite));
+        for stack in stacks() {
+            for script in [Script::new(), accepting_retry()] {
+                let run = peers.run(stack, &peers.setup(), &peers.to_accept(script));
+                run.assert_accepted();
+                for opened in &run.conversation.opened {
+                    assert_eq!(
+                        opened.inner.extension(0),
+                        Some(&host_name(SECRET.as_bytes())[..])
+                    );
+                    assert_eq!(
+                        opened.outer.extension(0),
+                        Some(&host_name(PUBLIC.as_bytes())[..])
+                    );
                 }
             }
         }
@@ -43,8 +41,7 @@ fn every_suite_of_hpke() {
 /// The confirmation uses the hash function of the suite that the server chooses.
 #[test]
 fn every_suite_of_tls13() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         for suite in [0x1301, 0x1302, 0x1303] {
             for mut script in [Script::new(), accepting_retry()] {
                 script.server_hello.suite = suite;
@@ -63,8 +60,7 @@ fn every_suite_of_tls13() {
 
 #[test]
 fn alpn_uses_the_inner_hello() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         let mut setup = peers.setup();
         setup.alpn = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let mut script = peers.accepting();
@@ -86,8 +82,7 @@ fn alpn_uses_the_inner_hello() {
 
 #[test]
 fn a_client_authenticates() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         let mut setup = peers.setup();
         setup.client_auth = Some(peers.client.clone());
         let script = peers.to_accept(Script::with_request());
@@ -112,12 +107,10 @@ fn a_client_authenticates() {
 
 #[test]
 fn the_server_is_known_by_the_inner_name() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         let mut script = peers.accepting();
         script.certificates[0].0 = Some(peers.public_certificate.to_vec());
-        peers.both_refuse(
-            &peers.setup(),
+        peers.refused_by_both(
             &script,
             not_valid_for(SECRET, PUBLIC),
             Alert::BadCertificate,
@@ -128,8 +121,7 @@ fn the_server_is_known_by_the_inner_name() {
 /// RFC 9849 §5: an accepting server must not send retry configurations.
 #[test]
 fn retry_configs_are_refused_after_acceptance() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         let lists = [peers.key.config.list(), vec![], vec![0, 1]];
         for script in [Script::new(), accepting_retry()] {
             for list in &lists {
@@ -143,8 +135,7 @@ fn retry_configs_are_refused_after_acceptance() {
                     }
                     continue;
                 }
-                peers.both_refuse(
-                    &peers.setup(),
+                peers.refused_by_both(
                     &script,
                     PeerMisbehaved::UnsolicitedEchExtension,
                     Alert::UnsupportedExtension,
@@ -209,27 +200,20 @@ fn a_flawed_server_is_still_refused() {
     let peers = Peers::new(PROVIDERS[0]);
     let mut script = peers.accepting();
     script.flip_signature = true;
-    peers.both_refuse(
-        &peers.setup(),
+    peers.refused_by_both(
         &script,
         Error::InvalidCertificate(CertificateError::BadSignature),
         Alert::DecryptError,
     );
     let mut script = peers.accepting();
     script.edit_verify_data = |data| data[0] ^= 1;
-    peers.both_refuse(
-        &peers.setup(),
-        &script,
-        Error::DecryptError,
-        Alert::DecryptError,
-    );
+    peers.refused_by_both(&script, Error::DecryptError, Alert::DecryptError);
 }
 
 /// RFC 9849 §11.1: the extension is allowed in certain messages only.
 #[test]
 fn the_extension_is_in_no_other_message() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         let extension = bytes(ECH, &peers.key.config.list());
 
         let mut script = peers.accepting();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use harness::peers::configs::PROVIDERS;
+use harness::peers::configs::{PROVIDERS, product};
 use harness::scripted::ech::{EchKey, SUITES, read_extension};
 use harness::scripted::{Script, bytes};
 use harness::wire::client_hello::{SERVER_NAME, host_name};
@@ -24,28 +24,26 @@ fn greasing(peers: &Peers, suite: (u16, u16, u16)) -> Setup {
 /// A GREASE client differs from one without ECH in the extension only.
 #[test]
 fn every_suite() {
-    for provider in PROVIDERS {
-        for suite in SUITES {
-            let peers = Peers::with_key(provider, EchKey::new(7, PUBLIC, suite));
-            for stack in stacks() {
-                for script in [Script::new(), Script::with_retry()] {
-                    let run = peers.run(stack, &greasing(&peers, suite), &script);
-                    assert_eq!(run.conversation.outcome, ACCEPTED);
-                    assert_eq!(run.conversation.plaintext, DATA);
-                    run.assert_status("Grease");
-                    let hellos = run.outer();
-                    for hello in &hellos {
-                        let name = host_name(SECRET.as_bytes());
-                        assert_eq!(hello.extension(SERVER_NAME), Some(&name[..]));
-                        let extension = read_extension(hello).unwrap();
-                        assert_eq!(extension.suite, (suite.1, suite.2));
-                        // RFC 9849 §6.2.1: the length of the KEM's output, which equals that of a
-                        // public key
-                        assert_eq!(extension.enc.len(), peers.key.config.public_key.len());
-                        assert!(peers.key.decapsulates(&extension), "{suite:?}");
-                        // the second hello repeats the first
-                        assert_eq!(lasting(hello), lasting(&hellos[0]));
-                    }
+    for (provider, suite) in product(PROVIDERS, SUITES) {
+        let peers = Peers::with_key(provider, EchKey::new(7, PUBLIC, suite));
+        for stack in stacks() {
+            for script in [Script::new(), Script::with_retry()] {
+                let run = peers.run(stack, &greasing(&peers, suite), &script);
+                assert_eq!(run.conversation.outcome, ACCEPTED);
+                assert_eq!(run.conversation.plaintext, DATA);
+                run.assert_status("Grease");
+                let hellos = run.outer();
+                for hello in &hellos {
+                    let name = host_name(SECRET.as_bytes());
+                    assert_eq!(hello.extension(SERVER_NAME), Some(&name[..]));
+                    let extension = read_extension(hello).unwrap();
+                    assert_eq!(extension.suite, (suite.1, suite.2));
+                    // RFC 9849 §6.2.1: the length of the KEM's output, which equals that of a
+                    // public key
+                    assert_eq!(extension.enc.len(), peers.key.config.public_key.len());
+                    assert!(peers.key.decapsulates(&extension), "{suite:?}");
+                    // the second hello repeats the first
+                    assert_eq!(lasting(hello), lasting(&hellos[0]));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use harness::peers::configs::{PROVIDERS, Provider};
+use harness::peers::configs::{PROVIDERS, Provider, product};
 use harness::scripted::ech::{EchKey, Opened, SUITES, read_extension};
 use harness::wire::client_hello::{ClientHello, KEY_SHARE, SERVER_NAME};
 use harness::wire::plain_messages;
@@ -47,17 +47,15 @@ fn name_of(len: usize) -> String {
 
 #[test]
 fn names_of_the_anonymity_set_make_no_difference() {
-    for provider in PROVIDERS {
-        for max in [64, 128, 255] {
-            let key = EchKey::new(7, PUBLIC, SUITE).with(|config| config.maximum_name_length = max);
-            let peers = Peers::with_key(provider, key);
-            let longest = usize::from(max).min(253);
-            for stack in stacks() {
-                let names = (8..=longest).step_by(7).chain([longest]).map(name_of);
-                let lengths = lengths(&peers, stack, names);
-                let different: BTreeSet<_> = lengths.iter().map(|(_, len)| len).collect();
-                assert_eq!(different.len(), 1, "{stack:?} {max}: {lengths:?}");
-            }
+    for (provider, max) in product(PROVIDERS, [64, 128, 255]) {
+        let key = EchKey::new(7, PUBLIC, SUITE).with(|config| config.maximum_name_length = max);
+        let peers = Peers::with_key(provider, key);
+        let longest = usize::from(max).min(253);
+        for stack in stacks() {
+            let names = (8..=longest).step_by(7).chain([longest]).map(name_of);
+            let lengths = lengths(&peers, stack, names);
+            let different: BTreeSet<_> = lengths.iter().map(|(_, len)| len).collect();
+            assert_eq!(different.len(), 1, "{stack:?} {max}: {lengths:?}");
         }
     }
 }
@@ -126,26 +124,24 @@ fn key_shares_are_compressed() {
 /// Without a key, an observer cannot tell a GREASE ClientHello from a real one.
 #[test]
 fn grease_has_the_same_shape() {
-    for provider in PROVIDERS {
-        for suite in SUITES {
-            let peers = Peers::with_key(provider, EchKey::new(7, PUBLIC, suite));
-            let mut greasing = peers.setup();
-            greasing.mode = Mode::Grease(suite, peers.key.config.public_key.clone());
-            greasing.alpn = vec![b"h2".to_vec()];
-            // as long as the public name, so that server_name has the same length
-            greasing.server = "secret.example".to_owned();
-            assert_eq!(greasing.server.len(), PUBLIC.len());
-            let mut offering = greasing.clone();
-            offering.mode = peers.setup().mode;
-            for stack in stacks() {
-                let real = first_hello(stack, &offering);
-                let grease = first_hello(stack, &greasing);
-                assert_eq!(shape(&real), shape(&grease), "{stack:?} {suite:?}");
-                let [real, grease] = [real, grease].map(|hello| read_extension(&hello).unwrap());
-                assert_eq!(real.suite, grease.suite);
-                assert_eq!(real.enc.len(), grease.enc.len());
-                assert_eq!(real.payload.len(), grease.payload.len());
-            }
+    for (provider, suite) in product(PROVIDERS, SUITES) {
+        let peers = Peers::with_key(provider, EchKey::new(7, PUBLIC, suite));
+        let mut greasing = peers.setup();
+        greasing.mode = Mode::Grease(suite, peers.key.config.public_key.clone());
+        greasing.alpn = vec![b"h2".to_vec()];
+        // as long as the public name, so that server_name has the same length
+        greasing.server = "secret.example".to_owned();
+        assert_eq!(greasing.server.len(), PUBLIC.len());
+        let mut offering = greasing.clone();
+        offering.mode = peers.setup().mode;
+        for stack in stacks() {
+            let real = first_hello(stack, &offering);
+            let grease = first_hello(stack, &greasing);
+            assert_eq!(shape(&real), shape(&grease), "{stack:?} {suite:?}");
+            let [real, grease] = [real, grease].map(|hello| read_extension(&hello).unwrap());
+            assert_eq!(real.suite, grease.suite);
+            assert_eq!(real.enc.len(), grease.enc.len());
+            assert_eq!(real.payload.len(), grease.payload.len());
         }
     }
 }

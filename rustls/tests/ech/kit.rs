@@ -1,6 +1,8 @@
 //! Names, keys, certificates and common steps of the tests.
 
-use harness::peers::configs::Provider;
+use std::rc::Rc;
+
+use harness::peers::configs::{PROVIDERS, Provider};
 use harness::peers::pki;
 use harness::scripted::ech::{Ech, EchKey};
 use harness::scripted::{Conversation, Identity, Outcome, Script, bytes};
@@ -8,7 +10,7 @@ use harness::wire::client_hello::{ClientHello, KEY_SHARE};
 use rustls::AlertDescription;
 use rustls::pki_types::{CertificateDer, ServerName};
 
-use crate::clients::{Client, Config, Mode, OURS, Setup, Stack, THEIRS};
+use crate::clients::{Client, Config, Mode, OURS, Setup, Stack, THEIRS, stacks};
 
 /// The inner name, which must never be visible.
 pub(crate) const SECRET: &str = "the-inner-name.example";
@@ -30,6 +32,14 @@ pub(crate) struct Peers {
     pub(crate) root: CertificateDer<'static>,
     /// The client's certificate and key.
     pub(crate) client: (CertificateDer<'static>, Vec<u8>),
+}
+
+/// Peers with each provider, and all clients.
+pub(crate) fn peers_and_stacks() -> impl Iterator<Item = (Rc<Peers>, Stack)> {
+    PROVIDERS.into_iter().flat_map(|provider| {
+        let peers = Rc::new(Peers::new(provider));
+        stacks().map(move |stack| (peers.clone(), stack))
+    })
 }
 
 impl Peers {
@@ -119,6 +129,17 @@ impl Peers {
     ) {
         let expected = refused(error, alert);
         self.expect(setup, script, &expected, &expected);
+    }
+
+    /// Like [`Self::both_refuse`], with the usual setup.
+    #[track_caller]
+    pub(crate) fn refused_by_both(
+        &self,
+        script: &Script,
+        error: impl Into<rustls::Error>,
+        alert: AlertDescription,
+    ) {
+        self.both_refuse(&self.setup(), script, error, alert);
     }
 
     /// Asserts our outcome, which RFC 9849 demands, and upstream's.

@@ -14,8 +14,7 @@ use crate::kit::{PUBLIC, Peers, SUITE};
 /// holds as many random bytes. A ticket that does not fit is omitted, and the connection succeeds.
 #[test]
 fn tickets_of_every_length() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         for len in [
             1, 1000, 20_000, 31_000, 32_000, 32_100, 32_200, 32_300, 32_400, 33_000, 40_000, 65_000,
         ] {

@@ -66,8 +66,7 @@ fn run(peers: &Peers, config: &Arc<ClientConfig>, script: &Script) -> Run {
 /// the name in that hello.
 #[test]
 fn observers_see_the_hello_in_use() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         for script in [Script::new(), accepting_retry()] {
             let (observer, config) = observed(&peers.setup());
             let accepted = run(&peers, &config, &peers.to_accept(script.clone()));

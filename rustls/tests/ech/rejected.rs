@@ -1,7 +1,7 @@
 //! Rejected ECH (RFC 9849 §6.1.6, §6.1.7): the handshake uses the public name, and its only purpose
 //! is to authenticate the rejection.
 
-use harness::peers::configs::PROVIDERS;
+use harness::peers::configs::{PROVIDERS, product};
 use harness::scripted::ech::{Config, EchKey, config_list};
 use harness::scripted::{Script, bytes};
 use harness::wire::client_hello::{ALPN, PRE_SHARED_KEY, SERVER_NAME, protocols};
@@ -30,11 +30,9 @@ fn scripts(peers: &Peers) -> [Script; 3] {
 
 #[test]
 fn without_retry_configs() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         for script in scripts(&peers) {
-            peers.both_refuse(
-                &peers.setup(),
+            peers.refused_by_both(
                 &script,
                 PeerIncompatible::ServerRejectedEncryptedClientHello(None),
                 Alert::EncryptedClientHelloRequired,
@@ -60,8 +58,7 @@ fn without_retry_configs() {
 /// The error carries the server's list, and a connection with that list succeeds.
 #[test]
 fn a_retry_with_the_retry_configs_succeeds() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         let stale = EchKey::new(7, PUBLIC, SUITE);
         let fresh = peers.key.clone().with(|config| {
             config.suites.insert(0, (9, 9));
@@ -121,8 +118,7 @@ fn a_retry_with_the_retry_configs_succeeds() {
 /// RFC 9849 §6.1.6: an unauthenticated server cannot make a client use other keys.
 #[test]
 fn retry_configs_of_an_unauthenticated_server_are_not_used() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         for script in scripts(&peers) {
             let mut script = script;
             script
@@ -203,8 +199,7 @@ fn malformed_retry_configs() {
 /// RFC 9849 §6.1.7: the client does not authenticate to the public server.
 #[test]
 fn no_certificate_is_sent() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         let mut setup = peers.setup();
         setup.client_auth = Some(peers.client.clone());
         for stack in stacks() {
@@ -231,8 +226,7 @@ fn no_certificate_is_sent() {
 /// RFC 9849 §6.1.2: the PSK in ClientHelloOuter is not real.
 #[test]
 fn no_psk_can_be_selected() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         for script in scripts(&peers) {
             let mut script = script;
             let selected = bytes(PRE_SHARED_KEY, &[0, 0]);
@@ -249,12 +243,10 @@ fn no_psk_can_be_selected() {
 
 #[test]
 fn an_older_version_is_refused() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         let mut script = peers.rejecting();
         script.server_hello.extensions.remove(0);
-        peers.both_refuse(
-            &peers.setup(),
+        peers.refused_by_both(
             &script,
             PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
             Alert::ProtocolVersion,
@@ -265,12 +257,10 @@ fn an_older_version_is_refused() {
 /// The server's answers on server_name and ALPN refer to ClientHelloOuter.
 #[test]
 fn encrypted_extensions_answer_the_outer_hello() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         let mut script = peers.rejecting();
         script.encrypted_extensions.push(bytes(SERVER_NAME, &[]));
-        peers.both_refuse(
-            &peers.setup(),
+        peers.refused_by_both(
             &script,
             PeerIncompatible::ServerRejectedEncryptedClientHello(None),
             Alert::EncryptedClientHelloRequired,
@@ -278,8 +268,7 @@ fn encrypted_extensions_answer_the_outer_hello() {
         script
             .encrypted_extensions
             .push(bytes(ALPN, &protocols(&[b"h2"])));
-        peers.both_refuse(
-            &peers.setup(),
+        peers.refused_by_both(
             &script,
             PeerMisbehaved::UnsolicitedEncryptedExtension,
             Alert::UnsupportedExtension,
@@ -290,8 +279,7 @@ fn encrypted_extensions_answer_the_outer_hello() {
 /// RFC 9849 §6.1.7: tickets are not for the inner name, and the client has failed anyway.
 #[test]
 fn no_session_is_stored() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         let ticket = [
             &[0, 0, 0x0e, 0x10, 0, 0, 0, 1][..],
             &u8_vec(b"n"),
@@ -320,8 +308,7 @@ fn no_session_is_stored() {
 /// A client remembers the group that a server requests, but only if the server was authenticated.
 #[test]
 fn no_group_is_remembered() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         for &stack in OURS {
             let config = stack.config(&peers.setup()).unwrap();
             // an authenticated server's group is remembered
@@ -345,8 +332,7 @@ fn no_group_is_remembered() {
 /// The connection is over: nothing can be read, written or retried, and the error repeats.
 #[test]
 fn the_connection_is_not_usable() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         for script in scripts(&peers) {
             for stack in stacks() {
                 let mut run = peers.run(stack, &peers.setup(), &script);
@@ -363,8 +349,7 @@ fn the_connection_is_not_usable() {
 /// dropped, even with a close_notify behind it.
 #[test]
 fn buffered_data_is_dropped() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         for script in scripts(&peers) {
             for &stack in OURS {
                 let mut client = stack.config(&peers.setup()).unwrap().connect().unwrap();
@@ -387,23 +372,19 @@ fn buffered_data_is_dropped() {
 /// bytes.
 #[test]
 fn the_extension_of_a_retry_has_eight_bytes() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
-        for len in [0, 1, 7, 9, 100] {
-            for accepts in [true, false] {
-                let mut script = Script::with_retry();
-                script.retries[0].extensions.push(bytes(ECH, &vec![0; len]));
-                let script = match accepts {
-                    true => peers.to_accept(script),
-                    false => peers.to_reject(script),
-                };
-                peers.both_refuse(
-                    &peers.setup(),
-                    &script,
-                    PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch,
-                    Alert::DecodeError,
-                );
-            }
+    for peers in PROVIDERS.map(Peers::new) {
+        for (len, accepts) in product([0, 1, 7, 9, 100], [true, false]) {
+            let mut script = Script::with_retry();
+            script.retries[0].extensions.push(bytes(ECH, &vec![0; len]));
+            let script = match accepts {
+                true => peers.to_accept(script),
+                false => peers.to_reject(script),
+            };
+            peers.refused_by_both(
+                &script,
+                PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch,
+                Alert::DecodeError,
+            );
         }
     }
 }
@@ -411,16 +392,14 @@ fn the_extension_of_a_retry_has_eight_bytes() {
 /// RFC 9849 §6.1.5: a server that accepted in its HelloRetryRequest must accept again.
 #[test]
 fn the_server_hello_must_accept_after_an_accepting_retry() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         let mut script = peers.to_accept(accepting_retry());
         script.corrupt = std::sync::Arc::new(|position, message| {
             if position == 1 {
                 message[4 + 2 + 31] ^= 1;
             }
         });
-        peers.both_refuse(
-            &peers.setup(),
+        peers.refused_by_both(
             &script,
             PeerMisbehaved::EchAcceptanceVariedAfterRetry,
             Alert::IllegalParameter,

@@ -8,12 +8,13 @@ use harness::wire::{message, plain_messages, u8_vec, u16_vec};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{
     AlertDescription as Alert, CipherSuite, HandshakeType, NamedGroup, PeerIncompatible,
-    PeerMisbehaved, ServerConfig, ServerConnection,
+    PeerMisbehaved, ServerConfig,
 };
 
-use crate::clients::{Config, Mode, OURS, Setup, Stack, stacks};
+use crate::clients::{Config, Mode, OURS, Setup, Stack};
 use crate::kit::{
-    ACCEPTED, DATA, ECH, Peers, SUITE, accepting_retry, contains, refused, split_messages,
+    ACCEPTED, DATA, ECH, Peers, SUITE, accepting_retry, contains, peers_and_stacks, refused,
+    split_messages,
 };
 
 const TICKET: &[u8] = b"a ticket that only the inner server knows";
@@ -62,56 +63,47 @@ fn resuming(psk: &[u8], retry: bool) -> Script {
 
 #[test]
 fn a_session_is_resumed() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
-        for stack in stacks() {
-            for retry in [false, true] {
-                let (config, psk) = with_session(&peers, stack, false);
-                let script = peers.to_accept(resuming(&psk, retry));
-                let run = peers.run_with(&config, &script);
-                run.assert_accepted();
-                assert!(run.client.negotiated().contains("Resumed"));
-                assert!(
-                    !contains(&run.conversation.sent, TICKET),
-                    "the ticket was seen"
-                );
-                let opened = &run.conversation.opened[0];
-                assert!(opened.outer.extension(PRE_SHARED_KEY).is_some());
-            }
+    for (peers, stack) in peers_and_stacks() {
+        for retry in [false, true] {
+            let (config, psk) = with_session(&peers, stack, false);
+            let script = peers.to_accept(resuming(&psk, retry));
+            let run = peers.run_with(&config, &script);
+            run.assert_accepted();
+            assert!(run.client.negotiated().contains("Resumed"));
+            assert!(
+                !contains(&run.conversation.sent, TICKET),
+                "the ticket was seen"
+            );
+            let opened = &run.conversation.opened[0];
+            assert!(opened.outer.extension(PRE_SHARED_KEY).is_some());
         }
     }
 }
 
 #[test]
 fn a_session_that_is_not_resumed() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
-        for stack in stacks() {
-            for script in [Script::new(), accepting_retry()] {
-                let (config, _) = with_session(&peers, stack, false);
-                let run = peers.run_with(&config, &peers.to_accept(script));
-                run.assert_accepted();
-                assert!(run.client.negotiated().contains("Full"));
-            }
+    for (peers, stack) in peers_and_stacks() {
+        for script in [Script::new(), accepting_retry()] {
+            let (config, _) = with_session(&peers, stack, false);
+            let run = peers.run_with(&config, &peers.to_accept(script));
+            run.assert_accepted();
+            assert!(run.client.negotiated().contains("Full"));
         }
     }
 }
 
 #[test]
 fn early_data_is_accepted() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
-        for stack in stacks() {
-            let (config, psk) = with_session(&peers, stack, true);
-            let script = peers.to_accept(resuming(&psk, false).accepting_early_data());
-            let mut client = config.connect().unwrap();
-            client.send_early(EARLY);
-            let run = peers.run_client(client, &script);
-            run.assert_accepted();
-            assert_eq!(run.conversation.early_data, EARLY);
-            assert!(!contains(&run.conversation.sent, EARLY));
-            assert!(!contains(&run.conversation.sent, TICKET));
-        }
+    for (peers, stack) in peers_and_stacks() {
+        let (config, psk) = with_session(&peers, stack, true);
+        let script = peers.to_accept(resuming(&psk, false).accepting_early_data());
+        let mut client = config.connect().unwrap();
+        client.send_early(EARLY);
+        let run = peers.run_client(client, &script);
+        run.assert_accepted();
+        assert_eq!(run.conversation.early_data, EARLY);
+        assert!(!contains(&run.conversation.sent, EARLY));
+        assert!(!contains(&run.conversation.sent, TICKET));
     }
 }
 
@@ -119,25 +111,22 @@ fn early_data_is_accepted() {
 /// HelloRetryRequest.
 #[test]
 fn early_data_is_rejected() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
-        for stack in stacks() {
-            for retry in [false, true] {
-                let (config, psk) = with_session(&peers, stack, true);
-                let script = peers.to_accept(resuming(&psk, retry));
-                let mut client = config.connect().unwrap();
-                client.send_early(EARLY);
-                let run = peers.run_client(client, &script);
-                assert_eq!(run.conversation.outcome, ACCEPTED);
-                run.assert_status("Accepted");
-                let hellos = &run.conversation.opened;
-                assert!(hellos[0].inner.extension(EARLY_DATA).is_some());
-                assert!(hellos[1..].iter().all(|hello| {
-                    let both = [&hello.inner, &hello.outer];
-                    both.map(|hello| hello.extension(EARLY_DATA)) == [None; 2]
-                }));
-                assert!(run.conversation.plaintext.ends_with(DATA));
-            }
+    for (peers, stack) in peers_and_stacks() {
+        for retry in [false, true] {
+            let (config, psk) = with_session(&peers, stack, true);
+            let script = peers.to_accept(resuming(&psk, retry));
+            let mut client = config.connect().unwrap();
+            client.send_early(EARLY);
+            let run = peers.run_client(client, &script);
+            assert_eq!(run.conversation.outcome, ACCEPTED);
+            run.assert_status("Accepted");
+            let hellos = &run.conversation.opened;
+            assert!(hellos[0].inner.extension(EARLY_DATA).is_some());
+            assert!(hellos[1..].iter().all(|hello| {
+                let both = [&hello.inner, &hello.outer];
+                both.map(|hello| hello.extension(EARLY_DATA)) == [None; 2]
+            }));
+            assert!(run.conversation.plaintext.ends_with(DATA));
         }
     }
 }
@@ -145,24 +134,21 @@ fn early_data_is_rejected() {
 /// RFC 9849 §6.1.2: the PSK of ClientHelloOuter is random, so a server that selects it misbehaves.
 #[test]
 fn the_psk_of_the_outer_hello_cannot_be_selected() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
-        for stack in stacks() {
-            for retry in [false, true] {
-                let (config, psk) = with_session(&peers, stack, false);
-                let mut script = peers.to_reject(resuming(&psk, retry));
-                script.psk = None;
-                script.early_psk = None;
-                let run = peers.run_with(&config, &script);
-                let outcome = run.conversation.outcome;
-                if stack.is_ours() {
-                    // the second ClientHello offers it, too
-                    let error = PeerMisbehaved::SelectedInvalidPsk;
-                    assert_eq!(outcome, refused(error, Alert::IllegalParameter));
-                } else {
-                    // upstream misses it and fails later
-                    assert!(outcome.error.is_some());
-                }
+    for (peers, stack) in peers_and_stacks() {
+        for retry in [false, true] {
+            let (config, psk) = with_session(&peers, stack, false);
+            let mut script = peers.to_reject(resuming(&psk, retry));
+            script.psk = None;
+            script.early_psk = None;
+            let run = peers.run_with(&config, &script);
+            let outcome = run.conversation.outcome;
+            if stack.is_ours() {
+                // the second ClientHello offers it, too
+                let error = PeerMisbehaved::SelectedInvalidPsk;
+                assert_eq!(outcome, refused(error, Alert::IllegalParameter));
+            } else {
+                // upstream misses it and fails later
+                assert!(outcome.error.is_some());
             }
         }
     }
@@ -172,8 +158,7 @@ fn the_psk_of_the_outer_hello_cannot_be_selected() {
 /// suite has another hash. Servers check that, including this crate's.
 #[test]
 fn the_psk_of_the_outer_hello_is_offered_again_after_a_rejection() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         for suite in [
             CipherSuite::TLS13_AES_128_GCM_SHA256,
             CipherSuite::TLS13_AES_256_GCM_SHA384,
@@ -229,26 +214,23 @@ fn public_server(peers: &Peers, suite: CipherSuite) -> ThisBuffered {
         .with_no_client_auth()
         .with_single_cert(vec![peers.public_certificate.clone()], key)
         .unwrap();
-    ThisBuffered::new(ServerConnection::new(config.into()).unwrap())
+    ThisBuffered::server(config)
 }
 
 /// Early data requires a PSK, and there is none.
 #[test]
 fn the_early_data_of_the_outer_hello_cannot_be_accepted() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
-        for stack in stacks() {
-            let (config, _) = with_session(&peers, stack, true);
-            let script = peers.rejecting().accepting_early_data();
-            let mut client = config.connect().unwrap();
-            client.send_early(EARLY);
-            let outcome = peers.run_client(client, &script).conversation.outcome;
-            let error = PeerMisbehaved::EarlyDataExtensionWithoutResumption;
-            let expected = refused(error, Alert::UnsupportedExtension);
-            assert_eq!(outcome.error, expected.error, "{stack:?}");
-            if stack.is_ours() {
-                assert_eq!(outcome.alert, expected.alert);
-            }
+    for (peers, stack) in peers_and_stacks() {
+        let (config, _) = with_session(&peers, stack, true);
+        let script = peers.rejecting().accepting_early_data();
+        let mut client = config.connect().unwrap();
+        client.send_early(EARLY);
+        let outcome = peers.run_client(client, &script).conversation.outcome;
+        let error = PeerMisbehaved::EarlyDataExtensionWithoutResumption;
+        let expected = refused(error, Alert::UnsupportedExtension);
+        assert_eq!(outcome.error, expected.error, "{stack:?}");
+        if stack.is_ours() {
+            assert_eq!(outcome.alert, expected.alert);
         }
     }
 }
@@ -256,31 +238,28 @@ fn the_early_data_of_the_outer_hello_cannot_be_accepted() {
 /// No early data reaches the public server, and no session is stored from it.
 #[test]
 fn a_rejection_with_a_session() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
-        for stack in stacks() {
-            for early in [false, true] {
-                let (config, _) = with_session(&peers, stack, early);
-                let mut script = peers.rejecting();
-                script.post_handshake = vec![new_session_ticket()];
-                script
-                    .encrypted_extensions
-                    .push(bytes(ECH, &peers.key.config.list()));
-                let mut client = config.connect().unwrap();
-                client.send_early(EARLY);
-                let run = peers.run_client(client, &script);
-                let error = run.conversation.outcome.error.as_deref().unwrap();
-                let start = "PeerIncompatible(ServerRejectedEncryptedClientHello(Some([";
-                assert!(error.starts_with(start), "{error}");
-                assert_eq!(run.conversation.early_data, b"");
-                assert!(!contains(&run.conversation.sent, EARLY));
-                assert_eq!(run.client.tickets_received(), 0);
+    for (peers, stack) in peers_and_stacks() {
+        for early in [false, true] {
+            let (config, _) = with_session(&peers, stack, early);
+            let mut script = peers.rejecting();
+            script.post_handshake = vec![new_session_ticket()];
+            script
+                .encrypted_extensions
+                .push(bytes(ECH, &peers.key.config.list()));
+            let mut client = config.connect().unwrap();
+            client.send_early(EARLY);
+            let run = peers.run_client(client, &script);
+            let error = run.conversation.outcome.error.as_deref().unwrap();
+            let start = "PeerIncompatible(ServerRejectedEncryptedClientHello(Some([";
+            assert!(error.starts_with(start), "{error}");
+            assert_eq!(run.conversation.early_data, b"");
+            assert!(!contains(&run.conversation.sent, EARLY));
+            assert_eq!(run.client.tickets_received(), 0);
 
-                let run = peers.run_with(&config, &peers.accepting());
-                run.assert_accepted();
-                let inner = &run.conversation.opened[0].inner;
-                assert_eq!(inner.extension(PRE_SHARED_KEY), None);
-            }
+            let run = peers.run_with(&config, &peers.accepting());
+            run.assert_accepted();
+            let inner = &run.conversation.opened[0].inner;
+            assert_eq!(inner.extension(PRE_SHARED_KEY), None);
         }
     }
 }
@@ -288,31 +267,28 @@ fn a_rejection_with_a_session() {
 /// RFC 9849 §6.2.1: a GREASE client may resume a session made without GREASE.
 #[test]
 fn a_grease_client_resumes() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
-        for stack in stacks() {
-            let setup = Setup {
-                mode: Mode::Grease(SUITE, peers.key.config.public_key.clone()),
-                ..peers.setup()
-            };
-            for retry in [false, true] {
-                let config = stack.config(&setup).unwrap();
-                let mut script = Script::new();
-                script.post_handshake = vec![new_session_ticket()];
-                let run = peers.run_with(&config, &script);
-                let psk = run.conversation.ticket_psk(b"nonce");
-                let mut script = Script::resuming(psk);
-                if retry {
-                    script.retries = Script::with_retry().retries;
-                    script.group = Script::with_retry().group;
-                }
-                let run = peers.run_with(&config, &script);
-                assert_eq!(run.conversation.outcome, ACCEPTED);
-                run.assert_status("Grease");
-                let types = run.outer()[0].extension_types();
-                assert_eq!(types.last(), Some(&PRE_SHARED_KEY));
-                assert!(types.contains(&ECH));
+    for (peers, stack) in peers_and_stacks() {
+        let setup = Setup {
+            mode: Mode::Grease(SUITE, peers.key.config.public_key.clone()),
+            ..peers.setup()
+        };
+        for retry in [false, true] {
+            let config = stack.config(&setup).unwrap();
+            let mut script = Script::new();
+            script.post_handshake = vec![new_session_ticket()];
+            let run = peers.run_with(&config, &script);
+            let psk = run.conversation.ticket_psk(b"nonce");
+            let mut script = Script::resuming(psk);
+            if retry {
+                script.retries = Script::with_retry().retries;
+                script.group = Script::with_retry().group;
             }
+            let run = peers.run_with(&config, &script);
+            assert_eq!(run.conversation.outcome, ACCEPTED);
+            run.assert_status("Grease");
+            let types = run.outer()[0].extension_types();
+            assert_eq!(types.last(), Some(&PRE_SHARED_KEY));
+            assert!(types.contains(&ECH));
         }
     }
 }

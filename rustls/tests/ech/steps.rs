@@ -54,8 +54,7 @@ impl Wrapper for Steps {
 
 #[test]
 fn the_status_is_known_after_the_server_hello() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         let cases = [
             (peers.accepting(), vec!["Offered", "Accepted"]),
             // RFC 9849 §6.1.5: the ServerHello must confirm again
@@ -107,8 +106,7 @@ fn the_status_without_a_key_does_not_change() {
 /// RFC 9849 §6.1.7: such a connection is not reported as successful.
 #[test]
 fn nothing_is_reported_of_a_rejecting_server() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         let mut setup = peers.setup();
         setup.alpn = vec![b"h2".to_vec()];
         let mut script = peers.rejecting();
@@ -133,8 +131,7 @@ fn nothing_is_reported_of_a_rejecting_server() {
 /// RFC 9849 §5: the extensions of a HelloRetryRequest may come in any order and combination.
 #[test]
 fn retries_of_every_form() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         let group = (KEY_SHARE, Body::Bytes(vec![0, 23]));
         let cookie = bytes(COOKIE, &u16_vec(&[0xc0; 300]));
         let ech = bytes(ECH, &[0; 8]);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use harness::peers::configs::PROVIDERS;
+use harness::peers::configs::{PROVIDERS, product};
 use harness::scripted::{Outcome, Script, bytes};
 
 use crate::clients::Stack;
@@ -77,33 +77,31 @@ fn bit_by_bit() {
     let mut different = BTreeMap::<(String, String), Vec<String>>::new();
     let mut count = 0;
     for case in cases(&peers) {
-        for at in 4..case.len {
-            for bit in [0, 3, 7] {
-                let mut script = case.script.clone();
-                let position = case.position;
-                script.corrupt = Arc::new(move |message, bytes| {
-                    if message == position {
-                        bytes[at] ^= 1 << bit;
-                    }
-                });
-                let outcomes = [Stack::This, Stack::ThisUnbuffered, Stack::Upstream].map(|stack| {
-                    summary(
-                        &peers
-                            .run(stack, &peers.setup(), &script)
-                            .conversation
-                            .outcome,
-                    )
-                });
-                let [buffered, unbuffered, theirs] = outcomes;
-                assert_eq!(buffered, unbuffered, "{} {at} {bit}", case.name);
-                count += 1;
-                if buffered != theirs {
-                    let where_ = format!("{} {at}.{bit}", case.name);
-                    different
-                        .entry((buffered, theirs))
-                        .or_default()
-                        .push(where_);
+        for (at, bit) in product(4..case.len, [0, 3, 7]) {
+            let mut script = case.script.clone();
+            let position = case.position;
+            script.corrupt = Arc::new(move |message, bytes| {
+                if message == position {
+                    bytes[at] ^= 1 << bit;
                 }
+            });
+            let outcomes = [Stack::This, Stack::ThisUnbuffered, Stack::Upstream].map(|stack| {
+                summary(
+                    &peers
+                        .run(stack, &peers.setup(), &script)
+                        .conversation
+                        .outcome,
+                )
+            });
+            let [buffered, unbuffered, theirs] = outcomes;
+            assert_eq!(buffered, unbuffered, "{} {at} {bit}", case.name);
+            count += 1;
+            if buffered != theirs {
+                let where_ = format!("{} {at}.{bit}", case.name);
+                different
+                    .entry((buffered, theirs))
+                    .or_default()
+                    .push(where_);
             }
         }
     }

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, PROVIDERS, Versions, server_name};
-use harness::peers::endpoints::{Endpoint, UpstreamBuffered, UpstreamUnbuffered};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, Versions, product};
+use harness::peers::endpoints::{
+    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, UpstreamUnbuffered,
+};
 use harness::wire::bare_records::{Keys, Records};
 use harness::wire::{self, message};
 use rustls::client::ClientConnectionData;
@@ -13,7 +15,6 @@ use rustls::{
     ConnectionTrafficSecrets, Error, ExtractedSecrets, HandshakeKind, InvalidMessage,
     PeerMisbehaved,
 };
-use rustls_upstream as theirs;
 
 use crate::{Case, ROLES, Role, cases, tls13};
 
@@ -88,8 +89,7 @@ impl End {
 
     fn send(&mut self, peer: &mut dyn Endpoint, payload: &[u8]) {
         peer.receive(&self.sending.seal(DATA, payload)).unwrap();
-        let mut received = Vec::new();
-        peer.read_into(&mut received);
+        let received = peer.read_all();
         assert_eq!(received, payload);
     }
 
@@ -135,12 +135,10 @@ impl End {
 
 #[test]
 fn keys_are_updated_by_either_side() {
-    for provider in PROVIDERS {
-        for role in ROLES {
-            let case = tls13(provider, role);
-            exchange_keys(&case, &mut case.peer());
-            exchange_keys(&case, &mut case.our_peer());
-        }
+    for (provider, role) in product(PROVIDERS, ROLES) {
+        let case = tls13(provider, role);
+        exchange_keys(&case, &mut case.peer());
+        exchange_keys(&case, &mut case.our_peer());
     }
 }
 
@@ -175,8 +173,7 @@ fn updates_match_upstream() {
             ClientAuth::None,
         );
         config.enable_secret_extraction = true;
-        let server = theirs::server::UnbufferedServerConnection::new(Arc::new(config));
-        let mut server = UpstreamUnbuffered::new(server.unwrap());
+        let mut server = UpstreamUnbuffered::server(config);
         let mut client = case.unbuffered_client();
         case.connect(&mut client, &mut server);
         let (_, mut client) = client.conn.dangerous_into_kernel_connection().unwrap();
@@ -203,11 +200,8 @@ fn later_tickets_are_stored() {
         let server = Arc::new(server);
         let client_config = case.client_config();
 
-        let conn = theirs::ServerConnection::new(server.clone()).unwrap();
-        let mut peer = UpstreamBuffered::new(conn);
-        let conn =
-            rustls::client::UnbufferedClientConnection::new(client_config.clone(), server_name());
-        let mut ours = harness::peers::endpoints::ThisUnbuffered::new(conn.unwrap());
+        let mut peer = UpstreamBuffered::server(server.clone());
+        let mut ours = ThisUnbuffered::client(client_config.clone());
         peer.receive(&ours.take_output()).unwrap();
         ours.receive(&peer.take_output()).unwrap();
         peer.receive(&ours.take_output()).unwrap();
@@ -227,10 +221,8 @@ fn later_tickets_are_stored() {
             // these servers send no tickets
             let mut server = (*server).clone();
             server.send_tls13_tickets = 0;
-            let conn = theirs::ServerConnection::new(Arc::new(server)).unwrap();
-            let mut peer = UpstreamBuffered::new(conn);
-            let conn = rustls::ClientConnection::new(client_config.clone(), server_name());
-            let mut ours = harness::peers::endpoints::ThisBuffered::new(conn.unwrap());
+            let mut peer = UpstreamBuffered::server(server);
+            let mut ours = ThisBuffered::client(client_config.clone());
             case.connect(&mut ours, &mut peer);
             assert_eq!(ours.conn.handshake_kind(), Some(kind));
         }

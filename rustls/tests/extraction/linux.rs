@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
-use harness::peers::endpoints::Endpoint;
+use harness::peers::endpoints::{Endpoint, Transfer};
 use harness::wire::bare_records::{Cipher, Keys};
 use nix::errno::Errno;
 use nix::sys::socket::setsockopt;
@@ -76,17 +76,10 @@ fn give_to_kernel(case: &Case, socket: &TcpStream, secrets: ExtractedSecrets) ->
 /// Completes the handshake with `peer` and exchanges a few records over `socket`.
 fn connect(case: &Case, ours: &mut Connection, peer: &mut dyn Endpoint) {
     let mut in_memory = |ours: &mut Connection| {
-        let mut bytes = Vec::new();
-        while ours.wants_write() {
-            ours.write_tls(&mut bytes).unwrap();
-        }
+        let bytes = ours.output();
         peer.receive(&bytes).unwrap();
         let answer = peer.take_output();
-        let mut rest = &answer[..];
-        while !rest.is_empty() {
-            ours.read_tls(&mut rest).unwrap();
-            ours.process_new_packets().unwrap();
-        }
+        ours.input(&answer);
         !bytes.is_empty() || !answer.is_empty()
     };
     while in_memory(ours) {}
@@ -118,8 +111,7 @@ fn data_goes_through_the_kernel() {
             eprintln!("skipped for this kernel: {:?}", case.suite.suite());
             continue;
         }
-        let mut before = Vec::new();
-        peer.read_into(&mut before);
+        let before = peer.read_all();
         assert_eq!(before, b"from this library");
 
         for len in [1, 1000, 30_000] {

@@ -9,9 +9,7 @@ mod records;
 
 use std::sync::Arc;
 
-use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
-};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake, send_and_check,
 };
@@ -99,15 +97,13 @@ impl Case {
                 let mut config =
                     configs::upstream::server_of(versions, provider, key_type, ClientAuth::None);
                 config.enable_secret_extraction = true;
-                let conn = rustls_upstream::ServerConnection::new(Arc::new(config));
-                UpstreamBuffered::new(conn.unwrap())
+                UpstreamBuffered::server(config)
             }
             Role::Server => {
                 let mut config =
                     configs::upstream::client_of(versions, provider, key_type, ClientAuth::None);
                 config.enable_secret_extraction = true;
-                let conn = rustls_upstream::ClientConnection::new(Arc::new(config), server_name());
-                UpstreamBuffered::new(conn.unwrap())
+                UpstreamBuffered::client(config)
             }
         }
     }
@@ -122,22 +118,17 @@ impl Case {
     }
 
     fn unbuffered_client(&self) -> ThisUnbuffered<UnbufferedClientConnection> {
-        let conn = UnbufferedClientConnection::new(self.client_config(), server_name());
-        ThisUnbuffered::new(conn.unwrap())
+        ThisUnbuffered::client(self.client_config())
     }
 
     fn unbuffered_server(&self) -> ThisUnbuffered<UnbufferedServerConnection> {
-        ThisUnbuffered::new(UnbufferedServerConnection::new(self.server_config()).unwrap())
+        ThisUnbuffered::server(self.server_config())
     }
 
     fn buffered(&self) -> ThisBuffered {
         match self.role {
-            Role::Client => ThisBuffered::new(
-                rustls::ClientConnection::new(self.client_config(), server_name()).unwrap(),
-            ),
-            Role::Server => {
-                ThisBuffered::new(rustls::ServerConnection::new(self.server_config()).unwrap())
-            }
+            Role::Client => ThisBuffered::client(self.client_config()),
+            Role::Server => ThisBuffered::server(self.server_config()),
         }
     }
 

@@ -17,8 +17,7 @@ fn check_records(case: &Case, secrets: ExtractedSecrets, mut peer: UpstreamBuffe
     let mut receiving = Records::new(is_tls13, secrets.rx);
     for payload in [&b"one"[..], b"two", &[3; 1 << 14]] {
         peer.receive(&sending.seal(DATA, payload)).unwrap();
-        let mut received = Vec::new();
-        peer.read_into(&mut received);
+        let received = peer.read_all();
         assert!(received == payload, "{case:?}");
 
         peer.send(payload);

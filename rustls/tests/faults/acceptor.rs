@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, product3};
 use harness::peers::endpoints::Endpoint;
 use rustls::server::{AcceptedAlert, Acceptor};
 
@@ -100,23 +100,19 @@ fn refusal() -> AcceptedAlert {
 #[test]
 fn alerts_survive() {
     const ALERT: &[u8] = &[21, 3, 3, 0, 2, 2, 70];
-    for at in 0..4 {
-        for fault in KINDS {
-            for all_at_once in [true, false] {
-                let mut writer = Narrow {
-                    bytes: Vec::new(),
-                    calls: 0,
-                    wrong: Some((at, fault)),
-                };
-                let mut alert = refusal();
-                for _ in 0..8 {
-                    let _: Tried<_> = tried(|| match all_at_once {
-                        true => alert.write_all(&mut writer),
-                        false => alert.write(&mut writer).map(|_| ()),
-                    });
-                }
-                assert_eq!(writer.bytes, ALERT, "{fault:?} at {at}");
-            }
+    for (at, fault, all_at_once) in product3(0..4, KINDS, [true, false]) {
+        let mut writer = Narrow {
+            bytes: Vec::new(),
+            calls: 0,
+            wrong: Some((at, fault)),
+        };
+        let mut alert = refusal();
+        for _ in 0..8 {
+            let _: Tried<_> = tried(|| match all_at_once {
+                true => alert.write_all(&mut writer),
+                false => alert.write(&mut writer).map(|_| ()),
+            });
         }
+        assert_eq!(writer.bytes, ALERT, "{fault:?} at {at}");
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use harness::peers::configs::Versions;
+use harness::peers::configs::{Versions, product};
 
 use crate::bomb::{self, Wrong, survives};
 use crate::ends::{Api, End};
@@ -248,36 +248,37 @@ fn callbacks_panic_while_a_connection_fails() {
     // a record under an unknown key
     let record = [&[23, 3, 3, 0, 40][..], &[7; 40]].concat();
     for (versions, resumes) in [(Versions::Tls12, false), (Versions::Tls13, true)] {
-        for api in [Api::Buffered, Api::Split, Api::Unbuffered] {
-            for side in [CLIENT, SERVER] {
-                let mut scene = Scene::of(api, versions, resumes);
-                let connected = |scene: &mut Scene| {
-                    scene.prepare();
-                    let mut talk = Talk::new(&scene.rig, scene.api).unwrap();
-                    talk.open(scene.setup).unwrap();
-                    bomb::forget_calls();
-                    talk
-                };
-                let fail = |end: &mut dyn End| end.receive(&record).map(|()| end.output());
+        for (api, side) in product(
+            [Api::Buffered, Api::Split, Api::Unbuffered],
+            [CLIENT, SERVER],
+        ) {
+            let mut scene = Scene::of(api, versions, resumes);
+            let connected = |scene: &mut Scene| {
+                scene.prepare();
+                let mut talk = Talk::new(&scene.rig, scene.api).unwrap();
+                talk.open(scene.setup).unwrap();
+                bomb::forget_calls();
+                talk
+            };
+            let fail = |end: &mut dyn End| end.receive(&record).map(|()| end.output());
 
-                let mut talk = connected(&mut scene);
-                let reason = fail(&mut *talk.ends[side]).unwrap_err();
-                talk.deliver_rest(side);
-                let calls = bomb::calls();
-                for (name, count) in calls {
-                    for at in 0..count {
-                        println!("{name}, call {at}, {api:?} {versions:?} {side}");
-                        let mut talk = connected(&mut scene);
-                        bomb::arm(name, at, Wrong::Panics);
-                        let failed = survives(|| fail(&mut *talk.ends[side]));
-                        assert_ne!(failed, Some(Ok(Vec::new())));
-                        let _ = survives(|| talk.deliver_rest(side));
-                        assert!(bomb::disarm());
-                        let _ = talk.ends[side].output();
-                        let over = check_over(&mut *talk.ends[side]);
-                        assert!(over == reason || over == OVER, "{over}");
-                        good(&scene.rig, scene.setup, api);
-                    }
+            let mut talk = connected(&mut scene);
+            let reason = fail(&mut *talk.ends[side]).unwrap_err();
+            talk.deliver_rest(side);
+            let calls = bomb::calls();
+            for (name, count) in calls {
+                for at in 0..count {
+                    println!("{name}, call {at}, {api:?} {versions:?} {side}");
+                    let mut talk = connected(&mut scene);
+                    bomb::arm(name, at, Wrong::Panics);
+                    let failed = survives(|| fail(&mut *talk.ends[side]));
+                    assert_ne!(failed, Some(Ok(Vec::new())));
+                    let _ = survives(|| talk.deliver_rest(side));
+                    assert!(bomb::disarm());
+                    let _ = talk.ends[side].output();
+                    let over = check_over(&mut *talk.ends[side]);
+                    assert!(over == reason || over == OVER, "{over}");
+                    good(&scene.rig, scene.setup, api);
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::Arc;
 
 use harness::peers::configs::server_name;
-use harness::peers::endpoints::Unbuffered;
+use harness::peers::endpoints::{Transfer, Unbuffered};
 use harness::quic::{self, Crypto, QuicEndpoint, Version};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
@@ -135,11 +135,7 @@ impl Buffered {
 
 impl End for Buffered {
     fn output(&mut self) -> Vec<u8> {
-        let mut out = Vec::new();
-        while self.conn.wants_write() {
-            self.conn.write_tls(&mut out).unwrap();
-        }
-        out
+        self.conn.output()
     }
 
     fn receive(&mut self, mut bytes: &[u8]) -> Result<(), String> {

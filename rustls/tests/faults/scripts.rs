@@ -7,8 +7,10 @@ use std::ops::DerefMut;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
-use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, Provider, Versions, product, server_name,
+};
+use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
 
 use crate::pieces::{Pieces, piece};
 use crate::transport::{Call, Counts, ERRORS, Fault, KINDS, Plan, PlannedPanic, Transport};
@@ -276,11 +278,7 @@ macro_rules! scripts {
                     if from_peer.is_empty() && !conn.wants_write() {
                         return;
                     }
-                    let mut rest = &from_peer[..];
-                    while !rest.is_empty() {
-                        conn.read_tls(&mut rest).unwrap();
-                        conn.process_new_packets().unwrap();
-                    }
+                    conn.input(&from_peer);
                 }
             }
 
@@ -498,12 +496,10 @@ pub(crate) fn plans(counts: Counts, faults: &[Fault]) -> Vec<Plan> {
         (Call::Write, counts.writes),
         (Call::Flush, counts.flushes),
     ] {
-        for at in 0..count {
-            for &fault in faults {
-                // a flush moves no bytes
-                if call != Call::Flush || matches!(fault, Fault::Fails(_) | Fault::Panics) {
-                    plans.push(Plan { call, at, fault });
-                }
+        for (at, &fault) in product(0..count, faults) {
+            // a flush moves no bytes
+            if call != Call::Flush || matches!(fault, Fault::Fails(_) | Fault::Panics) {
+                plans.push(Plan { call, at, fault });
             }
         }
     }
@@ -513,13 +509,11 @@ pub(crate) fn plans(counts: Counts, faults: &[Fault]) -> Vec<Plan> {
 /// Asserts that the connection survives these faults at every call of a scene.
 fn survives(scene: Scene, styles: &[Style], faults: &[Fault]) {
     let configs = this::Configs::new(scene);
-    for role in [Role::Client, Role::Server] {
-        for &style in styles {
-            let counts = configs.run(role, style, None).counts;
-            for plan in plans(counts, faults) {
-                println!("{scene:?} {role:?} {style:?} {plan:?}");
-                configs.run(role, style, Some(plan));
-            }
+    for (role, &style) in product([Role::Client, Role::Server], styles) {
+        let counts = configs.run(role, style, None).counts;
+        for plan in plans(counts, faults) {
+            println!("{scene:?} {role:?} {style:?} {plan:?}");
+            configs.run(role, style, Some(plan));
         }
     }
 }
@@ -555,20 +549,18 @@ fn calls_return_the_same_as_upstream() {
     let scene = Scene::Tls13;
     let (ours, theirs) = (this::Configs::new(scene), upstream::Configs::new(scene));
     let mut differences = 0;
-    for role in [Role::Client, Role::Server] {
-        for style in STYLES {
-            let counts = ours.run(role, style, None).counts;
-            for plan in plans(counts, &[&KINDS[..], &ERRORS].concat()) {
-                // upstream panics
-                if plan.call == Call::Read && plan.fault == Fault::Lies {
-                    continue;
-                }
-                let ours = ours.run(role, style, Some(plan)).log;
-                let theirs = theirs.run(role, style, Some(plan)).log;
-                if ours != theirs {
-                    differences += 1;
-                    println!("{role:?} {style:?} {plan:?}\n  ours   {ours:?}\n  theirs {theirs:?}");
-                }
+    for (role, style) in product([Role::Client, Role::Server], STYLES) {
+        let counts = ours.run(role, style, None).counts;
+        for plan in plans(counts, &[&KINDS[..], &ERRORS].concat()) {
+            // upstream panics
+            if plan.call == Call::Read && plan.fault == Fault::Lies {
+                continue;
+            }
+            let ours = ours.run(role, style, Some(plan)).log;
+            let theirs = theirs.run(role, style, Some(plan)).log;
+            if ours != theirs {
+                differences += 1;
+                println!("{role:?} {style:?} {plan:?}\n  ours   {ours:?}\n  theirs {theirs:?}");
             }
         }
     }

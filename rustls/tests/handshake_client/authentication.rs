@@ -2,13 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
+use harness::peers::callbacks::this::ClientKey;
 use harness::peers::configs::Versions;
 use harness::peers::endpoints::Endpoint;
 use harness::scripted::{Extension, Outcome, Script, bytes};
 use harness::verifiers::this::Verifier;
 use harness::wire;
-use rustls::client::ResolvesClientCert;
-use rustls::sign::CertifiedKey;
 use rustls::{
     AlertDescription as Alert, CertificateError, ContentType, Error, InvalidMessage,
     PeerIncompatible, PeerMisbehaved, SignatureScheme,
@@ -371,30 +370,10 @@ fn a_lax_verifier_never_sees_invalid_schemes() {
     }
 }
 
-/// Has no certificate and records its arguments.
-#[derive(Debug, Default)]
-struct Asked(Mutex<Vec<String>>);
-
-impl ResolvesClientCert for Asked {
-    fn resolve(
-        &self,
-        root_hint_subjects: &[&[u8]],
-        sigschemes: &[SignatureScheme],
-    ) -> Option<Arc<CertifiedKey>> {
-        let asked = format!("{root_hint_subjects:?} {sigschemes:?}");
-        self.0.lock().unwrap().push(asked);
-        None
-    }
-
-    fn has_certs(&self) -> bool {
-        true
-    }
-}
-
 #[test]
 fn the_resolver_gets_the_server_s_request() {
     let peers = Peers::new();
-    let resolver = Arc::new(Asked::default());
+    let resolver = ClientKey::new(None);
     let mut config = config(&peers.identity, provider());
     config.client_auth_cert_resolver = resolver.clone();
     let config = Arc::new(config);
@@ -403,7 +382,7 @@ fn the_resolver_gets_the_server_s_request() {
         .identity
         .run(&mut our_client(config.clone()), &Script::new());
     assert_eq!(outcome, ACCEPTED);
-    assert!(resolver.0.lock().unwrap().is_empty());
+    assert!(resolver.asked().is_empty());
 
     let script = request(|script| {
         script.request_extensions = vec![
@@ -416,7 +395,7 @@ fn the_resolver_gets_the_server_s_request() {
         ACCEPTED
     );
     assert_eq!(
-        *resolver.0.lock().unwrap(),
-        ["[[97], [98]] [RSA_PSS_SHA256, ECDSA_NISTP256_SHA256]"]
+        resolver.asked(),
+        [(vec![b"a".to_vec(), b"b".to_vec()], vec![0x0804, 0x0403])]
     );
 }

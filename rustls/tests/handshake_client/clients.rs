@@ -12,7 +12,7 @@ use rustls::client::UnbufferedClientConnection;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::ServerName;
 use rustls::version::TLS13;
-use rustls::{ClientConfig, ClientConnection, NamedGroup, RootCertStore};
+use rustls::{ClientConfig, NamedGroup, RootCertStore};
 
 /// The groups of clients and servers in these tests. There are few, so that a test can name one
 /// that is not offered.
@@ -53,14 +53,14 @@ pub(crate) fn our_client(config: impl Into<Arc<ClientConfig>>) -> ThisBuffered {
 
 pub(crate) fn our_client_to(server: &str, config: impl Into<Arc<ClientConfig>>) -> ThisBuffered {
     let name = ServerName::try_from(server).unwrap().to_owned();
-    ThisBuffered::new(ClientConnection::new(config.into(), name).unwrap())
+    ThisBuffered::client_of(name, config)
 }
 
 pub(crate) fn our_unbuffered_client(
     config: impl Into<Arc<ClientConfig>>,
 ) -> ThisUnbuffered<UnbufferedClientConnection> {
     let name = ServerName::try_from("localhost").unwrap();
-    ThisUnbuffered::new(UnbufferedClientConnection::new(config.into(), name).unwrap())
+    ThisUnbuffered::client_of(name, config)
 }
 
 /// Upstream's client for TLS 1.3 only.
@@ -77,16 +77,7 @@ pub(crate) fn their_client(identity: &Identity, alpn_protocols: &[&[u8]]) -> Ups
         .with_no_client_auth();
     config.alpn_protocols = alpn_protocols.iter().map(|name| name.to_vec()).collect();
     let name = ServerName::try_from("localhost").unwrap();
-    let client = rustls_upstream::ClientConnection::new(Arc::new(config), name);
-    UpstreamBuffered::new(client.unwrap())
-}
-
-/// The number of session tickets received.
-pub(crate) fn tickets_received(client: &ThisBuffered) -> u32 {
-    let rustls::Connection::Client(client) = &client.conn else {
-        panic!("a server");
-    };
-    client.tls13_tickets_received()
+    UpstreamBuffered::client_of(name, config)
 }
 
 /// A client of this crate, and its output, piece by piece.

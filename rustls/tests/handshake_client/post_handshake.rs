@@ -10,7 +10,7 @@ use rustls::pki_types::{ServerName, UnixTime};
 use rustls::time_provider::TimeProvider;
 use rustls::{AlertDescription as Alert, Error, HandshakeType, InvalidMessage, PeerMisbehaved};
 
-use crate::clients::{config, our_client, provider, tickets_received};
+use crate::clients::{config, our_client, provider};
 use crate::{ACCEPTED, Peers, script};
 
 fn after(messages: Vec<Vec<u8>>) -> Script {
@@ -97,7 +97,7 @@ fn tickets_are_counted_and_stored_unless_they_expire_at_once() {
         ticket(10, b"second", &[bytes(42, &[0, 0, 1, 0])]),
     ]);
     assert_eq!(peers.identity.run(&mut client, &script), ACCEPTED);
-    assert_eq!(tickets_received(&client), 3);
+    assert_eq!(client.as_client().tls13_tickets_received(), 3);
 
     let name = ServerName::try_from("localhost").unwrap();
     let newest = store.take_tls13_ticket(&name).unwrap();
@@ -123,7 +123,7 @@ fn a_ticket_that_cannot_be_dated_is_dropped() {
     let mut client = our_client(config);
     let script = after(vec![ticket(10, b"ticket", &[])]);
     assert_eq!(peers.identity.run(&mut client, &script), ACCEPTED);
-    assert_eq!(tickets_received(&client), 1);
+    assert_eq!(client.as_client().tls13_tickets_received(), 1);
     let name = ServerName::try_from("localhost").unwrap();
     assert!(store.take_tls13_ticket(&name).is_none());
 }

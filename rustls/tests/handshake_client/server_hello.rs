@@ -1,5 +1,6 @@
 //! Valid and invalid ServerHellos: RFC 9846 §4.2.3.
 
+use harness::peers::configs::product;
 use harness::scripted::{KEY_SHARE, SUPPORTED_VERSIONS, Script, bytes};
 use rustls::{
     AlertDescription as Alert, Error, HandshakeType, InvalidMessage, NamedGroup, PeerIncompatible,
@@ -91,21 +92,19 @@ fn without_supported_versions_it_is_an_older_version() {
 fn downgrade_markers_are_seen() {
     // without TLS 1.2, upstream rejects the version before it checks the random
     let peers = Peers::new();
-    for marker in [b"DOWNGRD\x01", b"DOWNGRD\x00"] {
-        for version in [0x0303, 0x0302] {
-            let script = script(|script| {
-                script.server_hello.extensions.remove(0);
-                script.server_hello.legacy_version = version;
-                script.server_hello.random[24..].copy_from_slice(marker);
-            });
-            assert_eq!(
-                peers.ours(&script),
-                refused(
-                    PeerMisbehaved::AttemptedDowngradeToTls12WhenTls13IsSupported,
-                    Alert::IllegalParameter,
-                )
-            );
-        }
+    for (marker, version) in product([b"DOWNGRD\x01", b"DOWNGRD\x00"], [0x0303, 0x0302]) {
+        let script = script(|script| {
+            script.server_hello.extensions.remove(0);
+            script.server_hello.legacy_version = version;
+            script.server_hello.random[24..].copy_from_slice(marker);
+        });
+        assert_eq!(
+            peers.ours(&script),
+            refused(
+                PeerMisbehaved::AttemptedDowngradeToTls12WhenTls13IsSupported,
+                Alert::IllegalParameter,
+            )
+        );
     }
 }
 

@@ -1,19 +1,20 @@
 //! The client against upstream's server: handshakes, secrets, tickets and KeyUpdate.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
-use rustls::client::{
-    ClientSessionMemoryCache, ClientSessionStore, Resumption, Tls12ClientSessionValue,
-    Tls13ClientSessionValue,
-};
+use harness::peers::callbacks::KeyLines;
+use harness::peers::callbacks::this::Sessions;
+use harness::peers::configs::product;
+use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, send_and_check};
+use rustls::client::{ClientSessionMemoryCache, ClientSessionStore, Resumption};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, HandshakeKind, NamedGroup, SignatureScheme};
 use rustls_upstream::server::WebPkiClientVerifier;
 
 use crate::Peers;
-use crate::clients::{config, full_provider, our_client, provider, tickets_received};
+use crate::clients::{config, full_provider, our_client, provider};
 
 /// A self-signed certificate for one side, and its key.
 struct Credentials {
@@ -78,7 +79,7 @@ impl Pair {
 }
 
 fn their_server(config: impl Into<Arc<rustls_upstream::ServerConfig>>) -> UpstreamBuffered {
-    UpstreamBuffered::new(rustls_upstream::ServerConnection::new(config.into()).unwrap())
+    UpstreamBuffered::server(config)
 }
 
 struct Connected {
@@ -114,15 +115,8 @@ impl Connected {
 
     /// Sends application data in both directions.
     fn check_traffic(&mut self) {
-        self.client.send(b"to the server");
-        self.server.send(b"to the client");
-        self.exchange().unwrap();
-
-        let (mut by_server, mut by_client) = (Vec::new(), Vec::new());
-        self.server.read_into(&mut by_server);
-        self.client.read_into(&mut by_client);
-        assert_eq!(by_server, b"to the server");
-        assert_eq!(by_client, b"to the client");
+        send_and_check(&mut self.client, &mut self.server, b"to the server");
+        send_and_check(&mut self.server, &mut self.client, b"to the client");
     }
 
     fn kind(&self) -> Option<HandshakeKind> {
@@ -164,42 +158,10 @@ fn every_suite_and_group() {
     }
 }
 
-/// Collects the lines of a key log.
-#[derive(Debug, Default)]
-struct Log(Mutex<Vec<LogLine>>);
-
-/// A label, a client random and a secret.
-type LogLine = (String, Vec<u8>, Vec<u8>);
-
-impl Log {
-    fn note(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-        let line = (label.to_owned(), client_random.to_vec(), secret.to_vec());
-        self.0.lock().unwrap().push(line);
-    }
-
-    fn sorted(&self) -> Vec<LogLine> {
-        let mut lines = self.0.lock().unwrap().clone();
-        lines.sort();
-        lines
-    }
-}
-
-impl rustls::KeyLog for Log {
-    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-        self.note(label, client_random, secret);
-    }
-}
-
-impl rustls_upstream::KeyLog for Log {
-    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-        self.note(label, client_random, secret);
-    }
-}
-
 #[test]
 fn both_log_the_same_secrets() {
     let pair = Pair::new();
-    let (ours, theirs) = (Arc::new(Log::default()), Arc::new(Log::default()));
+    let (ours, theirs) = (Arc::<KeyLines>::default(), Arc::<KeyLines>::default());
     let mut client = pair.client_config(provider());
     client.key_log = ours.clone();
     let mut server = pair.server_config(None);
@@ -224,20 +186,16 @@ fn both_log_the_same_secrets() {
 fn both_export_the_same_material() {
     let pair = Pair::new();
     let connected = Connected::new(pair.client_config(provider()), pair.server_config(None));
-    for context in [None, Some(&b"context"[..])] {
-        for len in [1, 32, 1000] {
-            let ours =
-                connected
-                    .client
-                    .conn
-                    .export_keying_material(vec![0; len], b"label", context);
-            let theirs =
-                connected
-                    .server
-                    .conn
-                    .export_keying_material(vec![0; len], b"label", context);
-            assert_eq!(ours.unwrap(), theirs.unwrap());
-        }
+    for (context, len) in product([None, Some(&b"context"[..])], [1, 32, 1000]) {
+        let ours = connected
+            .client
+            .conn
+            .export_keying_material(vec![0; len], b"label", context);
+        let theirs = connected
+            .server
+            .conn
+            .export_keying_material(vec![0; len], b"label", context);
+        assert_eq!(ours.unwrap(), theirs.unwrap());
     }
     let export = |len| {
         let output = vec![0; len];
@@ -319,49 +277,28 @@ fn a_server_that_requires_a_certificate_refuses_without() {
 #[test]
 fn a_group_that_the_store_knows_is_not_stored_again() {
     let pair = Pair::new();
-    let store = Arc::new(Hints::default());
+    let stored = Arc::new(AtomicUsize::new(0));
+    let count = stored.clone();
+    // stores groups but no sessions
+    let store = Sessions::when(move |call| {
+        count.fetch_add(usize::from(call == "set_kx_hint"), Ordering::Relaxed);
+        call.ends_with("kx_hint")
+    });
+    let known = || store.kx_hint(&ServerName::try_from("localhost").unwrap());
     let mut client = pair.client_config(provider());
     client.resumption = Resumption::store(store.clone());
     let (client, server) = (Arc::new(client), Arc::new(pair.server_config(None)));
     for _ in 0..2 {
         Connected::new(client.clone(), server.clone()).check_traffic();
-        assert_eq!(*store.0.lock().unwrap(), [NamedGroup::X25519]);
+        assert_eq!(known(), Some(NamedGroup::X25519));
+        assert_eq!(stored.load(Ordering::Relaxed), 1);
     }
     // a remembered group that is not offered leads to another, which is stored
-    store.0.lock().unwrap().push(NamedGroup::secp521r1);
+    let name = ServerName::try_from("localhost").unwrap();
+    store.set_kx_hint(name, NamedGroup::secp521r1);
     Connected::new(client, server).check_traffic();
-    assert_eq!(
-        store.0.lock().unwrap()[1..],
-        [NamedGroup::secp521r1, NamedGroup::X25519]
-    );
-}
-
-/// Stores groups but no sessions.
-#[derive(Debug, Default)]
-struct Hints(Mutex<Vec<NamedGroup>>);
-
-impl ClientSessionStore for Hints {
-    fn set_kx_hint(&self, _: ServerName<'static>, group: NamedGroup) {
-        self.0.lock().unwrap().push(group);
-    }
-
-    fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
-        self.0.lock().unwrap().last().copied()
-    }
-
-    fn set_tls12_session(&self, _: ServerName<'static>, _: Tls12ClientSessionValue) {}
-
-    fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
-        None
-    }
-
-    fn remove_tls12_session(&self, _: &ServerName<'static>) {}
-
-    fn insert_tls13_ticket(&self, _: ServerName<'static>, _: Tls13ClientSessionValue) {}
-
-    fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
-        None
-    }
+    assert_eq!(known(), Some(NamedGroup::X25519));
+    assert_eq!(stored.load(Ordering::Relaxed), 3);
 }
 
 #[test]
@@ -423,8 +360,8 @@ fn tickets_are_stored() {
     client.resumption = Resumption::store(store.clone());
     let mut server = pair.server_config(None);
     server.send_tls13_tickets = 3;
-    let connected = Connected::new(client, server);
-    assert_eq!(tickets_received(&connected.client), 3);
+    let mut connected = Connected::new(client, server);
+    assert_eq!(connected.client.as_client().tls13_tickets_received(), 3);
     let name = ServerName::try_from("localhost").unwrap();
     let stored = std::iter::from_fn(|| store.take_tls13_ticket(&name)).count();
     assert_eq!(stored, 3);

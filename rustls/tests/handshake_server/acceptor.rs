@@ -4,7 +4,7 @@
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, KeyType};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, product};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, handshake, talk_and_close,
 };
@@ -345,22 +345,31 @@ fn data_read_behind_the_hello_is_kept() {
     }
 }
 
+/// Clients with a session, and a server that takes `max` bytes of early data.
+fn for_early_data(
+    provider: Provider,
+    max: u32,
+) -> (
+    impl Fn() -> rustls::ClientConnection,
+    Arc<rustls::ServerConfig>,
+) {
+    let key_type = KeyType::EcdsaP256;
+    let mut server = configs::this::server(provider.this(), key_type, ClientAuth::None);
+    server.max_early_data_size = max;
+    let server = Arc::new(server);
+    let mut client = configs::this::client(provider.this(), key_type, ClientAuth::None);
+    client.enable_early_data = true;
+    let client = Arc::new(client);
+    let connection =
+        move || rustls::ClientConnection::new(client.clone(), configs::server_name()).unwrap();
+    connect(&mut ThisBuffered::new(connection()), &server);
+    (connection, server)
+}
+
 #[test]
 fn early_data_behind_the_hello_is_kept() {
     for provider in PROVIDERS {
-        let key_type = KeyType::EcdsaP256;
-        let mut server = configs::this::server(provider.this(), key_type, ClientAuth::None);
-        server.max_early_data_size = 1000;
-        let server = Arc::new(server);
-        let mut client = configs::this::client(provider.this(), key_type, ClientAuth::None);
-        client.enable_early_data = true;
-        let client = Arc::new(client);
-        let connection = || {
-            let name = configs::server_name();
-            rustls::ClientConnection::new(client.clone(), name).unwrap()
-        };
-        // for the ticket
-        connect(&mut ThisBuffered::new(connection()), &server);
+        let (connection, server) = for_early_data(provider, 1000);
 
         let mut client = connection();
         let mut early_data = client.early_data().unwrap();
@@ -386,18 +395,7 @@ fn early_data_behind_the_hello_is_kept() {
 #[test]
 fn early_data_of_any_length_may_follow_the_hello() {
     for provider in PROVIDERS {
-        let key_type = KeyType::EcdsaP256;
-        let mut server = configs::this::server(provider.this(), key_type, ClientAuth::None);
-        server.max_early_data_size = 60_000;
-        let server = Arc::new(server);
-        let mut client = configs::this::client(provider.this(), key_type, ClientAuth::None);
-        client.enable_early_data = true;
-        let client = Arc::new(client);
-        let connection = || {
-            let name = configs::server_name();
-            rustls::ClientConnection::new(client.clone(), name).unwrap()
-        };
-        connect(&mut ThisBuffered::new(connection()), &server);
+        let (connection, server) = for_early_data(provider, 60_000);
 
         for written in [1, 10_000, 60_000] {
             let mut client = connection();
@@ -438,27 +436,25 @@ fn early_data_of_any_length_may_follow_the_hello() {
 #[test]
 fn a_handshake_continues_after_the_acceptor() {
     let (key_type, name) = (KeyType::EcdsaP256, configs::server_name());
-    for provider in PROVIDERS {
-        for auth in [ClientAuth::None, ClientAuth::Required] {
-            for retried in [false, true] {
-                let mut crypto = provider.this();
-                if retried {
-                    // a group for which no client sends a share at once
-                    let groups = &mut crypto.kx_groups;
-                    groups.retain(|group| group.name() == NamedGroup::secp384r1);
-                }
-                let server = Arc::new(configs::this::server(crypto, key_type, auth));
-
-                let client = configs::upstream::client(provider.upstream(), key_type, auth);
-                let client = theirs::ClientConnection::new(Arc::new(client), name.clone());
-                let kind = connect(&mut UpstreamBuffered::new(client.unwrap()), &server);
-                assert_eq!(kind == HandshakeKind::FullWithHelloRetryRequest, retried);
-
-                let client = configs::this::client(provider.this(), key_type, auth);
-                let client = rustls::ClientConnection::new(Arc::new(client), name.clone());
-                let kind = connect(&mut ThisBuffered::new(client.unwrap()), &server);
-                assert_eq!(kind == HandshakeKind::FullWithHelloRetryRequest, retried);
+    for (provider, auth) in product(PROVIDERS, [ClientAuth::None, ClientAuth::Required]) {
+        for retried in [false, true] {
+            let mut crypto = provider.this();
+            if retried {
+                // a group for which no client sends a share at once
+                let groups = &mut crypto.kx_groups;
+                groups.retain(|group| group.name() == NamedGroup::secp384r1);
             }
+            let server = Arc::new(configs::this::server(crypto, key_type, auth));
+
+            let client = configs::upstream::client(provider.upstream(), key_type, auth);
+            let client = theirs::ClientConnection::new(Arc::new(client), name.clone());
+            let kind = connect(&mut UpstreamBuffered::new(client.unwrap()), &server);
+            assert_eq!(kind == HandshakeKind::FullWithHelloRetryRequest, retried);
+
+            let client = configs::this::client(provider.this(), key_type, auth);
+            let client = rustls::ClientConnection::new(Arc::new(client), name.clone());
+            let kind = connect(&mut ThisBuffered::new(client.unwrap()), &server);
+            assert_eq!(kind == HandshakeKind::FullWithHelloRetryRequest, retried);
         }
     }
 }

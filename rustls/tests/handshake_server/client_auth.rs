@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::Versions;
+use harness::peers::configs::{Versions, product};
 use harness::scripted::{Refused, ScriptedClient};
 use harness::verifiers::this::Verifier;
 use harness::wire::client_hello::*;
@@ -69,18 +69,16 @@ fn flight_requests_a_certificate() {
 
 #[test]
 fn good_certificates_are_accepted() {
-    for provider in PROVIDERS {
-        for optional in [false, true] {
-            let identity = Identity::new();
-            let mut setup = setup(&identity);
-            setup.provider = provider;
-            setup.client_auth_optional = optional;
-            for mut client in clients(&setup) {
-                authenticate(&mut client, &identity).unwrap();
-                client.finish().unwrap();
-                assert!(!client.server.is_handshaking());
-                assert_eq!(client.server.peer_certificates(), [identity.cert.to_vec()]);
-            }
+    for (provider, optional) in product(PROVIDERS, [false, true]) {
+        let identity = Identity::new();
+        let mut setup = setup(&identity);
+        setup.provider = provider;
+        setup.client_auth_optional = optional;
+        for mut client in clients(&setup) {
+            authenticate(&mut client, &identity).unwrap();
+            client.finish().unwrap();
+            assert!(!client.server.is_handshaking());
+            assert_eq!(client.server.peer_certificates(), [identity.cert.to_vec()]);
         }
     }
 }

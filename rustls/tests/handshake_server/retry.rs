@@ -1,5 +1,6 @@
 //! HelloRetryRequest, and the ClientHellos that follow it.
 
+use harness::peers::configs::product;
 use harness::peers::endpoints::Endpoint;
 use harness::scripted::ech::ENCRYPTED_CLIENT_HELLO;
 use harness::wire::client_hello::*;
@@ -81,11 +82,9 @@ fn allowed_changes_are_accepted() {
             ClientHello::new().edit(|hello| hello.extensions.reverse()),
         ),
     ];
-    for provider in PROVIDERS {
-        for (name, first, second) in &cases {
-            for answer in after_retry(&Setup::new(provider), first, second) {
-                assert_eq!(answer, flight(), "{name}");
-            }
+    for (provider, (name, first, second)) in product(PROVIDERS, &cases) {
+        for answer in after_retry(&Setup::new(provider), first, second) {
+            assert_eq!(answer, flight(), "{name}");
         }
     }
 }
@@ -339,8 +338,7 @@ fn early_data_is_skipped_until_the_second_client_hello() {
 fn early_data_within_the_second_hello_is_refused() {
     let first = ClientHello::without_share().with_early_data();
     let second = ClientHello::new().with_psk().message();
-    for provider in PROVIDERS {
-        let setup = Setup::new(provider);
+    for setup in PROVIDERS.map(Setup::new) {
         let servers: [Box<dyn Endpoint>; 2] =
             [Box::new(setup.ours()), Box::new(setup.ours_unbuffered())];
         for mut server in servers {

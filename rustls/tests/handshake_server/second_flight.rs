@@ -1,6 +1,7 @@
 //! The client's messages after the server's flight and after the handshake: Finished, KeyUpdate and
 //! unexpected ones.
 
+use harness::peers::configs::product;
 use harness::scripted::{Refused, ScriptedClient};
 use harness::wire::client_hello::*;
 use harness::wire::*;
@@ -30,23 +31,21 @@ fn inappropriate(expected: &str, got: &str) -> Result<(), Refused> {
 
 #[test]
 fn every_suite_leads_to_traffic() {
-    for provider in PROVIDERS {
-        for suite in [0x1301, 0x1302, 0x1303] {
-            let setup = Setup::new(provider);
-            let hello = ClientHello::new().edit(|hello| hello.cipher_suites = vec![suite]);
-            let mut client = ScriptedClient::new(Box::new(setup.ours()), &provider.this(), hello);
-            assert!(client.server.is_handshaking());
-            client.finish().unwrap();
-            assert!(!client.server.is_handshaking());
+    for (provider, suite) in product(PROVIDERS, [0x1301, 0x1302, 0x1303]) {
+        let setup = Setup::new(provider);
+        let hello = ClientHello::new().edit(|hello| hello.cipher_suites = vec![suite]);
+        let mut client = ScriptedClient::new(Box::new(setup.ours()), &provider.this(), hello);
+        assert!(client.server.is_handshaking());
+        client.finish().unwrap();
+        assert!(!client.server.is_handshaking());
 
-            client
-                .send_raw(ContentType::ApplicationData, b"ping")
-                .unwrap();
-            assert_eq!(client.received_by_server(), b"ping");
-            client.server.send(b"pong");
-            client.receive_output();
-            assert_eq!(client.plaintext, b"pong");
-        }
+        client
+            .send_raw(ContentType::ApplicationData, b"ping")
+            .unwrap();
+        assert_eq!(client.received_by_server(), b"ping");
+        client.server.send(b"pong");
+        client.receive_output();
+        assert_eq!(client.plaintext, b"pong");
     }
 }
 

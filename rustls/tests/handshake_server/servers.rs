@@ -1,8 +1,8 @@
 //! Servers of this crate and of upstream with the same settings.
 
-use std::mem;
 use std::sync::{Arc, Mutex};
 
+use harness::peers::callbacks::{self, KeyLines};
 use harness::peers::configs::Provider;
 use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use harness::wire;
@@ -20,10 +20,33 @@ pub(crate) const PROVIDERS: [Provider; 2] = if cfg!(feature = "aws_lc_rs") {
     [Provider::Ring, Provider::AwsLc]
 };
 
+/// Prints a `ClientHello` of either crate, in the order of its methods.
+macro_rules! describe_hello {
+    ($hello:expr) => {{
+        let hello = $hello;
+        let authorities = hello.certificate_authorities();
+        format!(
+            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            hello.server_name(),
+            hello.signature_schemes(),
+            hello.alpn().map(|names| names.collect::<Vec<_>>()),
+            hello.cipher_suites(),
+            hello.server_cert_types(),
+            hello.client_cert_types(),
+            authorities.map(|names| names
+                .iter()
+                .map(|n| n.as_ref().to_vec())
+                .collect::<Vec<_>>()),
+            hello.named_groups(),
+        )
+    }};
+}
+pub(crate) use describe_hello;
+
 // One text for both crates, whose types have equal names but differ.
 
 macro_rules! config {
-    ($lib:ident, $provider:expr, $setup:expr) => {{
+    ($lib:ident, $module:ident, $provider:expr, $setup:expr) => {{
         let provider = Arc::new($provider);
         let builder = $lib::ServerConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&[&$lib::version::TLS13])
@@ -50,7 +73,13 @@ macro_rules! config {
             )
             .unwrap();
         if $setup.resolves_nothing {
-            config.cert_resolver = Arc::new(Nothing($setup.seen.clone()));
+            config.cert_resolver = {
+                let seen = $setup.seen.clone();
+                callbacks::$module::ServerKey::by(move |hello| {
+                    *seen.lock().unwrap() = Some(describe_hello!(hello));
+                    None
+                })
+            };
         }
         config.alpn_protocols = $setup.alpn.clone();
         config.ignore_client_order = $setup.ignore_client_order;
@@ -122,7 +151,7 @@ pub(crate) struct Setup {
     pub(crate) ignore_client_order: bool,
     pub(crate) send_half_rtt_data: bool,
     pub(crate) send_tls13_tickets: usize,
-    pub(crate) secrets: Arc<Secrets>,
+    pub(crate) secrets: Arc<KeyLines>,
 }
 
 impl Setup {
@@ -150,16 +179,16 @@ impl Setup {
 
     pub(crate) fn ours_unbuffered(&self) -> ThisUnbuffered<UnbufferedServerConnection> {
         let config = Arc::new(self.our_config());
-        ThisUnbuffered::new(UnbufferedServerConnection::new(config).unwrap())
+        ThisUnbuffered::server(config)
     }
 
     pub(crate) fn our_config(&self) -> ours::ServerConfig {
-        config!(ours, self.crypto.clone(), self)
+        config!(ours, this, self.crypto.clone(), self)
     }
 
     pub(crate) fn theirs(&self) -> UpstreamBuffered {
-        let config = config!(theirs, self.provider.upstream(), self);
-        UpstreamBuffered::new(theirs::ServerConnection::new(Arc::new(config)).unwrap())
+        let config = config!(theirs, upstream, self.provider.upstream(), self);
+        UpstreamBuffered::server(config)
     }
 
     /// A server of this crate and one of upstream.
@@ -170,7 +199,7 @@ impl Setup {
 
 /// A server of this crate with this configuration.
 pub(crate) fn ours_with(config: ours::ServerConfig) -> ThisBuffered {
-    ThisBuffered::new(ours::ServerConnection::new(Arc::new(config)).unwrap())
+    ThisBuffered::server(config)
 }
 
 /// The server name that the client sent.
@@ -179,83 +208,6 @@ pub(crate) fn server_name(server: &ThisBuffered) -> Option<&str> {
         panic!("a client");
     };
     conn.server_name()
-}
-
-/// Prints a `ClientHello` of either crate, in the order of its methods.
-macro_rules! describe_hello {
-    ($hello:expr) => {{
-        let hello = $hello;
-        let authorities = hello.certificate_authorities();
-        format!(
-            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-            hello.server_name(),
-            hello.signature_schemes(),
-            hello.alpn().map(|names| names.collect::<Vec<_>>()),
-            hello.cipher_suites(),
-            hello.server_cert_types(),
-            hello.client_cert_types(),
-            authorities.map(|names| names
-                .iter()
-                .map(|n| n.as_ref().to_vec())
-                .collect::<Vec<_>>()),
-            hello.named_groups(),
-        )
-    }};
-}
-pub(crate) use describe_hello;
-
-/// Resolves no certificate and records the hello.
-#[derive(Debug)]
-struct Nothing(Arc<Mutex<Option<String>>>);
-
-macro_rules! impl_resolver {
-    ($lib:ident) => {
-        impl $lib::server::ResolvesServerCert for Nothing {
-            fn resolve(
-                &self,
-                hello: $lib::server::ClientHello<'_>,
-            ) -> Option<Arc<$lib::sign::CertifiedKey>> {
-                *self.0.lock().unwrap() = Some(describe_hello!(hello));
-                None
-            }
-        }
-    };
-}
-
-impl_resolver!(ours);
-impl_resolver!(theirs);
-
-/// A key log that stores secrets.
-#[derive(Debug, Default)]
-pub(crate) struct Secrets(Mutex<Vec<Logged>>);
-
-/// A label, a client random and a secret.
-type Logged = (String, Vec<u8>, Vec<u8>);
-
-impl Secrets {
-    fn push(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-        let entry = (label.to_owned(), client_random.to_vec(), secret.to_vec());
-        self.0.lock().unwrap().push(entry);
-    }
-
-    /// The lines logged since the last call, sorted.
-    pub(crate) fn take(&self) -> Vec<Logged> {
-        let mut entries = mem::take(&mut *self.0.lock().unwrap());
-        entries.sort();
-        entries
-    }
-}
-
-impl ours::KeyLog for Secrets {
-    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-        self.push(label, client_random, secret);
-    }
-}
-
-impl theirs::KeyLog for Secrets {
-    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-        self.push(label, client_random, secret);
-    }
 }
 
 /// A record that a server sent, as seen from outside.

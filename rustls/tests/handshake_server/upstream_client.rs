@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use harness::peers::callbacks::KeyLines;
 use harness::peers::configs::Provider;
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 use harness::verifiers::upstream::Verifier;
@@ -11,14 +12,14 @@ use rustls_upstream as theirs;
 use rustls_upstream::client::WebPkiServerVerifier;
 use rustls_upstream::client::danger::ServerCertVerifier;
 
-use crate::servers::{Identity, PROVIDERS, Secrets, Setup, server_name};
+use crate::servers::{Identity, PROVIDERS, Setup, server_name};
 
 /// The settings of upstream's client.
 struct Client {
     provider: theirs::crypto::CryptoProvider,
     alpn: Vec<Vec<u8>>,
     identity: Option<Identity>,
-    secrets: Arc<Secrets>,
+    secrets: Arc<KeyLines>,
     ocsp: Arc<Mutex<Vec<u8>>>,
 }
 
@@ -108,9 +109,7 @@ fn check_agreement(client: &mut UpstreamBuffered, server: &mut ThisBuffered) {
 }
 
 fn read(end: &mut dyn Endpoint) -> Vec<u8> {
-    let mut plaintext = Vec::new();
-    end.read_into(&mut plaintext);
-    plaintext
+    end.read_all()
 }
 
 #[test]
@@ -181,7 +180,7 @@ fn retried_handshakes() {
         check_agreement(&mut client, &mut server);
         let kind = server.conn.handshake_kind();
         assert_eq!(kind, Some(HandshakeKind::FullWithHelloRetryRequest));
-        assert_eq!(secrets.take(), setup.secrets.take());
+        assert_eq!(secrets.sorted(), setup.secrets.sorted());
     }
 }
 
@@ -190,9 +189,9 @@ fn both_sides_log_the_same_secrets() {
     let setup = Setup::new(PROVIDERS[0]);
     let client = Client::new(PROVIDERS[0]);
     connect(&client, &setup);
-    let logged = setup.secrets.take();
+    let logged = setup.secrets.sorted();
     assert_eq!(logged.len(), 5);
-    assert_eq!(logged, client.secrets.take());
+    assert_eq!(logged, client.secrets.sorted());
 }
 
 #[test]
@@ -238,9 +237,7 @@ fn offered_tickets_get_a_full_handshake() {
         exchange(&mut client, &mut server).unwrap();
         check_agreement(&mut client, &mut server);
         assert_eq!(server.conn.handshake_kind(), Some(HandshakeKind::Full));
-        let theirs::Connection::Client(client) = &client.conn else {
-            panic!("a server");
-        };
+        let client = client.as_client();
         let tickets = client.tls13_tickets_received();
         assert_eq!(tickets, 2, "connection {connection}");
     }

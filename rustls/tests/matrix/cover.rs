@@ -5,6 +5,8 @@
 
 use std::collections::HashSet;
 
+use harness::peers::configs::product;
+
 use crate::table::{Case, DIMENSIONS, RULES, position};
 
 /// The number of values in a combination.
@@ -62,10 +64,8 @@ fn places() -> Vec<[usize; STRENGTH]> {
 fn values(places: &[usize; STRENGTH]) -> Vec<[usize; STRENGTH]> {
     let [first, second, third] = places.map(|place| DIMENSIONS[place].values.len());
     let mut values = Vec::new();
-    for a in 0..first {
-        for b in 0..second {
-            values.extend((0..third).map(|c| [a, b, c]));
-        }
+    for (a, b) in product(0..first, 0..second) {
+        values.extend((0..third).map(|c| [a, b, c]));
     }
     values
 }

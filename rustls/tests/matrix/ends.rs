@@ -29,23 +29,16 @@ impl Client {
     }
 
     pub(crate) fn connect(&self) -> Box<dyn Endpoint> {
-        use rustls_upstream as theirs;
         let (ours, upstream, name) = (self.this.clone(), self.upstream.clone(), server_name());
         let unbuffered = || {
             rustls::client::UnbufferedClientConnection::new(ours.clone(), server_name()).unwrap()
         };
         match self.implementation {
-            "buffered" => Box::new(ThisBuffered::new(
-                rustls::ClientConnection::new(ours, name).unwrap(),
-            )),
+            "buffered" => Box::new(ThisBuffered::client_of(name, ours)),
             "unbuffered" => Box::new(ThisUnbuffered::new(unbuffered())),
             "in place" => Box::new(ThisUnbuffered::in_place(unbuffered())),
-            "upstream" => Box::new(UpstreamBuffered::new(
-                theirs::ClientConnection::new(upstream, name).unwrap(),
-            )),
-            "upstream unbuffered" => Box::new(UpstreamUnbuffered::new(
-                theirs::client::UnbufferedClientConnection::new(upstream, name).unwrap(),
-            )),
+            "upstream" => Box::new(UpstreamBuffered::client_of(name, upstream)),
+            "upstream unbuffered" => Box::new(UpstreamUnbuffered::client_of(name, upstream)),
             other => panic!("no client is called {other}"),
         }
     }
@@ -74,21 +67,14 @@ impl Server {
     }
 
     pub(crate) fn accept(&self) -> Box<dyn Endpoint> {
-        use rustls_upstream as theirs;
         let (ours, upstream) = (self.this.clone(), self.upstream.clone());
         let unbuffered = || rustls::server::UnbufferedServerConnection::new(ours.clone()).unwrap();
         match self.implementation {
-            "buffered" => Box::new(ThisBuffered::new(
-                rustls::ServerConnection::new(ours).unwrap(),
-            )),
+            "buffered" => Box::new(ThisBuffered::server(ours)),
             "unbuffered" => Box::new(ThisUnbuffered::new(unbuffered())),
             "in place" => Box::new(ThisUnbuffered::in_place(unbuffered())),
-            "upstream" => Box::new(UpstreamBuffered::new(
-                theirs::ServerConnection::new(upstream).unwrap(),
-            )),
-            "upstream unbuffered" => Box::new(UpstreamUnbuffered::new(
-                theirs::server::UnbufferedServerConnection::new(upstream).unwrap(),
-            )),
+            "upstream" => Box::new(UpstreamBuffered::server(upstream)),
+            "upstream unbuffered" => Box::new(UpstreamUnbuffered::server(upstream)),
             other => panic!("no server is called {other}"),
         }
     }

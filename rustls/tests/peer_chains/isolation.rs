@@ -4,7 +4,7 @@
 use std::ptr;
 use std::sync::Arc;
 
-use harness::peers::configs::{PROVIDERS, Provider, Versions};
+use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
 use rustls::certificates::PeerChains;
 use rustls::client::Resumption;
 use rustls::{CertificateError, ClientConfig, Error, HandshakeKind, ServerConfig};
@@ -14,10 +14,8 @@ use crate::kit::{Authority, connect, with_tickets};
 const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
 
 fn all(test: impl Fn(Provider, Versions)) {
-    for provider in PROVIDERS {
-        for versions in VERSIONS {
-            test(provider, versions);
-        }
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        test(provider, versions);
     }
 }
 
@@ -162,14 +160,12 @@ fn an_overfull_map_confuses_no_clients() {
             .map(|number| authority.client_chain(number))
             .collect();
         let mut live = Vec::new();
-        for _ in 0..2 {
-            for chain in &chains {
-                let mut client = authority.client(provider, versions, chain.clone());
-                client.resumption = Resumption::disabled();
-                let (_, conn) = connect(&Arc::new(client), &server).unwrap();
-                assert_eq!(conn.peer_certificates(), Some(&chain[..]));
-                live.push(conn);
-            }
+        for (_, chain) in product(0..2, &chains) {
+            let mut client = authority.client(provider, versions, chain.clone());
+            client.resumption = Resumption::disabled();
+            let (_, conn) = connect(&Arc::new(client), &server).unwrap();
+            assert_eq!(conn.peer_certificates(), Some(&chain[..]));
+            live.push(conn);
         }
         let stats = server.peer_chains.stats();
         assert_eq!((stats.entries, stats.evictions), (4, 16));

@@ -117,10 +117,7 @@ impl Authority {
 
 /// Makes a server seal its sessions in tickets.
 pub(crate) fn with_tickets(mut config: ServerConfig, provider: Provider) -> ServerConfig {
-    config.ticketer = match provider {
-        Provider::AwsLc => rustls::crypto::aws_lc_rs::Ticketer::new().unwrap(),
-        Provider::Ring => rustls::crypto::ring::Ticketer::new().unwrap(),
-    };
+    config.ticketer = provider.this_ticketer();
     config
 }
 

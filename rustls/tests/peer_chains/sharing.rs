@@ -3,7 +3,7 @@
 use std::sync::{Arc, Barrier};
 use std::{ptr, thread};
 
-use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions};
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product};
 use harness::verifiers::raw_keys::this::{raw_key, verifier};
 use pki_types::CertificateDer;
 use rustls::certificates::PeerChains;
@@ -18,13 +18,11 @@ const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
 /// Runs `test` with each provider and version, with stored sessions and with tickets.
 fn all(test: impl Fn(ClientConfig, ServerConfig)) {
     let authority = Authority::get();
-    for provider in PROVIDERS {
-        for versions in VERSIONS {
-            let client = || authority.client(provider, versions, authority.client_chain(0));
-            let server = || authority.server(provider, versions);
-            test(client(), server());
-            test(client(), with_tickets(server(), provider));
-        }
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        let client = || authority.client(provider, versions, authority.client_chain(0));
+        let server = || authority.server(provider, versions);
+        test(client(), server());
+        test(client(), with_tickets(server(), provider));
     }
 }
 

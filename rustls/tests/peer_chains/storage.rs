@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use harness::peers::configs::{PROVIDERS, Versions};
+use harness::peers::configs::{PROVIDERS, Versions, product};
 use rustls::HandshakeKind;
 use rustls::server::{ServerSessionMemoryCache, ServerSessionValue, StoresServerSessions};
 
@@ -90,19 +90,17 @@ impl StoresServerSessions for Passing {
 
 fn resumes(storage: impl Fn(Arc<ServerSessionMemoryCache>) -> Arc<dyn StoresServerSessions>) {
     let authority = Authority::get();
-    for provider in PROVIDERS {
-        for versions in VERSIONS {
-            let chain = authority.client_chain(0);
-            let client = Arc::new(authority.client(provider, versions, chain.clone()));
-            let mut config = authority.server(provider, versions);
-            config.session_storage = storage(ServerSessionMemoryCache::new(100));
-            let server = Arc::new(config);
-            drop(connect(&client, &server).unwrap());
-            for _ in 0..3 {
-                let (_, conn) = connect(&client, &server).unwrap();
-                assert_eq!(conn.handshake_kind(), Some(HandshakeKind::Resumed));
-                assert_eq!(conn.peer_certificates(), Some(&chain[..]));
-            }
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        let chain = authority.client_chain(0);
+        let client = Arc::new(authority.client(provider, versions, chain.clone()));
+        let mut config = authority.server(provider, versions);
+        config.session_storage = storage(ServerSessionMemoryCache::new(100));
+        let server = Arc::new(config);
+        drop(connect(&client, &server).unwrap());
+        for _ in 0..3 {
+            let (_, conn) = connect(&client, &server).unwrap();
+            assert_eq!(conn.handshake_kind(), Some(HandshakeKind::Resumed));
+            assert_eq!(conn.peer_certificates(), Some(&chain[..]));
         }
     }
 }
@@ -119,16 +117,14 @@ fn storages_of_bytes_resume() {
 
 #[test]
 fn sessions_survive_encoding() {
-    for put_as_bytes in [false, true] {
-        for get_as_bytes in [false, true] {
-            resumes(|inner| {
-                Arc::new(Passing {
-                    inner,
-                    put_as_bytes,
-                    get_as_bytes,
-                })
-            });
-        }
+    for (put_as_bytes, get_as_bytes) in product([false, true], [false, true]) {
+        resumes(|inner| {
+            Arc::new(Passing {
+                inner,
+                put_as_bytes,
+                get_as_bytes,
+            })
+        });
     }
 }
 

@@ -1,5 +1,6 @@
 //! 0-RTT keys, and the values that sessions remember for early data.
 
+use harness::peers::endpoints::Transfer;
 use rustls::quic::PacketKey;
 use rustls::{HandshakeKind, NamedGroup};
 
@@ -29,8 +30,7 @@ fn keys_match(client: &dyn PacketKey, server: &dyn PacketKey) -> bool {
 
 #[test]
 fn keys_last_until_the_handshake_is_complete() {
-    for provider in PROVIDERS {
-        let configs = with_session(provider);
+    for configs in PROVIDERS.map(with_session) {
         let (mut client, mut server) = (configs.client(), configs.server());
         let client_keys = client.zero_rtt_keys().unwrap();
         assert_eq!(client.quic_transport_parameters(), Some(SERVER_PARAMETERS));
@@ -53,8 +53,7 @@ fn keys_last_until_the_handshake_is_complete() {
 
 #[test]
 fn keys_are_dropped_when_the_server_rejects() {
-    for provider in PROVIDERS {
-        let configs = with_session(provider);
+    for configs in PROVIDERS.map(with_session) {
         let mut client = configs.client();
         let mut server = configs.server();
         let Connection::Server(conn) = &mut server else {
@@ -145,8 +144,7 @@ fn keys_are_dropped_after_a_retry() {
 /// A ticket can be replayed, so early data uses up its session.
 #[test]
 fn a_hello_brings_early_data_once() {
-    for provider in PROVIDERS {
-        let configs = with_session(provider);
+    for configs in PROVIDERS.map(with_session) {
         let hello = write(&mut configs.client()).bytes;
         for is_first in [true, false] {
             let mut server = configs.server();
@@ -186,30 +184,18 @@ fn keys_have_conditions() {
 /// RFC 9000 §7.4.1: such a session remembers no transport parameters.
 #[test]
 fn a_session_made_over_records_has_no_early_data() {
-    for provider in PROVIDERS {
-        let configs = Configs::new(provider);
+    for configs in PROVIDERS.map(Configs::new) {
         let mut client =
             rustls::ClientConnection::new(configs.client.clone(), server_name()).unwrap();
         let mut server = rustls::ServerConnection::new(configs.server.clone()).unwrap();
         while client.is_handshaking() || server.is_handshaking() || server.wants_write() {
-            let mut bytes = Vec::new();
-            while client.wants_write() {
-                client.write_tls(&mut bytes).unwrap();
-            }
-            let mut rest = &bytes[..];
-            while !rest.is_empty() {
-                server.read_tls(&mut rest).unwrap();
-                server.process_new_packets().unwrap();
-            }
+            let mut bytes = client.output();
+            server.input(&bytes);
             bytes.clear();
             while server.wants_write() {
                 server.write_tls(&mut bytes).unwrap();
             }
-            let mut rest = &bytes[..];
-            while !rest.is_empty() {
-                client.read_tls(&mut rest).unwrap();
-                client.process_new_packets().unwrap();
-            }
+            client.input(&bytes);
         }
         assert_eq!(client.tls13_tickets_received(), 2);
 

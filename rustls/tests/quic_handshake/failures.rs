@@ -6,8 +6,7 @@ use super::*;
 
 #[test]
 fn the_error_stays_and_everything_else_is_dropped() {
-    for provider in PROVIDERS {
-        let configs = Configs::new(provider);
+    for configs in PROVIDERS.map(Configs::new) {
         configs.connected();
         let (mut client, mut server) = (configs.client(), configs.server());
         let hello = write(&mut client).bytes;

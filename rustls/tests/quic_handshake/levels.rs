@@ -15,8 +15,7 @@ fn calls(written: &[Written]) -> Vec<(Vec<u8>, Option<&'static str>)> {
 
 #[test]
 fn messages_and_keys_come_in_the_order_of_the_packets() {
-    for provider in PROVIDERS {
-        let configs = Configs::new(provider);
+    for configs in PROVIDERS.map(Configs::new) {
         let (mut client, mut server) = (configs.client(), configs.server());
         assert!(write_all(&mut server).is_empty());
 
@@ -50,8 +49,7 @@ fn messages_and_keys_come_in_the_order_of_the_packets() {
 /// RFC 9001 §4.1.3: data never uses another level's keys, however late it is written.
 #[test]
 fn levels_are_not_mixed_by_late_writing() {
-    for provider in PROVIDERS {
-        let configs = Configs::new(provider);
+    for configs in PROVIDERS.map(Configs::new) {
         let (mut client, mut server) = (configs.client(), configs.server());
         let hello = write(&mut client);
         server.read_hs(&hello.bytes).unwrap();

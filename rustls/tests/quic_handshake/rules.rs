@@ -1,5 +1,6 @@
 //! Rules of RFC 9001 for handshake messages.
 
+use harness::peers::configs::product;
 use rustls::quic::Version;
 use rustls::{
     AlertDescription as Alert, ContentType, Error, HandshakeType, PeerIncompatible, PeerMisbehaved,
@@ -69,8 +70,7 @@ fn parameters_of_another_version_are_missing() {
 
 #[test]
 fn a_client_needs_the_server_s_parameters() {
-    for provider in PROVIDERS {
-        let configs = Configs::new(provider);
+    for configs in PROVIDERS.map(Configs::new) {
         let (mut client, mut server) = (configs.client(), configs.server());
         relay(&mut client, &mut server);
         let [hello, flight] = &write_all(&mut server)[..] else {
@@ -89,8 +89,7 @@ fn a_client_needs_the_server_s_parameters() {
 /// RFC 9001 §8.4: a PROTOCOL_VIOLATION, which QUIC has to report.
 #[test]
 fn a_server_refuses_a_session_id() {
-    for provider in PROVIDERS {
-        let configs = Configs::new(provider);
+    for configs in PROVIDERS.map(Configs::new) {
         let hello = write(&mut configs.client()).bytes;
         for len in [1, 32] {
             let hello = messages::with_session_id(&hello, &vec![5; len]);
@@ -133,8 +132,7 @@ fn older_versions_are_refused() {
 /// RFC 9001 §6, §8.3, §4.4: no other message is allowed.
 #[test]
 fn only_tickets_may_follow_the_handshake() {
-    for provider in PROVIDERS {
-        let configs = Configs::new(provider);
+    for configs in PROVIDERS.map(Configs::new) {
         let unexpected =
             |got_type, expect_types: &[HandshakeType]| Error::InappropriateHandshakeMessage {
                 expect_types: expect_types.to_vec(),
@@ -167,8 +165,7 @@ fn only_tickets_may_follow_the_handshake() {
 /// RFC 9001 §4.6.1: also a PROTOCOL_VIOLATION.
 #[test]
 fn a_ticket_limits_no_early_data() {
-    for provider in PROVIDERS {
-        let configs = Configs::new(provider);
+    for configs in PROVIDERS.map(Configs::new) {
         for size in [0, 1, 16384, u32::MAX - 1, u32::MAX] {
             let (mut client, _) = configs.connected();
             let mut ticket = vec![
@@ -189,34 +186,32 @@ fn a_ticket_limits_no_early_data() {
 /// RFC 9001 §8.2: a fatal unsupported_extension if the transport is not QUIC.
 #[test]
 fn parameters_over_records_are_refused() {
-    for provider in PROVIDERS {
-        for version in [Version::V1Draft, Version::V1] {
-            let configs = Configs::new(provider);
-            let hello = write(&mut client(&configs.client, version)).bytes;
-            let mut record = vec![22, 3, 1];
-            record.extend((hello.len() as u16).to_be_bytes());
-            record.extend(hello);
-            let mut server = rustls::ServerConnection::new(configs.server.clone()).unwrap();
-            server.read_tls(&mut &record[..]).unwrap();
-            assert_eq!(
-                server.process_new_packets().unwrap_err(),
-                Error::General("QUIC's transport parameters came over TLS records".into())
-            );
-            let mut alert = Vec::new();
-            server.write_tls(&mut alert).unwrap();
-            assert_eq!(
-                alert,
-                [
-                    u8::from(ContentType::Alert),
-                    3,
-                    3,
-                    0,
-                    2,
-                    2,
-                    u8::from(Alert::UnsupportedExtension)
-                ]
-            );
-        }
+    for (provider, version) in product(PROVIDERS, [Version::V1Draft, Version::V1]) {
+        let configs = Configs::new(provider);
+        let hello = write(&mut client(&configs.client, version)).bytes;
+        let mut record = vec![22, 3, 1];
+        record.extend((hello.len() as u16).to_be_bytes());
+        record.extend(hello);
+        let mut server = rustls::ServerConnection::new(configs.server.clone()).unwrap();
+        server.read_tls(&mut &record[..]).unwrap();
+        assert_eq!(
+            server.process_new_packets().unwrap_err(),
+            Error::General("QUIC's transport parameters came over TLS records".into())
+        );
+        let mut alert = Vec::new();
+        server.write_tls(&mut alert).unwrap();
+        assert_eq!(
+            alert,
+            [
+                u8::from(ContentType::Alert),
+                3,
+                3,
+                0,
+                2,
+                2,
+                u8::from(Alert::UnsupportedExtension)
+            ]
+        );
     }
 }
 

@@ -1,6 +1,6 @@
 //! 0-RTT data, accepted, and rejected for each possible reason (RFC 9001 §4.6).
 
-use harness::peers::configs::PROVIDERS;
+use harness::peers::configs::{PROVIDERS, product};
 use harness::peers::endpoints;
 use harness::quic::{
     Level, QuicEndpoint, Use, VERSIONS, check_connected, deliver, exchange, handshake,
@@ -71,21 +71,19 @@ impl Second {
 #[test]
 fn early_data_is_accepted_with_a_stored_session() {
     for_all_ends(|ends, provider| {
-        for version in VERSIONS {
-            for suite in SUITES {
-                let (client, server) = Case {
-                    version,
-                    suite,
-                    ..Case::with_early_data(ends, provider)
-                }
-                .sides();
-                first(&client, &server);
-                // its new sessions serve a third connection
-                for _ in 0..2 {
-                    let second = second(&client, &server, |_| ());
-                    assert!(second.is_accepted());
-                    assert!(second.kind().ends_with("Some(Resumed)"));
-                }
+        for (version, suite) in product(VERSIONS, SUITES) {
+            let (client, server) = Case {
+                version,
+                suite,
+                ..Case::with_early_data(ends, provider)
+            }
+            .sides();
+            first(&client, &server);
+            // its new sessions serve a third connection
+            for _ in 0..2 {
+                let second = second(&client, &server, |_| ());
+                assert!(second.is_accepted());
+                assert!(second.kind().ends_with("Some(Resumed)"));
             }
         }
     });

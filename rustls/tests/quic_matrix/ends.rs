@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, Provider, server_name};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, product};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use harness::quic::{self, QuicEndpoint, Version};
 
@@ -94,14 +94,10 @@ impl Case {
 impl Client {
     pub(crate) fn connect_over_records(&self) -> Box<dyn Endpoint> {
         match self.of {
-            Crate::This => {
-                let conn = rustls::ClientConnection::new(self.this.clone(), server_name());
-                Box::new(ThisBuffered::new(conn.unwrap()))
-            }
+            Crate::This => Box::new(ThisBuffered::client(self.this.clone())),
             Crate::Upstream => {
                 let config = self.upstream.clone();
-                let conn = rustls_upstream::ClientConnection::new(config, server_name());
-                Box::new(UpstreamBuffered::new(conn.unwrap()))
+                Box::new(UpstreamBuffered::client(config))
             }
         }
     }
@@ -110,14 +106,8 @@ impl Client {
 impl Server {
     pub(crate) fn accept_over_records(&self) -> Box<dyn Endpoint> {
         match self.of {
-            Crate::This => {
-                let conn = rustls::ServerConnection::new(self.this.clone());
-                Box::new(ThisBuffered::new(conn.unwrap()))
-            }
-            Crate::Upstream => {
-                let conn = rustls_upstream::ServerConnection::new(self.upstream.clone());
-                Box::new(UpstreamBuffered::new(conn.unwrap()))
-            }
+            Crate::This => Box::new(ThisBuffered::server(self.this.clone())),
+            Crate::Upstream => Box::new(UpstreamBuffered::server(self.upstream.clone())),
         }
     }
 
@@ -132,10 +122,8 @@ impl Server {
 
 /// Runs `test` for each pair of crates and each provider.
 pub(crate) fn for_all_ends(test: impl Fn([Crate; 2], Provider)) {
-    for ends in ENDS {
-        for provider in configs::PROVIDERS {
-            test(ends, provider);
-        }
+    for (ends, provider) in product(ENDS, configs::PROVIDERS) {
+        test(ends, provider);
     }
 }
 

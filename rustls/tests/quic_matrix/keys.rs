@@ -1,6 +1,6 @@
 //! Keys: updates, paths, and equal bytes from both crates for equal secrets.
 
-use harness::peers::configs::ClientAuth;
+use harness::peers::configs::{ClientAuth, product};
 use harness::providers::transparent::{self, Resumes, Setup};
 use harness::quic::{
     self, Level, QuicEndpoint, Use, VERSIONS, exchange, handshake, send_and_check,
@@ -13,29 +13,27 @@ const GENERATIONS: usize = 5;
 #[test]
 fn keys_are_updated_again_and_again() {
     for_all_ends(|ends, provider| {
-        for version in VERSIONS {
-            for suite in SUITES {
-                let case = Case {
-                    version,
-                    suite,
-                    ..Case::usual(ends, provider)
+        for (version, suite) in product(VERSIONS, SUITES) {
+            let case = Case {
+                version,
+                suite,
+                ..Case::usual(ends, provider)
+            };
+            let (client, server) = case.sides();
+            let (mut client, mut server) = (client.connect(), server.accept());
+            handshake(&mut *client, &mut *server);
+            for generation in 1..=GENERATIONS {
+                client.update_keys();
+                server.update_keys();
+                let which = Use::Updated(generation);
+                send_and_check(&*client, &*server, Level::OneRtt, which);
+                send_and_check(&*server, &*client, Level::OneRtt, which);
+                let packet = client.seal(Level::OneRtt, which, 7, b"payload");
+                let before = match generation {
+                    1 => Use::First,
+                    _ => Use::Updated(generation - 1),
                 };
-                let (client, server) = case.sides();
-                let (mut client, mut server) = (client.connect(), server.accept());
-                handshake(&mut *client, &mut *server);
-                for generation in 1..=GENERATIONS {
-                    client.update_keys();
-                    server.update_keys();
-                    let which = Use::Updated(generation);
-                    send_and_check(&*client, &*server, Level::OneRtt, which);
-                    send_and_check(&*server, &*client, Level::OneRtt, which);
-                    let packet = client.seal(Level::OneRtt, which, 7, b"payload");
-                    let before = match generation {
-                        1 => Use::First,
-                        _ => Use::Updated(generation - 1),
-                    };
-                    server.open(Level::OneRtt, before, &packet).unwrap_err();
-                }
+                server.open(Level::OneRtt, before, &packet).unwrap_err();
             }
         }
     });
@@ -69,31 +67,29 @@ fn packets_belong_to_their_path() {
 
 #[test]
 fn initial_packets_are_the_same_in_both_crates() {
-    for version in VERSIONS {
-        for id in [&[][..], &[1], b"12345678", &[0xff; 20]] {
-            let ours = quic::this::initial_keys(version, id, rustls::Side::Client);
-            let theirs = quic::upstream::initial_keys(version, id, rustls_upstream::Side::Client);
-            for (level, payload) in [(Level::Initial, &[7; 4][..]), (Level::OneRtt, &[8; 1200])] {
-                let ours_local = (&*ours.local.header, &*ours.local.packet);
-                let theirs_local = (&*theirs.local.header, &*theirs.local.packet);
-                let ours = quic::this::seal(ours_local.0, ours_local.1, None, level, 9, payload);
-                assert_eq!(
-                    ours,
-                    quic::upstream::seal(theirs_local.0, theirs_local.1, None, level, 9, payload)
-                );
-            }
-            let [ours, theirs] = [
-                (
-                    ours.remote.packet.confidentiality_limit(),
-                    ours.remote.packet.integrity_limit(),
-                ),
-                (
-                    theirs.remote.packet.confidentiality_limit(),
-                    theirs.remote.packet.integrity_limit(),
-                ),
-            ];
-            assert_eq!(ours, theirs);
+    for (version, id) in product(VERSIONS, [&[][..], &[1], b"12345678", &[0xff; 20]]) {
+        let ours = quic::this::initial_keys(version, id, rustls::Side::Client);
+        let theirs = quic::upstream::initial_keys(version, id, rustls_upstream::Side::Client);
+        for (level, payload) in [(Level::Initial, &[7; 4][..]), (Level::OneRtt, &[8; 1200])] {
+            let ours_local = (&*ours.local.header, &*ours.local.packet);
+            let theirs_local = (&*theirs.local.header, &*theirs.local.packet);
+            let ours = quic::this::seal(ours_local.0, ours_local.1, None, level, 9, payload);
+            assert_eq!(
+                ours,
+                quic::upstream::seal(theirs_local.0, theirs_local.1, None, level, 9, payload)
+            );
         }
+        let [ours, theirs] = [
+            (
+                ours.remote.packet.confidentiality_limit(),
+                ours.remote.packet.integrity_limit(),
+            ),
+            (
+                theirs.remote.packet.confidentiality_limit(),
+                theirs.remote.packet.integrity_limit(),
+            ),
+        ];
+        assert_eq!(ours, theirs);
     }
 }
 

@@ -12,7 +12,7 @@ mod refused;
 use ends::{
     CLIENT_PARAMETERS, Case, Crate, ENDS, SERVER_PARAMETERS, SUITES, Sessions, for_all_ends,
 };
-use harness::peers::configs::{CLIENT_AUTHS, ClientAuth, KeyType, PROVIDERS, SERVER_NAME};
+use harness::peers::configs::{CLIENT_AUTHS, ClientAuth, KeyType, PROVIDERS, SERVER_NAME, product};
 use harness::quic::{
     Level, QuicEndpoint, VERSIONS, Version, check_connected, deliver, exchange, exchange_in_pieces,
 };
@@ -72,16 +72,14 @@ fn connect_twice(case: &Case) {
 #[test]
 fn every_version_and_suite_connects() {
     for_all_ends(|ends, provider| {
-        for version in VERSIONS {
-            for suite in SUITES {
-                for sessions in [Sessions::None, Sessions::Stored, Sessions::Tickets] {
-                    connect_twice(&Case {
-                        version,
-                        suite,
-                        sessions,
-                        ..Case::usual(ends, provider)
-                    });
-                }
+        for (version, suite) in product(VERSIONS, SUITES) {
+            for sessions in [Sessions::None, Sessions::Stored, Sessions::Tickets] {
+                connect_twice(&Case {
+                    version,
+                    suite,
+                    sessions,
+                    ..Case::usual(ends, provider)
+                });
             }
         }
     });
@@ -90,16 +88,14 @@ fn every_version_and_suite_connects() {
 #[test]
 fn retries_and_client_certificates_go_with_everything() {
     for_all_ends(|ends, provider| {
-        for auth in CLIENT_AUTHS {
-            for retry in [false, true] {
-                for sessions in [Sessions::None, Sessions::Stored, Sessions::Tickets] {
-                    connect_twice(&Case {
-                        retry,
-                        auth,
-                        sessions,
-                        ..Case::usual(ends, provider)
-                    });
-                }
+        for (auth, retry) in product(CLIENT_AUTHS, [false, true]) {
+            for sessions in [Sessions::None, Sessions::Stored, Sessions::Tickets] {
+                connect_twice(&Case {
+                    retry,
+                    auth,
+                    sessions,
+                    ..Case::usual(ends, provider)
+                });
             }
         }
     });
@@ -242,41 +238,39 @@ fn versions_do_not_mix() {
 #[test]
 fn sessions_stay_within_their_version() {
     for_all_ends(|ends, provider| {
-        for first in VERSIONS {
-            for second in VERSIONS {
-                for sessions in [Sessions::Stored, Sessions::Tickets] {
-                    let case = Case {
-                        sessions,
-                        early_data: true,
-                        ..Case::usual(ends, provider)
-                    };
-                    let (client, server) = case.sides();
-                    let (client, server) = (client.over(first), server.over(first));
-                    exchange(&mut *client.connect(), &mut *server.accept()).unwrap();
+        for (first, second) in product(VERSIONS, VERSIONS) {
+            for sessions in [Sessions::Stored, Sessions::Tickets] {
+                let case = Case {
+                    sessions,
+                    early_data: true,
+                    ..Case::usual(ends, provider)
+                };
+                let (client, server) = case.sides();
+                let (client, server) = (client.over(first), server.over(first));
+                exchange(&mut *client.connect(), &mut *server.accept()).unwrap();
 
-                    let (client, server) = (client.over(second), server.over(second));
-                    let (mut client, mut server) = (client.connect(), server.accept());
-                    let is_kept = first == second || ends == [Crate::Upstream; 2];
-                    let offers_early_data = (first == second || ends[0] == Crate::Upstream)
-                        && sessions == Sessions::Stored;
-                    assert_eq!(client.has_keys(Level::EarlyData)[0], offers_early_data);
-                    exchange(&mut *client, &mut *server).unwrap();
-                    check_connected(&mut *client, &mut *server);
-                    let kind = if is_kept {
-                        "Some(Resumed)"
-                    } else {
-                        "Some(Full)"
-                    };
-                    assert!(
-                        client.negotiated().ends_with(kind),
-                        "{}",
-                        client.negotiated()
-                    );
-                    assert_eq!(
-                        client.is_early_data_accepted(),
-                        is_kept && offers_early_data
-                    );
-                }
+                let (client, server) = (client.over(second), server.over(second));
+                let (mut client, mut server) = (client.connect(), server.accept());
+                let is_kept = first == second || ends == [Crate::Upstream; 2];
+                let offers_early_data =
+                    (first == second || ends[0] == Crate::Upstream) && sessions == Sessions::Stored;
+                assert_eq!(client.has_keys(Level::EarlyData)[0], offers_early_data);
+                exchange(&mut *client, &mut *server).unwrap();
+                check_connected(&mut *client, &mut *server);
+                let kind = if is_kept {
+                    "Some(Resumed)"
+                } else {
+                    "Some(Full)"
+                };
+                assert!(
+                    client.negotiated().ends_with(kind),
+                    "{}",
+                    client.negotiated()
+                );
+                assert_eq!(
+                    client.is_early_data_accepted(),
+                    is_kept && offers_early_data
+                );
             }
         }
     });

@@ -8,20 +8,18 @@ use harness::providers::provider_with_limit;
 use harness::wire;
 use harness::wire::bare_records::Records;
 
-use crate::kit::{ALERT, APPLICATION_DATA, HANDSHAKE, Role, cases, split, tls13_cases};
+use crate::kit::{ALERT, APPLICATION_DATA, Case, HANDSHAKE, Role, cases, split, tls13_cases};
 
 /// RFC 9846 §6.1: a close_notify ends one direction.
 #[test]
 fn our_close_notify_ends_the_sender() {
-    for case in cases() {
-        let (mut halves, mut peer) = case.split();
+    for (mut halves, mut peer) in cases().map(Case::split) {
         halves.sender.writer().write_all(b"the last").unwrap();
         halves.sender.send_close_notify();
         halves.sender.send_close_notify();
         let out = halves.output();
         peer.receive(&out).unwrap();
-        let mut received = Vec::new();
-        peer.read_into(&mut received);
+        let received = peer.read_all();
         assert_eq!(received, b"the last");
         assert!(peer.peer_has_closed());
 
@@ -83,8 +81,7 @@ fn a_worn_key_ends_the_sender() {
 
 #[test]
 fn the_peer_s_close_notify_ends_the_receiver() {
-    for case in cases() {
-        let (mut halves, mut peer) = case.split();
+    for (mut halves, mut peer) in cases().map(Case::split) {
         peer.send(b"the last");
         peer.close();
         let closing = peer.take_output();
@@ -107,8 +104,7 @@ fn the_peer_s_close_notify_ends_the_receiver() {
         for _ in 0..3 {
             let sent = halves.send(b"half closed");
             peer.receive(&sent).unwrap();
-            let mut received = Vec::new();
-            peer.read_into(&mut received);
+            let received = peer.read_all();
             assert_eq!(received, b"half closed");
         }
     }
@@ -178,8 +174,7 @@ fn a_sender_works_without_its_receiver() {
             sender.write_tls(&mut out).unwrap();
         }
         peer.receive(&out).unwrap();
-        let mut received = Vec::new();
-        peer.read_into(&mut received);
+        let received = peer.read_all();
         assert_eq!(received, b"data and more");
         assert!(peer.peer_has_closed());
     }
@@ -199,8 +194,7 @@ fn work_for_the_sender_outlives_the_receiver() {
         sender.write_tls(&mut out).unwrap();
         assert_eq!(peer.open_all(&out), [(ALERT, vec![2, 50])]);
     }
-    for case in tls13_cases() {
-        let (halves, mut peer) = case.split();
+    for (halves, mut peer) in tls13_cases().map(Case::split) {
         let (mut sender, mut receiver) = (halves.sender, halves.receiver);
         peer.refresh_traffic_keys();
         receiver.read_tls(&mut &peer.take_output()[..]).unwrap();

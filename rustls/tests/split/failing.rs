@@ -176,8 +176,7 @@ fn a_closed_sender_sends_no_alert() {
 /// A pending answer to a KeyUpdate request is dropped.
 #[test]
 fn an_owed_update_is_dropped() {
-    for case in tls13_cases() {
-        let (mut halves, mut peer) = case.split();
+    for (mut halves, mut peer) in tls13_cases().map(Case::split) {
         peer.refresh_traffic_keys();
         let mut bytes = peer.take_output();
         bytes.extend_from_slice(&[23, 3, 3, 0, 17]);

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use harness::peers::configs::{self, ClientAuth, PROVIDERS, server_name};
-use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
 use harness::providers::provider_with_limit;
 use harness::wire::{self, message};
 use rustls::client::Resumption;
@@ -56,8 +56,7 @@ fn a_write_carries_the_answer() {
             let out = halves.output();
             assert_eq!(out.len(), KEY_UPDATE + PROTECTION + 4);
             peer.receive(&out).unwrap();
-            let mut received = Vec::new();
-            peer.read_into(&mut received);
+            let received = peer.read_all();
             assert_eq!(received, b"data");
             assert_idle(&mut halves, &mut peer);
 
@@ -76,8 +75,7 @@ fn a_write_carries_the_answer() {
 /// A writer that existed before the request answers it, too.
 #[test]
 fn each_write_checks_for_requests() {
-    for case in tls13_cases() {
-        let (halves, mut peer) = case.split();
+    for (halves, mut peer) in tls13_cases().map(Case::split) {
         let (mut sender, mut receiver) = (halves.sender, halves.receiver);
         let mut writer = sender.writer();
         writer.write_all(b"before").unwrap();
@@ -154,8 +152,7 @@ fn the_callers_buffers_get_the_answer_first() {
         peer.receive(&update).unwrap();
         let record = halves.sender.encrypt_in_place(&mut buf, payload).unwrap();
         peer.receive(&buf[record]).unwrap();
-        let mut received = Vec::new();
-        peer.read_into(&mut received);
+        let received = peer.read_all();
         assert_eq!(received, b"xxxx");
         assert_idle(&mut halves, &mut peer);
     }
@@ -183,8 +180,7 @@ fn close_notify_follows_the_answer_and_ends_answering() {
 /// A peer that requests new keys without reading makes us store a single answer.
 #[test]
 fn answers_do_not_accumulate() {
-    for case in tls13_cases() {
-        let (mut halves, mut peer) = case.split();
+    for (mut halves, mut peer) in tls13_cases().map(Case::split) {
         for _ in 0..100 {
             peer.refresh_traffic_keys();
             peer.send(b"x");
@@ -207,8 +203,7 @@ fn answers_do_not_accumulate() {
 /// Repeated in-place writes to a peer that does not read store a single answer, too.
 #[test]
 fn answers_do_not_accumulate_in_place() {
-    for case in tls13_cases() {
-        let (mut halves, mut peer) = case.split();
+    for (mut halves, mut peer) in tls13_cases().map(Case::split) {
         let room = halves.sender.in_place_room();
         let payload = room.headroom..room.headroom + 4;
         let mut buf = [b'x'; 100];
@@ -235,8 +230,7 @@ fn answers_do_not_accumulate_in_place() {
 /// Buffered data and the answer are sent together, so that a second in-place write succeeds.
 #[test]
 fn in_place_data_and_the_answer_are_sent_together() {
-    for case in tls13_cases() {
-        let (mut halves, mut peer) = case.split();
+    for (mut halves, mut peer) in tls13_cases().map(Case::split) {
         halves.sender.writer().write_all(b"waits").unwrap();
         peer.refresh_traffic_keys();
         halves.receive(&peer.take_output()).unwrap();
@@ -251,8 +245,7 @@ fn in_place_data_and_the_answer_are_sent_together() {
         let record = halves.sender.encrypt_in_place(&mut buf, payload).unwrap();
         out.extend_from_slice(&buf[record]);
         peer.receive(&out).unwrap();
-        let mut received = Vec::new();
-        peer.read_into(&mut received);
+        let received = peer.read_all();
         assert_eq!(received, b"waitsxxxx");
         assert_idle(&mut halves, &mut peer);
     }
@@ -263,8 +256,7 @@ fn in_place_data_and_the_answer_are_sent_together() {
 /// report it again.
 #[test]
 fn an_answer_behind_output_is_wanted_until_it_is_sent() {
-    for case in tls13_cases() {
-        let (mut halves, mut peer) = case.split();
+    for (mut halves, mut peer) in tls13_cases().map(Case::split) {
         halves.sender.writer().write_all(b"waits").unwrap();
         peer.refresh_traffic_keys();
         halves.receive(&peer.take_output()).unwrap();
@@ -286,8 +278,7 @@ fn an_answer_behind_output_is_wanted_until_it_is_sent() {
 /// Useless KeyUpdates are limited as in a whole connection.
 #[test]
 fn a_flood_ends_the_connection() {
-    for case in tls13_cases() {
-        let (mut halves, mut peer) = case.split();
+    for (mut halves, mut peer) in tls13_cases().map(Case::split) {
         for _ in 0..33 {
             peer.refresh_traffic_keys();
         }
@@ -305,8 +296,7 @@ fn a_flood_ends_the_connection() {
 
 #[test]
 fn both_ask_at_once() {
-    for case in tls13_cases() {
-        let (mut halves, mut peer) = case.split();
+    for (mut halves, mut peer) in tls13_cases().map(Case::split) {
         for _ in 0..40 {
             halves.sender.refresh_traffic_keys().unwrap();
             peer.refresh_traffic_keys();
@@ -321,8 +311,7 @@ fn both_ask_at_once() {
 /// The sending half requests no second update until the receiving half has seen the answer.
 #[test]
 fn answers_are_awaited_across_the_halves() {
-    for case in tls13_cases() {
-        let (mut halves, mut peer) = case.split();
+    for (mut halves, mut peer) in tls13_cases().map(Case::split) {
         let mut answers = Vec::new();
         for _ in 0..100 {
             // the second update requests no answer
@@ -447,8 +436,7 @@ fn tickets_are_taken_by_the_receiver() {
         let server = Arc::new(server);
         for expected in [HandshakeKind::Full, HandshakeKind::Resumed] {
             let mut conn = ClientConnection::new(config.clone(), server_name()).unwrap();
-            let peer = rustls_upstream::ServerConnection::new(server.clone()).unwrap();
-            let mut peer = UpstreamBuffered::new(peer);
+            let mut peer = UpstreamBuffered::server(server.clone());
             let mut out = Vec::new();
             while conn.is_handshaking() {
                 while conn.wants_write() {
@@ -457,11 +445,7 @@ fn tickets_are_taken_by_the_receiver() {
                 peer.receive(&out).unwrap();
                 out.clear();
                 let flight = peer.take_output();
-                let mut flight = &flight[..];
-                while !flight.is_empty() {
-                    conn.read_tls(&mut flight).unwrap();
-                    conn.process_new_packets().unwrap();
-                }
+                conn.input(&flight);
             }
             assert_eq!(conn.handshake_kind(), Some(expected));
             assert_eq!(conn.tls13_tickets_received(), 0);

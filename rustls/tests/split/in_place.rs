@@ -4,7 +4,7 @@ use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use rustls::Error;
 use rustls::unbuffered::EncryptError;
 
-use crate::kit::{Halves, Receiving, cases, tls13_cases};
+use crate::kit::{Case, Halves, Receiving, cases, tls13_cases};
 
 /// Opens all records in the first `filled` bytes of `buffer` and moves the rest to the front.
 /// Returns the application data.
@@ -62,8 +62,7 @@ fn records_are_opened_in_place() {
 
 #[test]
 fn records_are_made_in_the_callers_buffers() {
-    for case in cases() {
-        let (mut halves, mut peer) = case.split();
+    for (mut halves, mut peer) in cases().map(Case::split) {
         for len in [1, 100, 16_384] {
             let plaintext = vec![7; len];
             let mut out = vec![0; 20_000];
@@ -94,8 +93,7 @@ fn records_are_made_in_the_callers_buffers() {
 
 fn receives(peer: &mut UpstreamBuffered, bytes: &[u8], expected: &[u8]) {
     peer.receive(bytes).unwrap();
-    let mut received = Vec::new();
-    peer.read_into(&mut received);
+    let received = peer.read_all();
     assert!(received == expected);
 }
 
@@ -131,8 +129,7 @@ fn records_are_built_in_the_bytes_of_opened_ones() {
 /// Data read by `read_tls` must be consumed first.
 #[test]
 fn the_two_ways_to_receive_do_not_overtake() {
-    for case in cases() {
-        let (mut halves, mut peer) = case.split();
+    for (mut halves, mut peer) in cases().map(Case::split) {
         peer.send(b"first");
         let first = peer.take_output();
         peer.send(b"second");
@@ -158,8 +155,7 @@ fn the_two_ways_to_receive_do_not_overtake() {
 
 #[test]
 fn an_error_is_that_of_the_connection() {
-    for case in tls13_cases() {
-        let (mut halves, mut peer) = case.split();
+    for (mut halves, mut peer) in tls13_cases().map(Case::split) {
         let mut forged = *b"\x17\x03\x03\x00\x1112345678901234567";
         for _ in 0..2 {
             let error = halves.receiver.open_in_place(&mut forged).unwrap_err();

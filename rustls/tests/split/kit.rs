@@ -5,9 +5,9 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product3, server_name,
 };
-use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
 use harness::wire;
 use harness::wire::bare_records::Records;
 use rustls::client::ClientConnectionData;
@@ -43,18 +43,13 @@ pub(crate) struct Case {
 
 /// Every provider, role and version.
 pub(crate) fn cases() -> impl Iterator<Item = Case> {
-    PROVIDERS.into_iter().flat_map(|provider| {
-        [Role::Client, Role::Server]
-            .into_iter()
-            .flat_map(move |role| {
-                [Versions::Tls12, Versions::Tls13]
-                    .into_iter()
-                    .map(move |versions| Case {
-                        provider,
-                        role,
-                        versions,
-                    })
-            })
+    let versions = [Versions::Tls12, Versions::Tls13];
+    product3(PROVIDERS, [Role::Client, Role::Server], versions).map(|(provider, role, versions)| {
+        Case {
+            provider,
+            role,
+            versions,
+        }
     })
 }
 
@@ -97,14 +92,12 @@ impl Case {
             Role::Client => {
                 let mut config = configs::upstream::server_of(versions, provider, KEY_TYPE, auth);
                 config.enable_secret_extraction = true;
-                let conn = rustls_upstream::ServerConnection::new(Arc::new(config));
-                UpstreamBuffered::new(conn.unwrap())
+                UpstreamBuffered::server(config)
             }
             Role::Server => {
                 let mut config = configs::upstream::client_of(versions, provider, KEY_TYPE, auth);
                 config.enable_secret_extraction = true;
-                let conn = rustls_upstream::ClientConnection::new(Arc::new(config), server_name());
-                UpstreamBuffered::new(conn.unwrap())
+                UpstreamBuffered::client(config)
             }
         }
     }
@@ -120,10 +113,7 @@ impl Case {
     ) -> (rustls::Connection, UpstreamBuffered) {
         let (mut conn, mut peer) = (self.fresh_over(provider), self.fresh_peer());
         loop {
-            let mut to_peer = Vec::new();
-            while conn.wants_write() {
-                conn.write_tls(&mut to_peer).unwrap();
-            }
+            let to_peer = conn.output();
             peer.receive(&to_peer).unwrap();
             let from_peer = peer.take_output();
             feed_whole(&mut conn, &from_peer);
@@ -311,8 +301,7 @@ impl Halves {
     pub(crate) fn talk(&mut self, peer: &mut UpstreamBuffered, plaintext: &[u8]) {
         let sent = self.send(plaintext);
         peer.receive(&sent).unwrap();
-        let mut received = Vec::new();
-        peer.read_into(&mut received);
+        let received = peer.read_all();
         assert!(received == plaintext, "to the peer");
         assert_eq!(peer.send(plaintext), plaintext.len());
         self.receive(&peer.take_output()).unwrap();

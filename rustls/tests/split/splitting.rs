@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use harness::peers::configs::{self, ClientAuth, PROVIDERS, server_name};
-use harness::peers::endpoints::{Endpoint, ThisUnbuffered, exchange};
+use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Transfer, exchange};
 use rustls::client::{EchStatus, Resumption, UnbufferedClientConnection};
 use rustls::server::UnbufferedServerConnection;
 use rustls::split::{Receiver, Sender};
@@ -24,8 +24,7 @@ fn halves_are_for_threads() {
 
 #[test]
 fn both_directions_keep_working() {
-    for case in cases() {
-        let (mut halves, mut peer) = case.split();
+    for (mut halves, mut peer) in cases().map(Case::split) {
         for len in [1, 100, 16_384, 40_000] {
             halves.talk(&mut peer, &vec![7; len]);
         }
@@ -38,10 +37,7 @@ fn not_before_the_handshake_is_complete() {
         let (mut conn, mut peer) = (case.fresh(), case.fresh_peer());
         // after each flight: refused, and returned so that the handshake goes on
         loop {
-            let mut out = Vec::new();
-            while conn.wants_write() {
-                conn.write_tls(&mut out).unwrap();
-            }
+            let out = conn.output();
             peer.receive(&out).unwrap();
             let back = peer.take_output();
             if conn.is_handshaking() {
@@ -113,8 +109,7 @@ fn buffered_data_moves_along() {
         let out = halves.output();
         assert_eq!(halves.sender.writer().room_left(), Some(64 * 1024));
         peer.receive(&out).unwrap();
-        let mut received = Vec::new();
-        peer.read_into(&mut received);
+        let received = peer.read_all();
         assert_eq!(received, b"waits to be sent");
         assert!(!halves.receiver.wants_read());
         assert_eq!(halves.read_buffered(), b"waits to be read");
@@ -171,8 +166,7 @@ fn a_closed_direction_stays_closed() {
         end.unwrap();
         let sent = halves.send(b"half closed");
         peer.receive(&sent).unwrap();
-        let mut received = Vec::new();
-        peer.read_into(&mut received);
+        let received = peer.read_all();
         assert_eq!(received, b"half closed");
 
         // closed by us
@@ -268,10 +262,7 @@ fn early_data_moves_along() {
                 assert_eq!(early, 5);
             }
             while client.wants_write() || server.wants_write() {
-                let mut wire = Vec::new();
-                while client.wants_write() {
-                    client.write_tls(&mut wire).unwrap();
-                }
+                let mut wire = client.output();
                 server.read_tls(&mut &wire[..]).unwrap();
                 server.process_new_packets().unwrap();
                 wire.clear();
@@ -333,8 +324,7 @@ fn data_that_was_only_peeked_is_not_lost() {
             KEY_TYPE,
             ClientAuth::None,
         );
-        let conn = UnbufferedClientConnection::new(Arc::new(config), server_name());
-        let mut conn = ThisUnbuffered::new(conn.unwrap());
+        let mut conn = ThisUnbuffered::client(config);
         let mut peer = case.fresh_peer();
         exchange(&mut conn, &mut peer).unwrap();
         let mut conn = conn.conn;

@@ -6,7 +6,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver as Inbox, Sender as Outbox, channel};
 use std::thread;
 
-use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
 use harness::wire::Noise;
 use rustls::split::Sender;
 
@@ -214,10 +214,7 @@ fn our_ends(case: Case) -> (rustls::Connection, rustls::Connection) {
     let end = |role| Case { role, ..case }.fresh();
     let (mut client, mut server) = (end(Role::Client), end(Role::Server));
     while client.wants_write() || server.wants_write() {
-        let mut wire = Vec::new();
-        while client.wants_write() {
-            client.write_tls(&mut wire).unwrap();
-        }
+        let mut wire = client.output();
         crate::kit::feed_whole(&mut server, &wire);
         wire.clear();
         while server.wants_write() {

@@ -225,17 +225,12 @@ impl Pair {
         match self.apis[0] {
             Api::Upstream => {
                 let config = self.upstream.client.clone();
-                let conn = rustls_upstream::ClientConnection::new(config, name);
-                Box::new(UpstreamBuffered::new(conn.unwrap()))
+                Box::new(UpstreamBuffered::client_of(name, config))
             }
-            Api::Buffered => {
-                let conn = rustls::ClientConnection::new(self.this.client.clone(), name);
-                Box::new(ThisBuffered::new(conn.unwrap()))
-            }
+            Api::Buffered => Box::new(ThisBuffered::client_of(name, self.this.client.clone())),
             Api::Unbuffered => {
                 let config = self.this.client.clone();
-                let conn = rustls::client::UnbufferedClientConnection::new(config, name);
-                Box::new(ThisUnbuffered::new(conn.unwrap()))
+                Box::new(ThisUnbuffered::client_of(name, config))
             }
         }
     }
@@ -247,15 +242,10 @@ impl Pair {
         match self.apis[1] {
             Api::Upstream => {
                 let config = self.upstream.servers[which].clone();
-                let conn = rustls_upstream::ServerConnection::new(config);
-                Box::new(UpstreamBuffered::new(conn.unwrap()))
+                Box::new(UpstreamBuffered::server(config))
             }
-            Api::Buffered => Box::new(ThisBuffered::new(
-                rustls::ServerConnection::new(this).unwrap(),
-            )),
-            Api::Unbuffered => Box::new(ThisUnbuffered::new(
-                rustls::server::UnbufferedServerConnection::new(this).unwrap(),
-            )),
+            Api::Buffered => Box::new(ThisBuffered::server(this)),
+            Api::Unbuffered => Box::new(ThisUnbuffered::server(this)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Replays all recorded output of one end to another connection with the same configurations.
 
-use harness::peers::configs::PROVIDERS;
+use harness::peers::configs::{PROVIDERS, product};
 use harness::peers::endpoints::Endpoint;
 
 use crate::conversation::EARLY;
@@ -27,21 +27,19 @@ fn replay(end: &mut dyn Endpoint, records: &[Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
 /// its session again.
 #[test]
 fn replays_of_a_whole_connection() {
-    for provider in PROVIDERS {
-        for kind in KINDS {
-            for apis in [
-                [Api::Buffered, Api::Unbuffered],
-                [Api::Unbuffered, Api::Buffered],
-            ] {
-                let pair = Pair::new(kind, provider, apis);
-                let [to_server, to_client] = pair.untouched().sent.clone();
-                let (mut client, mut server) = (pair.client(), pair.server(false));
-                let (early, received) = replay(&mut *server, &to_server);
-                assert!(server.is_handshaking() && received.is_empty(), "{kind:?}");
-                assert!(early.is_empty() || kind.early_data == EarlyData::Accepted);
-                let (_, received) = replay(&mut *client, &to_client);
-                assert!(client.is_handshaking() && received.is_empty(), "{kind:?}");
-            }
+    for (provider, kind) in product(PROVIDERS, KINDS) {
+        for apis in [
+            [Api::Buffered, Api::Unbuffered],
+            [Api::Unbuffered, Api::Buffered],
+        ] {
+            let pair = Pair::new(kind, provider, apis);
+            let [to_server, to_client] = pair.untouched().sent.clone();
+            let (mut client, mut server) = (pair.client(), pair.server(false));
+            let (early, received) = replay(&mut *server, &to_server);
+            assert!(server.is_handshaking() && received.is_empty(), "{kind:?}");
+            assert!(early.is_empty() || kind.early_data == EarlyData::Accepted);
+            let (_, received) = replay(&mut *client, &to_client);
+            assert!(client.is_handshaking() && received.is_empty(), "{kind:?}");
         }
     }
 }
@@ -50,34 +48,32 @@ fn replays_of_a_whole_connection() {
 /// copy or original, uses it up.
 #[test]
 fn replays_of_early_data() {
-    for provider in PROVIDERS {
-        for api in [Api::Buffered, Api::Unbuffered] {
-            let pair = Pair::new(ONCE, provider, [Api::Upstream, api]);
-            for copies_first in [false, true] {
-                let mut client = pair.client();
-                client.send_early(EARLY);
-                let flight = client.take_output();
-                let mut original = pair.server(false);
-                let mut copies = [pair.server(false), pair.server(false), pair.server(false)];
-                let mut accepted = Vec::new();
-                let mut servers: Vec<_> = copies.iter_mut().chain([&mut original]).collect();
-                if !copies_first {
-                    servers.reverse();
-                }
-                for (at, server) in servers.into_iter().enumerate() {
-                    server.receive(&flight).unwrap();
-                    let mut early = Vec::new();
-                    server.read_early_into(&mut early);
-                    assert_eq!(early.is_empty(), at > 0);
-                    accepted.extend(early);
-                }
-                assert_eq!(accepted, EARLY);
-                // the original continues with or without early data
-                harness::peers::endpoints::handshake(&mut *client, &mut *original);
-                harness::peers::endpoints::talk_and_close(&mut *client, &mut *original);
-                for copy in &copies {
-                    assert!(copy.is_handshaking());
-                }
+    for (provider, api) in product(PROVIDERS, [Api::Buffered, Api::Unbuffered]) {
+        let pair = Pair::new(ONCE, provider, [Api::Upstream, api]);
+        for copies_first in [false, true] {
+            let mut client = pair.client();
+            client.send_early(EARLY);
+            let flight = client.take_output();
+            let mut original = pair.server(false);
+            let mut copies = [pair.server(false), pair.server(false), pair.server(false)];
+            let mut accepted = Vec::new();
+            let mut servers: Vec<_> = copies.iter_mut().chain([&mut original]).collect();
+            if !copies_first {
+                servers.reverse();
+            }
+            for (at, server) in servers.into_iter().enumerate() {
+                server.receive(&flight).unwrap();
+                let mut early = Vec::new();
+                server.read_early_into(&mut early);
+                assert_eq!(early.is_empty(), at > 0);
+                accepted.extend(early);
+            }
+            assert_eq!(accepted, EARLY);
+            // the original continues with or without early data
+            harness::peers::endpoints::handshake(&mut *client, &mut *original);
+            harness::peers::endpoints::talk_and_close(&mut *client, &mut *original);
+            for copy in &copies {
+                assert!(copy.is_handshaking());
             }
         }
     }

@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
+use harness::peers::endpoints::Transfer;
 
 use crate::log::Log;
 
@@ -89,11 +90,7 @@ macro_rules! connections {
             }
 
             fn output(conn: &mut Connection) -> Vec<u8> {
-                let mut bytes = Vec::new();
-                while conn.wants_write() {
-                    conn.write_tls(&mut bytes).unwrap();
-                }
-                bytes
+                conn.output()
             }
 
             fn input(conn: &mut Connection, mut bytes: &[u8]) {

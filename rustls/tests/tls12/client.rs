@@ -11,6 +11,7 @@ mod versions;
 
 use std::sync::Arc;
 
+use harness::peers::callbacks;
 use harness::peers::configs::{Provider, Versions};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use harness::scripted::Identity;
@@ -61,25 +62,19 @@ pub(crate) fn clients_with(
         Client {
             name: "buffered",
             make: Box::new(move || {
-                let conn = rustls::ClientConnection::new(buffered.clone(), localhost());
-                Box::new(ThisBuffered::new(conn.unwrap()))
+                Box::new(ThisBuffered::client_of(localhost(), buffered.clone()))
             }),
         },
         Client {
             name: "unbuffered",
             make: Box::new(move || {
-                let conn = rustls::client::UnbufferedClientConnection::new(
-                    unbuffered.clone(),
-                    localhost(),
-                );
-                Box::new(ThisUnbuffered::new(conn.unwrap()))
+                Box::new(ThisUnbuffered::client_of(localhost(), unbuffered.clone()))
             }),
         },
         Client {
             name: "upstream",
             make: Box::new(move || {
-                let conn = rustls_upstream::ClientConnection::new(theirs.clone(), localhost());
-                Box::new(UpstreamBuffered::new(conn.unwrap()))
+                Box::new(UpstreamBuffered::client_of(localhost(), theirs.clone()))
             }),
         },
     ]
@@ -130,67 +125,44 @@ pub(crate) fn localhost() -> ServerName<'static> {
     ServerName::try_from("localhost").unwrap()
 }
 
-type Change<Config> = fn(&mut Config);
-
-/// Makes clients request tickets but store no sessions. Returns the changes for both
-/// configurations.
-pub(crate) fn forgetful() -> (
-    Change<rustls::ClientConfig>,
-    Change<rustls_upstream::ClientConfig>,
-) {
-    (
-        |config| config.resumption = rustls::client::Resumption::store(Arc::new(NoMemory)),
-        |config| config.resumption = rustls_upstream::client::Resumption::store(Arc::new(NoMemory)),
+/// Clients that request tickets but store no sessions.
+pub(crate) fn forgetful(
+    identity: &Identity,
+    provider: Provider,
+    versions: Versions,
+) -> Vec<Client> {
+    clients_with(
+        identity,
+        provider,
+        versions,
+        |config| {
+            let store = callbacks::this::Sessions::forgotten();
+            config.resumption = rustls::client::Resumption::store(store);
+        },
+        |config| {
+            let store = callbacks::upstream::Sessions::forgotten();
+            config.resumption = rustls_upstream::client::Resumption::store(store);
+        },
     )
 }
 
-#[derive(Debug)]
-struct NoMemory;
-
-macro_rules! no_memory {
-    ($tls:ident) => {
-        impl $tls::client::ClientSessionStore for NoMemory {
-            fn set_kx_hint(&self, _: ServerName<'static>, _: $tls::NamedGroup) {}
-
-            fn kx_hint(&self, _: &ServerName<'_>) -> Option<$tls::NamedGroup> {
-                None
-            }
-
-            fn set_tls12_session(
-                &self,
-                _: ServerName<'static>,
-                _: $tls::client::Tls12ClientSessionValue,
-            ) {
-            }
-
-            fn tls12_session(
-                &self,
-                _: &ServerName<'_>,
-            ) -> Option<$tls::client::Tls12ClientSessionValue> {
-                None
-            }
-
-            fn remove_tls12_session(&self, _: &ServerName<'static>) {}
-
-            fn insert_tls13_ticket(
-                &self,
-                _: ServerName<'static>,
-                _: $tls::client::Tls13ClientSessionValue,
-            ) {
-            }
-
-            fn take_tls13_ticket(
-                &self,
-                _: &ServerName<'static>,
-            ) -> Option<$tls::client::Tls13ClientSessionValue> {
-                None
-            }
-        }
-    };
+pub(crate) fn script(edit: impl FnOnce(&mut Script)) -> Script {
+    Script::new().edit(edit)
 }
 
-no_memory!(rustls);
-no_memory!(rustls_upstream);
+pub(crate) fn ends(clients: &[Client], identity: &Identity, script: &Script) -> Vec<End> {
+    let end = |client: &Client| End::of(&client.run(identity, script));
+    clients.iter().map(end).collect()
+}
+
+/// Asserts that all clients end in the same way, and returns the outcome.
+#[track_caller]
+pub(crate) fn end(clients: &[Client], identity: &Identity, script: &Script) -> End {
+    let ends = ends(clients, identity, script);
+    assert!(ends[0].is_like(&ends[1]), "{ends:?}");
+    assert!(ends[0].is_like(&ends[2]), "{ends:?}");
+    ends[0].clone()
+}
 
 /// The end of a handshake for the client.
 #[derive(Clone, Debug)]

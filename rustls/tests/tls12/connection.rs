@@ -2,17 +2,17 @@
 //! and buffered output.
 
 use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use harness::peers::callbacks::KeyLines;
 use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, server_name,
 };
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, handshake, send_and_check,
 };
 use harness::providers::provider_with_limit;
 use harness::wire;
-use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus, WriteTraffic};
 use rustls::{ClientConnection, Error, InPlaceError, ServerConnection};
@@ -34,8 +34,7 @@ fn upstream_client(provider: Provider) -> UpstreamBuffered {
         KEY_TYPE,
         ClientAuth::None,
     );
-    let conn = rustls_upstream::ClientConnection::new(Arc::new(config), server_name());
-    UpstreamBuffered::new(conn.unwrap())
+    UpstreamBuffered::client(config)
 }
 
 fn upstream_server(provider: Provider) -> UpstreamBuffered {
@@ -45,8 +44,7 @@ fn upstream_server(provider: Provider) -> UpstreamBuffered {
         KEY_TYPE,
         ClientAuth::None,
     );
-    let conn = rustls_upstream::ServerConnection::new(Arc::new(config));
-    UpstreamBuffered::new(conn.unwrap())
+    UpstreamBuffered::server(config)
 }
 
 /// Buffered connections in both roles after the handshake, each with an upstream peer.
@@ -55,11 +53,11 @@ fn buffered(
     ours: &rustls::crypto::CryptoProvider,
 ) -> [(ThisBuffered, UpstreamBuffered); 2] {
     let config = Arc::new(client_config(ours.clone()));
-    let mut client = ThisBuffered::new(ClientConnection::new(config, server_name()).unwrap());
+    let mut client = ThisBuffered::client(config);
     let mut their_server = upstream_server(provider);
     handshake(&mut client, &mut their_server);
     let config = Arc::new(server_config(ours.clone()));
-    let mut server = ThisBuffered::new(ServerConnection::new(config).unwrap());
+    let mut server = ThisBuffered::server(config);
     let mut their_client = upstream_client(provider);
     handshake(&mut their_client, &mut server);
     [(client, their_server), (server, their_client)]
@@ -209,22 +207,19 @@ fn worn_unbuffered<C: harness::peers::pairs::this::unbuffered::Unbuffered>(
 
 #[test]
 fn a_worn_key_closes_an_unbuffered_connection() {
-    for provider in PROVIDERS {
-        for in_place in [false, true] {
-            let ours = provider_with_limit(provider, LIMIT);
-            let config = Arc::new(client_config(ours.clone()));
-            let conn = UnbufferedClientConnection::new(config, server_name()).unwrap();
-            let mut client = ThisUnbuffered::new(conn);
-            let mut theirs = upstream_server(provider);
-            handshake(&mut client, &mut theirs);
-            worn_unbuffered(client.conn, &mut theirs, in_place);
+    for (provider, in_place) in product(PROVIDERS, [false, true]) {
+        let ours = provider_with_limit(provider, LIMIT);
+        let config = Arc::new(client_config(ours.clone()));
+        let mut client = ThisUnbuffered::client(config);
+        let mut theirs = upstream_server(provider);
+        handshake(&mut client, &mut theirs);
+        worn_unbuffered(client.conn, &mut theirs, in_place);
 
-            let conn = UnbufferedServerConnection::new(Arc::new(server_config(ours))).unwrap();
-            let mut server = ThisUnbuffered::new(conn);
-            let mut theirs = upstream_client(provider);
-            handshake(&mut theirs, &mut server);
-            worn_unbuffered(server.conn, &mut theirs, in_place);
-        }
+        let conn = UnbufferedServerConnection::new(Arc::new(server_config(ours))).unwrap();
+        let mut server = ThisUnbuffered::new(conn);
+        let mut theirs = upstream_client(provider);
+        handshake(&mut theirs, &mut server);
+        worn_unbuffered(server.conn, &mut theirs, in_place);
     }
 }
 
@@ -248,17 +243,14 @@ fn keys_cannot_be_refreshed() {
 fn exporters_agree_with_upstream() {
     for provider in PROVIDERS {
         for (ours, theirs) in buffered(provider, &provider.this()) {
-            for context in [None, Some(&b""[..]), Some(b"context")] {
-                for len in [1, 32, 500] {
-                    let ours = ours
-                        .conn
-                        .export_keying_material(vec![0; len], b"label", context);
-                    let theirs =
-                        theirs
-                            .conn
-                            .export_keying_material(vec![0; len], b"label", context);
-                    assert_eq!(ours.unwrap(), theirs.unwrap());
-                }
+            for (context, len) in product([None, Some(&b""[..]), Some(b"context")], [1, 32, 500]) {
+                let ours = ours
+                    .conn
+                    .export_keying_material(vec![0; len], b"label", context);
+                let theirs = theirs
+                    .conn
+                    .export_keying_material(vec![0; len], b"label", context);
+                assert_eq!(ours.unwrap(), theirs.unwrap());
             }
             let of = |context| ours.conn.export_keying_material([0; 32], b"label", context);
             assert_ne!(
@@ -293,8 +285,7 @@ fn data_written_early_waits_for_the_handshake() {
             } else {
                 exchange(&mut theirs, &mut ours).unwrap();
             }
-            let mut received = Vec::new();
-            theirs.read_into(&mut received);
+            let received = theirs.read_all();
             assert!(received == data);
             assert!(theirs.peer_has_closed());
         }
@@ -302,121 +293,84 @@ fn data_written_early_waits_for_the_handshake() {
 }
 
 /// A label, a client random and a secret.
-type Line = (String, Vec<u8>, Vec<u8>);
-
-/// Stores key log lines.
-#[derive(Debug, Default)]
-struct LoggedLines(Mutex<Vec<Line>>);
-
-impl LoggedLines {
-    fn keep(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-        let line = (label.to_string(), client_random.to_vec(), secret.to_vec());
-        self.0.lock().unwrap().push(line);
-    }
-
-    fn take(&self) -> Vec<Line> {
-        std::mem::take(&mut self.0.lock().unwrap())
-    }
-}
-
-impl rustls::KeyLog for LoggedLines {
-    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-        self.keep(label, client_random, secret);
-    }
-}
-
-impl rustls_upstream::KeyLog for LoggedLines {
-    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-        self.keep(label, client_random, secret);
-    }
-}
-
 /// RFC 9850: `CLIENT_RANDOM`, in full and resumed handshakes, which share their master secret.
 #[test]
 fn both_ends_log_the_master_secret() {
-    for provider in PROVIDERS {
-        for ours_is_client in [false, true] {
-            let (here, there) = (
-                Arc::new(LoggedLines::default()),
-                Arc::new(LoggedLines::default()),
-            );
-            let mut client = client_config(provider.this());
-            client.key_log = here.clone();
-            let client = Arc::new(client);
-            let mut server = server_config(provider.this());
-            server.key_log = here.clone();
-            let server = Arc::new(server);
-            let (key_type, auth) = (KEY_TYPE, ClientAuth::None);
-            let mut their_client =
-                configs::upstream::client_of(Versions::Tls12, provider.upstream(), key_type, auth);
-            their_client.key_log = there.clone();
-            let their_client = Arc::new(their_client);
-            let mut their_server =
-                configs::upstream::server_of(Versions::Tls12, provider.upstream(), key_type, auth);
-            their_server.key_log = there.clone();
-            let their_server = Arc::new(their_server);
+    for (provider, ours_is_client) in product(PROVIDERS, [false, true]) {
+        let (here, there) = (Arc::<KeyLines>::default(), Arc::<KeyLines>::default());
+        let mut client = client_config(provider.this());
+        client.key_log = here.clone();
+        let client = Arc::new(client);
+        let mut server = server_config(provider.this());
+        server.key_log = here.clone();
+        let server = Arc::new(server);
+        let (key_type, auth) = (KEY_TYPE, ClientAuth::None);
+        let mut their_client =
+            configs::upstream::client_of(Versions::Tls12, provider.upstream(), key_type, auth);
+        their_client.key_log = there.clone();
+        let their_client = Arc::new(their_client);
+        let mut their_server =
+            configs::upstream::server_of(Versions::Tls12, provider.upstream(), key_type, auth);
+        their_server.key_log = there.clone();
+        let their_server = Arc::new(their_server);
 
-            let mut secrets = Vec::new();
-            for kind in ["Some(Full)", "Some(Resumed)"] {
-                let negotiated = if ours_is_client {
-                    let ours = ClientConnection::new(client.clone(), server_name()).unwrap();
-                    let theirs = rustls_upstream::ServerConnection::new(their_server.clone());
-                    let mut ours = ThisBuffered::new(ours);
-                    handshake(&mut ours, &mut UpstreamBuffered::new(theirs.unwrap()));
-                    ours.negotiated()
-                } else {
-                    let ours = ServerConnection::new(server.clone()).unwrap();
-                    let theirs =
-                        rustls_upstream::ClientConnection::new(their_client.clone(), server_name());
-                    let mut ours = ThisBuffered::new(ours);
-                    handshake(&mut UpstreamBuffered::new(theirs.unwrap()), &mut ours);
-                    ours.negotiated()
-                };
-                assert!(negotiated.ends_with(kind), "{negotiated}");
-                let lines = here.take();
-                assert_eq!(lines, there.take());
-                let [(label, _, secret)] = &lines[..] else {
-                    panic!("{} lines", lines.len());
-                };
-                assert_eq!(label, "CLIENT_RANDOM");
-                assert_eq!(secret.len(), 48);
-                secrets.push(secret.clone());
-            }
-            assert_eq!(secrets[0], secrets[1]);
+        let mut secrets = Vec::new();
+        for kind in ["Some(Full)", "Some(Resumed)"] {
+            let negotiated = if ours_is_client {
+                let ours = ClientConnection::new(client.clone(), server_name()).unwrap();
+                let theirs = rustls_upstream::ServerConnection::new(their_server.clone());
+                let mut ours = ThisBuffered::new(ours);
+                handshake(&mut ours, &mut UpstreamBuffered::new(theirs.unwrap()));
+                ours.negotiated()
+            } else {
+                let ours = ServerConnection::new(server.clone()).unwrap();
+                let theirs =
+                    rustls_upstream::ClientConnection::new(their_client.clone(), server_name());
+                let mut ours = ThisBuffered::new(ours);
+                handshake(&mut UpstreamBuffered::new(theirs.unwrap()), &mut ours);
+                ours.negotiated()
+            };
+            assert!(negotiated.ends_with(kind), "{negotiated}");
+            let lines = here.take();
+            assert_eq!(lines, there.take());
+            let [(label, _, secret)] = &lines[..] else {
+                panic!("{} lines", lines.len());
+            };
+            assert_eq!(label, "CLIENT_RANDOM");
+            assert_eq!(secret.len(), 48);
+            secrets.push(secret.clone());
         }
+        assert_eq!(secrets[0], secrets[1]);
     }
 }
 
 /// The application's own data in a session, which later connections return.
 #[test]
 fn sessions_carry_the_servers_data() {
-    for provider in PROVIDERS {
-        for tickets in [false, true] {
-            let mut config = server_config(provider.this());
-            if tickets {
-                config.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
-            }
-            let config = Arc::new(config);
-            let client = Arc::new(client_config(provider.this()));
-            let connect = |data: &[u8]| {
-                let mut server = ServerConnection::new(config.clone()).unwrap();
-                server.set_resumption_data(data);
-                let client = ClientConnection::new(client.clone(), server_name()).unwrap();
-                let mut client = ThisBuffered::new(client);
-                let mut server = ThisBuffered::new(server);
-                handshake(&mut client, &mut server);
-                let rustls::Connection::Server(server) = server.conn else {
-                    panic!("it is a server");
-                };
-                (
-                    server.handshake_kind(),
-                    server.received_resumption_data().map(<[u8]>::to_vec),
-                )
-            };
-            assert_eq!(connect(b"first"), (Some(rustls::HandshakeKind::Full), None));
-            let (kind, data) = connect(b"second");
-            assert_eq!(kind, Some(rustls::HandshakeKind::Resumed));
-            assert_eq!(data.as_deref(), Some(&b"first"[..]));
+    for (provider, tickets) in product(PROVIDERS, [false, true]) {
+        let mut config = server_config(provider.this());
+        if tickets {
+            config.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
         }
+        let config = Arc::new(config);
+        let client = Arc::new(client_config(provider.this()));
+        let connect = |data: &[u8]| {
+            let mut server = ServerConnection::new(config.clone()).unwrap();
+            server.set_resumption_data(data);
+            let mut client = ThisBuffered::client(client.clone());
+            let mut server = ThisBuffered::new(server);
+            handshake(&mut client, &mut server);
+            let rustls::Connection::Server(server) = server.conn else {
+                panic!("it is a server");
+            };
+            (
+                server.handshake_kind(),
+                server.received_resumption_data().map(<[u8]>::to_vec),
+            )
+        };
+        assert_eq!(connect(b"first"), (Some(rustls::HandshakeKind::Full), None));
+        let (kind, data) = connect(b"second");
+        assert_eq!(kind, Some(rustls::HandshakeKind::Resumed));
+        assert_eq!(data.as_deref(), Some(&b"first"[..]));
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, server_name,
 };
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, send_and_check,
@@ -108,8 +108,7 @@ fn client(provider: Provider, end: End) -> Box<dyn Endpoint> {
         let conn = rustls::ClientConnection::new(config, server_name()).unwrap();
         return Box::new(ThisBuffered::new(conn));
     }
-    let conn = rustls::client::UnbufferedClientConnection::new(config, server_name()).unwrap();
-    Box::new(ThisUnbuffered::new(conn))
+    Box::new(ThisUnbuffered::client(config))
 }
 
 fn server(provider: Provider, end: End) -> Box<dyn Endpoint> {
@@ -128,8 +127,7 @@ fn server(provider: Provider, end: End) -> Box<dyn Endpoint> {
         let conn = rustls::ServerConnection::new(config).unwrap();
         return Box::new(ThisBuffered::new(conn));
     }
-    let conn = rustls::server::UnbufferedServerConnection::new(config).unwrap();
-    Box::new(ThisUnbuffered::new(conn))
+    Box::new(ThisUnbuffered::server(config))
 }
 
 const BOTH: &[NamedGroup] = &[NamedGroup::FFDHE3072, NamedGroup::FFDHE2048];
@@ -158,20 +156,18 @@ fn negotiated(provider: Provider, client_end: End, server_end: End) -> String {
 
 #[test]
 fn handshakes_with_upstream_in_both_roles() {
-    for provider in PROVIDERS {
-        for (of_client, of_server) in PAIRS {
-            for (groups, expected) in [(SMALL, "FFDHE2048"), (LARGE, "FFDHE3072")] {
-                let negotiated = negotiated(
-                    provider,
-                    End::new(of_client, groups),
-                    End::new(of_server, groups),
-                );
-                assert!(
-                    negotiated.contains("TLS_DHE_RSA_WITH_AES_128_GCM_SHA256")
-                        && negotiated.contains(expected),
-                    "{negotiated}"
-                );
-            }
+    for (provider, (of_client, of_server)) in product(PROVIDERS, PAIRS) {
+        for (groups, expected) in [(SMALL, "FFDHE2048"), (LARGE, "FFDHE3072")] {
+            let negotiated = negotiated(
+                provider,
+                End::new(of_client, groups),
+                End::new(of_server, groups),
+            );
+            assert!(
+                negotiated.contains("TLS_DHE_RSA_WITH_AES_128_GCM_SHA256")
+                    && negotiated.contains(expected),
+                "{negotiated}"
+            );
         }
     }
 }
@@ -179,40 +175,34 @@ fn handshakes_with_upstream_in_both_roles() {
 /// The same groups in TLS 1.3, which keeps leading zeros of the secret.
 #[test]
 fn handshakes_of_tls13() {
-    for provider in PROVIDERS {
-        for (of_client, of_server) in PAIRS {
-            let end = |implementation| End {
-                versions: Versions::Tls13,
-                ..End::new(implementation, SMALL)
-            };
-            let negotiated = negotiated(provider, end(of_client), end(of_server));
-            assert!(negotiated.contains("FFDHE2048"), "{negotiated}");
-        }
+    for (provider, (of_client, of_server)) in product(PROVIDERS, PAIRS) {
+        let end = |implementation| End {
+            versions: Versions::Tls13,
+            ..End::new(implementation, SMALL)
+        };
+        let negotiated = negotiated(provider, end(of_client), end(of_server));
+        assert!(negotiated.contains("FFDHE2048"), "{negotiated}");
     }
 }
 
 /// RFC 9846 §4.3.8.1: 1 < Y < p - 1, whatever the provider checks.
 #[test]
 fn shares_of_tls13_that_reveal_the_secret_are_refused() {
-    for provider in PROVIDERS {
-        for (public, is_refused) in PUBLICS {
-            for implementation in [Buffered, Unbuffered] {
-                let end = |implementation, key| End {
-                    versions: Versions::Tls13,
-                    key,
-                    ..End::new(implementation, SMALL)
-                };
-                let ours = end(implementation, Key::Random);
-                let says = end(Upstream, Key::Says(public));
-                let of_client =
-                    exchange(&mut *client(provider, says), &mut *server(provider, ours));
-                let of_server =
-                    exchange(&mut *client(provider, ours), &mut *server(provider, says));
-                for (who, result) in [("server", of_client), ("client", of_server)] {
-                    let error = result.unwrap_err();
-                    let is_invalid = error == format!("{who}: PeerMisbehaved(InvalidKeyShare)");
-                    assert_eq!(is_invalid, is_refused, "{public:?}: {error}");
-                }
+    for (provider, (public, is_refused)) in product(PROVIDERS, PUBLICS) {
+        for implementation in [Buffered, Unbuffered] {
+            let end = |implementation, key| End {
+                versions: Versions::Tls13,
+                key,
+                ..End::new(implementation, SMALL)
+            };
+            let ours = end(implementation, Key::Random);
+            let says = end(Upstream, Key::Says(public));
+            let of_client = exchange(&mut *client(provider, says), &mut *server(provider, ours));
+            let of_server = exchange(&mut *client(provider, ours), &mut *server(provider, says));
+            for (who, result) in [("server", of_client), ("client", of_server)] {
+                let error = result.unwrap_err();
+                let is_invalid = error == format!("{who}: PeerMisbehaved(InvalidKeyShare)");
+                assert_eq!(is_invalid, is_refused, "{public:?}: {error}");
             }
         }
     }
@@ -228,31 +218,27 @@ fn secrets_with_leading_zeros() {
     let theirs = (0x0fed_cba9_8765_4321_u64..)
         .find(|key| power(&public, &BigUint::from(*key), p)[0] == 0)
         .unwrap();
-    for provider in PROVIDERS {
-        for versions in [Versions::Tls12, Versions::Tls13] {
-            for (of_client, of_server) in PAIRS {
-                let end = |implementation, key| End {
-                    versions,
-                    key: Key::Fixed(key),
-                    ..End::new(implementation, SMALL)
-                };
-                negotiated(provider, end(of_client, ours), end(of_server, theirs));
-            }
+    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
+        for (of_client, of_server) in PAIRS {
+            let end = |implementation, key| End {
+                versions,
+                key: Key::Fixed(key),
+                ..End::new(implementation, SMALL)
+            };
+            negotiated(provider, end(of_client, ours), end(of_server, theirs));
         }
     }
 }
 
 #[test]
 fn the_clients_preference_decides() {
-    for provider in PROVIDERS {
-        for (of_client, of_server) in PAIRS {
-            let negotiated = negotiated(
-                provider,
-                End::new(of_client, BOTH),
-                End::new(of_server, &[NamedGroup::FFDHE2048, NamedGroup::FFDHE3072]),
-            );
-            assert!(negotiated.contains("FFDHE3072"), "{negotiated}");
-        }
+    for (provider, (of_client, of_server)) in product(PROVIDERS, PAIRS) {
+        let negotiated = negotiated(
+            provider,
+            End::new(of_client, BOTH),
+            End::new(of_server, &[NamedGroup::FFDHE2048, NamedGroup::FFDHE3072]),
+        );
+        assert!(negotiated.contains("FFDHE3072"), "{negotiated}");
     }
 }
 
@@ -260,65 +246,61 @@ fn the_clients_preference_decides() {
 /// common curve is used instead.
 #[test]
 fn without_a_finite_field_group_in_common() {
-    for provider in PROVIDERS {
-        for (of_client, of_server) in PAIRS {
-            let with_curve = |implementation, groups| End {
-                curve: true,
-                ..End::new(implementation, groups)
-            };
-            let negotiated = negotiated(
-                provider,
-                with_curve(of_client, SMALL),
-                with_curve(of_server, LARGE),
-            );
-            assert!(negotiated.contains("X25519"), "{negotiated}");
+    for (provider, (of_client, of_server)) in product(PROVIDERS, PAIRS) {
+        let with_curve = |implementation, groups| End {
+            curve: true,
+            ..End::new(implementation, groups)
+        };
+        let negotiated = negotiated(
+            provider,
+            with_curve(of_client, SMALL),
+            with_curve(of_server, LARGE),
+        );
+        assert!(negotiated.contains("X25519"), "{negotiated}");
 
-            let mut client = client(provider, End::new(of_client, SMALL));
-            let mut server = server(provider, End::new(of_server, LARGE));
-            let error = exchange(&mut *client, &mut *server).unwrap_err();
-            assert_eq!(error, "server: PeerIncompatible(NoKxGroupsInCommon)");
-        }
+        let mut client = client(provider, End::new(of_client, SMALL));
+        let mut server = server(provider, End::new(of_server, LARGE));
+        let error = exchange(&mut *client, &mut *server).unwrap_err();
+        assert_eq!(error, "server: PeerIncompatible(NoKxGroupsInCommon)");
     }
 }
 
 /// RFC 7919 §4: without an alternative, the alert is insufficient_security.
 #[test]
 fn the_alert_without_a_finite_field_group_in_common() {
-    for provider in PROVIDERS {
-        for implementation in [Buffered, Unbuffered] {
-            for (curve, groups, suite, error, alert) in [
-                (false, 0x0100, DHE_RSA_AES_128_GCM, "NoKxGroupsInCommon", 71),
-                (
-                    true,
-                    0x0100,
-                    DHE_RSA_AES_128_GCM,
-                    "NoCipherSuitesInCommon",
-                    71,
-                ),
-                // an unassigned group
-                (false, 0x01ff, DHE_RSA_AES_128_GCM, "NoKxGroupsInCommon", 71),
-                (false, 0x0101, 0xffff, "NoCipherSuitesInCommon", 40),
-                (false, 0x0017, 0xffff, "NoCipherSuitesInCommon", 40),
-            ] {
-                let end = End {
-                    curve,
-                    ..End::new(implementation, LARGE)
-                };
-                let hello = ClientHello::tls12()
-                    .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X25519, groups])))
-                    .with(
-                        harness::wire::client_hello::SIGNATURE_ALGORITHMS,
-                        u16_vec(&u16s(&[0x0804])),
-                    )
-                    .edit(|hello| hello.cipher_suites = vec![suite]);
-                let crypto = this_provider(provider, End::new(Buffered, LARGE));
-                let result = ScriptedClient::new(server(provider, end), &crypto, &hello, None);
-                let refused = Refused {
-                    error: format!("PeerIncompatible({error})"),
-                    alert: Some(vec![2, alert]),
-                };
-                assert_eq!(result.err(), Some(refused), "{groups:#x} {suite:#x}");
-            }
+    for (provider, implementation) in product(PROVIDERS, [Buffered, Unbuffered]) {
+        for (curve, groups, suite, error, alert) in [
+            (false, 0x0100, DHE_RSA_AES_128_GCM, "NoKxGroupsInCommon", 71),
+            (
+                true,
+                0x0100,
+                DHE_RSA_AES_128_GCM,
+                "NoCipherSuitesInCommon",
+                71,
+            ),
+            // an unassigned group
+            (false, 0x01ff, DHE_RSA_AES_128_GCM, "NoKxGroupsInCommon", 71),
+            (false, 0x0101, 0xffff, "NoCipherSuitesInCommon", 40),
+            (false, 0x0017, 0xffff, "NoCipherSuitesInCommon", 40),
+        ] {
+            let end = End {
+                curve,
+                ..End::new(implementation, LARGE)
+            };
+            let hello = ClientHello::tls12()
+                .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X25519, groups])))
+                .with(
+                    harness::wire::client_hello::SIGNATURE_ALGORITHMS,
+                    u16_vec(&u16s(&[0x0804])),
+                )
+                .edit(|hello| hello.cipher_suites = vec![suite]);
+            let crypto = this_provider(provider, End::new(Buffered, LARGE));
+            let result = ScriptedClient::new(server(provider, end), &crypto, &hello, None);
+            let refused = Refused {
+                error: format!("PeerIncompatible({error})"),
+                alert: Some(vec![2, alert]),
+            };
+            assert_eq!(result.err(), Some(refused), "{groups:#x} {suite:#x}");
         }
     }
 }
@@ -326,38 +308,36 @@ fn the_alert_without_a_finite_field_group_in_common() {
 /// RFC 7919 §4: a client that offers no finite-field group leaves the choice to the server.
 #[test]
 fn a_client_that_names_no_finite_field_group() {
-    for provider in PROVIDERS {
-        for implementation in [Buffered, Unbuffered, Upstream] {
-            let end = End {
-                curve: true,
-                ..End::new(implementation, LARGE)
-            };
-            let hello = ClientHello::tls12()
-                .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X25519])))
-                .edit(|hello| hello.cipher_suites = vec![DHE_RSA_AES_128_GCM]);
-            let mut hello = hello;
-            hello.extensions.iter_mut().for_each(|(typ, body)| {
-                if *typ == harness::wire::client_hello::SIGNATURE_ALGORITHMS {
-                    *body = u16_vec(&u16s(&[0x0804]));
-                }
-            });
-            let ours = this_provider(
-                provider,
-                End {
-                    implementation: Buffered,
-                    ..end
-                },
-            );
-            let client = ScriptedClient::new(server(provider, end), &ours, &hello, None).unwrap();
-            assert_eq!(
-                client.suite,
-                CipherSuite::TLS_DHE_RSA_WITH_AES_128_GCM_SHA256
-            );
-            let key_exchange = client
-                .message_of(rustls::HandshakeType::ServerKeyExchange)
-                .unwrap();
-            assert_eq!(key_exchange[4 + 2..][..384], *FFDHE3072.p, "{end:?}");
-        }
+    for (provider, implementation) in product(PROVIDERS, [Buffered, Unbuffered, Upstream]) {
+        let end = End {
+            curve: true,
+            ..End::new(implementation, LARGE)
+        };
+        let hello = ClientHello::tls12()
+            .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X25519])))
+            .edit(|hello| hello.cipher_suites = vec![DHE_RSA_AES_128_GCM]);
+        let mut hello = hello;
+        hello.extensions.iter_mut().for_each(|(typ, body)| {
+            if *typ == harness::wire::client_hello::SIGNATURE_ALGORITHMS {
+                *body = u16_vec(&u16s(&[0x0804]));
+            }
+        });
+        let ours = this_provider(
+            provider,
+            End {
+                implementation: Buffered,
+                ..end
+            },
+        );
+        let client = ScriptedClient::new(server(provider, end), &ours, &hello, None).unwrap();
+        assert_eq!(
+            client.suite,
+            CipherSuite::TLS_DHE_RSA_WITH_AES_128_GCM_SHA256
+        );
+        let key_exchange = client
+            .message_of(rustls::HandshakeType::ServerKeyExchange)
+            .unwrap();
+        assert_eq!(key_exchange[4 + 2..][..384], *FFDHE3072.p, "{end:?}");
     }
 }
 
@@ -376,41 +356,39 @@ const PUBLICS: [(Public, bool); 6] = [
 /// RFC 7919 §5.1: 1 < Y < p - 1, whatever the provider checks.
 #[test]
 fn public_values_that_reveal_the_secret_are_refused() {
-    for provider in PROVIDERS {
-        for (public, is_refused) in PUBLICS {
-            for implementation in [Buffered, Unbuffered] {
-                // a server that sends this value with a valid signature
-                let says = End {
-                    key: Key::Says(public),
-                    ..End::new(Upstream, SMALL)
-                };
-                let mut ours = client(provider, End::new(implementation, SMALL));
-                let mut theirs = server(provider, says);
-                let error = exchange(&mut *ours, &mut *theirs).unwrap_err();
-                let is_invalid = error == "client: PeerMisbehaved(InvalidKeyShare)";
-                assert_eq!(is_invalid, is_refused, "{public:?}: {error}");
+    for (provider, (public, is_refused)) in product(PROVIDERS, PUBLICS) {
+        for implementation in [Buffered, Unbuffered] {
+            // a server that sends this value with a valid signature
+            let says = End {
+                key: Key::Says(public),
+                ..End::new(Upstream, SMALL)
+            };
+            let mut ours = client(provider, End::new(implementation, SMALL));
+            let mut theirs = server(provider, says);
+            let error = exchange(&mut *ours, &mut *theirs).unwrap_err();
+            let is_invalid = error == "client: PeerMisbehaved(InvalidKeyShare)";
+            assert_eq!(is_invalid, is_refused, "{public:?}: {error}");
 
-                // a client that sends this value
-                let hello = ClientHello::tls12()
-                    .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[0x0100])))
-                    .with(
-                        harness::wire::client_hello::SIGNATURE_ALGORITHMS,
-                        u16_vec(&u16s(&[0x0804])),
-                    )
-                    .edit(|hello| hello.cipher_suites = vec![DHE_RSA_AES_128_GCM]);
-                let end = End::new(implementation, SMALL);
-                let crypto = this_provider(provider, End::new(Buffered, SMALL));
-                let mut client =
-                    ScriptedClient::new(server(provider, end), &crypto, &hello, None).unwrap();
-                let value = u16_vec(&public.value(FFDHE2048.p));
-                let result = client.send_raw(ContentType::Handshake, &message(16, &value));
-                let refused = Refused {
-                    error: "PeerMisbehaved(InvalidKeyShare)".into(),
-                    // RFC 7919 §4
-                    alert: Some(vec![2, 40]),
-                };
-                assert_eq!(result.err(), is_refused.then_some(refused), "{public:?}");
-            }
+            // a client that sends this value
+            let hello = ClientHello::tls12()
+                .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[0x0100])))
+                .with(
+                    harness::wire::client_hello::SIGNATURE_ALGORITHMS,
+                    u16_vec(&u16s(&[0x0804])),
+                )
+                .edit(|hello| hello.cipher_suites = vec![DHE_RSA_AES_128_GCM]);
+            let end = End::new(implementation, SMALL);
+            let crypto = this_provider(provider, End::new(Buffered, SMALL));
+            let mut client =
+                ScriptedClient::new(server(provider, end), &crypto, &hello, None).unwrap();
+            let value = u16_vec(&public.value(FFDHE2048.p));
+            let result = client.send_raw(ContentType::Handshake, &message(16, &value));
+            let refused = Refused {
+                error: "PeerMisbehaved(InvalidKeyShare)".into(),
+                // RFC 7919 §4
+                alert: Some(vec![2, 40]),
+            };
+            assert_eq!(result.err(), is_refused.then_some(refused), "{public:?}");
         }
     }
 }

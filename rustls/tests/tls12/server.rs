@@ -92,25 +92,15 @@ pub(crate) fn servers_with(
     let makes: [(_, Make); 3] = [
         (
             "this, buffered",
-            Box::new(move || {
-                let conn = rustls::ServerConnection::new(ours.clone()).unwrap();
-                Box::new(ThisBuffered::new(conn))
-            }),
+            Box::new(move || Box::new(ThisBuffered::server(ours.clone()))),
         ),
         (
             "this, unbuffered",
-            Box::new(move || {
-                let conn =
-                    rustls::server::UnbufferedServerConnection::new(unbuffered.clone()).unwrap();
-                Box::new(ThisUnbuffered::new(conn))
-            }),
+            Box::new(move || Box::new(ThisUnbuffered::server(unbuffered.clone()))),
         ),
         (
             "upstream",
-            Box::new(move || {
-                let conn = rustls_upstream::ServerConnection::new(theirs.clone()).unwrap();
-                Box::new(UpstreamBuffered::new(conn))
-            }),
+            Box::new(move || Box::new(UpstreamBuffered::server(theirs.clone()))),
         ),
     ];
     makes

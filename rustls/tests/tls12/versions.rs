@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, product3, server_name,
 };
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, send_and_check,
@@ -73,34 +73,28 @@ fn outcome(client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> String {
 
 #[test]
 fn every_pair_of_versions_ends_in_the_same_version_as_with_upstream() {
-    for provider in PROVIDERS {
-        for of_client in VERSIONS {
-            for of_server in VERSIONS {
-                let of = |client: usize, server: usize| {
-                    outcome(
-                        &mut *clients(provider, of_client).swap_remove(client),
-                        &mut *servers(provider, of_server).swap_remove(server),
-                    )
-                };
-                let expected = of(2, 2);
-                let version = match (of_client, of_server) {
-                    (Versions::Tls12, Versions::Tls13) | (Versions::Tls13, Versions::Tls12) => {
-                        "AlertReceived(ProtocolVersion)"
-                    }
-                    (Versions::Tls12, _) | (_, Versions::Tls12) => "TLSv1_2",
-                    _ => "TLSv1_3",
-                };
-                assert!(expected.contains(version), "{expected}");
-                for client in 0..3 {
-                    for server in 0..3 {
-                        let got = of(client, server);
-                        assert!(
-                            got.contains(version),
-                            "{of_client:?} to {of_server:?}: {got}, not {expected}"
-                        );
-                    }
-                }
+    for (provider, of_client, of_server) in product3(PROVIDERS, VERSIONS, VERSIONS) {
+        let of = |client: usize, server: usize| {
+            outcome(
+                &mut *clients(provider, of_client).swap_remove(client),
+                &mut *servers(provider, of_server).swap_remove(server),
+            )
+        };
+        let expected = of(2, 2);
+        let version = match (of_client, of_server) {
+            (Versions::Tls12, Versions::Tls13) | (Versions::Tls13, Versions::Tls12) => {
+                "AlertReceived(ProtocolVersion)"
             }
+            (Versions::Tls12, _) | (_, Versions::Tls12) => "TLSv1_2",
+            _ => "TLSv1_3",
+        };
+        assert!(expected.contains(version), "{expected}");
+        for (client, server) in product(0..3, 0..3) {
+            let got = of(client, server);
+            assert!(
+                got.contains(version),
+                "{of_client:?} to {of_server:?}: {got}, not {expected}"
+            );
         }
     }
 }

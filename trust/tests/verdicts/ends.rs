@@ -188,12 +188,12 @@ impl Peer {
         match self.side {
             Side::Client => {
                 let config = self.servers[kind].clone();
-                UpstreamBuffered::new(theirs::ServerConnection::new(config).unwrap())
+                UpstreamBuffered::server(config)
             }
             Side::Server => {
                 let config = self.clients[kind].clone();
                 let name = SERVER_NAME.try_into().unwrap();
-                UpstreamBuffered::new(theirs::ClientConnection::new(config, name).unwrap())
+                UpstreamBuffered::client_of(name, config)
             }
         }
     }

@@ -132,14 +132,12 @@ pub(crate) fn encode(conn: &mut UnbufferedClientConnection, output: &mut Vec<u8>
 }
 
 pub(crate) fn server(config: &Arc<ServerConfig>) -> UpstreamBuffered {
-    UpstreamBuffered::new(rustls_upstream::ServerConnection::new(config.clone()).unwrap())
+    UpstreamBuffered::server(config.clone())
 }
 
 /// Reads all early data buffered in the server; `None` if it accepts none.
 pub(crate) fn read_early(server: &mut UpstreamBuffered) -> Option<Vec<u8>> {
-    let rustls_upstream::Connection::Server(conn) = &mut server.conn else {
-        unreachable!()
-    };
+    let conn = server.as_server();
     let mut early = Vec::new();
     conn.early_data()?.read_to_end(&mut early).unwrap();
     Some(early)

@@ -3,8 +3,8 @@
 use std::io::{ErrorKind, Write};
 use std::sync::Arc;
 
-use harness::peers::configs::{self, KeyType, PROVIDERS, Provider, server_name};
-use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange, send_and_check};
+use harness::peers::configs::{self, KeyType, PROVIDERS, Provider, product, product3, server_name};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, Transfer, exchange, send_and_check};
 use harness::providers::provider_with_limit;
 use rustls::client::{EarlyDataError, UnbufferedClientConnection};
 use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus};
@@ -19,25 +19,21 @@ const LIMITS: [u32; 5] = [1, 100, 16_384, 16_385, LIMIT];
 
 #[test]
 fn the_full_limit_arrives() {
-    for provider in PROVIDERS {
-        for api in APIS {
-            for limit in LIMITS {
-                let early = vec![7; limit as usize];
-                let client_config = Arc::new(client_config(provider));
-                let mut server_config = server_config(provider);
-                server_config.max_early_data_size = limit;
-                let server_config = Arc::new(server_config);
-                // in one piece, and with the last byte separate
-                for pieces in [vec![&early[..]], vec![&early[1..], &early[..1]]] {
-                    prime(&client_config, &server_config);
-                    let (mut client, flight) = Client::start(api, &client_config, &pieces);
-                    let mut server = server(&server_config);
-                    server.receive(&flight).unwrap();
-                    assert_eq!(read_early(&mut server).unwrap(), early);
-                    exchange(client.endpoint(), &mut server).unwrap();
-                    assert!(client.is_early_data_accepted());
-                }
-            }
+    for (provider, api, limit) in product3(PROVIDERS, APIS, LIMITS) {
+        let early = vec![7; limit as usize];
+        let client_config = Arc::new(client_config(provider));
+        let mut server_config = server_config(provider);
+        server_config.max_early_data_size = limit;
+        let server_config = Arc::new(server_config);
+        // in one piece, and with the last byte separate
+        for pieces in [vec![&early[..]], vec![&early[1..], &early[..1]]] {
+            prime(&client_config, &server_config);
+            let (mut client, flight) = Client::start(api, &client_config, &pieces);
+            let mut server = server(&server_config);
+            server.receive(&flight).unwrap();
+            assert_eq!(read_early(&mut server).unwrap(), early);
+            exchange(client.endpoint(), &mut server).unwrap();
+            assert!(client.is_early_data_accepted());
         }
     }
 }
@@ -55,30 +51,28 @@ fn primed(provider: Provider, limit: u32) -> (Arc<ClientConfig>, Arc<ServerConfi
 /// A write accepts the bytes left, and then nothing, which `write_all` reports.
 #[test]
 fn writes_end_at_the_limit() {
-    for provider in PROVIDERS {
-        for limit in LIMITS {
-            let (client_config, server_config) = primed(provider, limit);
-            let limit = limit as usize;
-            let mut conn = ClientConnection::new(client_config, server_name()).unwrap();
-            let mut writer = conn.early_data().unwrap();
-            assert_eq!(writer.bytes_left(), limit);
-            assert_eq!(writer.write(&[1; 1]).unwrap(), 1);
-            assert_eq!(writer.bytes_left(), limit - 1);
-            let too_much = vec![1; limit];
-            assert_eq!(writer.write(&too_much).unwrap(), limit - 1);
-            assert_eq!(writer.bytes_left(), 0);
-            assert_eq!(writer.write(&[1]).unwrap(), 0);
-            let error = writer.write_all(&[1]).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::WriteZero);
-            // the writer still exists but accepts nothing
-            assert_eq!(conn.early_data().unwrap().bytes_left(), 0);
+    for (provider, limit) in product(PROVIDERS, LIMITS) {
+        let (client_config, server_config) = primed(provider, limit);
+        let limit = limit as usize;
+        let mut conn = ClientConnection::new(client_config, server_name()).unwrap();
+        let mut writer = conn.early_data().unwrap();
+        assert_eq!(writer.bytes_left(), limit);
+        assert_eq!(writer.write(&[1; 1]).unwrap(), 1);
+        assert_eq!(writer.bytes_left(), limit - 1);
+        let too_much = vec![1; limit];
+        assert_eq!(writer.write(&too_much).unwrap(), limit - 1);
+        assert_eq!(writer.bytes_left(), 0);
+        assert_eq!(writer.write(&[1]).unwrap(), 0);
+        let error = writer.write_all(&[1]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WriteZero);
+        // the writer still exists but accepts nothing
+        assert_eq!(conn.early_data().unwrap().bytes_left(), 0);
 
-            let mut server = server(&server_config);
-            let mut client = ThisBuffered::new(conn);
-            server.receive(&client.take_output()).unwrap();
-            assert_eq!(read_early(&mut server).unwrap(), vec![1; limit]);
-            exchange(&mut client, &mut server).unwrap();
-        }
+        let mut server = server(&server_config);
+        let mut client = ThisBuffered::new(conn);
+        server.receive(&client.take_output()).unwrap();
+        assert_eq!(read_early(&mut server).unwrap(), vec![1; limit]);
+        exchange(&mut client, &mut server).unwrap();
     }
 }
 
@@ -103,10 +97,7 @@ fn writes_end_at_the_buffer_limit() {
     let mut received = Vec::new();
     let mut sent = written;
     loop {
-        let mut wire = Vec::new();
-        while conn.wants_write() {
-            conn.write_tls(&mut wire).unwrap();
-        }
+        let wire = conn.output();
         if wire.is_empty() {
             break;
         }
@@ -120,53 +111,51 @@ fn writes_end_at_the_buffer_limit() {
 /// Early data beyond the limit is rejected as a whole and never truncated.
 #[test]
 fn unbuffered_refuses_what_exceeds_the_limit() {
-    for provider in PROVIDERS {
-        for limit in LIMITS {
-            let (client_config, server_config) = primed(provider, limit);
-            let limit = limit as usize;
-            let mut conn = UnbufferedClientConnection::new(client_config, server_name()).unwrap();
-            let mut wire = Vec::new();
-            encode(&mut conn, &mut wire);
-            let UnbufferedStatus { state, .. } = conn.process_tls_records(&mut []);
-            let Ok(ConnectionState::TransmitTlsData(mut state)) = state else {
-                panic!("{state:?}");
-            };
-            let early = vec![9; limit + 1];
-            let mut out = vec![0; 2 * limit + 1000];
-            let mut encrypter = state.may_encrypt_early_data().unwrap();
-            assert_eq!(encrypter.bytes_left(), limit);
-            for _ in 0..2 {
-                assert!(matches!(
-                    encrypter.encrypt(&early, &mut out),
-                    Err(EarlyDataError::ExceededAllowedEarlyData)
-                ));
-                assert_eq!(encrypter.bytes_left(), limit);
-                let mut vec = b"before".to_vec();
-                assert!(matches!(
-                    encrypter.encrypt_to_vec(&early, &mut vec, 6),
-                    Err(EarlyDataError::ExceededAllowedEarlyData)
-                ));
-                assert_eq!(vec, b"before");
-            }
-            // an output buffer that is too short uses up nothing
+    for (provider, limit) in product(PROVIDERS, LIMITS) {
+        let (client_config, server_config) = primed(provider, limit);
+        let limit = limit as usize;
+        let mut conn = UnbufferedClientConnection::new(client_config, server_name()).unwrap();
+        let mut wire = Vec::new();
+        encode(&mut conn, &mut wire);
+        let UnbufferedStatus { state, .. } = conn.process_tls_records(&mut []);
+        let Ok(ConnectionState::TransmitTlsData(mut state)) = state else {
+            panic!("{state:?}");
+        };
+        let early = vec![9; limit + 1];
+        let mut out = vec![0; 2 * limit + 1000];
+        let mut encrypter = state.may_encrypt_early_data().unwrap();
+        assert_eq!(encrypter.bytes_left(), limit);
+        for _ in 0..2 {
             assert!(matches!(
-                encrypter.encrypt(&early[..limit], &mut out[..limit]),
-                Err(EarlyDataError::Encrypt(EncryptError::InsufficientSize(_)))
-            ));
-            let used = encrypter.encrypt(&early[..limit], &mut out).unwrap();
-            wire.extend_from_slice(&out[..used]);
-            assert_eq!(encrypter.bytes_left(), 0);
-            assert!(matches!(
-                encrypter.encrypt(&[1], &mut out),
+                encrypter.encrypt(&early, &mut out),
                 Err(EarlyDataError::ExceededAllowedEarlyData)
             ));
-            assert_eq!(encrypter.encrypt(&[], &mut out).unwrap(), 0);
-            state.done();
-
-            let mut server = server(&server_config);
-            server.receive(&wire).unwrap();
-            assert_eq!(read_early(&mut server).unwrap(), &early[..limit]);
+            assert_eq!(encrypter.bytes_left(), limit);
+            let mut vec = b"before".to_vec();
+            assert!(matches!(
+                encrypter.encrypt_to_vec(&early, &mut vec, 6),
+                Err(EarlyDataError::ExceededAllowedEarlyData)
+            ));
+            assert_eq!(vec, b"before");
         }
+        // an output buffer that is too short uses up nothing
+        assert!(matches!(
+            encrypter.encrypt(&early[..limit], &mut out[..limit]),
+            Err(EarlyDataError::Encrypt(EncryptError::InsufficientSize(_)))
+        ));
+        let used = encrypter.encrypt(&early[..limit], &mut out).unwrap();
+        wire.extend_from_slice(&out[..used]);
+        assert_eq!(encrypter.bytes_left(), 0);
+        assert!(matches!(
+            encrypter.encrypt(&[1], &mut out),
+            Err(EarlyDataError::ExceededAllowedEarlyData)
+        ));
+        assert_eq!(encrypter.encrypt(&[], &mut out).unwrap(), 0);
+        state.done();
+
+        let mut server = server(&server_config);
+        server.receive(&wire).unwrap();
+        assert_eq!(read_early(&mut server).unwrap(), &early[..limit]);
     }
 }
 

@@ -1,13 +1,14 @@
 //! Early data that is accepted, rejected or never offered.
 
 use std::io::{Read, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use harness::peers::callbacks::KeyLines;
 use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, product3, server_name,
 };
 use harness::peers::endpoints::{
-    Endpoint, ThisBuffered, exchange, handshake, send_and_check, talk_and_close,
+    Endpoint, ThisBuffered, Transfer, exchange, handshake, send_and_check, talk_and_close,
 };
 use rustls::client::WebPkiServerVerifier;
 use rustls::{CipherSuite, ClientConfig, ClientConnection};
@@ -44,66 +45,56 @@ fn offer(
 
 #[test]
 fn accepted_early_data_arrives_however_it_is_cut() {
-    for provider in PROVIDERS {
-        for api in APIS {
-            for cut in [1, 2, 3, 5, 7, 100, 1000, 100_000] {
-                let client_config = Arc::new(client_config(provider));
-                let server_config = Arc::new(server_config(provider));
-                prime(&client_config, &server_config);
-                let (client, read) = offer(api, &client_config, &server_config, &EARLY, cut);
-                assert!(client.is_early_data_accepted());
-                assert_eq!(read.unwrap(), EARLY.concat());
-            }
-        }
+    for (provider, api, cut) in product3(PROVIDERS, APIS, [1, 2, 3, 5, 7, 100, 1000, 100_000]) {
+        let client_config = Arc::new(client_config(provider));
+        let server_config = Arc::new(server_config(provider));
+        prime(&client_config, &server_config);
+        let (client, read) = offer(api, &client_config, &server_config, &EARLY, cut);
+        assert!(client.is_early_data_accepted());
+        assert_eq!(read.unwrap(), EARLY.concat());
     }
 }
 
 #[test]
 fn an_unused_offer_of_early_data_is_accepted() {
-    for provider in PROVIDERS {
-        for api in APIS {
-            let client_config = Arc::new(client_config(provider));
-            let server_config = Arc::new(server_config(provider));
-            prime(&client_config, &server_config);
-            let (client, read) = offer(api, &client_config, &server_config, &[], 1000);
-            assert!(client.is_early_data_accepted());
-            assert_eq!(read.unwrap(), b"");
-        }
+    for (provider, api) in product(PROVIDERS, APIS) {
+        let client_config = Arc::new(client_config(provider));
+        let server_config = Arc::new(server_config(provider));
+        prime(&client_config, &server_config);
+        let (client, read) = offer(api, &client_config, &server_config, &[], 1000);
+        assert!(client.is_early_data_accepted());
+        assert_eq!(read.unwrap(), b"");
     }
 }
 
 /// A server that does not accept early data skips it, and the connection goes on.
 #[test]
 fn rejected_early_data_is_lost_and_reported() {
-    for provider in PROVIDERS {
-        for api in APIS {
-            let client_config = Arc::new(client_config(provider));
-            let accepting = Arc::new(server_config(provider));
-            prime(&client_config, &accepting);
-            let mut rejecting = server_config(provider);
-            rejecting.session_storage = accepting.session_storage.clone();
-            rejecting.alpn_protocols = vec![b"h2".to_vec()];
-            let (mut client, read) = offer(api, &client_config, &Arc::new(rejecting), &EARLY, 100);
-            assert!(!client.is_early_data_accepted());
-            assert_eq!(read, None);
-            assert!(client.endpoint().negotiated().contains("Resumed"));
-        }
+    for (provider, api) in product(PROVIDERS, APIS) {
+        let client_config = Arc::new(client_config(provider));
+        let accepting = Arc::new(server_config(provider));
+        prime(&client_config, &accepting);
+        let mut rejecting = server_config(provider);
+        rejecting.session_storage = accepting.session_storage.clone();
+        rejecting.alpn_protocols = vec![b"h2".to_vec()];
+        let (mut client, read) = offer(api, &client_config, &Arc::new(rejecting), &EARLY, 100);
+        assert!(!client.is_early_data_accepted());
+        assert_eq!(read, None);
+        assert!(client.endpoint().negotiated().contains("Resumed"));
     }
 }
 
 /// The server does not know the ticket and performs a full handshake.
 #[test]
 fn early_data_with_an_unknown_ticket_is_rejected() {
-    for provider in PROVIDERS {
-        for api in APIS {
-            let client_config = Arc::new(client_config(provider));
-            prime(&client_config, &Arc::new(server_config(provider)));
-            let other = Arc::new(server_config(provider));
-            let (mut client, read) = offer(api, &client_config, &other, &EARLY, 100);
-            assert!(!client.is_early_data_accepted());
-            assert_eq!(read, None);
-            assert!(client.endpoint().negotiated().contains("(Full)"));
-        }
+    for (provider, api) in product(PROVIDERS, APIS) {
+        let client_config = Arc::new(client_config(provider));
+        prime(&client_config, &Arc::new(server_config(provider)));
+        let other = Arc::new(server_config(provider));
+        let (mut client, read) = offer(api, &client_config, &other, &EARLY, 100);
+        assert!(!client.is_early_data_accepted());
+        assert_eq!(read, None);
+        assert!(client.endpoint().negotiated().contains("(Full)"));
     }
 }
 
@@ -111,33 +102,31 @@ fn early_data_with_an_unknown_ticket_is_rejected() {
 /// data.
 #[test]
 fn early_data_ends_with_a_retry() {
-    for provider in PROVIDERS {
-        for api in APIS {
-            let client_config = Arc::new(client_config(provider));
-            let first = Arc::new(server_config(provider));
-            prime(&client_config, &first);
-            let groups = |config: &ServerConfig| {
-                let mut provider = (**config.crypto_provider()).clone();
-                let retry = u16::from(rustls::NamedGroup::secp384r1);
-                provider
-                    .kx_groups
-                    .retain(|group| u16::from(group.name()) == retry);
-                provider
-            };
-            let mut retrying =
-                rustls_upstream::ServerConfig::builder_with_provider(groups(&first).into())
-                    .with_protocol_versions(&[&rustls_upstream::version::TLS13])
-                    .unwrap()
-                    .with_no_client_auth()
-                    .with_cert_resolver(first.cert_resolver.clone());
-            retrying.session_storage = first.session_storage.clone();
-            retrying.alpn_protocols = first.alpn_protocols.clone();
-            retrying.max_early_data_size = LIMIT;
-            let (mut client, read) = offer(api, &client_config, &Arc::new(retrying), &EARLY, 100);
-            assert!(!client.is_early_data_accepted());
-            assert_eq!(read, None);
-            assert!(client.endpoint().negotiated().contains("Resumed"));
-        }
+    for (provider, api) in product(PROVIDERS, APIS) {
+        let client_config = Arc::new(client_config(provider));
+        let first = Arc::new(server_config(provider));
+        prime(&client_config, &first);
+        let groups = |config: &ServerConfig| {
+            let mut provider = (**config.crypto_provider()).clone();
+            let retry = u16::from(rustls::NamedGroup::secp384r1);
+            provider
+                .kx_groups
+                .retain(|group| u16::from(group.name()) == retry);
+            provider
+        };
+        let mut retrying =
+            rustls_upstream::ServerConfig::builder_with_provider(groups(&first).into())
+                .with_protocol_versions(&[&rustls_upstream::version::TLS13])
+                .unwrap()
+                .with_no_client_auth()
+                .with_cert_resolver(first.cert_resolver.clone());
+        retrying.session_storage = first.session_storage.clone();
+        retrying.alpn_protocols = first.alpn_protocols.clone();
+        retrying.max_early_data_size = LIMIT;
+        let (mut client, read) = offer(api, &client_config, &Arc::new(retrying), &EARLY, 100);
+        assert!(!client.is_early_data_accepted());
+        assert_eq!(read, None);
+        assert!(client.endpoint().negotiated().contains("Resumed"));
     }
 }
 
@@ -225,33 +214,30 @@ fn early_data_needs_its_suite() {
 /// Application data written during the handshake follows the early data and survives its rejection.
 #[test]
 fn application_data_waits_for_the_handshake() {
-    for provider in PROVIDERS {
-        for accepted in [true, false] {
-            let client_config = Arc::new(client_config(provider));
-            let server_config = Arc::new(server_config(provider));
-            prime(&client_config, &server_config);
-            let mut conn = ClientConnection::new(client_config, server_name()).unwrap();
-            conn.early_data().unwrap().write_all(b"early").unwrap();
-            conn.writer().write_all(b"late").unwrap();
-            conn.early_data().unwrap().write_all(b" data").unwrap();
-            conn.send_close_notify();
-            assert!(conn.early_data().is_none(), "after close_notify");
+    for (provider, accepted) in product(PROVIDERS, [true, false]) {
+        let client_config = Arc::new(client_config(provider));
+        let server_config = Arc::new(server_config(provider));
+        prime(&client_config, &server_config);
+        let mut conn = ClientConnection::new(client_config, server_name()).unwrap();
+        conn.early_data().unwrap().write_all(b"early").unwrap();
+        conn.writer().write_all(b"late").unwrap();
+        conn.early_data().unwrap().write_all(b" data").unwrap();
+        conn.send_close_notify();
+        assert!(conn.early_data().is_none(), "after close_notify");
 
-            let mut client = ThisBuffered::new(conn);
-            let mut server = server(&if accepted {
-                server_config
-            } else {
-                Arc::new(self::server_config(provider))
-            });
-            server.receive(&client.take_output()).unwrap();
-            let early = read_early(&mut server);
-            assert_eq!(early, accepted.then(|| b"early data".to_vec()));
-            exchange(&mut client, &mut server).unwrap();
-            let mut late = Vec::new();
-            server.read_into(&mut late);
-            assert_eq!(late, b"late");
-            assert!(server.peer_has_closed());
-        }
+        let mut client = ThisBuffered::new(conn);
+        let mut server = server(&if accepted {
+            server_config
+        } else {
+            Arc::new(self::server_config(provider))
+        });
+        server.receive(&client.take_output()).unwrap();
+        let early = read_early(&mut server);
+        assert_eq!(early, accepted.then(|| b"early data".to_vec()));
+        exchange(&mut client, &mut server).unwrap();
+        let late = server.read_all();
+        assert_eq!(late, b"late");
+        assert!(server.peer_has_closed());
     }
 }
 
@@ -279,10 +265,7 @@ fn early_data_ends_with_the_handshake() {
             let mut bytes = &record.to_bytes()[..];
             conn.read_tls(&mut bytes).unwrap();
             conn.process_new_packets().unwrap();
-            let mut client = Vec::new();
-            while conn.wants_write() {
-                conn.write_tls(&mut client).unwrap();
-            }
+            let client = conn.output();
             server.receive(&client).unwrap();
             read.extend(read_early(&mut server).unwrap_or_default());
         }
@@ -295,51 +278,26 @@ fn early_data_ends_with_the_handshake() {
     }
 }
 
-/// Label, client random and secret.
-type Logged = (String, Vec<u8>, Vec<u8>);
-
-#[derive(Debug, Default)]
-struct Log(Mutex<Vec<Logged>>);
-
-macro_rules! log {
-    ($tls:ident) => {
-        impl $tls::KeyLog for Log {
-            fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-                self.0.lock().unwrap().push((
-                    label.to_owned(),
-                    client_random.to_vec(),
-                    secret.to_vec(),
-                ));
-            }
-        }
-    };
-}
-
-log!(rustls);
-log!(rustls_upstream);
-
 #[test]
 fn the_early_secrets_are_logged() {
-    for provider in PROVIDERS {
-        for api in APIS {
-            let (ours, theirs) = (Arc::new(Log::default()), Arc::new(Log::default()));
-            let mut client_config = client_config(provider);
-            client_config.key_log = ours.clone();
-            let mut server_config = server_config(provider);
-            server_config.key_log = theirs.clone();
-            let (client_config, server_config) = (Arc::new(client_config), Arc::new(server_config));
-            prime(&client_config, &server_config);
-            ours.0.lock().unwrap().clear();
-            theirs.0.lock().unwrap().clear();
-            offer(api, &client_config, &server_config, &EARLY, 1000);
-            let (ours, theirs) = (ours.0.lock().unwrap(), theirs.0.lock().unwrap());
-            assert_eq!(ours[0].0, "CLIENT_EARLY_TRAFFIC_SECRET");
-            assert_eq!(ours[1].0, "EARLY_EXPORTER_SECRET");
-            for logged in &*theirs {
-                assert!(ours.contains(logged), "{logged:?}");
-            }
-            assert!(theirs.iter().any(|logged| logged.0 == ours[0].0));
+    for (provider, api) in product(PROVIDERS, APIS) {
+        let (ours, theirs) = (Arc::<KeyLines>::default(), Arc::<KeyLines>::default());
+        let mut client_config = client_config(provider);
+        client_config.key_log = ours.clone();
+        let mut server_config = server_config(provider);
+        server_config.key_log = theirs.clone();
+        let (client_config, server_config) = (Arc::new(client_config), Arc::new(server_config));
+        prime(&client_config, &server_config);
+        ours.take();
+        theirs.take();
+        offer(api, &client_config, &server_config, &EARLY, 1000);
+        let (ours, theirs) = (ours.lines(), theirs.lines());
+        assert_eq!(ours[0].0, "CLIENT_EARLY_TRAFFIC_SECRET");
+        assert_eq!(ours[1].0, "EARLY_EXPORTER_SECRET");
+        for logged in &theirs {
+            assert!(ours.contains(logged), "{logged:?}");
         }
+        assert!(theirs.iter().any(|logged| logged.0 == ours[0].0));
     }
 }
 
@@ -387,44 +345,34 @@ fn unbuffered_without_a_session_encrypts_no_early_data() {
 /// Our client with our server.
 #[test]
 fn between_our_own_ends() {
-    for provider in PROVIDERS {
-        for api in APIS {
-            for accepted in [true, false] {
-                let auth = ClientAuth::None;
-                let mut server_config =
-                    configs::this::server(provider.this(), KeyType::Ed25519, auth);
-                server_config.max_early_data_size = LIMIT;
-                let accepting = Arc::new(server_config.clone());
-                server_config.alpn_protocols = vec![b"h2".to_vec()];
-                let rejecting = Arc::new(server_config);
-                let client_config = Arc::new(client_config(provider));
-                let server = |config: &Arc<rustls::ServerConfig>| {
-                    let conn = rustls::ServerConnection::new(config.clone()).unwrap();
-                    ThisBuffered::new(conn)
-                };
-                let conn = ClientConnection::new(client_config.clone(), server_name()).unwrap();
-                handshake(&mut ThisBuffered::new(conn), &mut server(&accepting));
+    for (provider, api, accepted) in product3(PROVIDERS, APIS, [true, false]) {
+        let auth = ClientAuth::None;
+        let mut server_config = configs::this::server(provider.this(), KeyType::Ed25519, auth);
+        server_config.max_early_data_size = LIMIT;
+        let accepting = Arc::new(server_config.clone());
+        server_config.alpn_protocols = vec![b"h2".to_vec()];
+        let rejecting = Arc::new(server_config);
+        let client_config = Arc::new(client_config(provider));
+        let server = |config: &Arc<rustls::ServerConfig>| ThisBuffered::server(config.clone());
+        let conn = ClientConnection::new(client_config.clone(), server_name()).unwrap();
+        handshake(&mut ThisBuffered::new(conn), &mut server(&accepting));
 
-                let early = vec![5; LIMIT as usize];
-                let (mut client, flight) = Client::start(api, &client_config, &[&early]);
-                let mut server = server(if accepted { &accepting } else { &rejecting });
-                let mut read = Vec::new();
-                for piece in flight.chunks(1000) {
-                    server.receive(piece).unwrap();
-                    let rustls::Connection::Server(conn) = &mut server.conn else {
-                        unreachable!()
-                    };
-                    if let Some(mut early) = conn.early_data() {
-                        early.read_to_end(&mut read).unwrap();
-                    }
-                }
-                handshake(client.endpoint(), &mut server);
-                assert!(client.endpoint().negotiated().contains("Resumed"));
-                assert_eq!(client.is_early_data_accepted(), accepted);
-                assert!(read == if accepted { early } else { vec![] });
-                talk_and_close(client.endpoint(), &mut server);
+        let early = vec![5; LIMIT as usize];
+        let (mut client, flight) = Client::start(api, &client_config, &[&early]);
+        let mut server = server(if accepted { &accepting } else { &rejecting });
+        let mut read = Vec::new();
+        for piece in flight.chunks(1000) {
+            server.receive(piece).unwrap();
+            let conn = server.as_server();
+            if let Some(mut early) = conn.early_data() {
+                early.read_to_end(&mut read).unwrap();
             }
         }
+        handshake(client.endpoint(), &mut server);
+        assert!(client.endpoint().negotiated().contains("Resumed"));
+        assert_eq!(client.is_early_data_accepted(), accepted);
+        assert!(read == if accepted { early } else { vec![] });
+        talk_and_close(client.endpoint(), &mut server);
     }
 }
 
@@ -445,28 +393,26 @@ fn an_older_server_gets_nothing_for_early_data() {
             config.max_early_data_size = LIMIT;
             Arc::new(config)
         };
-        for api in APIS {
-            for enable_early_data in [true, false] {
-                let auth = ClientAuth::None;
-                let mut config =
-                    configs::this::client_of(Versions::Both, provider.this(), key_type, auth);
-                config.enable_early_data = enable_early_data;
-                let config = Arc::new(config);
-                prime(&config, &old(true));
-                let (mut client, flight) = Client::start(api, &config, &[]);
-                let mut old = server(&old(false));
-                // an older server does not process records that look like application data
-                let hello_len = 5 + usize::from(u16::from_be_bytes([flight[3], flight[4]]));
-                old.receive(&flight[..hello_len]).unwrap();
-                let result = client.endpoint().receive(&old.take_output());
-                if enable_early_data {
-                    let expected = "PeerMisbehaved(OfferedEarlyDataWithOldProtocolVersion)";
-                    assert_eq!(result.unwrap_err(), expected);
-                    assert!(client.endpoint().is_handshaking());
-                } else {
-                    result.unwrap();
-                    handshake(client.endpoint(), &mut old);
-                }
+        for (api, enable_early_data) in product(APIS, [true, false]) {
+            let auth = ClientAuth::None;
+            let mut config =
+                configs::this::client_of(Versions::Both, provider.this(), key_type, auth);
+            config.enable_early_data = enable_early_data;
+            let config = Arc::new(config);
+            prime(&config, &old(true));
+            let (mut client, flight) = Client::start(api, &config, &[]);
+            let mut old = server(&old(false));
+            // an older server does not process records that look like application data
+            let hello_len = 5 + usize::from(u16::from_be_bytes([flight[3], flight[4]]));
+            old.receive(&flight[..hello_len]).unwrap();
+            let result = client.endpoint().receive(&old.take_output());
+            if enable_early_data {
+                let expected = "PeerMisbehaved(OfferedEarlyDataWithOldProtocolVersion)";
+                assert_eq!(result.unwrap_err(), expected);
+                assert!(client.endpoint().is_handshaking());
+            } else {
+                result.unwrap();
+                handshake(client.endpoint(), &mut old);
             }
         }
     }

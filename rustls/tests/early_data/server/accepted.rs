@@ -4,38 +4,36 @@ use std::io::Read;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex};
 
-use harness::peers::configs::PROVIDERS;
+use harness::peers::callbacks::KeyLines;
+use harness::peers::configs::{PROVIDERS, product, product3};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, Wrapper};
-use harness::peers::servers::{Server, Settings, hello};
+use harness::peers::servers::{Server, Settings, hello, servers};
 use harness::scripted::OfferedPsk;
 use harness::wire::client_hello::{ALPN, protocols};
-use rustls::{ContentType, KeyLog};
+use rustls::ContentType;
 
 use super::{MAX, accepted, early_data, finish, settings};
 
 #[test]
 fn early_data_is_read_apart_from_what_follows() {
-    for provider in PROVIDERS {
-        let settings = settings(provider);
-        for server in settings.servers() {
-            let mut client = accepted(&settings, &server);
-            assert!(client.server.is_handshaking());
-            for piece in [&b"one "[..], b"", b"two"] {
-                client
-                    .send_raw(ContentType::ApplicationData, piece)
-                    .unwrap();
-            }
-            assert_eq!(client.received_by_server(), b"");
-            assert_eq!(early_data(&mut *client.server), b"one two");
+    for (settings, server) in servers(settings) {
+        let mut client = accepted(&settings, &server);
+        assert!(client.server.is_handshaking());
+        for piece in [&b"one "[..], b"", b"two"] {
             client
-                .send_raw(ContentType::ApplicationData, b" three")
+                .send_raw(ContentType::ApplicationData, piece)
                 .unwrap();
-            client.end_early_data().unwrap();
-            finish(&mut client);
-            // the rest is still buffered
-            assert_eq!(early_data(&mut *client.server), b" three");
-            assert_eq!(early_data(&mut *client.server), b"");
         }
+        assert_eq!(client.received_by_server(), b"");
+        assert_eq!(early_data(&mut *client.server), b"one two");
+        client
+            .send_raw(ContentType::ApplicationData, b" three")
+            .unwrap();
+        client.end_early_data().unwrap();
+        finish(&mut client);
+        // the rest is still buffered
+        assert_eq!(early_data(&mut *client.server), b" three");
+        assert_eq!(early_data(&mut *client.server), b"");
     }
 }
 
@@ -66,21 +64,17 @@ fn early_data_may_stay_unread() {
 /// The limit in the tickets, which the client follows.
 #[test]
 fn tickets_carry_the_limit() {
-    for provider in PROVIDERS {
-        for max in [0, 1, 16_384, u32::MAX] {
-            for sealed in [false, true] {
-                let settings = Settings {
-                    max_early_data_size: max,
-                    sealed,
-                    ..Settings::new(provider)
-                };
-                for server in settings.servers() {
-                    for ticket in server.tickets(&settings) {
-                        // RFC 9846 §8: a ticket that can be used twice allows none
-                        let expected = (max != 0 && !sealed).then_some(max);
-                        assert_eq!(ticket.max_early_data_size, expected);
-                    }
-                }
+    for (provider, max, sealed) in product3(PROVIDERS, [0, 1, 16_384, u32::MAX], [false, true]) {
+        let settings = Settings {
+            max_early_data_size: max,
+            sealed,
+            ..Settings::new(provider)
+        };
+        for server in settings.servers() {
+            for ticket in server.tickets(&settings) {
+                // RFC 9846 §8: a ticket that can be used twice allows none
+                let expected = (max != 0 && !sealed).then_some(max);
+                assert_eq!(ticket.max_early_data_size, expected);
             }
         }
     }
@@ -173,40 +167,38 @@ fn acceptance_has_conditions() {
             ..same()
         },
     ];
-    for provider in PROVIDERS {
-        for case in &cases {
-            let settings = settings(provider);
-            for server in settings.servers() {
-                if case.suite != 0x1301 && matches!(server, Server::Upstream(_)) {
-                    continue; // it does not even resume
-                }
-                let mut offer = server.tickets(&settings).remove(0).offer_early(0);
-                (case.change)(&mut offer);
-                settings.clock.advance(case.waits);
-                let mut hello = hello().edit(|hello| hello.cipher_suites = vec![case.suite]);
-                hello = match case.protocol {
-                    b"" => hello.without(ALPN),
-                    protocol => hello.with(ALPN, protocols(&[protocol])),
-                };
-                let client = server.connect(&settings, hello, Some(&offer));
-                settings.clock.advance(-case.waits);
-                let mut client = client.unwrap();
-                assert!(client.is_resumed, "{}", case.what);
-                assert_eq!(client.early_data_accepted(), case.accepted, "{}", case.what);
-                if offer.early_data {
-                    client
-                        .send_raw(ContentType::ApplicationData, b"early")
-                        .unwrap();
-                }
-                if case.accepted {
-                    client.end_early_data().unwrap()
-                } else {
-                    client.start_handshake()
-                }
-                finish(&mut client);
-                let expected: &[u8] = if case.accepted { b"early" } else { b"" };
-                assert_eq!(early_data(&mut *client.server), expected, "{}", case.what);
+    for (provider, case) in product(PROVIDERS, &cases) {
+        let settings = settings(provider);
+        for server in settings.servers() {
+            if case.suite != 0x1301 && matches!(server, Server::Upstream(_)) {
+                continue; // it does not even resume
             }
+            let mut offer = server.tickets(&settings).remove(0).offer_early(0);
+            (case.change)(&mut offer);
+            settings.clock.advance(case.waits);
+            let mut hello = hello().edit(|hello| hello.cipher_suites = vec![case.suite]);
+            hello = match case.protocol {
+                b"" => hello.without(ALPN),
+                protocol => hello.with(ALPN, protocols(&[protocol])),
+            };
+            let client = server.connect(&settings, hello, Some(&offer));
+            settings.clock.advance(-case.waits);
+            let mut client = client.unwrap();
+            assert!(client.is_resumed, "{}", case.what);
+            assert_eq!(client.early_data_accepted(), case.accepted, "{}", case.what);
+            if offer.early_data {
+                client
+                    .send_raw(ContentType::ApplicationData, b"early")
+                    .unwrap();
+            }
+            if case.accepted {
+                client.end_early_data().unwrap()
+            } else {
+                client.start_handshake()
+            }
+            finish(&mut client);
+            let expected: &[u8] = if case.accepted { b"early" } else { b"" };
+            assert_eq!(early_data(&mut *client.server), expected, "{}", case.what);
         }
     }
 }
@@ -246,57 +238,43 @@ fn a_lower_limit_than_before_rejects() {
 /// The server sends data before the client has finished (RFC 9846 §4.5.3).
 #[test]
 fn the_server_may_answer_early() {
-    for provider in PROVIDERS {
-        for send_half_rtt_data in [false, true] {
-            let settings = Settings {
-                send_half_rtt_data,
-                ..settings(provider)
-            };
-            for server in settings.servers() {
-                let mut client = accepted(&settings, &server);
-                client
-                    .send_raw(ContentType::ApplicationData, b"question")
-                    .unwrap();
-                client.server.send(b"answer");
-                client.receive_output();
-                let expected: &[u8] = if send_half_rtt_data { b"answer" } else { b"" };
-                assert_eq!(client.plaintext, expected);
-                client.end_early_data().unwrap();
-                client.finish().unwrap();
-                client.receive_output();
-                assert_eq!(client.plaintext, b"answer");
-                assert_eq!(early_data(&mut *client.server), b"question");
-            }
+    for (provider, send_half_rtt_data) in product(PROVIDERS, [false, true]) {
+        let settings = Settings {
+            send_half_rtt_data,
+            ..settings(provider)
+        };
+        for server in settings.servers() {
+            let mut client = accepted(&settings, &server);
+            client
+                .send_raw(ContentType::ApplicationData, b"question")
+                .unwrap();
+            client.server.send(b"answer");
+            client.receive_output();
+            let expected: &[u8] = if send_half_rtt_data { b"answer" } else { b"" };
+            assert_eq!(client.plaintext, expected);
+            client.end_early_data().unwrap();
+            client.finish().unwrap();
+            client.receive_output();
+            assert_eq!(client.plaintext, b"answer");
+            assert_eq!(early_data(&mut *client.server), b"question");
         }
-    }
-}
-
-/// A key log that records secrets.
-#[derive(Debug, Default)]
-struct Secrets(Mutex<Vec<(String, Vec<u8>)>>);
-
-impl KeyLog for Secrets {
-    fn log(&self, label: &str, _: &[u8], secret: &[u8]) {
-        let entry = (label.to_owned(), secret.to_vec());
-        self.0.lock().unwrap().push(entry);
     }
 }
 
 #[test]
 fn early_secrets_are_logged() {
-    for provider in PROVIDERS {
-        let settings = settings(provider);
-        let secrets = Arc::new(Secrets::default());
+    for settings in PROVIDERS.map(settings) {
+        let secrets = Arc::<KeyLines>::default();
         let mut config = settings.ours();
         config.key_log = secrets.clone();
         let server = Server::Buffered(config.into());
         let labels = || {
-            let logged = std::mem::take(&mut *secrets.0.lock().unwrap());
+            let logged = secrets.take();
             let early = logged
                 .into_iter()
-                .filter(|(label, _)| label.contains("EARLY"));
+                .filter(|(label, _, _)| label.contains("EARLY"));
             early
-                .map(|(label, secret)| (label, secret.len()))
+                .map(|(label, _, secret)| (label, secret.len()))
                 .collect::<Vec<_>>()
         };
         server.tickets(&settings);
@@ -336,9 +314,7 @@ fn readers_take_as_much_as_they_want() {
                 .send_raw(ContentType::ApplicationData, piece)
                 .unwrap();
             let mut conn = conn.lock().unwrap();
-            let rustls::Connection::Server(conn) = &mut conn.conn else {
-                panic!("a client")
-            };
+            let conn = conn.as_server();
             let mut early = conn.early_data().unwrap();
             let mut buf = vec![0; len];
             for _ in 0..2 {

@@ -1,7 +1,7 @@
 //! EndOfEarlyData (RFC 9846 §4.6), and messages before and after it.
 
 use harness::peers::configs::PROVIDERS;
-use harness::peers::servers::Server;
+use harness::peers::servers::{Server, servers};
 use harness::scripted::{Refused, ScriptedClient};
 use harness::wire::{message, record};
 use rustls::{ContentType, HandshakeType};
@@ -79,32 +79,29 @@ fn messages_out_of_order_are_refused() {
             "DecryptError",
         ),
     ];
-    for provider in PROVIDERS {
-        let settings = settings(provider);
-        for server in settings.servers() {
-            for (what, act, error) in &cases {
-                if *error == TWO_MESSAGES && matches!(server, Server::Upstream(_)) {
-                    continue; // it goes on, at first
-                }
-                let mut client = accepted(&settings, &server);
-                client
-                    .send_raw(ContentType::ApplicationData, b"early")
-                    .unwrap();
-                let refused = act(&mut client).unwrap_err();
-                assert!(refused.error.starts_with(error), "{what}: {refused:?}");
-                let expected = match *error {
-                    "DecryptError" => 20,                // bad_record_mac
-                    "InvalidMessage(TrailingData" => 50, // decode_error
-                    _ => 10,                             // unexpected_message
-                };
-                match refused.alert {
-                    Some(alert) => assert_eq!(alert, [2, expected], "{what}"),
-                    // upstream sends no alert for interleaved messages
-                    None => assert!(matches!(server, Server::Upstream(_)), "{what}"),
-                }
-                // earlier data is not lost
-                assert_eq!(early_data(&mut *client.server), b"early", "{what}");
+    for (settings, server) in servers(settings) {
+        for (what, act, error) in &cases {
+            if *error == TWO_MESSAGES && matches!(server, Server::Upstream(_)) {
+                continue; // it goes on, at first
             }
+            let mut client = accepted(&settings, &server);
+            client
+                .send_raw(ContentType::ApplicationData, b"early")
+                .unwrap();
+            let refused = act(&mut client).unwrap_err();
+            assert!(refused.error.starts_with(error), "{what}: {refused:?}");
+            let expected = match *error {
+                "DecryptError" => 20,                // bad_record_mac
+                "InvalidMessage(TrailingData" => 50, // decode_error
+                _ => 10,                             // unexpected_message
+            };
+            match refused.alert {
+                Some(alert) => assert_eq!(alert, [2, expected], "{what}"),
+                // upstream sends no alert for interleaved messages
+                None => assert!(matches!(server, Server::Upstream(_)), "{what}"),
+            }
+            // earlier data is not lost
+            assert_eq!(early_data(&mut *client.server), b"early", "{what}");
         }
     }
 }
@@ -112,32 +109,26 @@ fn messages_out_of_order_are_refused() {
 /// RFC 9846 §4.6: it must not follow rejected early data.
 #[test]
 fn the_message_is_refused_after_rejected_early_data() {
-    for provider in PROVIDERS {
-        let settings = settings(provider);
-        for server in settings.servers() {
-            let mut client = rejected(&settings, &server);
-            client.start_handshake();
-            let refused = client.send(&end()).unwrap_err();
-            assert!(
-                refused.error.starts_with("InappropriateHandshakeMessage"),
-                "{refused:?}"
-            );
-        }
+    for (settings, server) in servers(settings) {
+        let mut client = rejected(&settings, &server);
+        client.start_handshake();
+        let refused = client.send(&end()).unwrap_err();
+        assert!(
+            refused.error.starts_with("InappropriateHandshakeMessage"),
+            "{refused:?}"
+        );
     }
 }
 
 /// A forged record is rejected.
 #[test]
 fn a_forged_record_is_refused() {
-    for provider in PROVIDERS {
-        let settings = settings(provider);
-        for server in settings.servers() {
-            // RFC 9846 §4.3.10: a record of accepted early data that cannot be opened is a
-            // bad_record_mac
-            let mut client = accepted(&settings, &server);
-            let refused = client.server.receive(&record(0x17, &[7; 40]));
-            assert_eq!(refused, Err("DecryptError".into()));
-        }
+    for (settings, server) in servers(settings) {
+        // RFC 9846 §4.3.10: a record of accepted early data that cannot be opened is a
+        // bad_record_mac
+        let mut client = accepted(&settings, &server);
+        let refused = client.server.receive(&record(0x17, &[7; 40]));
+        assert_eq!(refused, Err("DecryptError".into()));
     }
 }
 
@@ -145,44 +136,37 @@ fn a_forged_record_is_refused() {
 /// it.
 #[test]
 fn change_cipher_spec_may_stand_between() {
-    for provider in PROVIDERS {
-        let settings = settings(provider);
-        for server in settings.servers() {
-            let mut client = accepted(&settings, &server);
-            client.server.receive(&record(0x14, &[1])).unwrap();
-            client
-                .send_raw(ContentType::ApplicationData, b"early")
-                .unwrap();
-            client.server.receive(&record(0x14, &[1])).unwrap();
-            client.end_early_data().unwrap();
-            finish(&mut client);
-            assert_eq!(early_data(&mut *client.server), b"early");
-        }
+    for (settings, server) in servers(settings) {
+        let mut client = accepted(&settings, &server);
+        client.server.receive(&record(0x14, &[1])).unwrap();
+        client
+            .send_raw(ContentType::ApplicationData, b"early")
+            .unwrap();
+        client.server.receive(&record(0x14, &[1])).unwrap();
+        client.end_early_data().unwrap();
+        finish(&mut client);
+        assert_eq!(early_data(&mut *client.server), b"early");
     }
 }
 
 /// The message arrives with one byte per record.
 #[test]
 fn the_message_may_be_fragmented() {
-    for provider in PROVIDERS {
-        let settings = settings(provider);
-        for server in settings.servers() {
-            let mut client = accepted(&settings, &server);
-            let end = message(HandshakeType::EndOfEarlyData.into(), b"");
-            for byte in end {
-                client.send(&[byte]).unwrap();
-            }
-            client.start_handshake();
-            finish(&mut client);
+    for (settings, server) in servers(settings) {
+        let mut client = accepted(&settings, &server);
+        let end = message(HandshakeType::EndOfEarlyData.into(), b"");
+        for byte in end {
+            client.send(&[byte]).unwrap();
         }
+        client.start_handshake();
+        finish(&mut client);
     }
 }
 
 /// Changes each bit of the message and compares the outcome with upstream's.
 #[test]
 fn every_byte_matters() {
-    for provider in PROVIDERS {
-        let settings = settings(provider);
+    for settings in PROVIDERS.map(settings) {
         for at in 0..end().len() {
             for bit in 0..8 {
                 let outcomes = settings.servers().map(|server| {
@@ -222,8 +206,7 @@ fn every_byte_matters() {
 /// alert, passes.
 #[test]
 fn alerts_are_no_end_of_early_data() {
-    for provider in PROVIDERS {
-        let settings = settings(provider);
+    for settings in PROVIDERS.map(settings) {
         let [buffered, unbuffered, _] = settings.servers();
         for server in [buffered, unbuffered] {
             for (alert, error) in [

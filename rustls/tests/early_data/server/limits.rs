@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{self, PROVIDERS};
+use harness::peers::configs::{self, PROVIDERS, product};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered, exchange, talk_and_close};
-use harness::peers::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
+use harness::peers::servers::{KEY_TYPE, Server, Settings, ask_for_another_share, servers};
 use rustls::ContentType;
 
 use super::{MAX, accepted, early_data, finish, rejected, settings};
@@ -14,57 +14,52 @@ use super::{MAX, accepted, early_data, finish, rejected, settings};
 fn accepted_data_has_a_limit() {
     const TOO_MUCH: &str = "PeerMisbehaved(TooMuchEarlyDataReceived)";
 
-    for provider in PROVIDERS {
-        let settings = settings(provider);
-        for server in settings.servers() {
-            for piece in [1000, 999, 500, 1] {
-                let mut client = accepted(&settings, &server);
-                let sent: Vec<u8> = (0..MAX).map(|at| at as u8).collect();
-                for piece in sent.chunks(piece) {
-                    client
-                        .send_raw(ContentType::ApplicationData, piece)
-                        .unwrap();
-                }
-                // an empty record does not exceed the limit
-                client.send_raw(ContentType::ApplicationData, b"").unwrap();
-                assert_eq!(early_data(&mut *client.server), sent);
-                let refused = client.send_raw(ContentType::ApplicationData, b"x");
-                let refused = refused.unwrap_err();
-                assert_eq!(refused.error, TOO_MUCH);
-                assert_eq!(refused.alert.as_deref(), Some(&[2, 10][..]));
-            }
-
-            // one record beyond the limit: none of it is handed out
+    for (settings, server) in servers(settings) {
+        for piece in [1000, 999, 500, 1] {
             let mut client = accepted(&settings, &server);
-            let refused = client.send_raw(ContentType::ApplicationData, &[7; MAX as usize + 1]);
-            assert_eq!(refused.unwrap_err().error, TOO_MUCH);
-            assert_eq!(early_data(&mut *client.server), b"");
+            let sent: Vec<u8> = (0..MAX).map(|at| at as u8).collect();
+            for piece in sent.chunks(piece) {
+                client
+                    .send_raw(ContentType::ApplicationData, piece)
+                    .unwrap();
+            }
+            // an empty record does not exceed the limit
+            client.send_raw(ContentType::ApplicationData, b"").unwrap();
+            assert_eq!(early_data(&mut *client.server), sent);
+            let refused = client.send_raw(ContentType::ApplicationData, b"x");
+            let refused = refused.unwrap_err();
+            assert_eq!(refused.error, TOO_MUCH);
+            assert_eq!(refused.alert.as_deref(), Some(&[2, 10][..]));
         }
+
+        // one record beyond the limit: none of it is handed out
+        let mut client = accepted(&settings, &server);
+        let refused = client.send_raw(ContentType::ApplicationData, &[7; MAX as usize + 1]);
+        assert_eq!(refused.unwrap_err().error, TOO_MUCH);
+        assert_eq!(early_data(&mut *client.server), b"");
     }
 }
 
 /// The full limit is accepted, and the handshake completes after it.
 #[test]
 fn the_full_limit_is_accepted() {
-    for provider in PROVIDERS {
-        for max in [1, 16_384, 16_385, 100_000] {
-            let settings = Settings {
-                max_early_data_size: max,
-                ..settings(provider)
-            };
-            for server in settings.servers() {
-                let mut client = accepted(&settings, &server);
-                let sent = vec![3; max as usize];
-                client
-                    .send_raw(ContentType::ApplicationData, &sent[1..])
-                    .unwrap();
-                client
-                    .send_raw(ContentType::ApplicationData, &sent[..1])
-                    .unwrap();
-                client.end_early_data().unwrap();
-                finish(&mut client);
-                assert!(early_data(&mut *client.server) == sent);
-            }
+    for (provider, max) in product(PROVIDERS, [1, 16_384, 16_385, 100_000]) {
+        let settings = Settings {
+            max_early_data_size: max,
+            ..settings(provider)
+        };
+        for server in settings.servers() {
+            let mut client = accepted(&settings, &server);
+            let sent = vec![3; max as usize];
+            client
+                .send_raw(ContentType::ApplicationData, &sent[1..])
+                .unwrap();
+            client
+                .send_raw(ContentType::ApplicationData, &sent[..1])
+                .unwrap();
+            client.end_early_data().unwrap();
+            finish(&mut client);
+            assert!(early_data(&mut *client.server) == sent);
         }
     }
 }
@@ -73,29 +68,26 @@ fn the_full_limit_is_accepted() {
 /// only. Upstream also counts the protection.
 #[test]
 fn skipped_data_has_a_limit() {
-    for provider in PROVIDERS {
-        let settings = settings(provider);
+    for settings in PROVIDERS.map(settings) {
         let [buffered, unbuffered, _] = settings.servers();
-        for server in [buffered, unbuffered] {
-            for piece in [1000, 999, 500, 1] {
-                let mut client = rejected(&settings, &server);
-                for piece in vec![7; MAX as usize].chunks(piece) {
-                    client
-                        .send_raw(ContentType::ApplicationData, piece)
-                        .unwrap();
-                }
-                client.start_handshake();
-                finish(&mut client);
-
-                let mut client = rejected(&settings, &server);
-                let mut refused = None;
-                for piece in vec![7; MAX as usize + 1].chunks(piece) {
-                    assert_eq!(refused, None, "too soon");
-                    let sent = client.send_raw(ContentType::ApplicationData, piece);
-                    refused = sent.err().map(|refused| refused.error);
-                }
-                assert_eq!(refused.as_deref(), Some("DecryptError"));
+        for (server, piece) in product([buffered, unbuffered], [1000, 999, 500, 1]) {
+            let mut client = rejected(&settings, &server);
+            for piece in vec![7; MAX as usize].chunks(piece) {
+                client
+                    .send_raw(ContentType::ApplicationData, piece)
+                    .unwrap();
             }
+            client.start_handshake();
+            finish(&mut client);
+
+            let mut client = rejected(&settings, &server);
+            let mut refused = None;
+            for piece in vec![7; MAX as usize + 1].chunks(piece) {
+                assert_eq!(refused, None, "too soon");
+                let sent = client.send_raw(ContentType::ApplicationData, piece);
+                refused = sent.err().map(|refused| refused.error);
+            }
+            assert_eq!(refused.as_deref(), Some("DecryptError"));
         }
     }
 }
@@ -103,16 +95,13 @@ fn skipped_data_has_a_limit() {
 /// Empty records are bounded, so early data never uses more memory than allowed.
 #[test]
 fn empty_records_are_counted() {
-    for provider in PROVIDERS {
-        let settings = settings(provider);
-        for server in settings.servers() {
-            let mut client = accepted(&settings, &server);
-            let refused = (0..100)
-                .find_map(|_| client.send_raw(ContentType::ApplicationData, b"").err())
-                .expect("a bound");
-            if !matches!(server, Server::Upstream(_)) {
-                assert_eq!(refused.error, "PeerMisbehaved(TooManyEmptyFragments)");
-            }
+    for (settings, server) in servers(settings) {
+        let mut client = accepted(&settings, &server);
+        let refused = (0..100)
+            .find_map(|_| client.send_raw(ContentType::ApplicationData, b"").err())
+            .expect("a bound");
+        if !matches!(server, Server::Upstream(_)) {
+            assert_eq!(refused.error, "PeerMisbehaved(TooManyEmptyFragments)");
         }
     }
 }
@@ -148,8 +137,7 @@ fn early_data_of_older_tickets_is_skipped() {
                 let config = Arc::new(config);
                 let client = || {
                     let name = configs::server_name();
-                    let conn = rustls_upstream::ClientConnection::new(config.clone(), name);
-                    UpstreamBuffered::new(conn.unwrap())
+                    UpstreamBuffered::client_of(name, config.clone())
                 };
                 let mut first = Server::Buffered(before.clone()).accept();
                 exchange(&mut client(), &mut *first).unwrap();

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, PROVIDERS};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, product};
 use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, exchange, talk_and_close};
 use harness::peers::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
 
@@ -49,17 +49,15 @@ client_sends!(this_sends, rustls, this, this, ThisBuffered);
 
 #[test]
 fn early_data_of_clients_is_read() {
-    for provider in PROVIDERS {
-        for auth in [ClientAuth::None, ClientAuth::Required] {
-            let settings = Settings {
-                auth,
-                ..settings(provider)
-            };
-            for send in [upstream_sends, this_sends] {
-                for server in settings.servers() {
-                    let outcome = send(&settings, &server, &server);
-                    assert_eq!(outcome, (true, b"early".to_vec()));
-                }
+    for (provider, auth) in product(PROVIDERS, [ClientAuth::None, ClientAuth::Required]) {
+        let settings = Settings {
+            auth,
+            ..settings(provider)
+        };
+        for send in [upstream_sends, this_sends] {
+            for server in settings.servers() {
+                let outcome = send(&settings, &server, &server);
+                assert_eq!(outcome, (true, b"early".to_vec()));
             }
         }
     }
@@ -70,23 +68,21 @@ fn early_data_of_clients_is_read() {
 fn a_hello_retry_request_rejects_early_data() {
     for provider in PROVIDERS {
         let settings = settings(provider);
-        for send in [upstream_sends, this_sends] {
-            for unbuffered in [false, true] {
-                let first = settings.ours();
-                let mut crypto = provider.this();
-                ask_for_another_share(&mut crypto);
-                let mut second = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
-                second.session_storage = first.session_storage.clone();
-                second.max_early_data_size = settings.max_early_data_size;
-                let second = Arc::new(second);
-                let second = if unbuffered {
-                    Server::Unbuffered(second)
-                } else {
-                    Server::Buffered(second)
-                };
-                let outcome = send(&settings, &Server::Buffered(first.into()), &second);
-                assert_eq!(outcome, (false, vec![]));
-            }
+        for (send, unbuffered) in product([upstream_sends, this_sends], [false, true]) {
+            let first = settings.ours();
+            let mut crypto = provider.this();
+            ask_for_another_share(&mut crypto);
+            let mut second = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
+            second.session_storage = first.session_storage.clone();
+            second.max_early_data_size = settings.max_early_data_size;
+            let second = Arc::new(second);
+            let second = if unbuffered {
+                Server::Unbuffered(second)
+            } else {
+                Server::Buffered(second)
+            };
+            let outcome = send(&settings, &Server::Buffered(first.into()), &second);
+            assert_eq!(outcome, (false, vec![]));
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Rejected early data.
 
-use harness::peers::configs::PROVIDERS;
-use harness::peers::servers::{Server, Settings, hello};
+use harness::peers::configs::{PROVIDERS, product};
+use harness::peers::endpoints::Transfer;
+use harness::peers::servers::{Server, Settings, hello, servers};
 use harness::scripted::ScriptedClient;
 use rustls::ContentType;
 
@@ -11,50 +12,44 @@ use super::{accepted, early_data, finish, rejected, settings};
 /// It is skipped and never handed out.
 #[test]
 fn rejected_data_is_skipped() {
-    for provider in PROVIDERS {
-        let settings = settings(provider);
-        for server in settings.servers() {
-            let mut client = rejected(&settings, &server);
-            for _ in 0..3 {
-                client
-                    .send_raw(ContentType::ApplicationData, &[7; 10])
-                    .unwrap();
-            }
-            client.start_handshake();
-            finish(&mut client);
-            assert_eq!(early_data(&mut *client.server), b"");
-            // nothing is skipped after the first record that opens
-            let refused = client
-                .server
-                .receive(&harness::wire::record(0x17, &[7; 40]));
-            assert_eq!(refused, Err("DecryptError".into()));
+    for (settings, server) in servers(settings) {
+        let mut client = rejected(&settings, &server);
+        for _ in 0..3 {
+            client
+                .send_raw(ContentType::ApplicationData, &[7; 10])
+                .unwrap();
         }
+        client.start_handshake();
+        finish(&mut client);
+        assert_eq!(early_data(&mut *client.server), b"");
+        // nothing is skipped after the first record that opens
+        let refused = client
+            .server
+            .receive(&harness::wire::record(0x17, &[7; 40]));
+        assert_eq!(refused, Err("DecryptError".into()));
     }
 }
 
 /// RFC 9846 §8.1: a replayed ClientHello is not accepted again.
 #[test]
 fn a_replay_gets_a_full_handshake() {
-    for provider in PROVIDERS {
-        let settings = settings(provider);
-        for server in settings.servers() {
-            let offer = server.tickets(&settings).remove(0).offer_early(0);
-            for accepts in [true, false, false] {
-                let mut client = server.connect(&settings, hello(), Some(&offer)).unwrap();
-                assert_eq!(client.is_resumed, accepts);
-                assert_eq!(client.early_data_accepted(), accepts);
-                client
-                    .send_raw(ContentType::ApplicationData, b"pay")
-                    .unwrap_or_else(|refused| panic!("{refused:?}"));
-                if accepts {
-                    client.end_early_data().unwrap()
-                } else {
-                    client.start_handshake()
-                }
-                finish(&mut client);
-                let expected: &[u8] = if accepts { b"pay" } else { b"" };
-                assert_eq!(early_data(&mut *client.server), expected);
+    for (settings, server) in servers(settings) {
+        let offer = server.tickets(&settings).remove(0).offer_early(0);
+        for accepts in [true, false, false] {
+            let mut client = server.connect(&settings, hello(), Some(&offer)).unwrap();
+            assert_eq!(client.is_resumed, accepts);
+            assert_eq!(client.early_data_accepted(), accepts);
+            client
+                .send_raw(ContentType::ApplicationData, b"pay")
+                .unwrap_or_else(|refused| panic!("{refused:?}"));
+            if accepts {
+                client.end_early_data().unwrap()
+            } else {
+                client.start_handshake()
             }
+            finish(&mut client);
+            let expected: &[u8] = if accepts { b"pay" } else { b"" };
+            assert_eq!(early_data(&mut *client.server), expected);
         }
     }
 }
@@ -81,10 +76,7 @@ fn replayed_bytes_are_not_read() {
 
             let mut conn = client();
             std::io::Write::write_all(&mut conn.early_data().unwrap(), b"pay").unwrap();
-            let mut flight = Vec::new();
-            while conn.wants_write() {
-                conn.write_tls(&mut flight).unwrap();
-            }
+            let flight = conn.output();
             for expected in [&b"pay"[..], b"", b""] {
                 let mut server = server.accept();
                 server.receive(&flight).unwrap();
@@ -97,27 +89,25 @@ fn replayed_bytes_are_not_read() {
 /// A server that allows none tolerates a client whose ticket, from another server, allows some.
 #[test]
 fn servers_without_early_data_skip_it() {
-    for provider in PROVIDERS {
-        for sealed in [false, true] {
-            let allows = Settings {
-                sealed,
-                ..settings(provider)
-            };
-            let wants_none = Settings {
-                max_early_data_size: 0,
-                ..allows.clone()
-            };
-            for server in wants_none.servers() {
-                let mut offer = server.tickets(&wants_none).remove(0).offer(0);
-                offer.early_data = true;
-                let mut client = server.connect(&allows, hello(), Some(&offer)).unwrap();
-                assert!(client.is_resumed && !client.early_data_accepted());
-                client
-                    .send_raw(ContentType::ApplicationData, &[7; 5_000])
-                    .unwrap();
-                client.start_handshake();
-                finish(&mut client);
-            }
+    for (provider, sealed) in product(PROVIDERS, [false, true]) {
+        let allows = Settings {
+            sealed,
+            ..settings(provider)
+        };
+        let wants_none = Settings {
+            max_early_data_size: 0,
+            ..allows.clone()
+        };
+        for server in wants_none.servers() {
+            let mut offer = server.tickets(&wants_none).remove(0).offer(0);
+            offer.early_data = true;
+            let mut client = server.connect(&allows, hello(), Some(&offer)).unwrap();
+            assert!(client.is_resumed && !client.early_data_accepted());
+            client
+                .send_raw(ContentType::ApplicationData, &[7; 5_000])
+                .unwrap();
+            client.start_handshake();
+            finish(&mut client);
         }
     }
 }
@@ -162,15 +152,8 @@ macro_rules! application_rejects {
                 );
                 while conn.is_handshaking() {
                     let output = harness::peers::endpoints::Endpoint::take_output(&mut end);
-                    let mut rest = &output[..];
-                    while !rest.is_empty() {
-                        conn.read_tls(&mut rest).unwrap();
-                        conn.process_new_packets().unwrap();
-                    }
-                    let mut output = Vec::new();
-                    while conn.wants_write() {
-                        conn.write_tls(&mut output).unwrap();
-                    }
+                    conn.input(&output);
+                    let output = conn.output();
                     harness::peers::endpoints::Endpoint::receive(&mut end, &output).unwrap();
                 }
                 let rejects = std::panic::AssertUnwindSafe(|| conn.reject_early_data());
@@ -239,9 +222,7 @@ fn early_data_after_a_late_rejection_ends_the_connection() {
             .unwrap();
         {
             let mut end = shared.lock().unwrap();
-            let rustls::Connection::Server(conn) = &mut end.conn else {
-                panic!("a client")
-            };
+            let conn = end.as_server();
             conn.reject_early_data();
             assert!(conn.early_data().is_none());
         }

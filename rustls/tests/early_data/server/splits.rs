@@ -1,7 +1,7 @@
 //! Early data, its end, Finished and later data, split at every length.
 
-use harness::peers::configs::PROVIDERS;
-use harness::peers::endpoints::Endpoint;
+use harness::peers::configs::{PROVIDERS, product};
+use harness::peers::endpoints::{Endpoint, Transfer};
 use harness::peers::servers::{KEY_TYPE, Server, Settings};
 use rustls_upstream as theirs;
 
@@ -44,11 +44,7 @@ fn record(settings: &Settings, server: &Server) -> Recorded {
 }
 
 fn output(conn: &mut theirs::ClientConnection) -> Vec<u8> {
-    let mut output = Vec::new();
-    while conn.wants_write() {
-        conn.write_tls(&mut output).unwrap();
-    }
-    output
+    conn.output()
 }
 
 impl Recorded {
@@ -87,34 +83,31 @@ impl Read {
 
 #[test]
 fn nothing_is_lost_mixed_or_repeated() {
-    for provider in PROVIDERS {
-        let settings = settings(provider);
+    for settings in PROVIDERS.map(settings) {
         let [buffered, unbuffered, _] = settings.servers();
-        for config in [buffered, unbuffered] {
-            for reads_at_once in [true, false] {
-                let lens = (1..40).chain([50, 60, 77, 100, 150, 200, 300, 1000]);
-                for len in lens {
-                    let mut recorded = record(&settings, &config);
-                    let mut server = config.accept();
-                    let mut read = Read::default();
-                    for piece in recorded.first_flight.chunks(len) {
-                        server.receive(piece).unwrap();
-                        if reads_at_once {
-                            read.all(&mut *server);
-                        }
+        for (config, reads_at_once) in product([buffered, unbuffered], [true, false]) {
+            let lens = (1..40).chain([50, 60, 77, 100, 150, 200, 300, 1000]);
+            for len in lens {
+                let mut recorded = record(&settings, &config);
+                let mut server = config.accept();
+                let mut read = Read::default();
+                for piece in recorded.first_flight.chunks(len) {
+                    server.receive(piece).unwrap();
+                    if reads_at_once {
+                        read.all(&mut *server);
                     }
-                    let answer = server.take_output();
-                    for piece in recorded.second_flight(&answer).chunks(len) {
-                        server.receive(piece).unwrap();
-                        if reads_at_once {
-                            read.all(&mut *server);
-                        }
-                    }
-                    assert!(!server.is_handshaking());
-                    read.all(&mut *server);
-                    assert_eq!(read.early, EARLY.concat(), "in pieces of {len}");
-                    assert_eq!(read.later, LATER.concat(), "in pieces of {len}");
                 }
+                let answer = server.take_output();
+                for piece in recorded.second_flight(&answer).chunks(len) {
+                    server.receive(piece).unwrap();
+                    if reads_at_once {
+                        read.all(&mut *server);
+                    }
+                }
+                assert!(!server.is_handshaking());
+                read.all(&mut *server);
+                assert_eq!(read.early, EARLY.concat(), "in pieces of {len}");
+                assert_eq!(read.later, LATER.concat(), "in pieces of {len}");
             }
         }
     }

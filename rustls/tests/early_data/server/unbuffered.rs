@@ -1,34 +1,57 @@
 //! Early data through the unbuffered API.
 
+use std::io::Write;
 use std::sync::Arc;
 
-use harness::peers::configs::{PROVIDERS, server_name, this};
-use harness::peers::endpoints::{Endpoint, ThisBuffered, handshake};
-use harness::peers::servers::{KEY_TYPE, Server};
+use harness::peers::configs::{PROVIDERS, Provider, product, this};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, handshake};
+use harness::peers::servers::KEY_TYPE;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 
 use super::settings;
 
+/// A client that has written these pieces of early data, and a server that accepts or rejects them.
+fn with_early_data(
+    provider: Provider,
+    is_accepted: bool,
+    max_fragment_size: Option<usize>,
+    early: &[&[u8]],
+) -> (ThisBuffered, UnbufferedServerConnection) {
+    let settings = settings(provider);
+    let server_config = Arc::new(settings.ours());
+    let mut config = this::client(provider.this(), KEY_TYPE, settings.auth);
+    config.enable_early_data = true;
+    config.max_fragment_size = max_fragment_size;
+    let config = Arc::new(config);
+    let mut first = ThisBuffered::client(config.clone());
+    handshake(
+        &mut first,
+        &mut ThisUnbuffered::server(server_config.clone()),
+    );
+
+    let server_config = if is_accepted {
+        server_config
+    } else {
+        // another server, without the session
+        Arc::new(settings.ours())
+    };
+    let mut client = ThisBuffered::client(config);
+    for data in early {
+        let mut early = client.as_client().early_data().unwrap();
+        early.write_all(data).unwrap();
+    }
+    (
+        client,
+        UnbufferedServerConnection::new(server_config).unwrap(),
+    )
+}
+
 #[test]
 fn early_data_is_handed_out_where_it_was_received() {
     for provider in PROVIDERS {
-        let settings = settings(provider);
-        let server_config = Arc::new(settings.ours());
-        let server = Server::Unbuffered(server_config.clone());
-        let mut config = this::client(provider.this(), KEY_TYPE, settings.auth);
-        config.enable_early_data = true;
-        let config = Arc::new(config);
-        let connect = || rustls::ClientConnection::new(config.clone(), server_name()).unwrap();
-        handshake(&mut ThisBuffered::new(connect()), &mut *server.accept());
-
-        let mut client = connect();
-        for data in [&b"first"[..], b"second"] {
-            std::io::Write::write_all(&mut client.early_data().unwrap(), data).unwrap();
-        }
-        let mut client = ThisBuffered::new(client);
+        let (mut client, mut conn) = with_early_data(provider, true, None, &[b"first", b"second"]);
         let mut incoming = client.take_output();
-        let mut conn = UnbufferedServerConnection::new(server_config).unwrap();
 
         let (mut states, mut flight, mut received) = (Vec::new(), Vec::new(), Vec::new());
         loop {
@@ -104,27 +127,10 @@ fn room_for_one_record_is_enough() {
     const LATER: [u8; 300] = [8; 300];
     for provider in PROVIDERS {
         for (max_fragment_size, is_accepted) in [(64, true), (64, false), (700, true)] {
-            let settings = settings(provider);
-            let server_config = Arc::new(settings.ours());
-            let mut config = this::client(provider.this(), KEY_TYPE, settings.auth);
-            config.enable_early_data = true;
-            config.max_fragment_size = Some(max_fragment_size);
-            let config = Arc::new(config);
-            let connect = || rustls::ClientConnection::new(config.clone(), server_name()).unwrap();
-            let server = Server::Unbuffered(server_config.clone());
-            handshake(&mut ThisBuffered::new(connect()), &mut *server.accept());
-
-            let server_config = if is_accepted {
-                server_config
-            } else {
-                // another server, without the session
-                Arc::new(settings.ours())
-            };
-            let mut client = connect();
-            std::io::Write::write_all(&mut client.early_data().unwrap(), &EARLY).unwrap();
-            let mut client = ThisBuffered::new(client);
+            let (mut client, conn) =
+                with_early_data(provider, is_accepted, Some(max_fragment_size), &[&EARLY]);
             let mut server = Narrow {
-                conn: UnbufferedServerConnection::new(server_config).unwrap(),
+                conn,
                 room: 0,
                 incoming: Vec::new(),
                 early: Vec::new(),
@@ -216,49 +222,28 @@ fn longest_record(mut wire: &[u8]) -> usize {
 #[test]
 fn early_data_can_be_left_unread() {
     const EARLY: [&[u8]; 2] = [&[1; 100], &[2; 200]];
-    for provider in PROVIDERS {
-        for is_accepted in [true, false] {
-            let settings = settings(provider);
-            let server_config = Arc::new(settings.ours());
-            let mut config = this::client(provider.this(), KEY_TYPE, settings.auth);
-            config.enable_early_data = true;
-            let config = Arc::new(config);
-            let connect = || rustls::ClientConnection::new(config.clone(), server_name()).unwrap();
-            let server = Server::Unbuffered(server_config.clone());
-            handshake(&mut ThisBuffered::new(connect()), &mut *server.accept());
-
-            let server_config = if is_accepted {
-                server_config
-            } else {
-                // another server, without the session
-                Arc::new(settings.ours())
-            };
-            let mut client = connect();
-            for data in EARLY {
-                std::io::Write::write_all(&mut client.early_data().unwrap(), data).unwrap();
-            }
-            let mut client = ThisBuffered::new(client);
-            let mut server = Patient {
-                conn: UnbufferedServerConnection::new(server_config).unwrap(),
-                incoming: client.take_output(),
-                outgoing: Vec::new(),
-                refused: Vec::new(),
-            };
-            let mut early = Vec::new();
-            server.process(&mut early);
-            client.receive(&server.outgoing).unwrap();
-            client.send(&[3; 300]);
-            server.incoming.extend(client.take_output());
-            server.process(&mut early);
-            assert!(!server.conn.is_handshaking());
-            if is_accepted {
-                assert_eq!(early, [EARLY.concat(), vec![3; 300]].concat());
-                // EndOfEarlyData looks like a short record of data
-                assert_eq!(server.refused, [100, 200, 4, 300]);
-            } else {
-                assert_eq!(early, [3; 300]);
-                assert_eq!(server.refused, [300]);
-            }
+    for (provider, is_accepted) in product(PROVIDERS, [true, false]) {
+        let (mut client, conn) = with_early_data(provider, is_accepted, None, &EARLY);
+        let mut server = Patient {
+            conn,
+            incoming: client.take_output(),
+            outgoing: Vec::new(),
+            refused: Vec::new(),
+        };
+        let mut early = Vec::new();
+        server.process(&mut early);
+        client.receive(&server.outgoing).unwrap();
+        client.send(&[3; 300]);
+        server.incoming.extend(client.take_output());
+        server.process(&mut early);
+        assert!(!server.conn.is_handshaking());
+        if is_accepted {
+            assert_eq!(early, [EARLY.concat(), vec![3; 300]].concat());
+            // EndOfEarlyData looks like a short record of data
+            assert_eq!(server.refused, [100, 200, 4, 300]);
+        } else {
+            assert_eq!(early, [3; 300]);
+            assert_eq!(server.refused, [300]);
         }
     }
 }

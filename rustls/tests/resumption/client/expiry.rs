@@ -1,10 +1,9 @@
 //! Sessions end with the certificates that the client verified.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use harness::peers::configs::{PROVIDERS, Provider, Versions};
+use harness::peers::callbacks::Clock;
+use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange,
 };
@@ -12,27 +11,15 @@ use harness::peers::pki::{self, Issuer};
 use harness::verifiers::raw_keys;
 use harness::verifiers::this::Verifier;
 use rcgen::date_time_ymd;
+use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
-use rustls::client::{UnbufferedClientConnection, WebPkiServerVerifier};
-use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, UnixTime};
-use rustls::time_provider::TimeProvider;
-use rustls::{ClientConfig, ClientConnection, RootCertStore};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::{ClientConfig, RootCertStore};
 
 /// The end of the first certificate that expires: 2028-01-01, inclusive.
 const END: u64 = 1_830_297_600;
 
 const HOUR: u64 = 60 * 60;
-
-/// A clock that tests set.
-#[derive(Debug)]
-struct Clock(AtomicU64);
-
-impl TimeProvider for Clock {
-    fn current_time(&self) -> Option<UnixTime> {
-        let secs = Duration::from_secs(self.0.load(Ordering::Relaxed));
-        Some(UnixTime::since_unix_epoch(secs))
-    }
-}
 
 /// The authorities above a server's certificate.
 struct Chain {
@@ -103,7 +90,7 @@ impl Client {
         unbuffered: bool,
         verifier: Arc<dyn ServerCertVerifier>,
     ) -> Self {
-        let clock = Arc::new(Clock(AtomicU64::new(END)));
+        let clock = Clock::at(END);
         let versions = versions.choose(&rustls::version::TLS12, &rustls::version::TLS13);
         let config = ClientConfig::builder_with_details(provider.this().into(), clock.clone() as _)
             .with_protocol_versions(&versions)
@@ -120,17 +107,14 @@ impl Client {
 
     /// Connects at time `now` and returns the kind of handshake, or the error.
     fn connect(&self, now: u64, server: &Server) -> String {
-        self.clock.0.store(now, Ordering::Relaxed);
+        self.clock.set(now);
         let (config, name) = (self.config.clone(), pki::SERVER.try_into().unwrap());
         let mut client: Box<dyn Endpoint> = if self.unbuffered {
-            let conn = UnbufferedClientConnection::new(config, name).unwrap();
-            Box::new(ThisUnbuffered::new(conn))
+            Box::new(ThisUnbuffered::client_of(name, config))
         } else {
-            let conn = ClientConnection::new(config, name).unwrap();
-            Box::new(ThisBuffered::new(conn))
+            Box::new(ThisBuffered::client_of(name, config))
         };
-        let conn = rustls_upstream::ServerConnection::new(server.clone()).unwrap();
-        let mut server = UpstreamBuffered::new(conn);
+        let mut server = UpstreamBuffered::server(server.clone());
         if let Err(error) = exchange(&mut *client, &mut server) {
             return error;
         }
@@ -141,11 +125,9 @@ impl Client {
 }
 
 fn for_each_client(test: impl Fn(Provider, Versions, bool)) {
-    for provider in PROVIDERS {
-        for versions in [Versions::Tls12, Versions::Tls13] {
-            for unbuffered in [false, true] {
-                test(provider, versions, unbuffered);
-            }
+    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
+        for unbuffered in [false, true] {
+            test(provider, versions, unbuffered);
         }
     }
 }

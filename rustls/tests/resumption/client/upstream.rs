@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, server_name};
+use harness::peers::callbacks::Clock;
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, PROVIDERS, Provider, product, product3, server_name,
+};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake, talk_and_close,
 };
 use harness::wire::client_hello::ClientHello;
 use harness::wire::plain_messages;
-use rustls::client::{TicketRequest, UnbufferedClientConnection, WebPkiServerVerifier};
+use rustls::client::{TicketRequest, WebPkiServerVerifier};
 use rustls::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock};
 use rustls::crypto::{CryptoProvider, hmac};
-use rustls::pki_types::UnixTime;
-use rustls::time_provider::TimeProvider;
 use rustls::{
     CipherSuite, CipherSuiteCommon, ClientConfig, ClientConnection, SupportedCipherSuite,
     Tls13CipherSuite,
@@ -38,13 +38,11 @@ fn server_config(provider: Provider) -> ServerConfig {
 }
 
 fn buffered(config: &Arc<ClientConfig>) -> Box<dyn Endpoint> {
-    let conn = ClientConnection::new(config.clone(), server_name());
-    Box::new(ThisBuffered::new(conn.unwrap()))
+    Box::new(ThisBuffered::client(config.clone()))
 }
 
 fn unbuffered(config: &Arc<ClientConfig>) -> Box<dyn Endpoint> {
-    let conn = UnbufferedClientConnection::new(config.clone(), server_name());
-    Box::new(ThisUnbuffered::new(conn.unwrap()))
+    Box::new(ThisUnbuffered::client(config.clone()))
 }
 
 type NewClient = fn(&Arc<ClientConfig>) -> Box<dyn Endpoint>;
@@ -52,7 +50,7 @@ type NewClient = fn(&Arc<ClientConfig>) -> Box<dyn Endpoint>;
 const APIS: [NewClient; 2] = [buffered, unbuffered];
 
 fn server(config: &Arc<ServerConfig>) -> UpstreamBuffered {
-    UpstreamBuffered::new(rustls_upstream::ServerConnection::new(config.clone()).unwrap())
+    UpstreamBuffered::server(config.clone())
 }
 
 /// Connects, checks that the connection works, and returns its kind of handshake.
@@ -84,23 +82,15 @@ fn first_hello(config: &Arc<ClientConfig>) -> ClientHello {
 
 #[test]
 fn sessions_are_resumed_again_and_again() {
-    for provider in PROVIDERS {
-        for new in APIS {
-            for stateless in [false, true] {
-                let client = Arc::new(client_config(provider));
-                let mut server = server_config(provider);
-                if stateless {
-                    server.ticketer = match provider {
-                        Provider::AwsLc => rustls_upstream::crypto::aws_lc_rs::Ticketer::new(),
-                        Provider::Ring => rustls_upstream::crypto::ring::Ticketer::new(),
-                    }
-                    .unwrap();
-                }
-                let server = Arc::new(server);
-                for kind in ["Full", "Resumed", "Resumed", "Resumed"] {
-                    assert_eq!(connect(new, &client, &server), kind);
-                }
-            }
+    for (provider, new, stateless) in product3(PROVIDERS, APIS, [false, true]) {
+        let client = Arc::new(client_config(provider));
+        let mut server = server_config(provider);
+        if stateless {
+            server.ticketer = provider.upstream_ticketer();
+        }
+        let server = Arc::new(server);
+        for kind in ["Full", "Resumed", "Resumed", "Resumed"] {
+            assert_eq!(connect(new, &client, &server), kind);
         }
     }
 }
@@ -168,15 +158,13 @@ fn the_offer_is_the_last_extension_and_comes_with_modes() {
 
 #[test]
 fn a_server_may_decline() {
-    for provider in PROVIDERS {
-        for new in APIS {
-            let client = Arc::new(client_config(provider));
-            connect(new, &client, &Arc::new(server_config(provider)));
-            // this server only knows other sessions
-            let other = Arc::new(server_config(provider));
-            assert_eq!(connect(new, &client, &other), "Full");
-            assert_eq!(connect(new, &client, &other), "Resumed");
-        }
+    for (provider, new) in product(PROVIDERS, APIS) {
+        let client = Arc::new(client_config(provider));
+        connect(new, &client, &Arc::new(server_config(provider)));
+        // this server only knows other sessions
+        let other = Arc::new(server_config(provider));
+        assert_eq!(connect(new, &client, &other), "Full");
+        assert_eq!(connect(new, &client, &other), "Resumed");
     }
 }
 
@@ -184,55 +172,50 @@ fn a_server_may_decline() {
 /// those differ.
 #[test]
 fn sessions_do_not_cross_verifiers_and_client_certificates() {
-    for provider in PROVIDERS {
-        for new in APIS {
-            let server = Arc::new(server_config(provider));
-            let prime = || {
-                let config = Arc::new(client_config(provider));
-                connect(new, &config, &server);
-                (*config).clone()
-            };
-            assert_eq!(connect(new, &Arc::new(prime()), &server), "Resumed");
+    for (provider, new) in product(PROVIDERS, APIS) {
+        let server = Arc::new(server_config(provider));
+        let prime = || {
+            let config = Arc::new(client_config(provider));
+            connect(new, &config, &server);
+            (*config).clone()
+        };
+        assert_eq!(connect(new, &Arc::new(prime()), &server), "Resumed");
 
-            let mut config = prime();
-            let roots = configs::this::roots(KEY_TYPE);
-            let verifier =
-                WebPkiServerVerifier::builder_with_provider(roots, provider.this().into());
-            let verifier = verifier.build().unwrap();
-            config.dangerous().set_certificate_verifier(verifier);
-            assert_eq!(connect(new, &Arc::new(config), &server), "Full");
+        let mut config = prime();
+        let roots = configs::this::roots(KEY_TYPE);
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider.this().into());
+        let verifier = verifier.build().unwrap();
+        config.dangerous().set_certificate_verifier(verifier);
+        assert_eq!(connect(new, &Arc::new(config), &server), "Full");
 
-            let mut config = prime();
-            config.client_auth_cert_resolver = client_config(provider).client_auth_cert_resolver;
-            assert_eq!(connect(new, &Arc::new(config), &server), "Full");
-        }
+        let mut config = prime();
+        config.client_auth_cert_resolver = client_config(provider).client_auth_cert_resolver;
+        assert_eq!(connect(new, &Arc::new(config), &server), "Full");
     }
 }
 
 #[test]
 fn client_authentication_is_resumed_with_the_session() {
-    for provider in PROVIDERS {
-        for new in APIS {
-            let auth = ClientAuth::Required;
-            let client = Arc::new(configs::this::client(provider.this(), KEY_TYPE, auth));
-            let server_config = Arc::new(configs::upstream::server(
-                provider.upstream(),
-                KEY_TYPE,
-                auth,
-            ));
-            assert_eq!(connect(new, &client, &server_config), "Full");
-            let mut client = new(&client);
-            let mut server = server(&server_config);
-            handshake(&mut *client, &mut server);
-            assert!(client.negotiated().contains("Resumed"));
-            let expected = &KEY_TYPE.identities().client.chain;
-            assert!(
-                server
-                    .peer_certificates()
-                    .iter()
-                    .eq(expected.iter().map(|it| it.as_ref()))
-            );
-        }
+    for (provider, new) in product(PROVIDERS, APIS) {
+        let auth = ClientAuth::Required;
+        let client = Arc::new(configs::this::client(provider.this(), KEY_TYPE, auth));
+        let server_config = Arc::new(configs::upstream::server(
+            provider.upstream(),
+            KEY_TYPE,
+            auth,
+        ));
+        assert_eq!(connect(new, &client, &server_config), "Full");
+        let mut client = new(&client);
+        let mut server = server(&server_config);
+        handshake(&mut *client, &mut server);
+        assert!(client.negotiated().contains("Resumed"));
+        let expected = &KEY_TYPE.identities().client.chain;
+        assert!(
+            server
+                .peer_certificates()
+                .iter()
+                .eq(expected.iter().map(|it| it.as_ref()))
+        );
     }
 }
 
@@ -263,16 +246,14 @@ fn sessions_are_kept_apart_by_server() {
 /// RFC 9846 §4.3.11: the protocol is negotiated again, unless early data is used.
 #[test]
 fn application_protocols_may_change() {
-    for provider in PROVIDERS {
-        for new in APIS {
-            let server = Arc::new(server_config(provider));
-            let config = Arc::new(client_config(provider));
-            connect(new, &config, &server);
-            for protocols in [vec![b"h2".to_vec()], vec![]] {
-                let mut config = (*config).clone();
-                config.alpn_protocols = protocols;
-                assert_eq!(connect(new, &Arc::new(config), &server), "Resumed");
-            }
+    for (provider, new) in product(PROVIDERS, APIS) {
+        let server = Arc::new(server_config(provider));
+        let config = Arc::new(client_config(provider));
+        connect(new, &config, &server);
+        for protocols in [vec![b"h2".to_vec()], vec![]] {
+            let mut config = (*config).clone();
+            config.alpn_protocols = protocols;
+            assert_eq!(connect(new, &Arc::new(config), &server), "Resumed");
         }
     }
 }
@@ -403,44 +384,29 @@ fn a_session_resumes_with_the_configuration_s_own_suites() {
 
 #[test]
 fn a_retry_keeps_the_offer() {
-    for provider in PROVIDERS {
-        for new in APIS {
-            let client = Arc::new(client_config(provider));
-            let first = Arc::new(server_config(provider));
-            connect(new, &client, &first);
-            let mut crypto = provider.upstream();
-            crypto
-                .kx_groups
-                .retain(|group| group.name() == rustls_upstream::NamedGroup::secp384r1);
-            let mut retrying = configs::upstream::server(crypto, KEY_TYPE, ClientAuth::None);
-            retrying.session_storage = first.session_storage.clone();
-            assert_eq!(connect(new, &client, &Arc::new(retrying)), "Resumed");
-        }
+    for (provider, new) in product(PROVIDERS, APIS) {
+        let client = Arc::new(client_config(provider));
+        let first = Arc::new(server_config(provider));
+        connect(new, &client, &first);
+        let mut retrying = retrying_server_config(provider);
+        retrying.session_storage = first.session_storage.clone();
+        assert_eq!(connect(new, &client, &Arc::new(retrying)), "Resumed");
     }
 }
 
-/// A clock that tests set.
-#[derive(Debug)]
-struct Clock(AtomicU64);
+const START: u64 = 2_000_000_000;
 
-impl Clock {
-    const START: u64 = 2_000_000_000;
-
-    fn set(&self, secs: u64) {
-        self.0.store(secs, Ordering::Relaxed);
-    }
-}
-
-impl TimeProvider for Clock {
-    fn current_time(&self) -> Option<UnixTime> {
-        let secs = self.0.load(Ordering::Relaxed);
-        (secs != 0).then(|| UnixTime::since_unix_epoch(Duration::from_secs(secs)))
-    }
+/// A server that asks for another share than clients send.
+fn retrying_server_config(provider: Provider) -> rustls_upstream::ServerConfig {
+    let mut crypto = provider.upstream();
+    let groups = &mut crypto.kx_groups;
+    groups.retain(|group| group.name() == rustls_upstream::NamedGroup::secp384r1);
+    configs::upstream::server(crypto, KEY_TYPE, ClientAuth::None)
 }
 
 /// A configuration with a clock. Its verifier must ignore the time.
 fn with_clock(provider: Provider) -> (ClientConfig, Arc<Clock>) {
-    let clock = Arc::new(Clock(AtomicU64::new(Clock::START)));
+    let clock = Clock::at(START);
     let mut config = client_config(provider);
     config.time_provider = clock.clone();
     (config, clock)
@@ -455,7 +421,7 @@ fn tickets_expire() {
             let (config, clock) = with_clock(provider);
             let config = Arc::new(config);
             connect(buffered, &config, &server);
-            clock.set(Clock::START + later);
+            clock.set(START + later);
             let hello = first_hello(&config);
             assert_eq!(
                 hello.extension(PRE_SHARED_KEY).is_some(),
@@ -475,7 +441,7 @@ fn sessions_are_not_prolonged_for_ever() {
             let (config, clock) = with_clock(provider);
             let config = Arc::new(config);
             for hours in (0..=340).step_by(20) {
-                clock.set(Clock::START + hours * 60 * 60);
+                clock.set(START + hours * 60 * 60);
                 let is_full = [0, 180].contains(&hours);
                 let expected = if is_full { "Full" } else { "Resumed" };
                 assert_eq!(
@@ -496,7 +462,7 @@ fn sessions_of_the_future_are_not_offered() {
         let (config, clock) = with_clock(Provider::AwsLc);
         let config = Arc::new(config);
         connect(buffered, &config, &server);
-        clock.set(Clock::START - earlier);
+        clock.set(START - earlier);
         assert_eq!(connect(buffered, &config, &server), expected, "{earlier}");
     }
 }
@@ -529,7 +495,7 @@ fn ages_are_in_milliseconds_and_never_negative() {
         store.insert_tls13_ticket(server_name(), session);
         let age_add = text.split_once("age_add: ").unwrap().1;
         let age_add: u32 = age_add.split([',', ' ']).next().unwrap().parse().unwrap();
-        clock.set(Clock::START.checked_add_signed(later).unwrap());
+        clock.set(START.checked_add_signed(later).unwrap());
         ages.push(obfuscated_age(&first_hello(&config)).wrapping_sub(age_add));
     }
     assert_eq!(ages, [0, 1_000, 1_000_000, 0, 0]);
@@ -544,18 +510,14 @@ fn the_age_is_updated_after_a_retry() {
     let config = Arc::new(config);
     connect(buffered, &config, &first);
 
-    let mut crypto = provider.upstream();
-    crypto
-        .kx_groups
-        .retain(|group| group.name() == rustls_upstream::NamedGroup::secp384r1);
-    let mut retrying = configs::upstream::server(crypto, KEY_TYPE, ClientAuth::None);
+    let mut retrying = retrying_server_config(provider);
     retrying.session_storage = first.session_storage.clone();
     let mut server = server(&Arc::new(retrying));
     let mut client = buffered(&config);
     let hello = client.take_output();
     let before = obfuscated_age(&ClientHello::read(&plain_messages(&hello)));
     server.receive(&hello).unwrap();
-    clock.set(Clock::START + 7);
+    clock.set(START + 7);
     client.receive(&server.take_output()).unwrap();
     let hello = client.take_output();
     let after = obfuscated_age(&ClientHello::read(&plain_messages(&hello)));
@@ -594,11 +556,7 @@ fn tickets_are_requested_as_configured() {
             Some(&[3, 1][..])
         );
 
-        let mut crypto = provider.upstream();
-        crypto
-            .kx_groups
-            .retain(|group| group.name() == rustls_upstream::NamedGroup::secp384r1);
-        let retrying = configs::upstream::server(crypto, KEY_TYPE, ClientAuth::None);
+        let retrying = retrying_server_config(provider);
         let mut server = server(&Arc::new(retrying));
         let mut client = buffered(&config);
         server.receive(&client.take_output()).unwrap();
@@ -623,14 +581,10 @@ fn requested_tickets_arrive() {
         });
         let config = Arc::new(config);
         for (kind, tickets) in [("Full", 5), ("Resumed", 1)] {
-            let conn = ClientConnection::new(config.clone(), server_name()).unwrap();
-            let mut client = ThisBuffered::new(conn);
+            let mut client = ThisBuffered::client(config.clone());
             handshake(&mut client, &mut self::server(&server_config));
             assert!(client.negotiated().contains(kind));
-            let rustls::Connection::Client(conn) = &client.conn else {
-                unreachable!()
-            };
-            assert_eq!(conn.tls13_tickets_received(), tickets);
+            assert_eq!(client.as_client().tls13_tickets_received(), tickets);
         }
     }
 }

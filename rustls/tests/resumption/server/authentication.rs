@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, server_name};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, product};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
 use harness::peers::servers::{KEY_TYPE, Server, Settings};
 use harness::verifiers::this::Verifier;
@@ -17,8 +17,7 @@ fn client(provider: Provider, auth: ClientAuth) -> Arc<ClientConfig> {
 
 /// Connects and returns the kind of handshake, or the error.
 fn connect(client: &Arc<ClientConfig>, config: &Arc<ServerConfig>, unbuffered: bool) -> String {
-    let conn = rustls::ClientConnection::new(client.clone(), server_name()).unwrap();
-    let mut client = ThisBuffered::new(conn);
+    let mut client = ThisBuffered::client(client.clone());
     let server = if unbuffered {
         Server::Unbuffered(config.clone())
     } else {
@@ -48,11 +47,9 @@ fn sharing(settings: &Settings, auth: ClientAuth, with: &ServerConfig) -> Server
 }
 
 fn all(test: impl Fn(&Settings, bool)) {
-    for provider in PROVIDERS {
-        for settings in [Settings::new(provider), Settings::sealed(provider)] {
-            for unbuffered in [false, true] {
-                test(&settings, unbuffered);
-            }
+    for settings in Settings::all() {
+        for unbuffered in [false, true] {
+            test(&settings, unbuffered);
         }
     }
 }
@@ -66,20 +63,18 @@ fn settings_are_not_mixed() {
         ClientAuth::Required,
     ];
     all(|settings, unbuffered| {
-        for first in auths {
-            for second in auths {
-                let client = client(settings.provider, ClientAuth::Required);
-                let before = Settings {
-                    auth: first,
-                    ..settings.clone()
-                }
-                .ours();
-                let after = sharing(settings, second, &before);
-                assert_eq!(connect(&client, &before.into(), unbuffered), "Full");
-                let kind = connect(&client, &after.into(), unbuffered);
-                let expected = if first == second { "Resumed" } else { "Full" };
-                assert_eq!(kind, expected, "{first:?} {second:?}");
+        for (first, second) in product(auths, auths) {
+            let client = client(settings.provider, ClientAuth::Required);
+            let before = Settings {
+                auth: first,
+                ..settings.clone()
             }
+            .ours();
+            let after = sharing(settings, second, &before);
+            assert_eq!(connect(&client, &before.into(), unbuffered), "Full");
+            let kind = connect(&client, &after.into(), unbuffered);
+            let expected = if first == second { "Resumed" } else { "Full" };
+            assert_eq!(kind, expected, "{first:?} {second:?}");
         }
     });
 }
@@ -167,8 +162,7 @@ fn a_session_does_not_evade_a_new_requirement() {
         assert_eq!(connect(&client, &config, unbuffered), "Full");
         assert_eq!(connect(&client, &config, unbuffered), "Resumed");
 
-        let conn = rustls::ClientConnection::new(client.clone(), server_name()).unwrap();
-        let mut early = ThisBuffered::new(conn);
+        let mut early = ThisBuffered::client(client.clone());
         let mut server = Server::Unbuffered(config.clone()).accept();
         server.receive(&early.take_output()).unwrap();
         verifier.is_optional.store(false, Ordering::SeqCst);

@@ -1,7 +1,7 @@
 //! The choice among the offered sessions.
 
-use harness::peers::configs::PROVIDERS;
-use harness::peers::servers::{Server, Settings, hello};
+use harness::peers::configs::{PROVIDERS, product};
+use harness::peers::servers::{Server, Settings, hello, servers};
 use harness::scripted::OfferedPsk;
 use harness::wire::Reader;
 use harness::wire::client_hello::{ALPN, SERVER_NAME, host_name, protocols};
@@ -11,13 +11,11 @@ const ENCRYPTED_EXTENSIONS: u8 = 8;
 /// RFC 9846 §8.1: a stored session is used once; a session in a ticket can be used again.
 #[test]
 fn stored_sessions_are_used_once() {
-    for provider in PROVIDERS {
-        for settings in [Settings::new(provider), Settings::sealed(provider)] {
-            for server in settings.servers() {
-                let offer = server.tickets(&settings).remove(0).offer(0);
-                assert!(server.resumes(&settings, hello(), &offer));
-                assert_eq!(server.resumes(&settings, hello(), &offer), settings.sealed);
-            }
+    for settings in Settings::all() {
+        for server in settings.servers() {
+            let offer = server.tickets(&settings).remove(0).offer(0);
+            assert!(server.resumes(&settings, hello(), &offer));
+            assert_eq!(server.resumes(&settings, hello(), &offer), settings.sealed);
         }
     }
 }
@@ -25,19 +23,17 @@ fn stored_sessions_are_used_once() {
 /// The server chooses the first known session, but looks at the first few only.
 #[test]
 fn the_first_known_session_is_chosen() {
-    for provider in PROVIDERS {
-        for settings in [Settings::new(provider), Settings::sealed(provider)] {
-            let [buffered, unbuffered, upstream] = settings.servers();
-            for (server, most) in [(buffered, 4), (unbuffered, 4), (upstream, 1000)] {
-                for unknown in [0, 1, 3, 4, 40] {
-                    let ticket = server.tickets(&settings).remove(0);
-                    let mut offer = ticket.offer(0);
-                    let known = offer.identities.remove(0);
-                    offer.identities = vec![(vec![7; known.0.len()], 0); unknown];
-                    offer.identities.push(known);
-                    let resumes = server.resumes(&settings, hello(), &offer);
-                    assert_eq!(resumes, unknown < most, "behind {unknown}");
-                }
+    for settings in Settings::all() {
+        let [buffered, unbuffered, upstream] = settings.servers();
+        for (server, most) in [(buffered, 4), (unbuffered, 4), (upstream, 1000)] {
+            for unknown in [0, 1, 3, 4, 40] {
+                let ticket = server.tickets(&settings).remove(0);
+                let mut offer = ticket.offer(0);
+                let known = offer.identities.remove(0);
+                offer.identities = vec![(vec![7; known.0.len()], 0); unknown];
+                offer.identities.push(known);
+                let resumes = server.resumes(&settings, hello(), &offer);
+                assert_eq!(resumes, unknown < most, "behind {unknown}");
             }
         }
     }
@@ -46,23 +42,20 @@ fn the_first_known_session_is_chosen() {
 /// RFC 9846 §4.3.9: resumption requires a key exchange.
 #[test]
 fn resumption_needs_a_key_exchange() {
-    for provider in PROVIDERS {
-        let settings = Settings::new(provider);
-        for server in settings.servers() {
-            for (modes, resumes) in [
-                (&[0][..], false),
-                (&[1], true),
-                (&[0, 1], true),
-                (&[9, 1, 0], true),
-                (&[9], false),
-            ] {
-                let offer = OfferedPsk {
-                    modes: modes.to_vec(),
-                    ..server.tickets(&settings).remove(0).offer(0)
-                };
-                let resumed = server.resumes(&settings, hello(), &offer);
-                assert_eq!(resumed, resumes, "{modes:?}");
-            }
+    for (settings, server) in servers(Settings::new) {
+        for (modes, resumes) in [
+            (&[0][..], false),
+            (&[1], true),
+            (&[0, 1], true),
+            (&[9, 1, 0], true),
+            (&[9], false),
+        ] {
+            let offer = OfferedPsk {
+                modes: modes.to_vec(),
+                ..server.tickets(&settings).remove(0).offer(0)
+            };
+            let resumed = server.resumes(&settings, hello(), &offer);
+            assert_eq!(resumed, resumes, "{modes:?}");
         }
     }
 }
@@ -70,22 +63,20 @@ fn resumption_needs_a_key_exchange() {
 /// RFC 6066 §3: a session resumes under the same name, or without one if it had none.
 #[test]
 fn names_are_not_mixed() {
-    for provider in PROVIDERS {
-        for settings in [Settings::new(provider), Settings::sealed(provider)] {
-            for server in settings.servers() {
-                let names = [
-                    hello().without(SERVER_NAME),
-                    hello(),
-                    hello().with(SERVER_NAME, host_name(b"other.example")),
-                    hello().with(SERVER_NAME, host_name(b"LOCALHOST")),
-                ];
-                for (i, first) in names.iter().enumerate() {
-                    for (j, second) in names.iter().enumerate() {
-                        let ticket = server.tickets_for(&settings, first.clone()).remove(0);
-                        let resumed = server.resumes(&settings, second.clone(), &ticket.offer(0));
-                        let same = i == j || (i.min(j), i.max(j)) == (1, 3);
-                        assert_eq!(resumed, same, "{i} {j}");
-                    }
+    for settings in Settings::all() {
+        for server in settings.servers() {
+            let names = [
+                hello().without(SERVER_NAME),
+                hello(),
+                hello().with(SERVER_NAME, host_name(b"other.example")),
+                hello().with(SERVER_NAME, host_name(b"LOCALHOST")),
+            ];
+            for (i, first) in names.iter().enumerate() {
+                for (j, second) in names.iter().enumerate() {
+                    let ticket = server.tickets_for(&settings, first.clone()).remove(0);
+                    let resumed = server.resumes(&settings, second.clone(), &ticket.offer(0));
+                    let same = i == j || (i.min(j), i.max(j)) == (1, 3);
+                    assert_eq!(resumed, same, "{i} {j}");
                 }
             }
         }
@@ -95,18 +86,15 @@ fn names_are_not_mixed() {
 /// RFC 6066 §3: resumed handshakes do not acknowledge the name.
 #[test]
 fn the_name_is_acknowledged_in_full_handshakes_only() {
-    for provider in PROVIDERS {
-        let settings = Settings::new(provider);
-        for server in settings.servers() {
-            let ticket = server.tickets(&settings).remove(0).offer(0);
-            for offer in [None, Some(&ticket)] {
-                let client = server.connect(&settings, hello(), offer).unwrap();
-                assert_eq!(client.is_resumed, offer.is_some());
-                let mut message = Reader::of_message(&client.flight[0], ENCRYPTED_EXTENSIONS);
-                let extensions = message.extensions();
-                let is_acknowledged = extensions.iter().any(|(typ, _)| *typ == SERVER_NAME);
-                assert_eq!(is_acknowledged, offer.is_none());
-            }
+    for (settings, server) in servers(Settings::new) {
+        let ticket = server.tickets(&settings).remove(0).offer(0);
+        for offer in [None, Some(&ticket)] {
+            let client = server.connect(&settings, hello(), offer).unwrap();
+            assert_eq!(client.is_resumed, offer.is_some());
+            let mut message = Reader::of_message(&client.flight[0], ENCRYPTED_EXTENSIONS);
+            let extensions = message.extensions();
+            let is_acknowledged = extensions.iter().any(|(typ, _)| *typ == SERVER_NAME);
+            assert_eq!(is_acknowledged, offer.is_none());
         }
     }
 }
@@ -116,22 +104,18 @@ fn the_name_is_acknowledged_in_full_handshakes_only() {
 fn suites_of_one_hash_resume_each_other() {
     const SUITES: [u16; 3] = [0x1301, 0x1302, 0x1303];
 
-    for provider in PROVIDERS {
-        for settings in [Settings::new(provider), Settings::sealed(provider)] {
-            for (number, server) in settings.servers()[..2].iter().enumerate() {
-                for first in SUITES {
-                    for second in SUITES {
-                        let with = |suite| hello().edit(|hello| hello.cipher_suites = vec![suite]);
-                        let ticket = server.tickets_for(&settings, with(first)).remove(0);
-                        let resumed = server.resumes(&settings, with(second), &ticket.offer(0));
-                        let is_384 = |suite| suite == 0x1302;
-                        assert_eq!(
-                            resumed,
-                            is_384(first) == is_384(second),
-                            "server {number}: {first:x} {second:x}"
-                        );
-                    }
-                }
+    for settings in Settings::all() {
+        for (number, server) in settings.servers()[..2].iter().enumerate() {
+            for (first, second) in product(SUITES, SUITES) {
+                let with = |suite| hello().edit(|hello| hello.cipher_suites = vec![suite]);
+                let ticket = server.tickets_for(&settings, with(first)).remove(0);
+                let resumed = server.resumes(&settings, with(second), &ticket.offer(0));
+                let is_384 = |suite| suite == 0x1302;
+                assert_eq!(
+                    resumed,
+                    is_384(first) == is_384(second),
+                    "server {number}: {first:x} {second:x}"
+                );
             }
         }
     }
@@ -140,39 +124,33 @@ fn suites_of_one_hash_resume_each_other() {
 /// RFC 9846 §4.3.10: only early data requires the same protocol.
 #[test]
 fn the_protocol_may_change() {
-    for provider in PROVIDERS {
-        let settings = Settings::new(provider);
-        for server in settings.servers() {
-            let ticket = server.tickets(&settings).remove(0);
-            let other = hello().with(ALPN, protocols(&[b"http/1.1"]));
-            assert!(server.resumes(&settings, other, &ticket.offer(0)));
-        }
+    for (settings, server) in servers(Settings::new) {
+        let ticket = server.tickets(&settings).remove(0);
+        let other = hello().with(ALPN, protocols(&[b"http/1.1"]));
+        assert!(server.resumes(&settings, other, &ticket.offer(0)));
     }
 }
 
 /// Configurations share sessions only if they share a storage.
 #[test]
 fn sessions_belong_to_their_storage() {
-    for provider in PROVIDERS {
-        for settings in [Settings::new(provider), Settings::sealed(provider)] {
-            let config = settings.ours();
-            let mut other = settings.ours();
-            let server = Server::Buffered(config.clone().into());
-            let offer = || server.tickets(&settings).remove(0).offer(0);
-            assert!(!Server::Buffered(other.clone().into()).resumes(&settings, hello(), &offer()));
+    for settings in Settings::all() {
+        let config = settings.ours();
+        let mut other = settings.ours();
+        let server = Server::Buffered(config.clone().into());
+        let offer = || server.tickets(&settings).remove(0).offer(0);
+        assert!(!Server::Buffered(other.clone().into()).resumes(&settings, hello(), &offer()));
 
-            other.session_storage = config.session_storage.clone();
-            other.ticketer = config.ticketer.clone();
-            assert!(Server::Buffered(other.into()).resumes(&settings, hello(), &offer()));
-        }
+        other.session_storage = config.session_storage.clone();
+        other.ticketer = config.ticketer.clone();
+        assert!(Server::Buffered(other.into()).resumes(&settings, hello(), &offer()));
     }
 }
 
 /// Values in the storage that TLS 1.3 cannot read do not resume.
 #[test]
 fn foreign_values_are_not_resumed() {
-    for provider in PROVIDERS {
-        let settings = Settings::new(provider);
+    for settings in PROVIDERS.map(Settings::new) {
         let config = settings.ours();
         for value in [&b""[..], b"?", &[0; 100], &[1, 3, 4, 0x13, 1, 0]] {
             config.session_storage.put(vec![9; 32], value.to_vec());

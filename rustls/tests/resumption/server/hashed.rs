@@ -3,17 +3,19 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, server_name};
+use harness::peers::callbacks::this::ServerKey;
+use harness::peers::configs::{
+    self, ClientAuth, PROVIDERS, Provider, Versions, product, server_name,
+};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 use harness::peers::pki;
 use harness::peers::servers::{KEY_TYPE, Settings};
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::hash::{Context, Hash, HashAlgorithm, Output};
-use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
+use rustls::server::WebPkiClientVerifier;
 use rustls::sign::CertifiedKey;
 use rustls::{
-    CipherSuiteCommon, ServerConfig, ServerConnection, SupportedCipherSuite, Tls12CipherSuite,
-    Tls13CipherSuite,
+    CipherSuiteCommon, ServerConfig, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite,
 };
 
 /// Counts the bytes that it hashes.
@@ -149,9 +151,8 @@ fn hashed_to_resume(
     for kind in ["Full", "Resumed", "Resumed"] {
         before = bytes.load(Ordering::Relaxed);
         let name = server_name();
-        let conn = rustls_upstream::ClientConnection::new(client.clone(), name).unwrap();
-        let mut client = UpstreamBuffered::new(conn);
-        let mut server = ThisBuffered::new(ServerConnection::new(server.clone()).unwrap());
+        let mut client = UpstreamBuffered::client_of(name, client.clone());
+        let mut server = ThisBuffered::server(server.clone());
         exchange(&mut client, &mut server).unwrap();
         assert!(server.negotiated().contains(kind));
     }
@@ -160,38 +161,24 @@ fn hashed_to_resume(
 
 #[test]
 fn the_names_of_authorities_are_not_hashed_again() {
-    for provider in PROVIDERS {
-        for versions in [Versions::Tls12, Versions::Tls13] {
-            let [few, many] =
-                [1, 150].map(|number| hashed_to_resume(provider, versions, number, |_| ()));
-            assert_eq!(few, many);
-        }
-    }
-}
-
-/// Resolves to a new copy of the same certificate each time.
-#[derive(Debug)]
-struct Copying(CertifiedKey);
-
-impl ResolvesServerCert for Copying {
-    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(Arc::new(self.0.clone()))
+    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
+        let [few, many] =
+            [1, 150].map(|number| hashed_to_resume(provider, versions, number, |_| ()));
+        assert_eq!(few, many);
     }
 }
 
 #[test]
 fn a_certificate_is_hashed_once_for_each_object_that_holds_it() {
     let identity = &KEY_TYPE.identities().server;
-    for provider in PROVIDERS {
-        for versions in [Versions::Tls12, Versions::Tls13] {
-            let key =
-                CertifiedKey::from_der(identity.chain.clone(), identity.key(), &provider.this());
-            let key = key.unwrap();
-            let kept = hashed_to_resume(provider, versions, 1, |_| ());
-            let copied = hashed_to_resume(provider, versions, 1, |config| {
-                config.cert_resolver = Arc::new(Copying(key));
-            });
-            assert_eq!(copied, kept + identity.chain[0].len());
-        }
+    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
+        let key = CertifiedKey::from_der(identity.chain.clone(), identity.key(), &provider.this());
+        let key = key.unwrap();
+        let kept = hashed_to_resume(provider, versions, 1, |_| ());
+        let copied = hashed_to_resume(provider, versions, 1, |config| {
+            // a new copy of the same certificate each time
+            config.cert_resolver = ServerKey::by(move |_| Some(Arc::new(key.clone())));
+        });
+        assert_eq!(copied, kept + identity.chain[0].len());
     }
 }

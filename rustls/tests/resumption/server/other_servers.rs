@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{PROVIDERS, Provider, Versions};
+use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, exchange, send_and_check,
 };
@@ -131,8 +131,7 @@ const RESUMED: Outcome = Outcome::Resumed { early_data: 0 };
 fn connect(client: &Client, server: &Arc<ServerConfig>) -> Outcome {
     let mut client = client();
     client.send_early(b"early");
-    let conn = rustls::ServerConnection::new(server.clone()).unwrap();
-    let mut server = ThisBuffered::new(conn);
+    let mut server = ThisBuffered::server(server.clone());
     let result = exchange(&mut *client, &mut server);
     let mut received = Vec::new();
     server.read_early_into(&mut received);
@@ -155,16 +154,14 @@ fn connect(client: &Client, server: &Arc<ServerConfig>) -> Outcome {
 /// Calls `test` with each site and the outcome of a successful resumption there, including accepted
 /// early data.
 fn for_each_site(test: impl Fn(&Site, Versions, Outcome)) {
-    for provider in PROVIDERS {
-        for versions in [Versions::Tls12, Versions::Tls13] {
-            for kept in [SessionPlace::InTickets, SessionPlace::InStorage] {
-                let early_data = match (versions, kept) {
-                    (Versions::Tls13, SessionPlace::InStorage) => 5,
-                    _ => 0,
-                };
-                let resumed = Outcome::Resumed { early_data };
-                test(&Site::new(provider, versions, kept), versions, resumed);
-            }
+    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
+        for kept in [SessionPlace::InTickets, SessionPlace::InStorage] {
+            let early_data = match (versions, kept) {
+                (Versions::Tls13, SessionPlace::InStorage) => 5,
+                _ => 0,
+            };
+            let resumed = Outcome::Resumed { early_data };
+            test(&Site::new(provider, versions, kept), versions, resumed);
         }
     }
 }
@@ -243,36 +240,36 @@ fn one_certificate_in_two_objects_resumes() {
 #[test]
 fn a_raw_public_key_resumes_under_itself_alone() {
     let identities = harness::peers::configs::KeyType::Ed25519.identities();
-    for provider in PROVIDERS {
-        for kept in [SessionPlace::InTickets, SessionPlace::InStorage] {
-            let site = Site::new(provider, Versions::Tls13, kept);
-            let [first, second] = [&identities.server, &identities.client].map(|identity| {
-                let key = raw_keys::this::raw_key(identity, provider);
-                let mut config = site.config.clone();
-                config.max_early_data_size = 0;
-                config.cert_resolver = Arc::new(AlwaysResolvesServerRawPublicKeys::new(key));
-                Arc::new(config)
-            });
-            let verifier = raw_keys::upstream::verifier(&identities.server, provider);
-            let config =
-                rustls_upstream::ClientConfig::builder_with_provider(provider.upstream().into())
-                    .with_protocol_versions(&[&rustls_upstream::version::TLS13])
-                    .unwrap()
-                    .dangerous()
-                    .with_custom_certificate_verifier(Arc::new(verifier))
-                    .with_no_client_auth();
-            let config = Arc::new(config);
-            let client: Client = Box::new(move || {
-                let name = pki::SERVER.try_into().unwrap();
-                let conn = rustls_upstream::ClientConnection::new(config.clone(), name);
-                Box::new(UpstreamBuffered::new(conn.unwrap()))
-            });
-            assert_eq!(connect(&client, &first), Outcome::Full);
-            assert_eq!(connect(&client, &first), RESUMED);
-            let mut refused = client();
-            let conn = rustls::ServerConnection::new(second.clone()).unwrap();
-            let error = exchange(&mut *refused, &mut ThisBuffered::new(conn)).unwrap_err();
-            assert!(error.contains("UnknownIssuer"), "{error}");
-        }
+    for (provider, kept) in product(
+        PROVIDERS,
+        [SessionPlace::InTickets, SessionPlace::InStorage],
+    ) {
+        let site = Site::new(provider, Versions::Tls13, kept);
+        let [first, second] = [&identities.server, &identities.client].map(|identity| {
+            let key = raw_keys::this::raw_key(identity, provider);
+            let mut config = site.config.clone();
+            config.max_early_data_size = 0;
+            config.cert_resolver = Arc::new(AlwaysResolvesServerRawPublicKeys::new(key));
+            Arc::new(config)
+        });
+        let verifier = raw_keys::upstream::verifier(&identities.server, provider);
+        let config =
+            rustls_upstream::ClientConfig::builder_with_provider(provider.upstream().into())
+                .with_protocol_versions(&[&rustls_upstream::version::TLS13])
+                .unwrap()
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(verifier))
+                .with_no_client_auth();
+        let config = Arc::new(config);
+        let client: Client = Box::new(move || {
+            let name = pki::SERVER.try_into().unwrap();
+            Box::new(UpstreamBuffered::client_of(name, config.clone()))
+        });
+        assert_eq!(connect(&client, &first), Outcome::Full);
+        assert_eq!(connect(&client, &first), RESUMED);
+        let mut refused = client();
+        let conn = rustls::ServerConnection::new(second.clone()).unwrap();
+        let error = exchange(&mut *refused, &mut ThisBuffered::new(conn)).unwrap_err();
+        assert!(error.contains("UnknownIssuer"), "{error}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{self, CLIENT_AUTHS, ClientAuth, PROVIDERS, server_name};
+use harness::peers::configs::{self, CLIENT_AUTHS, ClientAuth, PROVIDERS, product, product3};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, handshake, send_and_check, talk_and_close,
 };
@@ -26,14 +26,8 @@ impl Client {
 
     fn connect(&self) -> Box<dyn Endpoint> {
         match self {
-            Self::Upstream(config) => {
-                let conn = theirs::ClientConnection::new(config.clone(), server_name()).unwrap();
-                Box::new(UpstreamBuffered::new(conn))
-            }
-            Self::This(config) => {
-                let conn = rustls::ClientConnection::new(config.clone(), server_name()).unwrap();
-                Box::new(ThisBuffered::new(conn))
-            }
+            Self::Upstream(config) => Box::new(UpstreamBuffered::client(config.clone())),
+            Self::This(config) => Box::new(ThisBuffered::client(config.clone())),
         }
     }
 }
@@ -50,14 +44,12 @@ fn kind(client: &Client, server: &Server) -> String {
 
 #[test]
 fn sessions_are_resumed_again_and_again() {
-    for provider in PROVIDERS {
-        for settings in [Settings::new(provider), Settings::sealed(provider)] {
-            for client in Client::both(&settings, ClientAuth::None) {
-                for server in settings.servers() {
-                    assert!(kind(&client, &server).starts_with("Full"));
-                    for _ in 0..4 {
-                        assert_eq!(kind(&client, &server), "Resumed");
-                    }
+    for settings in Settings::all() {
+        for client in Client::both(&settings, ClientAuth::None) {
+            for server in settings.servers() {
+                assert!(kind(&client, &server).starts_with("Full"));
+                for _ in 0..4 {
+                    assert_eq!(kind(&client, &server), "Resumed");
                 }
             }
         }
@@ -89,31 +81,27 @@ fn every_suite_is_resumed() {
 
 #[test]
 fn a_client_keeps_its_identity() {
-    for provider in PROVIDERS {
-        for auth in CLIENT_AUTHS {
-            for sealed in [false, true] {
-                let settings = Settings {
-                    auth,
-                    sealed,
-                    ..Settings::new(provider)
-                };
-                let expected: &[_] = if auth.is_presented() {
-                    &KEY_TYPE.identities().client.chain
-                } else {
-                    &[]
-                };
-                for client in Client::both(&settings, auth) {
-                    for server in settings.servers() {
-                        kind(&client, &server);
-                        // sessions from resumed connections keep the identity, too
-                        for _ in 0..2 {
-                            let (mut client, mut server) = (client.connect(), server.accept());
-                            handshake(&mut *client, &mut *server);
-                            assert!(server.negotiated().contains("Resumed"), "{auth:?}");
-                            let chain = server.peer_certificates();
-                            assert!(chain.iter().eq(expected.iter().map(|it| it.as_ref())));
-                        }
-                    }
+    for (provider, auth, sealed) in product3(PROVIDERS, CLIENT_AUTHS, [false, true]) {
+        let settings = Settings {
+            auth,
+            sealed,
+            ..Settings::new(provider)
+        };
+        let expected: &[_] = if auth.is_presented() {
+            &KEY_TYPE.identities().client.chain
+        } else {
+            &[]
+        };
+        for client in Client::both(&settings, auth) {
+            for server in settings.servers() {
+                kind(&client, &server);
+                // sessions from resumed connections keep the identity, too
+                for _ in 0..2 {
+                    let (mut client, mut server) = (client.connect(), server.accept());
+                    handshake(&mut *client, &mut *server);
+                    assert!(server.negotiated().contains("Resumed"), "{auth:?}");
+                    let chain = server.peer_certificates();
+                    assert!(chain.iter().eq(expected.iter().map(|it| it.as_ref())));
                 }
             }
         }
@@ -122,42 +110,40 @@ fn a_client_keeps_its_identity() {
 
 #[test]
 fn after_a_hello_retry_request() {
-    for provider in PROVIDERS {
-        for sealed in [false, true] {
-            let settings = Settings {
-                sealed,
-                ..Settings::new(provider)
-            };
-            let before = settings.ours();
-            let mut crypto = provider.this();
-            ask_for_another_share(&mut crypto);
-            let mut after = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
-            after.session_storage = before.session_storage.clone();
-            after.ticketer = before.ticketer.clone();
-            let (before, after) = (Arc::new(before), Arc::new(after));
-            for (first, second) in [
-                (
-                    Server::Buffered(before.clone()),
-                    Server::Buffered(after.clone()),
-                ),
-                (
-                    Server::Unbuffered(before.clone()),
-                    Server::Unbuffered(after.clone()),
-                ),
-            ] {
-                for client in Client::both(&settings, ClientAuth::None) {
-                    let first = kind(&client, &first);
-                    assert!(first.starts_with("Full"), "{first}");
-                    let (mut client, mut server) = (client.connect(), second.accept());
-                    server.receive(&client.take_output()).unwrap();
-                    assert!(
-                        server.negotiated().contains("FullWithHelloRetryRequest"),
-                        "a second ClientHello was asked for"
-                    );
-                    client.receive(&server.take_output()).unwrap();
-                    handshake(&mut *client, &mut *server);
-                    assert!(server.negotiated().contains("Resumed"));
-                }
+    for (provider, sealed) in product(PROVIDERS, [false, true]) {
+        let settings = Settings {
+            sealed,
+            ..Settings::new(provider)
+        };
+        let before = settings.ours();
+        let mut crypto = provider.this();
+        ask_for_another_share(&mut crypto);
+        let mut after = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
+        after.session_storage = before.session_storage.clone();
+        after.ticketer = before.ticketer.clone();
+        let (before, after) = (Arc::new(before), Arc::new(after));
+        for (first, second) in [
+            (
+                Server::Buffered(before.clone()),
+                Server::Buffered(after.clone()),
+            ),
+            (
+                Server::Unbuffered(before.clone()),
+                Server::Unbuffered(after.clone()),
+            ),
+        ] {
+            for client in Client::both(&settings, ClientAuth::None) {
+                let first = kind(&client, &first);
+                assert!(first.starts_with("Full"), "{first}");
+                let (mut client, mut server) = (client.connect(), second.accept());
+                server.receive(&client.take_output()).unwrap();
+                assert!(
+                    server.negotiated().contains("FullWithHelloRetryRequest"),
+                    "a second ClientHello was asked for"
+                );
+                client.receive(&server.take_output()).unwrap();
+                handshake(&mut *client, &mut *server);
+                assert!(server.negotiated().contains("Resumed"));
             }
         }
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, PROVIDERS, server_name};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS};
 use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, exchange};
-use harness::peers::servers::{KEY_TYPE, Server, Settings, hello};
+use harness::peers::servers::{KEY_TYPE, Server, Settings, hello, servers};
 use harness::wire::Reader;
 use rustls::server::ServerSessionMemoryCache;
 use rustls_upstream as theirs;
@@ -91,11 +91,8 @@ fn clients_request_tickets() {
 
 #[test]
 fn a_resumed_session_gets_as_many_tickets() {
-    for provider in PROVIDERS {
-        let settings = Settings::new(provider);
-        for server in settings.servers() {
-            assert_eq!(counts(&settings, &server, None, true).0, 2);
-        }
+    for (settings, server) in servers(Settings::new) {
+        assert_eq!(counts(&settings, &server, None, true).0, 2);
     }
 }
 
@@ -113,8 +110,7 @@ macro_rules! resumption_data {
             let most = vec![7; if settings.sealed { 8_000 } else { 32_767 }];
             let mut seen = Vec::new();
             for data in [Some(&b"first"[..]), None, Some(b""), Some(&most), None] {
-                let conn = theirs::ClientConnection::new(client.clone(), server_name()).unwrap();
-                let mut client = UpstreamBuffered::new(conn);
+                let mut client = UpstreamBuffered::client(client.clone());
                 let mut conn = $tls::ServerConnection::new(server.clone()).unwrap();
                 assert_eq!(conn.received_resumption_data(), None);
                 if let Some(data) = data {
@@ -140,14 +136,12 @@ resumption_data!(data_with_theirs, theirs, UpstreamBuffered, theirs);
 
 #[test]
 fn applications_set_data() {
-    for provider in PROVIDERS {
-        for settings in [Settings::new(provider), Settings::sealed(provider)] {
-            let ours = data_with_ours(&settings);
-            assert_eq!(ours[0], None);
-            assert_eq!(ours[1].as_deref(), Some(&b"first"[..]));
-            assert_eq!(ours[2].as_deref(), Some(&b""[..]));
-            assert_eq!(ours, data_with_theirs(&settings));
-        }
+    for settings in Settings::all() {
+        let ours = data_with_ours(&settings);
+        assert_eq!(ours[0], None);
+        assert_eq!(ours[1].as_deref(), Some(&b"first"[..]));
+        assert_eq!(ours[2].as_deref(), Some(&b""[..]));
+        assert_eq!(ours, data_with_theirs(&settings));
     }
 }
 
@@ -162,8 +156,7 @@ fn application_data_is_limited() {
 /// No ticket is sent if it could not be resumed.
 #[test]
 fn a_store_of_size_zero_issues_no_tickets() {
-    for provider in PROVIDERS {
-        let settings = Settings::new(provider);
+    for settings in PROVIDERS.map(Settings::new) {
         let mut config = settings.ours();
         config.session_storage = ServerSessionMemoryCache::new(0);
         let config = Arc::new(config);

@@ -1,9 +1,10 @@
 //! Client authentication, and the properties of a connection after the handshake.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use harness::peers::callbacks::{self, KeyLines};
 use harness::peers::configs::{
-    ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this, upstream,
+    ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, this, upstream,
 };
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, exchange, handshake, send_and_check,
@@ -11,44 +12,12 @@ use harness::peers::endpoints::{
 use harness::scripted::Identity;
 use harness::scripted::tls12::server::{Script, Step};
 use harness::wire::{u8_vec, u16_vec, u16s};
-use rustls::client::ResolvesClientCert;
 use rustls::sign::CertifiedKey;
 use rustls::{
-    ClientConfig, ClientConnection, ContentType, HandshakeKind, HandshakeType, NamedGroup,
-    ProtocolVersion, SignatureScheme,
+    ClientConfig, ContentType, HandshakeKind, HandshakeType, NamedGroup, ProtocolVersion,
 };
 
 use super::{End, clients, clients_with, localhost, this_config};
-
-/// The arguments of a resolver: authorities and schemes.
-type Asked = (Vec<Vec<u8>>, Vec<SignatureScheme>);
-
-/// Chooses a key and records its arguments.
-#[derive(Debug)]
-struct Resolver {
-    asked: Arc<Mutex<Vec<Asked>>>,
-    key: Option<Arc<CertifiedKey>>,
-    claims_certs: bool,
-}
-
-impl ResolvesClientCert for Resolver {
-    fn resolve(
-        &self,
-        authorities: &[&[u8]],
-        schemes: &[SignatureScheme],
-    ) -> Option<Arc<CertifiedKey>> {
-        let authorities = authorities.iter().map(|name| name.to_vec()).collect();
-        self.asked
-            .lock()
-            .unwrap()
-            .push((authorities, schemes.to_vec()));
-        self.key.clone()
-    }
-
-    fn has_certs(&self) -> bool {
-        self.claims_certs
-    }
-}
 
 fn key(key_type: KeyType) -> Option<Arc<CertifiedKey>> {
     let identity = &key_type.identities().client;
@@ -64,21 +33,16 @@ fn answer(
     types: &[u8],
     schemes: &[u16],
     authorities: &[&[u8]],
-) -> (Vec<HandshakeType>, Vec<Asked>) {
+) -> (Vec<HandshakeType>, callbacks::Asked) {
     let identity = Identity::new(Provider::AwsLc.this());
-    let asked = Arc::new(Mutex::new(Vec::new()));
+    let resolver = callbacks::this::ClientKey::claiming(key.is_some(), key);
     let mut config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
-    config.client_auth_cert_resolver = Arc::new(Resolver {
-        asked: asked.clone(),
-        claims_certs: key.is_some(),
-        key,
-    });
+    config.client_auth_cert_resolver = resolver.clone();
     let names: Vec<u8> = authorities.iter().flat_map(|name| u16_vec(name)).collect();
     let script = Script::with_request().edit(|script| {
         script.request = [u8_vec(types), u16_vec(&u16s(schemes)), u16_vec(&names)].concat();
     });
-    let mut client =
-        ThisBuffered::new(ClientConnection::new(Arc::new(config), localhost()).unwrap());
+    let mut client = ThisBuffered::client_of(localhost(), config);
     let outcome = identity.run_tls12(&mut client, &script);
     assert_eq!(outcome.error, None);
     assert!(outcome.client_finished);
@@ -89,8 +53,7 @@ fn answer(
         outcome.received.contains(&HandshakeType::CertificateVerify),
         has_certificate
     );
-    let asked = asked.lock().unwrap().clone();
-    (outcome.received, asked)
+    (outcome.received, resolver.asked())
 }
 
 #[test]
@@ -108,11 +71,8 @@ fn requests_for_a_certificate() {
         &[b"one", b"two"],
     );
     assert_eq!(sent, with_certificate);
-    let schemes = vec![
-        SignatureScheme::ECDSA_NISTP256_SHA256,
-        SignatureScheme::RSA_PSS_SHA256,
-    ];
-    assert_eq!(asked, [(vec![b"one".to_vec(), b"two".to_vec()], schemes)]);
+    let names = vec![b"one".to_vec(), b"two".to_vec()];
+    assert_eq!(asked, [(names, vec![0x0403, 0x0804])]);
 
     // the key's scheme is one of those requested
     for schemes in [&[0x0503_u16][..], &[0x0804], &[0xfefe]] {
@@ -175,7 +135,7 @@ fn types_of_certificates_are_ignored() {
 fn resolvers_are_asked_for_schemes_of_the_version() {
     let schemes = [0x0904, 0x0403, 0x0905, 0x0906];
     let (_, asked) = answer(key(KeyType::EcdsaP256), &[64], &schemes, &[]);
-    assert_eq!(asked[0].1, [SignatureScheme::ECDSA_NISTP256_SHA256]);
+    assert_eq!(asked[0].1, [0x0403]);
 }
 
 /// A resolver claims to have no certificates and then chooses one. By then, the messages for the
@@ -184,13 +144,9 @@ fn resolvers_are_asked_for_schemes_of_the_version() {
 fn a_resolver_that_contradicts_itself() {
     let identity = Identity::new(Provider::AwsLc.this());
     let mut config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
-    config.client_auth_cert_resolver = Arc::new(Resolver {
-        asked: Arc::default(),
-        claims_certs: false,
-        key: key(KeyType::EcdsaP256),
-    });
-    let mut client =
-        ThisBuffered::new(ClientConnection::new(Arc::new(config), localhost()).unwrap());
+    config.client_auth_cert_resolver =
+        callbacks::this::ClientKey::claiming(false, key(KeyType::EcdsaP256));
+    let mut client = ThisBuffered::client_of(localhost(), config);
     let end = End::of(&identity.run_tls12(&mut client, &Script::with_request()));
     let error = end.error.unwrap_or_default();
     assert!(error.contains("has_certs"), "{error}");
@@ -236,8 +192,7 @@ fn renegotiation_is_refused() {
             assert_eq!(end.error, None, "{}", client.name);
             // no_renegotiation, and the connection goes on
             assert_eq!(end.alert, Some(100), "{}", client.name);
-            let mut data = Vec::new();
-            connection.read_into(&mut data);
+            let data = connection.read_all();
             assert_eq!(data, b"data");
 
             // a limited number of times
@@ -251,31 +206,11 @@ fn renegotiation_is_refused() {
     }
 }
 
-/// A label, a client random and a secret.
-type Line = (String, Vec<u8>, Vec<u8>);
-
-#[derive(Debug, Default)]
-struct Log(Mutex<Vec<Line>>);
-
-macro_rules! log {
-    ($tls:ident) => {
-        impl $tls::KeyLog for Log {
-            fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-                let line = (label.to_string(), client_random.to_vec(), secret.to_vec());
-                self.0.lock().unwrap().push(line);
-            }
-        }
-    };
-}
-
-log!(rustls);
-log!(rustls_upstream);
-
 #[test]
 fn key_logs_agree() {
     let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
     for provider in PROVIDERS {
-        let (ours, theirs) = (Arc::new(Log::default()), Arc::new(Log::default()));
+        let (ours, theirs) = (Arc::<KeyLines>::default(), Arc::<KeyLines>::default());
         let mut config = this::client_of(Versions::Tls12, provider.this(), key, auth);
         config.key_log = ours.clone();
         assert!(config.key_log.will_log("CLIENT_RANDOM"));
@@ -285,72 +220,66 @@ fn key_logs_agree() {
         let server = Arc::new(server);
         // a new session, then the same one again
         for kind in [HandshakeKind::Full, HandshakeKind::Resumed] {
-            let client = ClientConnection::new(config.clone(), server_name()).unwrap();
-            let mut client = ThisBuffered::new(client);
-            let server = rustls_upstream::ServerConnection::new(server.clone()).unwrap();
-            let mut server = UpstreamBuffered::new(server);
+            let mut client = ThisBuffered::client(config.clone());
+            let mut server = UpstreamBuffered::server(server.clone());
             handshake(&mut client, &mut server);
             assert_eq!(client.conn.handshake_kind(), Some(kind));
 
-            let lines = ours.0.lock().unwrap().clone();
-            assert_eq!(lines, *theirs.0.lock().unwrap());
+            let lines = ours.lines();
+            assert_eq!(lines, theirs.lines());
             let (label, random, secret) = lines.last().unwrap();
             assert_eq!(label, "CLIENT_RANDOM");
             assert_eq!((random.len(), secret.len()), (32, 48));
         }
-        assert_eq!(ours.0.lock().unwrap().len(), 2);
+        assert_eq!(ours.lines().len(), 2);
     }
 }
 
 #[test]
 fn values_that_a_connection_reports() {
     let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
-    for provider in PROVIDERS {
-        for versions in [Versions::Tls12, Versions::Both] {
-            let config = Arc::new(this::client_of(versions, provider.this(), key, auth));
-            let mut server = upstream::server_of(Versions::Tls12, provider.upstream(), key, auth);
-            server.cert_resolver = stapled(provider, key);
-            let server = Arc::new(server);
-            for is_resumed in [false, true] {
-                let client = ClientConnection::new(config.clone(), server_name()).unwrap();
-                let mut client = ThisBuffered::new(client);
-                let server = rustls_upstream::ServerConnection::new(server.clone()).unwrap();
-                let mut server = UpstreamBuffered::new(server);
-                handshake(&mut client, &mut server);
+    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Both]) {
+        let config = Arc::new(this::client_of(versions, provider.this(), key, auth));
+        let mut server = upstream::server_of(Versions::Tls12, provider.upstream(), key, auth);
+        server.cert_resolver = stapled(provider, key);
+        let server = Arc::new(server);
+        for is_resumed in [false, true] {
+            let mut client = ThisBuffered::client(config.clone());
+            let mut server = UpstreamBuffered::server(server.clone());
+            handshake(&mut client, &mut server);
 
-                let conn = &client.conn;
-                assert_eq!(conn.protocol_version(), Some(ProtocolVersion::TLSv1_2));
-                let group = conn.negotiated_key_exchange_group();
-                let (kind, group_due) = if is_resumed {
-                    (HandshakeKind::Resumed, None)
-                } else {
-                    (HandshakeKind::Full, Some(NamedGroup::X25519))
-                };
-                assert_eq!(conn.handshake_kind(), Some(kind));
-                assert_eq!(group.map(|group| group.name()), group_due);
-                assert_eq!(conn.alpn_protocol(), Some(&b"http/1.1"[..]));
-                assert_eq!(conn.peer_certificates().unwrap().len(), 1);
+            let conn = &client.conn;
+            assert_eq!(conn.protocol_version(), Some(ProtocolVersion::TLSv1_2));
+            let group = conn.negotiated_key_exchange_group();
+            let (kind, group_due) = if is_resumed {
+                (HandshakeKind::Resumed, None)
+            } else {
+                (HandshakeKind::Full, Some(NamedGroup::X25519))
+            };
+            assert_eq!(conn.handshake_kind(), Some(kind));
+            assert_eq!(group.map(|group| group.name()), group_due);
+            assert_eq!(conn.alpn_protocol(), Some(&b"http/1.1"[..]));
+            assert_eq!(conn.peer_certificates().unwrap().len(), 1);
 
-                // RFC 5705 §4: an empty context differs from none
-                let export = |context| conn.export_keying_material([0; 50], b"label", context);
-                let theirs = |context| {
-                    let conn = &server.conn;
-                    conn.export_keying_material([0; 50], b"label", context)
-                };
-                for context in [None, Some(&b""[..]), Some(b"context")] {
-                    assert_eq!(export(context).unwrap(), theirs(context).unwrap());
-                }
-                assert_ne!(export(None).unwrap(), export(Some(b"")).unwrap());
-
-                // TLS 1.2 has no KeyUpdate
-                let refused = client.conn.refresh_traffic_keys();
-                assert_eq!(refused, Err(rustls::Error::HandshakeNotComplete));
-                send_and_check(&mut client, &mut server, b"from the client");
-                send_and_check(&mut server, &mut client, &[7; 40_000]);
-                client.close();
-                exchange(&mut client, &mut server).unwrap();
-                assert!(server.peer_has_closed());
+            // RFC 5705 §4: an empty context differs from none
+            let export = |context| conn.export_keying_material([0; 50], b"label", context);
+            let theirs = |context| {
+                let conn = &server.conn;
+                conn.export_keying_material([0; 50], b"label", context)
+            };
+            for context in [None, Some(&b""[..]), Some(b"context")] {
+                assert_eq!(export(context).unwrap(), theirs(context).unwrap());
             }
+            assert_ne!(export(None).unwrap(), export(Some(b"")).unwrap());
+
+            // TLS 1.2 has no KeyUpdate
+            let refused = client.conn.refresh_traffic_keys();
+            assert_eq!(refused, Err(rustls::Error::HandshakeNotComplete));
+            send_and_check(&mut client, &mut server, b"from the client");
+            send_and_check(&mut server, &mut client, &[7; 40_000]);
+            client.close();
+            exchange(&mut client, &mut server).unwrap();
+            assert!(server.peer_has_closed());
         }
     }
 }
@@ -377,8 +306,7 @@ fn data_waits_for_the_end_of_the_handshake() {
     let config: Arc<ClientConfig> =
         Arc::new(this_config(&identity, Provider::AwsLc, Versions::Tls12));
     for cut in [false, true] {
-        let conn = ClientConnection::new(config.clone(), localhost()).unwrap();
-        let mut client = ThisBuffered::new(conn);
+        let mut client = ThisBuffered::client_of(localhost(), config.clone());
         assert_eq!(client.send(b"early"), 5);
         let script = Script::new().edit(|script| {
             if cut {

@@ -8,7 +8,7 @@ use harness::scripted::{Identity, bytes};
 use harness::wire::client_hello::STATUS_REQUEST;
 use rustls::{ContentType, HandshakeType};
 
-use super::{Client, End, clients_with, forgetful};
+use super::{Client, End, ends, forgetful};
 
 /// Full handshakes with every optional message.
 fn scripts() -> Vec<(&'static str, Script)> {
@@ -26,17 +26,11 @@ fn scripts() -> Vec<(&'static str, Script)> {
     ]
 }
 
-/// Clients that never store a session.
-fn strangers(identity: &Identity, provider: Provider) -> Vec<Client> {
-    let (this, upstream) = forgetful();
-    clients_with(identity, provider, Versions::Tls12, this, upstream)
-}
-
 #[test]
 fn undamaged_flights() {
     for provider in PROVIDERS {
         let identity = Identity::new(provider.this());
-        for client in strangers(&identity, provider) {
+        for client in forgetful(&identity, provider, Versions::Tls12) {
             for (name, script) in scripts() {
                 let outcome = client.run(&identity, &script);
                 let what = format!("{} {name}", client.name);
@@ -56,10 +50,7 @@ fn undamaged_flights() {
 /// Asserts that all clients fail alike with `script`, and returns the outcome.
 #[track_caller]
 fn refused(what: &str, clients: &[Client], identity: &Identity, script: &Script) -> End {
-    let ends: Vec<End> = clients
-        .iter()
-        .map(|client| End::of(&client.run(identity, script)))
-        .collect();
+    let ends = ends(clients, identity, script);
     let [ours, unbuffered, theirs] = &ends[..] else {
         panic!("not three clients");
     };
@@ -74,7 +65,7 @@ fn refused(what: &str, clients: &[Client], identity: &Identity, script: &Script)
 #[test]
 fn missing_repeated_and_exchanged_messages() {
     let identity = Identity::new(Provider::AwsLc.this());
-    let clients = strangers(&identity, Provider::AwsLc);
+    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
     for (name, script) in scripts() {
         for (at, step) in script.steps.iter().enumerate() {
             if matches!(step, Step::Await) {
@@ -120,7 +111,7 @@ fn missing_repeated_and_exchanged_messages() {
 #[test]
 fn messages_that_are_not_due() {
     let identity = Identity::new(Provider::AwsLc.this());
-    let clients = strangers(&identity, Provider::AwsLc);
+    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
     for (name, script) in scripts() {
         let is_finished = |step: &Step| matches!(step, Step::Send(HandshakeType::Finished));
         let finished = script.steps.iter().position(is_finished).unwrap();
@@ -161,7 +152,7 @@ fn messages_that_are_not_due() {
 #[test]
 fn nothing_follows_the_server_hello_done() {
     let identity = Identity::new(Provider::AwsLc.this());
-    let clients = strangers(&identity, Provider::AwsLc);
+    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
     for more in [
         &[0][..],
         &[20, 0, 0],
@@ -188,7 +179,7 @@ fn nothing_follows_the_server_hello_done() {
 #[test]
 fn change_cipher_specs_out_of_place() {
     let identity = Identity::new(Provider::AwsLc.this());
-    let clients = strangers(&identity, Provider::AwsLc);
+    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
     for (name, script) in scripts() {
         for at in 0..=script.steps.len() {
             for content in [&[1][..], &[2], &[1, 1]] {
@@ -212,7 +203,7 @@ fn change_cipher_specs_out_of_place() {
 #[test]
 fn a_bit_changed_in_every_byte() {
     let identity = Identity::new(Provider::AwsLc.this());
-    let clients = strangers(&identity, Provider::AwsLc);
+    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
     for (name, script) in scripts() {
         for (number, len) in lengths(&clients[0], &identity, &script)
             .into_iter()

@@ -10,36 +10,45 @@ use harness::scripted::{Identity, bytes};
 use harness::wire::client_hello::STATUS_REQUEST;
 use harness::wire::{message, u16_vec};
 use rustls::ffdhe_groups::{FFDHE2048, FFDHE3072};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CipherSuite, HandshakeType, NamedGroup, SignatureScheme};
 
-use super::{Client, End, clients_with, forgetful, localhost};
+use super::{End, clients_with, end, ends, forgetful, localhost, script};
 
-fn clients(identity: &Identity, provider: Provider) -> Vec<Client> {
-    let (this, upstream) = forgetful();
-    clients_with(identity, provider, Versions::Tls12, this, upstream)
+macro_rules! accepting {
+    ($module:ident, $tls:ident) => {
+        mod $module {
+            use harness::verifiers::$module::Verifier;
+            use $tls::SignatureScheme;
+
+            use super::*;
+
+            /// A verifier that accepts anything and records the OCSP responses.
+            pub(super) fn accepting(responses: &Responses) -> Arc<Verifier> {
+                let responses = responses.clone();
+                let schemes = [
+                    SignatureScheme::ECDSA_NISTP256_SHA256,
+                    SignatureScheme::RSA_PSS_SHA256,
+                ];
+                let verifier = Verifier::accepting(Versions::Tls12, &schemes);
+                Arc::new(verifier.with_certificates(move |it| {
+                    responses.lock().unwrap().push(it.ocsp_response.to_vec());
+                    Ok(())
+                }))
+            }
+        }
+    };
 }
 
-#[track_caller]
-fn end(clients: &[Client], identity: &Identity, script: &Script) -> End {
-    let ends: Vec<End> = clients
-        .iter()
-        .map(|client| End::of(&client.run(identity, script)))
-        .collect();
-    assert!(ends[0].is_like(&ends[1]), "{ends:?}");
-    assert!(ends[0].is_like(&ends[2]), "{ends:?}");
-    ends[0].clone()
-}
+accepting!(this, rustls);
+accepting!(upstream, rustls_upstream);
 
-fn script(edit: impl FnOnce(&mut Script)) -> Script {
-    Script::new().edit(edit)
-}
+type Responses = Arc<Mutex<Vec<Vec<u8>>>>;
 
 #[test]
 fn both_groups_are_accepted() {
     for provider in PROVIDERS {
         let identity = Identity::new(provider.this());
-        let clients = clients(&identity, provider);
+        let clients = forgetful(&identity, provider, Versions::Tls12);
         for group in [NamedGroup::X25519, NamedGroup::secp256r1] {
             let script = script(|script| script.group = group);
             assert_eq!(end(&clients, &identity, &script).error, None, "{group:?}");
@@ -50,7 +59,7 @@ fn both_groups_are_accepted() {
 #[test]
 fn wrong_key_exchanges() {
     let identity = Identity::new(Provider::AwsLc.this());
-    let clients = clients(&identity, Provider::AwsLc);
+    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
     for (script, error, alert) in [
         // a group of the provider, but not of the client
         (
@@ -137,7 +146,7 @@ fn wrong_key_exchanges() {
 #[test]
 fn a_scheme_that_was_not_offered() {
     let identity = Identity::new(Provider::AwsLc.this());
-    let clients = clients(&identity, Provider::AwsLc);
+    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
     let script = script(|script| script.scheme = Some(SignatureScheme::ECDSA_SHA1_Legacy));
     let end = End::of(&clients[0].run(&identity, &script));
     let error = end.error.unwrap_or_default();
@@ -151,7 +160,7 @@ fn a_scheme_that_was_not_offered() {
     let script =
         Script::new().edit(|script| script.scheme = Some(SignatureScheme::ECDSA_NISTP384_SHA384));
     let config = |config: &mut rustls::ClientConfig| {
-        let verifier = Arc::new(Responses(Arc::default()));
+        let verifier = this::accepting(&Responses::default());
         config.dangerous().set_certificate_verifier(verifier);
     };
     for client in &clients_with(&identity, Provider::AwsLc, Versions::Tls12, config, |_| ())[..2] {
@@ -175,7 +184,7 @@ fn finite_field_parameters() {
         .with_protocol_versions(&[&rustls::version::TLS12])
         .unwrap()
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Responses(Arc::default())))
+        .with_custom_certificate_verifier(this::accepting(&Responses::default()))
         .with_no_client_auth();
     config.enable_sni = false;
     let config = Arc::new(config);
@@ -234,7 +243,7 @@ fn finite_field_parameters() {
 fn wrong_certificates() {
     let identity = Identity::new(Provider::AwsLc.this());
     let other = Identity::new(Provider::AwsLc.this());
-    let clients = clients(&identity, Provider::AwsLc);
+    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
     for (certificates, error) in [
         (vec![], "NoCertificatesPresented"),
         (vec![Some(vec![0x30, 0])], "InvalidCertificate(BadEncoding)"),
@@ -244,10 +253,7 @@ fn wrong_certificates() {
         ),
     ] {
         let script = script(|script| script.certificates = certificates);
-        let ends: Vec<End> = clients
-            .iter()
-            .map(|client| End::of(&client.run(&identity, &script)))
-            .collect();
+        let ends = ends(&clients, &identity, &script);
         for end in &ends {
             let text = end.error.as_deref().unwrap_or_default();
             assert!(text.contains(error), "{error}: {text}");
@@ -264,7 +270,7 @@ fn wrong_certificates() {
 #[test]
 fn empty_certificates_are_refused() {
     let identity = Identity::new(Provider::AwsLc.this());
-    let clients = clients(&identity, Provider::AwsLc);
+    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
     for certificates in [vec![Some(vec![])], vec![None, Some(vec![])]] {
         let script = script(|script| script.certificates = certificates.clone());
         let [ours, unbuffered, theirs] =
@@ -292,18 +298,18 @@ fn the_verifier_gets_the_ocsp_response() {
             (announced(), b""),
             (with_status, b"response"),
         ] {
-            let seen = Arc::new(Mutex::new(Vec::new()));
+            let seen = Responses::default();
             let (ours, theirs) = (seen.clone(), seen.clone());
             let clients = clients_with(
                 &identity,
                 provider,
                 Versions::Tls12,
                 move |config| {
-                    let verifier = Arc::new(Responses(ours.clone()));
+                    let verifier = this::accepting(&ours);
                     config.dangerous().set_certificate_verifier(verifier);
                 },
                 move |config| {
-                    let verifier = Arc::new(Responses(theirs.clone()));
+                    let verifier = upstream::accepting(&theirs);
                     config.dangerous().set_certificate_verifier(verifier);
                 },
             );
@@ -319,7 +325,7 @@ fn the_verifier_gets_the_ocsp_response() {
 #[test]
 fn wrong_certificate_statuses() {
     let identity = Identity::new(Provider::AwsLc.this());
-    let clients = clients(&identity, Provider::AwsLc);
+    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
     let status = Step::Send(HandshakeType::CertificateStatus);
     let announced = || {
         Script::new()
@@ -354,53 +360,3 @@ fn wrong_certificate_statuses() {
         assert_eq!(end.alert, Some(alert), "{end:?}");
     }
 }
-
-/// A verifier that accepts anything and records the OCSP responses.
-#[derive(Debug)]
-struct Responses(Arc<Mutex<Vec<Vec<u8>>>>);
-
-macro_rules! responses {
-    ($tls:ident) => {
-        impl $tls::client::danger::ServerCertVerifier for Responses {
-            fn verify_server_cert(
-                &self,
-                _: &CertificateDer<'_>,
-                _: &[CertificateDer<'_>],
-                _: &ServerName<'_>,
-                ocsp_response: &[u8],
-                _: UnixTime,
-            ) -> Result<$tls::client::danger::ServerCertVerified, $tls::Error> {
-                self.0.lock().unwrap().push(ocsp_response.to_vec());
-                Ok($tls::client::danger::ServerCertVerified::assertion())
-            }
-
-            fn verify_tls12_signature(
-                &self,
-                _: &[u8],
-                _: &CertificateDer<'_>,
-                _: &$tls::DigitallySignedStruct,
-            ) -> Result<$tls::client::danger::HandshakeSignatureValid, $tls::Error> {
-                Ok($tls::client::danger::HandshakeSignatureValid::assertion())
-            }
-
-            fn verify_tls13_signature(
-                &self,
-                _: &[u8],
-                _: &CertificateDer<'_>,
-                _: &$tls::DigitallySignedStruct,
-            ) -> Result<$tls::client::danger::HandshakeSignatureValid, $tls::Error> {
-                panic!("not in TLS 1.2")
-            }
-
-            fn supported_verify_schemes(&self) -> Vec<$tls::SignatureScheme> {
-                vec![
-                    $tls::SignatureScheme::ECDSA_NISTP256_SHA256,
-                    $tls::SignatureScheme::RSA_PSS_SHA256,
-                ]
-            }
-        }
-    };
-}
-
-responses!(rustls);
-responses!(rustls_upstream);

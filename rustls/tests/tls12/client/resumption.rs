@@ -1,11 +1,9 @@
 //! TLS 1.2 sessions, as a client stores and offers them.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use harness::peers::configs::{PROVIDERS, Provider, Versions};
+use harness::peers::callbacks::{Clock, this};
+use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
 use harness::providers::ffdhe;
 use harness::scripted::tls12::Session;
@@ -13,13 +11,10 @@ use harness::scripted::tls12::server::{Outcome, Script, Step};
 use harness::scripted::{Identity, bytes};
 use harness::wire::client_hello::{ClientHello, EXTENDED_MASTER_SECRET, SESSION_TICKET};
 use rustls::client::{
-    ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls12Resumption,
-    Tls13ClientSessionValue, UnbufferedClientConnection, WebPkiServerVerifier,
+    Resumption, Tls12Resumption, UnbufferedClientConnection, WebPkiServerVerifier,
 };
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768;
-use rustls::pki_types::{ServerName, UnixTime};
-use rustls::time_provider::TimeProvider;
 use rustls::{
     CipherSuite, ClientConfig, ClientConnection, ContentType, HandshakeType, NamedGroup,
     ProtocolVersion,
@@ -68,7 +63,7 @@ fn endpoints(config: &Arc<ClientConfig>) -> [(&'static str, Box<dyn Endpoint>); 
 }
 
 fn buffered(config: &Arc<ClientConfig>) -> ThisBuffered {
-    ThisBuffered::new(ClientConnection::new(config.clone(), localhost()).unwrap())
+    ThisBuffered::client_of(localhost(), config.clone())
 }
 
 /// Runs a full handshake between a new client and a server of this kind. Returns the session.
@@ -100,30 +95,28 @@ fn offers(identity: &Identity, config: &Arc<ClientConfig>) -> (bool, bool) {
 fn sessions_are_resumed() {
     for provider in PROVIDERS {
         let identity = Identity::new(provider.this());
-        for versions in [Versions::Tls12, Versions::Both] {
-            for kind in KINDS {
-                let config = Arc::new(this_config(&identity, provider, versions));
-                let session = first(&identity, &config, kind);
-                // more than once, on each API
-                for (name, mut client) in endpoints(&config).into_iter().chain(endpoints(&config)) {
-                    let outcome = identity.run_tls12(&mut *client, &kind.resuming(&session));
-                    assert_eq!(outcome.error, None, "{name} {kind:?}");
-                    assert!(outcome.client_finished, "{name} {kind:?}");
-                    assert_eq!(outcome.received, [HandshakeType::Finished]);
+        for (versions, kind) in product([Versions::Tls12, Versions::Both], KINDS) {
+            let config = Arc::new(this_config(&identity, provider, versions));
+            let session = first(&identity, &config, kind);
+            // more than once, on each API
+            for (name, mut client) in endpoints(&config).into_iter().chain(endpoints(&config)) {
+                let outcome = identity.run_tls12(&mut *client, &kind.resuming(&session));
+                assert_eq!(outcome.error, None, "{name} {kind:?}");
+                assert!(outcome.client_finished, "{name} {kind:?}");
+                assert_eq!(outcome.received, [HandshakeType::Finished]);
 
-                    let hello = offered(&outcome);
-                    let ticket = hello.extension(SESSION_TICKET).unwrap();
-                    if kind == Kind::Id {
-                        assert_eq!(hello.session_id, ID);
-                        assert!(ticket.is_empty());
-                    } else {
-                        // RFC 5077 §3.4: an ID of the client's own
-                        assert_eq!(hello.session_id.len(), 32);
-                        assert_eq!(ticket, session.ticket);
-                    }
-                    assert!(client.negotiated().contains("Resumed"), "{kind:?}");
-                    assert_eq!(client.peer_certificates(), [identity.certificate.to_vec()]);
+                let hello = offered(&outcome);
+                let ticket = hello.extension(SESSION_TICKET).unwrap();
+                if kind == Kind::Id {
+                    assert_eq!(hello.session_id, ID);
+                    assert!(ticket.is_empty());
+                } else {
+                    // RFC 5077 §3.4: an ID of the client's own
+                    assert_eq!(hello.session_id.len(), 32);
+                    assert_eq!(ticket, session.ticket);
                 }
+                assert!(client.negotiated().contains("Resumed"), "{kind:?}");
+                assert_eq!(client.peer_certificates(), [identity.certificate.to_vec()]);
             }
         }
     }
@@ -447,20 +440,18 @@ fn a_session_ends_with_an_answer_that_is_refused() {
     let identity = Identity::new(Provider::AwsLc.this());
     for kind in KINDS {
         let config = Arc::new(this_config(&identity, Provider::AwsLc, Versions::Tls12));
-        for (what, wrong) in WRONG {
-            for api in [0, 1] {
-                let session = first(&identity, &config, kind);
-                assert_ne!(offers(&identity, &config), (false, false));
-                let script = kind.resuming(&session).edit(wrong);
-                let (name, mut client) = endpoints(&config).into_iter().nth(api).unwrap();
-                let outcome = identity.run_tls12(&mut *client, &script);
-                assert!(outcome.error.is_some(), "{name} {kind:?} {what}");
-                assert_eq!(
-                    offers(&identity, &config),
-                    (false, false),
-                    "{name} {kind:?} {what}"
-                );
-            }
+        for ((what, wrong), api) in product(WRONG, [0, 1]) {
+            let session = first(&identity, &config, kind);
+            assert_ne!(offers(&identity, &config), (false, false));
+            let script = kind.resuming(&session).edit(wrong);
+            let (name, mut client) = endpoints(&config).into_iter().nth(api).unwrap();
+            let outcome = identity.run_tls12(&mut *client, &script);
+            assert!(outcome.error.is_some(), "{name} {kind:?} {what}");
+            assert_eq!(
+                offers(&identity, &config),
+                (false, false),
+                "{name} {kind:?} {what}"
+            );
         }
     }
 }
@@ -493,7 +484,7 @@ fn new_tickets_do_not_prolong_a_session_for_ever() {
     for provider in PROVIDERS {
         let identity = Identity::new(provider.this());
         for api in [0, 1] {
-            let clock = Arc::new(Clock(AtomicU64::new(now())));
+            let clock = Clock::now();
             let mut config = this_config(&identity, provider, Versions::Tls12);
             config.time_provider = clock.clone();
             let config = Arc::new(config);
@@ -501,7 +492,7 @@ fn new_tickets_do_not_prolong_a_session_for_ever() {
             let script = Kind::Ticket.script().edit(of_a_day);
             let session = first_with(&identity, &config, &script);
             for hours in (20..=180).step_by(20) {
-                clock.0.fetch_add(20 * HOUR, Ordering::Relaxed);
+                clock.advance(20 * HOUR as i64);
                 if hours > 7 * 24 {
                     assert_eq!(offers(&identity, &config), (false, false));
                     break;
@@ -567,13 +558,13 @@ fn sessions_end() {
         (Kind::Ticket, u32::MAX, 7 * DAY),
     ] {
         for (later, usable) in [(0, true), (lifetime - 1, true), (lifetime, false)] {
-            let clock = Arc::new(Clock(AtomicU64::new(now())));
+            let clock = Clock::now();
             let mut config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
             config.time_provider = clock.clone();
             let config = Arc::new(config);
             let script = kind.script().edit(|script| script.lifetime_hint = hint);
             first_with(&identity, &config, &script);
-            clock.0.fetch_add(later, Ordering::Relaxed);
+            clock.advance(later as i64);
             let offered = offers(&identity, &config) != (false, false);
             assert_eq!(offered, usable, "{kind:?} {hint} after {later}");
         }
@@ -604,105 +595,41 @@ fn upstream_agrees() {
 #[test]
 fn calls_to_the_store() {
     let identity = Identity::new(Provider::AwsLc.this());
-    for versions in [Versions::Tls12, Versions::Both] {
-        for kind in KINDS {
-            let store = Arc::new(Recorder::default());
-            let mut config = this_config(&identity, Provider::AwsLc, versions);
-            config.resumption = Resumption::store(store.clone());
-            let config = Arc::new(config);
-            let run = |script: &Script| {
-                let outcome = identity.run_tls12(&mut buffered(&config), script);
-                let calls = store.take();
-                let asked: &[_] = match versions {
-                    Versions::Both => &["take", "get", "kx_hint"],
-                    _ => &["take", "get"],
-                };
-                let (first, later_calls) = calls.split_at(asked.len());
-                assert_eq!(first, asked);
-                (outcome, later_calls.to_vec())
+    for (versions, kind) in product([Versions::Tls12, Versions::Both], KINDS) {
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        let log = calls.clone();
+        let store = this::Sessions::when(move |call| {
+            log.lock().unwrap().push(call);
+            true
+        });
+        let mut config = this_config(&identity, Provider::AwsLc, versions);
+        config.resumption = Resumption::store(store);
+        let config = Arc::new(config);
+        let run = |script: &Script| {
+            let outcome = identity.run_tls12(&mut buffered(&config), script);
+            let calls = std::mem::take(&mut *calls.lock().unwrap());
+            let asked: &[_] = match versions {
+                Versions::Both => &["take_tls13_ticket", "tls12_session", "kx_hint"],
+                _ => &["take_tls13_ticket", "tls12_session"],
             };
-            let (outcome, calls) = run(&kind.script());
-            assert_eq!(calls, ["set"]);
-            let session = outcome.session.unwrap();
-            for _ in 0..2 {
-                let (outcome, calls) = run(&kind.resuming(&session));
-                assert_eq!((outcome.error, calls), (None, vec![]));
-            }
-            // another machine of the server may know it
-            let (outcome, calls) = run(&Script::new());
+            let (first, later_calls) = calls.split_at(asked.len());
+            assert_eq!(first, asked);
+            (outcome, later_calls.to_vec())
+        };
+        let (outcome, calls) = run(&kind.script());
+        assert_eq!(calls, ["set_tls12_session"]);
+        let session = outcome.session.unwrap();
+        for _ in 0..2 {
+            let (outcome, calls) = run(&kind.resuming(&session));
             assert_eq!((outcome.error, calls), (None, vec![]));
-            let failed = kind
-                .resuming(&session)
-                .edit(|script| script.edit_verify_data = |data| data[0] ^= 1);
-            let (_, calls) = run(&failed);
-            assert_eq!(calls, ["remove"]);
         }
+        // another machine of the server may know it
+        let (outcome, calls) = run(&Script::new());
+        assert_eq!((outcome.error, calls), (None, vec![]));
+        let failed = kind
+            .resuming(&session)
+            .edit(|script| script.edit_verify_data = |data| data[0] ^= 1);
+        let (_, calls) = run(&failed);
+        assert_eq!(calls, ["remove_tls12_session"]);
     }
-}
-
-#[derive(Debug, Default)]
-struct Recorder {
-    calls: Mutex<Vec<&'static str>>,
-    sessions: Mutex<HashMap<String, Tls12ClientSessionValue>>,
-}
-
-impl Recorder {
-    fn note(&self, call: &'static str) {
-        self.calls.lock().unwrap().push(call);
-    }
-
-    fn take(&self) -> Vec<&'static str> {
-        std::mem::take(&mut self.calls.lock().unwrap())
-    }
-}
-
-impl ClientSessionStore for Recorder {
-    fn set_kx_hint(&self, _: ServerName<'static>, _: NamedGroup) {
-        self.note("set_kx_hint");
-    }
-
-    fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
-        self.note("kx_hint");
-        None
-    }
-
-    fn set_tls12_session(&self, name: ServerName<'static>, value: Tls12ClientSessionValue) {
-        self.note("set");
-        let name = name.to_str().into_owned();
-        self.sessions.lock().unwrap().insert(name, value);
-    }
-
-    fn tls12_session(&self, name: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
-        self.note("get");
-        let sessions = self.sessions.lock().unwrap();
-        sessions.get(name.to_str().as_ref()).cloned()
-    }
-
-    fn remove_tls12_session(&self, name: &ServerName<'static>) {
-        self.note("remove");
-        self.sessions.lock().unwrap().remove(name.to_str().as_ref());
-    }
-
-    fn insert_tls13_ticket(&self, _: ServerName<'static>, _: Tls13ClientSessionValue) {
-        self.note("insert");
-    }
-
-    fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
-        self.note("take");
-        None
-    }
-}
-
-#[derive(Debug)]
-struct Clock(AtomicU64);
-
-impl TimeProvider for Clock {
-    fn current_time(&self) -> Option<UnixTime> {
-        let secs = self.0.load(Ordering::Relaxed);
-        Some(UnixTime::since_unix_epoch(Duration::from_secs(secs)))
-    }
-}
-
-fn now() -> u64 {
-    UnixTime::now().as_secs()
 }

@@ -9,38 +9,14 @@ use harness::wire::client_hello::{
 };
 use harness::wire::{u8_vec, u16_vec};
 
-use super::{Client, End, UNOFFERED_SUITE, clients_with, forgetful};
-
-fn clients(identity: &Identity, provider: Provider, versions: Versions) -> Vec<Client> {
-    let (this, upstream) = forgetful();
-    clients_with(identity, provider, versions, this, upstream)
-}
-
-/// Asserts that all clients end in the same way, and returns the outcome.
-#[track_caller]
-fn end(clients: &[Client], identity: &Identity, script: &Script) -> End {
-    let ends: Vec<End> = clients
-        .iter()
-        .map(|client| End::of(&client.run(identity, script)))
-        .collect();
-    assert!(ends[0].is_like(&ends[1]), "{ends:?}");
-    assert!(ends[0].is_like(&ends[2]), "{ends:?}");
-    ends[0].clone()
-}
+use super::{Client, UNOFFERED_SUITE, clients_with, end, ends, forgetful, script};
 
 /// The outcome of this crate's clients where upstream differs.
 #[track_caller]
 fn our_end(clients: &[Client], identity: &Identity, script: &Script) -> (String, Option<u8>) {
-    let ends: Vec<End> = clients[..2]
-        .iter()
-        .map(|client| End::of(&client.run(identity, script)))
-        .collect();
+    let ends = ends(&clients[..2], identity, script);
     assert!(ends[0].is_like(&ends[1]), "{ends:?}");
     (ends[0].error.clone().unwrap_or_default(), ends[0].alert)
-}
-
-fn script(edit: impl FnOnce(&mut Script)) -> Script {
-    Script::new().edit(edit)
 }
 
 fn without(typ: u16) -> Script {
@@ -52,7 +28,7 @@ fn optional_extensions() {
     for provider in PROVIDERS {
         let identity = Identity::new(provider.this());
         for versions in [Versions::Tls12, Versions::Both] {
-            let clients = clients(&identity, provider, versions);
+            let clients = forgetful(&identity, provider, versions);
             for script in [
                 Script::new(),
                 without(RENEGOTIATION_INFO),
@@ -72,7 +48,7 @@ fn optional_extensions() {
 fn wrong_selections() {
     let identity = Identity::new(Provider::AwsLc.this());
     for versions in [Versions::Tls12, Versions::Both] {
-        let clients = clients(&identity, Provider::AwsLc, versions);
+        let clients = forgetful(&identity, Provider::AwsLc, versions);
         for (script, error, alert) in [
             (
                 script(|script| script.hello.suite = UNOFFERED_SUITE),
@@ -123,7 +99,7 @@ fn wrong_selections() {
 fn wrong_selections_beyond_upstream() {
     let identity = Identity::new(Provider::AwsLc.this());
     for versions in [Versions::Tls12, Versions::Both] {
-        let clients = clients(&identity, Provider::AwsLc, versions);
+        let clients = forgetful(&identity, Provider::AwsLc, versions);
         // RFC 5746 §3.4: a handshake_failure
         let info = script(|script| {
             script.hello.extensions = vec![bytes(RENEGOTIATION_INFO, &u8_vec(&[1]))];
@@ -160,7 +136,7 @@ fn wrong_selections_beyond_upstream() {
             110,
         ),
     ] {
-        let clients = clients(&identity, Provider::AwsLc, versions);
+        let clients = forgetful(&identity, Provider::AwsLc, versions);
         let script =
             Script::new().with_extension(bytes(SUPPORTED_VERSIONS, &selected.to_be_bytes()));
         let (text, sent) = our_end(&clients, &identity, &script);
@@ -175,26 +151,26 @@ fn downgrade_markers() {
     let identity = Identity::new(Provider::AwsLc.this());
     for marker in [b"DOWNGRD\x01", b"DOWNGRD\x00"] {
         let script = script(|script| script.hello.random[24..].copy_from_slice(marker));
-        let both = clients(&identity, Provider::AwsLc, Versions::Both);
+        let both = forgetful(&identity, Provider::AwsLc, Versions::Both);
         // upstream only knows the first marker
         let (error, alert) = our_end(&both, &identity, &script);
         assert!(error.contains("AttemptedDowngradeToTls12"), "{error}");
         assert_eq!(alert, Some(47));
 
         // a client without TLS 1.3 receives the marker for TLS 1.2 from any server with TLS 1.3
-        let tls12 = clients(&identity, Provider::AwsLc, Versions::Tls12);
+        let tls12 = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
         assert_eq!(end(&tls12, &identity, &script).error, None);
     }
     // one byte off, the random is an ordinary one
     let script = script(|script| script.hello.random[24..].copy_from_slice(b"DOWNGRD\x02"));
-    let both = clients(&identity, Provider::AwsLc, Versions::Both);
+    let both = forgetful(&identity, Provider::AwsLc, Versions::Both);
     assert_eq!(end(&both, &identity, &script).error, None);
 }
 
 #[test]
 fn a_session_id_for_middleboxes_names_no_session() {
     let identity = Identity::new(Provider::AwsLc.this());
-    let clients = clients(&identity, Provider::AwsLc, Versions::Both);
+    let clients = forgetful(&identity, Provider::AwsLc, Versions::Both);
     // `None` echoes it
     let script = script(|script| script.hello.session_id = None);
     let end = end(&clients, &identity, &script);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use harness::peers::configs::{
-    ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this, upstream,
+    ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, server_name, this, upstream,
 };
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange,
@@ -13,7 +13,7 @@ use harness::wire::client_hello::ClientHello;
 use harness::wire::plain_messages;
 use rustls::client::UnbufferedClientConnection;
 use rustls::{ClientConfig, ClientConnection, HandshakeKind, ProtocolVersion};
-use rustls_upstream::{ServerConfig, ServerConnection};
+use rustls_upstream::ServerConfig;
 
 use super::clients;
 
@@ -31,9 +31,8 @@ fn connect(
     client: &Arc<ClientConfig>,
     server: &Arc<ServerConfig>,
 ) -> (ThisBuffered, Result<(), String>, ClientHello) {
-    let mut client =
-        ThisBuffered::new(ClientConnection::new(client.clone(), server_name()).unwrap());
-    let mut server = UpstreamBuffered::new(ServerConnection::new(server.clone()).unwrap());
+    let mut client = ThisBuffered::client(client.clone());
+    let mut server = UpstreamBuffered::server(server.clone());
     let output = client.take_output();
     let hello = ClientHello::read(&plain_messages(&output));
     // without the change_cipher_spec that precedes early data, which an old server rejects at once
@@ -47,35 +46,33 @@ fn connect(
 
 #[test]
 fn a_server_that_loses_tls13() {
-    for provider in PROVIDERS {
-        for early_data in [false, true] {
-            let mut config = this::client_of(Versions::Both, provider.this(), KEY, AUTH);
-            config.enable_early_data = early_data;
-            let config = Arc::new(config);
-            let (client, result, _) = connect(&config, &server(provider, Versions::Tls13));
+    for (provider, early_data) in product(PROVIDERS, [false, true]) {
+        let mut config = this::client_of(Versions::Both, provider.this(), KEY, AUTH);
+        config.enable_early_data = early_data;
+        let config = Arc::new(config);
+        let (client, result, _) = connect(&config, &server(provider, Versions::Tls13));
+        assert_eq!(result, Ok(()));
+        let version = client.conn.protocol_version();
+        assert_eq!(version, Some(ProtocolVersion::TLSv1_3));
+
+        let (client, result, hello) = connect(&config, &server(provider, Versions::Tls12));
+        assert!(
+            hello
+                .extension(harness::wire::client_hello::PRE_SHARED_KEY)
+                .is_some()
+        );
+        if early_data {
+            // RFC 9846 §E.3: the server may have misread the early data
+            let error = result.unwrap_err();
+            assert!(
+                error.contains("OfferedEarlyDataWithOldProtocolVersion"),
+                "{error}"
+            );
+        } else {
             assert_eq!(result, Ok(()));
             let version = client.conn.protocol_version();
-            assert_eq!(version, Some(ProtocolVersion::TLSv1_3));
-
-            let (client, result, hello) = connect(&config, &server(provider, Versions::Tls12));
-            assert!(
-                hello
-                    .extension(harness::wire::client_hello::PRE_SHARED_KEY)
-                    .is_some()
-            );
-            if early_data {
-                // RFC 9846 §E.3: the server may have misread the early data
-                let error = result.unwrap_err();
-                assert!(
-                    error.contains("OfferedEarlyDataWithOldProtocolVersion"),
-                    "{error}"
-                );
-            } else {
-                assert_eq!(result, Ok(()));
-                let version = client.conn.protocol_version();
-                assert_eq!(version, Some(ProtocolVersion::TLSv1_2));
-                assert_eq!(client.conn.handshake_kind(), Some(HandshakeKind::Full));
-            }
+            assert_eq!(version, Some(ProtocolVersion::TLSv1_2));
+            assert_eq!(client.conn.handshake_kind(), Some(HandshakeKind::Full));
         }
     }
 }
@@ -165,8 +162,7 @@ fn flights_in_small_records_and_pieces() {
                     Box::new(ThisUnbuffered::new(unbuffered)),
                 ];
                 for mut client in ends {
-                    let mut server =
-                        UpstreamBuffered::new(ServerConnection::new(server.clone()).unwrap());
+                    let mut server = UpstreamBuffered::server(server.clone());
                     loop {
                         let to_server = client.take_output();
                         server.receive(&to_server).unwrap();

@@ -1,8 +1,9 @@
 //! Valid and invalid ClientHellos, and the answers to them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions};
+use harness::peers::callbacks::this::ServerKey;
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product};
 use harness::scripted::Refused;
 use harness::wire::client_hello::{
     ALPN, ClientHello, EARLY_DATA, EC_POINT_FORMATS, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO,
@@ -10,7 +11,7 @@ use harness::wire::client_hello::{
     SUPPORTED_VERSIONS, X448, host_name, protocols,
 };
 use harness::wire::{u8_vec, u16_vec, u16s, vector};
-use rustls::{HandshakeType, SignatureScheme};
+use rustls::HandshakeType;
 
 use super::{Server, Setup, servers, servers_with};
 
@@ -137,26 +138,24 @@ fn hellos() -> Vec<(&'static str, ClientHello)> {
 
 #[test]
 fn hellos_are_answered_as_by_upstream() {
-    for provider in PROVIDERS {
-        for versions in [Versions::Tls12, Versions::Both] {
-            for tickets in [false, true] {
-                let setup = Setup {
-                    versions,
-                    tickets,
-                    ..Setup::new(provider)
-                };
-                let servers = servers(setup);
-                let (upstream, ours) = servers.split_last().unwrap();
-                for (what, hello) in hellos() {
-                    let expected = outcome(upstream, &hello);
-                    for server in ours {
-                        assert_eq!(
-                            outcome(server, &hello),
-                            expected,
-                            "{what}, {setup:?}, {}",
-                            server.name
-                        );
-                    }
+    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Both]) {
+        for tickets in [false, true] {
+            let setup = Setup {
+                versions,
+                tickets,
+                ..Setup::new(provider)
+            };
+            let servers = servers(setup);
+            let (upstream, ours) = servers.split_last().unwrap();
+            for (what, hello) in hellos() {
+                let expected = outcome(upstream, &hello);
+                for server in ours {
+                    assert_eq!(
+                        outcome(server, &hello),
+                        expected,
+                        "{what}, {setup:?}, {}",
+                        server.name
+                    );
                 }
             }
         }
@@ -350,23 +349,6 @@ fn an_empty_status_counts_as_none() {
     }
 }
 
-/// Records the schemes that it receives.
-#[derive(Debug)]
-struct SchemeRecorder {
-    key: Arc<rustls::sign::CertifiedKey>,
-    schemes: std::sync::Mutex<Vec<SignatureScheme>>,
-}
-
-impl rustls::server::ResolvesServerCert for SchemeRecorder {
-    fn resolve(
-        &self,
-        hello: rustls::server::ClientHello<'_>,
-    ) -> Option<Arc<rustls::sign::CertifiedKey>> {
-        *self.schemes.lock().unwrap() = hello.signature_schemes().to_vec();
-        Some(self.key.clone())
-    }
-}
-
 /// The resolver only sees schemes that a common suite can use, because a certificate for any other
 /// would not help.
 #[test]
@@ -378,11 +360,13 @@ fn resolvers_see_the_schemes_that_suites_can_use() {
             identity.key(),
             &provider.this(),
         );
-        let recorder = Arc::new(SchemeRecorder {
-            key: Arc::new(key.unwrap()),
-            schemes: Default::default(),
+        let key = Arc::new(key.unwrap());
+        let schemes = Arc::new(Mutex::new(Vec::new()));
+        let seen = schemes.clone();
+        let resolver = ServerKey::by(move |hello| {
+            *seen.lock().unwrap() = hello.signature_schemes().to_vec();
+            Some(key.clone())
         });
-        let resolver = recorder.clone();
         let servers = servers_with(
             Setup::new(provider),
             |config| config.cert_resolver = resolver,
@@ -399,7 +383,7 @@ fn resolvers_see_the_schemes_that_suites_can_use() {
                 .with(SIGNATURE_ALGORITHMS, u16_vec(&u16s(&all)));
             // the result does not matter, only the schemes do
             let _ = servers[0].connect(&hello, None);
-            let received = recorder.schemes.lock().unwrap();
+            let received = schemes.lock().unwrap();
             let received: Vec<u16> = received.iter().map(|scheme| u16::from(*scheme)).collect();
             assert_eq!(received, expected);
         }

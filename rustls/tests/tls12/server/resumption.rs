@@ -4,10 +4,9 @@ mod clients;
 mod forgotten;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions};
+use harness::peers::callbacks::Clock;
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product};
 use harness::peers::endpoints::ThisBuffered;
 use harness::providers::tickets::this::Tickets;
 use harness::scripted::Refused;
@@ -18,10 +17,8 @@ use harness::wire::client_hello::{
     ALPN, ClientHello, EXTENDED_MASTER_SECRET, PSK_KEY_EXCHANGE_MODES, SERVER_NAME, SESSION_TICKET,
     STATUS_REQUEST, host_name, protocols,
 };
-use rustls::pki_types::UnixTime;
 use rustls::server::NoServerSessionStorage;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
-use rustls::time_provider::TimeProvider;
 use rustls::{ContentType, HandshakeType};
 
 use super::{Server, Setup, servers, servers_with};
@@ -75,27 +72,32 @@ fn resumes(server: &Server, hello: &ClientHello, session: &Session) -> bool {
 
 /// Runs `test` with all providers, kinds of session, and servers.
 fn for_each_kind(test: impl Fn(Setup, &Server)) {
-    for provider in PROVIDERS {
-        for tickets in [false, true] {
-            let setup = Setup {
-                tickets,
-                ..Setup::new(provider)
-            };
-            for server in servers(setup) {
-                test(setup, &server);
-            }
+    for (provider, tickets) in product(PROVIDERS, [false, true]) {
+        let setup = Setup {
+            tickets,
+            ..Setup::new(provider)
+        };
+        for server in servers(setup) {
+            test(setup, &server);
         }
     }
 }
 
-#[test]
-fn a_session_is_resumed_any_number_of_times() {
+/// Runs `test` with each server, a hello that offers a session of it, and this session.
+fn for_each_session(test: impl Fn(&Server, &ClientHello, &Session)) {
     for_each_kind(|setup, server| {
         let hello = hello(setup.tickets);
         let session = session(server, &hello);
         assert_eq!(session.ticket.is_empty(), !setup.tickets);
+        test(server, &offering(&hello, &session), &session);
+    });
+}
+
+#[test]
+fn a_session_is_resumed_any_number_of_times() {
+    for_each_session(|server, offer, session| {
         for _ in 0..3 {
-            assert!(resumes(server, &offering(&hello, &session), &session));
+            assert!(resumes(server, offer, session));
         }
     });
 }
@@ -157,11 +159,8 @@ fn an_id_beside_a_ticket_names_no_session() {
 
 #[test]
 fn data_flows_on_a_resumed_session() {
-    for_each_kind(|setup, server| {
-        let hello = hello(setup.tickets);
-        let session = session(server, &hello);
-        let offer = offering(&hello, &session);
-        let mut client = server.connect(&offer, Some(&session)).unwrap();
+    for_each_session(|server, offer, session| {
+        let mut client = server.connect(offer, Some(session)).unwrap();
         client.finish().unwrap();
         client
             .send_raw(ContentType::ApplicationData, b"to the server")
@@ -178,28 +177,25 @@ fn data_flows_on_a_resumed_session() {
 
 #[test]
 fn another_name_gets_a_session_of_its_own() {
-    for_each_kind(|setup, server| {
-        let hello = hello(setup.tickets);
-        let session = session(server, &hello);
-        let offer = offering(&hello, &session);
+    for_each_session(|server, offer, session| {
         let other = offer.clone().with(SERVER_NAME, host_name(b"other.example"));
-        assert!(!resumes(server, &other, &session));
+        assert!(!resumes(server, &other, session));
         assert!(!resumes(
             server,
             &offer.clone().without(SERVER_NAME),
-            &session
+            session
         ));
-        assert!(resumes(server, &offer, &session));
+        assert!(resumes(server, offer, session));
     });
 }
 
 #[test]
 fn another_suite_gets_a_session_of_its_own() {
-    for_each_kind(|setup, server| {
-        let hello = hello(setup.tickets);
-        let session = session(server, &hello);
-        let offer = offering(&hello, &session).edit(|hello| hello.cipher_suites = vec![0xc02c]);
-        assert!(!resumes(server, &offer, &session));
+    for_each_session(|server, offer, session| {
+        let offer = offer
+            .clone()
+            .edit(|hello| hello.cipher_suites = vec![0xc02c]);
+        assert!(!resumes(server, &offer, session));
     });
 }
 
@@ -246,29 +242,27 @@ fn the_extended_master_secret_is_kept() {
 
 #[test]
 fn a_changed_ticket_or_id_is_no_session() {
-    for provider in PROVIDERS {
-        for tickets in [false, true] {
-            let setup = Setup {
-                tickets,
-                ..Setup::new(provider)
-            };
-            for server in servers(setup).iter().take(2) {
-                let hello = hello(tickets);
-                let session = session(server, &hello);
-                let len = if tickets { session.ticket.len() } else { 32 };
-                for at in 0..len {
-                    let mut changed = session.clone();
-                    let bytes = if tickets {
-                        &mut changed.ticket
-                    } else {
-                        &mut changed.id
-                    };
-                    bytes[at] ^= 1 << (at % 8);
-                    let client = server
-                        .connect(&offering(&hello, &changed), Some(&changed))
-                        .unwrap();
-                    assert!(!client.is_resumed(), "byte {at}");
-                }
+    for (provider, tickets) in product(PROVIDERS, [false, true]) {
+        let setup = Setup {
+            tickets,
+            ..Setup::new(provider)
+        };
+        for server in servers(setup).iter().take(2) {
+            let hello = hello(tickets);
+            let session = session(server, &hello);
+            let len = if tickets { session.ticket.len() } else { 32 };
+            for at in 0..len {
+                let mut changed = session.clone();
+                let bytes = if tickets {
+                    &mut changed.ticket
+                } else {
+                    &mut changed.id
+                };
+                bytes[at] ^= 1 << (at % 8);
+                let client = server
+                    .connect(&offering(&hello, &changed), Some(&changed))
+                    .unwrap();
+                assert!(!client.is_resumed(), "byte {at}");
             }
         }
     }
@@ -277,11 +271,8 @@ fn a_changed_ticket_or_id_is_no_session() {
 /// The client sends a Finished with another session's keys.
 #[test]
 fn a_session_needs_its_secret() {
-    for_each_kind(|setup, server| {
-        let hello = hello(setup.tickets);
-        let session = session(server, &hello);
-        let offer = offering(&hello, &session);
-        let resume = || server.connect(&offer, Some(&session)).unwrap();
+    for_each_session(|server, offer, session| {
+        let resume = || server.connect(offer, Some(session)).unwrap();
         let mut client = resume();
         client.change_cipher_spec().unwrap();
         let mut finished = client.finished();
@@ -339,23 +330,10 @@ struct Pair {
     second: Server,
 }
 
-#[derive(Debug)]
-struct Clock(AtomicU64);
-
-impl TimeProvider for Clock {
-    fn current_time(&self) -> Option<UnixTime> {
-        let seconds = match self.0.load(Ordering::Relaxed) {
-            0 => return None,
-            seconds => Duration::from_secs(seconds),
-        };
-        Some(UnixTime::since_unix_epoch(seconds))
-    }
-}
-
 impl Pair {
     /// The second server starts as a copy of the first, then `changed` is applied to it.
     fn new(setup: Setup, changed: impl FnOnce(&mut rustls::ServerConfig)) -> Self {
-        let clock = Arc::new(Clock(AtomicU64::new(now())));
+        let clock = Clock::now();
         let (first, config) = this_server(setup, |config| {
             config.time_provider = clock.clone();
             if setup.tickets {
@@ -401,10 +379,7 @@ fn this_server(
     let server = Server {
         name: "this",
         provider: provider.this(),
-        make: Box::new(move || {
-            let conn = rustls::ServerConnection::new(shared.clone()).unwrap();
-            Box::new(ThisBuffered::new(conn))
-        }),
+        make: Box::new(move || Box::new(ThisBuffered::server(shared.clone()))),
     };
     (server, config)
 }
@@ -439,14 +414,14 @@ fn sessions_end_with_their_lifetime() {
         // the ticketer's lifetime is twelve hours
         let lifetime = if setup.tickets { 12 } else { 24 } * 60 * 60;
         for (age, expected) in [(lifetime - 60, true), (lifetime + 60, false)] {
-            pair.clock.0.store(start + age, Ordering::Relaxed);
+            pair.clock.set(start + age);
             assert_eq!(resumes(&pair.second, &offer, &session), expected, "{age}");
             // setting the clock back does not make sessions younger
-            pair.clock.0.store(start - age, Ordering::Relaxed);
+            pair.clock.set(start - age);
             assert_eq!(resumes(&pair.second, &offer, &session), expected, "-{age}");
         }
         // without a clock, nothing is resumed
-        pair.clock.0.store(0, Ordering::Relaxed);
+        pair.clock.set(0);
         assert!(!resumes(&pair.second, &offer, &session));
     }
 }
@@ -456,18 +431,18 @@ fn sessions_end_with_their_lifetime() {
 fn a_ticket_without_a_lifetime_is_good_for_a_week() {
     const WEEK: u64 = 7 * 24 * 60 * 60;
     for provider in PROVIDERS {
-        let clock = Arc::new(Clock(AtomicU64::new(now())));
+        let clock = Clock::now();
         let (server, _) = this_server(Setup::new(provider), |config| {
             config.time_provider = clock.clone();
             let copy = |bytes: &[u8]| Some(bytes.to_vec());
             config.ticketer = Arc::new(Tickets::new(0, copy, copy));
         });
         let hello = hello(true);
-        let start = clock.0.load(Ordering::Relaxed);
+        let start = clock.seconds();
         let session = session(&server, &hello);
         let offer = offering(&hello, &session);
         for (age, expected) in [(1, true), (WEEK, true), (WEEK + 1, false)] {
-            clock.0.store(start + age, Ordering::Relaxed);
+            clock.set(start + age);
             assert_eq!(resumes(&server, &offer, &session), expected, "{age}");
         }
     }
@@ -483,11 +458,11 @@ fn renewed_tickets_do_not_prolong_a_session_for_ever() {
         let hello = hello(true);
         let pair = Pair::new(setup, |_| ());
         // the clock stands still, so the session is of this second
-        let start = pair.clock.0.load(Ordering::Relaxed);
+        let start = pair.clock.seconds();
         let mut session = session(&pair.first, &hello);
         let mut ended = None;
         for hours in (6..300).step_by(6) {
-            pair.clock.0.store(start + hours * 3600, Ordering::Relaxed);
+            pair.clock.set(start + hours * 3600);
             let offer = offering(&hello, &session);
             let mut client = pair.second.connect(&offer, Some(&session)).unwrap();
             if !client.is_resumed() {
@@ -545,37 +520,35 @@ fn a_resumed_session_acknowledges_neither_name_nor_status() {
 /// The identifiers of one version's sessions mean nothing in the other.
 #[test]
 fn sessions_of_tls13_do_not_resume_in_tls12() {
-    for provider in PROVIDERS {
-        for tickets in [false, true] {
-            let setup = Setup {
-                versions: Versions::Both,
-                tickets,
-                ..Setup::new(provider)
-            };
-            let (server, _) = this_server(setup, |config| {
-                if tickets {
-                    config.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
-                }
-            });
-            let mut tls13 = harness::scripted::ScriptedClient::new(
-                server.connection(),
-                &provider.this(),
-                ClientHello::new().and(PSK_KEY_EXCHANGE_MODES, vec![1, 1]),
-            );
-            tls13.finish().unwrap();
-            tls13.receive_output();
-            let mut messages = tls13.flight.iter();
-            let new = messages.find(|message| message[0] == HandshakeType::NewSessionTicket.into());
-            let mut new = Reader(&new.unwrap()[4 + 4 + 4..]);
-            let _nonce = new.vector(1);
-            let ticket = new.vector(2).to_vec();
-            for id in [ticket.get(..32).unwrap().to_vec(), vec![]] {
-                let offer = ClientHello::tls12()
-                    .edit(|hello| hello.session_id = id)
-                    .with(SESSION_TICKET, ticket.clone());
-                let client = server.connect(&offer, None).unwrap();
-                assert!(!client.is_resumed());
+    for (provider, tickets) in product(PROVIDERS, [false, true]) {
+        let setup = Setup {
+            versions: Versions::Both,
+            tickets,
+            ..Setup::new(provider)
+        };
+        let (server, _) = this_server(setup, |config| {
+            if tickets {
+                config.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
             }
+        });
+        let mut tls13 = harness::scripted::ScriptedClient::new(
+            server.connection(),
+            &provider.this(),
+            ClientHello::new().and(PSK_KEY_EXCHANGE_MODES, vec![1, 1]),
+        );
+        tls13.finish().unwrap();
+        tls13.receive_output();
+        let mut messages = tls13.flight.iter();
+        let new = messages.find(|message| message[0] == HandshakeType::NewSessionTicket.into());
+        let mut new = Reader(&new.unwrap()[4 + 4 + 4..]);
+        let _nonce = new.vector(1);
+        let ticket = new.vector(2).to_vec();
+        for id in [ticket.get(..32).unwrap().to_vec(), vec![]] {
+            let offer = ClientHello::tls12()
+                .edit(|hello| hello.session_id = id)
+                .with(SESSION_TICKET, ticket.clone());
+            let client = server.connect(&offer, None).unwrap();
+            assert!(!client.is_resumed());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Failures that end a session. Only clients that have proved to own it can cause them.
 
-use harness::peers::configs::{PROVIDERS, Versions};
+use harness::peers::configs::{PROVIDERS, Versions, product};
 use harness::scripted::Refused;
 use harness::scripted::tls12::client::ScriptedClient;
 use harness::wire::client_hello::{ClientHello, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES};
@@ -70,24 +70,22 @@ fn a_session_ends_with_a_connection_that_fails() {
     for provider in PROVIDERS {
         let (server, _) = this_server(Setup::new(provider), |_| ());
         let hello = ClientHello::tls12();
-        for (what, fails) in FAILING {
-            for is_resumed in [false, true] {
-                let mut session = session(&server, &hello);
-                let offer = offering(&hello, &session);
-                let mut client = if is_resumed {
-                    server.connect(&offer, Some(&session)).unwrap()
-                } else {
-                    server.connect(&hello, None).unwrap()
-                };
-                assert_eq!(client.is_resumed(), is_resumed);
-                client.finish().unwrap();
-                if !is_resumed {
-                    session = client.session();
-                }
-                fails(&mut client).unwrap_err();
-                let offer = offering(&hello, &session);
-                assert!(!resumes(&server, &offer, &session), "{what}");
+        for ((what, fails), is_resumed) in product(FAILING, [false, true]) {
+            let mut session = session(&server, &hello);
+            let offer = offering(&hello, &session);
+            let mut client = if is_resumed {
+                server.connect(&offer, Some(&session)).unwrap()
+            } else {
+                server.connect(&hello, None).unwrap()
+            };
+            assert_eq!(client.is_resumed(), is_resumed);
+            client.finish().unwrap();
+            if !is_resumed {
+                session = client.session();
             }
+            fails(&mut client).unwrap_err();
+            let offer = offering(&hello, &session);
+            assert!(!resumes(&server, &offer, &session), "{what}");
         }
 
         // before the Finished, the client is not authenticated
