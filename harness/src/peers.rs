@@ -8,6 +8,7 @@
 //!   callbacks ─── objects that configurations call: a clock, a key log, resolvers, a session store
 //!   pki ───────── valid chains, and chains that are invalid in a chosen way
 //!   os ────────── loopback sockets, the limit on open files, CPU time of threads
+//!   programs ──── programs of other stacks, and the files that they read
 //!   ports ─────── reserved ports for servers of other stacks
 //!   deviations ── intended differences to upstream's answers to wrong bytes
 //!   texts ─────── errors that consist only of a text, compared with upstream's
@@ -21,5 +22,6 @@ pub mod os;
 pub mod pairs;
 pub mod pki;
 pub mod ports;
+pub mod programs;
 pub mod servers;
 pub mod texts;

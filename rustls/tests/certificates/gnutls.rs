@@ -2,17 +2,13 @@
 //! GnuTLS supports them.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::net::TcpStream;
 use std::sync::Arc;
-use std::{fs, io, thread};
 
-use harness::peers::configs::{Identity, KEY_TYPES, KeyType, PROVIDERS, server_name};
-use harness::peers::ports::ReservedPort;
+use harness::peers::configs::{KEY_TYPES, KeyType, PROVIDERS, product, server_name};
+use harness::peers::programs::{Files, Program, listen};
 use harness::wire::Reader;
 use harness::wire::client_hello::{ClientHello, read_u16s};
-use pki_types::PrivateKeyDer;
 use rustls::compress::{
     BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CertCompressor, CertDecompressor, ZLIB_COMPRESSOR,
     ZLIB_DECOMPRESSOR,
@@ -22,76 +18,21 @@ use rustls::{ClientConnection, ServerConnection, Stream};
 use crate::compression::Counting;
 use crate::kit::{KINDS, Kind, Setup, this};
 
-/// A running tool, killed on drop, and its port, which is released after that.
-struct GnuTls(Child, Option<ReservedPort>);
-
-impl Drop for GnuTls {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+fn files(test: &str, key_type: KeyType) -> Files {
+    let test = format!("gnutls-{test}");
+    Files::new(env!("CARGO_TARGET_TMPDIR"), &test, key_type)
 }
 
-impl GnuTls {
-    /// Starts the tool, or returns `None` with a message if it is not installed.
-    fn start(program: &str, args: &[String]) -> Option<Self> {
-        let child = Command::new(program)
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        match child {
-            Ok(child) => Some(Self(child, None)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                println!("skipped: {program} is not installed");
-                None
-            }
-            Err(error) => panic!("{program}: {error}"),
-        }
-    }
-}
-
-/// The files of one key type for one test.
-struct Files(PathBuf);
-
-impl Files {
-    fn new(test: &str, key_type: KeyType) -> Self {
-        let name = format!("gnutls-{test}-{key_type:?}");
-        let files = Self(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name));
-        fs::create_dir_all(&files.0).unwrap();
-        let identities = key_type.identities();
-        fs::write(files.path("ca.pem"), &identities.ca_pem).unwrap();
-        files.write("server", &identities.server);
-        files.write("client", &identities.client);
-        files
-    }
-
-    fn write(&self, name: &str, identity: &Identity) {
-        fs::write(self.path(&format!("{name}.pem")), &identity.cert_pem).unwrap();
-        fs::write(self.path(&format!("{name}.key")), identity.key_pem()).unwrap();
-        let PrivateKeyDer::Pkcs8(key) = identity.key() else {
-            panic!("another format");
-        };
-        let key = rcgen::KeyPair::try_from(key.secret_pkcs8_der()).unwrap();
-        fs::write(self.path(&format!("{name}.pub")), key.public_key_pem()).unwrap();
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-
-    /// The arguments that load the identity `name` in this form.
-    fn identity_args(&self, name: &str, kind: Kind) -> Vec<String> {
-        let (key, public, extension) = match kind {
-            Kind::X509 => ("--x509keyfile", "--x509certfile", "pem"),
-            Kind::Raw => ("--rawpkkeyfile", "--rawpkfile", "pub"),
-        };
-        vec![
-            format!("{key}={}", self.path(&format!("{name}.key"))),
-            format!("{public}={}", self.path(&format!("{name}.{extension}"))),
-        ]
-    }
+/// The arguments that load the identity `name` in this form.
+fn identity_args(files: &Files, name: &str, kind: Kind) -> Vec<String> {
+    let (key, public, extension) = match kind {
+        Kind::X509 => ("--x509keyfile", "--x509certfile", "pem"),
+        Kind::Raw => ("--rawpkkeyfile", "--rawpkfile", "pub"),
+    };
+    vec![
+        format!("{key}={}", files.path(&format!("{name}.key"))),
+        format!("{public}={}", files.path(&format!("{name}.{extension}"))),
+    ]
 }
 
 /// Restricts GnuTLS to TLS 1.3 and to the certificate types of `setup`.
@@ -110,33 +51,26 @@ fn priority(setup: Setup) -> String {
 /// The key types tested with each certificate type.
 fn setups() -> Vec<Setup> {
     let mut setups = Vec::new();
-    for provider in PROVIDERS {
-        for key_type in KEY_TYPES {
-            if !key_type.usable_with(provider) {
-                continue;
-            }
-            for server in KINDS {
-                for client in [None, Some(Kind::X509), Some(Kind::Raw)] {
-                    setups.push(Setup {
-                        key_type,
-                        server,
-                        client,
-                        ..Setup::new(provider)
-                    });
-                }
-            }
+    for (provider, key_type) in product(PROVIDERS, KEY_TYPES) {
+        if !key_type.usable_with(provider) {
+            continue;
+        }
+        for (server, client) in product(KINDS, [None, Some(Kind::X509), Some(Kind::Raw)]) {
+            setups.push(Setup {
+                key_type,
+                server,
+                client,
+                ..Setup::new(provider)
+            });
         }
     }
     setups
 }
 
 /// Starts `gnutls-serv` as an echo server and connects to it.
-fn serve(setup: Setup, files: &Files, more: &[String]) -> Option<(GnuTls, TcpStream)> {
-    // a program outside the tests may take the port
-    for _ in 0..10 {
-        let reserved = ReservedPort::take();
-        let port = reserved.number();
-        let mut args = files.identity_args("server", setup.server);
+fn serve(setup: Setup, files: &Files, more: &[String]) -> Option<(Program, TcpStream)> {
+    let started = Program::serve("gnutls-serv", |port| {
+        let mut args = identity_args(files, "server", setup.server);
         args.extend([
             "--echo".to_owned(),
             format!("--port={port}"),
@@ -151,23 +85,15 @@ fn serve(setup: Setup, files: &Files, more: &[String]) -> Option<(GnuTls, TcpStr
             args.push(format!("--x509cafile={}", files.path("ca.pem")));
         }
         args.extend_from_slice(more);
-        let mut server = GnuTls::start("gnutls-serv", &args)?;
-        server.1 = Some(reserved);
-        // its output is buffered and does not show in time that it listens
-        while server.0.try_wait().unwrap().is_none() {
-            match TcpStream::connect(("127.0.0.1", port)) {
-                Ok(sock) => return Some((server, sock)),
-                Err(_) => thread::yield_now(),
-            }
-        }
-    }
-    panic!("gnutls-serv does not start");
+        args
+    });
+    started.map(|(server, _, socket)| (server, socket))
 }
 
 #[test]
 fn our_client_with_their_server() {
     for setup in setups() {
-        let files = Files::new("client", setup.key_type);
+        let files = files("client", setup.key_type);
         let Some((_server, sock)) = serve(setup, &files, &[]) else {
             return;
         };
@@ -190,7 +116,7 @@ fn talk(config: Arc<rustls::ClientConfig>, mut sock: TcpStream) {
 #[test]
 fn their_client_with_our_server() {
     for setup in setups() {
-        let files = Files::new("server", setup.key_type);
+        let files = files("server", setup.key_type);
         println!("{setup:?}");
         let config = Arc::new(this::server_config(setup));
         if !answer(config, setup, &files, &[]) {
@@ -201,8 +127,7 @@ fn their_client_with_our_server() {
 
 /// Lets `gnutls-cli` connect and send a line; false if it is not installed.
 fn answer(config: Arc<rustls::ServerConfig>, setup: Setup, files: &Files, more: &[String]) -> bool {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let (listener, port) = listen();
     let mut args = vec![format!("--port={port}"), priority(setup)];
     args.push("--sni-hostname=server.example".to_owned());
     match setup.server {
@@ -214,23 +139,18 @@ fn answer(config: Arc<rustls::ServerConfig>, setup: Setup, files: &Files, more: 
         Kind::Raw => args.push("--insecure".to_owned()),
     }
     if let Some(kind) = setup.client {
-        args.extend(files.identity_args("client", kind));
+        args.extend(identity_args(files, "client", kind));
     }
     args.extend_from_slice(more);
     args.push("127.0.0.1".to_owned());
-    let Some(mut client) = GnuTls::start("gnutls-cli", &args) else {
+    let Some(mut client) = Program::start("gnutls-cli", &args) else {
         return false;
     };
     let (mut sock, _) = listener.accept().unwrap();
     let mut conn = ServerConnection::new(config).unwrap();
     let mut tls = Stream::new(&mut conn, &mut sock);
-    client
-        .0
-        .stdin
-        .as_mut()
-        .unwrap()
-        .write_all(b"a line\n")
-        .unwrap();
+    let stdin = client.child.stdin.as_mut().unwrap();
+    stdin.write_all(b"a line\n").unwrap();
     let mut received = [0; 7];
     tls.read_exact(&mut received).unwrap();
     assert_eq!(&received, b"a line\n");
@@ -259,7 +179,7 @@ fn certificates_are_compressed() {
             client: Some(Kind::X509),
             ..Setup::new(PROVIDERS[0])
         };
-        let files = Files::new(name, setup.key_type);
+        let files = files(name, setup.key_type);
         let (sent, received) = (Counting::new(compressor), Counting::new(decompressor));
         let mut config = this::client_config(setup);
         config.cert_compressors = vec![sent];
@@ -280,14 +200,13 @@ fn certificates_are_compressed() {
 
 /// True if `gnutls-cli` with this option offers the algorithm of `compressor`.
 fn offers(compressor: &dyn CertCompressor, option: &str) -> bool {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let (listener, port) = listen();
     let args = [
         format!("--port={port}"),
         option.to_owned(),
         "127.0.0.1".to_owned(),
     ];
-    let Some(_client) = GnuTls::start("gnutls-cli", &args) else {
+    let Some(_client) = Program::start("gnutls-cli", &args) else {
         return false;
     };
     let (mut sock, _) = listener.accept().unwrap();

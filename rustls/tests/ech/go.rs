@@ -4,11 +4,12 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use harness::peers::configs::PROVIDERS;
+use harness::peers::configs::{PROVIDERS, product};
+use harness::peers::programs::Program;
 use harness::scripted::ech::{EchKey, SUITES};
 use harness::wire::client_hello::X25519;
 use rustls::client::EchStatus;
@@ -72,36 +73,26 @@ struct Server<'a> {
     is_quic: bool,
 }
 
-/// A running server, killed on drop.
+/// A running server.
 struct Running {
-    child: Child,
+    _program: Program,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     /// The TCP port, unused with QUIC.
     port: u16,
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 impl Server<'_> {
     /// Starts the server; `None` without Go.
     fn start(&self, peers: &Peers) -> Option<Running> {
-        let mut child = Command::new(program()?)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let path = program()?.to_str().unwrap();
+        let mut program = Program::start_with(path, &[""; 0], Stdio::inherit())?;
         let setup = self.json(peers);
-        let mut stdin = child.stdin.take().unwrap();
+        let mut stdin = program.child.stdin.take().unwrap();
         writeln!(stdin, "{setup}").unwrap();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let stdout = BufReader::new(program.child.stdout.take().unwrap());
         let mut running = Running {
-            child,
+            _program: program,
             stdin,
             stdout,
             port: 0,
@@ -188,41 +179,38 @@ fn force_retry(setup: &mut Setup) {
 
 #[test]
 fn go_accepts() {
-    for provider in PROVIDERS {
-        for suite in SUITES {
-            let peers = Peers::with_key(provider, EchKey::new(3, PUBLIC, suite));
-            let server = Server {
-                keys: &[&peers.key],
-                protocols: &["h2", "http/1.1"],
-                ..Server::default()
-            };
-            let Some(mut server) = server.start(&peers) else {
-                return;
-            };
-            let mut setup = peers.setup();
-            setup.alpn = vec![b"http/1.1".to_vec()];
-            let config = config(&setup);
-            let (conn, line) = server.talk(&config);
-            println!("{suite:?} {line}");
-            let expected = format!(
-                "ech=true resumed=false name={SECRET} protocol=http/1.1 certificates=0 error=<nil>"
-            );
-            assert_eq!(line, expected, "{suite:?}");
-            assert_eq!(conn.ech_status(), EchStatus::Accepted);
-            assert_eq!(conn.alpn_protocol(), Some(&b"http/1.1"[..]));
+    for (provider, suite) in product(PROVIDERS, SUITES) {
+        let peers = Peers::with_key(provider, EchKey::new(3, PUBLIC, suite));
+        let server = Server {
+            keys: &[&peers.key],
+            protocols: &["h2", "http/1.1"],
+            ..Server::default()
+        };
+        let Some(mut server) = server.start(&peers) else {
+            return;
+        };
+        let mut setup = peers.setup();
+        setup.alpn = vec![b"http/1.1".to_vec()];
+        let config = config(&setup);
+        let (conn, line) = server.talk(&config);
+        println!("{suite:?} {line}");
+        let expected = format!(
+            "ech=true resumed=false name={SECRET} protocol=http/1.1 certificates=0 error=<nil>"
+        );
+        assert_eq!(line, expected, "{suite:?}");
+        assert_eq!(conn.ech_status(), EchStatus::Accepted);
+        assert_eq!(conn.alpn_protocol(), Some(&b"http/1.1"[..]));
 
-            let (conn, line) = server.talk(&config);
-            assert!(line.starts_with("ech=true resumed=true"), "{line}");
-            assert_eq!(conn.handshake_kind(), Some(HandshakeKind::Resumed));
-            assert_eq!(conn.ech_status(), EchStatus::Accepted);
-        }
+        let (conn, line) = server.talk(&config);
+        assert!(line.starts_with("ech=true resumed=true"), "{line}");
+        assert_eq!(conn.handshake_kind(), Some(HandshakeKind::Resumed));
+        assert_eq!(conn.ech_status(), EchStatus::Accepted);
     }
 }
 
 #[test]
 fn go_accepts_after_a_retry() {
-    for provider in PROVIDERS {
-        let peers = Peers::new(provider);
+    for peers in PROVIDERS.map(Peers::new) {
         let server = Server {
             keys: &[&EchKey::new(1, "other.example", SUITE), &peers.key],
             curves: &[P256],
@@ -249,96 +237,90 @@ fn go_accepts_after_a_retry() {
 
 #[test]
 fn go_rejects_and_the_retry_is_accepted() {
-    for provider in PROVIDERS {
-        for curves in [&[][..], &[P256]] {
-            let peers = Peers::new(provider);
-            let stale = EchKey::new(7, PUBLIC, SUITE);
-            let server = Server {
-                keys: &[&peers.key],
-                curves,
-                client_auth: 1,
-                ..Server::default()
-            };
-            let Some(mut server) = server.start(&peers) else {
-                return;
-            };
-            let mut setup = peers.setup();
-            force_retry(&mut setup);
-            setup.mode = Mode::Real(stale.config.list());
-            setup.client_auth = Some(peers.client.clone());
-            let (conn, error) = server.fail(&config(&setup));
-            assert_eq!(conn.ech_status(), EchStatus::Rejected);
-            assert_eq!(conn.peer_certificates(), None);
-            let PeerIncompatible::ServerRejectedEncryptedClientHello(Some(configs)) = (match error {
-                Error::PeerIncompatible(error) => error,
-                other => panic!("{other:?}"),
-            }) else {
-                panic!("no retry configurations");
-            };
-            let line = server.line();
-            assert!(line.starts_with("ech=false resumed=false"), "{line}");
-            assert!(line.contains(&format!("name={PUBLIC} ")), "{line}");
-            assert!(line.contains("certificates=0"), "{line}");
-            assert!(line.contains("encrypted client hello required"), "{line}");
+    for (provider, curves) in product(PROVIDERS, [&[][..], &[P256]]) {
+        let peers = Peers::new(provider);
+        let stale = EchKey::new(7, PUBLIC, SUITE);
+        let server = Server {
+            keys: &[&peers.key],
+            curves,
+            client_auth: 1,
+            ..Server::default()
+        };
+        let Some(mut server) = server.start(&peers) else {
+            return;
+        };
+        let mut setup = peers.setup();
+        force_retry(&mut setup);
+        setup.mode = Mode::Real(stale.config.list());
+        setup.client_auth = Some(peers.client.clone());
+        let (conn, error) = server.fail(&config(&setup));
+        assert_eq!(conn.ech_status(), EchStatus::Rejected);
+        assert_eq!(conn.peer_certificates(), None);
+        let PeerIncompatible::ServerRejectedEncryptedClientHello(Some(configs)) = (match error {
+            Error::PeerIncompatible(error) => error,
+            other => panic!("{other:?}"),
+        }) else {
+            panic!("no retry configurations");
+        };
+        let line = server.line();
+        assert!(line.starts_with("ech=false resumed=false"), "{line}");
+        assert!(line.contains(&format!("name={PUBLIC} ")), "{line}");
+        assert!(line.contains("certificates=0"), "{line}");
+        assert!(line.contains("encrypted client hello required"), "{line}");
 
-            setup.mode = Mode::Retry(configs);
-            let (conn, line) = server.talk(&config(&setup));
-            assert!(line.starts_with("ech=true"), "{line}");
-            assert!(line.contains(&format!("name={SECRET} ")), "{line}");
-            assert!(line.contains("certificates=1"), "{line}");
-            assert_eq!(conn.ech_status(), EchStatus::Accepted);
-        }
+        setup.mode = Mode::Retry(configs);
+        let (conn, line) = server.talk(&config(&setup));
+        assert!(line.starts_with("ech=true"), "{line}");
+        assert!(line.contains(&format!("name={SECRET} ")), "{line}");
+        assert!(line.contains("certificates=1"), "{line}");
+        assert_eq!(conn.ech_status(), EchStatus::Accepted);
     }
 }
 
 #[test]
 fn go_without_ech() {
-    for provider in PROVIDERS {
-        for curves in [&[][..], &[P256]] {
-            let peers = Peers::new(provider);
-            let server = Server {
-                curves,
-                ..Server::default()
-            };
-            let Some(mut server) = server.start(&peers) else {
-                return;
-            };
-            let mut setup = peers.setup();
-            force_retry(&mut setup);
-            let (conn, error) = server.fail(&config(&setup));
-            let rejected = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
-            assert_eq!(error, rejected.into());
-            assert_eq!(conn.ech_status(), EchStatus::Rejected);
-            assert!(server.line().contains("encrypted client hello required"));
-        }
+    for (provider, curves) in product(PROVIDERS, [&[][..], &[P256]]) {
+        let peers = Peers::new(provider);
+        let server = Server {
+            curves,
+            ..Server::default()
+        };
+        let Some(mut server) = server.start(&peers) else {
+            return;
+        };
+        let mut setup = peers.setup();
+        force_retry(&mut setup);
+        let (conn, error) = server.fail(&config(&setup));
+        let rejected = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
+        assert_eq!(error, rejected.into());
+        assert_eq!(conn.ech_status(), EchStatus::Rejected);
+        assert!(server.line().contains("encrypted client hello required"));
     }
 }
 
 #[test]
 fn go_recognises_grease() {
-    for provider in PROVIDERS {
-        for curves in [&[][..], &[P256]] {
-            let peers = Peers::new(provider);
-            let server = Server {
-                keys: &[&peers.key],
-                curves,
-                ..Server::default()
-            };
-            let Some(mut server) = server.start(&peers) else {
-                return;
-            };
-            let mut setup = peers.setup();
-            force_retry(&mut setup);
-            setup.mode = Mode::Grease(SUITE, peers.key.config.public_key.clone());
-            let config = config(&setup);
-            for resumed in [false, true] {
-                let (conn, line) = server.talk(&config);
-                assert!(
-                    line.starts_with(&format!("ech=false resumed={resumed}")),
-                    "{line}"
-                );
-                assert_eq!(conn.ech_status(), EchStatus::Grease);
-            }
+    for (provider, curves) in product(PROVIDERS, [&[][..], &[P256]]) {
+        let peers = Peers::new(provider);
+        let server = Server {
+            keys: &[&peers.key],
+            curves,
+            ..Server::default()
+        };
+        let Some(mut server) = server.start(&peers) else {
+            return;
+        };
+        let mut setup = peers.setup();
+        force_retry(&mut setup);
+        setup.mode = Mode::Grease(SUITE, peers.key.config.public_key.clone());
+        let config = config(&setup);
+        for resumed in [false, true] {
+            let (conn, line) = server.talk(&config);
+            assert!(
+                line.starts_with(&format!("ech=false resumed={resumed}")),
+                "{line}"
+            );
+            assert_eq!(conn.ech_status(), EchStatus::Grease);
         }
     }
 }
@@ -388,59 +370,57 @@ fn converse(
 
 #[test]
 fn go_over_quic() {
-    for provider in PROVIDERS {
-        for curves in [&[][..], &[P256]] {
-            let peers = Peers::new(provider);
-            let server = Server {
-                keys: &[&peers.key],
-                curves,
-                is_quic: true,
-                ..Server::default()
-            };
-            let mut setup = peers.setup();
-            force_retry(&mut setup);
-            let connect = |setup: &Setup| {
-                let name = ServerName::try_from(SECRET).unwrap();
-                let parameters = b"parameters of the client".to_vec();
-                let version = quic::Version::V1;
-                quic::ClientConnection::new(config(setup), version, name, parameters).unwrap()
-            };
+    for (provider, curves) in product(PROVIDERS, [&[][..], &[P256]]) {
+        let peers = Peers::new(provider);
+        let server = Server {
+            keys: &[&peers.key],
+            curves,
+            is_quic: true,
+            ..Server::default()
+        };
+        let mut setup = peers.setup();
+        force_retry(&mut setup);
+        let connect = |setup: &Setup| {
+            let name = ServerName::try_from(SECRET).unwrap();
+            let parameters = b"parameters of the client".to_vec();
+            let version = quic::Version::V1;
+            quic::ClientConnection::new(config(setup), version, name, parameters).unwrap()
+        };
 
-            let Some(mut running) = server.start(&peers) else {
-                return;
-            };
-            let mut client = connect(&setup);
-            let (result, line) = converse(&mut running, &mut client);
-            assert_eq!(result, Ok(()));
-            assert!(line.starts_with("ech=true"), "{line}");
-            assert!(line.contains(&format!("name={SECRET} ")), "{line}");
-            assert!(!client.is_handshaking());
-            assert_eq!(
-                client.quic_transport_parameters(),
-                Some(&b"parameters of the server"[..])
-            );
+        let Some(mut running) = server.start(&peers) else {
+            return;
+        };
+        let mut client = connect(&setup);
+        let (result, line) = converse(&mut running, &mut client);
+        assert_eq!(result, Ok(()));
+        assert!(line.starts_with("ech=true"), "{line}");
+        assert!(line.contains(&format!("name={SECRET} ")), "{line}");
+        assert!(!client.is_handshaking());
+        assert_eq!(
+            client.quic_transport_parameters(),
+            Some(&b"parameters of the server"[..])
+        );
 
-            let mut running = server.start(&peers).unwrap();
-            setup.mode = Mode::Real(EchKey::new(9, PUBLIC, SUITE).config.list());
-            let mut client = connect(&setup);
-            let (result, line) = converse(&mut running, &mut client);
-            let Err(Error::PeerIncompatible(PeerIncompatible::ServerRejectedEncryptedClientHello(
-                Some(configs),
-            ))) = result
-            else {
-                panic!("{result:?} {line}");
-            };
-            assert_eq!(
-                client.alert(),
-                Some(AlertDescription::EncryptedClientHelloRequired)
-            );
-            assert!(client.is_handshaking());
+        let mut running = server.start(&peers).unwrap();
+        setup.mode = Mode::Real(EchKey::new(9, PUBLIC, SUITE).config.list());
+        let mut client = connect(&setup);
+        let (result, line) = converse(&mut running, &mut client);
+        let Err(Error::PeerIncompatible(PeerIncompatible::ServerRejectedEncryptedClientHello(
+            Some(configs),
+        ))) = result
+        else {
+            panic!("{result:?} {line}");
+        };
+        assert_eq!(
+            client.alert(),
+            Some(AlertDescription::EncryptedClientHelloRequired)
+        );
+        assert!(client.is_handshaking());
 
-            let mut running = server.start(&peers).unwrap();
-            setup.mode = Mode::Retry(configs);
-            let (result, line) = converse(&mut running, &mut connect(&setup));
-            assert_eq!(result, Ok(()));
-            assert!(line.starts_with("ech=true"), "{line}");
-        }
+        let mut running = server.start(&peers).unwrap();
+        setup.mode = Mode::Retry(configs);
+        let (result, line) = converse(&mut running, &mut connect(&setup));
+        assert_eq!(result, Ok(()));
+        assert!(line.starts_with("ech=true"), "{line}");
     }
 }

@@ -4,19 +4,18 @@
 
 mod tls12;
 
-use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Stdio};
 use std::sync::{Arc, Mutex};
 
 use harness::peers::configs::{
     CLIENT_AUTHS, ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider, SERVER_NAME, Versions,
     server_name, this,
 };
+use harness::peers::programs::{Files, Program, listen};
 use harness::wire::Noise;
-use rustls::{ClientConnection, ServerConnection, Stream};
+use rustls::{ClientConfig, ClientConnection, ServerConnection, Stream};
 
 /// The restrictions of a connection, named as in OpenSSL where both names exist.
 #[derive(Clone, Copy, Debug)]
@@ -226,7 +225,7 @@ impl Case {
         }
     }
 
-    fn our_client(&self) -> rustls::ClientConfig {
+    fn our_client(&self) -> ClientConfig {
         let mut provider = self.our_provider();
         if self.is_tls12() {
             // the server chooses the first group
@@ -245,78 +244,73 @@ impl Case {
     }
 }
 
-/// The certificates of a key type as files for OpenSSL, in one directory for each test.
-struct Files(PathBuf);
-
-impl Files {
-    /// Writes the files once per process.
-    fn new(test: &str, key_type: KeyType) -> Self {
-        static WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-        let directory =
-            PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{key_type:?}"));
-        let files = Self(directory);
-        let mut written = WRITTEN.lock().unwrap();
-        if written.contains(&files.0) {
-            return files;
-        }
-        written.push(files.0.clone());
-        fs::create_dir_all(&files.0).unwrap();
-        let identities = key_type.identities();
-        fs::write(files.path("ca.pem"), &identities.ca_pem).unwrap();
-        for (name, identity) in [
-            ("server", &identities.server),
-            ("client", &identities.client),
-        ] {
-            fs::write(files.path(&format!("{name}.pem")), &identity.cert_pem).unwrap();
-            fs::write(files.path(&format!("{name}.key")), identity.key_pem()).unwrap();
-        }
-        files
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_string()
-    }
+/// The files of one key type for one test.
+fn files(test: &str, key_type: KeyType) -> Files {
+    Files::new(env!("CARGO_TARGET_TMPDIR"), test, key_type)
 }
 
-/// A running openssl process, killed on drop.
-struct OpenSsl(Child);
-
-impl OpenSsl {
-    fn start(args: &[&str], more: &[String]) -> Self {
-        Self::start_with(args, more, Stdio::null())
-    }
-
-    fn start_with(args: &[&str], more: &[String], stderr: Stdio) -> Self {
-        let child = Command::new("openssl")
-            .args(args)
-            .args(more)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(stderr)
-            .spawn()
-            .expect("this test needs the openssl program");
-        Self(child)
-    }
+fn openssl(args: &[&str], more: Vec<String>, stderr: Stdio) -> Program {
+    let args: Vec<String> = args.iter().map(|arg| arg.to_string()).chain(more).collect();
+    Program::start_with("openssl", &args, stderr).expect("this test needs the openssl program")
 }
 
-impl Drop for OpenSsl {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+/// Starts `openssl s_client` with `more` options for a server of ours at the returned socket.
+fn s_client(
+    args: &[&str],
+    more: Vec<String>,
+    files: &Files,
+    stderr: Stdio,
+) -> (Program, TcpListener) {
+    let (listener, port) = listen();
+    let mut all = vec!["-CAfile".into(), files.path("ca.pem")];
+    all.extend(["-connect".into(), format!("127.0.0.1:{port}")]);
+    all.extend(["-servername".into(), SERVER_NAME.into()]);
+    all.extend(more);
+    (
+        openssl(&[&["s_client"], args].concat(), all, stderr),
+        listener,
+    )
+}
+
+/// Connects a client to the port.
+fn connect(config: Arc<ClientConfig>, port: u16) -> (ClientConnection, TcpStream) {
+    let sock = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    sock.set_nodelay(true).unwrap();
+    (ClientConnection::new(config, server_name()).unwrap(), sock)
+}
+
+/// Sends a line, which the server returns reversed.
+fn send_a_line(conn: &mut ClientConnection, sock: &mut TcpStream) {
+    let mut tls = Stream::new(conn, sock);
+    tls.write_all(b"olleh\n").unwrap();
+    let mut back = [0; 6];
+    tls.read_exact(&mut back).unwrap();
+    assert_eq!(&back, b"hello\n");
+}
+
+/// Sends the command on which the server closes cleanly.
+fn ask_to_close(conn: &mut ClientConnection, sock: &mut TcpStream) {
+    let mut tls = Stream::new(conn, sock);
+    tls.write_all(b"CLOSE\n").unwrap();
+    tls.read_to_end(&mut Vec::new()).unwrap();
+}
+
+/// The options with which OpenSSL's client presents its certificate, if it has one.
+fn client_certificate(case: &Case, files: &Files) -> Vec<String> {
+    if !case.auth.is_presented() {
+        return vec![];
     }
+    let (certificate, key) = (files.path("client.pem"), files.path("client.key"));
+    vec!["-cert".into(), certificate, "-key".into(), key]
 }
 
-/// Starts `openssl s_server` and waits until it listens. Returns its port and its output.
-fn s_server(case: &Case, files: &Files) -> (OpenSsl, u16, BufReader<ChildStdout>) {
-    s_server_with(case, files, vec![])
-}
-
-/// Starts `openssl s_server` with `more` options.
-fn s_server_with(
+/// Starts `openssl s_server` with `more` options and waits until it listens. Returns its port and
+/// its output.
+fn s_server(
     case: &Case,
     files: &Files,
     mut more: Vec<String>,
-) -> (OpenSsl, u16, BufReader<ChildStdout>) {
+) -> (Program, u16, BufReader<ChildStdout>) {
     more.extend(["-cert".into(), files.path("server.pem")]);
     more.extend(["-key".into(), files.path("server.key")]);
     let groups = if case.is_tls12() {
@@ -334,8 +328,8 @@ fn s_server_with(
         more.extend(["-CAfile".into(), files.path("ca.pem")]);
     }
     let args = ["s_server", "-accept", "127.0.0.1:0", "-rev", "-alpn", "h2"];
-    let mut server = OpenSsl::start(&args, &more);
-    let mut output = BufReader::new(server.0.stdout.take().unwrap());
+    let mut server = openssl(&args, more, Stdio::null());
+    let mut output = BufReader::new(server.child.stdout.take().unwrap());
     let mut line = String::new();
     while !line.starts_with("ACCEPT") {
         line.clear();
@@ -353,12 +347,9 @@ fn our_client_with_their_server() {
         if case.is_tls12() && case.key_type == KeyType::EcdsaP521 {
             return;
         }
-        let files = Files::new("client", case.key_type);
-        let (_server, port, _output) = s_server(&case, &files);
-        let config = case.our_client();
-        let mut conn = ClientConnection::new(Arc::new(config), server_name()).unwrap();
-        let mut sock = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        sock.set_nodelay(true).unwrap();
+        let files = files("client", case.key_type);
+        let (_server, port, _output) = s_server(&case, &files, vec![]);
+        let (mut conn, mut sock) = connect(Arc::new(case.our_client()), port);
         let mut tls = Stream::new(&mut conn, &mut sock);
 
         // the server returns each line reversed
@@ -377,16 +368,8 @@ fn our_client_with_their_server() {
         assert_eq!(conn.alpn_protocol(), Some(&b"h2"[..]));
         // TLS 1.2 has no KeyUpdate
         assert_eq!(conn.refresh_traffic_keys().is_err(), case.is_tls12());
-        let mut tls = Stream::new(&mut conn, &mut sock);
-        tls.write_all(b"olleh\n").unwrap();
-        let mut back = [0; 6];
-        tls.read_exact(&mut back).unwrap();
-        assert_eq!(&back, b"hello\n");
-        // with -rev, the server closes cleanly on this command
-        let mut tls = Stream::new(&mut conn, &mut sock);
-        tls.write_all(b"CLOSE\n").unwrap();
-        let mut rest = Vec::new();
-        tls.read_to_end(&mut rest).unwrap();
+        send_a_line(&mut conn, &mut sock);
+        ask_to_close(&mut conn, &mut sock);
     });
 }
 
@@ -402,13 +385,8 @@ fn their_client_with_our_server() {
         } else {
             &much[..64 << 10]
         };
-        let files = Files::new("server", case.key_type);
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let mut more = vec!["-CAfile".into(), files.path("ca.pem")];
-        more.extend(["-connect".into(), format!("127.0.0.1:{port}")]);
-        more.extend(["-servername".into(), SERVER_NAME.into()]);
-        more.extend(["-verify_hostname".into(), SERVER_NAME.into()]);
+        let files = files("server", case.key_type);
+        let mut more = vec!["-verify_hostname".into(), SERVER_NAME.into()];
         let groups = if case.is_tls12() {
             case.all_groups()
         } else if case.group == GROUPS[0] {
@@ -418,26 +396,22 @@ fn their_client_with_our_server() {
             format!("{}:{}", GROUPS[0], case.group)
         };
         more.extend(case.their_options(groups));
-        if case.auth.is_presented() {
-            more.extend(["-cert".into(), files.path("client.pem")]);
-            more.extend(["-key".into(), files.path("client.key")]);
-        }
+        more.extend(client_certificate(&case, &files));
         let args = [
-            "s_client",
             "-quiet",
             "-no_ign_eof",
             "-verify_return_error",
             "-alpn",
             "http/1.1",
         ];
-        let mut client = OpenSsl::start(&args, &more);
+        let (mut client, listener) = s_client(&args, more, &files, Stdio::null());
 
         let mut conn = ServerConnection::new(Arc::new(case.our_server())).unwrap();
         let (mut sock, _) = listener.accept().unwrap();
         // small records follow each other, and none should wait for an acknowledgement
         sock.set_nodelay(true).unwrap();
-        let mut stdin = client.0.stdin.take().unwrap();
-        let mut stdout = client.0.stdout.take().unwrap();
+        let mut stdin = client.child.stdin.take().unwrap();
+        let mut stdout = client.child.stdout.take().unwrap();
         std::thread::scope(|scope| {
             scope.spawn(|| stdin.write_all(data).unwrap());
             let echoed = scope.spawn(|| {
@@ -478,20 +452,15 @@ fn their_client_with_our_server() {
 fn their_client_updates_keys_and_sends_a_request() {
     const REQUEST: &[u8] = b"a line to send back\n";
     for provider in PROVIDERS {
-        let files = Files::new("key-update", KeyType::EcdsaP256);
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let args = ["s_client", "-tls1_3", "-verify_return_error"];
-        let mut more = vec!["-CAfile".into(), files.path("ca.pem")];
-        more.extend(["-connect".into(), format!("127.0.0.1:{port}")]);
-        more.extend(["-servername".into(), SERVER_NAME.into()]);
-        let mut client = OpenSsl::start_with(&args, &more, Stdio::piped());
+        let files = files("key-update", KeyType::EcdsaP256);
+        let args = ["-tls1_3", "-verify_return_error"];
+        let (mut client, listener) = s_client(&args, vec![], &files, Stdio::piped());
 
         let config = this::server(provider.this(), KeyType::EcdsaP256, ClientAuth::None);
         std::thread::scope(|scope| {
-            let stdin = client.0.stdin.take().unwrap();
-            let stderr = BufReader::new(client.0.stderr.take().unwrap());
-            let stdout = BufReader::new(client.0.stdout.take().unwrap());
+            let stdin = client.child.stdin.take().unwrap();
+            let stderr = BufReader::new(client.child.stderr.take().unwrap());
+            let stdout = BufReader::new(client.child.stdout.take().unwrap());
             // dropped on failure, which ends s_client and the other thread
             let mut conn = ServerConnection::new(Arc::new(config)).unwrap();
             let (mut sock, _) = listener.accept().unwrap();

@@ -2,18 +2,18 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use harness::peers::configs::{
-    ClientAuth, KeyType, PROVIDERS, Provider, SERVER_NAME, Versions, server_name, this,
-};
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, this};
 use harness::providers::ffdhe::{self, Key};
 use rustls::ffdhe_groups::{FFDHE2048, FFDHE3072};
-use rustls::{ClientConnection, NamedGroup, ServerConnection, Stream};
+use rustls::{NamedGroup, ServerConnection, Stream};
 
-use crate::{Case, Files, GROUPS, OpenSsl, TLS12_SUITES, s_server_with, tls12_cases};
+use crate::{
+    Case, GROUPS, TLS12_SUITES, ask_to_close, client_certificate, connect, files, s_client,
+    s_server, send_a_line, tls12_cases,
+};
 
 /// One TLS 1.2 case for each provider, and whether its sessions use tickets.
 fn resuming_cases() -> impl Iterator<Item = (Case, bool)> {
@@ -29,23 +29,15 @@ fn resuming_cases() -> impl Iterator<Item = (Case, bool)> {
 #[test]
 fn their_client_resumes_tls12_with_our_server() {
     for (case, tickets) in resuming_cases() {
-        let files = Files::new("resuming-client", case.key_type);
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let mut more = vec!["-CAfile".into(), files.path("ca.pem")];
-        more.extend(["-connect".into(), format!("127.0.0.1:{port}")]);
-        more.extend(["-servername".into(), SERVER_NAME.into()]);
-        more.extend(case.their_options("X25519:P-256".into()));
+        let files = files("resuming-client", case.key_type);
+        let mut more = case.their_options("X25519:P-256".into());
         if !tickets {
             more.push("-no_ticket".into());
         }
-        if case.auth.is_presented() {
-            more.extend(["-cert".into(), files.path("client.pem")]);
-            more.extend(["-key".into(), files.path("client.key")]);
-        }
+        more.extend(client_certificate(&case, &files));
         // connects once, then five times with the same session
-        let args = ["s_client", "-reconnect", "-verify_return_error"];
-        let _client = OpenSsl::start(&args, &more);
+        let args = ["-reconnect", "-verify_return_error"];
+        let (_client, listener) = s_client(&args, more, &files, Stdio::null());
 
         let mut config = case.our_server();
         if tickets {
@@ -71,32 +63,23 @@ fn their_client_resumes_tls12_with_our_server() {
 #[test]
 fn our_client_resumes_tls12_with_their_server() {
     for (case, tickets) in resuming_cases() {
-        let files = Files::new("resuming-server", case.key_type);
+        let files = files("resuming-server", case.key_type);
         let mut more = vec![];
         if !tickets {
             more.push("-no_ticket".into());
         }
-        let (_server, port, _output) = s_server_with(&case, &files, more);
+        let (_server, port, _output) = s_server(&case, &files, more);
         let config = Arc::new(case.our_client());
         for round in 0..3 {
-            let mut conn = ClientConnection::new(config.clone(), server_name()).unwrap();
-            let mut sock = TcpStream::connect(("127.0.0.1", port)).unwrap();
-            sock.set_nodelay(true).unwrap();
-            let mut tls = Stream::new(&mut conn, &mut sock);
-            tls.write_all(b"olleh\n").unwrap();
-            let mut back = [0; 6];
-            tls.read_exact(&mut back).unwrap();
-            assert_eq!(&back, b"hello\n");
+            let (mut conn, mut sock) = connect(config.clone(), port);
+            send_a_line(&mut conn, &mut sock);
             let kind = match round {
                 0 => rustls::HandshakeKind::Full,
                 _ => rustls::HandshakeKind::Resumed,
             };
             assert_eq!(conn.handshake_kind(), Some(kind), "{round} {case:?}");
             assert!(conn.peer_certificates().is_some());
-            let mut tls = Stream::new(&mut conn, &mut sock);
-            tls.write_all(b"CLOSE\n").unwrap();
-            let mut rest = Vec::new();
-            tls.read_to_end(&mut rest).unwrap();
+            ask_to_close(&mut conn, &mut sock);
         }
     }
 }
@@ -121,76 +104,60 @@ const DHE_OPTIONS: [&str; 3] = ["-tls1_2", "-cipher", "DHE-RSA-AES128-GCM-SHA256
 
 #[test]
 fn their_client_exchanges_keys_in_our_servers_group() {
-    for provider in PROVIDERS {
-        for (name, _) in FINITE {
-            let files = Files::new("finite-client", KeyType::Rsa2048);
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            let port = listener.local_addr().unwrap().port();
-            let mut more = vec!["-CAfile".into(), files.path("ca.pem")];
-            more.extend(["-connect".into(), format!("127.0.0.1:{port}")]);
-            more.extend(["-servername".into(), SERVER_NAME.into()]);
-            more.extend(DHE_OPTIONS.map(String::from));
-            let args = ["s_client", "-quiet", "-no_ign_eof", "-verify_return_error"];
-            let mut client = OpenSsl::start(&args, &more);
+    for (provider, (name, _)) in product(PROVIDERS, FINITE) {
+        let files = files("finite-client", KeyType::Rsa2048);
+        let args = ["-quiet", "-no_ign_eof", "-verify_return_error"];
+        let more = DHE_OPTIONS.map(String::from).to_vec();
+        let (mut client, listener) = s_client(&args, more, &files, Stdio::null());
 
-            let crypto = finite(provider, name);
-            let auth = ClientAuth::None;
-            let config = this::server_of(Versions::Tls12, crypto, KeyType::Rsa2048, auth);
-            let mut conn = ServerConnection::new(Arc::new(config)).unwrap();
-            let (mut sock, _) = listener.accept().unwrap();
-            let mut tls = Stream::new(&mut conn, &mut sock);
-            tls.write_all(b"hello\n").unwrap();
-            tls.flush().unwrap();
-            let mut received = [0; 6];
-            let mut stdout = client.0.stdout.take().unwrap();
-            stdout.read_exact(&mut received).unwrap();
-            assert_eq!(&received, b"hello\n");
-            let group = conn.negotiated_key_exchange_group().unwrap();
-            assert_eq!(group.name(), name);
-        }
+        let crypto = finite(provider, name);
+        let auth = ClientAuth::None;
+        let config = this::server_of(Versions::Tls12, crypto, KeyType::Rsa2048, auth);
+        let mut conn = ServerConnection::new(Arc::new(config)).unwrap();
+        let (mut sock, _) = listener.accept().unwrap();
+        let mut tls = Stream::new(&mut conn, &mut sock);
+        tls.write_all(b"hello\n").unwrap();
+        tls.flush().unwrap();
+        let mut received = [0; 6];
+        let mut stdout = client.child.stdout.take().unwrap();
+        stdout.read_exact(&mut received).unwrap();
+        assert_eq!(&received, b"hello\n");
+        let group = conn.negotiated_key_exchange_group().unwrap();
+        assert_eq!(group.name(), name);
     }
 }
 
 #[test]
 fn our_client_exchanges_keys_in_their_servers_group() {
-    for provider in PROVIDERS {
-        for (name, theirs) in FINITE {
-            let files = Files::new("finite-server", KeyType::Rsa2048);
-            let params = Command::new("openssl")
-                .args(["genpkey", "-genparam", "-algorithm", "DH"])
-                .args(["-pkeyopt", &format!("group:{theirs}")])
-                .output()
-                .unwrap();
-            // OpenSSL 1.1.1 does not know their names
-            if !params.status.success() {
-                println!("skipped: this openssl does not support {theirs}");
-                return;
-            }
-            let path = files.path(&format!("{theirs}.pem"));
-            fs::write(&path, params.stdout).unwrap();
-            let case = Case {
-                version: Versions::Tls12,
-                provider,
-                key_type: KeyType::Rsa2048,
-                auth: ClientAuth::None,
-                suite: DHE_OPTIONS[2],
-                group: GROUPS[0],
-            };
-            let (_server, port, _output) =
-                s_server_with(&case, &files, vec!["-dhparam".into(), path]);
-
-            let crypto = finite(provider, name);
-            let config = this::client_of(case.version, crypto, case.key_type, case.auth);
-            let mut conn = ClientConnection::new(Arc::new(config), server_name()).unwrap();
-            let mut sock = TcpStream::connect(("127.0.0.1", port)).unwrap();
-            sock.set_nodelay(true).unwrap();
-            let mut tls = Stream::new(&mut conn, &mut sock);
-            tls.write_all(b"olleh\n").unwrap();
-            let mut back = [0; 6];
-            tls.read_exact(&mut back).unwrap();
-            assert_eq!(&back, b"hello\n");
-            let group = conn.negotiated_key_exchange_group().unwrap();
-            assert_eq!(group.name(), name);
+    for (provider, (name, theirs)) in product(PROVIDERS, FINITE) {
+        let files = files("finite-server", KeyType::Rsa2048);
+        let params = Command::new("openssl")
+            .args(["genpkey", "-genparam", "-algorithm", "DH"])
+            .args(["-pkeyopt", &format!("group:{theirs}")])
+            .output()
+            .unwrap();
+        // OpenSSL 1.1.1 does not know their names
+        if !params.status.success() {
+            println!("skipped: this openssl does not support {theirs}");
+            return;
         }
+        let path = files.path(&format!("{theirs}.pem"));
+        fs::write(&path, params.stdout).unwrap();
+        let case = Case {
+            version: Versions::Tls12,
+            provider,
+            key_type: KeyType::Rsa2048,
+            auth: ClientAuth::None,
+            suite: DHE_OPTIONS[2],
+            group: GROUPS[0],
+        };
+        let (_server, port, _output) = s_server(&case, &files, vec!["-dhparam".into(), path]);
+
+        let crypto = finite(provider, name);
+        let config = this::client_of(case.version, crypto, case.key_type, case.auth);
+        let (mut conn, mut sock) = connect(Arc::new(config), port);
+        send_a_line(&mut conn, &mut sock);
+        let group = conn.negotiated_key_exchange_group().unwrap();
+        assert_eq!(group.name(), name);
     }
 }

@@ -1,13 +1,11 @@
 //! `gnutls-serv` and `gnutls-cli`.
 
-use std::cell::RefCell;
 use std::io::Read;
-use std::net::{TcpListener, TcpStream};
 
 use harness::peers::configs::{ClientAuth, KEY_TYPES, SERVER_NAME, Versions};
+use harness::peers::programs::{Files, Program, listen};
 
-use crate::process::{Files, Program};
-use crate::{Case, answer_twice, ask_twice};
+use crate::{Case, answer_twice, ask_twice, files};
 
 fn priority(case: &Case) -> String {
     let version = match case.version {
@@ -29,7 +27,7 @@ fn identity(files: &Files, name: &str) -> Vec<String> {
 #[test]
 fn our_client_with_their_server() {
     for case in Case::all(&KEY_TYPES) {
-        let files = Files::new("gnutls-serv", case.key_type);
+        let files = files("gnutls-serv", &case);
         let started = Program::serve("gnutls-serv", |port| {
             let mut args = identity(&files, "server");
             args.extend([
@@ -50,12 +48,7 @@ fn our_client_with_their_server() {
         let Some((_server, port, socket)) = started else {
             return;
         };
-        let first = RefCell::new(Some(socket));
-        let connect = || {
-            let first = first.borrow_mut().take();
-            first.unwrap_or_else(|| TcpStream::connect(("127.0.0.1", port)).unwrap())
-        };
-        let answer = ask_twice(&case, b"a line\n", 7, connect);
+        let answer = ask_twice(&case, b"a line\n", 7, port, socket);
         assert_eq!(answer, b"a line\n");
     }
 }
@@ -63,9 +56,8 @@ fn our_client_with_their_server() {
 #[test]
 fn their_client_with_our_server() {
     for case in Case::all(&KEY_TYPES) {
-        let files = Files::new("gnutls-cli", case.key_type);
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let files = files("gnutls-cli", &case);
+        let (listener, port) = listen();
         let mut args = vec![
             "127.0.0.1".to_owned(),
             format!("--port={port}"),
@@ -91,7 +83,7 @@ fn their_client_with_our_server() {
             }
         });
         let mut output = String::new();
-        let stdout = client.0.stdout.as_mut().unwrap();
+        let stdout = client.child.stdout.as_mut().unwrap();
         stdout.read_to_string(&mut output).unwrap();
         assert!(output.contains("hello of the server"), "{case:?}: {output}");
     }

@@ -3,7 +3,6 @@
 
 mod gnutls;
 mod nss;
-mod process;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,8 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, server_name,
 };
+use harness::peers::programs::Files;
 use rustls::{
     ClientConfig, ClientConnection, HandshakeKind, ServerConfig, ServerConnection, Stream,
 };
@@ -31,18 +31,16 @@ impl Case {
     /// All cases with these key types.
     fn all(key_types: &[KeyType]) -> Vec<Self> {
         let mut cases = Vec::new();
-        for provider in PROVIDERS {
-            for version in [Versions::Tls12, Versions::Tls13] {
-                for &key_type in key_types {
-                    for auth in [ClientAuth::None, ClientAuth::Required] {
-                        if key_type.usable_with(provider) {
-                            cases.push(Self {
-                                provider,
-                                version,
-                                key_type,
-                                auth,
-                            });
-                        }
+        for (provider, version) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
+            for &key_type in key_types {
+                for auth in [ClientAuth::None, ClientAuth::Required] {
+                    if key_type.usable_with(provider) {
+                        cases.push(Self {
+                            provider,
+                            version,
+                            key_type,
+                            auth,
+                        });
                     }
                 }
             }
@@ -76,23 +74,33 @@ impl Case {
     }
 }
 
+/// The files of one key type for one test.
+fn files(test: &str, case: &Case) -> Files {
+    let test = format!("other-stacks-{test}");
+    Files::new(env!("CARGO_TARGET_TMPDIR"), &test, case.key_type)
+}
+
 /// The kinds of successive handshakes: the second resumes the first.
 const KINDS: [HandshakeKind; 2] = [HandshakeKind::Full, HandshakeKind::Resumed];
 
 /// The longest wait for a peer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Sends `request` on two connections in turn and returns the response on the second.
+/// Sends `request` on two connections in turn, `first` and another. Returns the response on the
+/// second.
 fn ask_twice(
     case: &Case,
     request: &[u8],
     answer_len: usize,
-    connect: impl Fn() -> TcpStream,
+    port: u16,
+    first: TcpStream,
 ) -> Vec<u8> {
     let config = case.client();
     let mut answer = vec![0; answer_len];
+    let mut first = Some(first);
     for kind in KINDS {
-        let mut socket = connect();
+        let again = || TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let mut socket = first.take().unwrap_or_else(again);
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut conn = ClientConnection::new(config.clone(), server_name()).unwrap();
         let mut tls = Stream::new(&mut conn, &mut socket);

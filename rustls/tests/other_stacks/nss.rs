@@ -1,13 +1,12 @@
 //! NSS's `selfserv` and `tstclnt`, and the databases that they need.
 
-use std::cell::RefCell;
+use std::fs;
 use std::io::Read;
-use std::net::{TcpListener, TcpStream};
 
 use harness::peers::configs::{ClientAuth, KeyType, SERVER_NAME, Versions};
+use harness::peers::programs::{Files, Program, listen};
 
-use crate::process::{Files, Program};
-use crate::{Case, answer_twice, ask_twice};
+use crate::{Case, answer_twice, ask_twice, files};
 
 /// Old versions of NSS do not support Ed25519 certificates.
 const KEY_TYPES: [KeyType; 3] = [KeyType::EcdsaP256, KeyType::EcdsaP384, KeyType::Rsa2048];
@@ -15,16 +14,14 @@ const KEY_TYPES: [KeyType; 3] = [KeyType::EcdsaP256, KeyType::EcdsaP384, KeyType
 /// Creates a database with the authority and with the certificate and key of `name`; `None` if the
 /// tools are not installed.
 fn database(files: &Files, name: &str) -> Option<String> {
-    let database = format!("sql:{}", files.path(""));
-    let strings =
-        |args: &[&str]| -> Vec<String> { args.iter().map(|arg| arg.to_string()).collect() };
+    let directory = files.path("database");
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir(&directory).unwrap();
+    let database = format!("sql:{directory}");
     let ca = files.path("ca.pem");
-    Program::run(
-        "certutil",
-        &strings(&["-N", "-d", &database, "--empty-password"]),
-    )?;
+    Program::run("certutil", &["-N", "-d", &database, "--empty-password"])?;
     let trust = ["-A", "-d", &database, "-n", "ca", "-t", "CT,C,C", "-i", &ca];
-    Program::run("certutil", &strings(&trust))?;
+    Program::run("certutil", &trust)?;
     let (cert, key) = (format!("{name}.pem"), format!("{name}.key"));
     let (cert, key, both) = (files.path(&cert), files.path(&key), files.path("both.p12"));
     let export = [
@@ -41,9 +38,9 @@ fn database(files: &Files, name: &str) -> Option<String> {
         "-passout",
         "pass:test",
     ];
-    Program::run("openssl", &strings(&export))?;
+    Program::run("openssl", &export)?;
     let import = ["-i", &both, "-d", &database, "-W", "test", "-K", ""];
-    Program::run("pk12util", &strings(&import))?;
+    Program::run("pk12util", &import)?;
     Some(database)
 }
 
@@ -58,7 +55,7 @@ fn versions(case: &Case) -> [String; 2] {
 #[test]
 fn our_client_with_their_server() {
     for case in Case::all(&KEY_TYPES) {
-        let files = Files::new("selfserv", case.key_type);
+        let files = files("selfserv", &case);
         let Some(database) = database(&files, "server") else {
             return;
         };
@@ -83,12 +80,7 @@ fn our_client_with_their_server() {
         let Some((_server, port, socket)) = started else {
             return;
         };
-        let first = RefCell::new(Some(socket));
-        let connect = || {
-            let first = first.borrow_mut().take();
-            first.unwrap_or_else(|| TcpStream::connect(("127.0.0.1", port)).unwrap())
-        };
-        let answer = ask_twice(&case, b"GET / HTTP/1.0\r\n\r\n", 15, connect);
+        let answer = ask_twice(&case, b"GET / HTTP/1.0\r\n\r\n", 15, port, socket);
         assert_eq!(answer, b"HTTP/1.0 200 OK");
     }
 }
@@ -96,13 +88,12 @@ fn our_client_with_their_server() {
 #[test]
 fn their_client_with_our_server() {
     for case in Case::all(&KEY_TYPES) {
-        let files = Files::new("tstclnt", case.key_type);
-        files.write("request", b"GET / HTTP/1.0\r\n\r\n");
+        let files = files("tstclnt", &case);
+        files.write("request", "GET / HTTP/1.0\r\n\r\n");
         let Some(database) = database(&files, "client") else {
             return;
         };
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let (listener, port) = listen();
         let mut args = vec!["-d".to_owned(), database, "-h".into(), "127.0.0.1".into()];
         args.extend([
             "-p".into(),
@@ -126,7 +117,7 @@ fn their_client_with_our_server() {
             tls.write_all(b"hello of the server\n").unwrap();
         });
         let mut output = String::new();
-        let stdout = client.0.stdout.as_mut().unwrap();
+        let stdout = client.child.stdout.as_mut().unwrap();
         stdout.read_to_string(&mut output).unwrap();
         let answers = output.matches("hello of the server").count();
         assert_eq!(answers, 2, "{case:?}: {output}");

@@ -2,14 +2,13 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
+use std::thread;
 use std::time::Duration;
-use std::{fs, thread};
 
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, product};
+use harness::peers::programs::{Files, Program};
 use rustls::ClientConfig;
 
 use super::clients::{APIS, Api, Client};
@@ -25,9 +24,9 @@ const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 /// The time limit for expected output. It affects no passing test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A running `s_server`, killed on drop.
+/// A running `s_server`.
 struct Server {
-    process: Child,
+    _program: Program,
     /// Its printed output, which includes the data it receives.
     output: Receiver<String>,
     printed: String,
@@ -37,36 +36,27 @@ struct Server {
 impl Server {
     /// Starts the server, or returns `None` without `openssl`.
     fn start(name: &str, more: &[&str]) -> Option<Self> {
-        let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("early-{name}"));
-        fs::create_dir_all(&directory).unwrap();
-        let identity = &KEY_TYPE.identities().server;
-        fs::write(directory.join("server.pem"), &identity.cert_pem).unwrap();
-        fs::write(directory.join("server.key"), identity.key_pem()).unwrap();
-        let started = Command::new("openssl")
-            .args([
-                "s_server",
-                "-tls1_3",
-                "-accept",
-                "127.0.0.1:0",
-                "-alpn",
-                "h2",
-            ])
-            .args(["-cert", "server.pem", "-key", "server.key"])
-            .args(more)
-            .current_dir(directory)
-            // the server exits at the end of its input
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn();
-        let mut process = match started {
-            Ok(process) => process,
-            Err(error) => {
-                eprintln!("skipped: openssl does not start: {error}");
-                return None;
-            }
-        };
-        let mut stdout = process.stdout.take().unwrap();
+        let files = Files::new(
+            env!("CARGO_TARGET_TMPDIR"),
+            &format!("early-{name}"),
+            KEY_TYPE,
+        );
+        let (certificate, key) = (files.path("server.pem"), files.path("server.key"));
+        let args = [
+            "s_server",
+            "-tls1_3",
+            "-accept",
+            "127.0.0.1:0",
+            "-alpn",
+            "h2",
+            "-cert",
+            &certificate,
+            "-key",
+            &key,
+        ];
+        // the server exits at the end of its input
+        let mut program = Program::start("openssl", &[&args, more].concat())?;
+        let mut stdout = program.child.stdout.take().unwrap();
         let (sender, output) = channel();
         thread::spawn(move || {
             let mut chunk = [0; 4096];
@@ -78,7 +68,7 @@ impl Server {
             }
         });
         let mut server = Self {
-            process,
+            _program: program,
             output,
             printed: String::new(),
             port: 0,
@@ -111,13 +101,6 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
 /// Connects and waits for the server's two tickets.
 fn connect(
     api: Api,
@@ -147,42 +130,38 @@ fn close(mut client: Client, mut sock: TcpStream) {
 
 #[test]
 fn sessions_with_and_without_early_data() {
-    for suite in SUITES {
-        for early_data in [true, false] {
-            let mut args = vec!["-ciphersuites", suite];
-            if early_data {
-                args.extend(["-early_data", "-max_early_data", "1000"]);
-            }
-            let Some(mut server) = Server::start(&format!("{suite}-{early_data}"), &args) else {
-                return;
-            };
-            for provider in PROVIDERS {
-                for api in APIS {
-                    let auth = ClientAuth::None;
-                    let mut config = configs::this::client(provider.this(), KEY_TYPE, auth);
-                    config.enable_early_data = true;
-                    let config = Arc::new(config);
-                    let (mut client, sock) = connect(api, &config, &server, &[]);
-                    assert!(client.endpoint().negotiated().contains("Full"));
-                    close(client, sock);
+    for (suite, early_data) in product(SUITES, [true, false]) {
+        let mut args = vec!["-ciphersuites", suite];
+        if early_data {
+            args.extend(["-early_data", "-max_early_data", "1000"]);
+        }
+        let Some(mut server) = Server::start(&format!("{suite}-{early_data}"), &args) else {
+            return;
+        };
+        for (provider, api) in product(PROVIDERS, APIS) {
+            let auth = ClientAuth::None;
+            let mut config = configs::this::client(provider.this(), KEY_TYPE, auth);
+            config.enable_early_data = true;
+            let config = Arc::new(config);
+            let (mut client, sock) = connect(api, &config, &server, &[]);
+            assert!(client.endpoint().negotiated().contains("Full"));
+            close(client, sock);
 
-                    for round in ["first", "second"] {
-                        let line = format!("{round} of {provider:?} {api:?}");
-                        let early = format!("early {line}\n");
-                        let pieces: &[&[u8]] = if early_data { &[early.as_bytes()] } else { &[] };
-                        let (mut client, mut sock) = connect(api, &config, &server, pieces);
-                        assert!(client.endpoint().negotiated().contains("Resumed"), "{line}");
-                        assert_eq!(client.is_early_data_accepted(), early_data, "{line}");
-                        if early_data {
-                            server.wait_for(&early);
-                        }
-                        let late = format!("late {line}\n");
-                        client.endpoint().send(late.as_bytes());
-                        sock.write_all(&client.endpoint().take_output()).unwrap();
-                        server.wait_for(&late);
-                        close(client, sock);
-                    }
+            for round in ["first", "second"] {
+                let line = format!("{round} of {provider:?} {api:?}");
+                let early = format!("early {line}\n");
+                let pieces: &[&[u8]] = if early_data { &[early.as_bytes()] } else { &[] };
+                let (mut client, mut sock) = connect(api, &config, &server, pieces);
+                assert!(client.endpoint().negotiated().contains("Resumed"), "{line}");
+                assert_eq!(client.is_early_data_accepted(), early_data, "{line}");
+                if early_data {
+                    server.wait_for(&early);
                 }
+                let late = format!("late {line}\n");
+                client.endpoint().send(late.as_bytes());
+                sock.write_all(&client.endpoint().take_output()).unwrap();
+                server.wait_for(&late);
+                close(client, sock);
             }
         }
     }

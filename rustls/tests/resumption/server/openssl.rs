@@ -4,24 +4,14 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 
 use harness::peers::configs::{PROVIDERS, SERVER_NAME};
+use harness::peers::programs::{Program, listen};
 use harness::peers::servers::Settings;
 use rustls::{HandshakeKind, ServerConfig, ServerConnection, Stream};
-
-/// A running openssl process, killed on drop.
-struct OpenSsl(Child);
-
-impl Drop for OpenSsl {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// The result of a connection of s_client.
 struct Connection {
@@ -31,19 +21,12 @@ struct Connection {
 }
 
 fn connect(config: &Arc<ServerConfig>, options: &[&str]) -> Connection {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let child = Command::new("openssl")
-        .args(["s_client", "-tls1_3", "-quiet", "-no_ign_eof"])
-        .args(["-connect", &address, "-servername", SERVER_NAME])
-        .args(["-alpn", "h2"])
-        .args(options)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut client = OpenSsl(child);
+    let (listener, port) = listen();
+    let address = format!("127.0.0.1:{port}");
+    let args = ["s_client", "-tls1_3", "-quiet", "-no_ign_eof"];
+    let more = ["-connect", &address, "-servername", SERVER_NAME];
+    let args = [&args[..], &more, &["-alpn", "h2"], options].concat();
+    let mut client = Program::start("openssl", &args).unwrap();
     let (mut sock, _) = listener.accept().unwrap();
     sock.set_nodelay(true).unwrap();
     let mut conn = ServerConnection::new(config.clone()).unwrap();
@@ -60,16 +43,16 @@ fn connect(config: &Arc<ServerConfig>, options: &[&str]) -> Connection {
     tls.write_all(b"from the server").unwrap();
     tls.flush().unwrap();
     let mut received = [0; 15];
-    let stdout = client.0.stdout.as_mut().unwrap();
+    let stdout = client.child.stdout.as_mut().unwrap();
     stdout.read_exact(&mut received).unwrap();
     assert_eq!(&received, b"from the server");
-    let mut stdin = client.0.stdin.take().unwrap();
+    let mut stdin = client.child.stdin.take().unwrap();
     stdin.write_all(b"from the client\n").unwrap();
     drop(stdin);
     let mut later = Vec::new();
     tls.read_to_end(&mut later).unwrap();
     assert_eq!(later, b"from the client\n");
-    assert!(client.0.wait().unwrap().success());
+    assert!(client.child.wait().unwrap().success());
     Connection { kind, early_data }
 }
 
