@@ -48,7 +48,10 @@ fn filled(template: &str, rows: &[Row]) -> Result<String> {
                 text += &machine::header(machine.unwrap_or(&Value::Null));
             }
             Some(selection) => {
-                let (view, selected) = select(rows, selection)?;
+                let (view, mut selected) = select(rows, selection)?;
+                if view.across == "impl" && view.main == ["mb_per_s"] {
+                    selected = tables::with_slowest_offset(&selected);
+                }
                 let tables = parts(&view, &selected);
                 let tables = tables
                     .iter()
@@ -84,9 +87,6 @@ fn select(rows: &[Row], selection: &str) -> Result<(View, Vec<Row>)> {
     }
     if rows.is_empty() {
         return Err(format!("the results have no rows for {{{{{selection}}}}}").into());
-    }
-    if view.across == "impl" && bench == "bulk" && view.main == ["mb_per_s"] {
-        rows = tables::with_slowest_offset(&rows);
     }
     Ok((view, rows))
 }

@@ -374,34 +374,48 @@ mod tests {
         }
     }
 
-    /// Work during which the thread loses its processor, except for each fourth batch.
-    struct Interrupted(u32);
+    /// Work without the processor.
+    struct Sleeps<'a> {
+        is_busy: bool,
+        batches: &'a AtomicUsize,
+    }
 
-    impl Timed<1> for Interrupted {
+    impl Timed<1> for Sleeps<'_> {
         fn batch(&mut self) -> Result<[f64; 1]> {
-            self.0 += 1;
-            if self.0.is_multiple_of(4) {
-                let start = Instant::now();
-                while start.elapsed() < Duration::from_millis(3) {}
-                return Ok([1.0]);
-            }
-            thread::sleep(Duration::from_millis(3));
-            Ok([2.0])
+            thread::sleep(Duration::from_millis(1));
+            self.batches.fetch_add(1, Ordering::SeqCst);
+            Ok([1.0])
+        }
+
+        fn is_busy(&self) -> bool {
+            self.is_busy
         }
     }
 
     #[test]
-    fn a_turn_without_the_processor_is_repeated() {
-        let work = Work {
-            build: &|| Ok(vec![Interrupted(0)]),
-            batch_len: 1,
-            label: String::new(),
-        };
-        let rates = interleaved(&Plan::new(0.001, 1, 1), &work).unwrap();
-        let rates = &rates[0][0];
-        let undisturbed = rates.iter().filter(|rate| **rate == 1.0).count();
-        // the machine itself may be busy
-        assert!(undisturbed > rates.len() / 2, "{rates:?}");
+    fn turns_without_the_processor_are_repeated_for_a_limited_time() {
+        let [repeated, once] = [true, false].map(|is_busy| {
+            let batches = AtomicUsize::new(0);
+            let work = Work {
+                build: &|| {
+                    Ok(vec![Sleeps {
+                        is_busy,
+                        batches: &batches,
+                    }])
+                },
+                batch_len: 1,
+                label: String::new(),
+            };
+            let plan = Plan {
+                turn: Duration::from_millis(8),
+                ..Plan::new(0.001, 1, 1)
+            };
+            let rates = interleaved(&plan, &work).unwrap();
+            assert_eq!(rates[0][0].len(), plan.rounds);
+            drop(work);
+            batches.into_inner()
+        });
+        assert!(!cfg!(unix) || repeated > once, "{repeated} {once}");
     }
 
     fn measure(threads: usize, after: usize) -> Result<Rates<2>> {

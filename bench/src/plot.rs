@@ -60,7 +60,7 @@ fn svg(rows: &[Row]) -> String {
     let mut picture = Drawing::default();
     for of_bench in rows.chunk_by(|a, b| a.text("bench") == b.text("bench")) {
         let view = View::of(of_bench[0].text("bench"));
-        for part in parts(&view, of_bench) {
+        for part in parts(&view, &tables::with_slowest_offset(of_bench)) {
             picture.part(&part);
         }
     }

@@ -130,11 +130,10 @@ fn sentence(rows: &[Row]) -> Option<String> {
         "records"
     };
     Some(format!(
-        "{direction} {size} {what} {}: {:.2} × {UPSTREAM}, {:.1} % of the bare AEAD ({})",
+        "{direction} {size} {what} {}: {:.2} × {UPSTREAM}, {:.1} % of the bare AEAD",
         row.text("api"),
         row.number("ratio_to_upstream")?,
-        100.0 * row.number("share_of_limit")?,
-        row.text("provider"),
+        100.0 * row.number("share_of_limit")?
     ))
 }
 
@@ -290,7 +289,7 @@ ring       buffered send                10000            8000  1.25 ×   80.0 %
 ";
         assert!(text.starts_with(expected), "{text}");
         assert!(text.ends_with(
-            "\nsending 16 KiB records unbuffered: 1.25 × rustls 0.23.46, 80.0 % of the bare AEAD (aws-lc-rs)\n"
+            "\nsending 16 KiB records unbuffered: 1.25 × rustls 0.23.46, 80.0 % of the bare AEAD\n"
         ));
         assert!(text.lines().count() <= 23, "{text}");
         let tables: Vec<_> = text

@@ -275,6 +275,13 @@ pub(crate) fn labels(keys: &[&str], of: &dyn Fn(&str) -> String) -> Vec<String> 
 /// slowest offset, compared with its usual ratio.
 pub(crate) fn with_slowest_offset(rows: &[Row]) -> Vec<Row> {
     const RATIO: &str = "slowest_offset_ratio_to_upstream";
+    const KEYS: [&str; 5] = [
+        "mb_per_s",
+        "mb_per_s_p10",
+        "mb_per_s_p90",
+        "ratio_to_upstream",
+        "share_of_limit",
+    ];
     let without = ["impl", "api", "direction"];
     let mut all = Vec::new();
     for (at, row) in rows.iter().enumerate() {
@@ -297,7 +304,7 @@ pub(crate) fn with_slowest_offset(rows: &[Row]) -> Vec<Row> {
                 let mut row = row
                     .clone()
                     .with("direction", format!("{}*", row.text("direction")));
-                for key in ["mb_per_s", "ratio_to_upstream", "share_of_limit"] {
+                for key in KEYS {
                     if let Some(value) = row.get(&format!("slowest_offset_{key}")).cloned() {
                         row = row.with(key, value);
                     }
