@@ -120,13 +120,9 @@ impl Drawing {
         let (view, main) = (part.view, part.main());
         let keys = part.varying(&["bench", "impl", &view.across, "threads"]);
         let points = part.rows.iter().filter_map(|row| {
-            let of = |key: &str| {
-                let value = row.get(key);
-                value.map_or_else(String::new, |value| tables::shown(key, value))
-            };
             let percentile = |which| row.number(&format!("{main}_{which}"));
             Some(Point {
-                group: tables::labels(&keys, &of).join(" · "),
+                group: tables::labels(&keys, &|key| tables::cell(row, key)).join(" · "),
                 series: tables::name(
                     row.text("bench"),
                     row.get(&view.across).unwrap_or(&Value::Null),

@@ -111,11 +111,8 @@ impl Part<'_> {
     /// The distinct values of `key`, in order of appearance.
     pub(crate) fn values(&self, key: &str) -> Vec<Value> {
         let mut values = Vec::new();
-        for value in self
-            .rows
-            .iter()
-            .map(|row| row.get(key).unwrap_or(&Value::Null))
-        {
+        for row in &self.rows {
+            let value = row.get(key).unwrap_or(&Value::Null);
             if !values.contains(value) {
                 values.push(value.clone());
             }
@@ -172,22 +169,16 @@ impl Part<'_> {
         let across = &self.view.across[..];
         let (columns, main) = (self.columns(), self.main());
         let keys = self.varying(&["bench", "impl", across]);
-        let names: Vec<_> = columns
-            .iter()
-            .map(|value| name(self.rows[0].text("bench"), value))
-            .collect();
-        let mut head = labels(&keys, &|key| title(key));
+        let bench = self.rows[0].text("bench");
+        let mut head = labels(&keys, &title);
         let left = head.len();
-        head.extend(names.iter().cloned());
+        head.extend(columns.iter().map(|value| name(bench, value)));
         let has = |key: &str| self.rows.iter().any(|row| row.get(key).is_some());
         let once: Vec<_> = self.view.once.iter().filter(|key| has(key)).collect();
         head.extend(once.iter().map(|key| self.title(key)));
-        head.extend(
-            side_by_side
-                .iter()
-                .filter(|key| has(key))
-                .map(|key| title(key)),
-        );
+        let mut side_by_side = side_by_side.to_vec();
+        side_by_side.retain(|key| has(key));
+        head.extend(side_by_side.iter().map(|key| title(key)));
 
         let mut lines: Vec<Vec<String>> = Vec::new();
         let mut done = Vec::new();
@@ -208,14 +199,10 @@ impl Part<'_> {
                 row.and_then(|row| row.get(key))
                     .map_or_else(|| "–".to_owned(), |value| shown(key, value))
             };
-            let mut line = labels(&keys, &|key| {
-                first
-                    .get(key)
-                    .map_or_else(String::new, |value| shown(key, value))
-            });
+            let mut line = labels(&keys, &|key| cell(first, key));
             line.extend(columns.iter().map(|column| of(main, column)));
             line.extend(once.iter().map(|key| of(key, &columns[0])));
-            for key in side_by_side.iter().filter(|key| has(key)) {
+            for key in &side_by_side {
                 let values: Vec<_> = columns.iter().map(|column| of(key, column)).collect();
                 line.push(values.join(" / "));
             }
@@ -245,7 +232,7 @@ impl Part<'_> {
                         format!("{}–{}", shown(key, low), shown(key, high))
                     }
                     (Some(value), None) if *key == "impl" => name(row.text("bench"), value),
-                    (value, _) => value.map_or_else(String::new, |value| shown(key, value)),
+                    _ => cell(row, key),
                 }
             });
             cells.collect()
@@ -287,10 +274,8 @@ pub(crate) fn with_slowest_offset(rows: &[Row]) -> Vec<Row> {
     for (at, row) in rows.iter().enumerate() {
         all.push(row.clone());
         let group = row.subject(&without);
-        if rows
-            .get(at + 1)
-            .is_some_and(|next| next.subject(&without) == group)
-        {
+        let mut later = rows[at + 1..].iter();
+        if later.any(|next| next.subject(&without) == group) {
             continue;
         }
         let same = rows
@@ -377,8 +362,14 @@ fn bytes(value: &Value) -> String {
     }
 }
 
+/// The value of `key` in a cell, which is empty without one.
+pub(crate) fn cell(row: &Row, key: &str) -> String {
+    let value = row.get(key);
+    value.map_or_else(String::new, |value| shown(key, value))
+}
+
 /// A value in a cell.
-pub(crate) fn shown(key: &str, value: &Value) -> String {
+fn shown(key: &str, value: &Value) -> String {
     let Some(number) = value.as_f64() else {
         return match value {
             Value::Bool(is) => if *is { "yes" } else { "no" }.to_owned(),
