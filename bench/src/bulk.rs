@@ -93,7 +93,12 @@ impl Comparison<'_> {
     fn rows(&self) -> Result<Vec<Row>> {
         let counts = count_allocations(&mut self.build()?)?;
         let plan = Plan::new(self.multiplier, NAMES.len(), self.threads);
-        let rates = measure::over_layouts(&plan, &self.work(&|| self.build()))?;
+        let (build, is_streamed) = (|| self.build(), self.traffic.working_set.is_some());
+        let rates = if is_streamed {
+            measure::interleaved(&plan, &self.work(&build))?
+        } else {
+            measure::over_layouts(&plan, &self.work(&build))?
+        };
         let slowest = self.slowest()?;
 
         let mut rows = Vec::new();

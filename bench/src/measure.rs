@@ -129,7 +129,7 @@ pub(crate) fn over_layouts<const PARTS: usize, W: Timed<PARTS>>(
 }
 
 impl Plan {
-    /// No turn is repeated after this time.
+    /// No turn is repeated after this time, and no round begins if the fewest are done.
     fn longest(&self) -> Duration {
         3 * self.turn * (self.rounds * self.workloads) as u32
     }
@@ -181,13 +181,13 @@ pub(crate) fn interleaved<const PARTS: usize, W: Timed<PARTS>>(
     work: &Work<'_, W>,
 ) -> Result<Rates<PARTS>> {
     let barrier = Barrier::new(plan.threads);
-    let batches = AtomicUsize::new(1);
+    let (batches, rounds) = (AtomicUsize::new(1), AtomicUsize::new(plan.rounds));
     let progress = progress(work.label.clone(), plan.rounds);
     let epoch = Instant::now();
     let of_threads: Vec<Result<Turns<PARTS>>> = thread::scope(|scope| {
         let threads: Vec<_> = (0..plan.threads)
             .map(|index| {
-                let (barrier, batches) = (&barrier, &batches);
+                let (barrier, batches, rounds) = (&barrier, &batches, &rounds);
                 let progress = (index == 0).then_some(&progress);
                 scope.spawn(move || {
                     OneThread {
@@ -195,6 +195,7 @@ pub(crate) fn interleaved<const PARTS: usize, W: Timed<PARTS>>(
                         work,
                         barrier,
                         batches,
+                        rounds,
                         progress,
                         epoch,
                     }
@@ -212,7 +213,7 @@ pub(crate) fn interleaved<const PARTS: usize, W: Timed<PARTS>>(
     let rates = (0..plan.workloads).map(|workload| {
         let turns = |round: usize| of_threads.iter().map(move |turns| &turns[workload][round]);
         array::from_fn(|part| {
-            let rounds = 0..plan.rounds;
+            let rounds = 0..of_threads[0][workload].len();
             rounds.map(|round| summed(turns(round), part)).collect()
         })
     });
@@ -255,7 +256,9 @@ struct OneThread<'a, W> {
     barrier: &'a Barrier,
     /// The number of timed batches in a turn, equal for all workloads and threads.
     batches: &'a AtomicUsize,
-    /// `Some` on the one thread that sets `batches` and reports progress.
+    /// The number of rounds: fewer than planned if a batch takes long.
+    rounds: &'a AtomicUsize,
+    /// `Some` on the one thread that sets both numbers and reports progress.
     progress: Option<&'a ProgressBar>,
     epoch: Instant,
 }
@@ -274,6 +277,11 @@ impl<W> OneThread<'_, W> {
         let empty = || Vec::with_capacity(self.plan.rounds);
         let mut turns: Turns<PARTS> = (0..self.plan.workloads).map(|_| empty()).collect();
         for round in 0..self.plan.rounds {
+            // known since the first turn
+            if round >= Plan::FEWEST_ROUNDS as usize && round >= self.rounds.load(Ordering::SeqCst)
+            {
+                break;
+            }
             for place in 0..self.plan.workloads {
                 // the order alternates, so that no workload always runs after the same one
                 let index = if round.is_multiple_of(2) {
@@ -317,6 +325,9 @@ impl<W> OneThread<'_, W> {
             // each turn runs one more batch, untimed
             self.batches
                 .store(Ord::max(batches, 2) - 1, Ordering::SeqCst);
+            let round = 2.0 * mean * workloads.len() as f64;
+            let rounds = (self.plan.longest().as_secs_f64() / round) as usize;
+            self.rounds.store(rounds, Ordering::SeqCst);
         }
         Ok(())
     }
