@@ -155,7 +155,7 @@ impl Comparison<'_> {
                 .map(|workload| Slowest::new(workload, stride))
                 .collect()
         };
-        let plan = Plan::new(self.multiplier / 6.0, NAMES.len(), self.threads);
+        let plan = Plan::new(self.multiplier / 3.0, NAMES.len(), self.threads);
         measure::interleaved(&plan, &self.work(&build)).map(Some)
     }
 

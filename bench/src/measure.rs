@@ -131,7 +131,7 @@ pub(crate) fn over_layouts<const PARTS: usize, W: Timed<PARTS>>(
 impl Plan {
     /// No turn is repeated after this time, and no round begins if the fewest are done.
     fn longest(&self) -> Duration {
-        3 * self.turn * (self.rounds * self.workloads) as u32
+        6 * self.turn * (self.rounds * self.workloads) as u32
     }
 
     const ROUNDS: f64 = 360.0;

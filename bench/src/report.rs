@@ -162,7 +162,7 @@ fn warning(rows: &[Row]) -> Option<String> {
     })
 }
 
-/// A table of this library's figures in `earlier` and in `rows`, and the median change of its ratios
+/// A table of this library's figures in `earlier` and `rows`, and the median change of its ratios
 /// to upstream. Absolute figures depend on the state of the machine; ratios hardly do.
 fn compared(earlier: &[Row], rows: &[Row]) -> Result<String> {
     let mut view = View::of(rows.first().map_or("", |row| row.text("bench")));
