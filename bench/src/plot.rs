@@ -246,7 +246,7 @@ impl Drawing {
             "middle",
             "threads",
         );
-        self.text((MARGIN, top - 4.0), "start", unit);
+        self.text((left + 6.0, top + 10.0), "start", unit);
         // the first implementation's throughput on the fewest threads, on each of them
         if let Some(first) = points.iter().min_by(|a, b| a.threads.total_cmp(&b.threads)) {
             let slope = first.value / first.threads;
