@@ -105,6 +105,8 @@ impl<'c> MayEncryptEarlyData<'c> {
     /// Returns the errors of [`Self::encrypt`], but [`EncryptError::InsufficientSize`] only if
     /// memory cannot be allocated. The length of `outgoing_tls` and its first `used` bytes are then
     /// unchanged.
+    ///
+    /// [`EncryptError::InsufficientSize`]: crate::unbuffered::EncryptError::InsufficientSize
     pub fn encrypt_to_vec(
         &mut self,
         early_data: &[u8],
