@@ -415,8 +415,8 @@ mod threads {
             }
         }
 
-        /// Adds `memory`. With the newest, of `beside` bytes, all stay within [`BUDGET`]; the least
-        /// recently used are freed for that.
+        /// Adds `memory`, or frees it if there are enough of its length. With the newest, of
+        /// `beside` bytes, all stay within [`BUDGET`]; the least recently used are freed for that.
         // a call would take twice as long, because its arguments would pass through memory
         #[inline(always)]
         fn keep(&mut self, newest: &Newest, memory: Memory, owner: u64, beside: usize) {
@@ -424,8 +424,9 @@ mod threads {
             let Some(class) = class(len).filter(|_| len <= budget) else {
                 return;
             };
+            // freed last to first, as in `give`
             if self.stacks[class].used == SLOTS[class] {
-                self.free_oldest(newest, class);
+                return;
             }
             self.free_until(newest, budget - len);
             newest.held.set(newest.held.get() + len);

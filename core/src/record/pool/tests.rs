@@ -160,6 +160,22 @@ fn nothing_of_another_connection_is_exposed() {
     });
 }
 
+/// The allocator can then return the memory of the rest to the system.
+#[test]
+fn the_first_memories_of_a_burst_stay() {
+    on_a_new_thread(|| {
+        let owner = Owner::new();
+        let burst = |count| (0..count).map(|i| take([256, 1024][i % 2], owner));
+        let memories: Vec<_> = burst(20).collect();
+        let first: Vec<_> = memories[..8].iter().map(|memory| memory.as_ptr()).collect();
+        memories.into_iter().for_each(|memory| give(memory, owner));
+        // the last one of the burst is still the newest
+        let kept: Vec<_> = burst(10).collect();
+        let kept: Vec<_> = kept.iter().map(|memory| memory.as_ptr()).collect();
+        assert!(first.iter().all(|address| kept.contains(address)));
+    });
+}
+
 /// The pool frees the given memory instead of the one before, which keeps its owner.
 #[test]
 fn nothing_is_exposed_by_a_full_pool() {
