@@ -44,7 +44,11 @@ impl View {
             ),
             "load-connections" => ("bytes_per_connection", "", "growth_bytes"),
             "load-handshakes" => ("handshakes_per_s", "growth_bytes peak_bytes", ""),
-            _ => ("handshakes_per_s", "allocations_per_handshake", TO_BOTH),
+            "handshake" | "handshake-resume" | "handshake-ticket" => {
+                ("handshakes_per_s", "allocations_per_handshake", TO_BOTH)
+            }
+            // rows of a newer file
+            _ => ("mb_per_s handshakes_per_s ns_per_op", "", TO_BOTH),
         };
         Self {
             across: if bench == "primitives" {
