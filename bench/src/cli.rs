@@ -33,7 +33,7 @@ pub(crate) enum Command {
     /// Both ends over loopback TCP in one process, each on its own thread
     Tcp(Tcp),
 
-    /// Both directions of one end at once, on two threads: split halves, or behind a mutex
+    /// Sends and receives at once on two threads: with a split connection, or one behind a mutex
     Duplex(Duplex),
 
     /// Full handshakes, each side timed separately
@@ -131,9 +131,9 @@ pub(crate) struct Bulk {
     #[arg(long, default_value_t = 16384, value_name = "BYTES", value_parser = in_range(1..=16 << 20))]
     pub(crate) plaintext_size: usize,
 
-    /// The plaintext bytes that each thread cycles through, with as much output memory (64MiB, for
-    /// example). Choose more than the last-level cache, so that memory bandwidth counts. Without it
-    /// the same write is repeated. Takes about six times as much memory
+    /// Bytes of plaintext for each thread, more than the last-level cache (64MiB, for example), so
+    /// that memory bandwidth counts. By default, one write is repeated. Takes about six times this
+    /// much memory
     #[arg(long, value_name = "BYTES")]
     pub(crate) working_set: Option<ByteSize>,
 

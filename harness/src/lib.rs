@@ -17,8 +17,8 @@
 //! ```
 //!
 //! It uses the library through its public interface, like any program. The scripted peers have
-//! their own key schedule and record protection, so that a mistake in the library does not confirm
-//! itself.
+//! their own key schedule and record protection, so that one mistake in both ends cannot hide a
+//! defect of the library.
 
 // `pairs` is compiled twice on purpose, once for each implementation
 #![allow(clippy::duplicate_mod)]

@@ -128,9 +128,13 @@ impl<S: CacheSource> Cache<S> {
     ///
     /// # Errors
     ///
-    /// [`RootsError`](crate::RootsError) or [`CrlError`](crate::CrlError) if the source cannot be
-    /// read or used, and no older content is cached. Errors are not cached: the next call tries
-    /// again.
+    /// If no older content is cached:
+    ///
+    /// - [`RootsError`](crate::RootsError) if the source cannot be read or has no usable root.
+    /// - [`CrlError`](crate::CrlError) if the source cannot be read, has no list, or has anything
+    ///   unusable when it is read for the first time.
+    ///
+    /// Errors are not cached: the next call tries again.
     pub fn load(&self, source: &S) -> Result<S::Content, S::Error> {
         self.loaded(source).map(S::content)
     }

@@ -1,7 +1,16 @@
-//! Roots, revocation lists, certificates and keys of files: parsed once, shared by all
-//! configurations, and replaced without a restart.
+//! Loads roots, revocation lists, certificates and keys from files, shares them among
+//! configurations, and replaces them without a restart.
 //!
-//! Everything here works with configurations of [`rustls`], which does not know this crate.
+//! Everything here works with configurations of [`rustls`], which does not know this crate. Take it
+//! from the same place as the patch for rustls; two copies of rustls would not fit together:
+//!
+//! ```toml
+//! [dependencies]
+//! rustls-trust = { path = "../rustls-inplace/trust" }
+//!
+//! [patch.crates-io]
+//! rustls = { path = "../rustls-inplace/rustls" }
+//! ```
 //!
 //! | to | use |
 //! |---|---|
@@ -21,9 +30,9 @@
 //!
 //! The first caller reads the roots. All configurations with the same source share them. A
 //! [source](RootSource) is a file, a directory, PEM in memory, the platform's store or Mozilla's
-//! list. Roots are read again after a day. Your own [`RootCache`] can choose another interval:
-//! never, on each use, or as soon as the file has changed. If reading fails, the old roots stay in
-//! use.
+//! list. Files, directories and the platform's store are read again after a day. Your own
+//! [`RootCache`] can choose another interval: never, on each use, or as soon as the file has
+//! changed. If reading fails, the old roots stay in use.
 //!
 //! ```
 //! use std::error::Error;
@@ -68,10 +77,12 @@
 //! # Reloading
 //!
 //! The `Reloading…` types replace certificates and keys, roots and revocation lists while
-//! configurations use them. They check new files first: the key must belong to the certificate,
-//! nothing may have expired, and no list may be older. If a check fails, the old values stay in
-//! use, and `status` reports the reason. Open connections are not affected. OCSP responses are
-//! stapled until their next update. Reloading certificates and keys needs the feature `x509`.
+//! configurations use them. They check new files first: the key must belong to the certificate, no
+//! certificate of the chain may have expired, and no revocation list may be older than the current
+//! one. Lists past their next update stay in use, unless the verifier enforces their expiration. If
+//! a check fails, the old values stay in use, and `status` reports the reason. Open connections are
+//! not affected. OCSP responses are stapled until their next update. Reloading certificates and
+//! keys needs the feature `x509`.
 //!
 #![cfg_attr(feature = "x509", doc = "```")]
 #![cfg_attr(not(feature = "x509"), doc = "```ignore")]

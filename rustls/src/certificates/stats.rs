@@ -2,8 +2,8 @@
 
 /// The contents and the hit counts of a cache.
 ///
-/// All caches of this module use this type. A number that does not apply to a cache stays 0.
-/// Counters start at 0 and only grow.
+/// The caches here and in `rustls-trust` use this type. A number that does not apply to a cache
+/// stays 0. Counters start at 0 and only grow.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct CacheStats {

@@ -1,22 +1,22 @@
 //! The state of a connection after a panic. Verifiers, storages, loggers and crypto providers
 //! belong to the application, and may panic at any point.
 //!
-//! An application that catches the panic may use the connection again. The connection must not
-//! continue from the middle of an operation, as if the code that panicked had agreed. So it fails.
-//! Data that was received or sealed before is unchanged.
+//! An application that catches the panic may use the connection again. The code that panicked may
+//! have been about to reject the peer, so the connection must not continue. It fails. Data that was
+//! received or sealed before is unchanged.
 //!
 //! Every public method that may reach the application's code through `&mut self` does so inside
-//! [`fail_on_panic`]. The functions below it need no guard of their own. Two kinds of methods have
-//! none:
+//! [`fail_on_panic`] or a [`PanicGuard`]. The functions below it need no guard of their own. Two
+//! cases need none:
 //!
 //! - A method that takes `self` drops the connection if it panics.
-//! - A transport is called between two operations, with all bytes accounted for. After its panic,
-//!   the connection continues, as after an error of the transport.
+//! - A transport is called between two operations, when the connection is consistent. After its
+//!   panic, the connection continues, as after an error of the transport.
 
 use core::mem;
 
-/// A connection that can fail without calling the application's code, because a second panic would
-/// end the process.
+/// A connection that can fail without calling the application's code. A second panic would abort
+/// the process.
 pub(crate) trait Abandon {
     fn abandon(&mut self);
 }

@@ -62,6 +62,8 @@ use super::verifier::{Kind, ReloadingVerifier, ReloadingVerifierBuilder};
 pub type ReloadingClientVerifier = ReloadingVerifier<dyn ClientCertVerifier>;
 
 /// Builds a [`ReloadingClientVerifier`].
+///
+/// Without revocation lists, revocation is not checked.
 pub type ReloadingClientVerifierBuilder = ReloadingVerifierBuilder<dyn ClientCertVerifier>;
 
 impl Kind for dyn ClientCertVerifier {

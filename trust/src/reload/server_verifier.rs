@@ -56,6 +56,8 @@ use super::verifier::{Kind, ReloadingVerifier, ReloadingVerifierBuilder};
 pub type ReloadingServerVerifier = ReloadingVerifier<dyn ServerCertVerifier>;
 
 /// Builds a [`ReloadingServerVerifier`].
+///
+/// Without revocation lists, revocation is not checked.
 pub type ReloadingServerVerifierBuilder = ReloadingVerifierBuilder<dyn ServerCertVerifier>;
 
 impl Kind for dyn ServerCertVerifier {

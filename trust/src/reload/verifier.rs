@@ -221,8 +221,8 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifierBuilder<V> {
 
     /// Wraps each new verifier in a custom one with `wrap`. Replaces the `wrap` of an earlier call.
     ///
-    /// `wrap` must return a new object each time. On a client, sessions belong to an object, and
-    /// those of the previous one are not resumed.
+    /// `wrap` must return a new object each time. A client's sessions belong to one verifier
+    /// object, so sessions of the previous object are not resumed.
     pub fn wrapped_in(mut self, wrap: impl Fn(Arc<V>) -> Arc<V> + Send + Sync + 'static) -> Self {
         self.wrap = Box::new(wrap);
         self

@@ -1,7 +1,7 @@
 //! The issue of a list: its date, the date of the next update, and its number.
 //!
 //! webpki checks these fields but does not expose them. They are parsed from lists that webpki
-//! accepted, and only for comparisons. The revocation of a certificate never depends on them.
+//! accepted. This crate only reports them; `rustls-trust` uses them to choose the newest list.
 
 use alloc::vec::Vec;
 use core::time::Duration;
