@@ -5,7 +5,8 @@
 //! the cache, and is cheap to take and return. Without feature `std` there is no thread-local
 //! storage for a pool, so each buffer is allocated and freed.
 //!
-//! A pool keeps at most [`BUDGET`] bytes. Beyond that, the least recently used buffers are freed.
+//! A pool keeps at most [`BUDGET`] bytes, and a few buffers of each length. Beyond the budget, the
+//! least recently used buffers are freed; a buffer of which there are enough is freed at once.
 //!
 //! Buffers are zeroed when they are allocated. Afterwards they hold the bytes of the connection
 //! that used them last. The pool remembers that connection. It gets its buffers back unchanged;
@@ -411,12 +412,15 @@ mod threads {
                 newest.set(older, newest.owner.get());
             } else {
                 self.keep(newest, older, newest.owner.get(), len);
+                // if the older one was not kept, nothing has made room yet
+                self.free_until(newest, BUDGET - len);
                 newest.set(memory, owner);
             }
         }
 
-        /// Adds `memory`, or frees it if there are enough of its length. With the newest, of
-        /// `beside` bytes, all stay within [`BUDGET`]; the least recently used are freed for that.
+        /// Adds `memory`, or frees it if there are enough of its length. If it is added, all stay
+        /// within [`BUDGET`] with the newest, of `beside` bytes; the least recently used are freed
+        /// for that.
         // a call would take twice as long, because its arguments would pass through memory
         #[inline(always)]
         fn keep(&mut self, newest: &Newest, memory: Memory, owner: u64, beside: usize) {

@@ -173,7 +173,8 @@ impl<Data> UnbufferedConnectionCommon<Data> {
                     if let Some(next) = self.before_next_record() {
                         break next;
                     }
-                    if let Err(error) = self.driver.check_failed() {
+                    let failed = fail_on_panic(&mut self.driver, Driver::check_failed);
+                    if let Err(error) = failed {
                         if self.progress.wants_transmit {
                             break Next::Idle;
                         }

@@ -213,11 +213,14 @@ impl Machine<ClientConnectionData> for ClientHandshake {
 
     fn fail(&mut self) {
         #[cfg(feature = "tls12")]
-        forget(self.offered_session().as_deref());
+        let offered = self.offered_session();
+        // drop the secrets first: the store may panic, even each time
         match mem::replace(self, Self::Failed) {
             #[cfg(feature = "tls12")]
             Self::Tls12(state) => state.fail(),
             _ => {}
         }
+        #[cfg(feature = "tls12")]
+        forget(offered.as_deref());
     }
 }

@@ -14,5 +14,6 @@ mod pieces;
 mod rigged;
 mod scripts;
 mod splitting;
+mod stores;
 mod talk;
 mod transport;

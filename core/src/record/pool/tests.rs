@@ -105,6 +105,21 @@ fn the_pool_keeps_no_more_than_its_budget() {
     });
 }
 
+/// A long buffer comes back while there are enough of all shorter lengths.
+#[test]
+fn a_buffer_that_was_held_for_long_stays_within_the_budget() {
+    on_a_new_thread(|| {
+        let owner = Owner::new();
+        let long = take(MAX_POOLED_LEN, owner);
+        for len in [RECORD_LEN, 1 << 13, 1 << 12, 1 << 8] {
+            let memories: Vec<_> = (0..5).map(|_| take(len, owner)).collect();
+            memories.into_iter().for_each(|memory| give(memory, owner));
+        }
+        give(long, owner);
+        assert!(threads::held() <= 128 * 1024, "{} bytes", threads::held());
+    });
+}
+
 #[test]
 fn connections_that_take_turns_have_a_buffer_each() {
     on_a_new_thread(|| {
