@@ -1,5 +1,7 @@
-//! A session store that panics at each call, as one with a poisoned lock does.
+//! Session stores of connections that fail: one that panics at each call, as one with a poisoned
+//! lock does, and one that must forget the session.
 
+use std::io::{self, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +14,10 @@ use rustls::client::{
 };
 use rustls::pki_types::ServerName;
 use rustls::{AlertDescription, ClientConnection, Error, NamedGroup};
+
+use crate::bomb::{self, Wrong};
+use crate::other_calls::{TLS13, connected};
+use crate::rigged::{Rig, Setup};
 
 /// A store whose removals panic once it is poisoned.
 #[derive(Debug)]
@@ -84,4 +90,40 @@ fn a_handshake_is_over_although_its_store_panics_each_time() {
             assert_eq!(error, expected);
         }
     }
+}
+
+/// A transport that takes everything and must not be read.
+struct Unread;
+
+impl Read for Unread {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        panic!("a failed connection reads");
+    }
+}
+
+impl Write for Unread {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        Ok(buf.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// RFC 5246 §7.2.2: a session ended by a fatal alert must not be resumed. Streams do not process
+/// records after a failed write, but `complete_io` sends the alert.
+#[test]
+fn complete_io_forgets_the_session_after_a_failed_write() {
+    let tls12 = Setup {
+        versions: Versions::Tls12,
+        ..TLS13
+    };
+    let (_client, mut server) = connected(&Rig::new(tls12));
+    bomb::arm("MessageEncrypter::encrypt", 0, Wrong::Fails);
+    server.writer().write_all(b"data").unwrap_err();
+    assert!(bomb::disarm());
+    bomb::forget_calls();
+    server.complete_io(&mut Unread).unwrap_err();
+    assert!(bomb::calls().contains_key("StoresServerSessions::take"));
 }
