@@ -72,7 +72,7 @@ fn svg(rows: &[Row]) -> String {
     )
 }
 
-/// Where a text starts, or ends.
+/// The end of a text that lies at its position: SVG's `text-anchor`.
 type Anchor = &'static str;
 
 #[derive(Default)]

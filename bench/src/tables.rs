@@ -1,7 +1,7 @@
 //! Results as tables. A summary has a column for each implementation; a detailed table has a line
 //! for each row.
 //!
-//! What all rows of a table have in common is in its heading, so any selection of rows makes a
+//! The heading of a table has the values that all its rows share, so any selection of rows makes a
 //! readable table.
 
 use comfy_table::{Cell, CellAlignment, presets};
@@ -130,7 +130,7 @@ impl Part<'_> {
         keys.filter(|key| self.values(key).len() > 1).collect()
     }
 
-    /// What all rows have in common, and the unit.
+    /// Returns the values that all rows share, and the unit.
     pub(crate) fn heading(&self) -> String {
         let keys = SUBJECT
             .into_iter()

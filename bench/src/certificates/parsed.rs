@@ -1,4 +1,5 @@
-//! What parsing once saves: properties of a certificate, and verifiers with a long revocation list.
+//! Measures the work that parsing once saves: for the properties of a certificate, and for
+//! verifiers with a long revocation list.
 
 use core::hint::black_box;
 
