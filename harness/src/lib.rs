@@ -43,6 +43,26 @@ macro_rules! negotiated {
     };
 }
 
+/// Defines an enum whose `ALL` lists its values.
+#[macro_export]
+macro_rules! listed {
+    (
+        $(#[$attribute:meta])*
+        $vis:vis enum $name:ident {
+            $($(#[$doc:meta])* $value:ident,)*
+        }
+    ) => {
+        $(#[$attribute])*
+        $vis enum $name {
+            $($(#[$doc])* $value,)*
+        }
+
+        impl $name {
+            $vis const ALL: &[Self] = &[$(Self::$value),*];
+        }
+    };
+}
+
 pub mod peers;
 pub mod providers;
 pub mod quic;

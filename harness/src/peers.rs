@@ -6,7 +6,9 @@
 //!   servers ───── servers of both crates that answer one connection after the other
 //!   configs ───── certificates and configurations, for both crates and both providers
 //!   callbacks ─── objects that configurations call: a clock, a key log, resolvers, a session store
+//!   roles ─────── configurations of either role
 //!   pki ───────── valid chains, and chains that are invalid in a chosen way
+//!   memory ────── a transport over memory
 //!   os ────────── loopback sockets, the limit on open files, CPU time of threads
 //!   programs ──── programs of other stacks, and the files that they read
 //!   ports ─────── reserved ports for servers of other stacks
@@ -18,10 +20,12 @@ pub mod callbacks;
 pub mod configs;
 pub mod deviations;
 pub mod endpoints;
+pub mod memory;
 pub mod os;
 pub mod pairs;
 pub mod pki;
 pub mod ports;
 pub mod programs;
+pub mod roles;
 pub mod servers;
 pub mod texts;

@@ -153,7 +153,8 @@ macro_rules! callbacks {
                 }
             }
 
-            /// A memory of a client that a function of the call's name opens and closes.
+            /// A memory of a client that a function of the call's name opens and closes. A group
+            /// that it has already is set by `set_kx_hint again`.
             pub struct Sessions {
                 memory: ClientSessionMemoryCache,
                 opens: Box<dyn Fn(&'static str) -> bool + Send + Sync>,
@@ -181,7 +182,12 @@ macro_rules! callbacks {
 
             impl ClientSessionStore for Sessions {
                 fn set_kx_hint(&self, name: ServerName<'static>, group: NamedGroup) {
-                    if let Some(memory) = self.memory("set_kx_hint") {
+                    let call = if self.memory.kx_hint(&name) == Some(group) {
+                        "set_kx_hint again"
+                    } else {
+                        "set_kx_hint"
+                    };
+                    if let Some(memory) = self.memory(call) {
                         memory.set_kx_hint(name, group);
                     }
                 }

@@ -33,6 +33,12 @@ pub trait Endpoint {
         plaintext
     }
 
+    /// Receives valid bytes; returns the plaintext received.
+    fn read_from(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.receive(bytes).unwrap();
+        self.read_all()
+    }
+
     /// Sends early data, before the ClientHello is taken. Returns the number of accepted bytes:
     /// zero if it cannot be sent, or if the API reports it only later.
     fn send_early(&mut self, _plaintext: &[u8]) -> usize {

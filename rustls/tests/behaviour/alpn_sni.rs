@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
-use harness::peers::configs::{PROVIDERS, Provider};
+use harness::peers::configs::{PROVIDERS, Provider, product, product3};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use rustls::pki_types::ServerName;
 
@@ -22,27 +22,25 @@ macro_rules! scripts {
             use $tls::sign::CertifiedKey;
 
             use super::*;
-            use crate::connected::$module::{client, client_config, server, server_config};
+            use crate::connected::$module::{client_config, config, server, server_config};
 
             pub fn alpn(provider: Provider, role: Role, ours: &[&str], theirs: &[&str]) -> String {
-                let mut peer_client = connected::upstream::client_config(provider);
-                peer_client.alpn_protocols = protocols(theirs);
-                let mut peer_server = connected::upstream::server_config(provider);
-                peer_server.alpn_protocols = protocols(theirs);
-                let (conn, peer) = match role {
-                    Role::Client => {
-                        let mut config = client_config(provider);
-                        config.alpn_protocols = protocols(ours);
-                        config.check_selected_alpn = true;
-                        (client(config), connected::upstream::server(peer_server))
-                    }
-                    Role::Server => {
-                        let mut config = server_config(provider);
-                        config.alpn_protocols = protocols(ours);
-                        (server(config), connected::upstream::client(peer_client))
-                    }
-                };
-                let (mut conn, mut peer) = ($endpoint::new(conn), UpstreamBuffered::new(peer));
+                let (ours, theirs) = (protocols(ours), protocols(theirs));
+                let mut conn = config(provider, role)
+                    .edit(
+                        |client| {
+                            client.alpn_protocols = ours.clone();
+                            client.check_selected_alpn = true;
+                        },
+                        |server| server.alpn_protocols = ours.clone(),
+                    )
+                    .buffered();
+                let mut peer = connected::upstream::config(provider, role.other())
+                    .edit(
+                        |client| client.alpn_protocols = theirs.clone(),
+                        |server| server.alpn_protocols = theirs.clone(),
+                    )
+                    .buffered();
                 outcome(&mut conn, &mut peer, role)
             }
 
@@ -112,25 +110,18 @@ macro_rules! scripts {
                 config.enable_sni = enable;
                 let conn = $tls::ClientConnection::new(Arc::new(config), name).unwrap();
                 let mut conn = $endpoint::new(conn);
-                let config = connected::upstream::server_config(provider);
-                let config = Arc::new(config);
-                let mut server = rustls_upstream::ServerConnection::new(config).unwrap();
-                let out = conn.take_output();
-                server.read_tls(&mut &out[..]).unwrap();
-                server.process_new_packets().unwrap();
-                server.server_name().map(str::to_string)
+                let mut server = connected::fresh_peer(provider, Role::Client);
+                server.receive(&conn.take_output()).unwrap();
+                server.server_name()
             }
 
             /// The server name that this crate's server reports.
             pub fn name_received(provider: Provider, name: ServerName<'static>) -> Option<String> {
                 let config = Arc::new(connected::upstream::client_config(provider));
                 let mut peer = UpstreamBuffered::client_of(name, config);
-                let config = Arc::new(server_config(provider));
-                let mut server = $tls::ServerConnection::new(config).unwrap();
-                let out = peer.take_output();
-                server.read_tls(&mut &out[..]).unwrap();
-                server.process_new_packets().unwrap();
-                server.server_name().map(str::to_string)
+                let mut server = $endpoint::server(server_config(provider));
+                server.receive(&peer.take_output()).unwrap();
+                server.server_name()
             }
 
             /// Returns the error of a server that lacks something, and the server name that it
@@ -145,11 +136,9 @@ macro_rules! scripts {
                     Lack::Certificate => config.cert_resolver = ServerKey::by(|_| None),
                     Lack::Protocol => config.alpn_protocols = protocols(&["other"]),
                 }
-                let mut server = $tls::ServerConnection::new(Arc::new(config)).unwrap();
-                server.read_tls(&mut &peer.take_output()[..]).unwrap();
-                let error = server.process_new_packets().unwrap_err();
-                let name = server.server_name().map(str::to_string);
-                (format!("{error:?}"), name)
+                let mut server = $endpoint::server(config);
+                let error = server.receive(&peer.take_output()).unwrap_err();
+                (error, server.server_name())
             }
         }
     };
@@ -167,6 +156,7 @@ scripts!(upstream, rustls_upstream, UpstreamBuffered);
 
 #[test]
 fn the_server_s_first_common_protocol_is_chosen() {
+    let long = "long enough to be a name of many bytes";
     let cases: [(&[&str], &[&str]); 9] = [
         (&[], &[]),
         (&["h2"], &[]),
@@ -176,10 +166,7 @@ fn the_server_s_first_common_protocol_is_chosen() {
         (&["c", "b"], &["a", "b", "c"]),
         (&["a"], &["b"]),
         (&["a", "aa"], &["aa", "aaa"]),
-        (
-            &["long enough to be a name of many bytes"; 3],
-            &["h2", "h3"],
-        ),
+        (&[long; 3], &["h2", "h3"]),
     ];
     for_all(|provider, role| {
         for (ours, theirs) in cases {
@@ -190,8 +177,13 @@ fn the_server_s_first_common_protocol_is_chosen() {
             );
         }
     });
-    let agreed = this::alpn(PROVIDERS[0], Role::Server, &["a", "b", "c"], &["c", "b"]);
-    assert!(agreed.contains("Some([98])"), "{agreed}");
+    let (of_server, of_client) = (&["a", "b", "c"], &["c", "b"]);
+    for agreed in [
+        this::alpn(PROVIDERS[0], Role::Server, of_server, of_client),
+        this::alpn(PROVIDERS[0], Role::Client, of_client, of_server),
+    ] {
+        assert!(agreed.contains("Some([98])"), "{agreed}");
+    }
     let failed = this::alpn(PROVIDERS[0], Role::Server, &["a"], &["b"]);
     assert!(
         failed.contains("AlertReceived(NoApplicationProtocol)"),
@@ -213,23 +205,17 @@ fn names() -> Vec<ServerName<'static>> {
 
 #[test]
 fn server_name_is_sent_unless_it_is_an_address_or_disabled() {
-    for provider in PROVIDERS {
-        for name in names() {
-            for enable in [true, false] {
-                let sent = this::name_sent(provider, name.clone(), enable);
-                assert_eq!(
-                    sent,
-                    upstream::name_sent(provider, name.clone(), enable),
-                    "{name:?}"
-                );
-                let is_address = matches!(name, ServerName::IpAddress(_));
-                assert_eq!(sent.is_some(), enable && !is_address, "{name:?}");
-            }
-            assert_eq!(
-                this::name_received(provider, name.clone()),
-                upstream::name_received(provider, name.clone())
-            );
+    for (provider, name) in product(PROVIDERS, names()) {
+        let name = || name.clone();
+        for enable in [true, false] {
+            let sent = this::name_sent(provider, name(), enable);
+            let theirs = upstream::name_sent(provider, name(), enable);
+            assert_eq!(sent, theirs, "{:?}", name());
+            let is_address = matches!(name(), ServerName::IpAddress(_));
+            assert_eq!(sent.is_some(), enable && !is_address, "{:?}", name());
         }
+        let received = this::name_received(provider, name());
+        assert_eq!(received, upstream::name_received(provider, name()));
     }
 }
 
@@ -241,58 +227,39 @@ fn peer_client(provider: Provider, name: ServerName<'static>, sni: bool) -> Upst
 
 #[test]
 fn resolver_sees_the_hello_and_may_have_no_certificate() {
-    for provider in PROVIDERS {
-        for name in names() {
-            for sni in [true, false] {
-                let ours = this::resolver_sees(provider, peer_client(provider, name.clone(), sni));
-                let theirs =
-                    upstream::resolver_sees(provider, peer_client(provider, name.clone(), sni));
-                assert_eq!(ours, theirs, "{provider:?} {name:?} {sni}");
-                assert!(!ours.0.is_empty());
-            }
-        }
+    for (provider, name, sni) in product3(PROVIDERS, names(), [true, false]) {
+        let peer = || peer_client(provider, name.clone(), sni);
+        let ours = this::resolver_sees(provider, peer());
+        let theirs = upstream::resolver_sees(provider, peer());
+        assert_eq!(ours, theirs, "{provider:?} {name:?} {sni}");
+        assert!(!ours.0.is_empty());
     }
 }
 
 /// Servers log the name.
 #[test]
 fn server_name_is_known_after_a_failure() {
-    for provider in PROVIDERS {
-        for name in names() {
-            for lack in [Lack::Certificate, Lack::Protocol] {
-                let peer = || peer_client(provider, name.clone(), true);
-                assert_eq!(
-                    this::name_after(provider, lack, peer()),
-                    upstream::name_after(provider, lack, peer()),
-                    "{provider:?} {name:?} {lack:?}"
-                );
-            }
-        }
+    let lacks = [Lack::Certificate, Lack::Protocol];
+    for (provider, name, lack) in product3(PROVIDERS, names(), lacks) {
+        let peer = || peer_client(provider, name.clone(), true);
+        let ours = this::name_after(provider, lack, peer());
+        let theirs = upstream::name_after(provider, lack, peer());
+        assert_eq!(ours, theirs, "{provider:?} {name:?} {lack:?}");
     }
 }
 
 #[test]
 fn resolver_by_name() {
-    for provider in PROVIDERS {
-        for known in [
-            "server.example",
-            "SERVER.EXAMPLE",
-            "other.example",
-            "not a name",
-        ] {
-            for name in names() {
-                let ours = this::resolver_by_name(
-                    provider,
-                    known,
-                    peer_client(provider, name.clone(), true),
-                );
-                let theirs = upstream::resolver_by_name(
-                    provider,
-                    known,
-                    peer_client(provider, name.clone(), true),
-                );
-                assert_eq!(ours, theirs, "{provider:?} {known} {name:?}");
-            }
-        }
+    let known = [
+        "server.example",
+        "SERVER.EXAMPLE",
+        "other.example",
+        "not a name",
+    ];
+    for (provider, known, name) in product3(PROVIDERS, known, names()) {
+        let peer = || peer_client(provider, name.clone(), true);
+        let ours = this::resolver_by_name(provider, known, peer());
+        let theirs = upstream::resolver_by_name(provider, known, peer());
+        assert_eq!(ours, theirs, "{provider:?} {known} {name:?}");
     }
 }

@@ -6,8 +6,8 @@ use std::io::{self, BufRead, IoSlice, Read, Write};
 use harness::peers::configs::Provider;
 use harness::peers::endpoints::Endpoint;
 
-use crate::compared::{assert_same, describe, for_all};
-use crate::connected::{self, Role, deliver};
+use crate::compared::{assert_same, describe, for_all, same};
+use crate::connected::{self, Role};
 
 const LIMITS: [Option<usize>; 6] = [None, Some(0), Some(1), Some(100), Some(16384), Some(65536)];
 
@@ -31,7 +31,7 @@ macro_rules! scripts {
             }
 
             /// The bytes that each write accepts with a limit set before the handshake.
-            pub fn limit_before(
+            pub fn limit_set_before_the_handshake(
                 provider: Provider,
                 role: Role,
                 limit: Option<usize>,
@@ -57,7 +57,7 @@ macro_rules! scripts {
             ) {
                 loop {
                     let to_peer = output(conn);
-                    let received = deliver(peer, &to_peer);
+                    let received = peer.read_from(&to_peer);
                     assert!(received.iter().all(|&byte| byte == 7));
                     log.push(format!("peer received {}", received.len()));
                     let from_peer = peer.take_output();
@@ -87,7 +87,7 @@ macro_rules! scripts {
             }
 
             /// The bytes that each write accepts with a limit set after the handshake.
-            pub fn limit_after(
+            pub fn limit_set_after_the_handshake(
                 provider: Provider,
                 role: Role,
                 limit: Option<usize>,
@@ -118,7 +118,11 @@ macro_rules! scripts {
             }
 
             /// Writes slices of various lengths in one call and logs the bytes accepted.
-            pub fn vectored(provider: Provider, role: Role, limit: Option<usize>) -> Vec<String> {
+            pub fn vectored_writes(
+                provider: Provider,
+                role: Role,
+                limit: Option<usize>,
+            ) -> Vec<String> {
                 let (mut conn, mut peer) = connected(provider, role);
                 conn.set_buffer_limit(limit);
                 let mut log = Vec::new();
@@ -180,7 +184,7 @@ macro_rules! scripts {
 
             /// Logs when `read_tls` is refused because plaintext is unread, and how reading
             /// resolves it.
-            pub fn received(provider: Provider, role: Role, record: usize) -> Vec<String> {
+            pub fn unread_plaintext(provider: Provider, role: Role, record: usize) -> Vec<String> {
                 let (mut conn, mut peer) = connected(provider, role);
                 let mut wire = Vec::new();
                 for _ in 0..120_000 / record {
@@ -222,7 +226,7 @@ macro_rules! scripts {
             }
 
             /// Every way to read plaintext that spans several records.
-            pub fn reading(provider: Provider, role: Role) -> Vec<String> {
+            pub fn every_way_to_read(provider: Provider, role: Role) -> Vec<String> {
                 let (mut conn, mut peer) = connected(provider, role);
                 let mut log = vec![describe(conn.reader().read(&mut []))];
                 log.push(describe(conn.reader().read(&mut [0])));
@@ -280,38 +284,13 @@ macro_rules! scripts {
 scripts!(this, rustls);
 scripts!(upstream, rustls_upstream);
 
-#[test]
-fn limit_set_before_the_handshake() {
-    for_all(|provider, role| {
-        for limit in LIMITS {
-            let ours = this::limit_before(provider, role, limit);
-            let theirs = upstream::limit_before(provider, role, limit);
-            assert_same(&format!("{provider:?} {role:?} {limit:?}"), &ours, &theirs);
-        }
-    });
-}
-
-#[test]
-fn limit_set_after_the_handshake() {
-    for_all(|provider, role| {
-        for limit in LIMITS {
-            let ours = this::limit_after(provider, role, limit);
-            let theirs = upstream::limit_after(provider, role, limit);
-            assert_same(&format!("{provider:?} {role:?} {limit:?}"), &ours, &theirs);
-        }
-    });
-}
-
-#[test]
-fn vectored_writes() {
-    for_all(|provider, role| {
-        for limit in LIMITS {
-            let ours = this::vectored(provider, role, limit);
-            let theirs = upstream::vectored(provider, role, limit);
-            assert_same(&format!("{provider:?} {role:?} {limit:?}"), &ours, &theirs);
-        }
-    });
-}
+same!(
+    limit_set_before_the_handshake in LIMITS,
+    limit_set_after_the_handshake in LIMITS,
+    vectored_writes in LIMITS,
+    unread_plaintext in [50, 1000, 16384],
+    every_way_to_read,
+);
 
 #[test]
 fn states_during_the_handshake() {
@@ -325,26 +304,6 @@ fn states_during_the_handshake() {
                 log.retain(|line| !line.ends_with("true"));
             }
         }
-        assert_same(&format!("{provider:?} {role:?}"), &ours, &theirs);
-    });
-}
-
-#[test]
-fn unread_plaintext() {
-    for_all(|provider, role| {
-        for record in [50, 1000, 16384] {
-            let ours = this::received(provider, role, record);
-            let theirs = upstream::received(provider, role, record);
-            assert_same(&format!("{provider:?} {role:?} {record}"), &ours, &theirs);
-        }
-    });
-}
-
-#[test]
-fn every_way_to_read() {
-    for_all(|provider, role| {
-        let ours = this::reading(provider, role);
-        let theirs = upstream::reading(provider, role);
         assert_same(&format!("{provider:?} {role:?}"), &ours, &theirs);
     });
 }

@@ -151,36 +151,24 @@ scripts!(upstream, rustls_upstream, UpstreamBuffered);
 fn every_certificate_for_every_demand() {
     for_all(|provider, role| {
         for (asks, has, late) in product3(ASKS, HAS, [false, true]) {
-            let (ours, theirs) = match role {
-                Role::Client => (
-                    outcome(
-                        &mut this::client(provider, has),
-                        &mut upstream::server(provider, asks, late),
-                        role,
-                    ),
-                    outcome(
-                        &mut upstream::client(provider, has),
-                        &mut upstream::server(provider, asks, late),
-                        role,
-                    ),
-                ),
-                Role::Server => (
-                    outcome(
-                        &mut this::server(provider, asks, late),
-                        &mut upstream::client(provider, has),
-                        role,
-                    ),
-                    outcome(
-                        &mut upstream::server(provider, asks, late),
-                        &mut upstream::client(provider, has),
-                        role,
-                    ),
-                ),
+            let their_client = || upstream::client(provider, has);
+            let their_server = || upstream::server(provider, asks, late);
+            let mut seen_by_server = Vec::new();
+            let mut end = |client: &mut dyn Endpoint, server: &mut dyn Endpoint| {
+                let outcome = outcome(client, server, Role::Client);
+                seen_by_server = server.peer_certificates();
+                outcome
             };
-            assert_eq!(
-                ours, theirs,
-                "{provider:?} {role:?} {asks:?} {has:?} {late}"
-            );
+            let ours = match role {
+                Role::Client => end(&mut this::client(provider, has), &mut their_server()),
+                Role::Server => end(&mut their_client(), &mut this::server(provider, asks, late)),
+            };
+            let theirs = end(&mut their_client(), &mut their_server());
+            let what = format!("{provider:?} {role:?} {asks:?} {has:?} {late}");
+            assert_eq!(ours, theirs, "{what}");
+            // no certificate is sent without a request
+            let is_sent = !matches!((asks, has), (Asks::Nothing, _) | (_, Has::Nothing));
+            assert!(seen_by_server.is_empty() || is_sent, "{what}");
         }
     });
 }
@@ -188,31 +176,33 @@ fn every_certificate_for_every_demand() {
 /// Checks that the outcomes compared above name the expected errors.
 #[test]
 fn refusals_name_their_reason() {
-    for provider in PROVIDERS {
-        for (has, late, error, alert) in [
-            (
-                Has::Nothing,
-                false,
-                "NoCertificatesPresented",
-                "CertificateRequired",
-            ),
-            (Has::Unknown, false, "UnknownIssuer", "UnknownCA"),
-            (Has::Good, true, "Expired", "CertificateExpired"),
-            (
-                Has::Servers,
-                false,
-                "InvalidPurpose",
-                "UnsupportedCertificate",
-            ),
+    let cases = [
+        (
+            Has::Nothing,
+            false,
+            "NoCertificatesPresented",
+            "CertificateRequired",
+        ),
+        (Has::Unknown, false, "UnknownIssuer", "UnknownCA"),
+        (Has::Good, true, "Expired", "CertificateExpired"),
+        (
+            Has::Servers,
+            false,
+            "InvalidPurpose",
+            "UnsupportedCertificate",
+        ),
+    ];
+    for (provider, (has, late, error, alert)) in product(PROVIDERS, cases) {
+        let alert = format!("AlertReceived({alert})");
+        let mut server = this::server(provider, Asks::Required, late);
+        let mut their_server = upstream::server(provider, Asks::Required, late);
+        let mut client = this::client(provider, has);
+        let mut their_client = upstream::client(provider, has);
+        for end in [
+            outcome(&mut server, &mut their_client, Role::Server),
+            outcome(&mut client, &mut their_server, Role::Client),
         ] {
-            let mut server = this::server(provider, Asks::Required, late);
-            let mut client = upstream::client(provider, has);
-            let end = outcome(&mut server, &mut client, Role::Server);
-            assert!(end.contains(error), "{has:?} {end}");
-            assert!(
-                end.contains(&format!("AlertReceived({alert})")),
-                "{has:?} {end}"
-            );
+            assert!(end.contains(error) && end.contains(&alert), "{has:?} {end}");
         }
     }
 }

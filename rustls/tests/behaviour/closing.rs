@@ -4,9 +4,9 @@
 use std::io::{Read, Write};
 
 use harness::peers::configs::{PROVIDERS, Provider, product};
-use harness::peers::endpoints::{Endpoint, exchange};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
 
-use crate::compared::{assert_same, describe, for_all};
+use crate::compared::{describe, for_all, same};
 use crate::connected::{self, Role};
 
 macro_rules! scripts {
@@ -79,9 +79,7 @@ macro_rules! scripts {
                 read(&mut conn, &mut log);
                 // this end may still send
                 log.push(describe(conn.writer().write(b"after")));
-                peer.receive(&output(&mut conn)).unwrap();
-                let received = peer.read_all();
-                log.push(format!("{received:?}"));
+                log.push(format!("{:?}", peer.read_from(&output(&mut conn))));
                 conn.send_close_notify();
                 peer.receive(&output(&mut conn)).unwrap();
                 log.push(format!("{}", peer.peer_has_closed()));
@@ -211,19 +209,6 @@ macro_rules! scripts {
 scripts!(this, rustls);
 scripts!(upstream, rustls_upstream);
 
-macro_rules! same {
-    ($($script:ident),*) => {$(
-        #[test]
-        fn $script() {
-            for_all(|provider, role| {
-                let ours = this::$script(provider, role);
-                let theirs = upstream::$script(provider, role);
-                assert_same(&format!("{provider:?} {role:?}"), &ours, &theirs);
-            });
-        }
-    )*};
-}
-
 same!(
     close_first,
     close_second,
@@ -244,10 +229,8 @@ fn data_written_after_close_notify_is_dropped() {
         conn.writer().write_all(b"too late").unwrap();
         let pieces = [b"much ", b"later"].map(|piece| std::io::IoSlice::new(piece));
         assert_eq!(conn.writer().write_vectored(&pieces).unwrap(), 10);
-        peer.receive(&connected::this::output(&mut conn)).unwrap();
+        assert_eq!(peer.read_from(&connected::this::output(&mut conn)), b"");
         assert!(peer.peer_has_closed());
-        let received = peer.read_all();
-        assert!(received.is_empty());
     });
 }
 
@@ -285,16 +268,13 @@ fn no_tickets_follow_a_close_notify() {
 fn both_close_at_once() {
     for_all(|provider, role| {
         let (conn, mut peer) = connected::this::connected(provider, role);
-        let mut conn = harness::peers::endpoints::ThisBuffered::new(conn);
+        let mut conn = ThisBuffered::new(conn);
         conn.send(b"last");
         peer.send(b"last");
         conn.close();
         peer.close();
         exchange(&mut conn, &mut peer).unwrap();
         assert!(conn.peer_has_closed() && peer.peer_has_closed());
-        for end in [&mut conn as &mut dyn Endpoint, &mut peer] {
-            let received = end.read_all();
-            assert_eq!(received, b"last");
-        }
+        assert_eq!([conn.read_all(), peer.read_all()], [b"last"; 2]);
     });
 }

@@ -4,8 +4,10 @@ use std::borrow::Borrow;
 use std::fmt::Debug;
 use std::io;
 
-use harness::peers::configs::{PROVIDERS, Provider, product};
+use harness::peers::configs::{PROVIDERS, Provider, product, product3};
 use harness::peers::endpoints::{Endpoint, exchange};
+use proptest::prelude::{Strategy, TestCaseError};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::connected::{ROLES, Role};
 
@@ -29,7 +31,7 @@ pub fn assert_same(what: &str, ours: &[String], theirs: &[String]) {
 }
 
 /// The first line that differs, and the lines before it.
-pub fn first_difference(ours: &[String], theirs: &[String]) -> Option<String> {
+fn first_difference(ours: &[String], theirs: &[String]) -> Option<String> {
     let at = (0..ours.len().max(theirs.len())).find(|&at| ours.get(at) != theirs.get(at))?;
     Some(format!(
         "line {at}\n  before {:#?}\n  ours   {:?}\n  theirs {:?}",
@@ -46,6 +48,62 @@ pub fn for_all(test: impl Fn(Provider, Role)) {
     }
 }
 
+/// Makes a test of each script of the modules `this` and `upstream`: it logs the same in both
+/// crates with every provider and role, and with each case behind `in`.
+macro_rules! same {
+    ($($script:ident $(in $cases:expr)?),* $(,)?) => {$(
+        #[test]
+        fn $script() {
+            $crate::compared::same!(@run $script $($cases)?);
+        }
+    )*};
+    (@run $script:ident) => {
+        $crate::compared::same_for_all(
+            [""],
+            |provider, role, _| this::$script(provider, role),
+            |provider, role, _| upstream::$script(provider, role),
+        )
+    };
+    (@run $script:ident $cases:expr) => {
+        $crate::compared::same_for_all($cases, this::$script, upstream::$script)
+    };
+}
+
+pub(crate) use same;
+
+/// Compares the logs of both crates with every provider, role and case.
+pub fn same_for_all<C: Clone + Debug>(
+    cases: impl IntoIterator<Item = C, IntoIter: Clone>,
+    ours: impl Fn(Provider, Role, C) -> Vec<String>,
+    theirs: impl Fn(Provider, Role, C) -> Vec<String>,
+) {
+    for (provider, role, case) in product3(PROVIDERS, ROLES, cases) {
+        let what = format!("{provider:?} {role:?} {case:?}");
+        let ours = ours(provider, role, case.clone());
+        assert_same(&what, &ours, &theirs(provider, role, case));
+    }
+}
+
+/// Compares the logs of random operations, which are the same in each run.
+pub fn same_for_operations<O: Debug>(
+    what: &str,
+    cases: u32,
+    operations: &impl Strategy<Value = Vec<O>>,
+    run: impl Fn(&[O]) -> [Vec<String>; 2],
+) {
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let same = TestRunner::new_with_rng(config, rng).run(operations, |operations| {
+        let [ours, theirs] = run(&operations);
+        first_difference(&ours, &theirs).map_or(Ok(()), |it| Err(TestCaseError::fail(it)))
+    });
+    same.unwrap_or_else(|error| panic!("{what}: {error}"));
+}
+
 /// Describes how a handshake ends: the negotiated values, or the first error and the alert that the
 /// other end receives.
 pub fn outcome<'a>(
@@ -53,10 +111,7 @@ pub fn outcome<'a>(
     peer: &'a mut (dyn Endpoint + 'a),
     role: Role,
 ) -> String {
-    let (client, server) = match role {
-        Role::Client => (under_test, peer),
-        Role::Server => (peer, under_test),
-    };
+    let (client, server) = role.client_and_server(under_test, peer);
     match exchange(client, server) {
         Ok(()) => format!("{} {}", client.negotiated(), server.negotiated()),
         Err(error) => {

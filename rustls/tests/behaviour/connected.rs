@@ -1,19 +1,12 @@
 //! A buffered connection of either crate and its peer. The peer is always upstream's, so any
 //! difference comes from the connection under test.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, Provider, server_name};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
 use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
-
-/// The side of the connection under test.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Role {
-    Client,
-    Server,
-}
-
-pub const ROLES: [Role; 2] = [Role::Client, Role::Server];
+pub use harness::peers::roles::{ROLES, Role};
 
 /// ECDSA signatures vary in length, and so would the flights.
 pub const KEY_TYPE: KeyType = KeyType::Ed25519;
@@ -21,7 +14,18 @@ pub const KEY_TYPE: KeyType = KeyType::Ed25519;
 macro_rules! connected {
     ($module:ident, $tls:ident) => {
         pub mod $module {
+            pub use harness::peers::roles::$module::Config;
+
             use super::*;
+
+            /// A configuration with only TLS 1.3.
+            pub fn config(provider: Provider, role: Role) -> Config {
+                config_of(provider.$module(), role)
+            }
+
+            pub fn config_of(provider: $tls::crypto::CryptoProvider, role: Role) -> Config {
+                Config::new(role, Versions::Tls13, provider, KEY_TYPE)
+            }
 
             pub fn client_config(provider: Provider) -> $tls::ClientConfig {
                 configs::$module::client(provider.$module(), KEY_TYPE, ClientAuth::None)
@@ -44,10 +48,7 @@ macro_rules! connected {
 
             /// A connection before its handshake.
             pub fn fresh(provider: Provider, role: Role) -> $tls::Connection {
-                match role {
-                    Role::Client => client(client_config(provider)),
-                    Role::Server => server(server_config(provider)),
-                }
+                config(provider, role).connection()
             }
 
             /// Everything that the connection has to send.
@@ -97,22 +98,22 @@ connected!(upstream, rustls_upstream);
 
 /// The peer of a connection in `role`, before its handshake.
 pub fn fresh_peer(provider: Provider, role: Role) -> UpstreamBuffered {
-    UpstreamBuffered::new(upstream::fresh(
-        provider,
-        match role {
-            Role::Client => Role::Server,
-            Role::Server => Role::Client,
-        },
-    ))
+    upstream::config(provider, role.other()).buffered()
 }
 
-/// Delivers many bytes to a peer and returns the plaintext it reads.
-pub fn deliver(peer: &mut UpstreamBuffered, mut bytes: &[u8]) -> Vec<u8> {
-    let mut plaintext = Vec::new();
-    while !bytes.is_empty() {
-        peer.conn.read_tls(&mut bytes).unwrap();
-        peer.conn.process_new_packets().unwrap();
-        peer.read_into(&mut plaintext);
+/// The same, of other versions.
+pub fn fresh_peer_of(versions: Versions, provider: Provider, role: Role) -> UpstreamBuffered {
+    let provider = provider.upstream();
+    upstream::Config::new(role.other(), versions, provider, KEY_TYPE).buffered()
+}
+
+pub fn encrypt_in_place(
+    conn: &mut rustls::Connection,
+    buf: &mut [u8],
+    payload: Range<usize>,
+) -> Result<Range<usize>, rustls::InPlaceError> {
+    match conn {
+        rustls::Connection::Client(conn) => conn.encrypt_in_place(buf, payload),
+        rustls::Connection::Server(conn) => conn.encrypt_in_place(buf, payload),
     }
-    plaintext
 }

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use harness::peers::configs::{Provider, server_name};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 
-use crate::compared::{assert_same, for_all};
+use crate::compared::same;
 use crate::connected::{KEY_TYPE, Role, fresh_peer};
 
 /// Accepts at most `most` bytes per call and records the lengths of the slices.
@@ -76,7 +76,7 @@ macro_rules! scripts {
 
             /// Logs the slices of a handshake, of data written before and after it, and of the
             /// close_notify.
-            pub fn slices(provider: Provider, role: Role, most: usize) -> Vec<String> {
+            pub fn slices_of_a_writer(provider: Provider, role: Role, most: usize) -> Vec<String> {
                 let mut conn = fresh(provider, role);
                 let mut peer: UpstreamBuffered = fresh_peer(provider, role);
                 conn.set_buffer_limit(None);
@@ -136,16 +136,7 @@ macro_rules! scripts {
 scripts!(this, rustls, OURS);
 scripts!(upstream, rustls_upstream, THEIRS);
 
-#[test]
-fn slices_of_a_writer() {
-    for_all(|provider, role| {
-        for most in [usize::MAX, 1000, 7] {
-            let ours = this::slices(provider, role, most);
-            let theirs = upstream::slices(provider, role, most);
-            assert_same(&format!("{provider:?} {role:?} {most}"), &ours, &theirs);
-        }
-    });
-}
+same!(slices_of_a_writer in [usize::MAX, 1000, 7]);
 
 #[test]
 fn random_bytes_of_a_client() {

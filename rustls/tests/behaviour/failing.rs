@@ -2,44 +2,20 @@
 //! Unauthenticated data never ends a stream.
 
 use std::io::{ErrorKind, Read, Write};
-use std::ops::Range;
 
-use harness::peers::configs::{self, ClientAuth, PROVIDERS, server_name};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS};
 use harness::peers::endpoints::{Endpoint, ThisUnbuffered, exchange};
 use harness::providers::provider_that_refuses;
-use rustls::client::UnbufferedClientConnection;
-use rustls::server::UnbufferedServerConnection;
-use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+use rustls::unbuffered::ConnectionState;
 use rustls::{AlertDescription, Connection, ContentType, Error, InPlaceError, ProtocolVersion};
 
 use crate::compared::for_all;
-use crate::connected::this::{connected, fresh, input, output};
-use crate::connected::{self, KEY_TYPE, Role, fresh_peer};
+use crate::connected::this::{config_of, connected, exchange_all, fresh, input, output};
+use crate::connected::{KEY_TYPE, Role, encrypt_in_place, fresh_peer};
 
 const CLOSE_NOTIFY: [u8; 7] = *b"\x15\x03\x03\x00\x02\x01\x00";
 
-/// Anybody can send it, so it counts as a warning and not as the end of the data.
-#[test]
-fn a_close_notify_before_the_version_is_known_ends_nothing() {
-    for_all(|provider, role| {
-        let mut conn = fresh(provider, role);
-        output(&mut conn);
-        conn.read_tls(&mut &CLOSE_NOTIFY[..]).unwrap();
-        let state = conn.process_new_packets().unwrap();
-        assert!(!state.peer_has_closed());
-        assert!(conn.wants_read());
-        let mut data = Vec::new();
-        let error = conn.reader().read_to_end(&mut data).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::WouldBlock);
-
-        assert_eq!(conn.read_tls(&mut &[][..]).unwrap(), 0);
-        conn.process_new_packets().unwrap();
-        let error = conn.reader().read_to_end(&mut data).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
-    });
-}
-
-/// The handshake completes after it.
+/// Anybody can send it before the version is known, so it counts as a warning.
 #[test]
 fn a_handshake_completes_after_an_early_close_notify() {
     for_all(|provider, role| {
@@ -48,41 +24,9 @@ fn a_handshake_completes_after_an_early_close_notify() {
         let hello = output(&mut conn);
         input(&mut conn, &CLOSE_NOTIFY).unwrap();
         peer.receive(&hello).unwrap();
-        connected::this::exchange_all(&mut conn, &mut peer);
+        exchange_all(&mut conn, &mut peer);
         assert!(!conn.is_handshaking() && !peer.is_handshaking());
     });
-}
-
-#[test]
-fn an_early_close_notify_ends_nothing_unbuffered() {
-    for provider in PROVIDERS {
-        let config = connected::this::client_config(provider);
-        let mut client = UnbufferedClientConnection::new(config.into(), server_name()).unwrap();
-        // the client has a ClientHello to send first
-        let ConnectionState::EncodeTlsData(mut state) =
-            client.process_tls_records(&mut []).state.unwrap()
-        else {
-            panic!("nothing to encode");
-        };
-        state.encode(&mut [0; 4096]).unwrap();
-        let ConnectionState::TransmitTlsData(state) =
-            client.process_tls_records(&mut []).state.unwrap()
-        else {
-            panic!("nothing to transmit");
-        };
-        state.done();
-        let mut incoming = CLOSE_NOTIFY;
-        let UnbufferedStatus { discard, state } = client.process_tls_records(&mut incoming);
-        assert_eq!(discard, CLOSE_NOTIFY.len());
-        assert!(matches!(state, Ok(ConnectionState::BlockedHandshake)));
-
-        let config = connected::this::server_config(provider);
-        let mut server = UnbufferedServerConnection::new(config.into()).unwrap();
-        let mut incoming = CLOSE_NOTIFY;
-        let UnbufferedStatus { discard, state } = server.process_tls_records(&mut incoming);
-        assert_eq!(discard, CLOSE_NOTIFY.len());
-        assert!(matches!(state, Ok(ConnectionState::BlockedHandshake)));
-    }
 }
 
 /// Once TLS 1.3 is negotiated, it means that the peer refuses to continue.
@@ -102,17 +46,6 @@ fn a_close_notify_in_the_middle_of_a_handshake_is_a_failure() {
         let read = conn.reader().read(&mut [0]).unwrap_err();
         assert_eq!(read.kind(), ErrorKind::WouldBlock);
     });
-}
-
-fn encrypt_in_place(
-    conn: &mut Connection,
-    buf: &mut [u8],
-    payload: Range<usize>,
-) -> Result<Range<usize>, InPlaceError> {
-    match conn {
-        Connection::Client(conn) => conn.encrypt_in_place(buf, payload),
-        Connection::Server(conn) => conn.encrypt_in_place(buf, payload),
-    }
 }
 
 /// Tries every way to send after a failure.
@@ -202,7 +135,7 @@ fn a_close_notify_follows_written_data() {
         assert!(!conn.wants_write(), "nothing is sent in the clear");
         assert_eq!(conn.writer().write(b"behind").unwrap(), 6, "dropped");
         peer.receive(&hello).unwrap();
-        connected::this::exchange_all(&mut conn, &mut peer);
+        exchange_all(&mut conn, &mut peer);
         assert!(peer.peer_has_closed());
         let received = peer.read_all();
         assert_eq!(received, b"before");
@@ -220,18 +153,8 @@ fn a_close_notify_follows_written_data() {
 fn a_flight_that_cannot_be_sealed_is_an_error() {
     for_all(|provider, role| {
         let ours = provider_that_refuses(provider, &[ContentType::Handshake, ContentType::Alert]);
-        let (mut conn, mut unbuffered): (Connection, Box<dyn Endpoint>) = match role {
-            Role::Client => {
-                let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
-                let unbuffered = ThisUnbuffered::client(config.clone());
-                (connected::this::client(config), Box::new(unbuffered))
-            }
-            Role::Server => {
-                let config = configs::this::server(ours, KEY_TYPE, ClientAuth::None);
-                let unbuffered = ThisUnbuffered::server(config.clone());
-                (connected::this::server(config), Box::new(unbuffered))
-            }
-        };
+        let config = config_of(ours, role);
+        let (mut conn, mut unbuffered) = (config.connection(), config.unbuffered());
         let mut peer = fresh_peer(provider, role);
         let error = loop {
             peer.receive(&output(&mut conn)).unwrap();
@@ -243,11 +166,9 @@ fn a_flight_that_cannot_be_sealed_is_an_error() {
         assert!(conn.is_handshaking());
 
         let mut peer = fresh_peer(provider, role);
-        let outcome = match role {
-            Role::Client => exchange(&mut *unbuffered, &mut peer),
-            Role::Server => exchange(&mut peer, &mut *unbuffered),
-        };
-        assert!(outcome.unwrap_err().ends_with(": EncryptError"));
+        let (client, server) = role.client_and_server(&mut *unbuffered, &mut peer);
+        let error = exchange(client, server).unwrap_err();
+        assert!(error.ends_with(": EncryptError"), "{error}");
     });
 }
 
@@ -300,18 +221,9 @@ fn data_that_cannot_be_sealed_ends_the_connection() {
     for_all(|provider, role| {
         for in_place in [false, true] {
             let ours = provider_that_refuses(provider, &[ContentType::ApplicationData]);
-            let mut conn = match role {
-                Role::Client => {
-                    let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
-                    connected::this::client(config)
-                }
-                Role::Server => {
-                    let config = configs::this::server(ours, KEY_TYPE, ClientAuth::None);
-                    connected::this::server(config)
-                }
-            };
+            let mut conn = config_of(ours, role).connection();
             let mut peer = fresh_peer(provider, role);
-            connected::this::exchange_all(&mut conn, &mut peer);
+            exchange_all(&mut conn, &mut peer);
             if in_place {
                 let error = encrypt_in_place(&mut conn, &mut [0; 100], 20..40).unwrap_err();
                 assert_eq!(error, InPlaceError::EncryptExhausted);

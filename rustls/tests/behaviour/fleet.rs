@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product};
 use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, handshake, send_and_check};
 use rustls::crypto::{aws_lc_rs, ring};
 use rustls::pki_types::UnixTime;
@@ -24,8 +24,7 @@ fn machine(provider: Provider, secret: &[u8], secs: u64) -> Arc<dyn ProducesTick
 
 #[test]
 fn machines_with_one_secret_open_each_others_tickets() {
-    let providers = PROVIDERS;
-    for (maker, opener) in providers.iter().flat_map(|m| providers.map(|o| (*m, o))) {
+    for (maker, opener) in product(PROVIDERS, PROVIDERS) {
         let begin = 80_000 * 6 * u64::from(HOUR);
         let maker = machine(maker, &SECRET, begin);
         let ticket = maker.encrypt(b"session").unwrap();
@@ -60,10 +59,7 @@ fn sessions_resume_at_another_machine() {
         config.ticketer = machine(provider, secret, secs);
         Arc::new(config)
     };
-    for (one, other) in PROVIDERS
-        .iter()
-        .flat_map(|one| PROVIDERS.map(|other| (*one, other)))
-    {
+    for (one, other) in product(PROVIDERS, PROVIDERS) {
         // the providers' verifiers support different signature schemes, and a session with a client
         // certificate does not resume under a different verifier
         let auth = if one == other {

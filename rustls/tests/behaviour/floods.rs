@@ -2,23 +2,18 @@
 //! kinds in turn.
 
 use harness::peers::configs::{ClientAuth, product};
-use harness::peers::endpoints::{
-    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake,
-};
-use harness::providers::transparent::{self, Setup, TAG};
-use harness::wire::record;
+use harness::peers::endpoints::{Endpoint, handshake};
+use harness::peers::roles::this::Config;
+use harness::peers::roles::{ROLES, Role, upstream};
+use harness::providers::transparent::{self, Setup};
+use harness::scripted::recorded::flights::{Framing, Record};
 use rustls::ContentType;
-
-use crate::connected::{ROLES, Role};
 
 const SETUP: Setup = Setup::usual(ClientAuth::None);
 
 /// A record protected by the transparent cipher.
 fn protected(typ: ContentType, content: &[u8]) -> Vec<u8> {
-    let payload = [content, &[typ.into()], &TAG].concat();
-    let mut record = record(ContentType::ApplicationData.into(), &payload);
-    record[2] = 3;
-    record
+    Record::protected(Framing::Tls13, typ.into(), content).encode()
 }
 
 fn data(content: &[u8]) -> Vec<u8> {
@@ -37,25 +32,27 @@ fn key_update(request: u8) -> Vec<u8> {
 fn connected(role: Role) -> [Box<dyn Endpoint>; 3] {
     let ours = transparent::this::Configs::new(SETUP);
     let theirs = transparent::upstream::Configs::new(SETUP);
-    let mut ends: [Box<dyn Endpoint>; 3] = match role {
-        Role::Client => [
-            Box::new(ThisBuffered::new(ours.client())),
-            Box::new(ThisUnbuffered::client(ours.client.clone())),
-            Box::new(UpstreamBuffered::new(theirs.client())),
-        ],
-        Role::Server => [
-            Box::new(ThisBuffered::new(ours.server())),
-            Box::new(ThisUnbuffered::server(ours.server.clone())),
-            Box::new(UpstreamBuffered::new(theirs.server())),
-        ],
-    };
-    for end in &mut ends {
-        match role {
-            Role::Client => handshake(&mut **end, &mut ThisBuffered::new(ours.server())),
-            Role::Server => handshake(&mut ThisBuffered::new(ours.client()), &mut **end),
+    let (ours, peer, theirs) = match role {
+        Role::Client => {
+            let (client, server) = (Config::Client(ours.client), Config::Server(ours.server));
+            (client, server, upstream::Config::Client(theirs.client))
         }
-    }
-    ends
+        Role::Server => {
+            let (client, server) = (Config::Client(ours.client), Config::Server(ours.server));
+            (server, client, upstream::Config::Server(theirs.server))
+        }
+    };
+    let ends: [Box<dyn Endpoint>; 3] = [
+        Box::new(ours.buffered()),
+        ours.unbuffered(),
+        Box::new(theirs.buffered()),
+    ];
+    ends.map(|mut end| {
+        let mut peer = peer.buffered();
+        let (client, server) = role.client_and_server(&mut *end, &mut peer);
+        handshake(client, server);
+        end
+    })
 }
 
 /// The rounds of `records` that an end accepts, at most 1000, and the error that stopped it.

@@ -1,7 +1,7 @@
 //! In-place encryption in both APIs. Upstream opens the records, and a failed call changes neither
 //! the buffer nor the connection.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use rustls::{InPlaceError, InPlaceRoom};
 
 use crate::compared::for_all;
 use crate::connected::this::{self, connected, fresh};
-use crate::connected::{Role, fresh_peer};
+use crate::connected::{Role, encrypt_in_place, fresh_peer};
 
 /// A connection of either API.
 trait InPlace {
@@ -45,10 +45,7 @@ impl InPlace for rustls::Connection {
         buf: &mut [u8],
         payload: Range<usize>,
     ) -> Result<Range<usize>, InPlaceError> {
-        match self {
-            Self::Client(conn) => conn.encrypt_in_place(buf, payload),
-            Self::Server(conn) => conn.encrypt_in_place(buf, payload),
-        }
+        encrypt_in_place(self, buf, payload)
     }
 
     fn refresh(&mut self) {
@@ -122,11 +119,6 @@ fn pairs(provider: Provider, role: Role) -> Vec<(Box<dyn InPlace>, UpstreamBuffe
     pairs
 }
 
-fn received(peer: &mut UpstreamBuffered, bytes: &[u8]) -> Vec<u8> {
-    peer.receive(bytes).unwrap();
-    peer.read_all()
-}
-
 #[test]
 fn upstream_opens_every_length() {
     for_all(|provider, role| {
@@ -152,7 +144,7 @@ fn upstream_opens_every_length() {
                 }
                 assert!(buf[..record.start].iter().all(|&byte| byte == 0xa5));
                 assert!(buf[record.end..].iter().all(|&byte| byte == 0xa5));
-                assert!(received(&mut peer, &buf[record]) == plaintext, "{len}");
+                assert!(peer.read_from(&buf[record]) == plaintext, "{len}");
             }
         }
     });
@@ -208,7 +200,7 @@ fn errors_change_nothing() {
             // no sequence number was used
             let mut buf = vec![7; len];
             let record = conn.encrypt(&mut buf, headroom..headroom + 100).unwrap();
-            assert_eq!(received(&mut peer, &buf[record]), [7; 100]);
+            assert_eq!(peer.read_from(&buf[record]), [7; 100]);
         }
     });
 }
@@ -226,9 +218,9 @@ fn refused_while_other_output_is_pending() {
             Err(InPlaceError::OutputPending)
         );
         assert!(buf.iter().all(|&byte| byte == 7));
-        assert_eq!(received(&mut peer, &conn.pending()), b"first");
+        assert_eq!(peer.read_from(&conn.pending()), b"first");
         let record = conn.encrypt(&mut buf, payload.clone()).unwrap();
-        assert_eq!(received(&mut peer, &buf[record]), [7; 6]);
+        assert_eq!(peer.read_from(&buf[record]), [7; 6]);
         // a KeyUpdate has to be sent first, too
         conn.refresh();
         buf.fill(8);
@@ -236,9 +228,9 @@ fn refused_while_other_output_is_pending() {
             conn.encrypt(&mut buf, payload.clone()),
             Err(InPlaceError::OutputPending)
         );
-        assert_eq!(received(&mut peer, &conn.pending()), b"");
+        assert_eq!(peer.read_from(&conn.pending()), b"");
         let record = conn.encrypt(&mut buf, payload).unwrap();
-        assert_eq!(received(&mut peer, &buf[record]), [8; 6]);
+        assert_eq!(peer.read_from(&buf[record]), [8; 6]);
     });
 }
 
@@ -275,15 +267,7 @@ fn mixed_with_the_writer() {
             let mut wire = buf[record].to_vec();
             conn.writer().write_all(&[round; 20_000]).unwrap();
             wire.extend(conn.pending());
-            let mut plaintext = Vec::new();
-            let mut rest = &wire[..];
-            while !rest.is_empty() {
-                peer.conn.read_tls(&mut rest).unwrap();
-                let state = peer.conn.process_new_packets().unwrap();
-                let mut piece = vec![0; state.plaintext_bytes_to_read()];
-                peer.conn.reader().read_exact(&mut piece).unwrap();
-                plaintext.extend(piece);
-            }
+            let plaintext = peer.read_from(&wire);
             assert!(plaintext == [round; 20_050]);
         }
     });

@@ -5,57 +5,65 @@ use std::process::Command;
 use std::sync::Arc;
 
 use harness::peers::callbacks::KeyLines;
-use harness::peers::configs::PROVIDERS;
-use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
+use harness::peers::configs::{PROVIDERS, Provider};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
+use rustls::NamedGroup;
 
 use crate::compared::for_all;
 use crate::connected::{self, Role, fresh_peer};
 
+/// Also if a HelloRetryRequest precedes the secrets.
 #[test]
 fn both_ends_log_the_same() {
     for_all(|provider, role| {
-        let (here, there) = (Arc::<KeyLines>::default(), Arc::<KeyLines>::default());
-        let (conn, peer) = match role {
-            Role::Client => {
-                let mut config = connected::this::client_config(provider);
-                config.key_log = here.clone();
-                let mut other = connected::upstream::server_config(provider);
-                other.key_log = there.clone();
-                (
-                    connected::this::client(config),
-                    connected::upstream::server(other),
-                )
-            }
-            Role::Server => {
-                let mut config = connected::this::server_config(provider);
-                config.key_log = here.clone();
-                let mut other = connected::upstream::client_config(provider);
-                other.key_log = there.clone();
-                (
-                    connected::this::server(config),
-                    connected::upstream::client(other),
-                )
-            }
-        };
-        let (mut conn, mut peer) = (ThisBuffered::new(conn), UpstreamBuffered::new(peer));
-        exchange(&mut conn, &mut peer).unwrap();
-        conn.refresh_traffic_keys();
-        exchange(&mut conn, &mut peer).unwrap();
-        let lines = here.sorted();
-        assert_eq!(lines, there.sorted(), "{provider:?} {role:?}");
-        let mut labels: Vec<&str> = lines.iter().map(|(label, ..)| label.as_str()).collect();
-        labels.dedup();
-        assert_eq!(
-            labels[..],
-            [
-                "CLIENT_HANDSHAKE_TRAFFIC_SECRET",
-                "CLIENT_TRAFFIC_SECRET_0",
-                "EXPORTER_SECRET",
-                "SERVER_HANDSHAKE_TRAFFIC_SECRET",
-                "SERVER_TRAFFIC_SECRET_0",
-            ]
-        );
+        for retried in [false, true] {
+            log_the_same(provider, role, retried);
+        }
     });
+}
+
+fn log_the_same(provider: Provider, role: Role, retried: bool) {
+    let (here, there) = (Arc::<KeyLines>::default(), Arc::<KeyLines>::default());
+    let (mut ours, mut theirs) = (provider.this(), provider.upstream());
+    if retried {
+        // a group for which no client sends a share at once
+        let retains = NamedGroup::secp384r1;
+        match role {
+            Role::Client => theirs
+                .kx_groups
+                .retain(|it| it.name() == u16::from(retains).into()),
+            Role::Server => ours.kx_groups.retain(|it| it.name() == retains),
+        }
+    }
+    let mut conn = connected::this::config_of(ours, role)
+        .edit(
+            |it| it.key_log = here.clone(),
+            |it| it.key_log = here.clone(),
+        )
+        .buffered();
+    let mut peer = connected::upstream::config_of(theirs, role.other())
+        .edit(
+            |it| it.key_log = there.clone(),
+            |it| it.key_log = there.clone(),
+        )
+        .buffered();
+    exchange(&mut conn, &mut peer).unwrap();
+    assert_eq!(conn.negotiated().contains("HelloRetryRequest"), retried);
+    conn.refresh_traffic_keys();
+    exchange(&mut conn, &mut peer).unwrap();
+    let lines = here.sorted();
+    assert_eq!(lines, there.sorted(), "{provider:?} {role:?} {retried}");
+    let labels: Vec<&str> = lines.iter().map(|(label, ..)| label.as_str()).collect();
+    assert_eq!(
+        labels,
+        [
+            "CLIENT_HANDSHAKE_TRAFFIC_SECRET",
+            "CLIENT_TRAFFIC_SECRET_0",
+            "EXPORTER_SECRET",
+            "SERVER_HANDSHAKE_TRAFFIC_SECRET",
+            "SERVER_TRAFFIC_SECRET_0",
+        ]
+    );
 }
 
 #[test]
@@ -108,8 +116,10 @@ fn refused_exports() {
             fresh.export_keying_material([0; 1], b"label", None),
             Err(rustls::Error::HandshakeNotComplete)
         );
-        let empty = conn.export_keying_material([0; 0], b"label", None);
-        assert!(matches!(empty, Err(rustls::Error::General(_))));
+        for (len, label) in [(0, &b"label"[..]), (0, b""), (1 << 16, b"")] {
+            let refused = conn.export_keying_material(vec![0; len], label, None);
+            assert!(matches!(refused, Err(rustls::Error::General(_))), "{len}");
+        }
         // upstream lets the label's length wrap around
         let long = conn.export_keying_material([0; 32], &[b'l'; 250], None);
         assert!(matches!(long, Err(rustls::Error::General(_))));

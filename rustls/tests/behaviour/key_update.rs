@@ -1,19 +1,18 @@
 //! KeyUpdate: requested, answered, flooding, and automatic when a key nears its limit.
 
 use std::io::Write;
-use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, product, server_name};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, product};
 use harness::peers::endpoints::{
-    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, handshake, send_and_check,
+    Endpoint, ThisUnbuffered, UpstreamBuffered, exchange, handshake, send_and_check,
 };
 use harness::providers::provider_with_limit;
-use rustls::client::UnbufferedClientConnection;
+use harness::wire;
 use rustls::crypto::CryptoProvider;
 use rustls::unbuffered::{ConnectionState, EncryptError};
 
 use crate::compared::for_all;
-use crate::connected::{self, KEY_TYPE, Role, deliver, fresh_peer};
+use crate::connected::{self, KEY_TYPE, Role, encrypt_in_place, fresh_peer};
 
 /// Both APIs of this crate in either role, also in place, each with an upstream peer.
 fn pairs(provider: Provider, role: Role) -> Vec<(Box<dyn Endpoint>, UpstreamBuffered)> {
@@ -25,32 +24,16 @@ fn pairs_with(
     theirs: Provider,
     role: Role,
 ) -> Vec<(Box<dyn Endpoint>, UpstreamBuffered)> {
-    let ends: [Box<dyn Endpoint>; 3] = match role {
-        Role::Client => {
-            let config = Arc::new(configs::this::client(ours, KEY_TYPE, ClientAuth::None));
-            let in_place = UnbufferedClientConnection::new(config.clone(), server_name());
-            [
-                Box::new(ThisBuffered::client(config.clone())),
-                Box::new(ThisUnbuffered::client(config)),
-                Box::new(ThisUnbuffered::in_place(in_place.unwrap())),
-            ]
-        }
-        Role::Server => {
-            let config = Arc::new(configs::this::server(ours, KEY_TYPE, ClientAuth::None));
-            let in_place = rustls::server::UnbufferedServerConnection::new(config.clone());
-            [
-                Box::new(ThisBuffered::server(config.clone())),
-                Box::new(ThisUnbuffered::server(config)),
-                Box::new(ThisUnbuffered::in_place(in_place.unwrap())),
-            ]
-        }
-    };
+    let config = connected::this::config_of(ours, role);
+    let ends: [Box<dyn Endpoint>; 3] = [
+        Box::new(config.buffered()),
+        config.unbuffered(),
+        config.in_place(),
+    ];
     let connected = ends.map(|mut ours| {
         let mut theirs = fresh_peer(theirs, role);
-        match role {
-            Role::Client => handshake(&mut *ours, &mut theirs),
-            Role::Server => handshake(&mut theirs, &mut *ours),
-        }
+        let (client, server) = role.client_and_server(&mut *ours, &mut theirs);
+        handshake(client, server);
         (ours, theirs)
     });
     connected.into()
@@ -74,6 +57,7 @@ fn many_in_either_direction_and_both_at_once() {
                 send_and_check(&mut *ours, &mut theirs, &[round; 100]);
                 send_and_check(&mut theirs, &mut *ours, &[round; 100]);
             }
+            assert_eq!(ours.exported(), theirs.exported());
         }
     });
 }
@@ -123,7 +107,7 @@ fn a_thousand_requests_need_one_answer() {
             let len = end.send(b"data");
             let out = end.take_output();
             assert_eq!(out.len(), 5 + 5 + 1 + 16 + 5 + len + 1 + 16);
-            assert_eq!(deliver(&mut peer, &out), b"data");
+            assert_eq!(peer.read_from(&out), b"data");
             send_and_check(&mut peer, &mut *end, b"new keys");
         }
     });
@@ -138,14 +122,11 @@ fn in_place_the_answer_goes_first() {
         connected::this::input(&mut conn, &peer.take_output()).unwrap();
         assert!(!conn.wants_write());
         let mut buf = vec![0; 5 + 4 + 17];
-        let mut encrypt = |conn: &mut rustls::Connection| match conn {
-            rustls::Connection::Client(conn) => conn.encrypt_in_place(&mut buf, 5..9),
-            rustls::Connection::Server(conn) => conn.encrypt_in_place(&mut buf, 5..9),
-        };
-        assert_eq!(encrypt(&mut conn), Err(rustls::InPlaceError::OutputPending));
+        let pending = encrypt_in_place(&mut conn, &mut buf, 5..9);
+        assert_eq!(pending, Err(rustls::InPlaceError::OutputPending));
         peer.receive(&connected::this::output(&mut conn)).unwrap();
-        let record = encrypt(&mut conn).unwrap();
-        assert_eq!(deliver(&mut peer, &buf[record]), [0; 4]);
+        let record = encrypt_in_place(&mut conn, &mut buf, 5..9).unwrap();
+        assert_eq!(peer.read_from(&buf[record]), [0; 4]);
     });
 }
 
@@ -180,8 +161,7 @@ fn unbuffered_the_answer_counts() {
             ));
         }
         assert_eq!(write(expected).unwrap(), expected);
-        peer.receive(&out[..expected]).unwrap();
-        let received = peer.read_all();
+        let received = peer.read_from(&out[..expected]);
         assert_eq!(received, if closes { &b""[..] } else { b"data" });
         assert_eq!(peer.peer_has_closed(), closes);
     }
@@ -196,6 +176,20 @@ fn flood_is_bounded_and_data_resets_the_bound() {
                 theirs.refresh_traffic_keys();
                 send_and_check(&mut theirs, &mut *ours, b"x");
                 send_and_check(&mut *ours, &mut theirs, b"y");
+            }
+            for _ in 0..3 {
+                for _ in 0..30 {
+                    theirs.refresh_traffic_keys();
+                    ours.receive(&theirs.take_output()).unwrap();
+                }
+                send_and_check(&mut theirs, &mut *ours, b"x");
+                send_and_check(&mut *ours, &mut theirs, b"y");
+            }
+            // answers to this side's own requests are not counted
+            for _ in 0..100 {
+                ours.refresh_traffic_keys();
+                send_and_check(&mut *ours, &mut theirs, b"x");
+                ours.receive(&theirs.take_output()).unwrap();
             }
             let (conn, mut peer) = connected::upstream::connected(provider, role);
             let mut reference = UpstreamBuffered::new(conn);
@@ -236,9 +230,7 @@ fn automatic_near_the_limit() {
                     let records = record_lens(&out);
                     assert_eq!(records.last(), Some(&(10 + 1 + 16)));
                     updates += records[..records.len() - 1].len();
-                    theirs.receive(&out).unwrap();
-                    let received = theirs.read_all();
-                    assert_eq!(received, [round as u8; 10]);
+                    assert_eq!(theirs.read_from(&out), [round as u8; 10]);
                     // the answers to the updates, and data under the new keys
                     send_and_check(&mut theirs, &mut *ours, b"back");
                 }
@@ -266,14 +258,7 @@ fn automatic_in_place() {
         for round in 0..40 {
             let (front, len, behind) = (5, 100, 17);
             let mut buf = vec![round; front + len + behind];
-            let mut encrypt = |conn: &mut rustls::Connection| match conn {
-                rustls::Connection::Client(conn) => {
-                    conn.encrypt_in_place(&mut buf, front..front + len)
-                }
-                rustls::Connection::Server(conn) => {
-                    conn.encrypt_in_place(&mut buf, front..front + len)
-                }
-            };
+            let mut encrypt = |conn: &mut _| encrypt_in_place(conn, &mut buf, front..front + len);
             let mut result = encrypt(&mut conn);
             if result == Err(rustls::InPlaceError::OutputPending) {
                 updates += 1;
@@ -281,23 +266,16 @@ fn automatic_in_place() {
                 connected::this::input(&mut conn, &peer.take_output()).unwrap();
                 result = encrypt(&mut conn);
             }
-            peer.receive(&buf[result.unwrap()]).unwrap();
-            let received = peer.read_all();
-            assert_eq!(received, vec![round; len]);
+            assert_eq!(peer.read_from(&buf[result.unwrap()]), vec![round; len]);
         }
         assert!((12..=14).contains(&updates), "{updates}");
     });
 }
 
 /// The payload lengths of the records in `bytes`.
-fn record_lens(mut bytes: &[u8]) -> Vec<usize> {
-    let mut lens = Vec::new();
-    while let [_, _, _, high, low, rest @ ..] = bytes {
-        let len = usize::from(u16::from_be_bytes([*high, *low]));
-        lens.push(len);
-        bytes = &rest[len..];
-    }
-    lens
+fn record_lens(bytes: &[u8]) -> Vec<usize> {
+    let records = wire::records(bytes).into_iter();
+    records.map(|record| record.payload.len()).collect()
 }
 
 /// A single write longer than one key can protect.
@@ -313,7 +291,7 @@ fn writes_larger_than_a_key_can_protect() {
         conn.set_buffer_limit(None);
         conn.writer().write_all(&plaintext).unwrap();
         let out = connected::this::output(&mut conn);
-        assert!(deliver(&mut peer, &out) == plaintext);
+        assert!(peer.read_from(&out) == plaintext);
         // and before it
         let (mut conn, mut peer) = limited(ours, provider, role);
         conn.set_buffer_limit(None);
@@ -321,7 +299,7 @@ fn writes_larger_than_a_key_can_protect() {
         let mut received = Vec::new();
         loop {
             let out = connected::this::output(&mut conn);
-            received.extend(deliver(&mut peer, &out));
+            received.extend(peer.read_from(&out));
             let back = peer.take_output();
             connected::this::input(&mut conn, &back).unwrap();
             if out.is_empty() && back.is_empty() {
@@ -365,7 +343,7 @@ fn buffered_plaintext_wears_out_no_key() {
                 // the first record is a client's Finished under other keys, or a server's tickets
                 assert_keys_kept_their_limit(&record_lens(&out)[2..], LIMIT as usize);
             }
-            received.extend(deliver(&mut peer, &out));
+            received.extend(peer.read_from(&out));
         }
         assert!(received == [7; 20 << 14]);
     });
@@ -403,7 +381,7 @@ fn one_large_unbuffered_encrypt_wears_out_no_key() {
             // the first key of a round has already protected part of the previous round
             assert!(records.contains(&KEY_UPDATE_RECORD), "{round}");
             assert_keys_kept_their_limit(&records, LIMIT as usize);
-            assert!(deliver(&mut peer, &out) == plaintext);
+            assert!(peer.read_from(&out) == plaintext);
             client.receive(&peer.take_output()).unwrap();
         }
     }
@@ -415,29 +393,20 @@ fn limited(
     theirs: Provider,
     role: Role,
 ) -> (rustls::Connection, UpstreamBuffered) {
-    let conn = match role {
-        Role::Client => {
-            let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
-            connected::this::client(config)
-        }
-        Role::Server => {
-            let config = configs::this::server(ours, KEY_TYPE, ClientAuth::None);
-            connected::this::server(config)
-        }
-    };
+    let conn = connected::this::config_of(ours, role).connection();
     (conn, fresh_peer(theirs, role))
 }
 
 #[test]
 fn not_before_the_handshake() {
-    for (provider, role) in product(PROVIDERS, [Role::Client, Role::Server]) {
+    for_all(|provider, role| {
         let mut ours = connected::this::fresh(provider, role);
         let mut theirs = connected::upstream::fresh(provider, role);
-        assert_eq!(
-            format!("{:?}", ours.refresh_traffic_keys()),
-            format!("{:?}", theirs.refresh_traffic_keys())
-        );
-    }
+        let refused = ours.refresh_traffic_keys();
+        let theirs = theirs.refresh_traffic_keys();
+        assert_eq!(format!("{refused:?}"), format!("{theirs:?}"));
+        assert_eq!(refused, Err(rustls::Error::HandshakeNotComplete));
+    });
 }
 
 /// Half-RTT data may use up the key except for the KeyUpdate's record.
@@ -452,7 +421,7 @@ fn tickets_do_not_go_beyond_the_limit() {
         ours.writer().write_all(&vec![7; half_rtt]).unwrap();
         connected::this::input(&mut ours, &theirs.take_output()).unwrap();
         let flight = connected::this::output(&mut ours);
-        assert_eq!(deliver(&mut theirs, &flight).len(), half_rtt);
+        assert_eq!(theirs.read_from(&flight).len(), half_rtt);
 
         connected::this::exchange_all(&mut ours, &mut theirs);
         assert!(!ours.is_handshaking());
@@ -460,8 +429,7 @@ fn tickets_do_not_go_beyond_the_limit() {
         assert_eq!(client.tls13_tickets_received() == 0, half_rtt != 0);
         // the next data uses the next key
         ours.writer().write_all(b"more").unwrap();
-        theirs.receive(&connected::this::output(&mut ours)).unwrap();
-        let received = theirs.read_all();
-        assert_eq!(received, b"more");
+        let out = connected::this::output(&mut ours);
+        assert_eq!(theirs.read_from(&out), b"more");
     }
 }

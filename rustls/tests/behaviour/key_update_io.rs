@@ -8,10 +8,10 @@
 use std::collections::VecDeque;
 use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
 
-use harness::peers::configs::Provider;
+use harness::peers::configs::{Provider, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 
-use crate::compared::{assert_same, describe, for_all};
+use crate::compared::{assert_same, describe, for_all, same};
 use crate::connected::Role;
 
 /// The peer's output: a request for a KeyUpdate, data, a close_notify. `|` ends the input of one
@@ -147,7 +147,7 @@ fn read_all<S: BufRead>(stream: &mut S, by: By, drained: impl Fn(&S) -> bool) ->
 macro_rules! scripts {
     ($module:ident, $tls:ident) => {
         mod $module {
-            use $tls::{ClientConnection, Connection, ServerConnection, Stream, StreamOwned};
+            use $tls::{Connection, Stream, StreamOwned};
 
             use super::*;
             use crate::connected::$module::{connected, input, output};
@@ -187,29 +187,28 @@ macro_rules! scripts {
             ) -> Vec<String> {
                 let (conn, mut peer) = connected(provider, role);
                 let socket = Socket::new(&mut peer, scene, takes);
+                macro_rules! read {
+                    ($conn:ident) => {{
+                        let mut stream = StreamOwned::new($conn, socket);
+                        let log = read_all(&mut stream, by, |stream| stream.sock.drained);
+                        let (conn, socket) = stream.into_parts();
+                        check_usable(conn.into(), peer, socket);
+                        log
+                    }};
+                }
                 match conn {
-                    Connection::Client(conn) => {
-                        let mut stream: StreamOwned<ClientConnection, _> =
-                            StreamOwned::new(conn, socket);
-                        let log = read_all(&mut stream, by, |stream| stream.sock.drained);
-                        let (conn, socket) = stream.into_parts();
-                        check_usable(conn.into(), peer, socket);
-                        log
-                    }
-                    Connection::Server(conn) => {
-                        let mut stream: StreamOwned<ServerConnection, _> =
-                            StreamOwned::new(conn, socket);
-                        let log = read_all(&mut stream, by, |stream| stream.sock.drained);
-                        let (conn, socket) = stream.into_parts();
-                        check_usable(conn.into(), peer, socket);
-                        log
-                    }
+                    Connection::Client(conn) => read!(conn),
+                    Connection::Server(conn) => read!(conn),
                 }
             }
 
             /// Calls `complete_io` until it reads nothing. Returns the bytes read by each call, and
             /// the data.
-            pub fn complete_io(provider: Provider, role: Role, scene: &str) -> Vec<String> {
+            pub fn complete_io_reads_on(
+                provider: Provider,
+                role: Role,
+                scene: &str,
+            ) -> Vec<String> {
                 let (mut conn, mut peer) = connected(provider, role);
                 let mut socket = Socket::new(&mut peer, scene, Takes::Everything);
                 let mut log = Vec::new();
@@ -235,9 +234,7 @@ macro_rules! scripts {
             fn check_usable(mut conn: Connection, mut peer: UpstreamBuffered, mut socket: Socket) {
                 conn.writer().write_all(b"from us").unwrap();
                 socket.written.append(&mut output(&mut conn));
-                peer.receive(&socket.written).unwrap();
-                let received = peer.read_all();
-                assert_eq!(received, b"from us");
+                assert_eq!(peer.read_from(&socket.written), b"from us");
                 if !conn.process_new_packets().unwrap().peer_has_closed() {
                     peer.send(b"from the peer");
                     input(&mut conn, &peer.take_output()).unwrap();
@@ -256,43 +253,28 @@ scripts!(upstream, rustls_upstream);
 #[test]
 fn streams_read_on() {
     for_all(|provider, role| {
-        for scene in SCENES {
-            for takes in [
-                Takes::Everything,
-                Takes::OneByte,
-                Takes::EveryOther,
-                Takes::Nothing,
+        let takes = [
+            Takes::Everything,
+            Takes::OneByte,
+            Takes::EveryOther,
+            Takes::Nothing,
+        ];
+        for (scene, takes, by) in product3(SCENES, takes, [By::Read, By::FillBuf]) {
+            let what = format!("{provider:?} {role:?} {scene:?} {takes:?} {by:?}");
+            let theirs = upstream::read(provider, role, scene, takes, by);
+            for same in [
+                this::read(provider, role, scene, takes, by),
+                this::read_owned(provider, role, scene, takes, by),
+                upstream::read_owned(provider, role, scene, takes, by),
             ] {
-                for by in [By::Read, By::FillBuf] {
-                    let what = format!("{provider:?} {role:?} {scene:?} {takes:?} {by:?}");
-                    let theirs = upstream::read(provider, role, scene, takes, by);
-                    assert_same(
-                        &what,
-                        &this::read(provider, role, scene, takes, by),
-                        &theirs,
-                    );
-                    let owned = this::read_owned(provider, role, scene, takes, by);
-                    assert_same(&what, &owned, &theirs);
-                    let theirs = upstream::read_owned(provider, role, scene, takes, by);
-                    assert_same(&what, &owned, &theirs);
-                }
+                assert_same(&what, &same, &theirs);
             }
         }
     });
 }
 
-/// Programs treat a call of `complete_io` that reads nothing as the end.
-#[test]
-fn complete_io_reads_on() {
-    for_all(|provider, role| {
-        for scene in SCENES {
-            let what = format!("{provider:?} {role:?} {scene:?}");
-            let ours = this::complete_io(provider, role, scene);
-            let theirs = upstream::complete_io(provider, role, scene);
-            assert_same(&what, &ours, &theirs);
-        }
-    });
-}
+// Programs treat a call of `complete_io` that reads nothing as the end.
+same!(complete_io_reads_on in SCENES);
 
 /// Reading writes nothing; the answer is sent with the next write.
 #[test]

@@ -4,93 +4,59 @@
 use std::fmt::Debug;
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
-use harness::peers::configs::{
-    self, ClientAuth, PROVIDERS, Provider, Versions, product, server_name,
-};
+use harness::peers::configs::{PROVIDERS, Provider, Versions, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use harness::peers::texts::agree;
 
-use crate::connected::{KEY_TYPE, ROLES, Role};
+use crate::connected::{KEY_TYPE, ROLES, Role, fresh_peer_of};
 
-/// The state of a connection.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum State {
-    Fresh,
-    InHandshake,
-    Connected,
-    /// Has output to send and plaintext to read.
-    Busy,
-    HasClosed,
-    PeerHasClosed,
-    BothClosed,
-    Failed,
+harness::listed! {
+    /// The state of a connection.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum State {
+        Fresh,
+        InHandshake,
+        Connected,
+        /// Has output to send and plaintext to read.
+        Busy,
+        HasClosed,
+        PeerHasClosed,
+        BothClosed,
+        Failed,
+    }
 }
 
-const ALL: [State; 8] = [
-    State::Fresh,
-    State::InHandshake,
-    State::Connected,
-    State::Busy,
-    State::HasClosed,
-    State::PeerHasClosed,
-    State::BothClosed,
-    State::Failed,
-];
-
-/// A call whose outcome is compared.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Call {
-    Export,
-    ExportNothing,
-    ExportMuch,
-    ExportTooMuch,
-    ExportContext,
-    Refresh,
-    Extract,
-    ExtractDisabled,
-    Write,
-    WriteNothing,
-    Flush,
-    Read,
-    ReadNothing,
-    Close,
-    EarlyData,
-    Facts,
-    SetResumptionData(usize),
-    RejectEarlyData,
-    ReadTls,
-    WriteTls,
-    Process,
+harness::listed! {
+    /// A call whose outcome is compared.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Call {
+        Export,
+        ExportNothing,
+        ExportMuch,
+        ExportTooMuch,
+        ExportContext,
+        Refresh,
+        Extract,
+        ExtractDisabled,
+        Write,
+        WriteNothing,
+        Flush,
+        Read,
+        ReadNothing,
+        Close,
+        EarlyData,
+        Facts,
+        SetNoResumptionData,
+        SetMostResumptionData,
+        SetTooMuchResumptionData,
+        SetFarTooMuchResumptionData,
+        RejectEarlyData,
+        ReadTls,
+        WriteTls,
+        Process,
+    }
 }
-
-const CALLS: [Call; 24] = [
-    Call::Export,
-    Call::ExportNothing,
-    Call::ExportMuch,
-    Call::ExportTooMuch,
-    Call::ExportContext,
-    Call::Refresh,
-    Call::Extract,
-    Call::ExtractDisabled,
-    Call::Write,
-    Call::WriteNothing,
-    Call::Flush,
-    Call::Read,
-    Call::ReadNothing,
-    Call::Close,
-    Call::EarlyData,
-    Call::Facts,
-    Call::SetResumptionData(0),
-    Call::SetResumptionData(32_767),
-    Call::SetResumptionData(32_768),
-    Call::SetResumptionData(100_000),
-    Call::RejectEarlyData,
-    Call::ReadTls,
-    Call::WriteTls,
-    Call::Process,
-];
 
 /// Returns the `Debug` of a value or an error.
 fn outcome<T: Debug, E: Debug>(result: Result<T, E>) -> String {
@@ -106,7 +72,7 @@ macro_rules! misuse {
             use $tls::Connection;
 
             use super::*;
-            use crate::connected::$module::{exchange_all, input, output};
+            use crate::connected::$module::{Config, exchange_all, input, output};
 
             pub(super) fn run(
                 provider: Provider,
@@ -115,44 +81,19 @@ macro_rules! misuse {
                 state: State,
                 call: Call,
             ) -> String {
-                let (mut conn, mut peer) = fresh(provider, versions, role, call);
-                bring(&mut conn, &mut peer, state);
+                let extracts = call == Call::Extract;
+                let config = Config::new(role, versions, provider.$module(), KEY_TYPE).edit(
+                    |client| client.enable_secret_extraction = extracts,
+                    |server| server.enable_secret_extraction = extracts,
+                );
+                let mut conn = config.connection();
+                bring(
+                    &mut conn,
+                    &mut fresh_peer_of(versions, provider, role),
+                    state,
+                );
                 let made = catch_unwind(AssertUnwindSafe(|| make(conn, call)));
                 made.unwrap_or_else(|_| "panic".to_string())
-            }
-
-            fn fresh(
-                provider: Provider,
-                versions: Versions,
-                role: Role,
-                call: Call,
-            ) -> (Connection, UpstreamBuffered) {
-                let auth = ClientAuth::None;
-                let extracts = call == Call::Extract;
-                match role {
-                    Role::Client => {
-                        let mut config = configs::$module::client_of(
-                            versions,
-                            provider.$module(),
-                            KEY_TYPE,
-                            auth,
-                        );
-                        config.enable_secret_extraction = extracts;
-                        let conn = $tls::ClientConnection::new(Arc::new(config), server_name());
-                        (conn.unwrap().into(), peer(provider, versions, role))
-                    }
-                    Role::Server => {
-                        let mut config = configs::$module::server_of(
-                            versions,
-                            provider.$module(),
-                            KEY_TYPE,
-                            auth,
-                        );
-                        config.enable_secret_extraction = extracts;
-                        let conn = $tls::ServerConnection::new(Arc::new(config));
-                        (conn.unwrap().into(), peer(provider, versions, role))
-                    }
-                }
             }
 
             fn bring(conn: &mut Connection, peer: &mut UpstreamBuffered, state: State) {
@@ -228,13 +169,10 @@ macro_rules! misuse {
                         Connection::Server(conn) => format!("{}", conn.early_data().is_none()),
                     },
                     Call::Facts => facts(&conn),
-                    Call::SetResumptionData(len) => match &mut conn {
-                        Connection::Client(_) => String::new(),
-                        Connection::Server(conn) => {
-                            conn.set_resumption_data(&vec![7; len]);
-                            "set".to_string()
-                        }
-                    },
+                    Call::SetNoResumptionData => set_resumption_data(&mut conn, 0),
+                    Call::SetMostResumptionData => set_resumption_data(&mut conn, 32_767),
+                    Call::SetTooMuchResumptionData => set_resumption_data(&mut conn, 32_768),
+                    Call::SetFarTooMuchResumptionData => set_resumption_data(&mut conn, 100_000),
                     Call::RejectEarlyData => match &mut conn {
                         Connection::Client(_) => String::new(),
                         Connection::Server(conn) => {
@@ -251,6 +189,13 @@ macro_rules! misuse {
                         }))
                     }
                 }
+            }
+
+            fn set_resumption_data(conn: &mut Connection, len: usize) -> String {
+                if let Connection::Server(conn) = conn {
+                    conn.set_resumption_data(&vec![7; len]);
+                }
+                "set".to_string()
             }
 
             fn io<T: Debug>(result: std::io::Result<T>) -> String {
@@ -282,21 +227,6 @@ macro_rules! misuse {
 misuse!(this, rustls);
 misuse!(upstream, rustls_upstream);
 
-/// The peer of a connection in `role`.
-pub fn peer(provider: Provider, versions: Versions, role: Role) -> UpstreamBuffered {
-    let (provider, auth) = (provider.upstream(), ClientAuth::None);
-    match role {
-        Role::Client => {
-            let config = configs::upstream::server_of(versions, provider, KEY_TYPE, auth);
-            UpstreamBuffered::server(config)
-        }
-        Role::Server => {
-            let config = configs::upstream::client_of(versions, provider, KEY_TYPE, auth);
-            UpstreamBuffered::client(config)
-        }
-    }
-}
-
 /// True if this crate deliberately differs from upstream.
 fn is_deviation(state: State, call: Call) -> bool {
     match call {
@@ -317,21 +247,18 @@ fn is_deviation(state: State, call: Call) -> bool {
 #[test]
 fn calls_in_every_state() {
     let mut different = Vec::new();
-    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
-        for role in ROLES {
-            for (state, call) in ALL.iter().flat_map(|it| CALLS.map(|call| (*it, call))) {
-                if is_deviation(state, call) {
-                    continue;
-                }
-                let ours = this::run(provider, versions, role, state, call);
-                let theirs = upstream::run(provider, versions, role, state, call);
-                if !agree(&ours, &theirs) {
-                    different.push(format!(
-                        "{provider:?} {versions:?} {role:?} {state:?} {call:?}: \
-                             ours {ours}, theirs {theirs}"
-                    ));
-                }
-            }
+    let ends = product3(PROVIDERS, [Versions::Tls12, Versions::Tls13], ROLES);
+    for ((provider, versions, role), &state, &call) in product3(ends, State::ALL, Call::ALL) {
+        if is_deviation(state, call) {
+            continue;
+        }
+        let ours = this::run(provider, versions, role, state, call);
+        let theirs = upstream::run(provider, versions, role, state, call);
+        if !agree(&ours, &theirs) {
+            different.push(format!(
+                "{provider:?} {versions:?} {role:?} {state:?} {call:?}: \
+                     ours {ours}, theirs {theirs}"
+            ));
         }
     }
     assert!(different.is_empty(), "{}", different.join("\n"));

@@ -2,9 +2,12 @@
 //! application.
 
 use harness::peers::configs::ClientAuth;
-use harness::peers::endpoints::{Endpoint, ThisBuffered};
-use harness::providers::transparent::{TAG, this};
-use harness::wire::{Noise, record};
+use harness::peers::endpoints::{
+    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamUnbuffered, handshake,
+};
+use harness::providers::transparent::{self, Setup, TAG};
+use harness::scripted::recorded::flights::frame;
+use harness::wire::Noise;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{AlertDescription, ContentType, Error};
@@ -12,9 +15,7 @@ use rustls::{AlertDescription, ContentType, Error};
 /// A record under the transparent cipher with `padding` zeros.
 fn protected(typ: ContentType, content: &[u8], padding: usize) -> Vec<u8> {
     let payload = [content, &[typ.into()], &vec![0; padding], &TAG].concat();
-    let mut record = record(ContentType::ApplicationData.into(), &payload);
-    record[2] = 3;
-    record
+    frame(ContentType::ApplicationData.into(), &payload)
 }
 
 fn data(content: &[u8]) -> Vec<u8> {
@@ -31,44 +32,13 @@ fn alert(level: u8, description: u8) -> Vec<u8> {
 
 /// A server after the handshake, in each API.
 fn connected() -> (UnbufferedServerConnection, ThisBuffered) {
-    let mut client = ThisBuffered::new(this::client(ClientAuth::None));
-    let mut buffered = ThisBuffered::new(this::server(ClientAuth::None));
-    let setup = harness::providers::transparent::Setup::usual(ClientAuth::None);
-    let config = this::Configs::new(setup).server;
-    let mut server = UnbufferedServerConnection::new(config).unwrap();
-    let mut incoming = Vec::new();
-    // the provider is deterministic, so one client serves both
-    while server.is_handshaking() {
-        let from_client = client.take_output();
-        buffered.receive(&from_client).unwrap();
-        incoming.extend(from_client);
-        let UnbufferedStatus { discard, state, .. } = server.process_tls_records(&mut incoming);
-        match state.unwrap() {
-            ConnectionState::EncodeTlsData(mut state) => {
-                state.encode(&mut [0; 4096]).unwrap();
-                client.receive(&buffered.take_output()).unwrap();
-            }
-            ConnectionState::TransmitTlsData(state) => state.done(),
-            _ => {}
-        }
-        incoming.drain(..discard);
+    let configs = transparent::this::Configs::new(Setup::usual(ClientAuth::None));
+    let mut buffered = ThisBuffered::new(configs.server());
+    let mut unbuffered = ThisUnbuffered::server(configs.server.clone());
+    for end in [&mut buffered as &mut dyn Endpoint, &mut unbuffered] {
+        handshake(&mut ThisBuffered::new(configs.client()), end);
     }
-    buffered.take_output();
-    send_all(&mut server);
-    (server, buffered)
-}
-
-/// Sends everything that the server has to send.
-fn send_all(server: &mut UnbufferedServerConnection) {
-    loop {
-        match server.process_tls_records(&mut []).state {
-            Ok(ConnectionState::EncodeTlsData(mut state)) => {
-                state.encode(&mut [0; 4096]).unwrap();
-            }
-            Ok(ConnectionState::TransmitTlsData(state)) => state.done(),
-            _ => return,
-        }
-    }
+    (unbuffered.conn, buffered)
 }
 
 /// Bytes after an error are never processed, the error repeats, and the record that caused it is
@@ -106,29 +76,20 @@ fn nothing_comes_after_an_error() {
 /// Both crates discard equally many bytes on an error and show the same state afterwards.
 #[test]
 fn errors_discard_the_same_bytes_as_upstream() {
-    let bad_update = key_update(7);
+    let begun = protected(ContentType::Handshake, &[24, 0], 0);
     let cases = [
-        (
-            "a record that cannot be opened",
-            b"\x17\x03\x03\x00\x03abc".to_vec(),
-        ),
-        (
-            "a record that is too long",
-            b"\x17\x03\x03\xff\xffabc".to_vec(),
-        ),
+        ("a record that cannot be opened", frame(23, b"abc")),
+        ("too long a record", b"\x17\x03\x03\xff\xffabc".to_vec()),
         ("not a record", b"GET / HTTP/1.0\r\n\r\n".to_vec()),
         ("a fatal alert", alert(2, 80)),
-        ("an invalid message", bad_update),
-        (
-            "an alert in a message",
-            [protected(ContentType::Handshake, &[24, 0], 0), alert(1, 90)].concat(),
-        ),
+        ("an invalid message", key_update(7)),
+        ("an alert in a message", [begun, alert(1, 90)].concat()),
         ("a close_notify", alert(1, 0)),
     ];
     for (name, case) in cases {
         for behind in [&b""[..], &data(b"behind")] {
             let bytes = [&case[..], behind].concat();
-            let (ours, theirs) = (this_crate::first(&bytes), upstream::first(&bytes));
+            let (ours, theirs) = (this::first(&bytes), upstream::first(&bytes));
             // this crate does not keep the beginning of a message in the caller's buffer
             let begun = if name == "an alert in a message" {
                 24
@@ -142,52 +103,27 @@ fn errors_discard_the_same_bytes_as_upstream() {
 }
 
 macro_rules! first {
-    ($module:ident, $harness:ident, $tls:ident) => {
+    ($module:ident, $endpoint:ident) => {
         mod $module {
-            use harness::providers::transparent::Setup;
-            use $tls::server::UnbufferedServerConnection;
-            use $tls::unbuffered::{ConnectionState, UnbufferedStatus};
-
             use super::*;
 
             /// Returns the bytes that a connected server discards of `bytes`, and its state.
             pub(super) fn first(bytes: &[u8]) -> (usize, String) {
-                let mut client = ThisBuffered::new(this::client(ClientAuth::None));
-                let config = harness::providers::transparent::$harness::Configs::new(Setup::usual(
-                    ClientAuth::None,
-                ));
-                let mut server = UnbufferedServerConnection::new(config.server).unwrap();
-                let (mut incoming, mut outgoing) = (Vec::new(), Vec::new());
-                loop {
-                    incoming.extend(client.take_output());
-                    let UnbufferedStatus { discard, state, .. } =
-                        server.process_tls_records(&mut incoming);
-                    match state.unwrap() {
-                        ConnectionState::EncodeTlsData(mut state) => {
-                            let mut out = [0; 4096];
-                            let len = state.encode(&mut out).unwrap();
-                            outgoing.extend_from_slice(&out[..len]);
-                        }
-                        ConnectionState::TransmitTlsData(state) => {
-                            state.done();
-                            client.receive(&std::mem::take(&mut outgoing)).unwrap();
-                        }
-                        ConnectionState::WriteTraffic(_) => break,
-                        _ => {}
-                    }
-                    incoming.drain(..discard);
-                }
+                let setup = Setup::usual(ClientAuth::None);
+                let mut client = ThisBuffered::new(transparent::this::client(setup.auth));
+                let mut server =
+                    $endpoint::server(transparent::$module::Configs::new(setup).server);
+                handshake(&mut client, &mut server);
                 let mut bytes = bytes.to_vec();
-                let UnbufferedStatus { discard, state, .. } =
-                    server.process_tls_records(&mut bytes);
-                (discard, format!("{state:?}"))
+                let status = server.conn.process_tls_records(&mut bytes);
+                (status.discard, format!("{:?}", status.state))
             }
         }
     };
 }
 
-first!(this_crate, this, rustls);
-first!(upstream, upstream, rustls_upstream);
+first!(this, ThisUnbuffered);
+first!(upstream, UpstreamUnbuffered);
 
 /// Everything that a server reports about its input.
 #[derive(Debug, Default, PartialEq)]

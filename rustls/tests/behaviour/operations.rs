@@ -5,16 +5,12 @@
 //! Deliberate deviations of this crate are left out and have their own tests.
 
 use std::io::{BufRead, ErrorKind, IoSlice, Read, Write};
-use std::sync::Arc;
 
-use harness::peers::configs::{
-    self, ClientAuth, PROVIDERS, Provider, Versions, product3, server_name,
-};
+use harness::peers::configs::{PROVIDERS, Provider, Versions, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use crate::compared::{describe, first_difference};
+use crate::compared::{describe, same_for_operations};
 use crate::connected::{KEY_TYPE, ROLES, Role};
 
 /// An operation of the connection or its peer.
@@ -160,7 +156,7 @@ macro_rules! runs {
     ($module:ident, $tls:ident) => {
         mod $module {
             use super::*;
-            use crate::connected::$module::exchange_all;
+            use crate::connected::$module::{Config, exchange_all};
 
             /// A connection with its peer and the bytes in transit.
             struct Run {
@@ -189,18 +185,13 @@ macro_rules! runs {
                 scene: Scene,
                 operations: &[Operation],
             ) -> Vec<String> {
-                let (conn, peer) = match role {
-                    Role::Client => {
-                        let conn = client_maker(provider, scene);
-                        let peer = super::upstream::server_maker(provider, scene);
-                        begin(scene, &*conn, &*peer)
-                    }
-                    Role::Server => {
-                        let conn = server_maker(provider, scene);
-                        let peer = super::upstream::client_maker(provider, scene);
-                        begin(scene, &*conn, &*peer)
-                    }
-                };
+                let (conn, peer) = (config(provider, role, scene), role.other());
+                let peer = super::upstream::config(provider, peer, scene);
+                if scene == Scene::EarlyData {
+                    // a first connection, for the session
+                    exchange_all(&mut conn.connection(), &mut peer.buffered());
+                }
+                let (conn, peer) = (conn.connection(), peer.buffered());
                 let mut run = Run {
                     conn,
                     peer,
@@ -225,50 +216,15 @@ macro_rules! runs {
                 run.log
             }
 
-            pub(super) fn client_maker(
-                provider: Provider,
-                scene: Scene,
-            ) -> Box<dyn Fn() -> $tls::Connection> {
-                let (versions, auth) = (scene.versions(), ClientAuth::None);
-                let mut config =
-                    configs::$module::client_of(versions, provider.$module(), KEY_TYPE, auth);
-                config.enable_early_data = scene == Scene::EarlyData;
-                let config = Arc::new(config);
-                Box::new(move || {
-                    let conn = $tls::ClientConnection::new(config.clone(), server_name());
-                    conn.unwrap().into()
-                })
-            }
-
-            pub(super) fn server_maker(
-                provider: Provider,
-                scene: Scene,
-            ) -> Box<dyn Fn() -> $tls::Connection> {
-                let (versions, auth) = (scene.versions(), ClientAuth::None);
-                let mut config =
-                    configs::$module::server_of(versions, provider.$module(), KEY_TYPE, auth);
-                if scene == Scene::EarlyData {
-                    config.max_early_data_size = EARLY;
-                    config.send_half_rtt_data = true;
-                }
-                let config = Arc::new(config);
-                Box::new(move || {
-                    $tls::ServerConnection::new(config.clone())
-                        .unwrap()
-                        .into()
-                })
-            }
-
-            fn begin(
-                scene: Scene,
-                conn: &dyn Fn() -> $tls::Connection,
-                peer: &dyn Fn() -> rustls_upstream::Connection,
-            ) -> ($tls::Connection, UpstreamBuffered) {
-                if scene == Scene::EarlyData {
-                    // a first connection, for the session
-                    exchange_all(&mut conn(), &mut UpstreamBuffered::new(peer()));
-                }
-                (conn(), UpstreamBuffered::new(peer()))
+            pub(super) fn config(provider: Provider, role: Role, scene: Scene) -> Config {
+                let with_early_data = scene == Scene::EarlyData;
+                Config::new(role, scene.versions(), provider.$module(), KEY_TYPE).edit(
+                    |client| client.enable_early_data = with_early_data,
+                    |server| {
+                        server.max_early_data_size = if with_early_data { EARLY } else { 0 };
+                        server.send_half_rtt_data = with_early_data;
+                    },
+                )
             }
 
             impl Run {
@@ -551,20 +507,12 @@ pub fn next(written: &mut u8, len: usize) -> Vec<u8> {
 #[test]
 fn operations_in_any_order() {
     for (provider, role, scene) in product3(PROVIDERS, ROLES, SCENES) {
-        let config = Config {
-            cases: 24,
-            failure_persistence: None,
-            ..Config::default()
-        };
-        let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-        let same = TestRunner::new_with_rng(config, rng).run(&operations(), |operations| {
-            let ours = this::run(provider, role, scene, &operations);
-            let theirs = upstream::run(provider, role, scene, &operations);
-            match first_difference(&ours, &theirs) {
-                None => Ok(()),
-                Some(difference) => Err(TestCaseError::fail(difference)),
-            }
+        let what = format!("{provider:?} {role:?} {scene:?}");
+        same_for_operations(&what, 24, &operations(), |operations| {
+            [
+                this::run(provider, role, scene, operations),
+                upstream::run(provider, role, scene, operations),
+            ]
         });
-        same.unwrap_or_else(|error| panic!("{provider:?} {role:?} {scene:?}: {error}"));
     }
 }

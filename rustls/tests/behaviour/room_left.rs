@@ -2,39 +2,18 @@
 
 use std::cell::RefCell;
 use std::io::{IoSlice, Write};
-use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, Provider, Versions, product, server_name};
+use harness::peers::configs::{Provider, Versions, product};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use harness::wire::Noise;
 use rustls::Connection;
 
 use crate::compared::for_all;
-use crate::connected::{KEY_TYPE, Role, this};
+use crate::connected::{KEY_TYPE, Role, fresh_peer_of, this};
 
 fn fresh(provider: Provider, role: Role, versions: Versions) -> (Connection, UpstreamBuffered) {
-    let (key, auth) = (KEY_TYPE, ClientAuth::None);
-    let (ours, theirs) = (provider.this(), provider.upstream());
-    match role {
-        Role::Client => {
-            let config = configs::this::client_of(versions, ours, key, auth);
-            let peer = configs::upstream::server_of(versions, theirs, key, auth);
-            let peer = rustls_upstream::ServerConnection::new(Arc::new(peer)).unwrap();
-            (this::client(config), UpstreamBuffered::new(peer))
-        }
-        Role::Server => {
-            let config = configs::this::server_of(versions, ours, key, auth);
-            let peer = configs::upstream::client_of(versions, theirs, key, auth);
-            let peer = rustls_upstream::ClientConnection::new(Arc::new(peer), server_name());
-            (this::server(config), UpstreamBuffered::new(peer.unwrap()))
-        }
-    }
-}
-
-/// Reads the plaintext that the peer has received and returns its length.
-fn read(peer: &mut UpstreamBuffered) -> usize {
-    let plaintext = peer.read_all();
-    plaintext.len()
+    let config = this::Config::new(role, versions, provider.this(), KEY_TYPE);
+    (config.connection(), fresh_peer_of(versions, provider, role))
 }
 
 /// The documented cases.
@@ -138,15 +117,13 @@ fn a_write_takes_what_is_left() {
                     _ => {
                         let mut out = vec![0; below(30_000)];
                         let len = conn.write_tls(&mut &mut out[..]).unwrap();
-                        peer.receive(&out[..len]).unwrap();
-                        arrived += read(&mut peer);
+                        arrived += peer.read_from(&out[..len]).len();
                         this::input(&mut conn, &peer.take_output()).unwrap();
                     }
                 }
             }
             while conn.wants_write() || conn.is_handshaking() {
-                peer.receive(&this::output(&mut conn)).unwrap();
-                arrived += read(&mut peer);
+                arrived += peer.read_from(&this::output(&mut conn)).len();
                 this::input(&mut conn, &peer.take_output()).unwrap();
             }
             assert_eq!(arrived, written);

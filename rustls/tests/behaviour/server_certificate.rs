@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use harness::peers::callbacks::Clock;
-use harness::peers::configs::{KeyType, PROVIDERS, Provider};
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, server_name};
 use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered};
 use rustls::pki_types::ServerName;
 
@@ -32,10 +32,8 @@ macro_rules! scripts {
                 config: $tls::ClientConfig,
                 name: ServerName<'static>,
             ) -> String {
-                let conn = $tls::ClientConnection::new(Arc::new(config), name).unwrap();
-                let mut conn = $endpoint::new(conn);
-                let peer = connected::upstream::fresh(provider, Role::Server);
-                let mut peer = UpstreamBuffered::new(peer);
+                let mut conn = $endpoint::client_of(name, config);
+                let mut peer = connected::fresh_peer(provider, Role::Client);
                 outcome(&mut conn, &mut peer, Role::Client)
             }
 
@@ -46,33 +44,37 @@ macro_rules! scripts {
             pub fn time(provider: Provider, now: u64) -> String {
                 let mut config = client_config(provider);
                 config.time_provider = Clock::at(now);
-                against_upstream(provider, config, super::server_name())
+                against_upstream(provider, config, server_name())
+            }
+
+            fn webpki(provider: Provider, key_type: KeyType) -> Arc<WebPkiServerVerifier> {
+                let provider = Arc::new(provider.$module());
+                let roots = roots(key_type);
+                let builder = WebPkiServerVerifier::builder_with_provider(roots, provider);
+                builder.build().unwrap()
             }
 
             /// A client that trusts an authority other than the server's.
             pub fn issuer(provider: Provider) -> String {
-                let webpki = WebPkiServerVerifier::builder_with_provider(
-                    roots(KeyType::EcdsaP384),
-                    Arc::new(provider.$module()),
-                );
                 let mut config = client_config(provider);
-                config
-                    .dangerous()
-                    .set_certificate_verifier(webpki.build().unwrap());
-                against_upstream(provider, config, super::server_name())
+                let webpki = webpki(provider, KeyType::EcdsaP384);
+                config.dangerous().set_certificate_verifier(webpki);
+                against_upstream(provider, config, server_name())
             }
 
             /// An application's own verifier, with a name that webpki would reject.
             pub fn verifier(provider: Provider) -> Vec<String> {
-                let errors = [
-                    Error::InvalidCertificate(CertificateError::Expired),
-                    Error::InvalidCertificate(CertificateError::Revoked),
-                    Error::InvalidCertificate(CertificateError::UnknownIssuer),
-                    Error::InvalidCertificate(CertificateError::BadSignature),
-                    Error::InvalidCertificate(CertificateError::BadEncoding),
-                    Error::InvalidCertificate(CertificateError::NotValidForName),
-                    Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure),
-                    Error::InvalidCertificate(CertificateError::UnknownRevocationStatus),
+                let certificate_errors = [
+                    CertificateError::Expired,
+                    CertificateError::Revoked,
+                    CertificateError::UnknownIssuer,
+                    CertificateError::BadSignature,
+                    CertificateError::BadEncoding,
+                    CertificateError::NotValidForName,
+                    CertificateError::ApplicationVerificationFailure,
+                    CertificateError::UnknownRevocationStatus,
+                ];
+                let other_errors = [
                     Error::General("no".into()),
                     Error::DecryptError,
                     // the verifier refers to other messages, not to those of this handshake
@@ -81,16 +83,14 @@ macro_rules! scripts {
                     Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon),
                     Error::HandshakeNotComplete,
                 ];
+                let errors = certificate_errors.map(Error::from).into_iter();
+                let errors: Vec<_> = errors.chain(other_errors).collect();
                 let mut log = Vec::new();
                 let none = [(None, None)].into_iter();
                 let certificate = errors.iter().map(|error| (Some(error.clone()), None));
                 let signature = errors.iter().map(|error| (None, Some(error.clone())));
                 for (certificate, signature) in none.chain(certificate).chain(signature) {
-                    let webpki = WebPkiServerVerifier::builder_with_provider(
-                        roots(KEY_TYPE),
-                        Arc::new(provider.$module()),
-                    );
-                    let mut verifier = Verifier::like_server_verifier(webpki.build().unwrap())
+                    let mut verifier = Verifier::like_server_verifier(webpki(provider, KEY_TYPE))
                         .with_certificates(move |presented| {
                             let expected = &KEY_TYPE.identities().server.chain;
                             assert_eq!(*presented.end_entity, expected[0]);
@@ -118,26 +118,15 @@ macro_rules! scripts {
 scripts!(this, rustls, ThisBuffered);
 scripts!(upstream, rustls_upstream, UpstreamBuffered);
 
-fn server_name() -> ServerName<'static> {
-    harness::peers::configs::server_name()
-}
-
 #[test]
 fn names() {
     for provider in PROVIDERS {
-        for name in [
-            "server.example",
-            "SERVER.example",
-            "other.example",
-            "sub.server.example",
-            "127.0.0.1",
-            "::1",
-        ] {
+        let (valid, address) = (["server.example", "SERVER.example"], ["127.0.0.1", "::1"]);
+        let other = ["other.example", "sub.server.example"];
+        for name in [valid, other, address].concat() {
             let name = ServerName::try_from(name).unwrap();
-            assert_eq!(
-                this::name(provider, name.clone()),
-                upstream::name(provider, name)
-            );
+            let ours = this::name(provider, name.clone());
+            assert_eq!(ours, upstream::name(provider, name));
         }
         let wrong = this::name(provider, "other.example".try_into().unwrap());
         assert!(wrong.contains("NotValidForName"), "{wrong}");
@@ -169,15 +158,9 @@ fn issuers() {
 fn verifiers_of_the_application() {
     for provider in PROVIDERS {
         let ours = this::verifier(provider);
-        assert_same(
-            &format!("{provider:?}"),
-            &ours,
-            &upstream::verifier(provider),
-        );
-        assert!(!ours[0].contains("then"), "{}", ours[0]);
-        assert!(
-            ours[1..].iter().all(|end| end.contains("then")),
-            "{ours:#?}"
-        );
+        let what = format!("{provider:?}");
+        assert_same(&what, &ours, &upstream::verifier(provider));
+        let fails: Vec<_> = ours.iter().map(|end| end.contains("then")).collect();
+        assert!(!fails[0] && fails[1..].iter().all(|it| *it), "{ours:#?}");
     }
 }

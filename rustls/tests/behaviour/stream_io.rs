@@ -1,13 +1,15 @@
 //! `complete_io`, `Stream` and `StreamOwned` over a transport that blocks, fails, ends or moves one
 //! byte at a time, at each call in turn. Every call returns what upstream's returns.
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::ops::{Deref, DerefMut};
 
 use harness::peers::configs::{PROVIDERS, Provider, product, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::memory::Memory;
 
-use crate::compared::{describe, for_all};
+use crate::compared::{describe, for_all, same};
 use crate::connected::{self, ROLES, Role, fresh_peer};
 
 /// The fault of the transport.
@@ -46,22 +48,19 @@ struct Plan {
 /// A transport to a peer that sends back everything reversed.
 struct Transport {
     peer: UpstreamBuffered,
-    incoming: Vec<u8>,
+    incoming: VecDeque<u8>,
     plan: Option<Plan>,
-    reads: usize,
-    writes: usize,
-    flushes: usize,
+    /// The number of reads, writes and flushes.
+    counts: [usize; 3],
 }
 
 impl Transport {
     fn new(provider: Provider, role: Role, plan: Option<Plan>) -> Self {
         Self {
             peer: fresh_peer(provider, role),
-            incoming: Vec::new(),
+            incoming: VecDeque::new(),
             plan,
-            reads: 0,
-            writes: 0,
-            flushes: 0,
+            counts: [0; 3],
         }
     }
 
@@ -77,27 +76,24 @@ impl Transport {
 
     /// Counts the call. Returns the bytes it may move, or its failure.
     fn call(&mut self, call: Call) -> io::Result<usize> {
-        let count = match call {
-            Call::Read => &mut self.reads,
-            Call::Write => &mut self.writes,
-            Call::Flush => &mut self.flushes,
-        };
+        let count = &mut self.counts[call as usize];
         let at = *count;
         *count += 1;
         assert!(at < 20_000, "endless loop");
-        match self.plan {
-            Some(plan) if plan.call == call => match plan.fault {
-                Fault::Once(kind) if at == plan.at => Err(kind.into()),
-                Fault::Always(kind) if at >= plan.at => Err(kind.into()),
-                Fault::Zero if at >= plan.at => Ok(0),
-                Fault::OneByte if at >= plan.at => Ok(1),
-                Fault::OneByteThenBlocks if at == plan.at => Ok(1),
-                Fault::OneByteThenBlocks if at > plan.at => Err(ErrorKind::WouldBlock.into()),
-                Fault::BlocksAndMoves if at >= plan.at && (at - plan.at) % 2 == 0 => {
-                    Err(ErrorKind::WouldBlock.into())
-                }
-                _ => Ok(usize::MAX),
-            },
+        let plan = self.plan.filter(|plan| plan.call == call);
+        // the number of calls since the fault began
+        let Some((plan, since)) = plan.and_then(|it| Some((it, at.checked_sub(it.at)?))) else {
+            return Ok(usize::MAX);
+        };
+        let blocks = Err(ErrorKind::WouldBlock.into());
+        match plan.fault {
+            Fault::Once(kind) if since == 0 => Err(kind.into()),
+            Fault::Always(kind) => Err(kind.into()),
+            Fault::Zero => Ok(0),
+            Fault::OneByte => Ok(1),
+            Fault::OneByteThenBlocks if since == 0 => Ok(1),
+            Fault::OneByteThenBlocks => blocks,
+            Fault::BlocksAndMoves if since % 2 == 0 => blocks,
             _ => Ok(usize::MAX),
         }
     }
@@ -111,13 +107,12 @@ impl Read for Transport {
             plaintext.reverse();
             self.peer.send(&plaintext);
         }
-        self.incoming.append(&mut self.peer.take_output());
+        self.incoming.extend(self.peer.take_output());
         let len = self.incoming.len().min(buf.len()).min(most);
         if len == 0 && most != 0 && !self.peer.peer_has_closed() {
             return Err(ErrorKind::WouldBlock.into());
         }
-        buf[..len].copy_from_slice(&self.incoming[..len]);
-        self.incoming.drain(..len);
+        self.incoming.read_exact(&mut buf[..len])?;
         Ok(len)
     }
 }
@@ -140,40 +135,10 @@ impl Write for Transport {
     }
 }
 
-/// A transport with a few bytes to read, which ignores writes.
-struct Recorded {
-    bytes: Vec<u8>,
-    /// The stream ends after the bytes instead of blocking.
-    ends: bool,
-    calls: usize,
-}
-
-impl Read for Recorded {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.calls += 1;
-        assert!(self.calls < 1000, "endless loop");
-        let len = self.bytes.len().min(buf.len());
-        buf[..len].copy_from_slice(&self.bytes[..len]);
-        self.bytes.drain(..len);
-        if len == 0 && !self.ends {
-            Err(ErrorKind::WouldBlock.into())
-        } else {
-            Ok(len)
-        }
-    }
-}
-
-impl Write for Recorded {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        Ok(buf.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 const REQUEST: &[u8] = b"request";
+
+/// Bytes that end a connection.
+const NO_RECORD: &[u8] = b"\xff\x03\x03\x00\x01\x00";
 
 /// The number of attempts at a call that fails or does nothing.
 const TRIES: usize = 4;
@@ -195,7 +160,11 @@ macro_rules! scripts {
             use crate::connected::$module::fresh;
 
             /// Calls `complete_io` repeatedly, with writes and reads in between.
-            pub fn complete_io(provider: Provider, role: Role, plan: Option<Plan>) -> Vec<String> {
+            pub fn complete_io_over_a_faulty_transport(
+                provider: Provider,
+                role: Role,
+                plan: Option<Plan>,
+            ) -> Vec<String> {
                 let mut conn = fresh(provider, role);
                 let mut transport = Transport::new(provider, role, plan);
                 let mut log = Vec::new();
@@ -234,11 +203,8 @@ macro_rules! scripts {
             /// Calls `complete_io` with a peer that has sent `bytes` and may have ended the stream.
             pub fn after_bytes(role: Role, bytes: &[u8], ends: bool) -> Vec<String> {
                 let mut conn = fresh(PROVIDERS[0], role);
-                let mut transport = Recorded {
-                    bytes: bytes.to_vec(),
-                    ends,
-                    calls: 0,
-                };
+                let mut transport = Memory::new(bytes);
+                transport.ends = ends;
                 let mut log = Vec::new();
                 for _ in 0..TRIES {
                     let moved = conn.complete_io(&mut transport).map(|(read, _)| read);
@@ -255,11 +221,7 @@ macro_rules! scripts {
             /// Flushes a connection after a failed read and returns the errors.
             pub fn flush_after_failure(provider: Provider, role: Role) -> Vec<ErrorKind> {
                 let (conn, _) = crate::connected::$module::connected(provider, role);
-                let transport = Recorded {
-                    bytes: b"\xff\x03\x03\x00\x01\x00".to_vec(),
-                    ends: false,
-                    calls: 0,
-                };
+                let transport = Memory::new(NO_RECORD);
                 fn kinds<S: Read + Write>(mut stream: S) -> Vec<ErrorKind> {
                     let read = stream.read(&mut [0]).unwrap_err().kind();
                     let flushed = [(); 2].map(|()| stream.flush().unwrap_err().kind());
@@ -272,7 +234,11 @@ macro_rules! scripts {
             }
 
             /// Makes the calls of [`super::calls`] on a `Stream`.
-            pub fn stream(provider: Provider, role: Role, plan: Option<Plan>) -> Vec<String> {
+            pub fn stream_over_a_faulty_transport(
+                provider: Provider,
+                role: Role,
+                plan: Option<Plan>,
+            ) -> Vec<String> {
                 let mut transport = Transport::new(provider, role, plan);
                 for_role!($tls, $module, provider, role, conn => {
                     let mut stream = $tls::Stream::new(&mut conn, &mut transport);
@@ -286,7 +252,11 @@ macro_rules! scripts {
             }
 
             /// Makes the same calls on a `StreamOwned`.
-            pub fn stream_owned(provider: Provider, role: Role, plan: Option<Plan>) -> Vec<String> {
+            pub fn stream_owned_over_a_faulty_transport(
+                provider: Provider,
+                role: Role,
+                plan: Option<Plan>,
+            ) -> Vec<String> {
                 let transport = Transport::new(provider, role, plan);
                 for_role!($tls, $module, provider, role, conn => {
                     conn.set_buffer_limit(None);
@@ -370,43 +340,11 @@ fn plans() -> Vec<Option<Plan>> {
     plans
 }
 
-/// Runs both crates with all plans, and fails after printing every difference.
-fn compare(
-    ours: impl Fn(Provider, Role, Option<Plan>) -> Vec<String>,
-    theirs: impl Fn(Provider, Role, Option<Plan>) -> Vec<String>,
-) {
-    let mut differences = 0;
-    for (provider, role) in product(PROVIDERS, ROLES) {
-        for plan in plans() {
-            let ours = ours(provider, role, plan);
-            let theirs = theirs(provider, role, plan);
-            let different = ours
-                .iter()
-                .zip(&theirs)
-                .find(|(ours, theirs)| ours != theirs);
-            if let Some((ours, theirs)) = different {
-                differences += 1;
-                println!("{provider:?} {role:?} {plan:?}\n  ours   {ours}\n  theirs {theirs}");
-            }
-        }
-    }
-    assert_eq!(differences, 0);
-}
-
-#[test]
-fn complete_io_over_a_faulty_transport() {
-    compare(this::complete_io, upstream::complete_io);
-}
-
-#[test]
-fn stream_over_a_faulty_transport() {
-    compare(this::stream, upstream::stream);
-}
-
-#[test]
-fn stream_owned_over_a_faulty_transport() {
-    compare(this::stream_owned, upstream::stream_owned);
-}
+same!(
+    complete_io_over_a_faulty_transport in plans(),
+    stream_over_a_faulty_transport in plans(),
+    stream_owned_over_a_faulty_transport in plans(),
+);
 
 /// A writer that counts calls and accepts bytes through `write_vectored` only.
 #[derive(Default)]
@@ -441,9 +379,7 @@ fn write_tls_needs_no_more_than_write_vectored() {
             let nothing = describe(conn.write_tls(&mut out));
             conn.writer().write_all(REQUEST).unwrap();
             let something = describe(conn.write_tls(&mut out));
-            peer.receive(&out.written).unwrap();
-            let received = peer.read_all();
-            assert_eq!(received, REQUEST);
+            assert_eq!(peer.read_from(&out.written), REQUEST);
             (nothing, something, out.calls)
         }};
     }
@@ -485,14 +421,10 @@ fn nothing_is_read_after_a_failure() {
             connected::this::connected(provider, role).0,
         ];
         for mut conn in conns {
-            let mut transport = Recorded {
-                bytes: b"\xff\x03\x03\x00\x01\x00".to_vec(),
-                ends: false,
-                calls: 0,
-            };
+            let mut transport = Memory::new(NO_RECORD);
             let failed = conn.complete_io(&mut transport);
             assert!(has_failed(&failed), "{failed:?}");
-            let calls = transport.calls;
+            let reads = transport.reads;
             for _ in 0..TRIES {
                 let again = conn.complete_io(&mut transport);
                 assert!(has_failed(&again), "{again:?}");
@@ -502,7 +434,7 @@ fn nothing_is_read_after_a_failure() {
                 };
                 assert!(again.iter().all(has_failed), "{again:?}");
             }
-            assert_eq!(transport.calls, calls);
+            assert_eq!(transport.reads, reads);
         }
     });
 }
@@ -518,11 +450,7 @@ fn writing_nothing_reads_nothing() {
     macro_rules! reads {
         ($module:ident, $tls:ident, $provider:ident, $role:ident, $limit:expr, $payload:expr) => {{
             let (conn, _) = crate::connected::$module::connected($provider, $role);
-            let mut transport = Recorded {
-                bytes: Vec::new(),
-                ends: false,
-                calls: 0,
-            };
+            let mut transport = Memory::new(&[]);
             match conn {
                 $tls::Connection::Client(mut conn) => {
                     conn.set_buffer_limit($limit);
@@ -533,7 +461,7 @@ fn writing_nothing_reads_nothing() {
                     write($tls::Stream::new(&mut conn, &mut transport), $payload);
                 }
             }
-            transport.calls
+            transport.reads
         }};
     }
     for_all(|provider, role| {
@@ -543,40 +471,6 @@ fn writing_nothing_reads_nothing() {
             assert_eq!(theirs, 2);
         }
     });
-}
-
-/// A transport that moves as many bytes as it is told to, and blocks otherwise.
-#[derive(Default)]
-struct Gated {
-    incoming: Vec<u8>,
-    outgoing: Vec<u8>,
-    takes: bool,
-}
-
-impl Read for Gated {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let len = self.incoming.len().min(buf.len());
-        if len == 0 {
-            return Err(ErrorKind::WouldBlock.into());
-        }
-        buf[..len].copy_from_slice(&self.incoming[..len]);
-        self.incoming.drain(..len);
-        Ok(len)
-    }
-}
-
-impl Write for Gated {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        if !self.takes {
-            return Err(ErrorKind::WouldBlock.into());
-        }
-        self.outgoing.extend_from_slice(buf);
-        Ok(buf.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// `write_all` gives up on `Ok(0)`, so a full connection must return `WouldBlock`. Upstream returns
@@ -589,13 +483,14 @@ fn a_write_that_finds_no_room_would_block() {
         S: rustls::SideData,
     {
         conn.set_buffer_limit(Some(4));
-        let mut transport = Gated::default();
+        let mut transport = Memory::new(&[]);
+        transport.takes = false;
         let mut stream = rustls::Stream::new(conn, &mut transport);
         assert_eq!(stream.write(b"request").unwrap(), 4);
         for vectored in [false, true] {
             // the write blocks, but the read succeeds
             peer.send(b"answer");
-            stream.sock.incoming = peer.take_output();
+            stream.sock.incoming = peer.take_output().into();
             let written = if vectored {
                 stream.write_vectored(&[&b"e"[..], b"st"].map(io::IoSlice::new))
             } else {
@@ -608,9 +503,7 @@ fn a_write_that_finds_no_room_would_block() {
         }
         stream.sock.takes = true;
         assert_eq!(stream.write(b"est").unwrap(), 3);
-        peer.receive(&transport.outgoing).unwrap();
-        let received = peer.read_all();
-        assert_eq!(received, REQUEST);
+        assert_eq!(peer.read_from(&transport.outgoing), REQUEST);
     }
     for_all(|provider, role| {
         let (conn, mut peer) = connected::this::connected(provider, role);
@@ -630,15 +523,11 @@ fn a_write_that_finds_no_room_during_the_handshake_would_block() {
         S: rustls::SideData,
     {
         conn.set_buffer_limit(Some(4));
-        let mut transport = Gated {
-            takes: true,
-            ..Gated::default()
-        };
+        // the first byte of a record, then the second
+        let mut transport = Memory::new(&[0x16]);
         let mut stream = rustls::Stream::new(conn, &mut transport);
-        let [first, second] = [0x16, 0x03];
-        stream.sock.incoming = vec![first];
         assert_eq!(stream.write(b"request").unwrap(), 4);
-        stream.sock.incoming = vec![second];
+        stream.sock.incoming.push_back(0x03);
         let written = stream.write(b"est");
         assert_eq!(written.unwrap_err().kind(), ErrorKind::WouldBlock);
     }
@@ -651,7 +540,7 @@ fn a_write_that_finds_no_room_during_the_handshake_would_block() {
 }
 
 /// Reads from and writes to a stream of the two.
-fn read_and_write<C, S>(conn: &mut C, transport: &mut Recorded) -> [io::Result<usize>; 2]
+fn read_and_write<C, S>(conn: &mut C, transport: &mut Memory) -> [io::Result<usize>; 2]
 where
     C: DerefMut + Deref<Target = rustls::ConnectionCommon<S>>,
     S: rustls::SideData,

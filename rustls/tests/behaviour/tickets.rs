@@ -9,7 +9,8 @@ use harness::peers::configs::{PROVIDERS, Provider, product, server_name};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, exchange, talk_and_close,
 };
-use rustls_upstream::client::ClientSessionStore;
+use rustls::client::ClientSessionStore as _;
+use rustls_upstream::client::ClientSessionStore as _;
 
 use crate::connected;
 
@@ -115,6 +116,8 @@ fn our_client_stores_what_it_receives() {
         exchange(&mut client, &mut server).unwrap();
         assert_eq!(client.as_client().tls13_tickets_received() as usize, count);
         assert_eq!(put.load(Ordering::Relaxed), count);
+        let stored = std::iter::from_fn(|| store.take_tls13_ticket(&server_name()));
+        assert_eq!(stored.count(), count.min(8));
         talk_and_close(&mut client, &mut server);
     }
 }

@@ -106,9 +106,7 @@ fn general(error: Error) -> String {
 
 /// Returns the result of a handshake, and the other side's error for the alert it receives.
 fn outcome(client: ClientConfig, server: ServerConfig) -> (Result<(), String>, String) {
-    let client = ClientConnection::new(Arc::new(client), server_name()).unwrap();
-    let server = ServerConnection::new(Arc::new(server)).unwrap();
-    let (mut client, mut server) = (ThisBuffered::new(client), ThisBuffered::new(server));
+    let (mut client, mut server) = (ThisBuffered::client(client), ThisBuffered::server(server));
     let result = exchange(&mut client, &mut server);
     let to_server = server.receive(&client.take_output());
     let to_client = client.receive(&server.take_output());
@@ -152,21 +150,11 @@ fn authorities_of_a_server() {
 #[test]
 fn authorities_and_schemes_that_change_during_the_handshake() {
     let changing = verifier(Vec::new()).with_hints(authorities(0x1_0000), 1);
-    let server = server_asking_for(changing);
-    assert_ends(
-        client_config(PROVIDER),
-        server,
-        Role::Server,
-        "CertificateRequest cannot be sent",
-    );
-
-    let server = server_asking_for(verifier_of_many_schemes());
-    assert_ends(
-        client_config(PROVIDER),
-        server,
-        Role::Server,
-        "CertificateRequest cannot be sent",
-    );
+    for verifier in [changing, verifier_of_many_schemes()] {
+        let (client, server) = (client_config(PROVIDER), server_asking_for(verifier));
+        let error = "CertificateRequest cannot be sent";
+        assert_ends(client, server, Role::Server, error);
+    }
 }
 
 #[test]
@@ -273,15 +261,17 @@ fn certificates_and_signatures() {
         let (client, server) = with_certified_key(role, certified_key(100, 60_000));
         assert_eq!(outcome(client, server).0, Ok(()));
 
-        let (client, server) = with_certified_key(role, certified_key(100, 0x1_0000));
-        assert_ends(client, server, role, "CertificateVerify cannot be sent");
         // one certificate that is too long, and many that together are too long
-        let (client, server) = with_certified_key(role, certified_key(0x100_0000, 100));
-        assert_ends(client, server, role, "Certificate cannot be sent");
         let mut many = certified_key(0x1_0000, 100);
         many.cert = vec![many.cert[0].clone(); 0x100];
-        let (client, server) = with_certified_key(role, many);
-        assert_ends(client, server, role, "Certificate cannot be sent");
+        for (key, message) in [
+            (certified_key(100, 0x1_0000), "CertificateVerify"),
+            (certified_key(0x100_0000, 100), "Certificate"),
+            (many, "Certificate"),
+        ] {
+            let (client, server) = with_certified_key(role, key);
+            assert_ends(client, server, role, &format!("{message} cannot be sent"));
+        }
     }
 }
 
@@ -316,8 +306,7 @@ fn tickets() {
         let mut config = server_config(PROVIDER);
         config.ticketer = Arc::new(Tickets::of_len(len));
         config.send_tls13_tickets = 1;
-        let client = ClientConnection::new(Arc::new(client_config(PROVIDER)), server_name());
-        let mut client = ThisBuffered::new(client.unwrap());
+        let mut client = ThisBuffered::client(client_config(PROVIDER));
         let mut server = ThisBuffered::server(config);
         server.receive(&client.take_output()).unwrap();
         client.receive(&server.take_output()).unwrap();

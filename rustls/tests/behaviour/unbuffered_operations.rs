@@ -4,16 +4,12 @@
 //! The sequences are random but the same in each run, and are shortened when two connections
 //! differ. Deliberate deviations of this crate are left out and have their own tests.
 
-use harness::peers::configs::{
-    self, ClientAuth, PROVIDERS, Provider, Versions, product, server_name,
-};
+use harness::peers::configs::{PROVIDERS, Provider, Versions, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use crate::compared::first_difference;
-use crate::connected::{KEY_TYPE, ROLES, Role};
-use crate::misuse::peer;
+use crate::compared::same_for_operations;
+use crate::connected::{KEY_TYPE, ROLES, Role, fresh_peer_of};
 use crate::operations::next;
 
 /// An operation of the connection or its peer.
@@ -62,17 +58,17 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
 }
 
 macro_rules! runs {
-    ($module:ident, $tls:ident) => {
+    ($module:ident, $tls:ident, $endpoint:ident) => {
         mod $module {
+            use harness::peers::endpoints::$endpoint;
             use harness::peers::pairs::$module::unbuffered::Unbuffered;
-            use $tls::client::UnbufferedClientConnection;
-            use $tls::server::UnbufferedServerConnection;
             use $tls::unbuffered::{
                 ConnectionState, EncodeTlsData, EncryptError, ReadTraffic, UnbufferedStatus,
                 WriteTraffic,
             };
 
             use super::*;
+            use crate::connected::$module::Config;
 
             struct Run<C> {
                 conn: C,
@@ -95,20 +91,13 @@ macro_rules! runs {
                 role: Role,
                 operations: &[Operation],
             ) -> Vec<String> {
-                let peer = peer(provider, versions, role);
-                let (provider, auth) = (provider.$module(), ClientAuth::None);
-                match role {
-                    Role::Client => {
-                        let config =
-                            configs::$module::client_of(versions, provider, KEY_TYPE, auth);
-                        let conn = UnbufferedClientConnection::new(config.into(), server_name());
-                        Run::new(conn.unwrap(), peer).run(operations)
+                let peer = fresh_peer_of(versions, provider, role);
+                match Config::new(role, versions, provider.$module(), KEY_TYPE) {
+                    Config::Client(config) => {
+                        Run::new($endpoint::client(config).conn, peer).run(operations)
                     }
-                    Role::Server => {
-                        let config =
-                            configs::$module::server_of(versions, provider, KEY_TYPE, auth);
-                        let conn = UnbufferedServerConnection::new(config.into());
-                        Run::new(conn.unwrap(), peer).run(operations)
+                    Config::Server(config) => {
+                        Run::new($endpoint::server(config).conn, peer).run(operations)
                     }
                 }
             }
@@ -292,35 +281,19 @@ macro_rules! runs {
     };
 }
 
-runs!(this, rustls);
-runs!(upstream, rustls_upstream);
+runs!(this, rustls, ThisUnbuffered);
+runs!(upstream, rustls_upstream, UpstreamUnbuffered);
 
-fn compare(versions: Versions) {
-    for (provider, role) in product(PROVIDERS, ROLES) {
-        let config = Config {
-            cases: 25,
-            failure_persistence: None,
-            ..Config::default()
-        };
-        let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-        let same = TestRunner::new_with_rng(config, rng).run(&operations(), |operations| {
-            let ours = this::run(provider, versions, role, &operations);
-            let theirs = upstream::run(provider, versions, role, &operations);
-            match first_difference(&ours, &theirs) {
-                None => Ok(()),
-                Some(difference) => Err(TestCaseError::fail(difference)),
-            }
+#[test]
+fn states_under_operations_in_any_order() {
+    let versions = [Versions::Tls13, Versions::Tls12];
+    for (versions, provider, role) in product3(versions, PROVIDERS, ROLES) {
+        let what = format!("{versions:?} {provider:?} {role:?}");
+        same_for_operations(&what, 25, &operations(), |operations| {
+            [
+                this::run(provider, versions, role, operations),
+                upstream::run(provider, versions, role, operations),
+            ]
         });
-        same.unwrap_or_else(|error| panic!("{provider:?} {role:?}: {error}"));
     }
-}
-
-#[test]
-fn states_of_tls13_under_operations_in_any_order() {
-    compare(Versions::Tls13);
-}
-
-#[test]
-fn states_of_tls12_under_operations_in_any_order() {
-    compare(Versions::Tls12);
 }

@@ -4,14 +4,14 @@
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, Provider, product};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, product3};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, handshake, talk_and_close,
 };
 use harness::wire::client_hello::*;
 use harness::wire::{message, record, u8_vec, u16_vec, u16s};
 use rustls::server::{Accepted, AcceptedAlert, Acceptor};
-use rustls::{AlertDescription, Error, HandshakeKind, NamedGroup};
+use rustls::{AlertDescription, Error, HandshakeKind, NamedGroup, ServerConfig, ServerConnection};
 use rustls_upstream as theirs;
 
 use crate::servers::{PROVIDERS, Sent, Setup, describe_hello, ours_with, records};
@@ -50,6 +50,12 @@ fn accept(pieces: &[&[u8]]) -> Accepted {
         .expect("the ClientHello is complete")
 }
 
+/// The connection of an accepted hello.
+fn connection(accepted: Accepted, config: Arc<ServerConfig>) -> ServerConnection {
+    let connection = accepted.into_connection(config);
+    connection.map_err(|(error, _)| error).unwrap()
+}
+
 /// Both crates' answers, with their views as text.
 fn both_described(pieces: &[&[u8]]) -> [Result<Option<String>, String>; 2] {
     let ours = accepted!(rustls, pieces);
@@ -71,35 +77,52 @@ fn written(mut alert: AcceptedAlert) -> Vec<u8> {
 
 #[test]
 fn everything_in_the_hello_is_shown() {
-    let hello = full_hello().record();
-    let [ours, upstream] = both_described(&[&hello]);
-    assert_eq!(ours, upstream);
-    // the resolver sees the same
+    let unknown = full_hello()
+        .with(
+            SIGNATURE_ALGORITHMS,
+            u16_vec(&u16s(&[0x0401, 0x0403, 0x0999])),
+        )
+        .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X25519, P256, 0x0a0a])));
+    let nothing = ClientHello::new().without(SERVER_NAME);
     let mut setup = Setup::new(PROVIDERS[0]);
     setup.resolves_nothing = true;
-    setup.ours().receive(&hello).unwrap_err();
-    assert_eq!(ours.unwrap(), *setup.seen.lock().unwrap());
-
-    let [ours, upstream] = both_described(&[&ClientHello::new().without(SERVER_NAME).record()]);
-    assert_eq!(ours, upstream);
-    assert!(ours.unwrap().unwrap().starts_with("None "));
+    for hello in [full_hello(), unknown, nothing].map(|hello| hello.record()) {
+        let [ours, upstream] = both_described(&[&hello]);
+        assert_eq!(ours, upstream);
+        // the resolvers see the same
+        for mut server in setup.both() {
+            server.receive(&hello).unwrap_err();
+            let seen = setup.seen.lock().unwrap().take();
+            assert_eq!(ours.as_ref().unwrap(), &seen);
+        }
+        let is_nameless = ours.unwrap().unwrap().starts_with("None ");
+        assert_eq!(is_nameless, !hello.windows(7).any(|it| it == b"Example"));
+    }
 }
 
 /// RUSTSEC-2024-0399: a ClientHello in pieces must not make `accept` panic.
 #[test]
 fn a_hello_that_is_cut_anywhere_is_read() {
-    let hello = full_hello().record();
-    let accepted = accept(&[&hello]);
-    let expected = Ok(Some(describe_hello!(accepted.client_hello())));
-    for at in 0..=hello.len() {
-        let [ours, upstream] = both_described(&[&hello[..at], &hello[at..]]);
-        assert_eq!(ours, expected, "cut at {at}");
-        assert_eq!(upstream, expected, "cut at {at}");
-        let [ours, _] = both_described(&[&hello[..at]]);
-        assert_eq!(ours.is_ok_and(|it| it.is_some()), at == hello.len());
+    let sent_by_us = [Versions::Tls12, Versions::Tls13, Versions::Both].map(|versions| {
+        let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+        let provider = Provider::Ring.this();
+        let config = configs::this::client_of(versions, provider, key_type, auth);
+        ThisBuffered::client(config).take_output()
+    });
+    for hello in sent_by_us.into_iter().chain([full_hello().record()]) {
+        let accepted = accept(&[&hello]);
+        assert!(accepted.client_hello().server_name().is_some());
+        let expected = Ok(Some(describe_hello!(accepted.client_hello())));
+        for at in 0..=hello.len() {
+            let [ours, upstream] = both_described(&[&hello[..at], &hello[at..]]);
+            assert_eq!(ours, expected, "cut at {at}");
+            assert_eq!(upstream, expected, "cut at {at}");
+            let [ours, _] = both_described(&[&hello[..at]]);
+            assert_eq!(ours.map(|it| it.is_some()), Ok(at == hello.len()));
+        }
+        let bytes: Vec<&[u8]> = hello.chunks(1).collect();
+        assert_eq!(both_described(&bytes)[0], expected);
     }
-    let bytes: Vec<&[u8]> = hello.chunks(1).collect();
-    assert_eq!(both_described(&bytes)[0], expected);
 }
 
 #[test]
@@ -130,7 +153,12 @@ fn a_hello_over_many_records_is_read() {
 #[test]
 fn errors_and_alerts_are_those_of_a_connection() {
     let hello = ClientHello::new().record();
-    let cases: &[(&str, Vec<u8>)] = &[
+    let with = |typ, body| ClientHello::new().with(typ, body).record();
+    let edited = |edit: fn(&mut ClientHello)| ClientHello::new().edit(edit).record();
+    let message_of_hello = ClientHello::new().message();
+    let interrupted = [record(22, &message_of_hello[..9]), record(21, &[1, 0])].concat();
+    let no_signatures = ClientHello::new().without(SIGNATURE_ALGORITHMS).record();
+    let cases = [
         ("another protocol", b"GET / HTTP/1.1\r\n\r\n".to_vec()),
         ("ChangeCipherSpec", record(20, &[1])),
         ("fatal alert", record(21, &[2, 40])),
@@ -140,54 +168,30 @@ fn errors_and_alerts_are_those_of_a_connection() {
         ("empty handshake record", record(22, &[])),
         ("another message", record(22, &message(2, &[0; 40]))),
         ("too long a message", record(22, &[1, 1, 0, 0])),
-        ("alert in the message", {
-            let message = ClientHello::new().message();
-            [record(22, &message[..9]), record(21, &[1, 0])].concat()
-        }),
+        ("alert in the message", interrupted),
         ("truncated hello", record(22, &message(1, &[3, 3, 1]))),
+        ("bytes behind the fields", edited(|it| it.trailing.push(0))),
         (
-            "bytes behind the hello's fields",
-            ClientHello::new().edit(|it| it.trailing.push(0)).record(),
+            "bytes behind the hello",
+            record(22, &[&message_of_hello[..], &[1, 0, 0]].concat()),
         ),
-        ("bytes behind the hello", {
-            let message = [ClientHello::new().message(), vec![1, 0, 0]].concat();
-            record(22, &message)
-        }),
+        ("no signature_algorithms", no_signatures),
+        ("wrong host name", with(SERVER_NAME, host_name(b"a..b"))),
+        ("no null compression", edited(|it| it.compression[0] = 1)),
         (
-            "no signature_algorithms",
-            ClientHello::new().without(SIGNATURE_ALGORITHMS).record(),
-        ),
-        (
-            "wrong host name",
-            ClientHello::new()
-                .with(SERVER_NAME, host_name(b"a..b"))
-                .record(),
-        ),
-        (
-            "no null compression",
-            ClientHello::new().edit(|it| it.compression[0] = 1).record(),
-        ),
-        (
-            "no suite in common",
-            ClientHello::new()
-                .edit(|it| it.cipher_suites = vec![0x1399])
-                .record(),
+            "no common suite",
+            edited(|it| it.cipher_suites = vec![0x1399]),
         ),
         (
             "too old",
-            ClientHello::new()
-                .with(SUPPORTED_VERSIONS, u8_vec(&u16s(&[0x0301])))
-                .record(),
+            with(SUPPORTED_VERSIONS, u8_vec(&u16s(&[0x0301]))),
         ),
-        (
-            "no application protocol in common",
-            ClientHello::new().with(ALPN, protocols(&[b"x"])).record(),
-        ),
+        ("no common protocol", with(ALPN, protocols(&[b"x"]))),
     ];
     for provider in PROVIDERS {
         let mut setup = Setup::new(provider);
         setup.alpn = vec![b"h2".to_vec()];
-        for (name, bytes) in cases {
+        for (name, bytes) in &cases {
             let mut connection = setup.ours();
             let expected = connection.receive(bytes).unwrap_err();
             let expected = (
@@ -321,27 +325,28 @@ fn an_unusable_configuration_sends_no_alert() {
 fn data_read_behind_the_hello_is_kept() {
     let setup = Setup::new(PROVIDERS[0]);
     let hello = ClientHello::new().record();
+    let (alert, garbage) = ("HandshakeFailure", "InvalidContentType");
     for (behind, expected) in [
         (record(20, &[1]), None),
         (
             record(21, &[2, 40]),
-            Some("AlertReceived(HandshakeFailure)"),
+            Some(format!("AlertReceived({alert})")),
         ),
         (
             b"garbage".to_vec(),
-            Some("InvalidMessage(InvalidContentType)"),
+            Some(format!("InvalidMessage({garbage})")),
         ),
-        (record(23, &[0; 40]), Some("DecryptError")),
+        (record(23, &[0; 40]), Some("DecryptError".to_owned())),
     ] {
         let accepted = accept(&[&[&hello[..], &behind].concat()]);
-        let connection = accepted.into_connection(Arc::new(setup.our_config()));
-        let mut connection = ThisBuffered::new(connection.map_err(|(error, _)| error).unwrap());
+        let connection = connection(accepted, Arc::new(setup.our_config()));
+        let mut connection = ThisBuffered::new(connection);
         assert_eq!(
             records(&connection.take_output())[0],
             Sent::Handshake(rustls::HandshakeType::ServerHello)
         );
         let processed = connection.process();
-        assert_eq!(processed.err().as_deref(), expected);
+        assert_eq!(processed.err(), expected);
     }
 }
 
@@ -349,10 +354,7 @@ fn data_read_behind_the_hello_is_kept() {
 fn for_early_data(
     provider: Provider,
     max: u32,
-) -> (
-    impl Fn() -> rustls::ClientConnection,
-    Arc<rustls::ServerConfig>,
-) {
+) -> (impl Fn() -> rustls::ClientConnection, Arc<ServerConfig>) {
     let key_type = KeyType::EcdsaP256;
     let mut server = configs::this::server(provider.this(), key_type, ClientAuth::None);
     server.max_early_data_size = max;
@@ -369,15 +371,14 @@ fn for_early_data(
 #[test]
 fn early_data_behind_the_hello_is_kept() {
     for provider in PROVIDERS {
-        let (connection, server) = for_early_data(provider, 1000);
+        let (new_client, server) = for_early_data(provider, 1000);
 
-        let mut client = connection();
+        let mut client = new_client();
         let mut early_data = client.early_data().unwrap();
         assert_eq!(early_data.write(b"early").unwrap(), 5);
         let mut client = ThisBuffered::new(client);
         let accepted = accept(&[&client.take_output()]);
-        let connection = accepted.into_connection(server);
-        let mut connection = connection.map_err(|(error, _)| error).unwrap();
+        let mut connection = connection(accepted, server);
         connection.process_new_packets().unwrap();
         let mut early_data = [0; 10];
         let mut reader = connection.early_data().unwrap();
@@ -395,10 +396,10 @@ fn early_data_behind_the_hello_is_kept() {
 #[test]
 fn early_data_of_any_length_may_follow_the_hello() {
     for provider in PROVIDERS {
-        let (connection, server) = for_early_data(provider, 60_000);
+        let (new_client, server) = for_early_data(provider, 60_000);
 
         for written in [1, 10_000, 60_000] {
-            let mut client = connection();
+            let mut client = new_client();
             client.set_buffer_limit(None);
             let sent: Vec<u8> = (0..written).map(|i| (i % 251) as u8).collect();
             client.early_data().unwrap().write_all(&sent).unwrap();
@@ -412,8 +413,7 @@ fn early_data_of_any_length_may_follow_the_hello() {
                     break accepted;
                 }
             };
-            let connection = accepted.into_connection(server.clone());
-            let mut connection = connection.map_err(|(error, _)| error).unwrap();
+            let mut connection = connection(accepted, server.clone());
             while !socket.is_empty() {
                 connection.read_tls(&mut socket).unwrap();
                 connection.process_new_packets().unwrap();
@@ -435,40 +435,38 @@ fn early_data_of_any_length_may_follow_the_hello() {
 
 #[test]
 fn a_handshake_continues_after_the_acceptor() {
-    let (key_type, name) = (KeyType::EcdsaP256, configs::server_name());
-    for (provider, auth) in product(PROVIDERS, [ClientAuth::None, ClientAuth::Required]) {
-        for retried in [false, true] {
-            let mut crypto = provider.this();
-            if retried {
-                // a group for which no client sends a share at once
-                let groups = &mut crypto.kx_groups;
-                groups.retain(|group| group.name() == NamedGroup::secp384r1);
-            }
-            let server = Arc::new(configs::this::server(crypto, key_type, auth));
-
-            let client = configs::upstream::client(provider.upstream(), key_type, auth);
-            let client = theirs::ClientConnection::new(Arc::new(client), name.clone());
-            let kind = connect(&mut UpstreamBuffered::new(client.unwrap()), &server);
-            assert_eq!(kind == HandshakeKind::FullWithHelloRetryRequest, retried);
-
-            let client = configs::this::client(provider.this(), key_type, auth);
-            let client = rustls::ClientConnection::new(Arc::new(client), name.clone());
-            let kind = connect(&mut ThisBuffered::new(client.unwrap()), &server);
+    let key_type = KeyType::EcdsaP256;
+    let auths = [ClientAuth::None, ClientAuth::Required];
+    for (provider, auth, retried) in product3(PROVIDERS, auths, [false, true]) {
+        let mut crypto = provider.this();
+        if retried {
+            // a group for which no client sends a share at once
+            let groups = &mut crypto.kx_groups;
+            groups.retain(|group| group.name() == NamedGroup::secp384r1);
+        }
+        let server = Arc::new(configs::this::server(crypto, key_type, auth));
+        let ours = configs::this::client(provider.this(), key_type, auth);
+        let theirs = configs::upstream::client(provider.upstream(), key_type, auth);
+        let clients: [Box<dyn Endpoint>; 2] = [
+            Box::new(ThisBuffered::client(ours)),
+            Box::new(UpstreamBuffered::client(theirs)),
+        ];
+        for mut client in clients {
+            let kind = connect(&mut *client, &server);
             assert_eq!(kind == HandshakeKind::FullWithHelloRetryRequest, retried);
         }
     }
 }
 
 /// Connects `client` through an acceptor and uses the connection. Returns the kind of handshake.
-fn connect(client: &mut dyn Endpoint, config: &Arc<rustls::ServerConfig>) -> HandshakeKind {
+fn connect(client: &mut dyn Endpoint, config: &Arc<ServerConfig>) -> HandshakeKind {
     let hello = client.take_output();
     let accepted = accept(&[&hello]);
     assert_eq!(
         accepted.client_hello().server_name(),
         Some(configs::SERVER_NAME)
     );
-    let server = accepted.into_connection(config.clone());
-    let mut server = ThisBuffered::new(server.map_err(|(error, _)| error).unwrap());
+    let mut server = ThisBuffered::new(connection(accepted, config.clone()));
     handshake(client, &mut server);
     talk_and_close(client, &mut server);
     server.conn.handshake_kind().unwrap()
@@ -530,8 +528,7 @@ fn a_connection_from_an_acceptor_fails_like_any_other() {
     let setup = Setup::new(PROVIDERS[0]);
     let hello = ClientHello::new().record();
     let accepted = accept(&[&hello]);
-    let connection = accepted.into_connection(Arc::new(setup.our_config()));
-    let mut through = ThisBuffered::new(connection.map_err(|(error, _)| error).unwrap());
+    let mut through = ThisBuffered::new(connection(accepted, Arc::new(setup.our_config())));
     let mut straight = ours_with(setup.our_config());
     straight.receive(&hello).unwrap();
     for bytes in [record(22, &[1, 0, 0, 0]), hello] {
