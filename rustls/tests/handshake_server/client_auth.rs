@@ -7,9 +7,13 @@ use harness::scripted::{Refused, ScriptedClient};
 use harness::verifiers::this::Verifier;
 use harness::wire::client_hello::*;
 use harness::wire::*;
-use rustls::{AlertDescription, HandshakeType, ServerConfig, SignatureScheme};
+use rustls::AlertDescription::{
+    BadCertificate, CertificateRequired, DecodeError, DecryptError, IllegalParameter,
+    UnexpectedMessage, UnknownCA, UnsupportedExtension,
+};
+use rustls::{HandshakeType, ServerConfig, SignatureScheme};
 
-use crate::second_flight::refusal;
+use crate::second_flight::{clients, refusal};
 use crate::servers::{Identity, PROVIDERS, Setup, ours_with};
 
 const ECDSA_SECP256R1_SHA256: u16 = 0x0403;
@@ -18,12 +22,6 @@ fn setup(client: &Identity) -> Setup {
     let mut setup = Setup::new(PROVIDERS[0]);
     setup.client_certs = client.chain();
     setup
-}
-
-fn clients(setup: &Setup) -> [ScriptedClient; 2] {
-    setup
-        .both()
-        .map(|server| ScriptedClient::new(server, &setup.provider.this(), ClientHello::new()))
 }
 
 /// Sends the certificate of `identity` and a signature with its key.
@@ -53,11 +51,8 @@ fn flight_requests_a_certificate() {
         assert!(request.vector(1).is_empty(), "context");
         let extensions = request.extensions();
         let body = |typ| {
-            &extensions
-                .iter()
-                .find(|(other, _)| *other == typ)
-                .unwrap()
-                .1
+            let mut extensions = extensions.iter();
+            &extensions.find(|(other, _)| *other == typ).unwrap().1
         };
         let schemes = Reader(body(SIGNATURE_ALGORITHMS)).vector(2);
         assert!(!schemes.is_empty());
@@ -89,10 +84,7 @@ fn no_certificate_is_refused_unless_it_is_optional() {
     let mut setup = setup(&Identity::new());
     for mut client in clients(&setup) {
         // RFC 9846 §4.5.1.3
-        let expected = refusal(
-            "NoCertificatesPresented",
-            AlertDescription::CertificateRequired,
-        );
+        let expected = refusal("NoCertificatesPresented", CertificateRequired);
         assert_eq!(client.send(&empty), expected);
     }
     setup.client_auth_optional = true;
@@ -111,23 +103,13 @@ fn certificates_that_do_not_verify_are_refused() {
         let mut setup = setup(&known);
         setup.client_auth_optional = optional;
         for mut client in clients(&setup) {
-            assert_eq!(
-                authenticate(&mut client, &stranger),
-                refusal(
-                    "InvalidCertificate(UnknownIssuer)",
-                    AlertDescription::UnknownCA
-                )
-            );
+            let expected = refusal("InvalidCertificate(UnknownIssuer)", UnknownCA);
+            assert_eq!(authenticate(&mut client, &stranger), expected);
         }
         for mut client in clients(&setup) {
             let garbage = ScriptedClient::certificate(&[], &[b"garbage"], &[]);
-            assert_eq!(
-                client.send(&garbage),
-                refusal(
-                    "InvalidCertificate(BadEncoding)",
-                    AlertDescription::BadCertificate
-                )
-            );
+            let expected = refusal("InvalidCertificate(BadEncoding)", BadCertificate);
+            assert_eq!(client.send(&garbage), expected);
         }
     }
 }
@@ -140,41 +122,18 @@ fn certificate_messages_with_anything_unsolicited_are_refused() {
     const CONTEXT: &str = "InvalidMessage(InvalidCertRequest)";
     const UNKNOWN: &str = "InvalidMessage(UnknownCertificateExtension)";
     const UNSOLICITED: &str = "PeerMisbehaved(UnsolicitedCertExtension)";
-    let cert = &identity.cert[..];
+    let cert = &[&identity.cert[..]][..];
+    let (none, unknown) = (&[][..], &[0x77, 0x77, 0, 0]);
     for (context, chain, extensions, error, alert) in [
-        (
-            &b"context"[..],
-            &[cert][..],
-            &[][..],
-            CONTEXT,
-            AlertDescription::DecodeError,
-        ),
-        (b"context", &[], &[], CONTEXT, AlertDescription::DecodeError),
-        (
-            b"",
-            &[cert],
-            &ocsp,
-            UNSOLICITED,
-            AlertDescription::UnsupportedExtension,
-        ),
-        (
-            b"",
-            &[cert],
-            &[0x77, 0x77, 0, 0],
-            UNKNOWN,
-            AlertDescription::UnsupportedExtension,
-        ),
-        (
-            b"",
-            &[cert],
-            &alpn,
-            UNKNOWN,
-            AlertDescription::UnsupportedExtension,
-        ),
+        (&b"context"[..], cert, none, CONTEXT, DecodeError),
+        (b"context", &[], none, CONTEXT, DecodeError),
+        (b"", cert, &ocsp, UNSOLICITED, UnsupportedExtension),
+        (b"", cert, unknown, UNKNOWN, UnsupportedExtension),
+        (b"", cert, &alpn, UNKNOWN, UnsupportedExtension),
     ] {
         let message = ScriptedClient::certificate(context, chain, extensions);
         let [ours, theirs] = clients(&setup(&identity)).map(|mut client| client.send(&message));
-        assert_eq!(ours, refusal(error, alert));
+        assert_eq!(ours, refusal(error, alert), "{context:?} {extensions:?}");
         // upstream sends other alerts for some of them, or none
         assert_eq!(ours.unwrap_err().error, theirs.unwrap_err().error);
     }
@@ -184,48 +143,35 @@ fn certificate_messages_with_anything_unsolicited_are_refused() {
 fn signatures_must_verify() {
     let (identity, other) = (Identity::new(), Identity::new());
     let certificate = ScriptedClient::certificate(&[], &[&identity.cert], &[]);
-    let expected = || {
-        refusal(
-            "InvalidCertificate(BadSignature)",
-            AlertDescription::DecryptError,
-        )
-    };
-    // signed by another key
-    for mut client in clients(&setup(&identity)) {
-        client.send(&certificate).unwrap();
-        let verify = client.certificate_verify(&*other.signing_key(), ECDSA_SECP256R1_SHA256);
-        assert_eq!(client.send(&verify), expected());
-    }
-    // signed over another transcript
-    for mut client in clients(&setup(&identity)) {
-        let verify = client.certificate_verify(&*identity.signing_key(), ECDSA_SECP256R1_SHA256);
-        client.send(&certificate).unwrap();
-        assert_eq!(client.send(&verify), expected());
-    }
-    // an empty signature
-    for mut client in clients(&setup(&identity)) {
-        client.send(&certificate).unwrap();
-        let verify = ScriptedClient::certificate_verify_of(ECDSA_SECP256R1_SHA256, &[]);
-        assert_eq!(client.send(&verify), expected());
+    for what in ["another key", "another transcript", "an empty signature"] {
+        for mut client in clients(&setup(&identity)) {
+            let key = identity.signing_key();
+            let before = client.certificate_verify(&*key, ECDSA_SECP256R1_SHA256);
+            client.send(&certificate).unwrap();
+            let verify = match what {
+                "another key" => {
+                    client.certificate_verify(&*other.signing_key(), ECDSA_SECP256R1_SHA256)
+                }
+                "another transcript" => before,
+                _ => ScriptedClient::certificate_verify_of(ECDSA_SECP256R1_SHA256, &[]),
+            };
+            let expected = refusal("InvalidCertificate(BadSignature)", DecryptError);
+            assert_eq!(client.send(&verify), expected, "{what}");
+        }
     }
 }
 
 #[test]
 fn signature_schemes_must_be_requested() {
     let identity = Identity::new();
+    let certificate = ScriptedClient::certificate(&[], &[&identity.cert], &[]);
+    let error = "PeerMisbehaved(SignedHandshakeWithUnadvertisedSigScheme)";
     // RSASSA-PKCS1-v1_5, SHA-1, and an unassigned scheme
     for scheme in [0x0401, 0x0203, 0x0999] {
         for mut client in clients(&setup(&identity)) {
-            client
-                .send(&ScriptedClient::certificate(&[], &[&identity.cert], &[]))
-                .unwrap();
-            assert_eq!(
-                client.send(&ScriptedClient::certificate_verify_of(scheme, &[1; 70])),
-                refusal(
-                    "PeerMisbehaved(SignedHandshakeWithUnadvertisedSigScheme)",
-                    AlertDescription::IllegalParameter
-                )
-            );
+            client.send(&certificate).unwrap();
+            let verify = ScriptedClient::certificate_verify_of(scheme, &[1; 70]);
+            assert_eq!(client.send(&verify), refusal(error, IllegalParameter));
         }
     }
 }
@@ -251,10 +197,7 @@ fn messages_out_of_order_are_unexpected() {
             client.send(last).unwrap_err()
         });
         assert_eq!(ours, theirs);
-        assert_eq!(
-            ours.alert,
-            Some(vec![2, AlertDescription::UnexpectedMessage.into()])
-        );
+        assert_eq!(ours.alert, Some(vec![2, UnexpectedMessage.into()]));
     }
 }
 
@@ -279,12 +222,7 @@ fn half_rtt_data_waits_for_the_client_to_authenticate() {
             }
         }
     }
-    let setup = Setup::new(PROVIDERS[0]);
-    let mut client = ScriptedClient::new(
-        Box::new(setup.ours()),
-        &setup.provider.this(),
-        ClientHello::new(),
-    );
+    let [mut client, _] = clients(&Setup::new(PROVIDERS[0]));
     client.server.send(b"not half");
     client.receive_output();
     assert_eq!(client.plaintext, b"");

@@ -1,13 +1,15 @@
 //! First ClientHellos, valid and invalid.
 
-use core::slice;
-
 use harness::peers::endpoints::Endpoint;
 use harness::wire::client_hello::*;
 use harness::wire::*;
-use rustls::{AlertDescription, HandshakeType};
+use rustls::AlertDescription::{
+    self, DecodeError, HandshakeFailure, IllegalParameter, MissingExtension, ProtocolVersion,
+    UnexpectedMessage,
+};
+use rustls::HandshakeType;
 
-use crate::servers::{PROVIDERS, Sent, Setup, records, server_name};
+use crate::servers::{PROVIDERS, Sent, Setup, records};
 
 /// A server's response to the last of several records.
 #[derive(Debug, PartialEq)]
@@ -37,6 +39,18 @@ pub(crate) fn refused(error: &str, alert: AlertDescription) -> Answer {
     }
 }
 
+pub(crate) fn misbehaved(error: &str, alert: AlertDescription) -> Answer {
+    refused(&format!("PeerMisbehaved({error})"), alert)
+}
+
+pub(crate) fn incompatible(error: &str, alert: AlertDescription) -> Answer {
+    refused(&format!("PeerIncompatible({error})"), alert)
+}
+
+pub(crate) fn invalid(error: &str, alert: AlertDescription) -> Answer {
+    refused(&format!("InvalidMessage({error})"), alert)
+}
+
 pub(crate) fn flight() -> Answer {
     Answer {
         error: None,
@@ -49,395 +63,258 @@ pub(crate) fn flight() -> Answer {
 }
 
 pub(crate) fn retry_request() -> Answer {
-    Answer {
-        error: None,
-        sent: vec![
-            Sent::Handshake(HandshakeType::ServerHello),
-            Sent::ChangeCipherSpec,
-        ],
-    }
+    let mut answer = flight();
+    answer.sent.pop();
+    answer
 }
 
+/// A description, a ClientHello and the expected answer.
+pub(crate) type Case<'a> = (&'a str, ClientHello, &'a Answer);
+
 /// Asserts that both crates' servers give the expected answer.
-pub(crate) fn expect_same(setup: &Setup, cases: Vec<(&str, ClientHello, Answer)>) {
+pub(crate) fn expect_same(setup: &Setup, cases: &[Case<'_>]) {
     for (name, hello, expected) in cases {
         let records = [hello.record()];
         for mut server in setup.both() {
-            assert_eq!(answer(&mut *server, &records), expected, "{name}");
+            assert_eq!(answer(&mut *server, &records), **expected, "{name}");
         }
         let unbuffered = answer(&mut setup.ours_unbuffered(), &records);
-        assert_eq!(unbuffered, expected, "{name}, unbuffered");
+        assert_eq!(unbuffered, **expected, "{name}, unbuffered");
     }
 }
 
 /// Asserts that only this crate's server gives the expected answer.
-fn expect_ours(setup: &Setup, cases: Vec<(&str, ClientHello, Answer)>) {
+fn expect_ours(setup: &Setup, cases: &[Case<'_>]) {
     for (name, hello, expected) in cases {
         let records = [hello.record()];
-        assert_eq!(answer(&mut setup.ours(), &records), expected, "{name}");
+        assert_eq!(answer(&mut setup.ours(), &records), **expected, "{name}");
         let unbuffered = answer(&mut setup.ours_unbuffered(), &records);
-        assert_eq!(unbuffered, expected, "{name}, unbuffered");
-        assert_ne!(
-            answer(&mut setup.theirs(), &records),
-            expected,
-            "{name}: not a difference"
-        );
+        assert_eq!(unbuffered, **expected, "{name}, unbuffered");
+        let theirs = answer(&mut setup.theirs(), &records);
+        assert_ne!(theirs, **expected, "{name}: not a difference");
     }
 }
 
 #[test]
 fn versions() {
-    const NOT_OFFERED: &str = "PeerIncompatible(Tls12NotOffered)";
-    const NEITHER: &str = "PeerIncompatible(Tls12NotOfferedOrEnabled)";
-    const NO_EXTENSION: &str = "PeerIncompatible(SupportedVersionsExtensionRequired)";
-    use AlertDescription::{DecodeError, ProtocolVersion};
+    let not_offered = incompatible("Tls12NotOffered", ProtocolVersion);
+    let neither = incompatible("Tls12NotOfferedOrEnabled", ProtocolVersion);
+    let no_extension = incompatible("SupportedVersionsExtensionRequired", ProtocolVersion);
+    let empty = invalid("IllegalEmptyList(\"ProtocolVersions\")", DecodeError);
+    let flight = flight();
+    let setup = Setup::new(PROVIDERS[0]);
 
     let versions =
         |versions: &[u16]| ClientHello::new().with(SUPPORTED_VERSIONS, u8_vec(&u16s(versions)));
-    let legacy = |version| {
-        ClientHello::new()
-            .without(SUPPORTED_VERSIONS)
-            .edit(|hello| hello.legacy_version = version)
-    };
+    let legacy = |version| ClientHello::new().edit(|hello| hello.legacy_version = version);
+    let old_style = |version| legacy(version).without(SUPPORTED_VERSIONS);
     expect_same(
-        &Setup::new(PROVIDERS[0]),
-        vec![
-            ("1.3", ClientHello::new(), flight()),
-            ("unknown and 1.3", versions(&[0x0a0a, 0x0304]), flight()),
-            ("1.2 and 1.3", versions(&[0x0303, 0x0304]), flight()),
-            (
-                "1.2",
-                versions(&[0x0303]),
-                refused(NEITHER, ProtocolVersion),
-            ),
-            (
-                "unknown",
-                versions(&[0x0a0a]),
-                refused(NEITHER, ProtocolVersion),
-            ),
-            (
-                "1.2, 1.2 style",
-                legacy(0x0303),
-                refused(NO_EXTENSION, ProtocolVersion),
-            ),
-            (
-                "1.3, 1.2 style",
-                legacy(0x0304),
-                refused(NO_EXTENSION, ProtocolVersion),
-            ),
-            ("1.1", legacy(0x0302), refused(NOT_OFFERED, ProtocolVersion)),
-            (
-                "none",
-                versions(&[]),
-                refused(
-                    "InvalidMessage(IllegalEmptyList(\"ProtocolVersions\"))",
-                    DecodeError,
-                ),
-            ),
+        &setup,
+        &[
+            ("1.3", ClientHello::new(), &flight),
+            ("unknown and 1.3", versions(&[0x0a0a, 0x0304]), &flight),
+            ("1.2 and 1.3", versions(&[0x0303, 0x0304]), &flight),
+            ("1.2", versions(&[0x0303]), &neither),
+            ("unknown", versions(&[0x0a0a]), &neither),
+            ("1.2, 1.2 style", old_style(0x0303), &no_extension),
+            ("1.3, 1.2 style", old_style(0x0304), &no_extension),
+            ("1.1", old_style(0x0302), &not_offered),
+            ("none", versions(&[]), &empty),
         ],
     );
     // RFC 9846 §E.2: protocol_version, but upstream first complains about signature_algorithms
-    expect_ours(
-        &Setup::new(PROVIDERS[0]),
-        vec![(
-            "no extensions",
-            ClientHello::new().edit(|hello| hello.extensions = vec![]),
-            refused(NO_EXTENSION, ProtocolVersion),
-        )],
-    );
+    let no_extensions = ClientHello::new().edit(|hello| hello.extensions = vec![]);
+    expect_ours(&setup, &[("no extensions", no_extensions, &no_extension)]);
     // RFC 9846 §4.2.2: legacy_version must be 0x0303, which upstream does not check
     for version in [0x0300, 0x0301, 0x0302, 0x0304, 0x0403] {
-        expect_ours(
-            &Setup::new(PROVIDERS[0]),
-            vec![(
-                "legacy_version",
-                ClientHello::new().edit(|hello| hello.legacy_version = version),
-                refused(NOT_OFFERED, ProtocolVersion),
-            )],
-        );
+        let name = format!("legacy_version {version:#x}");
+        expect_ours(&setup, &[(&name, legacy(version), &not_offered)]);
     }
 }
 
 #[test]
 fn compression_and_session_ids() {
-    use AlertDescription::{DecodeError, IllegalParameter};
+    let incorrect = misbehaved("OfferedIncorrectCompressions", IllegalParameter);
+    let not_null = incompatible("NullCompressionRequired", IllegalParameter);
+    let empty = invalid("IllegalEmptyList(\"Compressions\")", DecodeError);
+    let too_long = invalid("TrailingData(\"SessionID\")", DecodeError);
+    let setup = Setup::new(PROVIDERS[0]);
 
     let compression =
         |methods: &[u8]| ClientHello::new().edit(|hello| hello.compression = methods.to_vec());
     let session_id = |len| ClientHello::new().edit(|hello| hello.session_id = vec![1; len]);
-    const INCORRECT: &str = "PeerMisbehaved(OfferedIncorrectCompressions)";
-    const NOT_NULL: &str = "PeerIncompatible(NullCompressionRequired)";
     expect_same(
-        &Setup::new(PROVIDERS[0]),
-        vec![
-            (
-                "null and deflate",
-                compression(&[0, 1]),
-                refused(INCORRECT, IllegalParameter),
-            ),
-            (
-                "deflate",
-                compression(&[1]),
-                refused(NOT_NULL, IllegalParameter),
-            ),
-            (
-                "none",
-                compression(&[]),
-                refused(
-                    "InvalidMessage(IllegalEmptyList(\"Compressions\"))",
-                    DecodeError,
-                ),
-            ),
-            ("short session id", session_id(1), flight()),
-            (
-                "long session id",
-                session_id(33),
-                refused("InvalidMessage(TrailingData(\"SessionID\"))", DecodeError),
-            ),
+        &setup,
+        &[
+            ("null and deflate", compression(&[0, 1]), &incorrect),
+            ("deflate", compression(&[1]), &not_null),
+            ("none", compression(&[]), &empty),
+            ("short session id", session_id(1), &flight()),
+            ("long session id", session_id(33), &too_long),
         ],
     );
     // RFC 9846 §E.4: change_cipher_spec answers a session ID; upstream always sends one
-    let without = |answer: Answer| Answer {
-        sent: answer
-            .sent
-            .into_iter()
-            .filter(|sent| *sent != Sent::ChangeCipherSpec)
-            .collect(),
-        ..answer
+    let without = |mut answer: Answer| {
+        answer.sent.retain(|sent| *sent != Sent::ChangeCipherSpec);
+        answer
     };
+    let (flight, retry) = (without(flight()), without(retry_request()));
+    let no_share = session_id(0).with(KEY_SHARE, key_shares(&[]));
     expect_ours(
-        &Setup::new(PROVIDERS[0]),
-        vec![
-            ("no session id", session_id(0), without(flight())),
-            (
-                "no session id, retried",
-                session_id(0).with(KEY_SHARE, key_shares(&[])),
-                without(retry_request()),
-            ),
+        &setup,
+        &[
+            ("no session id", session_id(0), &flight),
+            ("no session id, retried", no_share, &retry),
         ],
     );
 }
 
 #[test]
 fn mandatory_extensions() {
-    use AlertDescription::{HandshakeFailure, MissingExtension};
-
+    let setup = Setup::new(PROVIDERS[0]);
     // RFC 9846 §9.2: missing_extension, but upstream sends handshake_failure
-    const SIGNATURES: &str = "PeerIncompatible(SignatureAlgorithmsExtensionRequired)";
-    const GROUPS: &str = "PeerIncompatible(NamedGroupsExtensionRequired)";
-    const SHARE: &str = "PeerIncompatible(KeyShareExtensionRequired)";
-    for (typ, error) in [
-        (SIGNATURE_ALGORITHMS, SIGNATURES),
-        (SUPPORTED_GROUPS, GROUPS),
-        (KEY_SHARE, SHARE),
+    for (typ, missing) in [
+        (SIGNATURE_ALGORITHMS, "SignatureAlgorithms"),
+        (SUPPORTED_GROUPS, "NamedGroups"),
+        (KEY_SHARE, "KeyShare"),
     ] {
+        let expected = incompatible(&format!("{missing}ExtensionRequired"), MissingExtension);
         for hello in [ClientHello::new(), ClientHello::new().with_psk()] {
-            expect_ours(
-                &Setup::new(PROVIDERS[0]),
-                vec![(
-                    "missing",
-                    hello.without(typ),
-                    refused(error, MissingExtension),
-                )],
-            );
+            expect_ours(&setup, &[(missing, hello.without(typ), &expected)]);
         }
     }
 
     let no_groups = ClientHello::new().with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X448])));
     let no_suites = ClientHello::new().edit(|hello| hello.cipher_suites = vec![0x1309, 0xc02b]);
+    let no_group = incompatible("NoKxGroupsInCommon", HandshakeFailure);
+    let no_suite = incompatible("NoCipherSuitesInCommon", HandshakeFailure);
     expect_same(
-        &Setup::new(PROVIDERS[0]),
-        vec![
-            (
-                "no group in common",
-                no_groups,
-                refused("PeerIncompatible(NoKxGroupsInCommon)", HandshakeFailure),
-            ),
-            (
-                "no cipher suite in common",
-                no_suites,
-                refused("PeerIncompatible(NoCipherSuitesInCommon)", HandshakeFailure),
-            ),
+        &setup,
+        &[
+            ("no group in common", no_groups, &no_group),
+            ("no cipher suite in common", no_suites, &no_suite),
         ],
     );
 }
 
 #[test]
 fn server_names() {
-    use AlertDescription::{DecodeError, IllegalParameter};
+    let no_host_name = misbehaved("ServerNameMustContainOneHostName", IllegalParameter);
+    let two = invalid("InvalidServerName", DecodeError);
+    let flight = flight();
+    let setup = Setup::new(PROVIDERS[0]);
 
     let name = |name: &[u8]| ClientHello::new().with(SERVER_NAME, host_name(name));
     let list = |list: &[u8]| ClientHello::new().with(SERVER_NAME, u16_vec(list));
-    const NO_HOST_NAME: &str = "PeerMisbehaved(ServerNameMustContainOneHostName)";
     expect_same(
-        &Setup::new(PROVIDERS[0]),
-        vec![
-            ("upper case", name(b"LOCALHOST"), flight()),
-            ("an address", name(b"127.0.0.1"), flight()),
-            ("none", ClientHello::new().without(SERVER_NAME), flight()),
-            (
-                "a space",
-                name(b"local host"),
-                refused(NO_HOST_NAME, IllegalParameter),
-            ),
-            (
-                "another type",
-                list(&[1, 0, 1, b'a']),
-                refused(NO_HOST_NAME, IllegalParameter),
-            ),
-            (
-                "two",
-                list(&[0, 0, 1, b'a', 0, 0, 1, b'b']),
-                refused("InvalidMessage(InvalidServerName)", DecodeError),
-            ),
+        &setup,
+        &[
+            ("upper case", name(b"LOCALHOST"), &flight),
+            ("an address", name(b"127.0.0.1"), &flight),
+            ("none", ClientHello::new().without(SERVER_NAME), &flight),
+            ("a space", name(b"local host"), &no_host_name),
+            ("another type", list(&[1, 0, 1, b'a']), &no_host_name),
+            ("two", list(&[0, 0, 1, b'a', 0, 0, 1, b'b']), &two),
         ],
     );
 
-    let mut server = Setup::new(PROVIDERS[0]).ours();
-    server.receive(&name(b"Example.COM").record()).unwrap();
-    assert_eq!(server_name(&server), Some("example.com"));
-    let mut server = Setup::new(PROVIDERS[0]).ours();
-    server.receive(&name(b"127.0.0.1").record()).unwrap();
-    assert_eq!(server_name(&server), None);
+    let reported = |hello: ClientHello| {
+        let mut server = setup.ours();
+        server.receive(&hello.record()).unwrap();
+        server.server_name()
+    };
+    let lower_case = reported(name(b"Example.COM"));
+    assert_eq!(lower_case.as_deref(), Some("example.com"));
+    assert_eq!(reported(name(b"127.0.0.1")), None);
 }
 
 #[test]
 fn pre_shared_keys_are_checked_though_none_is_used() {
-    use AlertDescription::{DecodeError, IllegalParameter, MissingExtension};
+    let mismatch = misbehaved("PskExtensionWithMismatchedIdsAndBinders", IllegalParameter);
+    let no_modes = misbehaved("MissingPskModesExtension", MissingExtension);
+    let not_last = invalid("PreSharedKeyIsNotFinalExtension", IllegalParameter);
+    let empty = invalid("IllegalEmptyList(\"PskIdentities\")", DecodeError);
+    let flight = flight();
 
     let modes = || ClientHello::new().and(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]));
     let psks = |identities, binders| modes().and(PRE_SHARED_KEY, offered_psks(identities, binders));
-    const MISMATCH: &str = "PeerMisbehaved(PskExtensionWithMismatchedIdsAndBinders)";
+    let without_modes = psks(1, 1).without(PSK_KEY_EXCHANGE_MODES);
+    let padded = ClientHello::new().with_psk().and(PADDING, vec![]);
     expect_same(
         &Setup::new(PROVIDERS[0]),
-        vec![
-            ("good", psks(1, 1), flight()),
-            ("two", psks(2, 2), flight()),
-            ("early data", ClientHello::new().with_early_data(), flight()),
-            (
-                "a missing binder",
-                psks(2, 1),
-                refused(MISMATCH, IllegalParameter),
-            ),
-            (
-                "an extra binder",
-                psks(1, 2),
-                refused(MISMATCH, IllegalParameter),
-            ),
-            (
-                "no modes",
-                ClientHello::new().and(PRE_SHARED_KEY, offered_psks(1, 1)),
-                refused("PeerMisbehaved(MissingPskModesExtension)", MissingExtension),
-            ),
-            (
-                "not last",
-                ClientHello::new().with_psk().and(PADDING, vec![]),
-                refused(
-                    "InvalidMessage(PreSharedKeyIsNotFinalExtension)",
-                    IllegalParameter,
-                ),
-            ),
-            (
-                "no identities",
-                psks(0, 0),
-                refused(
-                    "InvalidMessage(IllegalEmptyList(\"PskIdentities\"))",
-                    DecodeError,
-                ),
-            ),
+        &[
+            ("good", psks(1, 1), &flight),
+            ("two", psks(2, 2), &flight),
+            ("early data", ClientHello::new().with_early_data(), &flight),
+            ("a missing binder", psks(2, 1), &mismatch),
+            ("an extra binder", psks(1, 2), &mismatch),
+            ("no modes", without_modes, &no_modes),
+            ("not last", padded, &not_last),
+            ("no identities", psks(0, 0), &empty),
         ],
     );
 }
 
 #[test]
 fn unknown_and_duplicate_extensions() {
-    use AlertDescription::{DecodeError, IllegalParameter};
+    let known_twice = invalid("DuplicateExtension(0)", IllegalParameter);
+    let unknown_twice = invalid("DuplicateExtension(30583)", IllegalParameter);
+    let trailing = invalid("TrailingData(\"ClientHelloPayload\")", DecodeError);
+    let flight = flight();
 
+    let with = |typ, body| ClientHello::new().and(typ, body);
+    let trailing_data = ClientHello::new().edit(|hello| hello.trailing = vec![0]);
+    let twice = with(0x7777, vec![]).and(0x7777, vec![]);
+    let same_name = with(SERVER_NAME, host_name(b"localhost"));
     expect_same(
         &Setup::new(PROVIDERS[0]),
-        vec![
-            ("unknown", ClientHello::new().and(0x0a0a, vec![1]), flight()),
-            (
-                "padding",
-                ClientHello::new().and(PADDING, vec![0; 100]),
-                flight(),
-            ),
-            (
-                "unsolicited cookie",
-                ClientHello::new().and(COOKIE, u16_vec(b"c")),
-                flight(),
-            ),
-            (
-                "a known one twice",
-                ClientHello::new().and(SERVER_NAME, host_name(b"localhost")),
-                refused("InvalidMessage(DuplicateExtension(0))", IllegalParameter),
-            ),
-            (
-                "an unknown one twice",
-                ClientHello::new().and(0x7777, vec![]).and(0x7777, vec![]),
-                refused(
-                    "InvalidMessage(DuplicateExtension(30583))",
-                    IllegalParameter,
-                ),
-            ),
-            (
-                "trailing data",
-                ClientHello::new().edit(|hello| hello.trailing = vec![0]),
-                refused(
-                    "InvalidMessage(TrailingData(\"ClientHelloPayload\"))",
-                    DecodeError,
-                ),
-            ),
+        &[
+            ("unknown", with(0x0a0a, vec![1]), &flight),
+            ("padding", with(PADDING, vec![0; 100]), &flight),
+            ("unsolicited cookie", with(COOKIE, u16_vec(b"c")), &flight),
+            ("a known one twice", same_name, &known_twice),
+            ("an unknown one twice", twice, &unknown_twice),
+            ("trailing data", trailing_data, &trailing),
         ],
     );
 }
 
 #[test]
 fn first_message_must_be_a_client_hello() {
-    use AlertDescription::UnexpectedMessage;
-
-    let inappropriate = |typ: &str| {
-        refused(
-            &format!(
-                "InappropriateHandshakeMessage {{ expect_types: [ClientHello], got_type: {typ} }}"
-            ),
-            UnexpectedMessage,
-        )
-    };
-    let hello = ClientHello::new().message();
-    let behind = |hello: &[u8], more: &[u8]| record(0x16, &[hello, more].concat());
-    let pending = || {
-        refused(
-            "PeerMisbehaved(KeyEpochWithPendingFragment)",
-            UnexpectedMessage,
-        )
-    };
-    for (bytes, expected) in [
-        (
-            record(0x16, &message(20, &[0; 32])),
-            inappropriate("Finished"),
-        ),
-        (
-            record(0x16, &message(0, &[])),
-            inappropriate("HelloRequest"),
-        ),
-        (record(0x16, &message(24, &[0])), inappropriate("KeyUpdate")),
-        (
-            record(0x16, &message(99, &[])),
-            inappropriate("HandshakeType(0x63)"),
-        ),
-        // RFC 9846 §5.1: handshake messages must not span key changes
-        (behind(&hello, &[20]), pending()),
-        (behind(&hello, &hello), pending()),
-        (
-            behind(&ClientHello::without_share().message(), &[1]),
-            pending(),
-        ),
+    for (typ, body, name) in [
+        (20, &[0; 32][..], "Finished"),
+        (0, &[], "HelloRequest"),
+        (24, &[0], "KeyUpdate"),
+        (99, &[], "HandshakeType(0x63)"),
     ] {
+        let expected = inappropriate_message("ClientHello", name);
         for mut server in Setup::new(PROVIDERS[0]).both() {
-            assert_eq!(answer(&mut *server, slice::from_ref(&bytes)), expected);
+            let records = [record(0x16, &message(typ, body))];
+            assert_eq!(answer(&mut *server, &records), expected);
         }
     }
+    // RFC 9846 §5.1: handshake messages must not span key changes
+    let hello = ClientHello::new().message();
+    let pending = misbehaved("KeyEpochWithPendingFragment", UnexpectedMessage);
+    for (hello, behind) in [
+        (&hello, &[20][..]),
+        (&hello, &hello),
+        (&ClientHello::without_share().message(), &[1]),
+    ] {
+        for mut server in Setup::new(PROVIDERS[0]).both() {
+            let records = [record(0x16, &[hello, behind].concat())];
+            assert_eq!(answer(&mut *server, &records), pending, "{behind:?}");
+        }
+    }
+}
+
+/// The answer to a handshake message of the wrong type.
+pub(crate) fn inappropriate_message(expected: &str, got: &str) -> Answer {
+    let types = format!("expect_types: [{expected}], got_type: {got}");
+    refused(
+        &format!("InappropriateHandshakeMessage {{ {types} }}"),
+        UnexpectedMessage,
+    )
 }
 
 #[test]
@@ -459,23 +336,20 @@ fn every_cut_and_every_flip_gives_upstreams_answer() {
     // both crates treat these differently, as tested above: legacy_version and the session ID's
     // length
     let skipped = [4, 5];
+    let compare = |message: &[u8], what: String| {
+        let records = [record(0x16, message)];
+        let ours = answer(&mut setup.ours(), &records);
+        let theirs = answer(&mut setup.theirs(), &records);
+        assert_eq!(ours.error, theirs.error, "{what}");
+    };
     for at in (4..good.len()).filter(|at| !skipped.contains(at)) {
         let mut flipped = good.clone();
         flipped[at] ^= 0x55;
-        let records = [record(0x16, &flipped)];
-        let ours = answer(&mut setup.ours(), &records);
-        let theirs = answer(&mut setup.theirs(), &records);
-        assert_eq!(ours.error, theirs.error, "byte {at} flipped");
+        compare(&flipped, format!("byte {at} flipped"));
     }
     // without extensions it is no TLS 1.3 ClientHello, as tested above
     let no_extensions = 4 + 2 + 32 + 33 + 8 + 2;
     for len in (4..good.len()).filter(|len| *len != no_extensions) {
-        let mut cut = good[..len].to_vec();
-        let body_len = (len - 4) as u16;
-        cut[2..4].copy_from_slice(&body_len.to_be_bytes());
-        let records = [record(0x16, &cut)];
-        let ours = answer(&mut setup.ours(), &records);
-        let theirs = answer(&mut setup.theirs(), &records);
-        assert_eq!(ours.error, theirs.error, "cut to {len}");
+        compare(&message(1, &good[4..len]), format!("cut to {len}"));
     }
 }

@@ -6,22 +6,27 @@ use harness::peers::endpoints::Endpoint;
 use harness::scripted::ScriptedClient;
 use harness::wire::client_hello::*;
 use harness::wire::*;
+use rustls::AlertDescription::{
+    self, DecodeError, HandshakeFailure, IllegalParameter, NoApplicationProtocol,
+};
 use rustls::crypto::{ActiveKeyExchange, SupportedKxGroup};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
-use rustls::{AlertDescription, Error, NamedGroup, ProtocolVersion};
+use rustls::{Error, NamedGroup, ProtocolVersion};
 
-use crate::client_hello::{answer, expect_same, flight, refused, retry_request};
+use crate::client_hello::{
+    Answer, answer, expect_same, flight, incompatible, invalid, misbehaved, refused, retry_request,
+};
 use crate::servers::{Identity, PROVIDERS, Sent, Setup, ours_with};
 
 #[test]
 fn key_shares_of_every_kind() {
-    use AlertDescription::{DecodeError, IllegalParameter};
-
     let shares = |shares: &[(u16, &[u8])]| ClientHello::new().with(KEY_SHARE, key_shares(shares));
     let x25519 = &x25519_share()[..];
     let p256 = &p256_share()[..];
-    const DUPLICATE: &str = "PeerMisbehaved(OfferedDuplicateKeyShares)";
-    const INVALID: &str = "PeerMisbehaved(InvalidKeyShare)";
+    let duplicate = misbehaved("OfferedDuplicateKeyShares", IllegalParameter);
+    let wrong = misbehaved("InvalidKeyShare", IllegalParameter);
+    let empty = invalid("IllegalEmptyValue", DecodeError);
+    let (flight, retry) = (flight(), retry_request());
     // enough shares that the server looks them up differently
     let many = |more: &[(u16, &'static [u8])]| {
         let unknown = (0x9000..0x9010).map(|group| (group, &[1][..]));
@@ -30,99 +35,58 @@ fn key_shares_of_every_kind() {
             .chain([(X25519, x25519)]);
         shares(&all.collect::<Vec<_>>())
     };
+    // (group, share) pairs
+    let (good, p256) = ((X25519, x25519), (P256, p256));
+    let unknown = (0x9999, &[1][..]);
+    let off_curve = ClientHello::new()
+        .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[P256])))
+        .with(KEY_SHARE, key_shares(&[(P256, &[4; 65])]));
+    let cases = [
+        ("two", shares(&[good, p256]), &flight),
+        ("two, not in order", shares(&[p256, good]), &flight),
+        ("unsupported besides", shares(&[unknown, good]), &flight),
+        ("none", shares(&[]), &retry),
+        ("of a less preferred group", shares(&[p256]), &retry),
+        ("twice", shares(&[good, p256, good]), &duplicate),
+        (
+            "unknown twice",
+            shares(&[unknown, unknown, good]),
+            &duplicate,
+        ),
+        ("many", many(&[]), &flight),
+        ("twice among many", many(&[(0x9001, &[1])]), &duplicate),
+        ("all zero", shares(&[(X25519, &[0; 32])]), &wrong),
+        ("short", shares(&[(X25519, &[9; 31])]), &wrong),
+        ("not on the curve", off_curve, &wrong),
+        ("empty", shares(&[(X25519, &[])]), &empty),
+    ];
     for provider in PROVIDERS {
-        let off_curve = ClientHello::new()
-            .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[P256])))
-            .with(KEY_SHARE, key_shares(&[(P256, &[4; 65])]));
-        expect_same(
-            &Setup::new(provider),
-            vec![
-                ("two", shares(&[(X25519, x25519), (P256, p256)]), flight()),
-                (
-                    "two, not in order",
-                    shares(&[(P256, p256), (X25519, x25519)]),
-                    flight(),
-                ),
-                (
-                    "unsupported besides",
-                    shares(&[(0x9999, &[1]), (X25519, x25519)]),
-                    flight(),
-                ),
-                ("none", shares(&[]), retry_request()),
-                (
-                    "of a less preferred group",
-                    shares(&[(P256, p256)]),
-                    retry_request(),
-                ),
-                (
-                    "twice",
-                    shares(&[(X25519, x25519), (P256, p256), (X25519, x25519)]),
-                    refused(DUPLICATE, IllegalParameter),
-                ),
-                (
-                    "twice of an unknown group",
-                    shares(&[(0x9999, &[1]), (0x9999, &[1]), (X25519, x25519)]),
-                    refused(DUPLICATE, IllegalParameter),
-                ),
-                ("many", many(&[]), flight()),
-                (
-                    "twice among many",
-                    many(&[(0x9001, &[1])]),
-                    refused(DUPLICATE, IllegalParameter),
-                ),
-                (
-                    "all zero",
-                    shares(&[(X25519, &[0; 32])]),
-                    refused(INVALID, IllegalParameter),
-                ),
-                (
-                    "short",
-                    shares(&[(X25519, &[9; 31])]),
-                    refused(INVALID, IllegalParameter),
-                ),
-                (
-                    "not on the curve",
-                    off_curve,
-                    refused(INVALID, IllegalParameter),
-                ),
-                (
-                    "empty",
-                    shares(&[(X25519, &[])]),
-                    refused("InvalidMessage(IllegalEmptyValue)", DecodeError),
-                ),
-            ],
-        );
+        expect_same(&Setup::new(provider), &cases);
     }
 }
 
 #[test]
 fn protocols_and_signatures_without_overlap() {
-    use AlertDescription::{HandshakeFailure, NoApplicationProtocol};
-
     let mut setup = Setup::new(PROVIDERS[0]);
     setup.alpn = vec![b"aa".to_vec(), b"bbb".to_vec()];
     let offered = |names: &[&[u8]]| ClientHello::new().with(ALPN, protocols(names));
     let schemes =
         |schemes: &[u16]| ClientHello::new().with(SIGNATURE_ALGORITHMS, u16_vec(&u16s(schemes)));
+    let flight = flight();
     expect_same(
         &setup,
-        vec![
-            ("no protocols", ClientHello::new(), flight()),
-            ("one", offered(&[b"aa"]), flight()),
-            ("one of two", offered(&[b"cc", b"bbb"]), flight()),
+        &[
+            ("no protocols", ClientHello::new(), &flight),
+            ("one", offered(&[b"aa"]), &flight),
+            ("one of two", offered(&[b"cc", b"bbb"]), &flight),
         ],
     );
     // equal errors and alerts, but upstream has already sent its ServerHello
-    let scheme_error = refused(
-        "PeerIncompatible(NoSignatureSchemesInCommon)",
-        HandshakeFailure,
-    );
+    let no_protocol = refused("NoApplicationProtocol", NoApplicationProtocol);
+    let no_scheme = incompatible("NoSignatureSchemesInCommon", HandshakeFailure);
     for (hello, expected) in [
-        (
-            offered(&[b"cc"]),
-            refused("NoApplicationProtocol", NoApplicationProtocol),
-        ),
-        (schemes(&[0x0804]), scheme_error),
+        (offered(&[b"cc"]), no_protocol),
+        (schemes(&[0x0804]), no_scheme),
     ] {
         let records = [hello.record()];
         let theirs = answer(&mut setup.theirs(), &records);
@@ -171,72 +135,36 @@ fn groups_are_the_clients_choice() {
             .with(KEY_SHARE, key_shares(&[(share, payload)]))
     };
     let (x25519, p256) = (&x25519_share()[..], &p256_share()[..]);
+    let (both, unknown) = ([P256, X25519], [0x9999, X25519]);
+    let (flight, retry) = (flight(), retry_request());
+    let cases = [
+        ("P-256 first", groups(&both, P256, p256), &flight),
+        ("without its share", groups(&both, X25519, x25519), &retry),
+        ("unknown first", groups(&unknown, X25519, x25519), &flight),
+        ("only a share", groups(&[P256], X25519, x25519), &retry),
+    ];
     for provider in PROVIDERS {
-        expect_same(
-            &Setup::new(provider),
-            vec![
-                ("P-256 first", groups(&[P256, X25519], P256, p256), flight()),
-                (
-                    "P-256 first, no share",
-                    groups(&[P256, X25519], X25519, x25519),
-                    retry_request(),
-                ),
-                (
-                    "unknown first",
-                    groups(&[0x9999, X25519], X25519, x25519),
-                    flight(),
-                ),
-                (
-                    "share without group",
-                    groups(&[P256], X25519, x25519),
-                    retry_request(),
-                ),
-            ],
-        );
+        expect_same(&Setup::new(provider), &cases);
     }
+}
+
+fn no_certificate() -> Answer {
+    let error = "General(\"no server certificate chain resolved\")";
+    refused(error, AlertDescription::AccessDenied)
 }
 
 #[test]
 fn client_without_a_suitable_certificate_is_refused() {
     let mut setup = Setup::new(PROVIDERS[0]);
     setup.resolves_nothing = true;
-    let denied = || {
-        refused(
-            "General(\"no server certificate chain resolved\")",
-            AlertDescription::AccessDenied,
-        )
-    };
+    let denied = no_certificate();
     expect_same(
         &setup,
-        vec![
-            ("with a share", ClientHello::new(), denied()),
-            ("without", ClientHello::without_share(), denied()),
+        &[
+            ("with a share", ClientHello::new(), &denied),
+            ("without", ClientHello::without_share(), &denied),
         ],
     );
-}
-
-#[test]
-fn resolver_sees_the_client_hello() {
-    let hello = ClientHello::new()
-        .with(ALPN, protocols(&[b"h2", b"x"]))
-        .with(
-            SIGNATURE_ALGORITHMS,
-            u16_vec(&u16s(&[0x0401, 0x0403, 0x0999])),
-        )
-        .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X25519, P256, 0x0a0a])))
-        .and(CERTIFICATE_AUTHORITIES, u16_vec(&u16_vec(b"\x30\x03abc")))
-        .and(CLIENT_CERTIFICATE_TYPE, u8_vec(&[0, 2]))
-        .and(SERVER_CERTIFICATE_TYPE, u8_vec(&[2, 0]));
-    let nothing = ClientHello::new().without(SERVER_NAME);
-    for hello in [hello, nothing] {
-        let mut setup = Setup::new(PROVIDERS[0]);
-        setup.resolves_nothing = true;
-        let [ours, theirs] = setup.both().map(|mut server| {
-            assert!(server.receive(&hello.record()).is_err());
-            setup.seen.lock().unwrap().take().unwrap()
-        });
-        assert_eq!(ours, theirs);
-    }
 }
 
 /// X25519, restricted to TLS 1.2.
@@ -276,14 +204,8 @@ fn an_empty_chain_counts_as_none() {
     let mut config = setup.our_config();
     let key = setup.identity.signing_key();
     config.cert_resolver = Arc::new(SingleCertAndKey::from(CertifiedKey::new(vec![], key)));
-    let mut server = ours_with(config);
-    assert_eq!(
-        answer(&mut server, &[ClientHello::new().record()]),
-        refused(
-            "General(\"no server certificate chain resolved\")",
-            AlertDescription::AccessDenied
-        )
-    );
+    let answer = answer(&mut ours_with(config), &[ClientHello::new().record()]);
+    assert_eq!(answer, no_certificate());
 }
 
 #[test]
@@ -296,13 +218,8 @@ fn rsa_keys_sign_with_pss_only() {
         answer(&mut setup.ours(), &[hello.record()])
     };
     assert_eq!(offer(&[0x0401, 0x0804]), flight());
-    assert_eq!(
-        offer(&[0x0401, 0x0501, 0x0601]),
-        refused(
-            "PeerIncompatible(NoSignatureSchemesInCommon)",
-            AlertDescription::HandshakeFailure
-        )
-    );
+    let refusal = incompatible("NoSignatureSchemesInCommon", HandshakeFailure);
+    assert_eq!(offer(&[0x0401, 0x0501, 0x0601]), refusal);
 }
 
 #[test]

@@ -1,13 +1,17 @@
 //! HelloRetryRequest, and the ClientHellos that follow it.
 
-use harness::peers::configs::product;
 use harness::peers::endpoints::Endpoint;
 use harness::scripted::ech::ENCRYPTED_CLIENT_HELLO;
 use harness::wire::client_hello::*;
 use harness::wire::*;
-use rustls::{AlertDescription, HandshakeKind, HandshakeType};
+use rustls::AlertDescription::{
+    HandshakeFailure, IllegalParameter, MissingExtension, ProtocolVersion, UnexpectedMessage,
+};
+use rustls::{HandshakeKind, HandshakeType};
 
-use crate::client_hello::{Answer, answer, refused};
+use crate::client_hello::{
+    Answer, answer, inappropriate_message, incompatible, misbehaved, refused,
+};
 use crate::servers::{PROVIDERS, Sent, Setup};
 
 fn after_retry(setup: &Setup, first: &ClientHello, second: &ClientHello) -> [Answer; 2] {
@@ -33,58 +37,48 @@ fn flight() -> Answer {
 
 #[test]
 fn allowed_changes_are_accepted() {
-    let first = ClientHello::without_share();
-    let cases: Vec<(&str, ClientHello, ClientHello)> = vec![
-        ("a share", first.clone(), ClientHello::new()),
+    let (first, second) = (ClientHello::without_share(), ClientHello::new());
+    let with = |hello: &ClientHello, typ, body| hello.clone().and(typ, body);
+    let both =
+        |typ, [one, other]: [Vec<u8>; 2]| (with(&first, typ, one), with(&second, typ, other));
+    let modes = with(&first, PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]));
+    let two_psks = modes.and(PRE_SHARED_KEY, offered_psks(2, 2));
+    let with_early_data = first.clone().with_early_data();
+    let padded = with(&first, PADDING, vec![0; 9]);
+    let reversed = second.clone().edit(|hello| hello.extensions.reverse());
+    for (name, (first, second)) in [
+        ("a share", (first.clone(), second.clone())),
         (
             "padding added",
-            first.clone(),
-            ClientHello::new().and(PADDING, vec![0; 9]),
+            (first.clone(), with(&second, PADDING, vec![0; 9])),
         ),
-        (
-            "padding removed",
-            first.clone().and(PADDING, vec![0; 9]),
-            ClientHello::new(),
-        ),
+        ("padding removed", (padded, second.clone())),
         (
             "early data removed",
-            first.clone().with_early_data(),
-            ClientHello::new().with_psk(),
+            (with_early_data, second.clone().with_psk()),
         ),
         (
             "a pre-shared key removed",
-            first
-                .clone()
-                .and(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]))
-                .and(PRE_SHARED_KEY, offered_psks(2, 2)),
-            ClientHello::new().with_psk(),
+            (two_psks, second.clone().with_psk()),
         ),
         (
             "an unsolicited cookie",
-            first.clone(),
-            ClientHello::new().and(COOKIE, u16_vec(b"c")),
+            (first.clone(), with(&second, COOKIE, u16_vec(b"c"))),
         ),
-        (
-            "an unknown extension",
-            first.clone().and(0x0a0a, vec![1]),
-            ClientHello::new().and(0x0a0a, vec![2]),
-        ),
+        ("an unknown extension", both(0x0a0a, [vec![1], vec![2]])),
         (
             "an inner hello encrypted again",
-            first
-                .clone()
-                .and(ENCRYPTED_CLIENT_HELLO, outer_ech(&[1; 32])),
-            ClientHello::new().and(ENCRYPTED_CLIENT_HELLO, outer_ech(&[2; 32])),
+            both(
+                ENCRYPTED_CLIENT_HELLO,
+                [1, 2].map(|byte| outer_ech(&[byte; 32])),
+            ),
         ),
-        (
-            "extensions in another order",
-            first,
-            ClientHello::new().edit(|hello| hello.extensions.reverse()),
-        ),
-    ];
-    for (provider, (name, first, second)) in product(PROVIDERS, &cases) {
-        for answer in after_retry(&Setup::new(provider), first, second) {
-            assert_eq!(answer, flight(), "{name}");
+        ("extensions in another order", (first.clone(), reversed)),
+    ] {
+        for provider in PROVIDERS {
+            for answer in after_retry(&Setup::new(provider), &first, &second) {
+                assert_eq!(answer, flight(), "{name}");
+            }
         }
     }
 }
@@ -105,187 +99,161 @@ fn the_requested_group_is_the_client_s_first() {
         }
 
         let mut server = Setup::new(PROVIDERS[0]).ours();
+        let retried = Some(HandshakeKind::FullWithHelloRetryRequest);
         server.receive(&first.record()).unwrap();
-        assert_eq!(
-            server.conn.handshake_kind(),
-            Some(HandshakeKind::FullWithHelloRetryRequest)
-        );
+        assert_eq!(server.conn.handshake_kind(), retried);
         assert!(server.conn.negotiated_key_exchange_group().is_none());
         server.receive(&second.record()).unwrap();
-        assert_eq!(
-            server.conn.handshake_kind(),
-            Some(HandshakeKind::FullWithHelloRetryRequest)
-        );
+        assert_eq!(server.conn.handshake_kind(), retried);
         let group = server.conn.negotiated_key_exchange_group().unwrap();
         assert_eq!(u16::from(group.name()), share);
     }
 }
 
+/// A ClientHello with these suites, groups or key shares.
+fn suites(suites: &[u16]) -> ClientHello {
+    ClientHello::new().edit(|hello| hello.cipher_suites = suites.to_vec())
+}
+
+fn groups(groups: &[u16]) -> ClientHello {
+    ClientHello::new().with(SUPPORTED_GROUPS, u16_vec(&u16s(groups)))
+}
+
+fn shares(shares: &[(u16, &[u8])]) -> ClientHello {
+    ClientHello::new().with(KEY_SHARE, key_shares(shares))
+}
+
 #[test]
 fn other_changes_are_refused_as_upstream_does() {
-    use AlertDescription::{HandshakeFailure, IllegalParameter, MissingExtension, ProtocolVersion};
+    let changed = misbehaved("RefusedToFollowHelloRetryRequest", IllegalParameter);
+    let suite = misbehaved("CipherSuiteDifferedOnRetry", IllegalParameter);
+    let early_data = misbehaved("EarlyDataAttemptedInSecondClientHello", IllegalParameter);
+    let no_psk = misbehaved("MissingPskExtensionInSecondClientHello", MissingExtension);
+    let no_suite = incompatible("NoCipherSuitesInCommon", HandshakeFailure);
+    let no_version = incompatible("SupportedVersionsExtensionRequired", ProtocolVersion);
+    let not_null = incompatible("NullCompressionRequired", IllegalParameter);
+    let wrong_share = misbehaved("InvalidKeyShare", IllegalParameter);
 
-    const REFUSED: &str = "PeerMisbehaved(RefusedToFollowHelloRetryRequest)";
-    const SUITE: &str = "PeerMisbehaved(CipherSuiteDifferedOnRetry)";
-    const EARLY_DATA: &str = "PeerMisbehaved(EarlyDataAttemptedInSecondClientHello)";
-    const NO_PSK: &str = "PeerMisbehaved(MissingPskExtensionInSecondClientHello)";
-    let suites =
-        |suites: &[u16]| ClientHello::new().edit(|hello| hello.cipher_suites = suites.to_vec());
+    let without_version = ClientHello::new().without(SUPPORTED_VERSIONS);
+    let compressed = ClientHello::new().edit(|hello| hello.compression = vec![1]);
     let first = ClientHello::without_share();
-    for (first, second, expected) in [
-        (&first, first.clone(), refused(REFUSED, IllegalParameter)),
+    let with_psk = first.clone().with_psk();
+    for (what, first, second, expected) in [
+        ("nothing", &first, first.clone(), &changed),
         (
+            "another share",
             &first,
-            ClientHello::new().with(KEY_SHARE, key_shares(&[(P256, &p256_share())])),
-            refused(REFUSED, IllegalParameter),
+            shares(&[(P256, &p256_share())]),
+            &changed,
         ),
+        ("other groups", &first, groups(&[P256]), &changed),
         (
+            "the order of groups",
             &first,
-            ClientHello::new().with(SUPPORTED_GROUPS, u16_vec(&u16s(&[P256]))),
-            refused(REFUSED, IllegalParameter),
+            groups(&[P256, X25519]),
+            &changed,
         ),
-        // the requested group is offered, but no longer first
+        ("other suites", &first, suites(&[0x1302]), &suite),
         (
-            &first,
-            ClientHello::new().with(SUPPORTED_GROUPS, u16_vec(&u16s(&[P256, X25519]))),
-            refused(REFUSED, IllegalParameter),
-        ),
-        (&first, suites(&[0x1302]), refused(SUITE, IllegalParameter)),
-        (
+            "the order of suites",
             &first,
             suites(&[0x1302, 0x1301]),
-            refused(SUITE, IllegalParameter),
+            &suite,
         ),
+        ("unknown suites", &first, suites(&[0x1309]), &no_suite),
         (
-            &first,
-            suites(&[0x1309]),
-            refused("PeerIncompatible(NoCipherSuitesInCommon)", HandshakeFailure),
-        ),
-        (
+            "early data",
             &first,
             ClientHello::new().with_early_data(),
-            refused(EARLY_DATA, IllegalParameter),
+            &early_data,
         ),
+        ("no PSK", &with_psk, ClientHello::new(), &no_psk),
+        ("no version", &first, without_version, &no_version),
+        ("compression", &first, compressed, &not_null),
         (
-            &first.clone().with_psk(),
-            ClientHello::new(),
-            refused(NO_PSK, MissingExtension),
-        ),
-        (
+            "a share of zeros",
             &first,
-            ClientHello::new().without(SUPPORTED_VERSIONS),
-            refused(
-                "PeerIncompatible(SupportedVersionsExtensionRequired)",
-                ProtocolVersion,
-            ),
-        ),
-        (
-            &first,
-            ClientHello::new().edit(|hello| hello.compression = vec![1]),
-            refused(
-                "PeerIncompatible(NullCompressionRequired)",
-                IllegalParameter,
-            ),
-        ),
-        (
-            &first,
-            ClientHello::new().with(KEY_SHARE, key_shares(&[(X25519, &[0; 32])])),
-            refused("PeerMisbehaved(InvalidKeyShare)", IllegalParameter),
+            shares(&[(X25519, &[0; 32])]),
+            &wrong_share,
         ),
     ] {
         for answer in after_retry(&Setup::new(PROVIDERS[0]), first, &second) {
-            assert_eq!(answer, expected);
+            assert_eq!(answer, *expected, "{what}");
         }
     }
 }
 
+/// RFC 9846 §4.2.2: the same ClientHello, with a single share.
 #[test]
 fn other_changes_are_refused_that_upstream_accepts() {
-    use AlertDescription::IllegalParameter;
-
-    // RFC 9846 §4.2.2: the same ClientHello, with a single share
-    const REFUSED: &str = "PeerMisbehaved(RefusedToFollowHelloRetryRequest)";
-    const NAME: &str = "PeerMisbehaved(ServerNameDifferedOnRetry)";
-    let two_shares = key_shares(&[(X25519, &x25519_share()), (P256, &p256_share())]);
-    for (second, error) in [
+    let changed = misbehaved("RefusedToFollowHelloRetryRequest", IllegalParameter);
+    let name = misbehaved("ServerNameDifferedOnRetry", IllegalParameter);
+    let with = |typ, body| ClientHello::new().with(typ, body);
+    let session_id = |id: &[u8]| ClientHello::new().edit(|hello| hello.session_id = id.to_vec());
+    let random = ClientHello::new().edit(|hello| hello.random = [2; 32]);
+    let two_shares = shares(&[(X25519, &x25519_share()), (P256, &p256_share())]);
+    for (what, second, expected) in [
+        ("random", random, &changed),
+        ("session ID", session_id(&[6; 32]), &changed),
+        ("no session ID", session_id(&[]), &changed),
+        ("two shares", two_shares, &changed),
+        ("fewer suites", suites(&[0x1301]), &changed),
+        ("fewer groups", groups(&[X25519]), &changed),
+        ("more groups", groups(&[X25519, P256, X448]), &changed),
         (
-            ClientHello::new().edit(|hello| hello.random = [2; 32]),
-            REFUSED,
+            "schemes",
+            with(SIGNATURE_ALGORITHMS, u16_vec(&u16s(&[0x0403]))),
+            &changed,
         ),
         (
-            ClientHello::new().edit(|hello| hello.session_id = vec![6; 32]),
-            REFUSED,
+            "versions",
+            with(SUPPORTED_VERSIONS, u8_vec(&u16s(&[0x0304, 0x0303]))),
+            &changed,
         ),
+        ("ALPN", with(ALPN, protocols(&[b"h2"])), &changed),
         (
-            ClientHello::new().edit(|hello| hello.session_id = vec![]),
-            REFUSED,
+            "PSK modes",
+            with(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1])),
+            &changed,
         ),
-        (ClientHello::new().with(KEY_SHARE, two_shares), REFUSED),
+        ("ticket", with(SESSION_TICKET, vec![]), &changed),
         (
-            ClientHello::new().edit(|hello| hello.cipher_suites = vec![0x1301]),
-            REFUSED,
-        ),
-        (
-            ClientHello::new().with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X25519]))),
-            REFUSED,
-        ),
-        (
-            ClientHello::new().with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X25519, P256, X448]))),
-            REFUSED,
-        ),
-        (
-            ClientHello::new().with(SIGNATURE_ALGORITHMS, u16_vec(&u16s(&[0x0403]))),
-            REFUSED,
-        ),
-        (
-            ClientHello::new().with(SUPPORTED_VERSIONS, u8_vec(&u16s(&[0x0304, 0x0303]))),
-            REFUSED,
-        ),
-        (ClientHello::new().and(ALPN, protocols(&[b"h2"])), REFUSED),
-        (
-            ClientHello::new().and(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1])),
-            REFUSED,
-        ),
-        (ClientHello::new().and(SESSION_TICKET, vec![]), REFUSED),
-        (
-            ClientHello::new().and(EXTENDED_MASTER_SECRET, vec![]),
-            REFUSED,
+            "master secret",
+            with(EXTENDED_MASTER_SECRET, vec![]),
+            &changed,
         ),
         // upstream refuses these two, without an alert
-        (
-            ClientHello::new().with(SERVER_NAME, host_name(b"other")),
-            NAME,
-        ),
-        (ClientHello::new().without(SERVER_NAME), NAME),
+        ("name", with(SERVER_NAME, host_name(b"other")), &name),
+        ("no name", ClientHello::new().without(SERVER_NAME), &name),
     ] {
-        let [ours, theirs] = after_retry(
-            &Setup::new(PROVIDERS[0]),
-            &ClientHello::without_share(),
-            &second,
-        );
-        assert_eq!(ours, refused(error, IllegalParameter));
-        assert_ne!(ours, theirs, "not a difference");
+        let first = ClientHello::without_share();
+        let [ours, theirs] = after_retry(&Setup::new(PROVIDERS[0]), &first, &second);
+        assert_eq!(ours, *expected, "{what}");
+        assert_ne!(ours, theirs, "{what}: not a difference");
     }
 }
 
 #[test]
 fn only_a_client_hello_may_follow() {
-    use AlertDescription::UnexpectedMessage;
-
-    const FINISHED: &str =
-        "InappropriateHandshakeMessage { expect_types: [ClientHello], got_type: Finished }";
-    const APPLICATION_DATA: &str =
-        "InappropriateMessage { expect_types: [Handshake], got_type: ApplicationData }";
     let first = ClientHello::without_share().record();
-    for (second, error) in [
-        (record(0x16, &message(20, &[0; 32])), FINISHED),
-        (record(0x17, &[0; 40]), APPLICATION_DATA),
+    for (second, expected) in [
+        (
+            record(0x16, &message(20, &[0; 32])),
+            inappropriate_message("ClientHello", "Finished"),
+        ),
+        (record(0x17, &[0; 40]), application_data()),
     ] {
         for mut server in Setup::new(PROVIDERS[0]).both() {
             let answer = answer(&mut *server, &[first.clone(), second.clone()]);
-            assert_eq!(answer, refused(error, UnexpectedMessage));
+            assert_eq!(answer, expected);
         }
     }
+}
+
+/// The answer to application data instead of a ClientHello.
+fn application_data() -> Answer {
+    let error = "InappropriateMessage { expect_types: [Handshake], got_type: ApplicationData }";
+    refused(error, UnexpectedMessage)
 }
 
 #[test]
@@ -322,11 +290,7 @@ fn early_data_is_skipped_until_the_second_client_hello() {
     let mut server = Setup::new(PROVIDERS[0]).ours();
     assert_eq!(answer(&mut server, &good), flight());
     for mut server in Setup::new(PROVIDERS[0]).both() {
-        let error = "InappropriateMessage { expect_types: [Handshake], got_type: ApplicationData }";
-        assert_eq!(
-            answer(&mut *server, &too_much),
-            refused(error, AlertDescription::UnexpectedMessage)
-        );
+        assert_eq!(answer(&mut *server, &too_much), application_data());
     }
     let answer = answer(&mut Setup::new(PROVIDERS[0]).ours(), &too_late);
     assert_eq!(answer.error.unwrap(), "DecryptError");
@@ -347,13 +311,9 @@ fn early_data_within_the_second_hello_is_refused() {
                 record(0x16, &second[..9]),
                 record(0x17, &[7; 40]),
             ];
-            assert_eq!(
-                answer(&mut *server, &records),
-                refused(
-                    "PeerMisbehaved(RejectedEarlyDataInterleavedWithHandshakeMessage)",
-                    AlertDescription::UnexpectedMessage
-                )
-            );
+            let error = "RejectedEarlyDataInterleavedWithHandshakeMessage";
+            let expected = misbehaved(error, UnexpectedMessage);
+            assert_eq!(answer(&mut *server, &records), expected);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use harness::peers::callbacks::{self, KeyLines};
+use harness::peers::callbacks;
 use harness::peers::configs::Provider;
 use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use harness::wire;
@@ -85,7 +85,6 @@ macro_rules! config {
         config.ignore_client_order = $setup.ignore_client_order;
         config.send_half_rtt_data = $setup.send_half_rtt_data;
         config.send_tls13_tickets = $setup.send_tls13_tickets;
-        config.key_log = $setup.secrets.clone();
         config
     }};
 }
@@ -151,7 +150,6 @@ pub(crate) struct Setup {
     pub(crate) ignore_client_order: bool,
     pub(crate) send_half_rtt_data: bool,
     pub(crate) send_tls13_tickets: usize,
-    pub(crate) secrets: Arc<KeyLines>,
 }
 
 impl Setup {
@@ -169,7 +167,6 @@ impl Setup {
             ignore_client_order: false,
             send_half_rtt_data: false,
             send_tls13_tickets: 2,
-            secrets: Arc::default(),
         }
     }
 
@@ -200,14 +197,6 @@ impl Setup {
 /// A server of this crate with this configuration.
 pub(crate) fn ours_with(config: ours::ServerConfig) -> ThisBuffered {
     ThisBuffered::server(config)
-}
-
-/// The server name that the client sent.
-pub(crate) fn server_name(server: &ThisBuffered) -> Option<&str> {
-    let ours::Connection::Server(conn) = &server.conn else {
-        panic!("a client");
-    };
-    conn.server_name()
 }
 
 /// A record that a server sent, as seen from outside.
