@@ -16,12 +16,12 @@ use crate::loading::{Loaded, LoadingCache, Policy, Source};
 /// [`CrlSource`](crate::CrlSource).
 ///
 /// This trait is sealed.
-pub trait CacheSource: Kind {}
+pub trait CacheSource: SourceKind {}
 
-impl<S: Kind> CacheSource for S {}
+impl<S: SourceKind> CacheSource for S {}
 
 /// The part of [`Cache`] that differs between the two kinds of sources.
-pub trait Kind: Source<Error: Clone + From<FileError>> + 'static {
+pub trait SourceKind: Source<Error: Clone + From<FileError>> + 'static {
     /// The content of a source, for callers.
     type Content;
 

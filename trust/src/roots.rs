@@ -16,10 +16,10 @@ use pki_types::UnixTime;
 use rustls::RootCertStore;
 
 pub use self::error::{IgnoredCertificate, IgnoredReason, RootsError};
-use self::read::Roots;
+use self::read::CachedRoots;
 pub use self::source::RootSource;
 use crate::FileError;
-use crate::cache::{Cache, Kind};
+use crate::cache::{Cache, SourceKind};
 use crate::loading::Loaded;
 
 /// A cache of root certificates from files, directories and the platform. Callers with the same
@@ -56,7 +56,7 @@ impl RootCache {
     }
 }
 
-impl Kind for RootSource {
+impl SourceKind for RootSource {
     type Content = LoadedRoots;
 
     const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
@@ -73,7 +73,7 @@ impl Kind for RootSource {
     }
 
     fn content(loaded: Loaded<Self>) -> LoadedRoots {
-        let Roots {
+        let CachedRoots {
             store,
             ignored,
             ignored_count,

@@ -13,7 +13,7 @@ use rustls::{
 };
 
 use super::ReloadError;
-use super::verifier::{Kind, ReloadingVerifier, ReloadingVerifierBuilder};
+use super::verifier::{ReloadingVerifier, ReloadingVerifierBuilder, VerifierKind};
 
 /// A [`WebPkiClientVerifier`] that can [`reload`](Self::reload) its roots and revocation lists.
 ///
@@ -66,7 +66,7 @@ pub type ReloadingClientVerifier = ReloadingVerifier<dyn ClientCertVerifier>;
 /// Without revocation lists, revocation is not checked.
 pub type ReloadingClientVerifierBuilder = ReloadingVerifierBuilder<dyn ClientCertVerifier>;
 
-impl Kind for dyn ClientCertVerifier {
+impl VerifierKind for dyn ClientCertVerifier {
     type Builder = ClientCertVerifierBuilder;
 
     const NAME: &'static str = "ReloadingClientVerifier";

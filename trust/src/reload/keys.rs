@@ -13,8 +13,8 @@ use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::time_provider::{DefaultTimeProvider, TimeProvider};
 
 use super::ocsp::Currency;
-use super::pair::{CertifiedKeyFiles, FileVersions, Found};
-use super::slot::{Loaded, Slot};
+use super::pair::{CertifiedKeyFiles, FileVersions, LoadedPair};
+use super::slot::{Replacement, Slot};
 use super::{Reload, ReloadError, ReloadStatus};
 
 /// Certificates and private keys from files, which [`reload`](Self::reload) reads again. For
@@ -142,13 +142,13 @@ impl ReloadingCertifiedKeys {
         ReloadError::of(errors).map_or(Ok(all), |error| Err(Arc::new(error)))
     }
 
-    fn load(&self, pair: &Pair, held: &Arc<InForce>) -> Loaded<InForce> {
+    fn load(&self, pair: &Pair, held: &Arc<ActiveKeys>) -> Replacement<ActiveKeys> {
         let value = match pair.load(&self.provider, &*self.clock) {
             Ok(found) if are_the_same(&found.certified_key, &held.certified_key) => held.clone(),
-            Ok(found) => Arc::new(InForce::new(found)),
-            Err(error) => return Loaded::failed(held, error),
+            Ok(found) => Arc::new(ActiveKeys::new(found)),
+            Err(error) => return Replacement::failed(held, error),
         };
-        Loaded {
+        Replacement {
             value,
             problem: None,
         }
@@ -319,7 +319,7 @@ impl ReloadingCertifiedKeys {
     ) -> Result<Arc<Pair>, ReloadError> {
         let versions = files.versions();
         let now = self.clock.current_time().ok_or(ReloadError::NoTime)?;
-        let first = InForce::new(files.load(&self.provider, &names, now)?);
+        let first = ActiveKeys::new(files.load(&self.provider, &names, now)?);
         let slot = Slot::new(
             files.description(),
             self.clock.clone(),
@@ -337,7 +337,7 @@ struct Pair {
     files: CertifiedKeyFiles,
     /// In lower case; the certificate covers all of them.
     names: Vec<DnsName<'static>>,
-    slot: Slot<InForce, FileVersions>,
+    slot: Slot<ActiveKeys, FileVersions>,
 }
 
 impl Pair {
@@ -345,14 +345,14 @@ impl Pair {
         &self,
         provider: &CryptoProvider,
         clock: &dyn TimeProvider,
-    ) -> Result<Found, ReloadError> {
+    ) -> Result<LoadedPair, ReloadError> {
         let now = clock.current_time().ok_or(ReloadError::NoTime)?;
         self.files.load(provider, &self.names, now)
     }
 }
 
 /// The current content of a pair.
-struct InForce {
+struct ActiveKeys {
     certified_key: Arc<CertifiedKey>,
     /// The period in which the OCSP response of `certified_key` may be stapled; `None` if
     /// unlimited.
@@ -363,8 +363,8 @@ struct InForce {
     resolver: Arc<SingleCertAndKey>,
 }
 
-impl InForce {
-    fn new(found: Found) -> Self {
+impl ActiveKeys {
+    fn new(found: LoadedPair) -> Self {
         let certified_key = Arc::new(found.certified_key);
         Self {
             resolver: Arc::new(SingleCertAndKey::from(certified_key.clone())),

@@ -68,7 +68,7 @@ impl CertifiedKeyFiles {
         provider: &CryptoProvider,
         names: &[DnsName<'_>],
         now: UnixTime,
-    ) -> Result<Found, ReloadError> {
+    ) -> Result<LoadedPair, ReloadError> {
         let chain = self.read_chain()?;
         let key = Zeroizing::new(self.read_key()?);
         self.check_chain(&chain, names, now)?;
@@ -96,7 +96,7 @@ impl CertifiedKeyFiles {
         }
         let (response, currency) = ocsp.unzip();
         certified_key.ocsp = response;
-        Ok(Found {
+        Ok(LoadedPair {
             certified_key,
             ocsp_currency: currency,
         })
@@ -194,7 +194,7 @@ impl CertifiedKeyFiles {
 }
 
 /// The content of the files.
-pub(super) struct Found {
+pub(super) struct LoadedPair {
     pub(super) certified_key: CertifiedKey,
     /// The period in which the OCSP response may be stapled.
     pub(super) ocsp_currency: Option<ocsp::Currency>,

@@ -10,7 +10,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 use super::ReloadError;
-use super::verifier::{Kind, ReloadingVerifier, ReloadingVerifierBuilder};
+use super::verifier::{ReloadingVerifier, ReloadingVerifierBuilder, VerifierKind};
 
 /// A [`WebPkiServerVerifier`] that can [`reload`](Self::reload) its roots and revocation lists.
 ///
@@ -60,7 +60,7 @@ pub type ReloadingServerVerifier = ReloadingVerifier<dyn ServerCertVerifier>;
 /// Without revocation lists, revocation is not checked.
 pub type ReloadingServerVerifierBuilder = ReloadingVerifierBuilder<dyn ServerCertVerifier>;
 
-impl Kind for dyn ServerCertVerifier {
+impl VerifierKind for dyn ServerCertVerifier {
     type Builder = ServerCertVerifierBuilder;
 
     const NAME: &'static str = "ReloadingServerVerifier";

@@ -27,14 +27,14 @@ pub(super) struct Slot<T: ?Sized, V> {
 }
 
 /// The result of a load.
-pub(super) struct Loaded<T: ?Sized> {
+pub(super) struct Replacement<T: ?Sized> {
     /// The value to use from now on.
     pub(super) value: Arc<T>,
     /// Set if some source could not be used.
     pub(super) problem: Option<ReloadError>,
 }
 
-impl<T: ?Sized> Loaded<T> {
+impl<T: ?Sized> Replacement<T> {
     /// Keeps `held` because of `error`.
     pub(super) fn failed(held: &Arc<T>, error: ReloadError) -> Self {
         Self {
@@ -95,7 +95,7 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
     pub(super) fn reload_if_changed(
         &self,
         version: impl Fn() -> V,
-        load: impl FnMut(&Arc<T>) -> Loaded<T>,
+        load: impl FnMut(&Arc<T>) -> Replacement<T>,
     ) -> Result<Reload, Arc<ReloadError>> {
         let found = version();
         let is_known = |known: &V| known.is_settled() && *known == found;
@@ -115,7 +115,7 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
     pub(super) fn reload(
         &self,
         version: impl FnOnce() -> V,
-        mut load: impl FnMut(&Arc<T>) -> Loaded<T>,
+        mut load: impl FnMut(&Arc<T>) -> Replacement<T>,
     ) -> Result<Reload, Arc<ReloadError>> {
         let ticket = self.tickets.fetch_add(1, Ordering::Relaxed) + 1;
         let version = version();

@@ -51,7 +51,7 @@ impl TrustSources {
     ///
     /// Returns an error if they cannot be read. Also if they differ and contain new unusable items:
     /// the file may be half written, and lack roots.
-    fn load_roots(&self, held: Option<&Roots>) -> Result<Roots, ReloadError> {
+    fn load_roots(&self, held: Option<&ActiveRoots>) -> Result<ActiveRoots, ReloadError> {
         let loaded = RootCache::global()
             .reload(&self.roots)
             .map_err(ReloadError::Roots)?;
@@ -64,7 +64,7 @@ impl TrustSources {
             Some(held) if has_new_faults(&loaded, held) => {
                 Err(ReloadError::UnusableRoots(loaded.ignored))
             }
-            _ => Ok(Roots {
+            _ => Ok(ActiveRoots {
                 store: loaded.store,
                 ignored: loaded.ignored,
                 ignored_count: loaded.ignored_count,
@@ -120,7 +120,7 @@ impl TrustSources {
 
 /// The current roots.
 #[derive(Clone)]
-struct Roots {
+struct ActiveRoots {
     store: Arc<RootCertStore>,
     /// The skipped items of the source at the first reading, as far as they are named.
     ignored: Arc<[IgnoredCertificate]>,
@@ -129,7 +129,7 @@ struct Roots {
 }
 
 /// True if `loaded` has skipped items that `held` does not have.
-fn has_new_faults(loaded: &LoadedRoots, held: &Roots) -> bool {
+fn has_new_faults(loaded: &LoadedRoots, held: &ActiveRoots) -> bool {
     if held.ignored_count < loaded.ignored_count {
         return true;
     }
@@ -153,7 +153,7 @@ fn faults(ignored: &[IgnoredCertificate]) -> BTreeMap<(Option<&Path>, String), u
 
 /// The trusted roots and the revocation lists.
 pub(super) struct Trust {
-    roots: Roots,
+    roots: ActiveRoots,
     /// One element per source, each non-empty.
     crls: Vec<Arc<Lists>>,
     /// The lists of all sources, latest first.
@@ -161,7 +161,7 @@ pub(super) struct Trust {
 }
 
 impl Trust {
-    fn new(roots: Roots, crls: Vec<Arc<Lists>>, now: Option<UnixTime>) -> Self {
+    fn new(roots: ActiveRoots, crls: Vec<Arc<Lists>>, now: Option<UnixTime>) -> Self {
         let mut crls_in_order = crls
             .iter()
             .flat_map(|lists| lists.lists().iter().cloned())

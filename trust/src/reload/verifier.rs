@@ -1,7 +1,7 @@
 //! A verifier that is rebuilt whenever its roots or revocation lists change.
 //!
 //! [`ReloadingVerifier`] and its builder serve both sides. `server_verifier` and `client_verifier`
-//! have what differs: [`Kind`] for the verifiers of one side, and that side's trait for the
+//! have what differs: [`VerifierKind`] for the verifiers of one side, and that side's trait for the
 //! reloading verifier.
 
 use std::fmt;
@@ -13,7 +13,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::server::VerifierBuilderError;
 use rustls::time_provider::TimeProvider;
 
-use super::slot::{Loaded, Slot};
+use super::slot::{Replacement, Slot};
 use super::trust::{SourceVersions, Trust, TrustSources};
 use super::{Reload, ReloadError, ReloadStatus};
 use crate::{CrlSource, RootSource};
@@ -21,12 +21,12 @@ use crate::{CrlSource, RootSource};
 /// The verifiers of one side: `dyn ServerCertVerifier` or `dyn ClientCertVerifier`.
 ///
 /// This trait is sealed.
-pub trait PeerVerifier: Kind {}
+pub trait PeerVerifier: VerifierKind {}
 
-impl<V: Kind + ?Sized> PeerVerifier for V {}
+impl<V: VerifierKind + ?Sized> PeerVerifier for V {}
 
 /// The part of [`ReloadingVerifier`] that differs between the two sides.
-pub trait Kind: Send + Sync + 'static {
+pub trait VerifierKind: Send + Sync + 'static {
     /// The builder of the verifiers by webpki.
     type Builder;
 
@@ -58,7 +58,8 @@ pub trait Kind: Send + Sync + 'static {
 }
 
 /// Changes the options of a new verifier.
-type Options<V> = Box<dyn Fn(<V as Kind>::Builder) -> <V as Kind>::Builder + Send + Sync>;
+type Options<V> =
+    Box<dyn Fn(<V as VerifierKind>::Builder) -> <V as VerifierKind>::Builder + Send + Sync>;
 
 /// Wraps a new verifier.
 type Wrap<V> = Box<dyn Fn(Arc<V>) -> Arc<V> + Send + Sync>;
@@ -69,14 +70,14 @@ type Wrap<V> = Box<dyn Fn(Arc<V>) -> Arc<V> + Send + Sync>;
 pub struct ReloadingVerifier<V: PeerVerifier + ?Sized> {
     sources: TrustSources,
     make: Make<V>,
-    slot: Slot<InForce<V>, SourceVersions>,
+    slot: Slot<ActiveVerifier<V>, SourceVersions>,
 }
 
 /// Builds a verifier.
 type Make<V> = Box<dyn Fn(&Trust) -> Result<Arc<V>, ReloadError> + Send + Sync>;
 
 /// The current roots and lists, with their verifier.
-struct InForce<V: ?Sized> {
+struct ActiveVerifier<V: ?Sized> {
     trust: Trust,
     verifier: Arc<V>,
 }
@@ -127,9 +128,9 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
     ///
     /// Any problem with a source. Then nothing is replaced.
     pub fn reload_from_scratch(&self) -> Result<Reload, Arc<ReloadError>> {
-        let load = |held: &Arc<InForce<V>>| match self.sources.load(None) {
+        let load = |held: &Arc<ActiveVerifier<V>>| match self.sources.load(None) {
             Ok((trust, _)) => self.with_verifier(trust, None, held),
-            Err(error) => Loaded::failed(held, error),
+            Err(error) => Replacement::failed(held, error),
         };
         self.slot.reload(|| self.sources.versions(), load)
     }
@@ -146,10 +147,10 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
         verifier.replacement().unwrap_or(verifier)
     }
 
-    fn load(&self, held: &Arc<InForce<V>>) -> Loaded<InForce<V>> {
+    fn load(&self, held: &Arc<ActiveVerifier<V>>) -> Replacement<ActiveVerifier<V>> {
         match self.sources.load(Some(&held.trust)) {
             Ok((trust, problem)) => self.with_verifier(trust, problem, held),
-            Err(error) => Loaded::failed(held, error),
+            Err(error) => Replacement::failed(held, error),
         }
     }
 
@@ -158,20 +159,20 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
         &self,
         trust: Trust,
         problem: Option<ReloadError>,
-        held: &Arc<InForce<V>>,
-    ) -> Loaded<InForce<V>> {
+        held: &Arc<ActiveVerifier<V>>,
+    ) -> Replacement<ActiveVerifier<V>> {
         if trust.is_same_as(&held.trust) {
-            return Loaded {
+            return Replacement {
                 value: held.clone(),
                 problem,
             };
         }
         match (self.make)(&trust) {
-            Ok(verifier) => Loaded {
-                value: Arc::new(InForce { trust, verifier }),
+            Ok(verifier) => Replacement {
+                value: Arc::new(ActiveVerifier { trust, verifier }),
                 problem,
             },
-            Err(error) => Loaded {
+            Err(error) => Replacement {
                 value: held.clone(),
                 problem: ReloadError::of(problem.into_iter().chain([error]).collect()),
             },
@@ -262,7 +263,7 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifierBuilder<V> {
         let versions = sources.versions();
         let (trust, _) = sources.load(None)?;
         let verifier = make(&trust)?;
-        let first = Arc::new(InForce { trust, verifier });
+        let first = Arc::new(ActiveVerifier { trust, verifier });
         let what = format!("trust in {:?}", sources.roots);
         Ok(Arc::new(ReloadingVerifier {
             slot: Slot::new(what, sources.clock.clone(), first, versions),

@@ -11,7 +11,7 @@ use rustls::certificates::RevocationList;
 use super::error::{CrlError, CrlProblem};
 use super::source::CrlSource;
 use crate::FileError;
-use crate::cache::{Cache, Kind};
+use crate::cache::{Cache, SourceKind};
 use crate::loading::Loaded;
 
 /// A cache of revocation lists from files and directories, which reads them again after some time.
@@ -65,7 +65,7 @@ impl CrlCache {
     }
 }
 
-impl Kind for CrlSource {
+impl SourceKind for CrlSource {
     type Content = LoadedCrls;
 
     const LIFETIME: Duration = Duration::from_secs(60 * 60);

@@ -24,14 +24,14 @@ const MAX_DIRECTORY_LENGTH: u64 = 64 << 20;
 const MAX_NAMED: usize = 1000;
 
 /// The cached roots of a source.
-pub struct Roots {
+pub struct CachedRoots {
     pub(super) store: Arc<RootCertStore>,
     pub(super) ignored: Arc<[IgnoredCertificate]>,
     pub(super) ignored_count: usize,
     pub(super) duplicates: usize,
 }
 
-impl Roots {
+impl CachedRoots {
     /// Returns the memory used by the roots in bytes.
     pub(super) fn bytes(&self) -> usize {
         let of_one = |root: &TrustAnchor<'_>| {
@@ -53,7 +53,7 @@ impl Roots {
 pub(super) fn read(
     source: &RootSource,
     held: Option<&Arc<RootCertStore>>,
-) -> Result<Roots, RootsError> {
+) -> Result<CachedRoots, RootsError> {
     let mut reading = Reading::new();
     match source {
         RootSource::Pem(pem) => reading.add_pem(pem, None),
@@ -90,7 +90,7 @@ impl Reading {
         }
     }
 
-    fn finish(self, held: Option<&Arc<RootCertStore>>) -> Result<Roots, RootsError> {
+    fn finish(self, held: Option<&Arc<RootCertStore>>) -> Result<CachedRoots, RootsError> {
         let ignored = self.ignored.into();
         if self.store.is_empty() {
             return Err(RootsError::NoRoots { ignored });
@@ -99,7 +99,7 @@ impl Reading {
             Some(held) if held.roots == self.store.roots => held.clone(),
             _ => Arc::new(self.store),
         };
-        Ok(Roots {
+        Ok(CachedRoots {
             store,
             ignored,
             ignored_count: self.ignored_count,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use pki_types::UnixTime;
 
 use super::error::RootsError;
-use super::read::{self, Roots};
+use super::read::{self, CachedRoots};
 use crate::files::FileVersion;
 use crate::loading::Source;
 use crate::logging::warn;
@@ -47,7 +47,7 @@ pub enum RootSource {
 
 impl RootSource {
     /// Logs only the first few: a damaged file may have any number.
-    fn warn_of_ignored(&self, roots: &Roots) {
+    fn warn_of_ignored(&self, roots: &CachedRoots) {
         const NAMED: usize = 10;
         let mut ignored = roots
             .ignored
@@ -124,19 +124,19 @@ impl fmt::Debug for RootSource {
 }
 
 impl Source for RootSource {
-    type Value = Roots;
+    type Value = CachedRoots;
     type Error = RootsError;
     type Version = FileVersion;
 
     fn load(
         &self,
-        held: Option<&Arc<Roots>>,
+        held: Option<&Arc<CachedRoots>>,
         _now: Option<UnixTime>,
-    ) -> Result<Arc<Roots>, RootsError> {
+    ) -> Result<Arc<CachedRoots>, RootsError> {
         read::read(self, held.map(|held| &held.store)).map(Arc::new)
     }
 
-    fn log(&self, outcome: Result<&Roots, &RootsError>, kept: bool) {
+    fn log(&self, outcome: Result<&CachedRoots, &RootsError>, kept: bool) {
         match outcome {
             Ok(roots) => self.warn_of_ignored(roots),
             Err(error) if kept => {
@@ -166,7 +166,7 @@ impl Source for RootSource {
         }
     }
 
-    fn bytes(&self, roots: &Roots) -> usize {
+    fn bytes(&self, roots: &CachedRoots) -> usize {
         let key = match self {
             Self::Pem(pem) => pem.len(),
             _ => 0,

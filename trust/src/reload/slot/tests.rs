@@ -24,8 +24,8 @@ fn slot() -> Slot<str, Number> {
     Slot::new("this".to_string(), clock, Arc::from("first"), Number(0))
 }
 
-fn good(value: &str) -> Loaded<str> {
-    Loaded {
+fn good(value: &str) -> Replacement<str> {
+    Replacement {
         value: Arc::from(value),
         problem: None,
     }
@@ -43,7 +43,7 @@ fn an_overtaken_reload_is_discarded() {
                 let later = slot.reload(|| Number(4), |_| good("later"));
                 assert_eq!(later.unwrap(), Reload::Replaced);
                 if fails {
-                    Loaded::failed(held, ReloadError::Nothing)
+                    Replacement::failed(held, ReloadError::Nothing)
                 } else {
                     good("earlier")
                 }
@@ -97,7 +97,7 @@ fn a_failed_reload_does_not_restore_a_replaced_value() {
                         true => Arc::from(format!("new, and kept of the {held}")),
                         false => held.clone(),
                     };
-                    Loaded {
+                    Replacement {
                         value: kept,
                         problem: Some(ReloadError::Nothing),
                     }
@@ -130,7 +130,7 @@ fn a_later_reload_may_restore_an_old_value() {
             // the outer reload began first; this one begins later and finds the first value again
             let back = slot.reload(
                 || Number(6),
-                |_| Loaded {
+                |_| Replacement {
                     value: held.clone(),
                     problem: None,
                 },
@@ -148,7 +148,7 @@ fn a_later_reload_may_restore_an_old_value() {
 #[test]
 fn unsettled_and_failed_versions_are_read_again() {
     let slot = slot();
-    let check = |version: u32, load: fn(&Arc<str>) -> Loaded<str>| {
+    let check = |version: u32, load: fn(&Arc<str>) -> Replacement<str>| {
         let mut was_read = false;
         let outcome = slot.reload_if_changed(
             || Number(version),
@@ -159,11 +159,12 @@ fn unsettled_and_failed_versions_are_read_again() {
         );
         (was_read, outcome.map_err(drop))
     };
-    let same: fn(&Arc<str>) -> Loaded<str> = |held| Loaded {
+    let same: fn(&Arc<str>) -> Replacement<str> = |held| Replacement {
         value: held.clone(),
         problem: None,
     };
-    let bad: fn(&Arc<str>) -> Loaded<str> = |held| Loaded::failed(held, ReloadError::Nothing);
+    let bad: fn(&Arc<str>) -> Replacement<str> =
+        |held| Replacement::failed(held, ReloadError::Nothing);
     assert_eq!(check(0, same), (false, Ok(Reload::Unchanged)));
     assert_eq!(check(1, |_| good("next")), (true, Ok(Reload::Replaced)));
     assert_eq!(check(1, same), (true, Ok(Reload::Unchanged)));
@@ -186,7 +187,7 @@ fn a_problem_does_not_prevent_partial_replacement() {
     let slot = slot();
     let outcome = slot.reload(
         || Number(2),
-        |_| Loaded {
+        |_| Replacement {
             value: Arc::from("in part"),
             problem: Some(ReloadError::Nothing),
         },
