@@ -9,7 +9,7 @@ use harness::peers::configs::{
     self, ClientAuth, KeyType, Provider, Versions, product, server_name,
 };
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
-use pki_types::{ServerName, UnixTime};
+use pki_types::UnixTime;
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
@@ -65,10 +65,10 @@ macro_rules! absurd {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         mod $module {
             use std::sync::Mutex;
+            use std::sync::atomic::{AtomicBool, Ordering};
 
-            use $tls::client::{
-                ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls13ClientSessionValue,
-            };
+            use harness::peers::callbacks::$module::Sessions;
+            use $tls::client::{ClientSessionStore, Resumption};
             use $tls::crypto::{ActiveKeyExchange, SharedSecret, SupportedKxGroup};
             use $tls::server::{
                 ClientHello, NoServerSessionStorage, ProducesTickets, ResolvesServerCert,
@@ -194,31 +194,6 @@ macro_rules! absurd {
                 }
             }
 
-            impl ClientSessionStore for Callback {
-                fn set_kx_hint(&self, _: ServerName<'static>, _: NamedGroup) {}
-
-                fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
-                    Some(NamedGroup::Unknown(0xfeed))
-                }
-
-                fn set_tls12_session(&self, _: ServerName<'static>, _: Tls12ClientSessionValue) {}
-
-                fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
-                    None
-                }
-
-                fn remove_tls12_session(&self, _: &ServerName<'static>) {}
-
-                fn insert_tls13_ticket(&self, _: ServerName<'static>, _: Tls13ClientSessionValue) {}
-
-                fn take_tls13_ticket(
-                    &self,
-                    _: &ServerName<'static>,
-                ) -> Option<Tls13ClientSessionValue> {
-                    None
-                }
-            }
-
             #[derive(Debug)]
             struct Clock(Absurd, Mutex<u64>);
 
@@ -261,7 +236,14 @@ macro_rules! absurd {
                     }
                     Absurd::EmptyShare | Absurd::EmptySecret => {}
                     Absurd::UnknownHint => {
-                        client.resumption = Resumption::store(Arc::new(Callback(absurd)));
+                        let is_open = Arc::new(AtomicBool::new(true));
+                        let opens = is_open.clone();
+                        let store = Sessions::when(move |call| {
+                            call == "kx_hint" || opens.load(Ordering::Relaxed)
+                        });
+                        store.set_kx_hint(server_name(), NamedGroup::Unknown(0xfeed));
+                        is_open.store(false, Ordering::Relaxed);
+                        client.resumption = Resumption::store(store);
                     }
                     Absurd::Clock(_) | Absurd::BackwardClock => {
                         let now = 1_780_000_000;

@@ -6,10 +6,12 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, product3};
-use harness::peers::endpoints::Endpoint;
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::roles::Role;
+use harness::peers::roles::this::Config;
 use rustls::server::{AcceptedAlert, Acceptor};
 
-use crate::scripts::{Role, Scene, Tried, plans, this, tried};
+use crate::scripts::{Scene, Tried, plans, this, tried};
 use crate::transport::{Counts, Fault, KINDS, Plan, PlannedPanic, Transport};
 
 /// Completes a handshake with a server that chooses its configuration by the ClientHello.
@@ -22,7 +24,10 @@ fn accept(configs: &this::Configs, plan: Option<Plan>) -> Counts {
         let _: Tried<_> = tried(|| acceptor.read_tls(&mut transport));
         acceptor.accept().unwrap()
     });
-    let server = configs.server.clone();
+    let [_, Config::Server(server)] = &configs.ours else {
+        unreachable!("the second is a server's");
+    };
+    let server = server.clone();
     let mut conn = accepted.unwrap().into_connection(server).unwrap();
     for _ in 0..10 {
         let _: Tried<_> = tried(|| conn.complete_io(&mut transport));
@@ -79,17 +84,11 @@ impl Write for Narrow {
 
 /// The alert for a client that has nothing in common with the server.
 fn refusal() -> AcceptedAlert {
+    let (auth, key_type) = (ClientAuth::None, KeyType::EcdsaP256);
     let provider = Provider::Ring.upstream();
-    let auth = ClientAuth::None;
-    let key_type = KeyType::EcdsaP256;
     let client = configs::upstream::client_of(Versions::Tls12, provider, key_type, auth);
-    let name = configs::server_name();
-    let mut client = rustls_upstream::ClientConnection::new(Arc::new(client), name).unwrap();
-    let mut hello = Vec::new();
-    client.write_tls(&mut hello).unwrap();
-
-    let provider = Provider::Ring.this();
-    let server = configs::this::server_of(Versions::Tls13, provider, key_type, auth);
+    let hello = UpstreamBuffered::client(client).take_output();
+    let server = configs::this::server(Provider::Ring.this(), key_type, auth);
     let mut acceptor = Acceptor::default();
     acceptor.read_tls(&mut &hello[..]).unwrap();
     let accepted = acceptor.accept().unwrap().unwrap();

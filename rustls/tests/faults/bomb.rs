@@ -61,11 +61,11 @@ pub(crate) fn called(name: &'static str) -> bool {
 
 /// Calls [`called`] for callbacks that return one of the library's errors.
 pub(crate) fn fails(name: &'static str) -> Result<(), rustls::Error> {
-    if called(name) {
-        Err(rustls::Error::General("as ordered".into()))
-    } else {
-        Ok(())
-    }
+    if called(name) { Err(failure()) } else { Ok(()) }
+}
+
+pub(crate) fn failure() -> rustls::Error {
+    rustls::Error::General("as ordered".into())
 }
 
 /// Makes call number `at` of `name` fail from now on.

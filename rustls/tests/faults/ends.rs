@@ -2,10 +2,10 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::mem;
-use std::sync::Arc;
 
 use harness::peers::configs::server_name;
 use harness::peers::endpoints::{Transfer, Unbuffered};
+use harness::peers::memory::Memory;
 use harness::quic::{self, Crypto, QuicEndpoint, Version};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
@@ -53,49 +53,36 @@ pub(crate) trait End {
 }
 
 pub(crate) fn client(rig: &Rig, api: Api) -> Result<Box<dyn End>, String> {
-    let config = rig.client.clone();
-    let name = server_name();
+    let (config, name) = (rig.client.clone(), server_name());
+    let buffered = |config, name| ClientConnection::new(config, name).map_err(to_text);
     Ok(match api {
-        Api::Buffered => {
-            let conn = ClientConnection::new(config, name).map_err(to_text)?;
-            Box::new(Buffered::new(conn.into()))
-        }
-        Api::Split => {
-            let conn = ClientConnection::new(config, name).map_err(to_text)?;
-            Box::new(Splitting::new(conn.into()))
-        }
+        Api::Buffered => Box::new(Buffered::new(buffered(config, name)?.into())),
+        Api::Split => Box::new(Splitting::new(buffered(config, name)?.into())),
         Api::Unbuffered => {
             let conn = UnbufferedClientConnection::new(config, name).map_err(to_text)?;
             Box::new(OwnBuffers::new(conn))
         }
-        Api::Quic => Box::new(Crypted(quic::this::client(
-            &config,
-            Version::V1,
-            b"client",
-        )?)),
+        Api::Quic => {
+            let end = quic::this::client(&config, Version::V1, b"client");
+            Box::new(Crypted(end?))
+        }
     })
 }
 
 pub(crate) fn server(rig: &Rig, api: Api) -> Result<Box<dyn End>, String> {
-    let config: Arc<_> = rig.server.clone();
+    let config = rig.server.clone();
+    let buffered = |config| ServerConnection::new(config).map_err(to_text);
     Ok(match api {
-        Api::Buffered => {
-            let conn = ServerConnection::new(config).map_err(to_text)?;
-            Box::new(Buffered::new(conn.into()))
-        }
-        Api::Split => {
-            let conn = ServerConnection::new(config).map_err(to_text)?;
-            Box::new(Splitting::new(conn.into()))
-        }
+        Api::Buffered => Box::new(Buffered::new(buffered(config)?.into())),
+        Api::Split => Box::new(Splitting::new(buffered(config)?.into())),
         Api::Unbuffered => {
             let conn = UnbufferedServerConnection::new(config).map_err(to_text)?;
             Box::new(OwnBuffers::new(conn))
         }
-        Api::Quic => Box::new(Crypted(quic::this::server(
-            &config,
-            Version::V1,
-            b"server",
-        )?)),
+        Api::Quic => {
+            let end = quic::this::server(&config, Version::V1, b"server");
+            Box::new(Crypted(end?))
+        }
     })
 }
 
@@ -197,7 +184,7 @@ impl End for Buffered {
         assert_eq!(exported, Err(error.clone()));
         conn.send_close_notify();
         assert!(!conn.wants_write());
-        let mut nothing = Nothing;
+        let mut nothing = Memory::ending(&[]);
         let read = match conn {
             Connection::Client(conn) => Stream::new(conn, &mut nothing).read(&mut [0]),
             Connection::Server(conn) => Stream::new(conn, &mut nothing).read(&mut [0]),
@@ -207,27 +194,8 @@ impl End for Buffered {
             Ok(0) if self.peer_has_closed => {}
             read => late(read.unwrap_err().kind()),
         }
-        assert!(!conn.wants_write());
+        assert!(!conn.wants_write() && nothing.outgoing.is_empty());
         error.to_string()
-    }
-}
-
-/// A transport with nothing to read, which must not be written to.
-struct Nothing;
-
-impl Read for Nothing {
-    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
-        Ok(0)
-    }
-}
-
-impl Write for Nothing {
-    fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
-        panic!("written")
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
     }
 }
 

@@ -5,9 +5,8 @@ use std::io::{IoSlice, Write};
 use std::ops::Range;
 
 use harness::peers::configs::server_name;
-use harness::peers::endpoints::{Endpoint, ThisUnbuffered, handshake};
+use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Transfer, handshake};
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
-use rustls::server::UnbufferedServerConnection;
 use rustls::split::{Receiver, Sender};
 use rustls::unbuffered::{ConnectionState, TransmitTlsData, UnbufferedStatus};
 use rustls::{ClientConnection, Error, InPlaceError, InPlaceRoom};
@@ -31,6 +30,16 @@ const EARLY: Setup = Setup {
 /// A call of a connection `C`, and the callback that panics in it.
 type Case<C> = (&'static str, &'static str, fn(&mut C));
 
+/// Lists cases: the name of a call, its callback, and the call of `$conn`.
+macro_rules! cases {
+    ($conn:ident: $of:ty; $($what:literal, $callback:expr => $call:expr;)*) => {{
+        let cases: &[Case<$of>] = &[$(($what, $callback, |$conn| {
+            let _ = $call;
+        })),*];
+        cases
+    }};
+}
+
 /// Runs each call on a new connection, and checks that connection.
 fn each<C>(cases: &[Case<C>], new: impl Fn() -> C, check: impl Fn(C)) {
     for &(what, callback, call) in cases {
@@ -50,9 +59,7 @@ fn is_over(error: Error) -> bool {
 fn buffered() -> ClientConnection {
     let (mut client, mut server) = connected(&Rig::new(TLS13));
     server.writer().write_all(b"data").unwrap();
-    let mut record = Vec::new();
-    server.write_tls(&mut record).unwrap();
-    client.read_tls(&mut &record[..]).unwrap();
+    client.read_tls(&mut &server.output()[..]).unwrap();
     client
 }
 
@@ -69,30 +76,18 @@ fn buffered_is_over(mut conn: ClientConnection) {
 
 #[test]
 fn buffered_connections() {
-    let cases: &[Case<ClientConnection>] = &[
-        ("write", SEAL, |conn| {
-            let _ = conn.writer().write(b"data");
-        }),
-        ("write_vectored", SEAL, |conn| {
-            let _ = conn.writer().write_vectored(&[io_slice(b"data")]);
-        }),
-        ("refresh_traffic_keys", SEAL, |conn| {
-            let _ = conn.refresh_traffic_keys();
-        }),
-        ("send_close_notify", SEAL, |conn| conn.send_close_notify()),
-        ("encrypt_in_place", SEAL_IN_PLACE, |conn| {
+    let cases = cases! { conn: ClientConnection;
+        "write", SEAL => conn.writer().write(b"data");
+        "write_vectored", SEAL => conn.writer().write_vectored(&[IoSlice::new(b"data")]);
+        "refresh_traffic_keys", SEAL => conn.refresh_traffic_keys();
+        "send_close_notify", SEAL => conn.send_close_notify();
+        "encrypt_in_place", SEAL_IN_PLACE => {
             let (mut buf, payload) = in_place(conn.in_place_room());
-            let _ = conn.encrypt_in_place(&mut buf, payload);
-        }),
-        ("process_new_packets", OPEN, |conn| {
-            let _ = conn.process_new_packets();
-        }),
-    ];
+            conn.encrypt_in_place(&mut buf, payload)
+        };
+        "process_new_packets", OPEN => conn.process_new_packets();
+    };
     each(cases, buffered, buffered_is_over);
-}
-
-fn io_slice(bytes: &[u8]) -> IoSlice<'_> {
-    IoSlice::new(bytes)
 }
 
 /// A buffer with a payload of ten bytes and `room` around it.
@@ -110,37 +105,30 @@ fn with_session() -> Rig {
 
 #[test]
 fn early_data() {
-    let new = || ClientConnection::new(with_session().client.clone(), server_name()).unwrap();
-    let cases: &[Case<ClientConnection>] = &[("write", SEAL, |conn| {
-        let _ = conn.early_data().unwrap().write(b"early");
-    })];
+    let new = || ClientConnection::new(with_session().client, server_name()).unwrap();
+    let cases = cases! { conn: ClientConnection;
+        "write", SEAL => conn.early_data().unwrap().write(b"early");
+    };
     each(cases, new, buffered_is_over);
 }
 
 #[test]
 fn early_data_of_unbuffered_connections() {
     let new = || OwnBuffers {
-        conn: UnbufferedClientConnection::new(with_session().client.clone(), server_name())
-            .unwrap(),
+        conn: ThisUnbuffered::client(with_session().client).conn,
         incoming: Vec::new(),
         outgoing: vec![0; 2000],
     };
-    let cases: &[Case<OwnBuffers>] = &[
-        ("encrypt", SEAL, |own| {
-            let mut out = vec![0; 100];
-            own.transmit(|mut state| {
-                let mut early_data = state.may_encrypt_early_data().unwrap();
-                let _ = early_data.encrypt(b"early", &mut out);
-            });
-        }),
-        ("encrypt_to_vec", SEAL, |own| {
-            let mut out = vec![0; 100];
-            own.transmit(|mut state| {
-                let mut early_data = state.may_encrypt_early_data().unwrap();
-                let _ = early_data.encrypt_to_vec(b"early", &mut out, 0);
-            });
-        }),
-    ];
+    let cases = cases! { own: OwnBuffers;
+        "encrypt", SEAL => own.transmit(|mut state| {
+            let mut early_data = state.may_encrypt_early_data().unwrap();
+            let _ = early_data.encrypt(b"early", &mut [0; 100]);
+        });
+        "encrypt_to_vec", SEAL => own.transmit(|mut state| {
+            let mut early_data = state.may_encrypt_early_data().unwrap();
+            let _ = early_data.encrypt_to_vec(b"early", &mut vec![0; 100], 0);
+        });
+    };
     each(cases, new, |mut own| {
         own.transmit(|mut state| {
             assert!(state.may_encrypt_early_data().is_none());
@@ -160,10 +148,8 @@ struct OwnBuffers {
 /// An unbuffered client that has received a record.
 fn unbuffered() -> OwnBuffers {
     let rig = Rig::new(TLS13);
-    let client = UnbufferedClientConnection::new(rig.client.clone(), server_name());
-    let server = UnbufferedServerConnection::new(rig.server.clone());
-    let mut client = ThisUnbuffered::new(client.unwrap());
-    let mut server = ThisUnbuffered::new(server.unwrap());
+    let mut client = ThisUnbuffered::client(rig.client.clone());
+    let mut server = ThisUnbuffered::server(rig.server.clone());
     handshake(&mut client, &mut server);
     server.send(b"data");
     OwnBuffers {
@@ -208,46 +194,33 @@ impl OwnBuffers {
 
 #[test]
 fn unbuffered_connections() {
-    let cases: &[Case<OwnBuffers>] = &[
-        ("process_tls_records", OPEN, OwnBuffers::process),
-        (
-            "process_tls_records before the output is sent",
-            OPEN,
-            |own| {
-                let traffic = own.conn.write_traffic().unwrap();
-                traffic.refresh_traffic_keys().unwrap();
-                let UnbufferedStatus { state, .. } = own.conn.process_tls_records(&mut []);
-                match state.unwrap() {
-                    ConnectionState::EncodeTlsData(mut state) => {
-                        state.encode(&mut own.outgoing).unwrap();
-                    }
-                    state => panic!("{state:?}"),
-                }
-                own.process();
-            },
-        ),
-        ("encrypt", SEAL, |own| {
+    let cases = cases! { own: OwnBuffers;
+        "process_tls_records", OPEN => own.process();
+        "process_tls_records before the output is sent", OPEN => {
+            own.conn.write_traffic().unwrap().refresh_traffic_keys().unwrap();
+            let UnbufferedStatus { state, .. } = own.conn.process_tls_records(&mut []);
+            let ConnectionState::EncodeTlsData(mut state) = state.unwrap() else {
+                panic!("nothing to encode");
+            };
+            state.encode(&mut own.outgoing).unwrap();
+            own.process()
+        };
+        "encrypt", SEAL => own.conn.write_traffic().unwrap().encrypt(b"data", &mut own.outgoing);
+        "encrypt_to_vec", SEAL => {
             let mut traffic = own.conn.write_traffic().unwrap();
-            let _ = traffic.encrypt(b"data", &mut own.outgoing);
-        }),
-        ("encrypt_to_vec", SEAL, |own| {
-            let mut traffic = own.conn.write_traffic().unwrap();
-            let _ = traffic.encrypt_to_vec(b"data", &mut own.outgoing, 1000);
-        }),
-        ("encrypt_in_place", SEAL_IN_PLACE, |own| {
+            traffic.encrypt_to_vec(b"data", &mut own.outgoing, 1000)
+        };
+        "encrypt_in_place", SEAL_IN_PLACE => {
             let mut traffic = own.conn.write_traffic().unwrap();
             let (mut buf, payload) = in_place(traffic.in_place_room());
-            let _ = traffic.encrypt_in_place(&mut buf, payload);
-        }),
-        ("queue_close_notify", SEAL, |own| {
+            traffic.encrypt_in_place(&mut buf, payload)
+        };
+        "queue_close_notify", SEAL => {
             let mut traffic = own.conn.write_traffic().unwrap();
-            let _ = traffic.queue_close_notify(&mut own.outgoing);
-        }),
-        ("refresh_traffic_keys", SEAL, |own| {
-            let traffic = own.conn.write_traffic().unwrap();
-            let _ = traffic.refresh_traffic_keys();
-        }),
-    ];
+            traffic.queue_close_notify(&mut own.outgoing)
+        };
+        "refresh_traffic_keys", SEAL => own.conn.write_traffic().unwrap().refresh_traffic_keys();
+    };
     each(cases, unbuffered, unbuffered_is_over);
 }
 
@@ -255,10 +228,12 @@ fn unbuffered_connections() {
 /// sealed.
 #[test]
 fn unbuffered_connections_after_a_loss_of_data() {
-    let cases: &[Case<OwnBuffers>] = &[("process_tls_records", SEAL, |own| {
-        own.process();
-        own.process();
-    })];
+    let cases = cases! { own: OwnBuffers;
+        "process_tls_records", SEAL => {
+            own.process();
+            own.process()
+        };
+    };
     each(cases, unbuffered, |mut own| {
         assert!(own.conn.write_traffic().is_none());
         let UnbufferedStatus { state, .. } = own.conn.process_tls_records(&mut own.incoming);
@@ -279,17 +254,13 @@ fn halves() -> Halves {
     let (client, mut server) = connected(&Rig::new(TLS13));
     let (sender, mut receiver) = client.into_split().unwrap();
     server.refresh_traffic_keys().unwrap();
-    let mut update = Vec::new();
-    server.write_tls(&mut update).unwrap();
-    receiver.read_tls(&mut &update[..]).unwrap();
+    receiver.read_tls(&mut &server.output()[..]).unwrap();
     receiver.process_new_packets().unwrap();
     server.writer().write_all(b"data").unwrap();
-    let mut record = Vec::new();
-    server.write_tls(&mut record).unwrap();
     Halves {
         sender,
         receiver,
-        record,
+        record: server.output(),
         out: vec![0; 1000],
     }
 }
@@ -320,56 +291,35 @@ fn halves_are_over(mut halves: Halves) {
 
 #[test]
 fn senders() {
-    let cases: &[Case<Halves>] = &[
-        ("encrypt", SEAL, |halves| {
-            let _ = halves.sender.encrypt(b"data", &mut halves.out);
-        }),
-        ("encrypt_to_vec", SEAL, |halves| {
-            let out = &mut halves.out;
-            let _ = halves.sender.encrypt_to_vec(b"data", out, 1000);
-        }),
-        ("encrypt_in_place", SEAL, |halves| {
+    let cases = cases! { halves: Halves;
+        "encrypt", SEAL => halves.sender.encrypt(b"data", &mut halves.out);
+        "encrypt_to_vec", SEAL => halves.sender.encrypt_to_vec(b"data", &mut halves.out, 1000);
+        "encrypt_in_place", SEAL => {
             let (mut buf, payload) = in_place(halves.sender.in_place_room());
-            let _ = halves.sender.encrypt_in_place(&mut buf, payload);
-        }),
-        ("take_tls", SEAL, |halves| {
-            let _ = halves.sender.take_tls(&mut halves.out);
-        }),
-        ("take_tls_to_vec", SEAL, |halves| {
-            let _ = halves.sender.take_tls_to_vec(&mut halves.out, 0);
-        }),
-        ("write_tls", SEAL, |halves| {
-            let _ = halves.sender.write_tls(&mut halves.out);
-        }),
-        ("send_close_notify", SEAL, |halves| {
-            halves.sender.send_close_notify();
-        }),
-        ("refresh_traffic_keys", SEAL, |halves| {
-            let _ = halves.sender.refresh_traffic_keys();
-        }),
-        ("write", SEAL, |halves| {
-            let _ = halves.sender.writer().write(b"data");
-        }),
-        ("write_vectored", SEAL, |halves| {
-            let data = [io_slice(b"data")];
-            let _ = halves.sender.writer().write_vectored(&data);
-        }),
-    ];
+            halves.sender.encrypt_in_place(&mut buf, payload)
+        };
+        "take_tls", SEAL => halves.sender.take_tls(&mut halves.out);
+        "take_tls_to_vec", SEAL => halves.sender.take_tls_to_vec(&mut halves.out, 0);
+        "write_tls", SEAL => halves.sender.write_tls(&mut halves.out);
+        "send_close_notify", SEAL => halves.sender.send_close_notify();
+        "refresh_traffic_keys", SEAL => halves.sender.refresh_traffic_keys();
+        "write", SEAL => halves.sender.writer().write(b"data");
+        "write_vectored", SEAL => {
+            halves.sender.writer().write_vectored(&[IoSlice::new(b"data")])
+        };
+    };
     each(cases, halves, halves_are_over);
 }
 
 #[test]
 fn receivers() {
-    let cases: &[Case<Halves>] = &[
-        ("open_in_place", OPEN, |halves| {
-            let _ = halves.receiver.open_in_place(&mut halves.record);
-        }),
-        ("process_new_packets", OPEN, |halves| {
-            let read = halves.receiver.read_tls(&mut &halves.record[..]);
-            read.unwrap();
-            let _ = halves.receiver.process_new_packets();
-        }),
-    ];
+    let cases = cases! { halves: Halves;
+        "open_in_place", OPEN => halves.receiver.open_in_place(&mut halves.record);
+        "process_new_packets", OPEN => {
+            halves.receiver.read_tls(&mut &halves.record[..]).unwrap();
+            halves.receiver.process_new_packets()
+        };
+    };
     each(cases, halves, halves_are_over);
 }
 
@@ -383,20 +333,12 @@ fn senders_after_a_failure_of_the_receiver() {
         assert_eq!(failed.unwrap_err(), Error::DecryptError);
         halves
     };
-    let cases: &[Case<Halves>] = &[
-        ("writer", SEAL, |halves| {
-            let _ = halves.sender.writer();
-        }),
-        ("encrypt", SEAL, |halves| {
-            let _ = halves.sender.encrypt(b"data", &mut halves.out);
-        }),
-        ("take_tls", SEAL, |halves| {
-            let _ = halves.sender.take_tls(&mut halves.out);
-        }),
-        ("send_close_notify", SEAL, |halves| {
-            halves.sender.send_close_notify();
-        }),
-    ];
+    let cases = cases! { halves: Halves;
+        "writer", SEAL => halves.sender.writer();
+        "encrypt", SEAL => halves.sender.encrypt(b"data", &mut halves.out);
+        "take_tls", SEAL => halves.sender.take_tls(&mut halves.out);
+        "send_close_notify", SEAL => halves.sender.send_close_notify();
+    };
     each(cases, new, |mut halves| {
         let sender = &mut halves.sender;
         assert_eq!(sender.error(), Some(Error::DecryptError));

@@ -3,10 +3,11 @@
 use std::io::{ErrorKind, Read, Write};
 
 use harness::peers::endpoints::Endpoint;
+use harness::peers::roles::{ROLES, Role};
 use rustls::split::{Receiver, Sender};
 
 use crate::pieces::{Pieces, piece};
-use crate::scripts::{Role, Scene, Tried, plans, this, tried};
+use crate::scripts::{Scene, Tried, plans, this, tried};
 use crate::transport::{Counts, KINDS, Plan, Transport};
 
 /// Moves all bytes in both directions, and continues after faults of the transport.
@@ -82,7 +83,7 @@ fn run(configs: &this::Configs, role: Role, plan: Option<Plan>) -> Counts {
 fn halves_survive() {
     for scene in [Scene::Tls12, Scene::Tls13] {
         let configs = this::Configs::new(scene);
-        for role in [Role::Client, Role::Server] {
+        for role in ROLES {
             let counts = run(&configs, role, None);
             for plan in plans(counts, &KINDS) {
                 println!("{scene:?} {role:?} {plan:?}");

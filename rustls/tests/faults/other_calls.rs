@@ -3,10 +3,8 @@
 
 use std::io::{Read, Write};
 
-use harness::peers::configs::{Versions, server_name};
+use harness::peers::configs::Versions;
 use harness::peers::endpoints::{ThisBuffered, ThisUnbuffered, handshake};
-use rustls::client::UnbufferedClientConnection;
-use rustls::server::UnbufferedServerConnection;
 use rustls::{ClientConnection, Connection, Error, ServerConnection};
 
 use crate::bomb::{self, Wrong, survives};
@@ -22,9 +20,8 @@ pub(crate) const TLS13: Setup = Setup {
 };
 
 pub(crate) fn connected(rig: &Rig) -> (ClientConnection, ServerConnection) {
-    let client = ClientConnection::new(rig.client.clone(), server_name()).unwrap();
-    let server = ServerConnection::new(rig.server.clone()).unwrap();
-    let (mut client, mut server) = (ThisBuffered::new(client), ThisBuffered::new(server));
+    let mut client = ThisBuffered::client(rig.client.clone());
+    let mut server = ThisBuffered::server(rig.server.clone());
     handshake(&mut client, &mut server);
     match (client.conn, server.conn) {
         (Connection::Client(client), Connection::Server(server)) => (client, server),
@@ -86,10 +83,8 @@ fn kernel_connections() {
         ("Hkdf::expander_for_okm", true),
         ("ClientSessionStore::insert_tls13_ticket", true),
     ] {
-        let client = UnbufferedClientConnection::new(rig.client.clone(), server_name());
-        let server = UnbufferedServerConnection::new(rig.server.clone());
-        let mut client = ThisUnbuffered::new(client.unwrap());
-        let mut server = ThisUnbuffered::new(server.unwrap());
+        let mut client = ThisUnbuffered::client(rig.client.clone());
+        let mut server = ThisUnbuffered::server(rig.server.clone());
         handshake(&mut client, &mut server);
         let (_, mut kernel) = client.conn.dangerous_into_kernel_connection().unwrap();
         panics(name, || {

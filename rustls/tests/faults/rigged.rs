@@ -1,5 +1,43 @@
 //! Configurations whose callbacks all call the thread's bomb and otherwise work normally.
 
+/// Implements a trait for [`Rigged`]. Each method calls the bomb with `trait::method`, and then the
+/// inner object. If the call must fail, the method returns what stands behind `or`, or with
+/// `#[skip]` does nothing. With `#[rig]`, the result is rigged, too. With `#[quiet]`, the bomb is
+/// not called. Methods behind `with` are written out.
+macro_rules! rigged {
+    (
+        $trait:path, $inner:ty:
+        $($(#[$kind:ident])? fn $name:ident($($arg:ident: $typ:ty),*) $(-> $out:ty)? $(, or $failed:expr)?;)*
+        $(with $($rest:tt)*)?
+    ) => {
+        impl $trait for Rigged<$inner> {
+            $(
+                fn $name(&self $(, $arg: $typ)*) $(-> $out)? {
+                    rigged!(@call $($kind)?: $trait, $name $(, $failed)?);
+                    rigged!(@value $($kind)?: self.0.$name($($arg),*))
+                }
+            )*
+            $($($rest)*)?
+        }
+    };
+    (@call quiet: $trait:path, $name:ident) => {};
+    (@call skip: $trait:path, $name:ident) => {
+        if crate::bomb::called(concat!(stringify!($trait), "::", stringify!($name))) {
+            return;
+        }
+    };
+    (@call $($kind:ident)?: $trait:path, $name:ident) => {
+        crate::bomb::called(concat!(stringify!($trait), "::", stringify!($name)))
+    };
+    (@call $($kind:ident)?: $trait:path, $name:ident, $failed:expr) => {
+        if crate::bomb::called(concat!(stringify!($trait), "::", stringify!($name))) {
+            return $failed;
+        }
+    };
+    (@value rig: $value:expr) => { Box::new(Rigged($value)) };
+    (@value $($kind:ident)?: $value:expr) => { $value };
+}
+
 mod application;
 mod provider;
 

@@ -5,12 +5,10 @@
 use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
 use std::ops::DerefMut;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 
-use harness::peers::configs::{
-    self, ClientAuth, KeyType, Provider, Versions, product, server_name,
-};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, product};
 use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
+use harness::peers::roles::{self, ROLES, Role};
 
 use crate::pieces::{Pieces, piece};
 use crate::transport::{Call, Counts, ERRORS, Fault, KINDS, Plan, PlannedPanic, Transport};
@@ -20,35 +18,20 @@ const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 /// The number of attempts at a call that fails.
 const TRIES: usize = 6;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Role {
-    Client,
-    Server,
+harness::listed! {
+    /// The special features of a connection, apart from data, a KeyUpdate and the end.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub(crate) enum Scene {
+        Tls12,
+        Tls12Resumed,
+        Tls12ClientAuth,
+        Tls13,
+        Tls13Resumed,
+        Tls13EarlyData,
+        Tls13Retry,
+        Tls13ClientAuth,
+    }
 }
-
-/// The special features of a connection, apart from data, a KeyUpdate and the end.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Scene {
-    Tls12,
-    Tls12Resumed,
-    Tls12ClientAuth,
-    Tls13,
-    Tls13Resumed,
-    Tls13EarlyData,
-    Tls13Retry,
-    Tls13ClientAuth,
-}
-
-pub(crate) const SCENES: [Scene; 8] = [
-    Scene::Tls12,
-    Scene::Tls12Resumed,
-    Scene::Tls12ClientAuth,
-    Scene::Tls13,
-    Scene::Tls13Resumed,
-    Scene::Tls13EarlyData,
-    Scene::Tls13Retry,
-    Scene::Tls13ClientAuth,
-];
 
 impl Scene {
     fn versions(self) -> Versions {
@@ -139,34 +122,36 @@ fn until_done<T>(
 macro_rules! scripts {
     ($module:ident, $tls:ident) => {
         pub(crate) mod $module {
+            use harness::peers::roles::$module::Config;
+
             use super::*;
 
-            /// The configurations of the connection under test and of its peer, for any number of
-            /// connections.
+            /// The configurations of the connection under test and of its peer in each role. They
+            /// serve any number of connections.
             pub(crate) struct Configs {
                 scene: Scene,
-                client: Arc<$tls::ClientConfig>,
-                pub(crate) server: Arc<$tls::ServerConfig>,
-                peer_client: Arc<rustls_upstream::ClientConfig>,
-                peer_server: Arc<rustls_upstream::ServerConfig>,
+                pub(crate) ours: [Config; 2],
+                peers: [roles::upstream::Config; 2],
             }
 
-            pub(super) fn client_config(scene: Scene) -> $tls::ClientConfig {
+            pub(super) fn config(scene: Scene, role: Role) -> Config {
                 let (versions, auth) = (scene.versions(), scene.auth());
-                let provider = provider(scene, Role::Client);
-                let mut config = configs::$module::client_of(versions, provider, KEY_TYPE, auth);
-                config.enable_early_data = scene == Scene::Tls13EarlyData;
-                config
-            }
-
-            pub(super) fn server_config(scene: Scene) -> $tls::ServerConfig {
-                let (versions, auth) = (scene.versions(), scene.auth());
-                let provider = provider(scene, Role::Server);
-                let mut config = configs::$module::server_of(versions, provider, KEY_TYPE, auth);
-                if scene == Scene::Tls13EarlyData {
-                    config.max_early_data_size = 1000;
+                let (provider, with_early_data) =
+                    (provider(scene, role), scene == Scene::Tls13EarlyData);
+                match role {
+                    Role::Client => {
+                        let mut config =
+                            configs::$module::client_of(versions, provider, KEY_TYPE, auth);
+                        config.enable_early_data = with_early_data;
+                        Config::Client(config.into())
+                    }
+                    Role::Server => {
+                        let mut config =
+                            configs::$module::server_of(versions, provider, KEY_TYPE, auth);
+                        config.max_early_data_size = if with_early_data { 1000 } else { 0 };
+                        Config::Server(config.into())
+                    }
                 }
-                config
             }
 
             fn provider(scene: Scene, role: Role) -> $tls::crypto::CryptoProvider {
@@ -181,32 +166,15 @@ macro_rules! scripts {
                 pub(crate) fn new(scene: Scene) -> Self {
                     Self {
                         scene,
-                        client: Arc::new(client_config(scene)),
-                        server: Arc::new(server_config(scene)),
-                        peer_client: Arc::new(super::upstream::client_config(scene)),
-                        peer_server: Arc::new(super::upstream::server_config(scene)),
+                        ours: ROLES.map(|role| config(scene, role)),
+                        peers: ROLES.map(|role| super::upstream::config(scene, role.other())),
                     }
                 }
 
                 /// A connection and its peer before the handshake.
                 pub(crate) fn fresh(&self, role: Role) -> ($tls::Connection, UpstreamBuffered) {
-                    match role {
-                        Role::Client => {
-                            let conn =
-                                $tls::ClientConnection::new(self.client.clone(), server_name());
-                            let peer =
-                                rustls_upstream::ServerConnection::new(self.peer_server.clone());
-                            (conn.unwrap().into(), UpstreamBuffered::new(peer.unwrap()))
-                        }
-                        Role::Server => {
-                            let conn = $tls::ServerConnection::new(self.server.clone());
-                            let peer = rustls_upstream::ClientConnection::new(
-                                self.peer_client.clone(),
-                                server_name(),
-                            );
-                            (conn.unwrap().into(), UpstreamBuffered::new(peer.unwrap()))
-                        }
-                    }
+                    let (ours, peer) = (&self.ours[role as usize], &self.peers[role as usize]);
+                    (ours.connection(), peer.buffered())
                 }
 
                 /// Stores a session for scenes that resume one.
@@ -267,13 +235,8 @@ macro_rules! scripts {
 
             /// Completes the handshake, including tickets.
             pub(crate) fn connect((conn, peer): &mut ($tls::Connection, UpstreamBuffered)) {
-                let mut to_peer = Vec::new();
                 loop {
-                    while conn.wants_write() {
-                        conn.write_tls(&mut to_peer).unwrap();
-                    }
-                    peer.receive(&to_peer).unwrap();
-                    to_peer.clear();
+                    peer.receive(&conn.output()).unwrap();
                     let from_peer = peer.take_output();
                     if from_peer.is_empty() && !conn.wants_write() {
                         return;
@@ -509,7 +472,7 @@ pub(crate) fn plans(counts: Counts, faults: &[Fault]) -> Vec<Plan> {
 /// Asserts that the connection survives these faults at every call of a scene.
 fn survives(scene: Scene, styles: &[Style], faults: &[Fault]) {
     let configs = this::Configs::new(scene);
-    for (role, &style) in product([Role::Client, Role::Server], styles) {
+    for (role, &style) in product(ROLES, styles) {
         let counts = configs.run(role, style, None).counts;
         for plan in plans(counts, faults) {
             println!("{scene:?} {role:?} {style:?} {plan:?}");
@@ -519,27 +482,24 @@ fn survives(scene: Scene, styles: &[Style], faults: &[Fault]) {
 }
 
 #[test]
-fn tls12_survives() {
-    survives(Scene::Tls12, &STYLES, &KINDS);
-}
-
-#[test]
-fn tls13_survives() {
-    survives(Scene::Tls13, &STYLES, &KINDS);
+fn full_handshakes_survive() {
+    for scene in [Scene::Tls12, Scene::Tls13] {
+        survives(scene, &STYLES, &KINDS);
+    }
 }
 
 /// Uses faults that interrupt a connection in the middle of an operation.
 #[test]
 fn other_handshakes_survive() {
-    const BREAKS: [Fault; 3] = [
+    let breaks = [
         Fault::Short,
         Fault::Fails(ErrorKind::WouldBlock),
         Fault::Panics,
     ];
-    for scene in SCENES {
+    for &scene in Scene::ALL {
         if !matches!(scene, Scene::Tls12 | Scene::Tls13) {
             // a `Stream` calls `complete_io` anyway
-            survives(scene, &[Style::Tls, Style::Stream], &BREAKS);
+            survives(scene, &[Style::Tls, Style::Stream], &breaks);
         }
     }
 }
@@ -549,7 +509,7 @@ fn calls_return_the_same_as_upstream() {
     let scene = Scene::Tls13;
     let (ours, theirs) = (this::Configs::new(scene), upstream::Configs::new(scene));
     let mut differences = 0;
-    for (role, style) in product([Role::Client, Role::Server], STYLES) {
+    for (role, style) in product(ROLES, STYLES) {
         let counts = ours.run(role, style, None).counts;
         for plan in plans(counts, &[&KINDS[..], &ERRORS].concat()) {
             // upstream panics

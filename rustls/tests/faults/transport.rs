@@ -1,5 +1,6 @@
 //! A transport that fails once, at a chosen call, with the peer at its other end.
 
+use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::panic::resume_unwind;
 
@@ -68,7 +69,7 @@ pub(crate) struct Counts {
 pub(crate) struct Transport {
     pub(crate) peer: UpstreamBuffered,
     pub(crate) received_by_peer: Vec<u8>,
-    incoming: Vec<u8>,
+    incoming: VecDeque<u8>,
     plan: Option<Plan>,
     pub(crate) counts: Counts,
 }
@@ -78,7 +79,7 @@ impl Transport {
         Self {
             peer,
             received_by_peer: Vec::new(),
-            incoming: Vec::new(),
+            incoming: VecDeque::new(),
             plan,
             counts: Counts::default(),
         }
@@ -108,7 +109,7 @@ impl Transport {
 impl Read for Transport {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let fault = self.call(Call::Read)?;
-        self.incoming.append(&mut self.peer.take_output());
+        self.incoming.extend(self.peer.take_output());
         let most = match fault {
             Some(Fault::Lies) => return Ok(buf.len() + 1),
             Some(Fault::Nothing) => return Ok(0),
@@ -119,8 +120,7 @@ impl Read for Transport {
         if len == 0 {
             return Err(ErrorKind::WouldBlock.into());
         }
-        buf[..len].copy_from_slice(&self.incoming[..len]);
-        self.incoming.drain(..len);
+        self.incoming.read_exact(&mut buf[..len])?;
         Ok(len)
     }
 }

@@ -25,7 +25,7 @@ use rustls::{
     SignatureScheme,
 };
 
-use crate::bomb::{called, fails};
+use crate::bomb::{called, fails, failure};
 
 /// Calls the bomb before it does its work.
 pub(super) struct Rigged<T>(pub(super) T);
@@ -76,37 +76,6 @@ impl ResolvesClientCert for Rigged<Arc<CertifiedKey>> {
     }
 }
 
-impl SigningKey for Rigged<Arc<dyn SigningKey>> {
-    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
-        if called("SigningKey::choose_scheme") {
-            return None;
-        }
-        Some(Box::new(Rigged(self.0.choose_scheme(offered)?)))
-    }
-
-    fn public_key(&self) -> Option<SubjectPublicKeyInfoDer<'_>> {
-        called("SigningKey::public_key");
-        self.0.public_key()
-    }
-
-    fn algorithm(&self) -> SignatureAlgorithm {
-        called("SigningKey::algorithm");
-        self.0.algorithm()
-    }
-}
-
-impl Signer for Rigged<Box<dyn Signer>> {
-    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
-        fails("Signer::sign")?;
-        self.0.sign(message)
-    }
-
-    fn scheme(&self) -> SignatureScheme {
-        called("Signer::scheme");
-        self.0.scheme()
-    }
-}
-
 impl KeyLog for Rigged<Arc<NoKeyLog>> {
     fn log(&self, _: &str, _: &[u8], _: &[u8]) {
         called("KeyLog::log");
@@ -117,168 +86,79 @@ impl KeyLog for Rigged<Arc<NoKeyLog>> {
     }
 }
 
-impl TimeProvider for Rigged<Arc<DefaultTimeProvider>> {
-    fn current_time(&self) -> Option<UnixTime> {
-        if called("TimeProvider::current_time") {
+rigged! { SigningKey, Arc<dyn SigningKey>:
+    fn public_key() -> Option<SubjectPublicKeyInfoDer<'_>>;
+    fn algorithm() -> SignatureAlgorithm;
+    with fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+        if called("SigningKey::choose_scheme") {
             return None;
         }
-        self.0.current_time()
+        Some(Box::new(Rigged(self.0.choose_scheme(offered)?)))
     }
 }
 
-impl StoresServerSessions for Rigged<Arc<ServerSessionMemoryCache>> {
-    fn can_cache(&self) -> bool {
-        !called("StoresServerSessions::can_cache")
-    }
-
-    fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
-        !called("StoresServerSessions::put") && self.0.put(key, value)
-    }
-
-    fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
-        if called("StoresServerSessions::get") {
-            return None;
-        }
-        self.0.get(key)
-    }
-
-    fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-        if called("StoresServerSessions::take") {
-            return None;
-        }
-        self.0.take(key)
-    }
+rigged! { Signer, Box<dyn Signer>:
+    fn sign(message: &[u8]) -> Result<Vec<u8>, Error>, or Err(failure());
+    fn scheme() -> SignatureScheme;
 }
 
-impl ProducesTickets for Rigged<Arc<dyn ProducesTickets>> {
-    fn enabled(&self) -> bool {
-        !called("ProducesTickets::enabled")
-    }
-
-    fn lifetime(&self) -> u32 {
-        if called("ProducesTickets::lifetime") {
-            return 0;
-        }
-        self.0.lifetime()
-    }
-
-    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
-        if called("ProducesTickets::encrypt") {
-            return None;
-        }
-        self.0.encrypt(plain)
-    }
-
-    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
-        if called("ProducesTickets::decrypt") {
-            return None;
-        }
-        self.0.decrypt(cipher)
-    }
+rigged! { TimeProvider, Arc<DefaultTimeProvider>:
+    fn current_time() -> Option<UnixTime>, or None;
 }
 
-impl ClientSessionStore for Rigged<Arc<ClientSessionMemoryCache>> {
-    fn set_kx_hint(&self, name: ServerName<'static>, group: NamedGroup) {
-        if !called("ClientSessionStore::set_kx_hint") {
-            self.0.set_kx_hint(name, group);
-        }
-    }
-
-    fn kx_hint(&self, name: &ServerName<'_>) -> Option<NamedGroup> {
-        if called("ClientSessionStore::kx_hint") {
-            return None;
-        }
-        self.0.kx_hint(name)
-    }
-
-    fn set_tls12_session(&self, name: ServerName<'static>, value: Tls12ClientSessionValue) {
-        if !called("ClientSessionStore::set_tls12_session") {
-            self.0.set_tls12_session(name, value);
-        }
-    }
-
-    fn tls12_session(&self, name: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
-        if called("ClientSessionStore::tls12_session") {
-            return None;
-        }
-        self.0.tls12_session(name)
-    }
-
-    fn remove_tls12_session(&self, name: &ServerName<'static>) {
-        if !called("ClientSessionStore::remove_tls12_session") {
-            self.0.remove_tls12_session(name);
-        }
-    }
-
-    fn insert_tls13_ticket(&self, name: ServerName<'static>, value: Tls13ClientSessionValue) {
-        if !called("ClientSessionStore::insert_tls13_ticket") {
-            self.0.insert_tls13_ticket(name, value);
-        }
-    }
-
-    fn take_tls13_ticket(&self, name: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
-        if called("ClientSessionStore::take_tls13_ticket") {
-            return None;
-        }
-        self.0.take_tls13_ticket(name)
-    }
+rigged! { StoresServerSessions, Arc<ServerSessionMemoryCache>:
+    fn can_cache() -> bool, or false;
+    fn put(key: Vec<u8>, value: Vec<u8>) -> bool, or false;
+    fn get(key: &[u8]) -> Option<Vec<u8>>, or None;
+    fn take(key: &[u8]) -> Option<Vec<u8>>, or None;
 }
 
-impl CertCompressor for Rigged<&'static dyn CertCompressor> {
+rigged! { ProducesTickets, Arc<dyn ProducesTickets>:
+    fn enabled() -> bool, or false;
+    fn lifetime() -> u32, or 0;
+    fn encrypt(plain: &[u8]) -> Option<Vec<u8>>, or None;
+    fn decrypt(cipher: &[u8]) -> Option<Vec<u8>>, or None;
+}
+
+rigged! { ClientSessionStore, Arc<ClientSessionMemoryCache>:
+    #[skip] fn set_kx_hint(name: ServerName<'static>, group: NamedGroup);
+    fn kx_hint(name: &ServerName<'_>) -> Option<NamedGroup>, or None;
+    #[skip] fn set_tls12_session(name: ServerName<'static>, value: Tls12ClientSessionValue);
+    fn tls12_session(name: &ServerName<'_>) -> Option<Tls12ClientSessionValue>, or None;
+    #[skip] fn remove_tls12_session(name: &ServerName<'static>);
+    #[skip] fn insert_tls13_ticket(name: ServerName<'static>, value: Tls13ClientSessionValue);
+    fn take_tls13_ticket(name: &ServerName<'static>) -> Option<Tls13ClientSessionValue>, or None;
+}
+
+rigged! { CertCompressor, &'static dyn CertCompressor:
     fn compress(
-        &self,
         input: Vec<u8>,
-        level: CompressionLevel,
-    ) -> Result<Vec<u8>, CompressionFailed> {
-        if called("CertCompressor::compress") {
-            return Err(CompressionFailed);
-        }
-        self.0.compress(input, level)
-    }
-
-    fn algorithm(&self) -> CertificateCompressionAlgorithm {
-        called("CertCompressor::algorithm");
-        self.0.algorithm()
-    }
+        level: CompressionLevel
+    ) -> Result<Vec<u8>, CompressionFailed>, or Err(CompressionFailed);
+    fn algorithm() -> CertificateCompressionAlgorithm;
 }
 
-impl CertDecompressor for Rigged<&'static dyn CertDecompressor> {
-    fn decompress(&self, input: &[u8], output: &mut [u8]) -> Result<(), DecompressionFailed> {
-        if called("CertDecompressor::decompress") {
-            return Err(DecompressionFailed);
-        }
-        self.0.decompress(input, output)
-    }
-
-    fn algorithm(&self) -> CertificateCompressionAlgorithm {
-        called("CertDecompressor::algorithm");
-        self.0.algorithm()
-    }
+rigged! { CertDecompressor, &'static dyn CertDecompressor:
+    fn decompress(
+        input: &[u8],
+        output: &mut [u8]
+    ) -> Result<(), DecompressionFailed>, or Err(DecompressionFailed);
+    fn algorithm() -> CertificateCompressionAlgorithm;
 }
 
-impl SupportedKxGroup for Rigged<&'static dyn SupportedKxGroup> {
-    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+rigged! { SupportedKxGroup, &'static dyn SupportedKxGroup:
+    #[quiet] fn name() -> NamedGroup;
+    with fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
         fails("SupportedKxGroup::start")?;
         Ok(Box::new(Rigged(self.0.start()?)))
     }
-
-    fn name(&self) -> NamedGroup {
-        self.0.name()
-    }
 }
 
-impl ActiveKeyExchange for Rigged<Box<dyn ActiveKeyExchange>> {
-    fn complete(self: Box<Self>, peer: &[u8]) -> Result<rustls::crypto::SharedSecret, Error> {
+rigged! { ActiveKeyExchange, Box<dyn ActiveKeyExchange>:
+    fn pub_key() -> &[u8];
+    #[quiet] fn group() -> NamedGroup;
+    with fn complete(self: Box<Self>, peer: &[u8]) -> Result<rustls::crypto::SharedSecret, Error> {
         fails("ActiveKeyExchange::complete")?;
         self.0.complete(peer)
-    }
-
-    fn pub_key(&self) -> &[u8] {
-        called("ActiveKeyExchange::pub_key");
-        self.0.pub_key()
-    }
-
-    fn group(&self) -> NamedGroup {
-        self.0.group()
     }
 }

@@ -15,7 +15,7 @@ use rustls::{
 };
 
 use super::application::{Bomb, Rigged};
-use crate::bomb::{called, fails};
+use crate::bomb::{called, failure};
 
 /// ring's provider with one suite per version, and every part rigged.
 pub(super) fn provider() -> CryptoProvider {
@@ -71,130 +71,61 @@ fn rigged_suite(suite: SupportedCipherSuite) -> SupportedCipherSuite {
     }
 }
 
-impl SecureRandom for Rigged<&'static dyn SecureRandom> {
-    fn fill(&self, buf: &mut [u8]) -> Result<(), GetRandomFailed> {
-        if called("SecureRandom::fill") {
-            return Err(GetRandomFailed);
-        }
-        self.0.fill(buf)
-    }
-}
-
-impl Hash for Rigged<&'static dyn Hash> {
-    fn start(&self) -> Box<dyn Context> {
-        called("Hash::start");
-        Box::new(Rigged(self.0.start()))
-    }
-
-    fn hash(&self, data: &[u8]) -> Output {
-        called("Hash::hash");
-        self.0.hash(data)
-    }
-
-    fn output_len(&self) -> usize {
-        self.0.output_len()
-    }
-
-    fn algorithm(&self) -> HashAlgorithm {
-        self.0.algorithm()
-    }
-}
-
-impl Context for Rigged<Box<dyn Context>> {
-    fn fork_finish(&self) -> Output {
-        called("hash::Context::fork_finish");
-        self.0.fork_finish()
-    }
-
-    fn fork(&self) -> Box<dyn Context> {
-        called("hash::Context::fork");
-        Box::new(Rigged(self.0.fork()))
-    }
-
-    fn finish(self: Box<Self>) -> Output {
-        called("hash::Context::finish");
-        self.0.finish()
-    }
-
-    fn update(&mut self, data: &[u8]) {
-        called("hash::Context::update");
-        self.0.update(data);
-    }
-}
-
-impl Hkdf for Rigged<&'static dyn Hkdf> {
-    fn extract_from_zero_ikm(&self, salt: Option<&[u8]>) -> Box<dyn HkdfExpander> {
-        called("Hkdf::extract_from_zero_ikm");
-        Box::new(Rigged(self.0.extract_from_zero_ikm(salt)))
-    }
-
-    fn extract_from_secret(&self, salt: Option<&[u8]>, secret: &[u8]) -> Box<dyn HkdfExpander> {
-        called("Hkdf::extract_from_secret");
-        Box::new(Rigged(self.0.extract_from_secret(salt, secret)))
-    }
-
-    fn expander_for_okm(&self, okm: &OkmBlock) -> Box<dyn HkdfExpander> {
-        called("Hkdf::expander_for_okm");
-        Box::new(Rigged(self.0.expander_for_okm(okm)))
-    }
-
-    fn hmac_sign(&self, key: &OkmBlock, message: &[u8]) -> hmac::Tag {
-        called("Hkdf::hmac_sign");
-        self.0.hmac_sign(key, message)
-    }
-}
-
-impl HkdfExpander for Rigged<Box<dyn HkdfExpander>> {
-    fn expand_slice(&self, info: &[&[u8]], output: &mut [u8]) -> Result<(), OutputLengthError> {
-        called("HkdfExpander::expand_slice");
-        self.0.expand_slice(info, output)
-    }
-
-    fn expand_block(&self, info: &[&[u8]]) -> OkmBlock {
-        called("HkdfExpander::expand_block");
-        self.0.expand_block(info)
-    }
-
-    fn hash_len(&self) -> usize {
-        self.0.hash_len()
-    }
-}
-
 fn hooked<C>(inner: C) -> HookedCipher<C, Bomb> {
     HookedCipher { inner, hook: Bomb }
 }
 
-impl Prf for Rigged<&'static dyn Prf> {
+rigged! { SecureRandom, &'static dyn SecureRandom:
+    fn fill(buf: &mut [u8]) -> Result<(), GetRandomFailed>, or Err(GetRandomFailed);
+}
+
+rigged! { Hash, &'static dyn Hash:
+    #[rig] fn start() -> Box<dyn Context>;
+    fn hash(data: &[u8]) -> Output;
+    #[quiet] fn output_len() -> usize;
+    #[quiet] fn algorithm() -> HashAlgorithm;
+}
+
+rigged! { Context, Box<dyn Context>:
+    fn fork_finish() -> Output;
+    #[rig] fn fork() -> Box<dyn Context>;
+    with fn finish(self: Box<Self>) -> Output {
+        called("Context::finish");
+        self.0.finish()
+    }
+
+    fn update(&mut self, data: &[u8]) {
+        called("Context::update");
+        self.0.update(data);
+    }
+}
+
+rigged! { Hkdf, &'static dyn Hkdf:
+    #[rig] fn extract_from_zero_ikm(salt: Option<&[u8]>) -> Box<dyn HkdfExpander>;
+    #[rig] fn extract_from_secret(salt: Option<&[u8]>, secret: &[u8]) -> Box<dyn HkdfExpander>;
+    #[rig] fn expander_for_okm(okm: &OkmBlock) -> Box<dyn HkdfExpander>;
+    fn hmac_sign(key: &OkmBlock, message: &[u8]) -> hmac::Tag;
+}
+
+rigged! { HkdfExpander, Box<dyn HkdfExpander>:
+    fn expand_slice(info: &[&[u8]], output: &mut [u8]) -> Result<(), OutputLengthError>;
+    fn expand_block(info: &[&[u8]]) -> OkmBlock;
+    #[quiet] fn hash_len() -> usize;
+}
+
+rigged! { Prf, &'static dyn Prf:
     fn for_key_exchange(
-        &self,
         output: &mut [u8; 48],
         kx: Box<dyn ActiveKeyExchange>,
         peer: &[u8],
         label: &[u8],
-        seed: &[u8],
-    ) -> Result<(), Error> {
-        fails("Prf::for_key_exchange")?;
-        self.0.for_key_exchange(output, kx, peer, label, seed)
-    }
-
-    fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]) {
-        called("Prf::for_secret");
-        self.0.for_secret(output, secret, label, seed);
-    }
+        seed: &[u8]
+    ) -> Result<(), Error>, or Err(failure());
+    fn for_secret(output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]);
 }
 
-impl quic::Algorithm for Rigged<&'static dyn quic::Algorithm> {
-    fn packet_key(&self, key: AeadKey, iv: Iv) -> Box<dyn quic::PacketKey> {
-        called("quic::Algorithm::packet_key");
-        self.0.packet_key(key, iv)
-    }
-
-    fn header_protection_key(&self, key: AeadKey) -> Box<dyn quic::HeaderProtectionKey> {
-        called("quic::Algorithm::header_protection_key");
-        self.0.header_protection_key(key)
-    }
-
-    fn aead_key_len(&self) -> usize {
-        self.0.aead_key_len()
-    }
+rigged! { quic::Algorithm, &'static dyn quic::Algorithm:
+    fn packet_key(key: AeadKey, iv: Iv) -> Box<dyn quic::PacketKey>;
+    fn header_protection_key(key: AeadKey) -> Box<dyn quic::HeaderProtectionKey>;
+    #[quiet] fn aead_key_len() -> usize;
 }
