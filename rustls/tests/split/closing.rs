@@ -5,10 +5,10 @@ use std::io::{ErrorKind, Read, Write};
 
 use harness::peers::endpoints::Endpoint;
 use harness::providers::provider_with_limit;
-use harness::wire;
-use harness::wire::bare_records::Records;
 
-use crate::kit::{ALERT, APPLICATION_DATA, Case, HANDSHAKE, Role, cases, split, tls13_cases};
+use crate::kit::{
+    ALERT, APPLICATION_DATA, Case, HANDSHAKE, Role, cases, output, split, tls13_cases,
+};
 
 /// RFC 9846 §6.1: a close_notify ends one direction.
 #[test]
@@ -17,22 +17,15 @@ fn our_close_notify_ends_the_sender() {
         halves.sender.writer().write_all(b"the last").unwrap();
         halves.sender.send_close_notify();
         halves.sender.send_close_notify();
-        let out = halves.output();
-        peer.receive(&out).unwrap();
-        let received = peer.read_all();
-        assert_eq!(received, b"the last");
+        assert_eq!(peer.read_from(&halves.output()), b"the last");
         assert!(peer.peer_has_closed());
 
         assert_eq!(halves.sender.writer().room_left(), Some(0));
         let error = halves.sender.writer().write(b"more").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BrokenPipe);
         assert!(halves.sender.encrypt(b"more", &mut [0; 100]).is_err());
-        assert!(
-            halves
-                .sender
-                .encrypt_in_place(&mut [0; 100], 40..60)
-                .is_err()
-        );
+        let in_place = halves.sender.encrypt_in_place(&mut [0; 100], 40..60);
+        assert!(in_place.is_err());
         assert_eq!(halves.sender.error(), None);
         assert!(halves.output().is_empty());
 
@@ -48,32 +41,25 @@ fn our_close_notify_ends_the_sender() {
 #[test]
 fn a_worn_key_ends_the_sender() {
     for case in cases().filter(|case| !case.is_tls13()) {
-        let (conn, mut peer) = case.connected_over(provider_with_limit(case.provider, 4));
-        assert!(peer.take_output().is_empty());
-        let secrets = peer.conn.dangerous_extract_secrets().unwrap();
-        let mut seals = Records::new(false, secrets.tx);
-        let mut opens = Records::new(false, secrets.rx);
-        let mut halves = split(conn);
+        let (conn, peer) = case.connected_over(provider_with_limit(case.provider, 4));
+        let (mut halves, mut peer) = (split(conn), case.bare(peer));
         halves.sender.writer().write_all(b"123").unwrap();
         halves.sender.writer().write_all(b"456").unwrap();
         let error = halves.sender.writer().write(b"one too many").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BrokenPipe);
-        let records = halves.output();
-        let records = wire::records(&records);
-        let opened = records.iter().map(|record| opens.open(record).unwrap());
         let sent = [
-            (APPLICATION_DATA, &b"123"[..]),
-            (APPLICATION_DATA, b"456"),
-            (ALERT, &[1, 0]),
+            (APPLICATION_DATA, b"123".to_vec()),
+            (APPLICATION_DATA, b"456".to_vec()),
+            (ALERT, vec![1, 0]),
         ];
-        assert!(opened.eq(sent.map(|(typ, content)| (typ, content.to_vec()))));
+        assert_eq!(peer.open_all(&halves.output()), sent);
 
         // the peer requests renegotiation
         let hello: &[u8] = match case.role {
             Role::Client => &[0, 0, 0, 0],
             Role::Server => &[1, 0, 0, 0],
         };
-        halves.receive(&seals.seal(HANDSHAKE, hello)).unwrap();
+        halves.receive(&peer.seals.seal(HANDSHAKE, hello)).unwrap();
         assert!(!halves.receiver.sender_wants_write());
         assert!(!halves.sender.wants_write());
     }
@@ -102,9 +88,7 @@ fn the_peer_s_close_notify_ends_the_receiver() {
         assert_eq!((ignored.discard, ignored.payload.len()), (10, 0));
 
         for _ in 0..3 {
-            let sent = halves.send(b"half closed");
-            peer.receive(&sent).unwrap();
-            let received = peer.read_all();
+            let received = peer.read_from(&halves.send(b"half closed"));
             assert_eq!(received, b"half closed");
         }
     }
@@ -169,13 +153,7 @@ fn a_sender_works_without_its_receiver() {
         }
         sender.writer().write_all(b" and more").unwrap();
         sender.send_close_notify();
-        let mut out = Vec::new();
-        while sender.wants_write() {
-            sender.write_tls(&mut out).unwrap();
-        }
-        peer.receive(&out).unwrap();
-        let received = peer.read_all();
-        assert_eq!(received, b"data and more");
+        assert_eq!(peer.read_from(&output(&mut sender)), b"data and more");
         assert!(peer.peer_has_closed());
     }
 }
@@ -189,10 +167,7 @@ fn work_for_the_sender_outlives_the_receiver() {
         receiver.read_tls(&mut &b"no record"[..]).unwrap();
         receiver.process().unwrap_err();
         drop(receiver);
-        assert!(sender.wants_write());
-        let mut out = Vec::new();
-        sender.write_tls(&mut out).unwrap();
-        assert_eq!(peer.open_all(&out), [(ALERT, vec![2, 50])]);
+        assert_eq!(peer.open_all(&output(&mut sender)), [(ALERT, vec![2, 50])]);
     }
     for (halves, mut peer) in tls13_cases().map(Case::split) {
         let (mut sender, mut receiver) = (halves.sender, halves.receiver);
@@ -200,8 +175,7 @@ fn work_for_the_sender_outlives_the_receiver() {
         receiver.read_tls(&mut &peer.take_output()[..]).unwrap();
         receiver.process().unwrap();
         drop(receiver);
-        let mut out = Vec::new();
-        sender.write_tls(&mut out).unwrap();
+        let out = output(&mut sender);
         assert_ne!(out, []);
         peer.receive(&out).unwrap();
     }

@@ -1,19 +1,20 @@
 //! Work that one half finds for the other: answers to KeyUpdates, refusals of renegotiation, and
 //! updates that the sender requests and the receiver sees answered.
 
-use std::io::Write;
+use std::io::{IoSlice, Write};
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, PROVIDERS, server_name};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, product, product3, server_name};
 use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
 use harness::providers::provider_with_limit;
 use harness::wire::{self, message};
 use rustls::client::Resumption;
+use rustls::split::Sender;
 use rustls::{ClientConnection, Error, HandshakeKind, InPlaceError, PeerMisbehaved};
 
 use crate::kit::{
     ALERT, APPLICATION_DATA, Case, HANDSHAKE, Halves, KEY_TYPE, KEY_UPDATE, PROTECTION, Role,
-    cases, split, tls_error, tls13_cases,
+    cases, output, split, tls_error, tls13_cases,
 };
 
 /// A close_notify including its protection.
@@ -44,31 +45,67 @@ fn assert_idle(halves: &mut Halves, peer: &mut UpstreamBuffered) {
     halves.talk(peer, b"idle");
 }
 
-/// RFC 9846 §4.7.3: a single answer to all requests precedes the next application data.
+/// Encrypts four bytes in place and returns the record.
+fn encrypt_in_place(sender: &mut Sender) -> Result<Vec<u8>, InPlaceError> {
+    let room = sender.in_place_room();
+    let mut buf = [b'x'; 100];
+    let record = sender.encrypt_in_place(&mut buf, room.headroom..room.headroom + 4)?;
+    Ok(buf[record].to_vec())
+}
+
+/// The name of a way to send, which returns the output.
+type Way = (&'static str, fn(&mut Halves) -> Vec<u8>);
+
+/// RFC 9846 §4.7.3: a single answer to all requests precedes the next application data, in the
+/// caller's buffers, too.
 #[test]
 fn a_write_carries_the_answer() {
-    for case in tls13_cases() {
-        for requests in [1, 5] {
-            let (mut halves, mut peer) = requested(case, requests);
-            // `wants_write` is called before the bytes arrive, so only this write notices them
+    let ways: [Way; 4] = [
+        ("write", |halves| {
             assert_eq!(halves.sender.writer().write(b"data").unwrap(), 4);
             assert!(!halves.receiver.sender_wants_write());
-            let out = halves.output();
-            assert_eq!(out.len(), KEY_UPDATE + PROTECTION + 4);
-            peer.receive(&out).unwrap();
-            let received = peer.read_all();
-            assert_eq!(received, b"data");
-            assert_idle(&mut halves, &mut peer);
-
-            let (mut halves, mut peer) = requested(case, requests);
-            let pieces = [std::io::IoSlice::new(b"da"), std::io::IoSlice::new(b"ta")];
+            halves.output()
+        }),
+        ("write_vectored", |halves| {
+            let pieces = [IoSlice::new(b"da"), IoSlice::new(b"ta")];
             assert_eq!(halves.sender.writer().write_vectored(&pieces).unwrap(), 4);
-            let out = halves.output();
-            assert_eq!(out.len(), KEY_UPDATE + PROTECTION + 4);
-            peer.receive(&out).unwrap();
-            peer.read_into(&mut Vec::new());
-            assert_idle(&mut halves, &mut peer);
-        }
+            halves.output()
+        }),
+        ("encrypt", |halves| {
+            let mut out = [0; 100];
+            let len = halves.sender.encrypt(b"data", &mut out).unwrap();
+            out[..len].to_vec()
+        }),
+        ("encrypt_to_vec", |halves| {
+            let mut out = b"before".to_vec();
+            let len = halves.sender.encrypt_to_vec(b"data", &mut out, 6).unwrap();
+            assert_eq!((&out[..6], out.len()), (&b"before"[..], 6 + len));
+            out.split_off(6)
+        }),
+    ];
+    for (case, requests, (what, write)) in product3(tls13_cases(), [1, 5], ways) {
+        let (mut halves, mut peer) = requested(case, requests);
+        // `wants_write` is called before the bytes arrive, so only this write notices them
+        let out = write(&mut halves);
+        assert_eq!(out.len(), KEY_UPDATE + PROTECTION + 4, "{what}");
+        assert_eq!(peer.read_from(&out), b"data", "{what}");
+        assert_idle(&mut halves, &mut peer);
+    }
+}
+
+/// In place, the answer must be sent first.
+#[test]
+fn in_place_the_answer_goes_first() {
+    for case in tls13_cases() {
+        let (mut halves, mut peer) = requested(case, 1);
+        let pending = encrypt_in_place(&mut halves.sender);
+        assert_eq!(pending, Err(InPlaceError::OutputPending));
+        let update = halves.output();
+        assert_eq!(update.len(), KEY_UPDATE);
+        peer.receive(&update).unwrap();
+        let record = encrypt_in_place(&mut halves.sender).unwrap();
+        assert_eq!(peer.read_from(&record), b"xxxx");
+        assert_idle(&mut halves, &mut peer);
     }
 }
 
@@ -97,63 +134,31 @@ fn each_write_checks_for_requests() {
 /// An idle application is notified, and `write_tls` or `take_tls` sends the answer.
 #[test]
 fn an_idle_sender_answers() {
-    for case in tls13_cases() {
+    let ways: [Way; 3] = [
+        ("write_tls", |Halves { sender, .. }| {
+            let mut out = Vec::new();
+            assert_eq!(sender.write_tls(&mut out).unwrap(), KEY_UPDATE);
+            out
+        }),
+        ("take_tls", |Halves { sender, .. }| {
+            let mut out = [0; KEY_UPDATE];
+            let error = sender.take_tls(&mut out[1..]).unwrap_err();
+            assert_eq!(error.required_size, KEY_UPDATE);
+            assert!(sender.wants_write());
+            assert_eq!(sender.take_tls(&mut out).unwrap(), KEY_UPDATE);
+            out.to_vec()
+        }),
+        ("take_tls_to_vec", |Halves { sender, .. }| {
+            let mut out = b"before".to_vec();
+            let len = sender.take_tls_to_vec(&mut out, 6).unwrap();
+            assert_eq!((len, out.len()), (KEY_UPDATE, 6 + KEY_UPDATE));
+            out.split_off(6)
+        }),
+    ];
+    for (case, (what, write)) in product(tls13_cases(), ways) {
+        println!("{what}");
         let (mut halves, mut peer) = requested(case, 3);
-        let mut out = Vec::new();
-        assert_eq!(halves.sender.write_tls(&mut out).unwrap(), KEY_UPDATE);
-        peer.receive(&out).unwrap();
-        assert_idle(&mut halves, &mut peer);
-
-        let (mut halves, mut peer) = requested(case, 3);
-        let mut out = [0; KEY_UPDATE];
-        let error = halves.sender.take_tls(&mut out[1..]).unwrap_err();
-        assert_eq!(error.required_size, KEY_UPDATE);
-        assert!(halves.sender.wants_write());
-        assert_eq!(halves.sender.take_tls(&mut out).unwrap(), KEY_UPDATE);
-        peer.receive(&out).unwrap();
-        assert_idle(&mut halves, &mut peer);
-
-        let (mut halves, mut peer) = requested(case, 3);
-        let mut out = b"before".to_vec();
-        let len = halves.sender.take_tls_to_vec(&mut out, 6).unwrap();
-        assert_eq!((len, out.len()), (KEY_UPDATE, 6 + KEY_UPDATE));
-        peer.receive(&out[6..]).unwrap();
-        assert_idle(&mut halves, &mut peer);
-    }
-}
-
-#[test]
-fn the_callers_buffers_get_the_answer_first() {
-    for case in tls13_cases() {
-        let (mut halves, mut peer) = requested(case, 1);
-        let mut out = b"before".to_vec();
-        let len = halves.sender.encrypt_to_vec(b"data", &mut out, 6).unwrap();
-        assert_eq!(len, KEY_UPDATE + PROTECTION + 4);
-        peer.receive(&out[6..]).unwrap();
-        peer.read_into(&mut Vec::new());
-        assert_idle(&mut halves, &mut peer);
-
-        let (mut halves, mut peer) = requested(case, 1);
-        let mut out = [0; 100];
-        let len = halves.sender.encrypt(b"data", &mut out).unwrap();
-        assert_eq!(len, KEY_UPDATE + PROTECTION + 4);
-        peer.receive(&out[..len]).unwrap();
-        peer.read_into(&mut Vec::new());
-        assert_idle(&mut halves, &mut peer);
-
-        let (mut halves, mut peer) = requested(case, 1);
-        let room = halves.sender.in_place_room();
-        let payload = room.headroom..room.headroom + 4;
-        let mut buf = [b'x'; 100];
-        let pending = halves.sender.encrypt_in_place(&mut buf, payload.clone());
-        assert_eq!(pending.unwrap_err(), InPlaceError::OutputPending);
-        let update = halves.output();
-        assert_eq!(update.len(), KEY_UPDATE);
-        peer.receive(&update).unwrap();
-        let record = halves.sender.encrypt_in_place(&mut buf, payload).unwrap();
-        peer.receive(&buf[record]).unwrap();
-        let received = peer.read_all();
-        assert_eq!(received, b"xxxx");
+        peer.receive(&write(&mut halves)).unwrap();
         assert_idle(&mut halves, &mut peer);
     }
 }
@@ -204,15 +209,12 @@ fn answers_do_not_accumulate() {
 #[test]
 fn answers_do_not_accumulate_in_place() {
     for (mut halves, mut peer) in tls13_cases().map(Case::split) {
-        let room = halves.sender.in_place_room();
-        let payload = room.headroom..room.headroom + 4;
-        let mut buf = [b'x'; 100];
         for _ in 0..100 {
             peer.refresh_traffic_keys();
             peer.send(b"x");
             halves.receive(&peer.take_output()).unwrap();
-            let pending = halves.sender.encrypt_in_place(&mut buf, payload.clone());
-            assert_eq!(pending.unwrap_err(), InPlaceError::OutputPending);
+            let pending = encrypt_in_place(&mut halves.sender);
+            assert_eq!(pending, Err(InPlaceError::OutputPending));
         }
         let mut held = Vec::new();
         halves.sender.write_tls(&mut held).unwrap();
@@ -234,19 +236,13 @@ fn in_place_data_and_the_answer_are_sent_together() {
         halves.sender.writer().write_all(b"waits").unwrap();
         peer.refresh_traffic_keys();
         halves.receive(&peer.take_output()).unwrap();
-        let room = halves.sender.in_place_room();
-        let payload = room.headroom..room.headroom + 4;
-        let mut buf = [b'x'; 100];
-        let pending = halves.sender.encrypt_in_place(&mut buf, payload.clone());
-        assert_eq!(pending.unwrap_err(), InPlaceError::OutputPending);
+        let pending = encrypt_in_place(&mut halves.sender);
+        assert_eq!(pending, Err(InPlaceError::OutputPending));
         let mut out = Vec::new();
         halves.sender.write_tls(&mut out).unwrap();
         assert_eq!(out.len(), PROTECTION + 5 + KEY_UPDATE);
-        let record = halves.sender.encrypt_in_place(&mut buf, payload).unwrap();
-        out.extend_from_slice(&buf[record]);
-        peer.receive(&out).unwrap();
-        let received = peer.read_all();
-        assert_eq!(received, b"waitsxxxx");
+        out.extend(encrypt_in_place(&mut halves.sender).unwrap());
+        assert_eq!(peer.read_from(&out), b"waitsxxxx");
         assert_idle(&mut halves, &mut peer);
     }
 }
@@ -437,25 +433,16 @@ fn tickets_are_taken_by_the_receiver() {
         for expected in [HandshakeKind::Full, HandshakeKind::Resumed] {
             let mut conn = ClientConnection::new(config.clone(), server_name()).unwrap();
             let mut peer = UpstreamBuffered::server(server.clone());
-            let mut out = Vec::new();
             while conn.is_handshaking() {
-                while conn.wants_write() {
-                    conn.write_tls(&mut out).unwrap();
-                }
-                peer.receive(&out).unwrap();
-                out.clear();
-                let flight = peer.take_output();
-                conn.input(&flight);
+                peer.receive(&conn.output()).unwrap();
+                conn.input(&peer.take_output());
             }
             assert_eq!(conn.handshake_kind(), Some(expected));
             assert_eq!(conn.tls13_tickets_received(), 0);
 
             // Finished is still buffered in the sender
             let (mut sender, mut receiver) = conn.into_split().unwrap();
-            while sender.wants_write() {
-                sender.write_tls(&mut out).unwrap();
-            }
-            peer.receive(&out).unwrap();
+            peer.receive(&output(&mut sender)).unwrap();
             assert!(!peer.is_handshaking());
             let tickets = peer.take_output();
             receiver.read_tls(&mut &tickets[..]).unwrap();

@@ -2,19 +2,17 @@
 //! own records.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::sync::Arc;
 
-use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product3, server_name,
-};
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product3};
 use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
+pub(crate) use harness::peers::roles::Role;
+use harness::peers::roles::this::Config;
+use harness::peers::roles::{ROLES, upstream};
 use harness::wire;
 use harness::wire::bare_records::Records;
-use rustls::client::ClientConnectionData;
+use rustls::Error;
 use rustls::crypto::CryptoProvider;
-use rustls::server::ServerConnectionData;
 use rustls::split::{Receiver, Sender};
-use rustls::{ClientConnection, Error, ServerConnection};
 
 pub(crate) const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
@@ -27,12 +25,6 @@ pub(crate) const PROTECTION: usize = 5 + 1 + 16;
 /// The length of a record with a KeyUpdate.
 pub(crate) const KEY_UPDATE: usize = 5 + PROTECTION;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Role {
-    Client,
-    Server,
-}
-
 /// The provider, role and versions of the connection under test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
@@ -44,12 +36,10 @@ pub(crate) struct Case {
 /// Every provider, role and version.
 pub(crate) fn cases() -> impl Iterator<Item = Case> {
     let versions = [Versions::Tls12, Versions::Tls13];
-    product3(PROVIDERS, [Role::Client, Role::Server], versions).map(|(provider, role, versions)| {
-        Case {
-            provider,
-            role,
-            versions,
-        }
+    product3(PROVIDERS, ROLES, versions).map(|(provider, role, versions)| Case {
+        provider,
+        role,
+        versions,
     })
 }
 
@@ -63,43 +53,24 @@ impl Case {
         self.versions == Versions::Tls13
     }
 
-    /// The connection under test before its handshake.
-    pub(crate) fn fresh(self) -> rustls::Connection {
-        self.fresh_over(self.provider.this())
+    pub(crate) fn config(self, provider: CryptoProvider) -> Config {
+        Config::new(self.role, self.versions, provider, KEY_TYPE)
     }
 
-    pub(crate) fn fresh_over(self, provider: CryptoProvider) -> rustls::Connection {
-        let (versions, auth) = (self.versions, ClientAuth::None);
-        match self.role {
-            Role::Client => {
-                let config = configs::this::client_of(versions, provider, KEY_TYPE, auth);
-                let conn = ClientConnection::new(Arc::new(config), server_name());
-                conn.unwrap().into()
-            }
-            Role::Server => {
-                let config = configs::this::server_of(versions, provider, KEY_TYPE, auth);
-                let conn = ServerConnection::new(Arc::new(config));
-                conn.unwrap().into()
-            }
-        }
+    /// The connection under test before its handshake.
+    pub(crate) fn fresh(self) -> rustls::Connection {
+        self.config(self.provider.this()).connection()
     }
 
     /// Its peer before the handshake.
     pub(crate) fn fresh_peer(self) -> UpstreamBuffered {
-        let (versions, auth) = (self.versions, ClientAuth::None);
-        let provider = self.provider.upstream();
-        match self.role {
-            Role::Client => {
-                let mut config = configs::upstream::server_of(versions, provider, KEY_TYPE, auth);
-                config.enable_secret_extraction = true;
-                UpstreamBuffered::server(config)
-            }
-            Role::Server => {
-                let mut config = configs::upstream::client_of(versions, provider, KEY_TYPE, auth);
-                config.enable_secret_extraction = true;
-                UpstreamBuffered::client(config)
-            }
-        }
+        let (role, provider) = (self.role.other(), self.provider.upstream());
+        let config = upstream::Config::new(role, self.versions, provider, KEY_TYPE);
+        let config = config.edit(
+            |client| client.enable_secret_extraction = true,
+            |server| server.enable_secret_extraction = true,
+        );
+        config.buffered()
     }
 
     /// Both ends after the handshake, with nothing in transit.
@@ -111,12 +82,12 @@ impl Case {
         self,
         provider: CryptoProvider,
     ) -> (rustls::Connection, UpstreamBuffered) {
-        let (mut conn, mut peer) = (self.fresh_over(provider), self.fresh_peer());
+        let (mut conn, mut peer) = (self.config(provider).connection(), self.fresh_peer());
         loop {
             let to_peer = conn.output();
             peer.receive(&to_peer).unwrap();
             let from_peer = peer.take_output();
-            feed_whole(&mut conn, &from_peer);
+            conn.input(&from_peer);
             if to_peer.is_empty() && from_peer.is_empty() {
                 break;
             }
@@ -133,21 +104,17 @@ impl Case {
 
     /// The halves of the connection, and a peer that can send any message.
     pub(crate) fn split_from_bare(self) -> (Halves, Bare) {
-        let (conn, mut peer) = self.connected();
+        let (conn, peer) = self.connected();
+        (split(conn), self.bare(peer))
+    }
+
+    pub(crate) fn bare(self, mut peer: UpstreamBuffered) -> Bare {
         assert!(peer.take_output().is_empty());
         let secrets = peer.conn.dangerous_extract_secrets().unwrap();
-        let bare = Bare {
+        Bare {
             seals: Records::new(self.is_tls13(), secrets.tx),
             opens: Records::new(self.is_tls13(), secrets.rx),
-        };
-        (split(conn), bare)
-    }
-}
-
-pub(crate) fn feed_whole(conn: &mut rustls::Connection, mut bytes: &[u8]) {
-    while !bytes.is_empty() {
-        conn.read_tls(&mut bytes).unwrap();
-        conn.process_new_packets().unwrap();
+        }
     }
 }
 
@@ -227,15 +194,13 @@ pub(crate) struct Halves {
     taken: Vec<u8>,
 }
 
-impl From<(Sender, Receiver<ClientConnectionData>)> for Halves {
-    fn from((sender, receiver): (Sender, Receiver<ClientConnectionData>)) -> Self {
-        Self::new(sender, receiver)
-    }
-}
-
-impl From<(Sender, Receiver<ServerConnectionData>)> for Halves {
-    fn from((sender, receiver): (Sender, Receiver<ServerConnectionData>)) -> Self {
-        Self::new(sender, receiver)
+impl<Data: Send + 'static> From<(Sender, Receiver<Data>)> for Halves {
+    fn from((sender, receiver): (Sender, Receiver<Data>)) -> Self {
+        Self {
+            sender,
+            receiver: Box::new(receiver),
+            taken: Vec::new(),
+        }
     }
 }
 
@@ -246,22 +211,19 @@ pub(crate) fn split(conn: rustls::Connection) -> Halves {
     }
 }
 
-impl Halves {
-    fn new(sender: Sender, receiver: impl Receiving + 'static) -> Self {
-        Self {
-            sender,
-            receiver: Box::new(receiver),
-            taken: Vec::new(),
-        }
+/// Takes all pending output.
+pub(crate) fn output(sender: &mut Sender) -> Vec<u8> {
+    let mut out = Vec::new();
+    while sender.wants_write() {
+        assert_ne!(sender.write_tls(&mut out).unwrap(), 0);
     }
+    out
+}
 
+impl Halves {
     /// Takes all pending output.
     pub(crate) fn output(&mut self) -> Vec<u8> {
-        let mut out = Vec::new();
-        while self.sender.wants_write() {
-            assert_ne!(self.sender.write_tls(&mut out).unwrap(), 0);
-        }
-        out
+        output(&mut self.sender)
     }
 
     /// Receives `bytes`; returns the first error.
@@ -299,9 +261,7 @@ impl Halves {
 
     /// Sends `plaintext` in both directions and checks that it arrives.
     pub(crate) fn talk(&mut self, peer: &mut UpstreamBuffered, plaintext: &[u8]) {
-        let sent = self.send(plaintext);
-        peer.receive(&sent).unwrap();
-        let received = peer.read_all();
+        let received = peer.read_from(&self.send(plaintext));
         assert!(received == plaintext, "to the peer");
         assert_eq!(peer.send(plaintext), plaintext.len());
         self.receive(&peer.take_output()).unwrap();

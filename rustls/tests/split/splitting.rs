@@ -5,14 +5,12 @@ use std::sync::Arc;
 
 use harness::peers::configs::{self, ClientAuth, PROVIDERS, server_name};
 use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Transfer, exchange};
-use rustls::client::{EchStatus, Resumption, UnbufferedClientConnection};
-use rustls::server::UnbufferedServerConnection;
+use harness::peers::roles::this::Config;
+use rustls::client::{EchStatus, Resumption};
 use rustls::split::{Receiver, Sender};
 use rustls::{ClientConnection, Error, ServerConnection};
 
-use crate::kit::{
-    Case, Halves, KEY_TYPE, KEY_UPDATE, PROTECTION, Role, cases, feed_whole, split, tls13_cases,
-};
+use crate::kit::{Case, Halves, KEY_TYPE, KEY_UPDATE, PROTECTION, Role, cases, split, tls13_cases};
 
 #[test]
 fn halves_are_for_threads() {
@@ -45,7 +43,7 @@ fn not_before_the_handshake_is_complete() {
             } else if out.is_empty() && back.is_empty() {
                 break;
             }
-            feed_whole(&mut conn, &back);
+            conn.input(&back);
         }
         split(conn).talk(&mut peer, b"complete");
     }
@@ -53,17 +51,16 @@ fn not_before_the_handshake_is_complete() {
 
 /// Asserts that splitting fails, and returns the connection.
 fn refused(conn: rustls::Connection, expected: &Error) -> rustls::Connection {
+    macro_rules! refused {
+        ($conn:ident) => {{
+            let refused = $conn.into_split().unwrap_err();
+            assert_eq!(refused.error(), expected);
+            refused.into_connection().into()
+        }};
+    }
     match conn {
-        rustls::Connection::Client(conn) => {
-            let refused = conn.into_split().unwrap_err();
-            assert_eq!(refused.error(), expected);
-            refused.into_connection().into()
-        }
-        rustls::Connection::Server(conn) => {
-            let refused = conn.into_split().unwrap_err();
-            assert_eq!(refused.error(), expected);
-            refused.into_connection().into()
-        }
+        rustls::Connection::Client(conn) => refused!(conn),
+        rustls::Connection::Server(conn) => refused!(conn),
     }
 }
 
@@ -101,16 +98,14 @@ fn buffered_data_moves_along() {
         let rest = peer.take_output();
         let (begun, to_come) = rest.split_at(10);
         bytes.extend_from_slice(begun);
-        feed_whole(&mut conn, &bytes);
+        conn.input(&bytes);
 
         let mut halves = split(conn);
         assert!(halves.sender.wants_write());
         assert_eq!(halves.sender.writer().room_left(), room);
         let out = halves.output();
         assert_eq!(halves.sender.writer().room_left(), Some(64 * 1024));
-        peer.receive(&out).unwrap();
-        let received = peer.read_all();
-        assert_eq!(received, b"waits to be sent");
+        assert_eq!(peer.read_from(&out), b"waits to be sent");
         assert!(!halves.receiver.wants_read());
         assert_eq!(halves.read_buffered(), b"waits to be read");
         assert!(halves.receiver.wants_read());
@@ -126,7 +121,7 @@ fn key_updates_under_way_move_along() {
     for case in tls13_cases() {
         let (mut conn, mut peer) = case.connected();
         peer.refresh_traffic_keys();
-        feed_whole(&mut conn, &peer.take_output());
+        conn.input(&peer.take_output());
         let mut halves = split(conn);
         assert!(halves.sender.wants_write());
         halves.talk(&mut peer, b"owed");
@@ -158,15 +153,13 @@ fn a_closed_direction_stays_closed() {
         let (mut conn, mut peer) = case.connected();
         peer.send(b"the last");
         peer.close();
-        feed_whole(&mut conn, &peer.take_output());
+        conn.input(&peer.take_output());
         let mut halves = split(conn);
         assert!(halves.receiver.peer_has_closed());
         let (plaintext, end) = halves.read();
         assert_eq!(plaintext, b"the last");
         end.unwrap();
-        let sent = halves.send(b"half closed");
-        peer.receive(&sent).unwrap();
-        let received = peer.read_all();
+        let received = peer.read_from(&halves.send(b"half closed"));
         assert_eq!(received, b"half closed");
 
         // closed by us
@@ -188,59 +181,42 @@ fn a_closed_direction_stays_closed() {
 fn both_halves_know_what_was_negotiated() {
     for case in cases() {
         let (conn, peer) = case.connected();
-        let expected = (
-            conn.protocol_version(),
-            conn.negotiated_cipher_suite(),
-            conn.negotiated_key_exchange_group()
-                .map(|group| group.name()),
-            conn.alpn_protocol().map(<[u8]>::to_vec),
-            conn.handshake_kind(),
-            conn.peer_certificates().map(<[_]>::to_vec),
-        );
         macro_rules! facts {
-            ($half:expr) => {
+            ($of:expr) => {
                 (
-                    $half.protocol_version(),
-                    $half.negotiated_cipher_suite(),
-                    $half
-                        .negotiated_key_exchange_group()
-                        .map(|group| group.name()),
-                    $half.alpn_protocol().map(<[u8]>::to_vec),
-                    $half.handshake_kind(),
-                    $half.peer_certificates().map(<[_]>::to_vec),
+                    $of.protocol_version(),
+                    $of.negotiated_cipher_suite(),
+                    $of.negotiated_key_exchange_group().map(|it| it.name()),
+                    $of.alpn_protocol().map(<[u8]>::to_vec),
+                    $of.handshake_kind(),
+                    $of.peer_certificates().map(<[_]>::to_vec),
                 )
             };
         }
-        let exported = peer.exported();
-        match conn {
-            rustls::Connection::Client(conn) => {
-                let (sender, receiver) = conn.into_split().unwrap();
+        let (expected, exported) = (facts!(conn), peer.exported());
+        macro_rules! split {
+            ($conn:ident) => {{
+                let (sender, receiver) = $conn.into_split().unwrap();
                 assert_eq!(facts!(sender), expected);
                 assert_eq!(facts!(receiver), expected);
-                assert_eq!(receiver.exported_for_test(), exported);
+                let context = Some(&b"context"[..]);
+                let ours = receiver.export_keying_material([0; 32], b"label", context);
+                assert_eq!(ours.ok(), exported);
+                receiver
+            }};
+        }
+        match conn {
+            rustls::Connection::Client(conn) => {
+                let receiver = split!(conn);
                 assert_eq!(receiver.tls13_tickets_received() != 0, case.is_tls13());
                 assert_eq!(receiver.ech_status(), EchStatus::NotOffered);
             }
             rustls::Connection::Server(conn) => {
-                let (sender, receiver) = conn.into_split().unwrap();
-                assert_eq!(facts!(sender), expected);
-                assert_eq!(facts!(receiver), expected);
-                assert_eq!(receiver.exported_for_test(), exported);
+                let receiver = split!(conn);
                 assert_eq!(receiver.server_name(), Some(configs::SERVER_NAME));
                 assert_eq!(receiver.received_resumption_data(), None);
             }
         }
-    }
-}
-
-trait Exported {
-    fn exported_for_test(&self) -> Option<[u8; 32]>;
-}
-
-impl<Data> Exported for Receiver<Data> {
-    fn exported_for_test(&self) -> Option<[u8; 32]> {
-        self.export_keying_material([0; 32], b"label", Some(b"context"))
-            .ok()
     }
 }
 
@@ -262,15 +238,8 @@ fn early_data_moves_along() {
                 assert_eq!(early, 5);
             }
             while client.wants_write() || server.wants_write() {
-                let mut wire = client.output();
-                server.read_tls(&mut &wire[..]).unwrap();
-                server.process_new_packets().unwrap();
-                wire.clear();
-                while server.wants_write() {
-                    server.write_tls(&mut wire).unwrap();
-                }
-                client.read_tls(&mut &wire[..]).unwrap();
-                client.process_new_packets().unwrap();
+                server.input(&client.output());
+                client.input(&server.output());
             }
             let (_, receiver) = client.into_split().unwrap();
             assert_eq!(receiver.is_early_data_accepted(), is_resumed);
@@ -287,28 +256,21 @@ fn early_data_moves_along() {
 #[test]
 fn unbuffered_connections_split_alike() {
     for case in cases() {
-        let provider = case.provider.this();
-        let auth = ClientAuth::None;
         let mut peer = case.fresh_peer();
-        let mut halves: Halves = match case.role {
-            Role::Client => {
-                let config = configs::this::client_of(case.versions, provider, KEY_TYPE, auth);
-                let conn = UnbufferedClientConnection::new(Arc::new(config), server_name());
-                let refused = conn.unwrap().into_split().unwrap_err();
+        macro_rules! split {
+            ($conn:expr) => {{
+                let refused = $conn.conn.into_split().unwrap_err();
                 assert_eq!(*refused.error(), Error::HandshakeNotComplete);
                 let mut conn = ThisUnbuffered::new(refused.into_connection());
-                exchange(&mut conn, &mut peer).unwrap();
+                let (client, server): (&mut dyn Endpoint, &mut dyn Endpoint) =
+                    case.role.client_and_server(&mut conn, &mut peer);
+                exchange(client, server).unwrap();
                 conn.conn.into_split().unwrap().into()
-            }
-            Role::Server => {
-                let config = configs::this::server_of(case.versions, provider, KEY_TYPE, auth);
-                let conn = UnbufferedServerConnection::new(Arc::new(config));
-                let refused = conn.unwrap().into_split().unwrap_err();
-                assert_eq!(*refused.error(), Error::HandshakeNotComplete);
-                let mut conn = ThisUnbuffered::new(refused.into_connection());
-                exchange(&mut peer, &mut conn).unwrap();
-                conn.conn.into_split().unwrap().into()
-            }
+            }};
+        }
+        let mut halves: Halves = match case.config(case.provider.this()) {
+            Config::Client(config) => split!(ThisUnbuffered::client(config)),
+            Config::Server(config) => split!(ThisUnbuffered::server(config)),
         };
         halves.talk(&mut peer, b"unbuffered before");
     }
@@ -318,12 +280,9 @@ fn unbuffered_connections_split_alike() {
 #[test]
 fn data_that_was_only_peeked_is_not_lost() {
     for case in cases().filter(|case| case.role == Role::Client) {
-        let config = configs::this::client_of(
-            case.versions,
-            case.provider.this(),
-            KEY_TYPE,
-            ClientAuth::None,
-        );
+        let Config::Client(config) = case.config(case.provider.this()) else {
+            unreachable!("its role is the client's");
+        };
         let mut conn = ThisUnbuffered::client(config);
         let mut peer = case.fresh_peer();
         exchange(&mut conn, &mut peer).unwrap();

@@ -10,7 +10,7 @@ use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
 use harness::wire::Noise;
 use rustls::split::Sender;
 
-use crate::kit::{Case, Receiving, cases, split};
+use crate::kit::{Case, Receiving, Role, cases, output, split};
 
 /// The bytes sent each way.
 const TOTAL: usize = 3 << 20;
@@ -18,6 +18,12 @@ const TOTAL: usize = 3 << 20;
 /// The byte at offset `at` of the data.
 fn byte_at(at: usize) -> u8 {
     (at / 7 % 251) as u8
+}
+
+/// Asserts that `bytes` are those of the data at `received`, which then counts them.
+fn check(bytes: &[u8], received: &mut usize) {
+    assert!(bytes == stretch(*received, bytes.len()), "at {received}");
+    *received += bytes.len();
 }
 
 fn stretch(from: usize, len: usize) -> Vec<u8> {
@@ -43,9 +49,7 @@ fn send_all(mut sender: Sender, updates: bool, out: Outbox<Vec<u8>>, mut noise: 
                 sent += plaintext.len();
             }
             _ => {
-                while sender.wants_write() {
-                    sender.write_tls(&mut waiting).unwrap();
-                }
+                waiting = output(&mut sender);
                 let room = sender.in_place_room();
                 let len = Ord::min(len, room.max_payload);
                 let payload = room.headroom..room.headroom + len;
@@ -57,17 +61,11 @@ fn send_all(mut sender: Sender, updates: bool, out: Outbox<Vec<u8>>, mut noise: 
                 }
             }
         }
-        while sender.wants_write() {
-            sender.write_tls(&mut waiting).unwrap();
-        }
+        waiting.extend(output(&mut sender));
         out.send(waiting).unwrap();
     }
     sender.send_close_notify();
-    let mut waiting = Vec::new();
-    while sender.wants_write() {
-        sender.write_tls(&mut waiting).unwrap();
-    }
-    out.send(waiting).unwrap();
+    out.send(output(&mut sender)).unwrap();
 }
 
 /// Receives everything until the peer closes, through the connection's buffer.
@@ -80,10 +78,7 @@ fn receive_all(mut receiver: Box<dyn Receiving>, incoming: Inbox<Vec<u8>>) {
             receiver.read_tls(&mut bytes).unwrap();
             let state = receiver.process().unwrap();
             while receiver.reader().read(&mut plaintext).is_ok_and(|len| {
-                for (at, byte) in plaintext[..len].iter().enumerate() {
-                    assert_eq!(*byte, byte_at(received + at));
-                }
-                received += len;
+                check(&plaintext[..len], &mut received);
                 len != 0
             }) {}
             if state.peer_has_closed() {
@@ -108,10 +103,7 @@ fn receive_all_in_place(mut receiver: Box<dyn Receiving>, incoming: Inbox<Vec<u8
             if record.payload.is_empty() {
                 break;
             }
-            for (at, byte) in record.payload.iter().enumerate() {
-                assert_eq!(*byte, byte_at(received + at));
-            }
-            received += record.payload.len();
+            check(record.payload, &mut received);
         }
         waiting.drain(..done);
         if receiver.peer_has_closed() {
@@ -131,7 +123,6 @@ fn be_the_peer(
     mut noise: Noise,
 ) {
     let (mut sent, mut received, mut closed) = (0, 0, false);
-    let mut plaintext = Vec::new();
     while !closed || !peer.peer_has_closed() {
         if sent < TOTAL {
             if updates && noise.up_to(10) == 1 {
@@ -153,13 +144,7 @@ fn be_the_peer(
             (true, Err(_)) if !peer.peer_has_closed() => incoming.recv().unwrap(),
             _ => continue,
         };
-        peer.receive(&bytes).unwrap();
-        plaintext.clear();
-        peer.read_into(&mut plaintext);
-        for (at, byte) in plaintext.iter().enumerate() {
-            assert_eq!(*byte, byte_at(received + at));
-        }
-        received += plaintext.len();
+        check(&peer.read_from(&bytes), &mut received);
     }
     assert_eq!(received, TOTAL);
 }
@@ -210,17 +195,11 @@ fn both_ends_split_over_sockets() {
 
 /// A client and a server of this crate after their handshake.
 fn our_ends(case: Case) -> (rustls::Connection, rustls::Connection) {
-    use crate::kit::Role;
     let end = |role| Case { role, ..case }.fresh();
     let (mut client, mut server) = (end(Role::Client), end(Role::Server));
     while client.wants_write() || server.wants_write() {
-        let mut wire = client.output();
-        crate::kit::feed_whole(&mut server, &wire);
-        wire.clear();
-        while server.wants_write() {
-            server.write_tls(&mut wire).unwrap();
-        }
-        crate::kit::feed_whole(&mut client, &wire);
+        server.input(&client.output());
+        client.input(&server.output());
     }
     (client, server)
 }
@@ -256,12 +235,7 @@ fn read_all(mut receiver: Box<dyn Receiving>, mut socket: TcpStream) {
                     assert_eq!(received, TOTAL);
                     return;
                 }
-                Ok(len) => {
-                    for (at, byte) in plaintext[..len].iter().enumerate() {
-                        assert_eq!(*byte, byte_at(received + at));
-                    }
-                    received += len;
-                }
+                Ok(len) => check(&plaintext[..len], &mut received),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => panic!("{error}"),
             }

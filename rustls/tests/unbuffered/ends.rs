@@ -1,13 +1,10 @@
 //! An unbuffered connection after its handshake with upstream, in every role, version and provider.
 
-use std::sync::Arc;
-
-use harness::peers::configs::{
-    ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this, upstream,
-};
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, this};
 use harness::peers::endpoints::{
     Endpoint, ThisUnbuffered, Unbuffered, UpstreamBuffered, handshake,
 };
+use harness::peers::roles::{Role, upstream};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
@@ -32,25 +29,24 @@ impl Case {
         })
     }
 
+    /// The peer of our side in this role.
+    fn peer(self, role: Role) -> UpstreamBuffered {
+        let provider = self.provider.upstream();
+        upstream::Config::new(role.other(), self.versions, provider, KEY).buffered()
+    }
+
     /// Our client, and a server that has received nothing yet.
     pub(crate) fn fresh_client(self) -> (UnbufferedClientConnection, UpstreamBuffered) {
-        let (ours, theirs) = (self.provider.this(), self.provider.upstream());
-        let config = this::client_of(self.versions, ours, KEY, ClientAuth::None);
-        let server = upstream::server_of(self.versions, theirs, KEY, ClientAuth::None);
-        let conn = UnbufferedClientConnection::new(Arc::new(config), server_name()).unwrap();
-        let peer = rustls_upstream::ServerConnection::new(Arc::new(server)).unwrap();
-        (conn, UpstreamBuffered::new(peer))
+        let config = this::client_of(self.versions, self.provider.this(), KEY, ClientAuth::None);
+        (ThisUnbuffered::client(config).conn, self.peer(Role::Client))
     }
 
     /// Our server, which sends no tickets, and a client that has sent nothing yet.
     pub(crate) fn fresh_server(self) -> (UnbufferedServerConnection, UpstreamBuffered) {
-        let (ours, theirs) = (self.provider.this(), self.provider.upstream());
-        let mut config = this::server_of(self.versions, ours, KEY, ClientAuth::None);
+        let provider = self.provider.this();
+        let mut config = this::server_of(self.versions, provider, KEY, ClientAuth::None);
         config.send_tls13_tickets = 0;
-        let client = upstream::client_of(self.versions, theirs, KEY, ClientAuth::None);
-        let conn = UnbufferedServerConnection::new(Arc::new(config)).unwrap();
-        let peer = rustls_upstream::ClientConnection::new(Arc::new(client), server_name());
-        (conn, UpstreamBuffered::new(peer.unwrap()))
+        (ThisUnbuffered::server(config).conn, self.peer(Role::Server))
     }
 
     pub(crate) fn client(self) -> (UnbufferedClientConnection, UpstreamBuffered) {
@@ -69,13 +65,19 @@ impl Case {
 }
 
 /// Runs a test of the form `fn test(case: Case, conn: impl Unbuffered, peer: UpstreamBuffered)`
-/// with all cases and roles.
+/// with all cases and roles, after the handshake or before it.
 macro_rules! for_all {
     ($test:path $(, $more:expr)?) => {
+        crate::ends::for_all!(@of client, server: $test $(, $more)?)
+    };
+    (fresh $test:path) => {
+        crate::ends::for_all!(@of fresh_client, fresh_server: $test)
+    };
+    (@of $client:ident, $server:ident: $test:path $(, $more:expr)?) => {
         for case in crate::ends::Case::all() {
-            let (conn, peer) = case.client();
+            let (conn, peer) = case.$client();
             $test(case, conn, peer $(, $more)?);
-            let (conn, peer) = case.server();
+            let (conn, peer) = case.$server();
             $test(case, conn, peer $(, $more)?);
         }
     };
@@ -91,14 +93,6 @@ pub(crate) fn encrypted(conn: &mut impl Unbuffered, plaintext: &[u8]) -> Vec<u8>
     wire
 }
 
-/// Returns the plaintext that `peer` reads from `wire`.
-pub(crate) fn received_by(peer: &mut UpstreamBuffered, wire: &[u8]) -> Vec<u8> {
-    let mut plaintext = Vec::new();
-    peer.receive(wire).unwrap();
-    peer.read_into(&mut plaintext);
-    plaintext
-}
-
 /// Processes `incoming`, which must begin with application data, and takes one record.
 pub(crate) fn take_one(conn: &mut impl Unbuffered, incoming: &mut Vec<u8>) -> Vec<u8> {
     let UnbufferedStatus { discard, state } = conn.process(incoming);
@@ -110,6 +104,13 @@ pub(crate) fn take_one(conn: &mut impl Unbuffered, incoming: &mut Vec<u8>) -> Ve
     let plaintext = record.payload.to_vec();
     incoming.drain(..discard);
     plaintext
+}
+
+/// Replaces the sending keys; what follows is sent under the new ones.
+pub(crate) fn replace_keys(conn: &mut impl Unbuffered, peer: &mut UpstreamBuffered) {
+    let traffic = conn.write_traffic().unwrap();
+    traffic.refresh_traffic_keys().unwrap();
+    peer.receive(&own_output(conn)).unwrap();
 }
 
 /// The state that the connection reports without input.

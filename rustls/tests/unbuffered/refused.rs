@@ -3,7 +3,7 @@
 use harness::peers::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 
-use crate::ends::{Case, encrypted, for_all, idle_state, own_output, received_by, take_one};
+use crate::ends::{Case, encrypted, for_all, idle_state, own_output, replace_keys, take_one};
 
 /// The length of the first record in `wire`.
 fn record_len(wire: &[u8]) -> usize {
@@ -24,22 +24,18 @@ fn a_refused_record_waits() {
 
         for _ in 0..2 {
             let wire = encrypted(&mut conn, b"meanwhile");
-            assert_eq!(received_by(&mut peer, &wire), b"meanwhile");
+            assert_eq!(peer.read_from(&wire), b"meanwhile");
             assert_eq!(idle_state(&mut conn), "WriteTraffic");
             assert_eq!(conn.peek_record(&incoming), Some(record));
         }
         if case.is_tls13() {
-            conn.write_traffic()
-                .unwrap()
-                .refresh_traffic_keys()
-                .unwrap();
-            received_by(&mut peer, &own_output(&mut conn));
+            replace_keys(&mut conn, &mut peer);
             assert_eq!(conn.peek_record(&incoming), Some(record));
         }
         let mut close = Vec::new();
         let mut traffic = conn.write_traffic().unwrap();
         traffic.queue_close_notify_to_vec(&mut close, 0).unwrap();
-        received_by(&mut peer, &close);
+        peer.read_from(&close);
         assert!(peer.peer_has_closed());
 
         // at another address
@@ -111,7 +107,7 @@ fn records_behind_a_refused_one_wait_too() {
             incoming.drain(..discard);
             // the pending answer is sent while the next record waits
             let wire = encrypted(&mut conn, b"answer");
-            assert_eq!(received_by(&mut peer, &wire), b"answer");
+            assert_eq!(peer.read_from(&wire), b"answer");
         }
         assert_eq!(conn.peek_record(&incoming).unwrap().max_payload, 8);
         assert_eq!(take_one(&mut conn, &mut incoming), b"new keys");
@@ -165,12 +161,7 @@ fn the_handshake_is_not_refused() {
         assert_eq!(own_output(&mut conn), b"");
         assert_eq!(take_one(&mut conn, &mut incoming), [7; 100]);
     }
-    for case in Case::all() {
-        let (conn, peer) = case.fresh_client();
-        test(case, conn, peer);
-        let (conn, peer) = case.fresh_server();
-        test(case, conn, peer);
-    }
+    for_all!(fresh test);
 }
 
 /// `max_payload` subtracts the overhead that RFC 9846 §5.2 and RFC 5246 §6.2.3 allow.

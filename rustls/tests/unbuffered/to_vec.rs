@@ -4,7 +4,7 @@
 use harness::peers::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
 
-use crate::ends::{Case, for_all, own_output, received_by};
+use crate::ends::{Case, for_all, own_output};
 
 const UNTOUCHED: u8 = 0xa5;
 
@@ -37,12 +37,7 @@ fn handshakes_grow_the_vec() {
             incoming.drain(..discard);
         }
     }
-    for case in Case::all() {
-        let (conn, peer) = case.fresh_client();
-        test(case, conn, peer);
-        let (conn, peer) = case.fresh_server();
-        test(case, conn, peer);
-    }
+    for_all!(fresh test);
 }
 
 /// Output is appended with the same length as into a slice, and bytes after it stay as they are.
@@ -66,7 +61,7 @@ fn output_is_appended() {
                 assert_eq!(out.len(), before + Ord::max(spare, required));
                 let behind = out.split_off(before + written);
                 assert!(behind.iter().all(|byte| *byte == UNTOUCHED));
-                assert!(received_by(&mut peer, &out[before..]) == plaintext);
+                assert!(peer.read_from(&out[before..]) == plaintext);
                 out.truncate(before);
                 assert_eq!(out, vec![UNTOUCHED; before]);
             }
@@ -92,7 +87,7 @@ fn pending_output_goes_first() {
         }
         used += traffic.queue_close_notify_to_vec(&mut out, used).unwrap();
         assert_eq!(out.len(), used);
-        assert_eq!(received_by(&mut peer, &out), b"onetwo");
+        assert_eq!(peer.read_from(&out), b"onetwo");
         assert!(peer.peer_has_closed());
         // the connection has no other output left
         assert_eq!(own_output(&mut conn), b"");
