@@ -272,6 +272,13 @@ impl CommonState {
     #[cold]
     pub(crate) fn fail(&mut self, failure: Failure) -> Error {
         self.failed = Some(Box::new(failure.error.clone()));
+        // the logger may panic, and QUIC and the other half still need the reason then
+        if let Some(quic) = &mut self.quic {
+            quic.fail(failure.alert);
+        }
+        if let Some(link) = &self.records.other_half {
+            link.fail(failure.clone());
+        }
         // other errors are left to the caller to log; a message out of order is rare, and hard to
         // diagnose from one side alone
         if let Error::InappropriateMessage { .. } | Error::InappropriateHandshakeMessage { .. } =
@@ -279,20 +286,16 @@ impl CommonState {
         {
             warn!("{}", failure.error);
         }
-        match &mut self.quic {
-            Some(quic) => quic.fail(failure.alert),
-            None => self.records.fail(failure.alert),
+        if self.quic.is_none() {
+            self.records.fail(failure.alert);
         }
         self.established = None;
-        if let Some(link) = &self.records.other_half {
-            link.fail(failure.clone());
-        }
         failure.error
     }
 
     /// Ends the connection after a panic and drops all secrets. No alert is sent over records; only
     /// QUIC and the other half of a split connection learn of it. Nothing here calls the
-    /// application's code.
+    /// application's code, except that a provider's keys are dropped.
     #[cold]
     pub(super) fn fail_after_panic(&mut self) {
         let panicked = Failure::from(Error::General(

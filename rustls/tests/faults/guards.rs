@@ -9,12 +9,12 @@ use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Transfer, handshake};
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::split::{Receiver, Sender};
 use rustls::unbuffered::{ConnectionState, TransmitTlsData, UnbufferedStatus};
-use rustls::{ClientConnection, Error, InPlaceError, InPlaceRoom};
+use rustls::{AlertDescription, ClientConnection, Error, InPlaceError, InPlaceRoom, quic};
 
 use crate::bomb::{self, calls};
 use crate::callbacks::OVER;
 use crate::ends::Api;
-use crate::other_calls::{TLS13, connected, panics};
+use crate::other_calls::{TLS13, connected, panics, panics_at};
 use crate::rigged::{Rig, Setup};
 use crate::talk::good;
 
@@ -346,4 +346,38 @@ fn senders_after_a_failure_of_the_receiver() {
         assert!(sender.writer().write(b"late").is_err());
         assert!(!sender.wants_write());
     });
+}
+
+/// A QUIC implementation reports the alert after the panic.
+#[test]
+fn quic_keeps_its_alert_although_the_logger_panics() {
+    const EARLY_FINISHED: [u8; 4] = [20, 0, 0, 0];
+    bomb::rig_logger();
+    let rig = Rig::new(Setup {
+        quic: true,
+        ..TLS13
+    });
+    let new = || {
+        let (config, version) = (rig.client.clone(), quic::Version::V1);
+        quic::ClientConnection::new(config, version, server_name(), Vec::new()).unwrap()
+    };
+    let mut client = new();
+    bomb::forget_calls();
+    client.read_hs(&EARLY_FINISHED).unwrap_err();
+    let lines = calls()["Log::log"];
+    let mut is_kept = false;
+    for line in 0..lines {
+        let mut client = new();
+        panics_at("Log::log", line, || client.read_hs(&EARLY_FINISHED));
+        let expected = match client.read_hs(&[]).unwrap_err() {
+            Error::InappropriateHandshakeMessage { .. } => AlertDescription::UnexpectedMessage,
+            error => {
+                assert!(is_over(error), "line {line}");
+                AlertDescription::InternalError
+            }
+        };
+        assert_eq!(client.alert(), Some(expected), "line {line}");
+        is_kept |= expected == AlertDescription::UnexpectedMessage;
+    }
+    assert!(is_kept, "no line is logged after the failure is known");
 }

@@ -31,7 +31,13 @@ pub(crate) fn connected(rig: &Rig) -> (ClientConnection, ServerConnection) {
 
 /// Makes the first call of `name` panic inside `call`.
 pub(crate) fn panics<T>(name: &'static str, call: impl FnOnce() -> T) {
-    bomb::arm(name, 0, Wrong::Panics);
+    panics_at(name, 0, call);
+}
+
+/// Makes a callback panic at its call number `at` in `call`.
+#[track_caller]
+pub(crate) fn panics_at<T>(name: &'static str, at: usize, call: impl FnOnce() -> T) {
+    bomb::arm(name, at, Wrong::Panics);
     assert!(survives(call).is_none());
     assert!(bomb::disarm());
     bomb::forget_calls();
