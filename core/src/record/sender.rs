@@ -184,6 +184,13 @@ impl RecordSender {
         }
     }
 
+    /// True if `payload_len` bytes need exactly one record, and the key can protect it.
+    #[inline]
+    pub fn can_protect_one(&self, payload_len: usize) -> bool {
+        // a length of 0 wraps
+        payload_len.wrapping_sub(1) < self.max_fragment_len && self.seq < self.record_limit
+    }
+
     /// The number of payload bytes that a new key may protect.
     pub fn payload_per_key(&self) -> usize {
         self.payload_of_records(self.key_limit)
@@ -213,6 +220,12 @@ impl RecordSender {
                 .saturating_mul(self.overhead())
                 .saturating_add(payload_len),
         }
+    }
+
+    /// The length in bytes of the one record that carries `payload_len` bytes.
+    #[inline]
+    pub fn record_len(&self, payload_len: usize) -> usize {
+        self.overhead() + payload_len
     }
 
     /// The number of records that carry `payload_len` bytes.

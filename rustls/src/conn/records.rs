@@ -46,7 +46,7 @@ const RECEIVED_PLAINTEXT_LIMIT: usize = 16 * 1024;
 
 /// The maximum number of application data bytes that are sealed into one allocation.
 #[cfg(feature = "std")]
-pub(super) const PIECE_LEN: usize = 64 * 1024;
+const PIECE_LEN: usize = 64 * 1024;
 
 /// The records of one connection.
 pub(crate) struct Records {

@@ -12,7 +12,6 @@ use rustls_core::crypto::cipher::{InsufficientSizeError, OutboundChunks};
 
 use super::common_state::CommonState;
 #[cfg(feature = "std")]
-use super::records::PIECE_LEN;
 use super::records::Sending;
 use super::to_vec::TooShort;
 use crate::enums::ContentType;
@@ -36,15 +35,13 @@ impl CommonState {
             Some(limit) => Ord::min(payload.len(), limit.saturating_sub(records.outgoing.len())),
             None => payload.len(),
         };
-        if records.sending != Sending::Traffic
-            || accepted > PIECE_LEN
-            || !records.sender.can_protect(accepted)
-        {
+        // the fast path for one record
+        if records.sending != Sending::Traffic || !records.sender.can_protect_one(accepted) {
             return self.write_plaintext_slowly(payload, accepted);
         }
         let (payload, _) = payload.split_at(accepted);
-        let sealed_len = records.sender.sealed_len(accepted);
-        let Ok(room) = records.outgoing.try_room(sealed_len) else {
+        let record_len = records.sender.record_len(accepted);
+        let Ok(room) = records.outgoing.try_room(record_len) else {
             return Err(io::ErrorKind::OutOfMemory.into());
         };
         match records
