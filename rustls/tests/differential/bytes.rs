@@ -7,8 +7,10 @@ use crate::judge::Judge;
 
 type Change = fn(&mut Vec<u8>, usize);
 
-const CHANGES: [(&str, Change); 7] = [
+const CHANGES: [(&str, Change); 9] = [
     ("xor 01", |flight, at| flight[at] ^= 0x01),
+    ("xor 02", |flight, at| flight[at] ^= 0x02),
+    ("xor 10", |flight, at| flight[at] ^= 0x10),
     ("xor 80", |flight, at| flight[at] ^= 0x80),
     ("xor ff", |flight, at| flight[at] ^= 0xff),
     ("zero", |flight, at| flight[at] = 0),

@@ -1,6 +1,7 @@
 //! Extension blocks of every message. Each extension is omitted, repeated, moved and changed. Known
 //! and unknown types are inserted with several bodies where they do not belong.
 
+use harness::peers::configs::product;
 use harness::scripted::recorded::extensions::{self, Extensions};
 use harness::scripted::recorded::flights::{HANDSHAKE, encode};
 use harness::scripted::recorded::{Scene, scenes};
@@ -13,6 +14,13 @@ const UNUSUAL_TYPES: [u16; 8] = [
 ];
 
 const BODIES: [&[u8]; 6] = [&[], &[0], &[0, 0], &[3, 4], &[0, 2, 3, 4], &[0xff; 5]];
+
+/// Valid extensions that the recorded flights lack: cookie, supported_groups, status_request.
+const OTHERS: [(u16, &[u8]); 3] = [
+    (44, &[0, 2, 9, 9]),
+    (10, &[0, 4, 0, 29, 0, 23]),
+    (5, &[1, 0, 0, 1, 1]),
+];
 
 pub(crate) fn compare(judge: &Judge) {
     for scene in scenes(false) {
@@ -37,39 +45,28 @@ impl Block<'_> {
     fn compare(&self, judge: &Judge, count: usize) {
         self.inserted(judge);
         self.renegotiated(judge);
+        self.others_changed(judge);
         self.change(judge, "none", Vec::clear);
+        type Change = fn(&mut Extensions, usize);
+        let changes: [(&str, Change); 6] = [
+            ("missing", |extensions, i| drop(extensions.remove(i))),
+            ("twice", |extensions, i| {
+                extensions.insert(i, extensions[i].clone())
+            }),
+            ("again at the end", |extensions, i| {
+                extensions.push(extensions[i].clone())
+            }),
+            ("last", |extensions, i| extensions[i..].rotate_left(1)),
+            ("a byte longer", |extensions, i| extensions[i].1.push(0)),
+            ("a byte shorter", |extensions, i| {
+                extensions[i].1.pop();
+            }),
+        ];
         for i in 0..count {
-            self.change(judge, &format!("without extension {i}"), |extensions| {
-                extensions.remove(i);
-            });
-            self.change(judge, &format!("extension {i} twice"), |extensions| {
-                extensions.insert(i, extensions[i].clone());
-            });
-            self.change(
-                judge,
-                &format!("extension {i} again at the end"),
-                |extensions| {
-                    extensions.push(extensions[i].clone());
-                },
-            );
-            self.change(judge, &format!("extension {i} last"), |extensions| {
-                let moved = extensions.remove(i);
-                extensions.push(moved);
-            });
-            self.change(
-                judge,
-                &format!("extension {i} a byte longer"),
-                |extensions| {
-                    extensions[i].1.push(0);
-                },
-            );
-            self.change(
-                judge,
-                &format!("extension {i} a byte shorter"),
-                |extensions| {
-                    extensions[i].1.pop();
-                },
-            );
+            for (what, change) in changes {
+                let what = format!("extension {i} {what}");
+                self.change(judge, &what, |extensions| change(extensions, i));
+            }
             for body in BODIES {
                 let what = format!("extension {i} is {body:02x?}");
                 self.change(judge, &what, |extensions| extensions[i].1 = body.to_vec());
@@ -86,6 +83,24 @@ impl Block<'_> {
                         extensions.insert(0, (typ, body.to_vec()));
                     }
                 });
+            }
+        }
+    }
+
+    /// Inserts [`OTHERS`] with each byte changed, and cut at each byte.
+    fn others_changed(&self, judge: &Judge) {
+        let insert = |what: String, typ, body: Vec<u8>| {
+            self.change(judge, &what, |extensions| {
+                extensions.retain(|(present, _)| *present != typ);
+                extensions.insert(0, (typ, body.clone()));
+            });
+        };
+        for (typ, body) in OTHERS {
+            for (at, bits) in product(0..body.len(), [0, 0x01, 0x02, 0x10, 0x80, 0xff]) {
+                let mut changed = body.to_vec();
+                changed[at] ^= bits;
+                insert(format!("{typ} with byte {at} xor {bits:02x}"), typ, changed);
+                insert(format!("{typ} cut at {at}"), typ, body[..at].to_vec());
             }
         }
     }

@@ -43,41 +43,32 @@ fn samples(scenes: &[Scene]) -> Vec<Vec<u8>> {
     samples
 }
 
-fn rearranged(scene: &Scene, judge: &Judge, count: usize) {
-    judge.compare(scene, "a record for each message", |flight| {
-        encode(&scene.messages(flight))
+/// Compares the flight with its messages after `change`, each in its own record.
+fn compare_changed(scene: &Scene, judge: &Judge, what: &str, change: impl Fn(&mut Vec<Record>)) {
+    judge.compare(scene, what, |flight| {
+        let mut messages = scene.messages(flight);
+        change(&mut messages);
+        encode(&messages)
     });
+}
+
+fn rearranged(scene: &Scene, judge: &Judge, count: usize) {
+    compare_changed(scene, judge, "a record for each message", |_| {});
     for at in 0..count {
-        judge.compare(scene, &format!("without message {at}"), |flight| {
-            let mut messages = scene.messages(flight);
-            messages.remove(at);
-            encode(&messages)
-        });
-        judge.compare(scene, &format!("message {at} twice"), |flight| {
-            let mut messages = scene.messages(flight);
-            messages.insert(at, messages[at].clone());
-            encode(&messages)
+        let change = |what: &str, change: &dyn Fn(&mut Vec<Record>)| {
+            compare_changed(scene, judge, &format!("message {at} {what}"), change);
+        };
+        change("missing", &|messages| drop(messages.remove(at)));
+        change("twice", &|messages| {
+            messages.insert(at, messages[at].clone())
         });
         for with in at + 1..count {
-            judge.compare(
-                scene,
-                &format!("messages {at} and {with} swapped"),
-                |flight| {
-                    let mut messages = scene.messages(flight);
-                    messages.swap(at, with);
-                    encode(&messages)
-                },
-            );
+            let what = format!("swapped with {with}");
+            change(&what, &|messages| messages.swap(at, with));
         }
-        judge.compare(
-            scene,
-            &format!("protection of message {at} inverted"),
-            |flight| {
-                let mut messages = scene.messages(flight);
-                messages[at].protected ^= true;
-                encode(&messages)
-            },
-        );
+        change("with its protection inverted", &|messages| {
+            messages[at].protected ^= true
+        });
     }
 }
 
@@ -85,8 +76,7 @@ fn rearranged(scene: &Scene, judge: &Judge, count: usize) {
 fn inserted(scene: &Scene, judge: &Judge, at: usize, samples: &[Vec<u8>]) {
     for sample in samples {
         let what = format!("{:02x?} inserted at {at}", &sample[..sample.len().min(8)]);
-        judge.compare(scene, &what, |flight| {
-            let mut messages = scene.messages(flight);
+        compare_changed(scene, judge, &what, |messages| {
             let neighbour = messages.get(at).or_else(|| messages.last()).unwrap();
             let record = Record {
                 typ: HANDSHAKE,
@@ -94,44 +84,33 @@ fn inserted(scene: &Scene, judge: &Judge, at: usize, samples: &[Vec<u8>]) {
                 ..*neighbour
             };
             messages.insert(at, record);
-            encode(&messages)
         });
     }
 }
 
 /// Gives message `at` other declared lengths, with and without matching bytes.
 fn resized(scene: &Scene, judge: &Judge, at: usize) {
-    let change = |what: &str, change: fn(&mut Vec<u8>)| {
-        judge.compare(scene, &format!("message {at} {what}"), |flight| {
-            let mut messages = scene.messages(flight);
+    let change = |what: &str, change: &dyn Fn(&mut Vec<u8>)| {
+        compare_changed(scene, judge, &format!("message {at} {what}"), |messages| {
             if messages[at].typ == HANDSHAKE {
                 change(&mut messages[at].content);
             }
-            encode(&messages)
         });
     };
-    change("a byte shorter", |m| {
-        // an empty message stays empty
-        let end = m.len().saturating_sub(1).max(4);
-        *m = message(m[0], &m[4..end]);
-    });
-    change("half as long", |m| {
-        *m = message(m[0], &m[4..4 + (m.len() - 4) / 2])
-    });
-    change("empty", |m| *m = message(m[0], &[]));
-    change("a byte longer", |m| {
-        *m = message(m[0], &[&m[4..], &[0]].concat())
-    });
-    change("1000 bytes longer", |m| {
-        *m = message(m[0], &[&m[4..], &[0; 1000]].concat())
-    });
-    change("claiming 2^16 - 1 bytes", |m| {
-        m[1..4].copy_from_slice(&[0, 0xff, 0xff])
-    });
-    change("claiming 2^16 bytes", |m| {
-        m[1..4].copy_from_slice(&[1, 0, 0])
-    });
-    change("claiming 2^24 - 1 bytes", |m| m[1..4].fill(0xff));
+    let original = &scene.messages(scene.flight())[at];
+    if original.typ == HANDSHAKE {
+        for len in 0..original.content.len() - 4 {
+            let cut = |m: &mut Vec<u8>| *m = message(m[0], &m[4..4 + len]);
+            change(&format!("cut to {len}"), &cut);
+        }
+    }
+    let longer = |m: &mut Vec<u8>, by| *m = message(m[0], &[&m[4..], &vec![0; by]].concat());
+    change("a byte longer", &|m| longer(m, 1));
+    change("1000 bytes longer", &|m| longer(m, 1000));
+    for claimed in [[0, 0xff, 0xff], [1, 0, 0], [0xff; 3]] {
+        let what = format!("claiming the length {claimed:02x?}");
+        change(&what, &|m| m[1..4].copy_from_slice(&claimed));
+    }
 }
 
 /// Appends an empty certificate to those of message `at`, if it is a Certificate.
@@ -169,15 +148,12 @@ const CERTIFICATE: u8 = 11;
 /// Moves bytes between the record of message `at` and the next record, across any change of keys.
 fn spanning(scene: &Scene, judge: &Judge, at: usize) {
     let change = |what: &str, change: fn(&mut Vec<Record>, usize)| {
-        judge.compare(scene, &format!("{what} after message {at}"), |flight| {
-            let mut messages = scene.messages(flight);
-            change(&mut messages, at);
-            encode(&messages)
-        });
+        let what = format!("{what} after message {at}");
+        compare_changed(scene, judge, &what, |messages| change(messages, at));
     };
     // the case of RUSTSEC-2026-0285
     change("a byte of another message", |messages, at| {
-        messages[at].content.push(24);
+        messages[at].content.push(24)
     });
     change("a KeyUpdate", |messages, at| {
         messages[at].content.extend(message(24, &[0]));
@@ -201,19 +177,14 @@ fn spanning(scene: &Scene, judge: &Judge, at: usize) {
         }
     });
     change("an alert in the middle", |messages, at| {
-        insert_inside(messages, at, 21);
+        insert_inside(messages, at, 21)
     });
     change("an unknown type in the middle", |messages, at| {
-        insert_inside(messages, at, 99);
+        insert_inside(messages, at, 99)
     });
     change("change_cipher_spec in the middle", |messages, at| {
-        let half = messages[at].content.len() / 2;
-        let half = messages[at].content.split_off(half);
-        let rest = Record {
-            content: half,
-            ..messages[at]
-        };
-        messages.splice(at + 1..at + 1, [Record::plain(20, &[1]), rest]);
+        insert_inside(messages, at, 20);
+        messages[at + 1] = Record::plain(20, &[1]);
     });
 }
 

@@ -1,12 +1,11 @@
 //! The client against a scripted server, and against upstream's.
 //!
 //! Upstream's client receives the same mistakes of the scripted server. Error and alert must match,
-//! except where RFC 9846 demands more than upstream checks.
+//! except where RFC 9846 demands more than upstream checks. `differential` changes every byte.
 
 mod authentication;
 mod client_hello;
 mod clients;
-mod corruption;
 mod encrypted_extensions;
 mod post_handshake;
 mod retry;

@@ -325,31 +325,3 @@ fn second_client_hello_is_unexpected() {
     let error = server.receive(&ClientHello::new().record()).unwrap_err();
     assert_eq!(error, "DecryptError");
 }
-
-#[test]
-fn every_cut_and_every_flip_gives_upstreams_answer() {
-    let setup = Setup::new(PROVIDERS[0]);
-    let good = ClientHello::new()
-        .with_psk()
-        .with(ALPN, protocols(&[b"aa"]))
-        .message();
-    // both crates treat these differently, as tested above: legacy_version and the session ID's
-    // length
-    let skipped = [4, 5];
-    let compare = |message: &[u8], what: String| {
-        let records = [record(0x16, message)];
-        let ours = answer(&mut setup.ours(), &records);
-        let theirs = answer(&mut setup.theirs(), &records);
-        assert_eq!(ours.error, theirs.error, "{what}");
-    };
-    for at in (4..good.len()).filter(|at| !skipped.contains(at)) {
-        let mut flipped = good.clone();
-        flipped[at] ^= 0x55;
-        compare(&flipped, format!("byte {at} flipped"));
-    }
-    // without extensions it is no TLS 1.3 ClientHello, as tested above
-    let no_extensions = 4 + 2 + 32 + 33 + 8 + 2;
-    for len in (4..good.len()).filter(|len| *len != no_extensions) {
-        compare(&message(1, &good[4..len]), format!("cut to {len}"));
-    }
-}
