@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider};
+use harness::peers::configs::{self, ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider};
 use harness::peers::texts::agree;
 use harness::providers::ffdhe::{self, Key};
 use rustls_upstream::pki_types::{
@@ -40,32 +40,19 @@ fn keys() -> Vec<(String, PrivateKeyDer<'static>)> {
     let bytes = pkcs8.secret_pkcs8_der();
     let mut changed = bytes.to_vec();
     changed[40] ^= 1;
-    let mut keys: Vec<(String, PrivateKeyDer<'static>)> = vec![
-        (
-            "empty PKCS#8".into(),
-            PrivatePkcs8KeyDer::from(vec![]).into(),
-        ),
-        (
-            "empty PKCS#1".into(),
-            PrivatePkcs1KeyDer::from(vec![]).into(),
-        ),
-        ("empty SEC1".into(), PrivateSec1KeyDer::from(vec![]).into()),
-        (
-            "PKCS#8 as PKCS#1".into(),
-            PrivatePkcs1KeyDer::from(bytes.to_vec()).into(),
-        ),
-        (
-            "PKCS#8 as SEC1".into(),
-            PrivateSec1KeyDer::from(bytes.to_vec()).into(),
-        ),
-        (
-            "cut".into(),
-            PrivatePkcs8KeyDer::from(bytes[..bytes.len() - 1].to_vec()).into(),
-        ),
-        (
-            "of another public key".into(),
-            PrivatePkcs8KeyDer::from(changed).into(),
-        ),
+    let bytes = bytes.to_vec();
+    let cut = bytes[..bytes.len() - 1].to_vec();
+    let pkcs8 = |der: Vec<u8>| PrivateKeyDer::from(PrivatePkcs8KeyDer::from(der));
+    let pkcs1 = |der: Vec<u8>| PrivateKeyDer::from(PrivatePkcs1KeyDer::from(der));
+    let sec1 = |der: Vec<u8>| PrivateKeyDer::from(PrivateSec1KeyDer::from(der));
+    let mut keys = vec![
+        ("empty PKCS#8".to_owned(), pkcs8(vec![])),
+        ("empty PKCS#1".into(), pkcs1(vec![])),
+        ("empty SEC1".into(), sec1(vec![])),
+        ("PKCS#8 as PKCS#1".into(), pkcs1(bytes.clone())),
+        ("PKCS#8 as SEC1".into(), sec1(bytes)),
+        ("cut".into(), pkcs8(cut)),
+        ("of another public key".into(), pkcs8(changed)),
     ];
     for key_type in KEY_TYPES {
         let identity = &key_type.identities().server;
@@ -77,9 +64,13 @@ fn keys() -> Vec<(String, PrivateKeyDer<'static>)> {
 macro_rules! builders {
     ($module:ident, $tls:ident) => {
         mod $module {
-            use $tls::client::{AlwaysResolvesClientRawPublicKeys, WebPkiServerVerifier};
+            use $tls::client::{
+                AlwaysResolvesClientRawPublicKeys, UnbufferedClientConnection, WebPkiServerVerifier,
+            };
             use $tls::crypto::CryptoProvider;
-            use $tls::server::{ResolvesServerCertUsingSni, WebPkiClientVerifier};
+            use $tls::server::{
+                ResolvesServerCertUsingSni, UnbufferedServerConnection, WebPkiClientVerifier,
+            };
             use $tls::sign::CertifiedKey;
             use $tls::version::{TLS12, TLS13};
             use $tls::{
@@ -349,53 +340,34 @@ macro_rules! builders {
             /// Configurations that connections reject, and some valid ones.
             pub(super) fn connections(provider: Provider) -> Vec<String> {
                 let mut log = Vec::new();
-                let fragment_sizes = [0, 1, 31, 32, 33, 100, 16_384, 16_388, 16_389, 16_390]
-                    .into_iter()
-                    .chain([1 << 16, usize::MAX])
-                    .map(Some)
-                    .chain([None]);
-                for size in fragment_sizes {
-                    let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
-                    let mut client = harness::peers::configs::$module::client(
-                        provider.$module(),
-                        key_type,
-                        auth,
-                    );
+                let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+                let client = || configs::$module::client(provider.$module(), key_type, auth);
+                let sizes = [0, 1, 31, 32, 33, 100, 16_384, 16_388, 16_389, 16_390];
+                let sizes = sizes.into_iter().chain([1 << 16, usize::MAX]);
+                for size in sizes.map(Some).chain([None]) {
+                    let mut client = client();
                     client.max_fragment_size = size;
-                    let mut server = harness::peers::configs::$module::server(
-                        provider.$module(),
-                        key_type,
-                        auth,
-                    );
+                    let mut server = configs::$module::server(provider.$module(), key_type, auth);
                     server.max_fragment_size = size;
                     let (client, server) = (Arc::new(client), Arc::new(server));
-                    let name = harness::peers::configs::server_name;
+                    let name = configs::server_name;
                     log.push(format!(
                         "{size:?} {} {} {} {}",
                         outcome(ClientConnection::new(client.clone(), name())),
                         outcome(ServerConnection::new(server.clone())),
-                        outcome($tls::client::UnbufferedClientConnection::new(
-                            client,
-                            name()
-                        )),
-                        outcome($tls::server::UnbufferedServerConnection::new(server)),
+                        outcome(UnbufferedClientConnection::new(client, name())),
+                        outcome(UnbufferedServerConnection::new(server)),
                     ));
                 }
-                for name in [
+                let names = [
                     "localhost",
                     "a.b.c.",
                     "127.0.0.1",
                     "::1",
                     "xn--exmple-cua.test",
-                ] {
-                    let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
-                    let client = harness::peers::configs::$module::client(
-                        provider.$module(),
-                        key_type,
-                        auth,
-                    );
-                    let name = ServerName::try_from(name).unwrap();
-                    log.push(outcome(ClientConnection::new(Arc::new(client), name)));
+                ];
+                for name in names.map(|name| ServerName::try_from(name).unwrap()) {
+                    log.push(outcome(ClientConnection::new(Arc::new(client()), name)));
                 }
                 log
             }
@@ -405,20 +377,14 @@ macro_rules! builders {
                 let mut log = Vec::new();
                 for len in [0, 1, 12, 31, 32, 33, 48, 64, 65, 1000] {
                     let bytes = vec![7; len];
+                    use $tls::crypto::{hash, hmac, hpke, tls13};
                     log.push(format!("{len}"));
                     let len_of = |bytes: &[u8]| bytes.len().to_string();
+                    log.push(or_panic(|| len_of(hash::Output::new(&bytes).as_ref())));
+                    log.push(or_panic(|| len_of(hmac::Tag::new(&bytes).as_ref())));
+                    log.push(or_panic(|| len_of(tls13::OkmBlock::new(&bytes).as_ref())));
                     log.push(or_panic(|| {
-                        len_of($tls::crypto::hash::Output::new(&bytes).as_ref())
-                    }));
-                    log.push(or_panic(|| {
-                        len_of($tls::crypto::hmac::Tag::new(&bytes).as_ref())
-                    }));
-                    log.push(or_panic(|| {
-                        len_of($tls::crypto::tls13::OkmBlock::new(&bytes).as_ref())
-                    }));
-                    log.push(or_panic(|| {
-                        let key = $tls::crypto::hpke::HpkePrivateKey::from(bytes.clone());
-                        len_of(key.secret_bytes())
+                        len_of(hpke::HpkePrivateKey::from(bytes.clone()).secret_bytes())
                     }));
                 }
                 log

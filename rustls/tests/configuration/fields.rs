@@ -5,6 +5,23 @@ use std::sync::Arc;
 use harness::peers::configs::{PROVIDERS, Provider, product};
 use rustls_upstream::pki_types::PrivateKeyDer;
 
+/// Implements a trait for `Part`: the methods of its inner object, and its own answer to `fips`.
+macro_rules! part {
+    ($trait:path: $(fn $name:ident($($arg:ident: $typ:ty),*) -> $out:ty;)*) => {
+        impl $trait for Part<dyn $trait> {
+            $(
+                fn $name(&self $(, $arg: $typ)*) -> $out {
+                    self.0.$name($($arg),*)
+                }
+            )*
+
+            fn fips(&self) -> bool {
+                self.1
+            }
+        }
+    };
+}
+
 macro_rules! configurations {
     ($module:ident, $lib:ident) => {
         mod $module {
@@ -177,118 +194,45 @@ macro_rules! configurations {
                 }
             }
 
-            impl hash::Hash for Part<dyn hash::Hash> {
-                fn start(&self) -> Box<dyn hash::Context> {
-                    self.0.start()
-                }
-
-                fn hash(&self, data: &[u8]) -> hash::Output {
-                    self.0.hash(data)
-                }
-
-                fn output_len(&self) -> usize {
-                    self.0.output_len()
-                }
-
-                fn algorithm(&self) -> hash::HashAlgorithm {
-                    self.0.algorithm()
-                }
-
-                fn fips(&self) -> bool {
-                    self.1
-                }
+            part! { hash::Hash:
+                fn start() -> Box<dyn hash::Context>;
+                fn hash(data: &[u8]) -> hash::Output;
+                fn output_len() -> usize;
+                fn algorithm() -> hash::HashAlgorithm;
             }
 
-            impl tls13::Hkdf for Part<dyn tls13::Hkdf> {
-                fn extract_from_zero_ikm(
-                    &self,
-                    salt: Option<&[u8]>,
-                ) -> Box<dyn tls13::HkdfExpander> {
-                    self.0.extract_from_zero_ikm(salt)
-                }
+            type Expander = Box<dyn tls13::HkdfExpander>;
 
-                fn extract_from_secret(
-                    &self,
-                    salt: Option<&[u8]>,
-                    secret: &[u8],
-                ) -> Box<dyn tls13::HkdfExpander> {
-                    self.0.extract_from_secret(salt, secret)
-                }
-
-                fn expander_for_okm(&self, okm: &tls13::OkmBlock) -> Box<dyn tls13::HkdfExpander> {
-                    self.0.expander_for_okm(okm)
-                }
-
-                fn hmac_sign(&self, key: &tls13::OkmBlock, message: &[u8]) -> hmac::Tag {
-                    self.0.hmac_sign(key, message)
-                }
-
-                fn fips(&self) -> bool {
-                    self.1
-                }
+            part! { tls13::Hkdf:
+                fn extract_from_zero_ikm(salt: Option<&[u8]>) -> Expander;
+                fn extract_from_secret(salt: Option<&[u8]>, secret: &[u8]) -> Expander;
+                fn expander_for_okm(okm: &tls13::OkmBlock) -> Expander;
+                fn hmac_sign(key: &tls13::OkmBlock, message: &[u8]) -> hmac::Tag;
             }
 
-            impl Tls13AeadAlgorithm for Part<dyn Tls13AeadAlgorithm> {
-                fn encrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageEncrypter> {
-                    self.0.encrypter(key, iv)
-                }
-
-                fn decrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageDecrypter> {
-                    self.0.decrypter(key, iv)
-                }
-
-                fn key_len(&self) -> usize {
-                    self.0.key_len()
-                }
-
+            part! { Tls13AeadAlgorithm:
+                fn encrypter(key: AeadKey, iv: Iv) -> Box<dyn MessageEncrypter>;
+                fn decrypter(key: AeadKey, iv: Iv) -> Box<dyn MessageDecrypter>;
+                fn key_len() -> usize;
                 fn extract_keys(
-                    &self,
                     key: AeadKey,
-                    iv: Iv,
-                ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
-                    self.0.extract_keys(key, iv)
-                }
-
-                fn fips(&self) -> bool {
-                    self.1
-                }
+                    iv: Iv
+                ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError>;
             }
 
-            impl SupportedKxGroup for Part<dyn SupportedKxGroup> {
-                fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
-                    self.0.start()
-                }
-
-                fn name(&self) -> NamedGroup {
-                    self.0.name()
-                }
-
-                fn fips(&self) -> bool {
-                    self.1
-                }
+            part! { SupportedKxGroup:
+                fn start() -> Result<Box<dyn ActiveKeyExchange>, Error>;
+                fn name() -> NamedGroup;
             }
 
-            impl SecureRandom for Part<dyn SecureRandom> {
-                fn fill(&self, buf: &mut [u8]) -> Result<(), GetRandomFailed> {
-                    self.0.fill(buf)
-                }
-
-                fn fips(&self) -> bool {
-                    self.1
-                }
+            part! { SecureRandom:
+                fn fill(buf: &mut [u8]) -> Result<(), GetRandomFailed>;
             }
 
-            impl KeyProvider for Part<dyn KeyProvider> {
+            part! { KeyProvider:
                 fn load_private_key(
-                    &self,
-                    key: PrivateKeyDer<'static>,
-                ) -> Result<Arc<dyn sign::SigningKey>, Error> {
-                    self.0.load_private_key(key)
-                }
-
-                fn fips(&self) -> bool {
-                    self.1
-                }
+                    key: PrivateKeyDer<'static>
+                ) -> Result<Arc<dyn sign::SigningKey>, Error>;
             }
         }
     };
