@@ -14,7 +14,7 @@ use rustls::{
 };
 
 use crate::clients::{Recorded, config, our_client, provider};
-use crate::{ACCEPTED, Peers, refused, script};
+use crate::{ACCEPTED, Peers, illegal, refused, script, undecodable, unexpected, unsupported};
 
 fn request(change: impl FnOnce(&mut Script)) -> Script {
     let mut script = Script::with_request();
@@ -28,8 +28,7 @@ fn a_request_has_no_context_during_the_handshake() {
     peers.both_accept(&Script::with_request());
     peers.both_refuse(
         &request(|script| script.request_context = vec![1]),
-        InvalidMessage::InvalidCertRequest,
-        Alert::DecodeError,
+        undecodable(InvalidMessage::InvalidCertRequest),
     );
 }
 
@@ -40,20 +39,17 @@ fn a_request_names_schemes_for_certificate_verify() {
     // the extension is mandatory
     peers.both_refuse_alerting(
         &request(|script| script.request_extensions = vec![]),
-        none_in_common.clone(),
-        Alert::MissingExtension,
+        refused(none_in_common.clone(), Alert::MissingExtension),
         Alert::HandshakeFailure,
     );
     // RSASSA-PKCS1-v1_5 with SHA-256 and SHA-1
     peers.both_refuse(
         &request(|script| script.request_extensions = vec![bytes(13, &[0, 4, 4, 1, 2, 1])]),
-        none_in_common,
-        Alert::HandshakeFailure,
+        refused(none_in_common, Alert::HandshakeFailure),
     );
     peers.both_refuse(
         &request(|script| script.request_extensions = vec![bytes(13, &[0, 0])]),
-        InvalidMessage::NoSignatureSchemes,
-        Alert::DecodeError,
+        undecodable(InvalidMessage::NoSignatureSchemes),
     );
     // an unknown scheme
     peers.both_accept(&request(|script| {
@@ -78,8 +74,7 @@ fn extensions_of_a_request() {
     }
     peers.both_refuse(
         &with(bytes(13, &[0, 2, 4, 3])),
-        InvalidMessage::DuplicateExtension(13),
-        Alert::IllegalParameter,
+        illegal(InvalidMessage::DuplicateExtension(13)),
     );
     // ALPN, key_share
     for extension in [
@@ -88,8 +83,7 @@ fn extensions_of_a_request() {
     ] {
         peers.only_we_refuse(
             &with(extension),
-            PeerMisbehaved::DisallowedEncryptedExtension,
-            Alert::IllegalParameter,
+            illegal(PeerMisbehaved::DisallowedEncryptedExtension),
         );
     }
 }
@@ -98,8 +92,7 @@ fn extensions_of_a_request() {
 fn a_certificate_message_has_no_context() {
     Peers::new().both_refuse(
         &script(|script| script.certificate_context = vec![1]),
-        InvalidMessage::InvalidCertRequest,
-        Alert::DecodeError,
+        undecodable(InvalidMessage::InvalidCertRequest),
     );
 }
 
@@ -110,7 +103,7 @@ fn a_server_has_a_certificate() {
     // upstream sends no alert
     assert_eq!(
         peers.ours(&empty),
-        refused(Error::NoCertificatesPresented, Alert::DecodeError)
+        undecodable(Error::NoCertificatesPresented)
     );
     assert_eq!(peers.theirs(&empty).error, peers.ours(&empty).error);
 }
@@ -124,14 +117,10 @@ fn empty_certificates_are_refused() {
     };
     // RFC 9846 §6.2: a length out of range is a decode_error. Upstream looks for a path with an
     // empty issuer
-    peers.only_we_refuse(
-        &empty(1),
-        InvalidMessage::IllegalEmptyValue,
-        Alert::DecodeError,
-    );
+    peers.only_we_refuse(&empty(1), undecodable(InvalidMessage::IllegalEmptyValue));
     assert_eq!(
         peers.ours(&empty(0)),
-        refused(InvalidMessage::IllegalEmptyValue, Alert::DecodeError)
+        undecodable(InvalidMessage::IllegalEmptyValue)
     );
 }
 
@@ -148,15 +137,13 @@ fn extensions_of_a_certificate() {
     ] {
         peers.both_refuse_alerting(
             &with(extension),
-            InvalidMessage::UnknownCertificateExtension,
-            Alert::UnsupportedExtension,
+            unsupported(InvalidMessage::UnknownCertificateExtension),
             Alert::DecodeError,
         );
     }
     peers.both_refuse(
         &with(bytes(5, &[2, 0, 0, 1, 1])),
-        InvalidMessage::InvalidCertificateStatusType,
-        Alert::DecodeError,
+        undecodable(InvalidMessage::InvalidCertificateStatusType),
     );
 }
 
@@ -165,8 +152,7 @@ fn the_end_entity_certificate_is_always_parsed() {
     let peers = Peers::new();
     peers.both_refuse(
         &script(|script| script.certificates[0].0 = Some(vec![1, 2, 3])),
-        CertificateError::BadEncoding,
-        Alert::BadCertificate,
+        refused(CertificateError::BadEncoding, Alert::BadCertificate),
     );
     peers.both_accept(&script(|script| {
         script.certificates.push((Some(vec![1, 2, 3]), vec![]));
@@ -185,15 +171,17 @@ fn the_certificate_is_judged_before_the_signature() {
         script.certificates[0].0 = Some(other.to_vec());
         script.flip_signature = true;
     });
-    peers.both_refuse(&script, CertificateError::UnknownIssuer, Alert::UnknownCA);
+    peers.both_refuse(
+        &script,
+        refused(CertificateError::UnknownIssuer, Alert::UnknownCA),
+    );
 }
 
 #[test]
 fn the_signature_must_verify() {
     Peers::new().both_refuse(
         &script(|script| script.flip_signature = true),
-        CertificateError::BadSignature,
-        Alert::DecryptError,
+        refused(CertificateError::BadSignature, Alert::DecryptError),
     );
 }
 
@@ -208,8 +196,7 @@ fn the_scheme_must_be_one_offered_for_certificate_verify() {
     ] {
         peers.both_refuse(
             &script(|script| script.scheme = Some(scheme)),
-            PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme,
-            Alert::IllegalParameter,
+            illegal(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme),
         );
     }
 }
@@ -233,8 +220,7 @@ fn finished_must_verify() {
     let peers = Peers::new();
     peers.both_refuse(
         &script(|script| script.edit_verify_data = |verify_data| verify_data[0] ^= 1),
-        Error::DecryptError,
-        Alert::DecryptError,
+        refused(Error::DecryptError, Alert::DecryptError),
     );
 }
 
@@ -244,7 +230,7 @@ fn finished_must_be_as_long_as_the_hash() {
     let peers = Peers::new();
     let refuses = |edit: fn(&mut Vec<u8>), error| {
         let script = script(|script| script.edit_verify_data = edit);
-        assert_eq!(peers.ours(&script), refused(error, Alert::DecodeError));
+        assert_eq!(peers.ours(&script), undecodable(error));
         assert_eq!(
             peers.theirs(&script),
             refused(Error::DecryptError, Alert::DecryptError)
@@ -268,8 +254,7 @@ fn nothing_may_follow_finished_in_its_record() {
     for rest in [vec![24, 0, 0, 1, 0], vec![24]] {
         peers.both_refuse(
             &script(|script| script.after_finished = rest),
-            PeerMisbehaved::KeyEpochWithPendingFragment,
-            Alert::UnexpectedMessage,
+            unexpected(PeerMisbehaved::KeyEpochWithPendingFragment),
         );
     }
 }
@@ -350,10 +335,7 @@ fn the_verifier_gets_the_server_s_messages() {
 #[test]
 fn a_lax_verifier_never_sees_invalid_schemes() {
     let with = |scheme| script(|script| script.scheme = Some(scheme));
-    let refused = refused(
-        PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme,
-        Alert::IllegalParameter,
-    );
+    let refused = illegal(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme);
     for (scheme, accepted) in [
         (SignatureScheme::ECDSA_NISTP256_SHA256, true),
         // for private use, but offered

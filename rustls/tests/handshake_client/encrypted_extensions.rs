@@ -6,7 +6,7 @@ use harness::wire::vector;
 use rustls::{AlertDescription as Alert, InvalidMessage, PeerMisbehaved};
 
 use crate::clients::{config, our_client, provider, their_client};
-use crate::{ACCEPTED, Peers, refused, script};
+use crate::{ACCEPTED, Peers, illegal, script, undecodable, unsupported};
 
 fn with(extensions: Vec<Extension>) -> Script {
     script(|script| script.encrypted_extensions = extensions)
@@ -40,8 +40,7 @@ fn unsolicited_ones_are_refused() {
     for (typ, body) in unsolicited {
         peers.both_refuse(
             &with(vec![bytes(typ, body)]),
-            PeerMisbehaved::UnsolicitedEncryptedExtension,
-            Alert::UnsupportedExtension,
+            unsupported(PeerMisbehaved::UnsolicitedEncryptedExtension),
         );
     }
 }
@@ -53,17 +52,12 @@ fn forbidden_ones_are_refused() {
     // supported_versions, key_share
     for extension in [bytes(43, &[3, 4]), bytes(51, &[0, 29, 0, 1, 1])] {
         let script = with(vec![extension]);
-        peers.both_refuse_alerting(
-            &script,
-            error.clone(),
-            Alert::IllegalParameter,
-            Alert::UnsupportedExtension,
-        );
+        peers.both_refuse_alerting(&script, illegal(error.clone()), Alert::UnsupportedExtension);
     }
     // status_request, signature_algorithms, psk_key_exchange_modes
     for extension in [bytes(5, &[]), bytes(13, &[0, 2, 4, 3]), bytes(45, &[1, 1])] {
         let script = with(vec![extension]);
-        peers.only_we_refuse(&script, error.clone(), Alert::IllegalParameter);
+        peers.only_we_refuse(&script, illegal(error.clone()));
     }
 }
 
@@ -72,13 +66,11 @@ fn malformed_ones_are_refused() {
     let peers = Peers::new();
     peers.both_refuse(
         &with(vec![bytes(0, &[1])]),
-        InvalidMessage::TrailingData("Empty"),
-        Alert::DecodeError,
+        undecodable(InvalidMessage::TrailingData("Empty")),
     );
     peers.both_refuse(
         &with(vec![bytes(10, &[0, 2, 0, 29]); 2]),
-        InvalidMessage::DuplicateExtension(10),
-        Alert::IllegalParameter,
+        illegal(InvalidMessage::DuplicateExtension(10)),
     );
 }
 
@@ -101,7 +93,7 @@ fn the_selected_protocol_must_have_been_offered() {
 
     let (mut ours, mut theirs) = clients(true);
     let error = PeerMisbehaved::SelectedUnofferedApplicationProtocol;
-    let expected = refused(error, Alert::IllegalParameter);
+    let expected = illegal(error);
     let clients_that_check: [&mut dyn Endpoint; 2] = [&mut ours, &mut theirs];
     for client in clients_that_check {
         assert_eq!(peers.identity.run(client, &select(b"h3")), expected);

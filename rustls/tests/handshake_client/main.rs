@@ -51,30 +51,23 @@ impl Peers {
     }
 
     #[track_caller]
-    fn both_refuse(&self, script: &Script, error: impl Into<Error>, alert: AlertDescription) {
-        let expected = refused(error, alert);
+    fn both_refuse(&self, script: &Script, expected: Outcome) {
         assert_eq!(self.ours(script), expected);
         assert_eq!(self.theirs(script), expected);
     }
 
     /// Asserts that both refuse, but only ours with the alert that RFC 9846 names.
     #[track_caller]
-    fn both_refuse_alerting(
-        &self,
-        script: &Script,
-        error: impl Into<Error>,
-        alert: AlertDescription,
-        theirs: AlertDescription,
-    ) {
-        let error = error.into();
-        assert_eq!(self.ours(script), refused(error.clone(), alert));
-        assert_eq!(self.theirs(script), refused(error, theirs));
+    fn both_refuse_alerting(&self, script: &Script, expected: Outcome, theirs: AlertDescription) {
+        assert_eq!(self.ours(script), expected);
+        let alert = Some(theirs);
+        assert_eq!(self.theirs(script), Outcome { alert, ..expected });
     }
 
     /// Asserts that ours refuses what RFC 9846 forbids and upstream accepts.
     #[track_caller]
-    fn only_we_refuse(&self, script: &Script, error: impl Into<Error>, alert: AlertDescription) {
-        assert_eq!(self.ours(script), refused(error, alert));
+    fn only_we_refuse(&self, script: &Script, expected: Outcome) {
+        assert_eq!(self.ours(script), expected);
         assert_eq!(self.theirs(script), ACCEPTED);
     }
 }
@@ -89,6 +82,28 @@ fn refused(error: impl Into<Error>, alert: AlertDescription) -> Outcome {
         error: Some(format!("{:?}", error.into())),
         alert: Some(alert),
     }
+}
+
+// the outcomes with the most common alerts
+
+fn illegal(error: impl Into<Error>) -> Outcome {
+    refused(error, AlertDescription::IllegalParameter)
+}
+
+fn undecodable(error: impl Into<Error>) -> Outcome {
+    refused(error, AlertDescription::DecodeError)
+}
+
+fn unexpected(error: impl Into<Error>) -> Outcome {
+    refused(error, AlertDescription::UnexpectedMessage)
+}
+
+fn unsupported(error: impl Into<Error>) -> Outcome {
+    refused(error, AlertDescription::UnsupportedExtension)
+}
+
+fn wrong_version(error: impl Into<Error>) -> Outcome {
+    refused(error, AlertDescription::ProtocolVersion)
 }
 
 /// A script with a change.

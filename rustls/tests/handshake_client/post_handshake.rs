@@ -8,10 +8,10 @@ use harness::wire::{message, vector};
 use rustls::client::{ClientSessionMemoryCache, ClientSessionStore, Resumption};
 use rustls::pki_types::{ServerName, UnixTime};
 use rustls::time_provider::TimeProvider;
-use rustls::{AlertDescription as Alert, Error, HandshakeType, InvalidMessage, PeerMisbehaved};
+use rustls::{Error, HandshakeType, InvalidMessage, PeerMisbehaved};
 
 use crate::clients::{config, our_client, provider};
-use crate::{ACCEPTED, Peers, script};
+use crate::{ACCEPTED, Peers, illegal, script, undecodable, unexpected};
 
 fn after(messages: Vec<Vec<u8>>) -> Script {
     script(|script| script.post_handshake = messages)
@@ -45,13 +45,11 @@ fn tickets_are_checked() {
     ]));
     peers.both_refuse(
         &after(vec![ticket(1, b"", &[])]),
-        InvalidMessage::EmptyTicketValue,
-        Alert::DecodeError,
+        undecodable(InvalidMessage::EmptyTicketValue),
     );
     peers.both_refuse(
         &after(vec![ticket(1, b"ticket", &[bytes(42, &[0, 0, 0])])]),
-        InvalidMessage::MissingData("u32"),
-        Alert::DecodeError,
+        undecodable(InvalidMessage::MissingData("u32")),
     );
     peers.both_refuse(
         &after(vec![ticket(
@@ -59,8 +57,7 @@ fn tickets_are_checked() {
             b"ticket",
             &vec![bytes(42, &[0, 0, 0, 1]); 2],
         )]),
-        InvalidMessage::DuplicateExtension(42),
-        Alert::IllegalParameter,
+        illegal(InvalidMessage::DuplicateExtension(42)),
     );
     peers.only_we_refuse(
         &after(vec![ticket(
@@ -68,8 +65,7 @@ fn tickets_are_checked() {
             b"ticket",
             &[bytes(16, &[0, 3, 2, b'h', b'2'])],
         )]),
-        PeerMisbehaved::DisallowedEncryptedExtension,
-        Alert::IllegalParameter,
+        illegal(PeerMisbehaved::DisallowedEncryptedExtension),
     );
 }
 
@@ -145,11 +141,10 @@ fn other_messages_are_unexpected() {
     ] {
         peers.both_refuse(
             &after(vec![message(typ.into(), &body)]),
-            Error::InappropriateHandshakeMessage {
+            unexpected(Error::InappropriateHandshakeMessage {
                 expect_types: vec![HandshakeType::NewSessionTicket, HandshakeType::KeyUpdate],
                 got_type: typ,
-            },
-            Alert::UnexpectedMessage,
+            }),
         );
     }
 }
@@ -161,15 +156,13 @@ fn key_updates_are_checked() {
     peers.both_accept(&after(vec![key_update(0)]));
     peers.both_refuse(
         &after(vec![key_update(2)]),
-        InvalidMessage::InvalidKeyUpdate,
-        Alert::IllegalParameter,
+        illegal(InvalidMessage::InvalidKeyUpdate),
     );
     // RFC 9846 §5.1: nothing may follow under the old keys
     for rest in [key_update(0), vec![24]] {
         peers.both_refuse(
             &after(vec![[key_update(0), rest].concat()]),
-            PeerMisbehaved::KeyEpochWithPendingFragment,
-            Alert::UnexpectedMessage,
+            unexpected(PeerMisbehaved::KeyEpochWithPendingFragment),
         );
     }
 }

@@ -10,7 +10,9 @@ use rustls::{
 };
 
 use crate::clients::{Recorded, config, our_client, our_unbuffered_client, provider, their_client};
-use crate::{ACCEPTED, Peers, refused, script};
+use crate::{
+    ACCEPTED, Peers, illegal, script, undecodable, unexpected, unsupported, wrong_version,
+};
 
 fn with(change: impl FnOnce(&mut Script)) -> Script {
     let mut script = Script::with_retry();
@@ -157,15 +159,13 @@ fn versions_are_checked() {
     for script in [version(&[3, 3]), version(&[3, 5]), none] {
         peers.both_refuse(
             &script,
-            PeerMisbehaved::IllegalHelloRetryRequestWithUnsupportedVersion,
-            Alert::IllegalParameter,
+            illegal(PeerMisbehaved::IllegalHelloRetryRequestWithUnsupportedVersion),
         );
     }
     for legacy_version in [0x0302, 0x0304] {
         peers.only_we_refuse(
             &with(|script| script.retries[0].legacy_version = legacy_version),
-            PeerIncompatible::ServerDoesNotSupportTls12Or13,
-            Alert::ProtocolVersion,
+            wrong_version(PeerIncompatible::ServerDoesNotSupportTls12Or13),
         );
     }
 }
@@ -175,13 +175,11 @@ fn legacy_fields_are_checked() {
     let peers = Peers::new();
     peers.both_refuse(
         &with(|script| script.retries[0].session_id = Some(vec![])),
-        PeerMisbehaved::IllegalHelloRetryRequestWithWrongSessionId,
-        Alert::IllegalParameter,
+        illegal(PeerMisbehaved::IllegalHelloRetryRequestWithWrongSessionId),
     );
     peers.both_refuse_alerting(
         &with(|script| script.retries[0].compression = 1),
-        InvalidMessage::UnsupportedCompression,
-        Alert::IllegalParameter,
+        illegal(InvalidMessage::UnsupportedCompression),
         Alert::DecodeError,
     );
 }
@@ -192,23 +190,18 @@ fn the_suite_must_be_one_offered_and_stay() {
     let suite = |suite| with(|script| script.retries[0].suite = suite);
     peers.both_refuse(
         &suite(0x1304),
-        PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedCipherSuite,
-        Alert::IllegalParameter,
+        illegal(PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedCipherSuite),
     );
     // upstream notices one message later that a TLS 1.2 suite does not fit TLS 1.3
     assert_eq!(
         peers.ours(&suite(0xc02f)),
-        refused(
-            PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedCipherSuite,
-            Alert::IllegalParameter
-        )
+        illegal(PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedCipherSuite)
     );
     // a suite with another hash, and one with the same
     for other in [0x1302, 0x1303] {
         peers.both_refuse(
             &suite(other),
-            PeerMisbehaved::SelectedDifferentCipherSuiteAfterRetry,
-            Alert::IllegalParameter,
+            illegal(PeerMisbehaved::SelectedDifferentCipherSuiteAfterRetry),
         );
     }
 }
@@ -220,13 +213,11 @@ fn the_group_must_be_one_offered_without_a_share() {
         |group: u8| with(|script| script.retries[0].extensions[1] = bytes(KEY_SHARE, &[0, group]));
     peers.both_refuse(
         &group(29),
-        PeerMisbehaved::IllegalHelloRetryRequestWithOfferedGroup,
-        Alert::IllegalParameter,
+        illegal(PeerMisbehaved::IllegalHelloRetryRequestWithOfferedGroup),
     );
     peers.both_refuse(
         &group(24),
-        PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedNamedGroup,
-        Alert::IllegalParameter,
+        illegal(PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedNamedGroup),
     );
     // a cookie does not make the retry valid
     let mut with_cookie = for_cookie();
@@ -235,8 +226,7 @@ fn the_group_must_be_one_offered_without_a_share() {
         .push(bytes(KEY_SHARE, &[0, 29]));
     peers.only_we_refuse(
         &with_cookie,
-        PeerMisbehaved::IllegalHelloRetryRequestWithOfferedGroup,
-        Alert::IllegalParameter,
+        illegal(PeerMisbehaved::IllegalHelloRetryRequestWithOfferedGroup),
     );
 }
 
@@ -246,8 +236,7 @@ fn the_retry_must_change_the_hello() {
         &with(|script| {
             script.retries[0].extensions.pop();
         }),
-        PeerMisbehaved::IllegalHelloRetryRequestWithNoChanges,
-        Alert::IllegalParameter,
+        illegal(PeerMisbehaved::IllegalHelloRetryRequestWithNoChanges),
     );
 }
 
@@ -264,19 +253,16 @@ fn extensions_are_checked() {
     ] {
         peers.both_refuse(
             &extension(typ, body),
-            InvalidMessage::UnknownHelloRetryRequestExtension,
-            Alert::UnsupportedExtension,
+            unsupported(InvalidMessage::UnknownHelloRetryRequestExtension),
         );
     }
     peers.both_refuse(
         &extension(0xfe0d, &[0; 8]),
-        PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch,
-        Alert::UnsupportedExtension,
+        unsupported(PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch),
     );
     peers.both_refuse(
         &extension(SUPPORTED_VERSIONS, &[3, 4]),
-        InvalidMessage::DuplicateExtension(SUPPORTED_VERSIONS),
-        Alert::IllegalParameter,
+        illegal(InvalidMessage::DuplicateExtension(SUPPORTED_VERSIONS)),
     );
     let mut empty_cookie = for_cookie();
     empty_cookie.retries[0].extensions[1] = bytes(COOKIE, &[0, 0]);
@@ -299,7 +285,7 @@ fn a_cookie_that_does_not_fit_is_refused_and_any_other_echoed() {
     assert_eq!(peers.ours(&cookie(fits)), ACCEPTED);
     assert_eq!(
         peers.ours(&cookie(fits + 1)),
-        refused(InvalidMessage::MessageTooLarge, Alert::DecodeError)
+        undecodable(InvalidMessage::MessageTooLarge)
     );
     // the longest cookie that fits into a HelloRetryRequest
     assert_ne!(peers.ours(&cookie(0xffff - 90)), ACCEPTED);
@@ -311,8 +297,7 @@ fn nothing_may_follow_in_its_record() {
     for rest in [vec![2], vec![8, 0, 0, 2, 0, 0]] {
         peers.both_refuse(
             &with(|script| script.after_retry = rest),
-            PeerMisbehaved::KeyEpochWithPendingFragment,
-            Alert::UnexpectedMessage,
+            unexpected(PeerMisbehaved::KeyEpochWithPendingFragment),
         );
     }
 }
@@ -325,9 +310,9 @@ fn a_second_one_is_unexpected() {
         got_type: HandshakeType::HelloRetryRequest,
     };
     let twice = with(|script| script.retries.push(script.retries[0].clone()));
-    peers.both_refuse(&twice, error.clone(), Alert::UnexpectedMessage);
+    peers.both_refuse(&twice, unexpected(error.clone()));
     let other = with(|script| script.retries.push(for_cookie().retries[0].clone()));
-    peers.both_refuse(&other, error, Alert::UnexpectedMessage);
+    peers.both_refuse(&other, unexpected(error));
 }
 
 #[test]
@@ -337,8 +322,7 @@ fn the_server_hello_must_match_the_retry() {
     for group in [NamedGroup::X25519, NamedGroup::secp384r1] {
         peers.both_refuse(
             &with(|script| script.group = group),
-            PeerMisbehaved::WrongGroupForKeyShare,
-            Alert::IllegalParameter,
+            illegal(PeerMisbehaved::WrongGroupForKeyShare),
         );
     }
     let version_changed = with(|script| {
@@ -346,9 +330,6 @@ fn the_server_hello_must_match_the_retry() {
     });
     assert_eq!(
         peers.ours(&version_changed),
-        refused(
-            PeerMisbehaved::SelectedTls12UsingTls13VersionExtension,
-            Alert::IllegalParameter
-        )
+        illegal(PeerMisbehaved::SelectedTls12UsingTls13VersionExtension)
     );
 }

@@ -7,7 +7,7 @@ use rustls::{
     PeerMisbehaved,
 };
 
-use crate::{Peers, refused, script};
+use crate::{Peers, illegal, refused, script, undecodable, unexpected, unsupported, wrong_version};
 
 #[test]
 fn a_valid_one_is_accepted() {
@@ -19,8 +19,8 @@ fn legacy_version_must_be_tls12() {
     let peers = Peers::new();
     let with = |version| script(|script| script.server_hello.legacy_version = version);
     let error = PeerIncompatible::ServerDoesNotSupportTls12Or13;
-    peers.both_refuse(&with(0x0302), error.clone(), Alert::ProtocolVersion);
-    peers.only_we_refuse(&with(0x0304), error, Alert::ProtocolVersion);
+    peers.both_refuse(&with(0x0302), wrong_version(error.clone()));
+    peers.only_we_refuse(&with(0x0304), wrong_version(error));
 }
 
 #[test]
@@ -39,15 +39,13 @@ fn suite_must_be_one_offered() {
     let with = |suite| script(|script| script.server_hello.suite = suite);
     peers.both_refuse_alerting(
         &with(0x1304),
-        PeerMisbehaved::SelectedUnofferedCipherSuite,
-        Alert::IllegalParameter,
+        illegal(PeerMisbehaved::SelectedUnofferedCipherSuite),
         Alert::HandshakeFailure,
     );
     #[cfg(feature = "tls12")]
     peers.both_refuse(
         &with(0xc02f),
-        PeerMisbehaved::SelectedUnusableCipherSuiteForVersion,
-        Alert::IllegalParameter,
+        illegal(PeerMisbehaved::SelectedUnusableCipherSuiteForVersion),
     );
 }
 
@@ -55,8 +53,7 @@ fn suite_must_be_one_offered() {
 fn compression_must_be_null() {
     Peers::new().both_refuse(
         &script(|script| script.server_hello.compression = 1),
-        PeerMisbehaved::SelectedUnofferedCompression,
-        Alert::IllegalParameter,
+        illegal(PeerMisbehaved::SelectedUnofferedCompression),
     );
 }
 
@@ -71,20 +68,18 @@ fn without_supported_versions_it_is_an_older_version() {
     };
     peers.both_refuse(
         &with(0x0303),
-        PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
-        Alert::ProtocolVersion,
+        wrong_version(PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig),
     );
     let too_old = PeerIncompatible::ServerDoesNotSupportTls12Or13;
-    peers.both_refuse(&with(0x0302), too_old.clone(), Alert::ProtocolVersion);
-    peers.both_refuse(&with(0x0301), too_old.clone(), Alert::ProtocolVersion);
-    peers.only_we_refuse(&with(0x0304), too_old, Alert::ProtocolVersion);
+    peers.both_refuse(&with(0x0302), wrong_version(too_old.clone()));
+    peers.both_refuse(&with(0x0301), wrong_version(too_old.clone()));
+    peers.only_we_refuse(&with(0x0304), wrong_version(too_old));
 
     let mut no_block = with(0x0303);
     no_block.server_hello.extensions.clear();
     peers.both_refuse(
         &no_block,
-        PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
-        Alert::ProtocolVersion,
+        wrong_version(PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig),
     );
 }
 
@@ -100,10 +95,7 @@ fn downgrade_markers_are_seen() {
         });
         assert_eq!(
             peers.ours(&script),
-            refused(
-                PeerMisbehaved::AttemptedDowngradeToTls12WhenTls13IsSupported,
-                Alert::IllegalParameter,
-            )
+            illegal(PeerMisbehaved::AttemptedDowngradeToTls12WhenTls13IsSupported)
         );
     }
 }
@@ -124,22 +116,17 @@ fn supported_versions_must_select_tls13() {
     for version in [[3, 2], [3, 5], [0x7f, 0x1c]] {
         peers.both_refuse(
             &with(&version),
-            PeerIncompatible::ServerDoesNotSupportTls12Or13,
-            Alert::ProtocolVersion,
+            wrong_version(PeerIncompatible::ServerDoesNotSupportTls12Or13),
         );
     }
     // without TLS 1.2, upstream does not check how the version was selected
     assert_eq!(
         peers.ours(&with(&[3, 3])),
-        refused(
-            PeerMisbehaved::SelectedTls12UsingTls13VersionExtension,
-            Alert::IllegalParameter,
-        )
+        illegal(PeerMisbehaved::SelectedTls12UsingTls13VersionExtension)
     );
     peers.both_refuse(
         &with(&[3, 4, 0]),
-        InvalidMessage::TrailingData("ServerExtensions"),
-        Alert::DecodeError,
+        undecodable(InvalidMessage::TrailingData("ServerExtensions")),
     );
 }
 
@@ -150,14 +137,12 @@ fn key_share_must_answer_one_offered() {
         &script(|script| {
             script.server_hello.extensions.pop();
         }),
-        PeerMisbehaved::MissingKeyShare,
-        Alert::MissingExtension,
+        refused(PeerMisbehaved::MissingKeyShare, Alert::MissingExtension),
     );
     for group in [NamedGroup::secp256r1, NamedGroup::secp384r1] {
         peers.both_refuse(
             &script(|script| script.group = group),
-            PeerMisbehaved::WrongGroupForKeyShare,
-            Alert::IllegalParameter,
+            illegal(PeerMisbehaved::WrongGroupForKeyShare),
         );
     }
     let with_share = |share: &[u8]| {
@@ -166,11 +151,7 @@ fn key_share_must_answer_one_offered() {
     };
     // RFC 9846 §7.4.2: includes the all-zero result
     for share in [&[1, 2, 3][..], &[0; 32]] {
-        peers.both_refuse(
-            &with_share(share),
-            PeerMisbehaved::InvalidKeyShare,
-            Alert::IllegalParameter,
-        );
+        peers.both_refuse(&with_share(share), illegal(PeerMisbehaved::InvalidKeyShare));
     }
 }
 
@@ -190,8 +171,7 @@ fn extensions_must_have_been_offered() {
     for (typ, body) in unsolicited {
         peers.both_refuse(
             &with(typ, body),
-            PeerMisbehaved::UnsolicitedServerHelloExtension,
-            Alert::UnsupportedExtension,
+            unsupported(PeerMisbehaved::UnsolicitedServerHelloExtension),
         );
     }
 }
@@ -205,16 +185,14 @@ fn extensions_must_belong_here() {
     // server_name
     peers.both_refuse_alerting(
         &with(0, &[]),
-        error.clone(),
-        Alert::IllegalParameter,
+        illegal(error.clone()),
         Alert::UnsupportedExtension,
     );
     // supported_groups
-    peers.only_we_refuse(&with(10, &[0, 2, 0, 29]), error, Alert::IllegalParameter);
+    peers.only_we_refuse(&with(10, &[0, 2, 0, 29]), illegal(error));
     peers.both_refuse(
         &with(SUPPORTED_VERSIONS, &[3, 4]),
-        InvalidMessage::DuplicateExtension(SUPPORTED_VERSIONS),
-        Alert::IllegalParameter,
+        illegal(InvalidMessage::DuplicateExtension(SUPPORTED_VERSIONS)),
     );
 }
 
@@ -225,8 +203,7 @@ fn nothing_may_follow_in_its_record() {
     for rest in [vec![8, 0, 0, 2, 0, 0], vec![8]] {
         peers.both_refuse(
             &script(|script| script.after_server_hello = rest),
-            PeerMisbehaved::KeyEpochWithPendingFragment,
-            Alert::UnexpectedMessage,
+            unexpected(PeerMisbehaved::KeyEpochWithPendingFragment),
         );
     }
 }
@@ -240,7 +217,7 @@ fn messages_come_in_order() {
             got_type,
         };
         let script = script(|script| script.flight = flight.to_vec());
-        Peers::new().both_refuse(&script, error, Alert::UnexpectedMessage);
+        Peers::new().both_refuse(&script, unexpected(error));
     };
     let ee = T::EncryptedExtensions;
     let (request, certificate) = (T::CertificateRequest, T::Certificate);
