@@ -38,95 +38,61 @@ fn strange_records(framing: Framing) -> Vec<(String, Vec<u8>)> {
     let mut add = |what: String, bytes: Vec<u8>| strange.push((what, bytes));
     // in the clear and protected
     for (typ, content) in contents() {
-        let what = format!(
-            "type {typ} {:02x?} ({})",
-            &content[..content.len().min(8)],
-            content.len()
-        );
+        let (start, len) = (&content[..content.len().min(8)], content.len());
+        let what = format!("type {typ} {start:02x?} ({len})");
+        let protected = Record::protected(framing, typ, &content);
         add(
             format!("{what} in the clear"),
             Record::plain(typ, &content).encode(),
         );
-        add(
-            format!("{what} protected"),
-            Record::protected(framing, typ, &content).encode(),
-        );
+        add(format!("{what} protected"), protected.encode());
     }
+    let protected = |typ, content: &[u8]| Record::protected(framing, typ, content);
     for count in [4, 5, 31, 32, 33] {
         for (what, record) in [
-            (
-                "empty application data",
-                Record::protected(framing, APPLICATION_DATA, &[]),
-            ),
-            (
-                "application data",
-                Record::protected(framing, APPLICATION_DATA, b"x"),
-            ),
-            ("user_canceled", Record::protected(framing, ALERT, &[1, 90])),
+            ("empty application data", protected(APPLICATION_DATA, &[])),
+            ("application data", protected(APPLICATION_DATA, b"x")),
+            ("user_canceled", protected(ALERT, &[1, 90])),
             ("user_canceled in the clear", Record::plain(ALERT, &[1, 90])),
             (
                 "change_cipher_spec",
                 Record::plain(CHANGE_CIPHER_SPEC, &[1]),
             ),
+            ("KeyUpdate", protected(HANDSHAKE, &message(24, &[0]))),
             (
-                "KeyUpdate",
-                Record::protected(framing, HANDSHAKE, &message(24, &[0])),
-            ),
-            (
-                "KeyUpdate with a request",
-                Record::protected(framing, HANDSHAKE, &message(24, &[1])),
+                "KeyUpdate, asking",
+                protected(HANDSHAKE, &message(24, &[1])),
             ),
         ] {
             add(format!("{count} of {what}"), record.encode().repeat(count));
         }
     }
     // padding and length of the protected content
+    let padded = |content: &[u8], zeros| [content, &vec![0; zeros]].concat();
+    let data = |len, behind: &[u8]| [&vec![b'x'; len], behind].concat();
+    let most = 1 << 14;
     for (what, inner) in [
         ("nothing", vec![]),
         ("one zero", vec![0]),
         ("zeros", vec![0; 100]),
-        (
-            "data and a padding of 1",
-            [b"x\x17".as_slice(), &[0]].concat(),
-        ),
-        (
-            "data and a padding of 300",
-            [b"x\x17".as_slice(), &[0; 300]].concat(),
-        ),
-        (
-            "an empty handshake record, padded",
-            [&[22][..], &[0; 30]].concat(),
-        ),
-        ("the most padding", [&[23][..], &[0; 1 << 14]].concat()),
-        (
-            "too much padding",
-            [&[23][..], &[0; (1 << 14) + 1]].concat(),
-        ),
-        ("the most data", [&[b'x'; 1 << 14][..], &[23]].concat()),
-        (
-            "too much data",
-            [&[b'x'; (1 << 14) + 1][..], &[23]].concat(),
-        ),
-        (
-            "too much data, padded",
-            [&[b'x'; (1 << 14) + 1][..], &[23, 0, 0]].concat(),
-        ),
+        ("data and a padding of 1", padded(b"x\x17", 1)),
+        ("data and a padding of 300", padded(b"x\x17", 300)),
+        ("an empty handshake record, padded", padded(&[22], 30)),
+        ("the most padding", padded(&[23], most)),
+        ("too much padding", padded(&[23], most + 1)),
+        ("the most data", data(most, &[23])),
+        ("too much data", data(most + 1, &[23])),
+        ("too much data, padded", data(most + 1, &[23, 0, 0])),
         (
             "the longest ciphertext of TLS 1.3",
-            [&[23][..], &[0; (1 << 14) + 256 - 17]].concat(),
+            padded(&[23], most + 256 - 17),
         ),
-        (
-            "a longer ciphertext",
-            [&[23][..], &[0; (1 << 14) + 256 - 16]].concat(),
-        ),
+        ("a longer ciphertext", padded(&[23], most + 256 - 16)),
         (
             "the longest ciphertext of TLS 1.2",
-            [&[23][..], &[0; (1 << 14) + 2048 - 17]].concat(),
+            padded(&[23], most + 2048 - 17),
         ),
-        (
-            "a longer ciphertext still",
-            [&[23][..], &[0; (1 << 14) + 2048 - 16]].concat(),
-        ),
+        ("a longer ciphertext still", padded(&[23], most + 2048 - 16)),
     ] {
         for outer in [APPLICATION_DATA, HANDSHAKE, ALERT] {
             let record = frame(outer, &[&inner[..], &TAG].concat());
@@ -224,39 +190,27 @@ fn changed(scene: &Scene, judge: &Judge, at: usize) {
         [0xfe, 0xfd],
         [0xff, 0xff],
     ] {
-        judge.compare(
-            scene,
-            &format!("record {at} with version {version:02x?}"),
-            |flight| {
-                let records = scene.records(flight);
-                let [before, mut record, after] = [
-                    encode(&records[..at]),
-                    records[at].encode(),
-                    encode(&records[at + 1..]),
-                ];
-                record[1..3].copy_from_slice(&version);
-                [before, record, after].concat()
-            },
-        );
+        let what = format!("record {at} with version {version:02x?}");
+        judge.compare(scene, &what, |flight| {
+            let records = scene.records(flight);
+            let mut record = records[at].encode();
+            record[1..3].copy_from_slice(&version);
+            [encode(&records[..at]), record, encode(&records[at + 1..])].concat()
+        });
     }
     for padding in [1, 2, 255, 1000] {
-        judge.compare(
-            scene,
-            &format!("record {at} padded by {padding}"),
-            |flight| {
-                let mut bytes = Vec::new();
-                for (i, record) in scene.records(flight).iter().enumerate() {
-                    bytes.extend(if i == at && record.protected {
-                        let typ = [record.typ];
-                        let zeros = vec![0; padding];
-                        let inner = [&record.content[..], &typ, &zeros, &TAG].concat();
-                        frame(APPLICATION_DATA, &inner)
-                    } else {
-                        record.encode()
-                    });
+        let what = format!("record {at} padded by {padding}");
+        judge.compare(scene, &what, |flight| {
+            let records = scene.records(flight).into_iter().enumerate();
+            let encoded = records.map(|(i, record)| {
+                if i != at || !record.protected {
+                    return record.encode();
                 }
-                bytes
-            },
-        );
+                let (typ, zeros) = ([record.typ], vec![0; padding]);
+                let inner = [&record.content[..], &typ, &zeros, &TAG].concat();
+                frame(APPLICATION_DATA, &inner)
+            });
+            encoded.collect::<Vec<_>>().concat()
+        });
     }
 }

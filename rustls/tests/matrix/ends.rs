@@ -2,80 +2,59 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, Versions, server_name};
-use harness::peers::endpoints::{
-    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, UpstreamUnbuffered,
-};
+use harness::peers::configs::{self, ClientAuth, Versions};
+use harness::peers::endpoints::Endpoint;
+use harness::peers::roles::{this as this_roles, upstream as upstream_roles};
 
 use crate::table::Case;
 
 /// The configurations of a side in both crates; its implementation uses one of them.
-pub(crate) struct Side<T, U> {
+#[derive(Clone)]
+pub(crate) struct Side {
     implementation: &'static str,
-    this: Arc<T>,
-    upstream: Arc<U>,
+    this: this_roles::Config,
+    upstream: upstream_roles::Config,
 }
 
-pub(crate) type Client = Side<rustls::ClientConfig, rustls_upstream::ClientConfig>;
-pub(crate) type Server = Side<rustls::ServerConfig, rustls_upstream::ServerConfig>;
-
-impl Client {
-    pub(crate) fn new(case: &Case) -> Self {
+impl Side {
+    pub(crate) fn client(case: &Case) -> Self {
         Self {
             implementation: ends(case).0,
-            this: Arc::new(this::client(case)),
-            upstream: Arc::new(upstream::client(case)),
+            this: this_roles::Config::Client(this::client(case).into()),
+            upstream: upstream_roles::Config::Client(upstream::client(case).into()),
         }
     }
 
-    pub(crate) fn connect(&self) -> Box<dyn Endpoint> {
-        let (ours, upstream, name) = (self.this.clone(), self.upstream.clone(), server_name());
-        let unbuffered = || {
-            rustls::client::UnbufferedClientConnection::new(ours.clone(), server_name()).unwrap()
-        };
-        match self.implementation {
-            "buffered" => Box::new(ThisBuffered::client_of(name, ours)),
-            "unbuffered" => Box::new(ThisUnbuffered::new(unbuffered())),
-            "in place" => Box::new(ThisUnbuffered::in_place(unbuffered())),
-            "upstream" => Box::new(UpstreamBuffered::client_of(name, upstream)),
-            "upstream unbuffered" => Box::new(UpstreamUnbuffered::client_of(name, upstream)),
-            other => panic!("no client is called {other}"),
-        }
-    }
-}
-
-impl Server {
-    pub(crate) fn new(case: &Case) -> Self {
+    pub(crate) fn server(case: &Case) -> Self {
         Self {
             implementation: ends(case).1,
-            this: Arc::new(this::server(case)),
-            upstream: Arc::new(upstream::server(case)),
+            this: this_roles::Config::Server(this::server(case).into()),
+            upstream: upstream_roles::Config::Server(upstream::server(case).into()),
         }
     }
 
     /// A server with the same sessions but without the client's protocol. It resumes but rejects
     /// early data (RFC 9846 §4.3.10).
-    pub(crate) fn without_alpn(&self) -> Self {
-        let (mut this, mut upstream) = ((*self.this).clone(), (*self.upstream).clone());
-        this.alpn_protocols.clear();
-        upstream.alpn_protocols.clear();
+    pub(crate) fn without_alpn(self) -> Self {
         Self {
             implementation: self.implementation,
-            this: Arc::new(this),
-            upstream: Arc::new(upstream),
+            this: self
+                .this
+                .edit(|_| {}, |server| server.alpn_protocols.clear()),
+            upstream: self
+                .upstream
+                .edit(|_| {}, |server| server.alpn_protocols.clear()),
         }
     }
 
-    pub(crate) fn accept(&self) -> Box<dyn Endpoint> {
-        let (ours, upstream) = (self.this.clone(), self.upstream.clone());
-        let unbuffered = || rustls::server::UnbufferedServerConnection::new(ours.clone()).unwrap();
+    pub(crate) fn connection(&self) -> Box<dyn Endpoint> {
         match self.implementation {
-            "buffered" => Box::new(ThisBuffered::server(ours)),
-            "unbuffered" => Box::new(ThisUnbuffered::new(unbuffered())),
-            "in place" => Box::new(ThisUnbuffered::in_place(unbuffered())),
-            "upstream" => Box::new(UpstreamBuffered::server(upstream)),
-            "upstream unbuffered" => Box::new(UpstreamUnbuffered::server(upstream)),
-            other => panic!("no server is called {other}"),
+            "buffered" => Box::new(self.this.buffered()),
+            "unbuffered" => self.this.unbuffered(),
+            "in place" => self.this.in_place(),
+            "upstream" => Box::new(self.upstream.buffered()),
+            "upstream unbuffered" => self.upstream.unbuffered(),
+            other => panic!("no end is called {other}"),
         }
     }
 }

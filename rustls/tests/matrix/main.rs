@@ -11,7 +11,7 @@ mod table;
 use std::panic;
 use std::sync::OnceLock;
 
-use ends::{Client, Server};
+use ends::Side;
 use harness::peers::configs::Identity;
 use harness::peers::endpoints::{Endpoint, handshake, send_and_check, talk_and_close};
 use harness::verifiers::raw_keys::this::raw_key;
@@ -32,7 +32,7 @@ fn run(ends: &str) {
 }
 
 fn connect_and_talk(case: &Case) {
-    let (client, server) = (Client::new(case), Server::new(case));
+    let (client, server) = (Side::client(case), Side::server(case));
     let first = if case.is("retry", "yes") {
         "FullWithHelloRetryRequest"
     } else {
@@ -47,11 +47,11 @@ fn connect_and_talk(case: &Case) {
         // the connection's protocol then differs from the session's
         let rejects = is_resumed && case.is("early data", "rejected");
         let mut server = if rejects {
-            server.without_alpn().accept()
+            server.clone().without_alpn().connection()
         } else {
-            server.accept()
+            server.connection()
         };
-        let mut client = client.connect();
+        let mut client = client.connection();
         client.send_early(b"early");
         handshake(&mut *client, &mut *server);
         let mut early_data = Vec::new();
