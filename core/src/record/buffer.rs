@@ -20,7 +20,7 @@ pub use super::pool::{OutOfMemory, Owner};
 
 /// True if gaining `gained` bytes of room is worth moving `moved` bytes.
 #[inline]
-fn pays(gained: usize, moved: usize) -> bool {
+fn justifies_move(gained: usize, moved: usize) -> bool {
     gained >= moved / 4
 }
 
@@ -28,7 +28,7 @@ fn pays(gained: usize, moved: usize) -> bool {
 #[inline]
 fn release(memory: &mut Memory, owner: Owner) {
     if !memory.is_empty() {
-        pool::give(core::mem::take(memory), owner);
+        pool::put_back(core::mem::take(memory), owner);
     }
 }
 
@@ -37,7 +37,7 @@ fn move_to(memory: &mut Memory, range: Range<usize>, mut other: Memory, owner: O
     #[cfg(test)]
     moved::count(range.len());
     other.write(0, &memory[range]);
-    pool::give(core::mem::replace(memory, other), owner);
+    pool::put_back(core::mem::replace(memory, other), owner);
 }
 
 /// Moves `range` of `memory` down to `to`.

@@ -209,7 +209,7 @@ fn try_take_other(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> {
 /// Returns [`OutOfMemory`] if memory runs out.
 pub(super) fn try_take_close(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> {
     if fitting_len(len) == MAX_POOLED_LEN && len < MAX_POOLED_LEN / 5 * 4 {
-        // longer than half the maximum, so that `give` recognises it
+        // longer than half the maximum, so that `put_back` recognises it
         Memory::new(Ord::max(len, MAX_POOLED_LEN / 2 + 1))
     } else {
         try_take(len, owner)
@@ -218,9 +218,9 @@ pub(super) fn try_take_close(len: usize, owner: Owner) -> Result<Memory, OutOfMe
 
 /// Returns a buffer from [`take`] to the pool.
 #[inline]
-pub(super) fn give(memory: Memory, owner: Owner) {
+pub(super) fn put_back(memory: Memory, owner: Owner) {
     #[cfg(feature = "std")]
-    threads::give(memory, owner);
+    threads::put_back(memory, owner);
     #[cfg(not(feature = "std"))]
     let _ = (memory, owner);
 }
@@ -329,7 +329,7 @@ mod threads {
         held: Cell<usize>,
     }
 
-    /// A length that leaves no room in the budget, so that [`give`] asks for the others.
+    /// A length that leaves no room in the budget, so that [`put_back`] asks for the others.
     const WITHOUT_OTHERS: usize = usize::MAX / 2;
 
     impl Newest {
@@ -401,7 +401,7 @@ mod threads {
         /// Makes `memory` the newest, and keeps the one that was. If the others are full and both
         /// have the same length, frees `memory` instead: buffers allocated in a burst are then
         /// freed last to first, so that the allocator can return their memory to the system.
-        fn give(&mut self, newest: &Newest, memory: Memory, owner: u64) {
+        fn put_back(&mut self, newest: &Newest, memory: Memory, owner: u64) {
             let len = memory.len();
             let Some(older) = newest.take() else {
                 self.free_until(newest, BUDGET - len);
@@ -428,7 +428,7 @@ mod threads {
             let Some(class) = class(len).filter(|_| len <= budget) else {
                 return;
             };
-            // freed last to first, as in `give`
+            // freed last to first, as in `put_back`
             if self.stacks[class].used == SLOTS[class] {
                 return;
             }
@@ -516,7 +516,7 @@ mod threads {
 
     /// The number of bytes in this thread's pool.
     #[cfg(test)]
-    pub(super) fn held() -> usize {
+    pub(super) fn pooled_len() -> usize {
         with_pool(|_, newest| newest.len.get() + newest.held.get()).unwrap_or(0)
     }
 
@@ -542,7 +542,7 @@ mod threads {
 
     /// Keeps `memory` for the next [`take_newest`], unless its length is not one of the pool's.
     #[inline]
-    pub(super) fn give(memory: Memory, owner: Owner) {
+    pub(super) fn put_back(memory: Memory, owner: Owner) {
         let len = memory.len();
         // all shorter buffers are from the pool
         if len > MAX_POOLED_LEN / 2 && len != MAX_POOLED_LEN {
@@ -558,10 +558,10 @@ mod threads {
         }
     }
 
-    /// The slow path of [`give`], if there are others to consider.
+    /// The slow path of [`put_back`], if there are others to consider.
     #[cold]
     fn give_beside(memory: Memory, owner: u64) {
-        with_pool(|others, newest| others.give(newest, memory, owner));
+        with_pool(|others, newest| others.put_back(newest, memory, owner));
     }
 }
 

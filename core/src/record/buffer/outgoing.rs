@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use core::fmt;
 use core::ops::Range;
 
-use super::{OutOfMemory, Owner, move_down, move_to, pays, release};
+use super::{OutOfMemory, Owner, justifies_move, move_down, move_to, release};
 use crate::record::outgoing_records::OutgoingRecords;
 use crate::record::pool::{self, MAX_POOLED_LEN, Memory, RECORD_LEN};
 
@@ -182,7 +182,7 @@ impl OutgoingBuffer {
     fn grow(&mut self, len: usize) -> Result<(), OutOfMemory> {
         let last = &mut self.last;
         let used = last.len();
-        if pays(last.start as usize, used) && last.memory.len() - used >= len {
+        if justifies_move(last.start as usize, used) && last.memory.len() - used >= len {
             let range = last.range();
             move_down(&mut last.memory, range, 0);
             (last.start, last.end) = (0, used as u32);

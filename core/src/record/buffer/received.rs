@@ -3,7 +3,7 @@
 use core::fmt;
 use core::ops::Range;
 
-use super::{Owner, move_down, move_to, pays, release};
+use super::{Owner, justifies_move, move_down, move_to, release};
 use crate::copy::copy;
 use crate::record::pool::{self, MAX_POOLED_LEN, Memory, RECORD_LEN};
 use crate::record::{HEADER_LEN, MAX_WIRE_PAYLOAD_LEN};
@@ -165,7 +165,7 @@ impl ReceiveBuffer {
             self.memory
                 .write(self.filled, &aside[part..part + received]);
             self.filled += received;
-            pool::give(aside, self.owner);
+            pool::put_back(aside, self.owner);
         } else {
             move_to(
                 &mut self.memory,
@@ -275,7 +275,7 @@ impl ReceiveBuffer {
         }
         let before = self.filled;
         self.join_opened();
-        if !pays(before - self.filled, self.filled) || len - self.filled < want {
+        if !justifies_move(before - self.filled, self.filled) || len - self.filled < want {
             // grow in any case, so that moving pays off next time
             let longer = if len < MAX_POOLED_LEN {
                 len + 1

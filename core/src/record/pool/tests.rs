@@ -21,7 +21,9 @@ fn the_memory_given_last_is_taken_first() {
         let owner = Owner::new();
         let memories = [1000, 1024, 257].map(|len| take(len, owner));
         let addresses = memories.each_ref().map(|memory| memory.as_ptr());
-        memories.into_iter().for_each(|memory| give(memory, owner));
+        memories
+            .into_iter()
+            .for_each(|memory| put_back(memory, owner));
         let again = [(); 3].map(|()| take(500, owner));
         let again = again.each_ref().map(|memory| memory.as_ptr());
         assert!(again.iter().eq(addresses.iter().rev()));
@@ -33,7 +35,7 @@ fn memories_are_no_longer_than_needed() {
     on_a_new_thread(|| {
         let owner = Owner::new();
         for len in LENS.into_iter().rev() {
-            give(take(len, owner), owner);
+            put_back(take(len, owner), owner);
         }
         for (len, taken) in [
             (0, 256),
@@ -58,7 +60,9 @@ fn memories_are_no_longer_than_needed() {
 fn kept(len: usize, count: usize) -> usize {
     let owner = Owner::new();
     let memories: Vec<_> = (0..count).map(|_| take_filled(len, owner, 7)).collect();
-    memories.into_iter().for_each(|memory| give(memory, owner));
+    memories
+        .into_iter()
+        .for_each(|memory| put_back(memory, owner));
     let taken: Vec<_> = (0..count).map(|_| take(len, owner)).collect();
     let kept = taken.iter().filter(|memory| memory[0] == 7);
     kept.map(|memory| memory.len()).sum()
@@ -86,21 +90,27 @@ fn the_pool_keeps_no_more_than_its_budget() {
         for _ in 0..3 {
             for len in LENS.into_iter().chain(LENS.into_iter().rev()) {
                 let memories: Vec<_> = (0..6).map(|_| take_filled(len, owner, 7)).collect();
-                memories.into_iter().for_each(|memory| give(memory, owner));
-                assert!(threads::held() <= 128 * 1024, "{} bytes", threads::held());
+                memories
+                    .into_iter()
+                    .for_each(|memory| put_back(memory, owner));
+                assert!(
+                    threads::pooled_len() <= 128 * 1024,
+                    "{} bytes",
+                    threads::pooled_len()
+                );
             }
         }
         // the buffers of one connection in both directions, and those of another
         for len in [MAX_POOLED_LEN, RECORD_LEN] {
-            give(take_filled(len, owner, 7), owner);
+            put_back(take_filled(len, owner, 7), owner);
         }
         for len in &LENS[..5] {
-            give(take(*len, owner), owner);
+            put_back(take(*len, owner), owner);
         }
         let again = [MAX_POOLED_LEN, RECORD_LEN].map(|len| take(len, owner));
         for memory in again {
             assert_eq!(memory[0], 7);
-            give(memory, owner);
+            put_back(memory, owner);
         }
     });
 }
@@ -113,10 +123,16 @@ fn a_buffer_that_was_held_for_long_stays_within_the_budget() {
         let long = take(MAX_POOLED_LEN, owner);
         for len in [RECORD_LEN, 1 << 13, 1 << 12, 1 << 8] {
             let memories: Vec<_> = (0..5).map(|_| take(len, owner)).collect();
-            memories.into_iter().for_each(|memory| give(memory, owner));
+            memories
+                .into_iter()
+                .for_each(|memory| put_back(memory, owner));
         }
-        give(long, owner);
-        assert!(threads::held() <= 128 * 1024, "{} bytes", threads::held());
+        put_back(long, owner);
+        assert!(
+            threads::pooled_len() <= 128 * 1024,
+            "{} bytes",
+            threads::pooled_len()
+        );
     });
 }
 
@@ -133,7 +149,7 @@ fn connections_that_take_turns_have_a_buffer_each() {
                 }
                 assert_eq!(memory.as_ptr(), addresses[index]);
                 assert_eq!(memory.exposed as usize, RECORD_LEN);
-                give(memory, *owner);
+                put_back(memory, *owner);
             }
         }
     });
@@ -145,10 +161,12 @@ fn nothing_of_another_connection_is_exposed() {
     on_a_new_thread(|| {
         let [first, second] = [(); 2].map(|()| Owner::new());
         for _ in 0..4 {
-            give(take(1000, Owner::new()), first);
+            put_back(take(1000, Owner::new()), first);
         }
         let memories = [(); 4].map(|()| take_filled(1000, first, 7));
-        memories.into_iter().for_each(|memory| give(memory, first));
+        memories
+            .into_iter()
+            .for_each(|memory| put_back(memory, first));
 
         let mut memory = take(1000, second);
         assert_eq!(memory[..1000], [7; 1000]);
@@ -156,7 +174,7 @@ fn nothing_of_another_connection_is_exposed() {
         assert_eq!(memory[..10], [0; 10]);
         memory[..10].fill(8);
         // the rest still holds the other connection's bytes
-        give(memory, second);
+        put_back(memory, second);
         let mut memory = take(1000, second);
         assert_eq!(memory[..10], [8; 10]);
         memory.expose(20);
@@ -165,7 +183,7 @@ fn nothing_of_another_connection_is_exposed() {
         memory.expose(1000);
         assert_eq!(memory[..30], [[8; 10], [0; 10], [9; 10]].concat());
         assert_eq!(memory[30..], [0; 994]);
-        give(memory, second);
+        put_back(memory, second);
 
         // and back again
         let mut memory = take(1000, second);
@@ -183,7 +201,9 @@ fn the_first_memories_of_a_burst_stay() {
         let burst = |count| (0..count).map(|i| take([256, 1024][i % 2], owner));
         let memories: Vec<_> = burst(20).collect();
         let first: Vec<_> = memories[..8].iter().map(|memory| memory.as_ptr()).collect();
-        memories.into_iter().for_each(|memory| give(memory, owner));
+        memories
+            .into_iter()
+            .for_each(|memory| put_back(memory, owner));
         // the last one of the burst is still the newest
         let kept: Vec<_> = burst(10).collect();
         let kept: Vec<_> = kept.iter().map(|memory| memory.as_ptr()).collect();
@@ -198,8 +218,10 @@ fn nothing_is_exposed_by_a_full_pool() {
         let [first, second] = [(); 2].map(|()| Owner::new());
         let of_first = [(); 5].map(|()| take_filled(1000, first, 7));
         let of_second = take_filled(1000, second, 8);
-        of_first.into_iter().for_each(|memory| give(memory, first));
-        give(of_second, second);
+        of_first
+            .into_iter()
+            .for_each(|memory| put_back(memory, first));
+        put_back(of_second, second);
         let mut memory = take(1000, second);
         memory.expose(1000);
         assert_eq!(memory[..1000], [0; 1000]);
@@ -215,7 +237,7 @@ fn each_default_owner_is_different() {
             memory.expose(RECORD_LEN);
             assert!(memory.iter().all(|byte| *byte == 0));
             memory.fill(7);
-            give(memory, nobody);
+            put_back(memory, nobody);
         }
     });
 }
@@ -226,7 +248,7 @@ fn buffers_may_outlive_the_pool() {
 
     impl Drop for AtExit {
         fn drop(&mut self) {
-            give(core::mem::take(&mut self.0), Owner::default());
+            put_back(core::mem::take(&mut self.0), Owner::default());
             drop(take(10, Owner::default()));
         }
     }
@@ -239,7 +261,7 @@ fn buffers_may_outlive_the_pool() {
     // one of the two is dropped after the pool; the order depends on the platform
     on_a_new_thread(|| {
         BEFORE.set(Some(AtExit(take(10, Owner::default()))));
-        give(take(10, Owner::default()), Owner::default());
+        put_back(take(10, Owner::default()), Owner::default());
         AFTER.set(Some(AtExit(take(10, Owner::default()))));
     });
 }

@@ -110,7 +110,7 @@ fn little_output_holds_a_short_memory() {
 }
 
 /// The bytes of memory that a buffer holds.
-fn held(buffer: &OutgoingBuffer) -> usize {
+fn memory_len(buffer: &OutgoingBuffer) -> usize {
     let queued = buffer.queue.as_deref().into_iter().flatten();
     queued
         .chain([&buffer.last])
@@ -129,9 +129,9 @@ fn output_without_limit_takes_memory_in_proportion_and_gives_it_back() {
             buffer.append(&vec![i as u8; len]);
             let most = buffer.len() + buffer.len() / 2 + MAX_POOLED_LEN;
             assert!(
-                held(&buffer) <= most,
+                memory_len(&buffer) <= most,
                 "{} for {}",
-                held(&buffer),
+                memory_len(&buffer),
                 buffer.len()
             );
         }
@@ -153,9 +153,9 @@ fn output_without_limit_takes_memory_in_proportion_and_gives_it_back() {
             sent += now;
             let most = buffer.len() + buffer.len() / 2 + 2 * Ord::max(MAX_POOLED_LEN, len);
             assert!(
-                held(&buffer) <= most,
+                memory_len(&buffer) <= most,
                 "{} for {}",
-                held(&buffer),
+                memory_len(&buffer),
                 buffer.len()
             );
         }
