@@ -13,6 +13,7 @@
 //!   programs ──── programs of other stacks, and the files that they read
 //!   ports ─────── reserved ports for servers of other stacks
 //!   deviations ── intended differences to upstream's answers to wrong bytes
+//!   log_lines ─── the log lines of a call
 //!   texts ─────── errors that consist only of a text, compared with upstream's
 //! ```
 
@@ -20,6 +21,7 @@ pub mod callbacks;
 pub mod configs;
 pub mod deviations;
 pub mod endpoints;
+pub mod log_lines;
 pub mod memory;
 pub mod os;
 pub mod pairs;

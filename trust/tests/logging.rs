@@ -4,45 +4,22 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use harness::peers::configs::{KeyType, PROVIDERS};
-use log::{Level, LevelFilter, Log, Metadata, Record};
+use harness::peers::log_lines::listen;
+use log::Level;
 use rustls_trust::{ReloadingServerVerifier, RootCache, RootSource};
 
-static LINES: Mutex<Vec<(Level, String)>> = Mutex::new(Vec::new());
-
-struct Collector;
-
-impl Log for Collector {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("rustls_trust")
-    }
-
-    fn log(&self, record: &Record<'_>) {
-        if self.enabled(record.metadata()) {
-            let line = (record.level(), record.args().to_string());
-            LINES.lock().unwrap().push(line);
-        }
-    }
-
-    fn flush(&self) {}
+/// Runs `call`. Returns its result and the warnings logged meanwhile.
+fn warnings<T>(call: impl FnOnce() -> T) -> (T, Vec<String>) {
+    let (value, lines) = listen(call);
+    let warnings = lines.into_iter().filter(|line| line.level == Level::Warn);
+    (value, warnings.map(|line| line.text).collect())
 }
 
 #[test]
-fn problems_of_sources() {
-    log::set_logger(&Collector).unwrap();
-    log::set_max_level(LevelFilter::Trace);
-    problems_of_root_certificates();
-    failed_reloads_are_logged();
-}
-
 fn problems_of_root_certificates() {
-    let warnings = || {
-        let lines = std::mem::take(&mut *LINES.lock().unwrap());
-        let warnings = lines.into_iter().filter(|(level, _)| *level == Level::Warn);
-        warnings.map(|(_, text)| text).collect::<Vec<_>>()
-    };
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("logging-roots.pem");
     let name = path.display();
     let cache = RootCache::new();
@@ -52,20 +29,23 @@ fn problems_of_root_certificates() {
 
     // only the caller learns of a failed first load
     fs::write(&path, "").unwrap();
-    assert!(cache.load(&source).is_err());
-    assert_eq!(warnings(), [""; 0]);
+    let (loaded, lines) = warnings(|| cache.load(&source));
+    assert!(loaded.is_err());
+    assert_eq!(lines, [""; 0]);
     fs::write(&path, format!("{good}{damaged}")).unwrap();
-    cache.load(&source).unwrap();
-    cache.load(&source).unwrap();
+    let (_, lines) = warnings(|| {
+        cache.load(&source).unwrap();
+        cache.load(&source).unwrap();
+    });
     let ignored = format!("root certificates: ignored {name}: certificate 2: ");
-    let [warning] = &warnings()[..] else {
+    let [warning] = &lines[..] else {
         panic!("one line for each certificate");
     };
     assert!(warning.starts_with(&ignored), "{warning}");
 
     fs::write(&path, format!("{good}{}", damaged.repeat(20))).unwrap();
-    assert_eq!(cache.reload(&source).unwrap().ignored_count, 20);
-    let many = warnings();
+    let (reloaded, many) = warnings(|| cache.reload(&source).unwrap());
+    assert_eq!(reloaded.ignored_count, 20);
     assert_eq!(many.len(), 11);
     assert!(
         many[10].ends_with(" 20 were ignored in all"),
@@ -74,15 +54,17 @@ fn problems_of_root_certificates() {
     );
 
     fs::write(&path, "").unwrap();
-    assert!(cache.reload(&source).unwrap().failed_reload.is_some());
+    let (reloaded, lines) = warnings(|| cache.reload(&source).unwrap());
+    assert!(reloaded.failed_reload.is_some());
     assert_eq!(
-        warnings(),
+        lines,
         [format!(
             "root certificates: keeping the old ones of PemFile({path:?}): no usable root certificate: {name}: no certificate"
         )]
     );
 }
 
+#[test]
 fn failed_reloads_are_logged() {
     let path = std::env::temp_dir().join(format!("logging-{}.pem", std::process::id()));
     fs::write(&path, &KeyType::Ed25519.identities().ca_pem).unwrap();
@@ -90,15 +72,7 @@ fn failed_reloads_are_logged() {
     let verifier =
         ReloadingServerVerifier::builder(RootSource::PemFile(path.clone()), provider).build();
     fs::remove_file(&path).unwrap();
-    verifier.unwrap().reload().unwrap_err();
-
-    let lines = std::mem::take(&mut *LINES.lock().unwrap());
-    let is_told = |(level, line): &(Level, String)| {
-        *level == Level::Warn && line.contains("not replaced") && line.contains("logging-")
-    };
-    assert_eq!(
-        lines.iter().filter(|line| is_told(line)).count(),
-        1,
-        "{lines:#?}"
-    );
+    let (_, lines) = warnings(|| verifier.unwrap().reload().unwrap_err());
+    let is_told = |line: &&String| line.contains("not replaced") && line.contains("logging-");
+    assert_eq!(lines.iter().filter(is_told).count(), 1, "{lines:#?}");
 }

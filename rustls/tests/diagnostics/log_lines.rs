@@ -6,9 +6,9 @@ use std::sync::Arc;
 use harness::peers::configs::{
     self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
 };
+use harness::peers::log_lines::{Line, listen};
 use log::Level;
 
-use crate::collector::{Line, listen};
 use crate::recording::{self, assert_no_secret};
 
 /// An event in the life of a connection.

@@ -5,7 +5,6 @@
 
 #![allow(unreachable_pub, reason = "the macros over both crates make modules")]
 
-mod collector;
 mod debug;
 mod log_lines;
 mod recording;
