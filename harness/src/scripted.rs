@@ -5,6 +5,56 @@
 //! ciphers, hash functions and key exchange come from a provider. In [`recorded`] are flights of
 //! genuine peers, to change and replay.
 
+/// The methods that the scripted clients of both versions share.
+macro_rules! scripted_client {
+    () => {
+        /// Receives the server's pending output.
+        pub fn receive_output(&mut self) {
+            let received = self.server.take_output();
+            self.receive(&wire::records(&received));
+        }
+
+        /// Sends handshake messages as the next ones of the handshake, and receives the answer.
+        ///
+        /// # Errors
+        ///
+        /// If the server rejects them.
+        pub fn send(&mut self, messages: &[u8]) -> Result<(), Refused> {
+            self.transcript.add(messages);
+            self.send_raw(ContentType::Handshake, messages)
+        }
+
+        /// Sends any type of content, without adding it to the transcript.
+        ///
+        /// # Errors
+        ///
+        /// If the server rejects it.
+        pub fn send_raw(&mut self, typ: ContentType, payload: &[u8]) -> Result<(), Refused> {
+            let records = self.sealing.seal(typ, payload);
+            let answer = deliver(&records, &mut *self.server, &mut self.opening)?;
+            self.receive(&answer);
+            Ok(())
+        }
+
+        /// Returns the application data that the server has received.
+        pub fn received_by_server(&mut self) -> Vec<u8> {
+            self.server.read_all()
+        }
+
+        /// The types of the handshake messages received.
+        pub fn flight_types(&self) -> Vec<HandshakeType> {
+            let types = self.flight.iter().map(|message| message[0].into());
+            types.collect()
+        }
+
+        /// Encodes a CertificateVerify with any signature.
+        pub fn certificate_verify_of(scheme: u16, signature: &[u8]) -> Vec<u8> {
+            let body = [&scheme.to_be_bytes()[..], &wire::u16_vec(signature)].concat();
+            message(HandshakeType::CertificateVerify.into(), &body)
+        }
+    };
+}
+
 mod client;
 pub mod ech;
 mod key_schedule;

@@ -30,15 +30,11 @@ pub struct Settings {
 }
 
 macro_rules! config {
-    ($name:ident, $tls:ident, $module:ident, $aws_lc:path, $ring:path) => {
-        pub fn $name(&self) -> $tls::ServerConfig {
+    ($name:ident, $module:ident, $ticketer:ident) => {
+        pub fn $name(&self) -> $name::ServerConfig {
             let mut config = configs::$module::server(self.provider.$module(), KEY_TYPE, self.auth);
             if self.sealed {
-                config.ticketer = match self.provider {
-                    Provider::AwsLc => <$aws_lc>::new(),
-                    Provider::Ring => <$ring>::new(),
-                }
-                .unwrap();
+                config.ticketer = self.provider.$ticketer();
             }
             config.max_early_data_size = self.max_early_data_size;
             config.send_tls13_tickets = self.send_tls13_tickets;
@@ -77,20 +73,8 @@ impl Settings {
         PROVIDERS.into_iter().flat_map(both)
     }
 
-    config!(
-        ours,
-        ours,
-        this,
-        rustls_provider_aws_lc::Ticketer,
-        rustls_provider_ring::Ticketer
-    );
-    config!(
-        theirs,
-        theirs,
-        upstream,
-        theirs::crypto::aws_lc_rs::Ticketer,
-        theirs::crypto::ring::Ticketer
-    );
+    config!(ours, this, this_ticketer);
+    config!(theirs, upstream, upstream_ticketer);
 
     /// A server of this crate in each API, and one of upstream.
     pub fn servers(&self) -> [Server; 3] {

@@ -23,7 +23,7 @@ const NUMBER_LEN: usize = 4;
 const PAYLOAD_AT: usize = HEADER_LEN + NUMBER_LEN;
 
 macro_rules! ends {
-    ($module:ident, $tls:ident, $suites:path) => {
+    ($module:ident, $tls:ident, $provider:path) => {
         /// The connections of one crate.
         pub mod $module {
             use $tls::quic::{
@@ -69,7 +69,7 @@ macro_rules! ends {
 
             /// The keys of Initial packets (RFC 9001 §5.2).
             pub fn initial_keys(v: Version, connection_id: &[u8], side: Side) -> Keys {
-                let all = $suites();
+                let all = $provider().cipher_suites;
                 let mut suites = all.iter().filter_map(|suite| suite.tls13());
                 let aes_128 = suites.find(|suite| {
                     suite.common.suite == $tls::CipherSuite::TLS13_AES_128_GCM_SHA256
@@ -188,42 +188,27 @@ macro_rules! ends {
 
                 fn seal(&self, level: Level, which: Use, number: u32, payload: &[u8]) -> Vec<u8> {
                     let keys = self.local(level).expect("keys of this level exist");
-                    match which {
-                        Use::First => {
-                            seal(&*keys.header, &*keys.packet, None, level, number, payload)
-                        }
-                        Use::Path(path) => seal(
-                            &*keys.header,
-                            &*keys.packet,
-                            Some(path),
-                            level,
-                            number,
-                            payload,
-                        ),
-                        Use::Updated(times) => {
-                            let packet = &*self.updated[times - 1].local;
-                            seal(&*keys.header, packet, None, level, number, payload)
-                        }
-                    }
+                    let (packet, path) = match which {
+                        Use::First => (&keys.packet, None),
+                        Use::Path(path) => (&keys.packet, Some(path)),
+                        Use::Updated(times) => (&self.updated[times - 1].local, None),
+                    };
+                    seal(&*keys.header, &**packet, path, level, number, payload)
                 }
 
                 fn open(
                     &self,
                     level: Level,
                     which: Use,
-                    packet: &[u8],
+                    sealed: &[u8],
                 ) -> Result<(u32, Vec<u8>), String> {
                     let keys = self.remote(level).expect("keys of this level exist");
-                    match which {
-                        Use::First => open(&*keys.header, &*keys.packet, None, packet),
-                        Use::Path(path) => open(&*keys.header, &*keys.packet, Some(path), packet),
-                        Use::Updated(times) => open(
-                            &*keys.header,
-                            &*self.updated[times - 1].remote,
-                            None,
-                            packet,
-                        ),
-                    }
+                    let (packet, path) = match which {
+                        Use::First => (&keys.packet, None),
+                        Use::Path(path) => (&keys.packet, Some(path)),
+                        Use::Updated(times) => (&self.updated[times - 1].remote, None),
+                    };
+                    open(&*keys.header, &**packet, path, sealed)
                 }
 
                 fn update_keys(&mut self) {
@@ -339,13 +324,9 @@ macro_rules! ends {
     };
 }
 
-ends!(this, rustls, this_suites);
-ends!(upstream, rustls_upstream, upstream_suites);
-
-fn this_suites() -> Vec<rustls::SupportedCipherSuite> {
-    rustls_provider_ring::default_provider().cipher_suites
-}
-
-fn upstream_suites() -> Vec<rustls_upstream::SupportedCipherSuite> {
-    rustls_upstream::crypto::ring::default_provider().cipher_suites
-}
+ends!(this, rustls, rustls_provider_ring::default_provider);
+ends!(
+    upstream,
+    rustls_upstream,
+    rustls_upstream::crypto::ring::default_provider
+);

@@ -94,6 +94,8 @@ impl OfferedPsk {
 pub type Edit = Arc<dyn Fn(&mut Vec<u8>)>;
 
 impl ScriptedClient {
+    scripted_client!();
+
     /// Runs the handshake up to the server's Finished with `hello`, whose key share is replaced.
     ///
     /// # Panics
@@ -241,41 +243,6 @@ impl ScriptedClient {
         }
     }
 
-    /// Receives the server's pending output.
-    pub fn receive_output(&mut self) {
-        let received = self.server.take_output();
-        self.receive(&wire::records(&received));
-    }
-
-    /// Sends handshake messages as the next ones of the handshake, and receives the answer.
-    ///
-    /// # Errors
-    ///
-    /// If the server rejects them.
-    pub fn send(&mut self, messages: &[u8]) -> Result<(), Refused> {
-        self.transcript.add(messages);
-        self.send_raw(ContentType::Handshake, messages)
-    }
-
-    /// Sends any type of content, without adding it to the transcript.
-    ///
-    /// # Errors
-    ///
-    /// If the server rejects it.
-    pub fn send_raw(&mut self, typ: ContentType, payload: &[u8]) -> Result<(), Refused> {
-        let records = self.sealing.seal(typ, payload);
-        let answer = deliver(&records, &mut *self.server, &mut self.opening)?;
-        self.receive(&answer);
-        Ok(())
-    }
-
-    /// Returns the application data that the server has received.
-    pub fn received_by_server(&mut self) -> Vec<u8> {
-        let mut plaintext = Vec::new();
-        self.server.read_into(&mut plaintext);
-        plaintext
-    }
-
     /// The client's next Finished.
     pub fn finished(&self) -> Vec<u8> {
         let secret = &self.client_handshake_traffic_secret;
@@ -329,18 +296,6 @@ impl ScriptedClient {
         let signer = key.choose_scheme(&[scheme.into()]).unwrap();
         let content = signed_content("client", &self.transcript.hash());
         Self::certificate_verify_of(scheme, &signer.sign(&content).unwrap())
-    }
-
-    /// Encodes a CertificateVerify with any signature.
-    pub fn certificate_verify_of(scheme: u16, signature: &[u8]) -> Vec<u8> {
-        let body = [&scheme.to_be_bytes()[..], &u16_vec(signature)].concat();
-        message(HandshakeType::CertificateVerify.into(), &body)
-    }
-
-    /// The types of the handshake messages received since ServerHello.
-    pub fn flight_types(&self) -> Vec<HandshakeType> {
-        let types = self.flight.iter().map(|message| message[0].into());
-        types.collect()
     }
 }
 

@@ -126,4 +126,9 @@ impl Joiner {
         }
         Some(self.0.drain(..len).collect())
     }
+
+    /// True if no bytes are left.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }

@@ -190,7 +190,7 @@ pub struct Identity {
 }
 
 /// The end of a connection with a scripted server.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Outcome {
     /// The client's error, as its debug output.
     pub error: Option<String>,
@@ -199,6 +199,7 @@ pub struct Outcome {
 }
 
 /// A complete connection with a scripted server.
+#[derive(Default)]
 pub struct Conversation {
     pub outcome: Outcome,
     /// The client's handshake messages: its ClientHello, the second one after a retry, and its
@@ -256,6 +257,22 @@ impl Identity {
         self.converse(client, script).outcome
     }
 
+    /// Signs `content`; returns `scheme`, or the right one, and the signature, which is wrong if
+    /// `flips`.
+    pub(super) fn signed(
+        &self,
+        content: &[u8],
+        scheme: Option<SignatureScheme>,
+        flips: bool,
+    ) -> Vec<u8> {
+        let schemes = [SignatureScheme::ECDSA_NISTP256_SHA256];
+        let signer = self.key.choose_scheme(&schemes).unwrap();
+        let mut signature = signer.sign(content).unwrap();
+        *signature.last_mut().unwrap() ^= u8::from(flips);
+        let scheme = scheme.unwrap_or_else(|| signer.scheme());
+        [&u16::from(scheme).to_be_bytes()[..], &vector(2, &signature)].concat()
+    }
+
     /// Like [`Self::run`], but returns all details.
     pub fn converse(&self, client: &mut dyn Endpoint, script: &Script) -> Conversation {
         let selected = script.server_hello.suite.into();
@@ -275,18 +292,7 @@ impl Identity {
             transcript: Transcript::new(suite),
             main_secret: None,
             ech: ech::Connection::default(),
-            conversation: Conversation {
-                outcome: Outcome {
-                    error: None,
-                    alert: None,
-                },
-                messages: Vec::new(),
-                opened: Vec::new(),
-                sent: Vec::new(),
-                early_data: Vec::new(),
-                plaintext: Vec::new(),
-                resumption_secret: None,
-            },
+            conversation: Conversation::default(),
         };
         server.conversation.outcome.error = server.talk(client, script).err();
         let output = server.take(client);
@@ -488,15 +494,8 @@ impl Server<'_> {
 
     fn certificate_verify(&self, script: &Script) -> Vec<u8> {
         let content = signed_content("server", &self.transcript.hash());
-        let schemes = [SignatureScheme::ECDSA_NISTP256_SHA256];
-        let signer = self.identity.key.choose_scheme(&schemes).unwrap();
-        let mut signature = signer.sign(&content).unwrap();
-        if script.flip_signature {
-            let last = signature.len() - 1;
-            signature[last] ^= 1;
-        }
-        let scheme = script.scheme.unwrap_or_else(|| signer.scheme());
-        [&u16::from(scheme).to_be_bytes()[..], &vector(2, &signature)].concat()
+        let flips = script.flip_signature;
+        self.identity.signed(&content, script.scheme, flips)
     }
 
     /// Reads the records after a ClientHello, which carry early data; returns the key for more of

@@ -45,33 +45,3 @@ fn has_modes_without_psk_dhe_ke(messages: &[u8]) -> bool {
         _ => false,
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::wire::record;
-
-    #[test]
-    fn notes_describe_the_bytes() {
-        let of_messages = |bytes: &[u8]| noted(&record(HANDSHAKE, bytes));
-        assert_eq!(of_messages(&[0, MODES, 0, 2, 1, 0]), ": without psk_dhe_ke");
-        assert_eq!(of_messages(&[0, MODES, 0, 3, 2, 0, 1]), "");
-        assert_eq!(
-            of_messages(&[2, 0, 0, 2, 3, 4]),
-            ": ServerHello of legacy_version 0x0304"
-        );
-        assert_eq!(of_messages(&[2, 0, 0, 2, 3, 3]), "");
-        // truncated, or not a vector
-        assert_eq!(of_messages(&[0, MODES, 0, 3, 2, 0]), "");
-        assert_eq!(of_messages(&[0, MODES, 0, 3, 1, 0, 0]), "");
-        let ccs = record(CHANGE_CIPHER_SPEC, &[1]);
-        let message = record(HANDSHAKE, &[0; 4]);
-        assert_eq!(
-            noted(&[&ccs[..], &message].concat()),
-            ": change_cipher_spec first"
-        );
-        assert_eq!(noted(&[&message[..], &ccs].concat()), "");
-        assert_eq!(noted(&[22, 3, 4, 0, 1, 0]), ": with version [03, 04]");
-        assert_eq!(noted(b"not a record"), "");
-    }
-}

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::flights::{Framing, message};
-use crate::wire::vector;
+use super::flights::Framing;
+use crate::wire::{message, vector};
 
 /// Types and bodies, in order.
 pub type Extensions = Vec<(u16, Vec<u8>)>;

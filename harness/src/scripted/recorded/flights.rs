@@ -2,6 +2,9 @@
 //! encoding these.
 
 use crate::providers::transparent::TAG;
+use crate::scripted::records::Joiner;
+pub use crate::wire::message;
+use crate::wire::{self, u16_vec};
 
 pub const CHANGE_CIPHER_SPEC: u8 = 20;
 pub const ALERT: u8 = 21;
@@ -59,67 +62,42 @@ impl Record {
 
 /// Encodes a record with this outer type and body.
 pub fn frame(typ: u8, body: &[u8]) -> Vec<u8> {
-    let len = u16::try_from(body.len()).unwrap();
-    [&[typ, 3, 3][..], &len.to_be_bytes(), body].concat()
+    [&[typ, 3, 3][..], &u16_vec(body)].concat()
 }
 
 /// Splits well-formed `bytes` into records. In TLS 1.3 the outer type application_data means that
 /// there is an inner type; otherwise a record is protected if it ends in a tag.
-pub fn records(framing: Framing, mut bytes: &[u8]) -> Vec<Record> {
-    let mut records = Vec::new();
-    while let [typ, _, _, high, low, rest @ ..] = bytes {
-        let (body, rest) = rest.split_at(usize::from(u16::from_be_bytes([*high, *low])));
-        records.push(match body.strip_suffix(&TAG) {
-            Some(inner) if (*typ, framing) == (APPLICATION_DATA, Framing::Tls13) => {
-                let (typ, content) = inner.split_last().unwrap();
-                Record::protected(framing, *typ, content)
-            }
-            Some(content) => Record::protected(Framing::Tls12, *typ, content),
-            None => Record {
-                framing,
-                ..Record::plain(*typ, body)
-            },
-        });
-        bytes = rest;
-    }
-    records
+pub fn records(framing: Framing, bytes: &[u8]) -> Vec<Record> {
+    let split = |wire::Record { typ, payload, .. }| match payload.strip_suffix(&TAG) {
+        Some(inner) if (typ, framing) == (APPLICATION_DATA, Framing::Tls13) => {
+            let (typ, content) = inner.split_last().unwrap();
+            Record::protected(framing, *typ, content)
+        }
+        Some(content) => Record::protected(Framing::Tls12, typ, content),
+        None => Record {
+            framing,
+            ..Record::plain(typ, &payload)
+        },
+    };
+    wire::records(bytes).into_iter().map(split).collect()
 }
 
 /// Like [`records`], with each handshake message in its own record.
 pub fn messages(framing: Framing, bytes: &[u8]) -> Vec<Record> {
     let mut apart = Vec::new();
     for record in records(framing, bytes) {
-        match record.typ {
-            HANDSHAKE => {
-                for message in split_messages(&record.content) {
-                    apart.push(Record {
-                        content: message,
-                        ..record
-                    });
-                }
-            }
-            _ => apart.push(record),
+        if record.typ != HANDSHAKE {
+            apart.push(record);
+            continue;
         }
+        let mut joiner = Joiner::default();
+        joiner.push(&record.content);
+        while let Some(content) = joiner.next() {
+            apart.push(Record { content, ..record });
+        }
+        assert!(joiner.is_empty(), "half a message");
     }
     apart
-}
-
-fn split_messages(mut content: &[u8]) -> Vec<Vec<u8>> {
-    let mut messages = Vec::new();
-    while let [_, high, mid, low, ..] = *content {
-        let len = usize::from(high) << 16 | usize::from(mid) << 8 | usize::from(low);
-        let (message, rest) = content.split_at(4 + len);
-        messages.push(message.to_vec());
-        content = rest;
-    }
-    assert!(content.is_empty());
-    messages
-}
-
-/// Encodes a handshake message of this type.
-pub fn message(typ: u8, body: &[u8]) -> Vec<u8> {
-    let len = u32::try_from(body.len()).unwrap().to_be_bytes();
-    [&[typ], &len[1..], body].concat()
 }
 
 pub fn encode(records: &[Record]) -> Vec<u8> {

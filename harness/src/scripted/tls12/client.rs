@@ -12,7 +12,7 @@ use crate::peers::endpoints::Endpoint;
 use crate::scripted::records::{Joiner, Opening, Sealing};
 use crate::scripted::refused::{Refused, deliver};
 use crate::wire::client_hello::{ClientHello, EXTENDED_MASTER_SECRET};
-use crate::wire::{self, Reader, message, record, u8_vec, u16_vec, vector};
+use crate::wire::{self, Reader, message, record, u8_vec, vector};
 
 /// A client that has read a server's first flight. The test decides what it sends next.
 pub struct ScriptedClient {
@@ -41,6 +41,8 @@ pub struct ScriptedClient {
 }
 
 impl ScriptedClient {
+    scripted_client!();
+
     /// Sends `hello` and reads the answer, with the keys of `session` if the server resumes it.
     ///
     /// # Errors
@@ -115,45 +117,11 @@ impl ScriptedClient {
         direction_keys(self.tls12_suite, secret, &self.randoms, sender)
     }
 
-    /// Receives the server's pending output.
-    pub fn receive_output(&mut self) {
-        let received = self.server.take_output();
-        self.receive(&wire::records(&received));
-    }
-
-    /// The types of the handshake messages received.
-    pub fn flight_types(&self) -> Vec<HandshakeType> {
-        let types = self.flight.iter().map(|message| message[0].into());
-        types.collect()
-    }
-
     /// The server's message of this type.
     pub fn message_of(&self, typ: HandshakeType) -> Option<&[u8]> {
         let mut flight = self.flight.iter();
         let found = flight.find(|message| message[0] == typ.into());
         found.map(Vec::as_slice)
-    }
-
-    /// Sends handshake messages as the next ones of the handshake, and receives the answer.
-    ///
-    /// # Errors
-    ///
-    /// If the server rejects them.
-    pub fn send(&mut self, messages: &[u8]) -> Result<(), Refused> {
-        self.transcript.add(messages);
-        self.send_raw(ContentType::Handshake, messages)
-    }
-
-    /// Sends any type of content, without adding it to the transcript.
-    ///
-    /// # Errors
-    ///
-    /// If the server rejects it.
-    pub fn send_raw(&mut self, typ: ContentType, payload: &[u8]) -> Result<(), Refused> {
-        let records = self.sealing.seal(typ, payload);
-        let answer = deliver(&records, &mut *self.server, &mut self.opening)?;
-        self.receive(&answer);
-        Ok(())
     }
 
     /// Sends a change_cipher_spec and protects the following records.
@@ -243,13 +211,6 @@ impl ScriptedClient {
         }
     }
 
-    /// Returns the application data that the server has received.
-    pub fn received_by_server(&mut self) -> Vec<u8> {
-        let mut plaintext = Vec::new();
-        self.server.read_into(&mut plaintext);
-        plaintext
-    }
-
     /// Encodes a Certificate for `chain`.
     pub fn certificate(chain: &[&[u8]]) -> Vec<u8> {
         let entries: Vec<u8> = chain.iter().flat_map(|cert| vector(3, cert)).collect();
@@ -261,12 +222,6 @@ impl ScriptedClient {
         let signer = key.choose_scheme(&[scheme.into()]).unwrap();
         let signature = signer.sign(self.transcript.messages()).unwrap();
         Self::certificate_verify_of(scheme, &signature)
-    }
-
-    /// Encodes a CertificateVerify with any signature.
-    pub fn certificate_verify_of(scheme: u16, signature: &[u8]) -> Vec<u8> {
-        let body = [&scheme.to_be_bytes()[..], &u16_vec(signature)].concat();
-        message(HandshakeType::CertificateVerify.into(), &body)
     }
 }
 

@@ -166,7 +166,7 @@ impl Script {
 }
 
 /// The end of a connection with a scripted server.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Outcome {
     /// The client's error, as its debug output.
     pub error: Option<String>,
@@ -204,13 +204,8 @@ impl Identity {
             joiner: Joiner::default(),
             transcript: Transcript::default(),
             outcome: Outcome {
-                error: None,
-                alert: None,
-                received: Vec::new(),
                 messages: vec![client_hello],
-                client_finished: false,
-                plaintext: Vec::new(),
-                session: None,
+                ..Outcome::default()
             },
         };
         server.transcript.add(&server.outcome.messages[0]);
@@ -318,15 +313,9 @@ impl Server<'_> {
         self.kx = Some(kx);
 
         let content = [&self.randoms.client[..], &self.randoms.server, &params].concat();
-        let schemes = [SignatureScheme::ECDSA_NISTP256_SHA256];
-        let signer = self.identity.key.choose_scheme(&schemes).unwrap();
-        let mut signature = signer.sign(&content).unwrap();
-        if script.flip_signature {
-            *signature.last_mut().unwrap() ^= 1;
-        }
-        let scheme = script.scheme.unwrap_or_else(|| signer.scheme());
-        let scheme = u16::from(scheme).to_be_bytes();
-        [&params[..], &scheme, &u16_vec(&signature)].concat()
+        let flips = script.flip_signature;
+        let signed = self.identity.signed(&content, script.scheme, flips);
+        [params, signed].concat()
     }
 
     /// Reads the client's records until one cannot be opened.
