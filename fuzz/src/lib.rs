@@ -14,6 +14,7 @@ mod ech;
 mod edits;
 mod input;
 pub mod messages;
+mod peer;
 mod quic;
 mod records;
 mod seeds;

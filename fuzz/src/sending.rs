@@ -21,6 +21,8 @@ pub(super) const MOST_UPDATES: usize = 8;
 pub(super) struct Sent {
     pub(super) outgoing: Vec<u8>,
     pub(super) stream: Stream,
+    /// Early data.
+    pub(super) early: Stream,
     pub(super) has_closed: bool,
     /// True if either end has failed.
     pub(super) has_failed: bool,

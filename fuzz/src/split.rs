@@ -5,14 +5,15 @@ mod splitting;
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 
-use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
+use harness::peers::endpoints::{Endpoint, ThisUnbuffered};
 use rustls::Error;
 use rustls::split::{Receiver, Sender};
 
 use self::splitting::run;
 use super::input::Input;
+use super::peer::{MOST_OPERATIONS, Peer, until_idle};
 use super::sending::{MOST_UPDATES, Sent, write, write_to_vec};
-use super::streams::{Kind, kinds, tamper};
+use super::streams::kinds;
 
 /// The first byte describes the connection: client or server (bit 0), buffered or not (bit 1), its
 /// kind (the rest). The second describes the data waiting in it at the split. Operations follow,
@@ -38,23 +39,11 @@ pub fn split(input: &[u8]) {
     }
 }
 
-/// The most operations of an input; more find nothing new.
-const MOST_OPERATIONS: usize = 100;
-
-/// The halves, their peer, and the data between them.
+/// The halves and their peer.
 struct World<Data> {
-    kind: &'static Kind,
     sender: Option<Sender>,
     receiver: Option<Receiver<Data>>,
-    peer: ThisBuffered,
-    from_peer: Vec<u8>,
-    /// Bytes that have arrived, but are not in the receiver yet.
-    incoming: Vec<u8>,
-    sent: Sent,
-    of_peer: Sent,
-    error: Option<Error>,
-    peer_has_failed: bool,
-    is_changed: bool,
+    peer: Peer,
 }
 
 impl<Data> World<Data> {
@@ -67,38 +56,41 @@ impl<Data> World<Data> {
             self.check_invariants();
         }
         self.deliver_all();
-        if self.is_changed {
+        let Peer { end, sent, .. } = &self.peer;
+        if self.peer.is_changed {
             return;
         }
         if self.sender.is_some() {
-            assert!(self.sent.stream.has_arrived());
-            assert_eq!(self.peer.peer_has_closed(), self.sent.has_closed);
+            assert!(sent.stream.has_arrived());
+            assert_eq!(end.peer_has_closed(), sent.has_closed);
         }
         // if a dropped sender left unsent bytes, the peer's handshake cannot complete
         if let Some(receiver) = &self.receiver
-            && !self.peer.is_handshaking()
+            && !end.is_handshaking()
         {
-            assert!(self.of_peer.stream.has_arrived());
-            assert_eq!(receiver.peer_has_closed(), self.of_peer.has_closed);
+            let of_peer = &self.peer.of_peer;
+            assert!(of_peer.stream.has_arrived());
+            assert_eq!(receiver.peer_has_closed(), of_peer.has_closed);
         }
     }
 
     fn step(&mut self, input: &mut Input<'_>) {
+        let peer = &mut self.peer;
         match input.byte() % 32 {
-            0..2 => self.arrive(input.len()),
-            2..4 => self.arrive(usize::MAX),
+            0..2 => peer.arrive(input.len()),
+            2..4 => peer.arrive(usize::MAX),
             4..8 => self.read_tls(input),
             8..11 => self.process(),
             11..13 => self.read(input),
             13..16 => self.open_in_place(input.len()),
-            16..18 => self.deliver(input.len()),
-            18..20 => self.deliver(usize::MAX),
-            20 => self.peer_sends(input.len()),
-            21 => self.peer_does(input.byte()),
-            22 => {
-                self.from_peer.extend(self.peer.take_output());
-                self.is_changed |= tamper(input, self.kind, &mut self.from_peer);
-            }
+            16..18 => peer.deliver(input.len()),
+            18..20 => peer.deliver(usize::MAX),
+            20 => peer.send(input.len()),
+            21 => match input.byte() {
+                0xff => peer.close(),
+                _ => peer.refresh_traffic_keys(),
+            },
+            22 => peer.change_output(input),
             23 => match input.byte() {
                 0xfe => self.sender = None,
                 0xff => self.receiver = None,
@@ -115,36 +107,24 @@ impl<Data> World<Data> {
         };
         assert!(!receiver.sender_wants_write() || sender.wants_write());
         if let Some(error) = sender.error() {
-            assert!(self.is_changed, "{error}");
-            assert_eq!(*self.error.get_or_insert_with(|| error.clone()), error);
-            self.sent.has_failed = true;
+            self.peer.fail(error);
         }
     }
 
-    fn arrive(&mut self, len: usize) {
-        self.from_peer.extend(self.peer.take_output());
-        let len = len.min(self.from_peer.len());
-        self.incoming.extend(self.from_peer.drain(..len));
-    }
-
-    fn is_genuine(&self) -> bool {
-        !(self.is_changed && self.kind.is_transparent)
-    }
-
     fn received(&mut self, plaintext: &[u8]) {
-        if self.is_genuine() {
-            self.of_peer.stream.receive(plaintext);
+        if self.peer.is_genuine() {
+            self.peer.of_peer.stream.receive(plaintext);
         }
     }
 
     fn read_tls(&mut self, input: &mut Input<'_>) {
-        let most = input.len().min(self.incoming.len());
+        let most = input.len().min(self.peer.incoming.len());
         let Some(receiver) = self.receiver.as_mut().filter(|_| most != 0) else {
             return;
         };
-        let read = receiver.read_tls(&mut &self.incoming[..most]);
+        let read = receiver.read_tls(&mut &self.peer.incoming[..most]);
         match read {
-            Ok(len) => drop(self.incoming.drain(..len)),
+            Ok(len) => drop(self.peer.incoming.drain(..len)),
             // full of plaintext or of unprocessed bytes, or `open_in_place` must continue first
             Err(error) => {
                 let expected = [ErrorKind::Other, ErrorKind::InvalidData];
@@ -159,21 +139,19 @@ impl<Data> World<Data> {
                 Ok(state) => {
                     assert_eq!(state.peer_has_closed(), receiver.peer_has_closed());
                     assert_eq!(state.sender_wants_write(), receiver.sender_wants_write());
-                    assert_eq!(self.error, None);
+                    assert_eq!(self.peer.error, None);
                 }
                 Err(error) => self.fail(error),
             }
         }
     }
 
-    /// Records an error. Both halves return the same one; there is none with an honest peer.
+    /// Records an error. Both halves return the same one.
     fn fail(&mut self, error: Error) {
-        assert!(self.is_changed, "{error:?}");
-        assert_eq!(*self.error.get_or_insert_with(|| error.clone()), error);
-        self.sent.has_failed = true;
         if let Some(sender) = &self.sender {
-            assert_eq!(sender.error(), Some(error));
+            assert_eq!(sender.error().as_ref(), Some(&error));
         }
+        self.peer.fail(error);
     }
 
     fn read(&mut self, input: &mut Input<'_>) {
@@ -210,18 +188,18 @@ impl<Data> World<Data> {
     }
 
     fn open_in_place(&mut self, len: usize) {
-        let len = len.min(self.incoming.len());
+        let len = len.min(self.peer.incoming.len());
         let Some(receiver) = &mut self.receiver else {
             return;
         };
-        let (plaintext, discard) = match receiver.open_in_place(&mut self.incoming[..len]) {
+        let (plaintext, discard) = match receiver.open_in_place(&mut self.peer.incoming[..len]) {
             Ok(record) => (record.payload.to_vec(), record.discard),
             // bytes read by `read_tls` come first; this is not a failure
             Err(Error::General(_)) => return,
             Err(error) => return self.fail(error),
         };
         assert!(discard <= len);
-        self.incoming.drain(..discard);
+        self.peer.incoming.drain(..discard);
         self.received(&plaintext);
     }
 
@@ -232,11 +210,11 @@ impl<Data> World<Data> {
         };
         let exported = receiver.export_keying_material([0; 32], b"label", Some(b"context"));
         match exported {
-            Ok(exported) if !self.peer_has_failed && !self.peer.is_handshaking() => {
-                assert_eq!(self.peer.exported(), Some(exported));
+            Ok(exported) if !self.peer.has_failed && !self.peer.end.is_handshaking() => {
+                assert_eq!(self.peer.end.exported(), Some(exported));
             }
             Ok(_) => {}
-            Err(error) => assert_eq!(self.error, Some(error)),
+            Err(error) => assert_eq!(self.peer.error, Some(error)),
         }
     }
 
@@ -244,7 +222,7 @@ impl<Data> World<Data> {
         let Some(sender) = &mut self.sender else {
             return;
         };
-        let sent = &mut self.sent;
+        let sent = &mut self.peer.sent;
         match input.byte() % 32 {
             0..8 => sent.encrypt(input, sender),
             8..14 => {
@@ -272,7 +250,7 @@ impl<Data> World<Data> {
             }
             24..26 if sent.updates < MOST_UPDATES => {
                 let refreshed = sender.refresh_traffic_keys();
-                let can_refresh = self.kind.is_tls13 && !sent.has_failed;
+                let can_refresh = self.peer.kind.is_tls13 && !sent.has_failed;
                 assert!(can_refresh || refreshed.is_err());
                 sent.updates += 1;
             }
@@ -288,76 +266,29 @@ impl<Data> World<Data> {
         }
     }
 
-    fn deliver(&mut self, len: usize) {
-        let outgoing = &mut self.sent.outgoing;
-        let len = len.min(outgoing.len());
-        let bytes: Vec<u8> = outgoing.drain(..len).collect();
-        if self.peer_has_failed {
-            return;
-        }
-        if let Err(error) = self.peer.receive(&bytes) {
-            assert!(self.is_changed, "{error}");
-            self.peer_has_failed = true;
-        }
-        let plaintext = self.peer.read_all();
-        if self.is_genuine() {
-            self.sent.stream.receive(&plaintext);
-        }
-    }
-
-    fn peer_sends(&mut self, len: usize) {
-        if !self.of_peer.has_closed && !self.peer_has_failed {
-            let plaintext = self.of_peer.stream.next(len);
-            self.of_peer.stream.sent += self.peer.send(&plaintext);
-            self.of_peer.updates = 0;
-        }
-    }
-
-    fn peer_does(&mut self, what: u8) {
-        if self.of_peer.has_closed || self.peer_has_failed || self.peer.is_handshaking() {
-            return;
-        }
-        match what {
-            0xff => {
-                self.peer.close();
-                self.of_peer.has_closed = true;
-            }
-            _ if self.of_peer.updates < MOST_UPDATES => {
-                // fails in TLS 1.2
-                let _ = self.peer.conn.refresh_traffic_keys();
-                self.of_peer.updates += 1;
-            }
-            _ => {}
-        }
-    }
-
     /// Delivers everything until nothing moves.
     fn deliver_all(&mut self) {
-        // no input takes so many steps
-        for _ in 0..100_000 {
-            self.arrive(usize::MAX);
-            let waiting = self.incoming.len();
+        until_idle(|| {
+            self.peer.arrive(usize::MAX);
+            let waiting = self.peer.incoming.len();
             self.process();
-            let before = self.of_peer.stream.received;
+            let before = self.peer.of_peer.stream.received;
             // a length for `read`, encoded like an input
             self.read(&mut Input(&[0xc3, 0x03]));
             self.open_in_place(usize::MAX);
             self.read_tls(&mut Input(&[0xfd, 0x00]));
+            let outgoing = &mut self.peer.sent.outgoing;
             if let Some(sender) = &mut self.sender {
-                let outgoing = &mut self.sent.outgoing;
                 let used = outgoing.len();
                 sender.take_tls_to_vec(outgoing, used).unwrap();
             }
-            let sends = !self.sent.outgoing.is_empty();
-            self.deliver(usize::MAX);
+            let sends = !outgoing.is_empty();
+            self.peer.deliver(usize::MAX);
             self.check_invariants();
-            let is_same = waiting == self.incoming.len() && before == self.of_peer.stream.received;
-            self.from_peer.extend(self.peer.take_output());
-            if is_same && !sends && self.from_peer.is_empty() {
-                return;
-            }
-        }
-        panic!("the exchange does not end");
+            let received = self.peer.of_peer.stream.received;
+            let is_same = waiting == self.peer.incoming.len() && before == received;
+            !self.peer.take_output() && is_same && !sends
+        });
     }
 }
 

@@ -1,7 +1,7 @@
 //! Splitting connections: too early, which returns them unchanged, and then with data waiting in
 //! them.
 
-use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, Transfer};
+use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Transfer};
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::split::{IntoSplitError, Receiver, Sender};
@@ -9,6 +9,7 @@ use rustls::{ClientConnection, Connection, Error, ServerConnection};
 
 use super::World;
 use crate::input::Input;
+use crate::peer::Peer;
 use crate::sending::Sent;
 use crate::streams::Kind;
 
@@ -42,11 +43,8 @@ macro_rules! splits {
                 self.output()
             }
 
-            fn receive(&mut self, mut bytes: &[u8]) {
-                while !bytes.is_empty() {
-                    self.read_tls(&mut bytes).unwrap();
-                    self.process_new_packets().unwrap();
-                }
+            fn receive(&mut self, bytes: &[u8]) {
+                self.input(bytes);
             }
 
             fn write(&mut self, sent: &mut Sent, len: usize) {
@@ -131,74 +129,54 @@ pub(super) fn run<C: Splits>(
     peer: impl Into<Connection>,
     input: &mut Input<'_>,
 ) {
-    let mut peer = ThisBuffered::new(peer);
+    let mut peer = Peer::new(kind, peer);
     let waits = input.byte();
     loop {
         let to_peer = conn.take_output();
-        peer.receive(&to_peer).unwrap();
-        let from_peer = peer.take_output();
+        peer.end.receive(&to_peer).unwrap();
+        let from_peer = peer.end.take_output();
         conn.receive(&from_peer);
         if from_peer.is_empty() {
             break;
         }
-        if peer.is_handshaking() {
+        if peer.end.is_handshaking() {
             conn = match conn.into_split() {
                 Err((conn, error)) => {
                     assert_eq!(error, Error::HandshakeNotComplete);
                     conn
                 }
                 // a server still waits for data that this client has not sent yet
-                Ok(halves) => return World::new(kind, halves, peer).run(input),
+                Ok(halves) => return World::new(halves, peer).run(input),
             };
         }
     }
 
-    let (mut sent, mut of_peer) = (Sent::default(), Sent::default());
     if waits & 1 != 0 {
-        conn.write(&mut sent, usize::from(waits));
+        conn.write(&mut peer.sent, usize::from(waits));
     }
-    let mut incoming = Vec::new();
     if waits & 2 != 0 {
         if waits & 4 != 0 {
-            let _ = peer.conn.refresh_traffic_keys();
+            let _ = peer.end.conn.refresh_traffic_keys();
         }
-        let plaintext = of_peer.stream.next(usize::from(waits) << 3);
-        of_peer.stream.sent += peer.send(&plaintext);
-        let mut arrived = peer.take_output();
+        peer.send(usize::from(waits) << 3);
+        let mut arrived = peer.end.take_output();
         let rest = arrived.split_off(arrived.len() - usize::from(waits >> 4));
-        incoming = conn.leave_unread(arrived);
-        incoming.extend(rest);
+        peer.incoming = conn.leave_unread(arrived);
+        peer.incoming.extend(rest);
     }
     let Ok(halves) = conn.into_split() else {
         panic!("a connection after its handshake is split");
     };
-    let mut world = World::new(kind, halves, peer);
-    world.sent.stream = sent.stream;
-    (world.of_peer, world.incoming) = (of_peer, incoming);
-    world.run(input);
+    World::new(halves, peer).run(input);
 }
 
 impl<Data> World<Data> {
-    fn new(
-        kind: &'static Kind,
-        (sender, receiver, outgoing): Halves<Data>,
-        peer: ThisBuffered,
-    ) -> Self {
+    fn new((sender, receiver, outgoing): Halves<Data>, mut peer: Peer) -> Self {
+        peer.sent.outgoing = outgoing;
         Self {
-            kind,
             sender: Some(sender),
             receiver: Some(receiver),
             peer,
-            from_peer: Vec::new(),
-            incoming: Vec::new(),
-            sent: Sent {
-                outgoing,
-                ..Sent::default()
-            },
-            of_peer: Sent::default(),
-            error: None,
-            peer_has_failed: false,
-            is_changed: false,
         }
     }
 }

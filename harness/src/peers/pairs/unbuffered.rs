@@ -62,7 +62,7 @@ impl Pair {
     }
 }
 
-/// Abstracts over `process_tls_records` of the client's and the server's connection type.
+/// Client and server connections, and conversions of the states that only one of them has.
 pub trait Unbuffered: DerefMut<Target = UnbufferedConnectionCommon<Self::Data>> {
     type Data;
 
@@ -71,18 +71,43 @@ pub trait Unbuffered: DerefMut<Target = UnbufferedConnectionCommon<Self::Data>> 
         incoming: &'i mut [u8],
     ) -> UnbufferedStatus<'c, 'i, Self::Data>;
 
+    fn of_client<'s, 'c>(
+        state: &'s mut TransmitTlsData<'c, Self::Data>,
+    ) -> Option<&'s mut TransmitTlsData<'c, ClientConnectionData>>;
+
+    fn of_server<'c, 'i>(
+        state: ReadEarlyData<'c, 'i, Self::Data>,
+    ) -> ReadEarlyData<'c, 'i, ServerConnectionData>;
+
     /// Appends `early_data` as records to `outgoing`; returns false if it cannot be sent now.
     fn encrypt_early_data(
         state: &mut TransmitTlsData<'_, Self::Data>,
         early_data: &[u8],
         outgoing: &mut Vec<u8>,
-    ) -> bool;
+    ) -> bool {
+        let state = Self::of_client(state);
+        let Some(mut writer) = state.and_then(|state| state.may_encrypt_early_data()) else {
+            return false;
+        };
+        let mut records = vec![0; early_data.len() + early_data.len() / 16 + 100];
+        let len = writer.encrypt(early_data, &mut records).unwrap();
+        outgoing.extend_from_slice(&records[..len]);
+        true
+    }
 
     /// Appends early data to `plaintext`; returns the number of additional bytes processed.
     fn read_early_data(
         state: ReadEarlyData<'_, '_, Self::Data>,
         plaintext: &mut Vec<u8>,
-    ) -> std::result::Result<usize, super::tls::Error>;
+    ) -> std::result::Result<usize, super::tls::Error> {
+        let (mut state, mut discard) = (Self::of_server(state), 0);
+        while let Some(record) = state.next_record() {
+            let record = record?;
+            plaintext.extend_from_slice(record.payload);
+            discard += record.discard;
+        }
+        Ok(discard)
+    }
 }
 
 impl Unbuffered for UnbufferedClientConnection {
@@ -95,25 +120,16 @@ impl Unbuffered for UnbufferedClientConnection {
         self.process_tls_records(incoming)
     }
 
-    fn read_early_data(
-        _: ReadEarlyData<'_, '_, Self::Data>,
-        _: &mut Vec<u8>,
-    ) -> std::result::Result<usize, super::tls::Error> {
-        unreachable!("no server sends early data")
+    fn of_client<'s, 'c>(
+        state: &'s mut TransmitTlsData<'c, Self::Data>,
+    ) -> Option<&'s mut TransmitTlsData<'c, ClientConnectionData>> {
+        Some(state)
     }
 
-    fn encrypt_early_data(
-        state: &mut TransmitTlsData<'_, Self::Data>,
-        early_data: &[u8],
-        outgoing: &mut Vec<u8>,
-    ) -> bool {
-        let Some(mut writer) = state.may_encrypt_early_data() else {
-            return false;
-        };
-        let mut records = vec![0; early_data.len() + early_data.len() / 16 + 100];
-        let len = writer.encrypt(early_data, &mut records).unwrap();
-        outgoing.extend_from_slice(&records[..len]);
-        true
+    fn of_server<'c, 'i>(
+        _: ReadEarlyData<'c, 'i, Self::Data>,
+    ) -> ReadEarlyData<'c, 'i, ServerConnectionData> {
+        unreachable!("no server sends early data")
     }
 }
 
@@ -127,25 +143,16 @@ impl Unbuffered for UnbufferedServerConnection {
         self.process_tls_records(incoming)
     }
 
-    fn read_early_data(
-        mut state: ReadEarlyData<'_, '_, Self::Data>,
-        plaintext: &mut Vec<u8>,
-    ) -> std::result::Result<usize, super::tls::Error> {
-        let mut discard = 0;
-        while let Some(record) = state.next_record() {
-            let record = record?;
-            plaintext.extend_from_slice(record.payload);
-            discard += record.discard;
-        }
-        Ok(discard)
+    fn of_client<'s, 'c>(
+        _: &'s mut TransmitTlsData<'c, Self::Data>,
+    ) -> Option<&'s mut TransmitTlsData<'c, ClientConnectionData>> {
+        None
     }
 
-    fn encrypt_early_data(
-        _: &mut TransmitTlsData<'_, Self::Data>,
-        _: &[u8],
-        _: &mut Vec<u8>,
-    ) -> bool {
-        false
+    fn of_server<'c, 'i>(
+        state: ReadEarlyData<'c, 'i, Self::Data>,
+    ) -> ReadEarlyData<'c, 'i, ServerConnectionData> {
+        state
     }
 }
 
