@@ -22,7 +22,7 @@ pub fn server(input: &[u8]) {
 }
 
 /// The scenes that [`client`] or [`server`] choose from.
-pub(super) fn scenes_of(side: Side) -> Vec<Scene> {
+pub fn scenes_of(side: Side) -> Vec<Scene> {
     let mut scenes = scenes(false);
     scenes.retain(|scene| scene.side() == side && !scene.is_quic());
     scenes
@@ -30,7 +30,7 @@ pub(super) fn scenes_of(side: Side) -> Vec<Scene> {
 
 /// A flag in the second byte of an input: the rest is a program of changes to the genuine flight,
 /// not bytes to receive.
-pub(super) const EDITS: u8 = 0x80;
+pub const EDITS: u8 = 0x80;
 
 /// A scene, with the messages of its flight and of those after it.
 type Edited = (Scene, Vec<Record>);

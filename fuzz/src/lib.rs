@@ -8,7 +8,7 @@
 #![allow(missing_docs, reason = "only this package and its tests read it")]
 
 mod certificates;
-mod connections;
+pub mod connections;
 mod differential;
 mod ech;
 mod edits;
@@ -17,12 +17,10 @@ pub mod messages;
 mod peer;
 mod quic;
 mod records;
-mod seeds;
 mod sending;
 pub mod sessions;
 mod split;
 mod streams;
-mod trusting;
 mod unbuffered;
 
 pub use certificates::certificates;
@@ -32,7 +30,6 @@ pub use ech::ech;
 pub use messages::messages;
 pub use quic::quic;
 pub use records::records;
-pub use seeds::seeds;
 pub use sessions::sessions;
 pub use split::split;
 pub use unbuffered::unbuffered;

@@ -4,56 +4,44 @@
 mod conversations;
 
 use harness::peers::endpoints::{Endpoint, ThisBuffered};
-use harness::scripted::recorded::Side;
+use harness::scripted::recorded::flights::{
+    ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, Framing, HANDSHAKE, Record, encode,
+};
+use harness::scripted::recorded::{Receiver, Side};
 use harness::wire::message;
 use rustls::PeerMisbehaved;
 use rustls::server::Acceptor;
 
-use self::conversations::{
-    APPLICATION_DATA, Api, CHANGE_CIPHER_SPEC, COMPRESSING, Conversation, HANDSHAKE, Protection,
-    Unit, conversations,
-};
+use self::conversations::COMPRESSING;
+pub use self::conversations::{Conversation, conversations};
 use super::{INPUT_LIMIT, records};
 
-const ALERT: u8 = 21;
-const FINISHED: u8 = 20;
+pub const FINISHED: u8 = 20;
 
-/// The kinds that the third byte of an input chooses from: the genuine type, other types, and
-/// records that are not handshake messages.
-const KINDS: [Kind; 24] = [
-    Kind::Genuine,
-    Kind::Message(0),
-    Kind::Message(1),
-    Kind::Message(2),
-    Kind::Message(4),
-    Kind::Message(5),
-    Kind::Message(8),
-    Kind::Message(11),
-    Kind::Message(12),
-    Kind::Message(13),
-    Kind::Message(14),
-    Kind::Message(15),
-    Kind::Message(16),
-    Kind::Message(FINISHED),
-    Kind::Message(21),
-    Kind::Message(22),
-    Kind::Message(23),
-    Kind::Message(24),
-    Kind::Message(25),
-    Kind::Message(254),
-    // arbitrary bytes in a record of the handshake
-    Kind::Record(HANDSHAKE),
-    Kind::Record(ALERT),
-    Kind::Record(CHANGE_CIPHER_SPEC),
-    Kind::Record(APPLICATION_DATA),
+/// The types of the messages and records that the third byte of an input chooses from.
+const MESSAGES: [u8; 19] = [
+    0, 1, 2, 4, 5, 8, 11, 12, 13, 14, 15, 16, FINISHED, 21, 22, 23, 24, 25, 254,
 ];
+const RECORDS: [u8; 4] = [HANDSHAKE, ALERT, CHANGE_CIPHER_SPEC, APPLICATION_DATA];
 
+/// The kind of an input's body.
 #[derive(Clone, Copy)]
 enum Kind {
     /// The type of the next genuine message.
     Genuine,
     Message(u8),
+    /// Arbitrary bytes in a record.
     Record(u8),
+}
+
+impl Kind {
+    fn new(choice: u8) -> Self {
+        match usize::from(choice) % (1 + MESSAGES.len() + RECORDS.len()) {
+            0 => Self::Genuine,
+            at if at <= MESSAGES.len() => Self::Message(MESSAGES[at - 1]),
+            at => Self::Record(RECORDS[at - 1 - MESSAGES.len()]),
+        }
+    }
 }
 
 /// The input starts with four bytes:
@@ -73,29 +61,33 @@ pub fn messages(input: &[u8]) {
     };
     let all = conversations();
     let conversation = &all[usize::from(which >> 1) % all.len()];
-    let units = conversation.units(side);
-    let position = usize::from(position) % (units.len() + 1);
+    let genuine = conversation.messages(side);
+    let position = usize::from(position) % (genuine.len() + 1);
     let body = &body[..body.len().min(INPUT_LIMIT)];
 
-    let next = units.get(position).unwrap_or(&units[units.len() - 1]);
-    let unit = framed(KINDS[usize::from(kind) % KINDS.len()], next, body);
+    let next = genuine.get(position).unwrap_or(&genuine[genuine.len() - 1]);
+    let message = framed(Kind::new(kind), next, body);
     let rest = match how & 8 {
         0 => usize::MAX,
         _ => position + usize::from(how >> 2 & 1),
     };
-    let trial = Trial::new(conversation, side, position, unit, rest);
-    let whole = trial.outcome(Api::Buffered, usize::MAX);
+    let trial = Trial::new(conversation, side, position, message, rest);
+    let whole = trial.outcome(Receiver::Buffered, usize::MAX);
     trial.check_accepted(&whole);
     let piece_len = 1 + usize::from(how >> 4) * 3;
     match how & 3 {
-        0 => assert_eq!(whole, trial.outcome(Api::Buffered, piece_len), "in pieces"),
+        0 => assert_eq!(
+            whole,
+            trial.outcome(Receiver::Buffered, piece_len),
+            "in pieces"
+        ),
         1 if side == Side::Server && position == 0 => trial.compare_acceptor(&whole),
         1 | 2 => {
-            let unbuffered = trial.outcome(Api::Unbuffered, usize::MAX);
+            let unbuffered = trial.outcome(Receiver::Unbuffered, usize::MAX);
             assert_eq!(whole, unbuffered, "unbuffered");
         }
         _ => {
-            let unbuffered = trial.outcome(Api::Unbuffered, piece_len);
+            let unbuffered = trial.outcome(Receiver::Unbuffered, piece_len);
             assert_eq!(whole, unbuffered, "unbuffered in pieces");
         }
     }
@@ -105,18 +97,18 @@ pub fn messages(input: &[u8]) {
 /// compressed. The peer accepts any certificate.
 pub(super) fn is_certificate_accepted(side: Side, typ: u8, body: &[u8]) -> bool {
     let conversation = &conversations()[COMPRESSING];
-    let units = conversation.units(side);
-    let is_certificate = |unit: &Unit| unit.typ == HANDSHAKE && unit.content[0] == 25;
-    let position = units.iter().position(is_certificate).unwrap();
-    let unit = framed(Kind::Message(typ), &units[position], body);
-    let trial = Trial::new(conversation, side, position, unit, usize::MAX);
-    let whole = trial.outcome(Api::Buffered, usize::MAX);
+    let genuine = conversation.messages(side);
+    let is_certificate = |it: &Record| it.typ == HANDSHAKE && it.content[0] == 25;
+    let position = genuine.iter().position(is_certificate).unwrap();
+    let message = framed(Kind::Message(typ), &genuine[position], body);
+    let trial = Trial::new(conversation, side, position, message, usize::MAX);
+    let whole = trial.outcome(Receiver::Buffered, usize::MAX);
     assert!(whole.is_handshaking);
     whole.error.is_none()
 }
 
 /// Frames `body` as a message of this kind, protected like the `next` one.
-fn framed(kind: Kind, next: &Unit, body: &[u8]) -> Unit {
+fn framed(kind: Kind, next: &Record, body: &[u8]) -> Record {
     let (typ, content) = match (kind, next.content.first()) {
         (Kind::Genuine, Some(&typ)) if next.typ == HANDSHAKE => (HANDSHAKE, message(typ, body)),
         (Kind::Genuine, _) => (next.typ, body.to_vec()),
@@ -124,14 +116,12 @@ fn framed(kind: Kind, next: &Unit, body: &[u8]) -> Unit {
         (Kind::Record(typ), _) => (typ, body.to_vec()),
     };
     // RFC 9846 §5: a change_cipher_spec for middleboxes is never protected
-    let protection = match (typ, next.protection) {
-        (CHANGE_CIPHER_SPEC, Protection::Tls13) => Protection::None,
-        (_, protection) => protection,
-    };
-    Unit {
+    let is_for_middleboxes = (typ, next.framing) == (CHANGE_CIPHER_SPEC, Framing::Tls13);
+    Record {
         typ,
-        protection,
+        protected: next.protected && !is_for_middleboxes,
         content,
+        ..*next
     }
 }
 
@@ -140,7 +130,7 @@ struct Trial {
     conversation: &'static Conversation,
     side: Side,
     position: usize,
-    unit: Unit,
+    message: Record,
     /// The index of the first genuine message that follows.
     rest: usize,
     bytes: Vec<u8>,
@@ -162,24 +152,30 @@ impl Trial {
         conversation: &'static Conversation,
         side: Side,
         position: usize,
-        unit: Unit,
+        message: Record,
         rest: usize,
     ) -> Self {
         let mut bytes = Vec::new();
-        unit.encode(&mut bytes);
-        bytes.extend_from_slice(conversation.wire_from(side, rest));
+        // over several records if it is too long
+        let pieces = message.content.chunks(1 << 14);
+        for content in pieces.chain(message.content.is_empty().then_some(&[][..])) {
+            let content = content.to_vec();
+            bytes.extend(Record { content, ..message }.encode());
+        }
+        let genuine = conversation.messages(side);
+        bytes.extend(encode(&genuine[rest.min(genuine.len())..]));
         Self {
             conversation,
             side,
             position,
-            unit,
+            message,
             rest,
             bytes,
         }
     }
 
-    fn outcome(&self, api: Api, piece_len: usize) -> Outcome {
-        let mut end = self.conversation.staged(self.side, self.position, api);
+    fn outcome(&self, receiver: Receiver, piece_len: usize) -> Outcome {
+        let mut end = self.conversation.staged(self.side, self.position, receiver);
         // ignore earlier output
         end.take_output();
         let mut error = None;
@@ -194,15 +190,15 @@ impl Trial {
 
     /// Checks that a handshake completes only with the genuine Finished and the genuine peer.
     fn check_accepted(&self, outcome: &Outcome) {
-        let units = self.conversation.units(self.side);
+        let messages = self.conversation.messages(self.side);
         let is_finished =
-            |unit: &&Unit| unit.typ == HANDSHAKE && unit.content.first() == Some(&FINISHED);
-        let finished = units.iter().position(|unit| is_finished(&unit)).unwrap();
+            |it: &Record| it.typ == HANDSHAKE && it.content.first() == Some(&FINISHED);
+        let finished = messages.iter().position(is_finished).unwrap();
         if outcome.is_handshaking || self.position > finished {
             return;
         }
-        let genuine = &units[finished].content;
-        let content = &self.unit.content;
+        let genuine = &messages[finished].content;
+        let content = &self.message.content;
         let has_finished =
             self.rest <= finished || content.windows(genuine.len()).any(|it| it == genuine);
         assert!(has_finished, "completed without Finished");
@@ -290,86 +286,5 @@ impl Outcome {
     }
 }
 
-/// Genuine messages as inputs, with their names: each at its own place, with the following ones.
-pub fn genuine() -> Vec<(String, Vec<u8>)> {
-    let mut inputs: Vec<(String, Vec<u8>)> = Vec::new();
-    for (number, conversation) in conversations().iter().enumerate() {
-        for side in [Side::Client, Side::Server] {
-            for (position, unit) in conversation.units(side).iter().enumerate() {
-                let body = match unit.typ {
-                    HANDSHAKE => &unit.content[4..],
-                    _ => &unit.content[..],
-                };
-                let how = 0b1100 | position as u8 & 3 | 0x50;
-                let which = (number << 1) as u8 | side as u8;
-                let input = [&[which, position as u8, 0, how][..], body].concat();
-                // the same message in another conversation finds little
-                let is_new = inputs.iter().all(|(_, before)| {
-                    which & 1 != before[0] & 1 || before[4..] != *body || body.len() < 20
-                });
-                if is_new {
-                    let name = format!("{side:?}_{number:02}_{position:02}").to_lowercase();
-                    inputs.push((name, input));
-                }
-            }
-        }
-    }
-    inputs
-}
-
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn genuine_messages_are_accepted() {
-        for conversation in conversations() {
-            for side in [Side::Client, Side::Server] {
-                let units = conversation.units(side);
-                for (position, unit) in units.iter().enumerate() {
-                    let rest = position + 1;
-                    let trial = Trial::new(conversation, side, position, unit.clone(), rest);
-                    for (api, piece_len) in [(Api::Buffered, 7), (Api::Unbuffered, usize::MAX)] {
-                        let outcome = trial.outcome(api, piece_len);
-                        assert_eq!(outcome.error, None);
-                        assert!(outcome.peer_has_closed && !outcome.is_handshaking);
-                        trial.check_accepted(&outcome);
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn genuine_inputs_have_every_message() {
-        let types: BTreeSet<u8> = conversations()
-            .iter()
-            .flat_map(|it| [it.units(Side::Client), it.units(Side::Server)].concat())
-            .filter(|unit| unit.typ == HANDSHAKE)
-            .map(|unit| unit.content[0])
-            .collect();
-        let expected = vec![1, 2, 4, 5, 8, 11, 12, 13, 14, 15, 16, FINISHED, 22, 24, 25];
-        assert_eq!(types.into_iter().collect::<Vec<_>>(), expected);
-        for (name, input) in genuine() {
-            println!("{name}");
-            messages(&input);
-        }
-    }
-
-    #[test]
-    #[should_panic(expected = "completed without Finished")]
-    fn completion_without_finished_is_detected() {
-        let conversation = &conversations()[0];
-        let unit = framed(
-            Kind::Message(FINISHED),
-            &conversation.units(Side::Server)[0],
-            &[],
-        );
-        let trial = Trial::new(conversation, Side::Server, 0, unit, usize::MAX);
-        let mut outcome = trial.outcome(Api::Buffered, 1);
-        outcome.is_handshaking = false;
-        trial.check_accepted(&outcome);
-    }
-}
+mod tests;

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::OnceLock;
 
 use harness::peers::configs::ClientAuth;
+use harness::providers::transparent::Setup;
 use harness::providers::transparent::this::{Configs, forget_sessions};
-use harness::providers::transparent::{Resumes, Setup};
 use harness::quic::{
     Crypto, Level, QuicEndpoint, Use, VERSIONS, Version, check_connected, deliver, this,
 };
@@ -50,30 +50,13 @@ pub fn quic(input: &[u8]) {
 
 /// Setups in which changes do not affect what the ends agree on: transcripts are not hashed.
 fn setups() -> [Setup; 4] {
-    let usual = Setup {
-        quic: true,
-        hashes_transcript: false,
-        ..Setup::usual(ClientAuth::Required)
-    };
-    let resuming = Setup {
-        resumes: Some(Resumes::Stored),
-        early_data: true,
-        ..usual
-    };
+    let required = Setup::unhashed(ClientAuth::Required).over_quic();
+    let none = Setup::unhashed(ClientAuth::None).over_quic();
     [
-        usual,
-        Setup {
-            retry: true,
-            ..usual
-        },
-        Setup {
-            auth: ClientAuth::None,
-            ..resuming
-        },
-        Setup {
-            retry: true,
-            ..resuming
-        },
+        required,
+        required.with_retry(),
+        none.with_early_data(),
+        required.with_early_data().with_retry(),
     ]
 }
 

@@ -5,11 +5,10 @@ use std::sync::OnceLock;
 use harness::peers::configs::{ClientAuth, Versions};
 use harness::peers::endpoints::{ThisBuffered, handshake};
 use harness::providers::transparent::this::{Configs, forget_sessions};
-use harness::providers::transparent::{Resumes, Setup, TAG};
+use harness::providers::transparent::{Setup, TAG};
 use harness::wire::{Noise, message, record};
 
 use super::input::Input;
-use super::trusting::trusting;
 
 /// The kind of two ends.
 pub(super) struct Kind {
@@ -25,18 +24,16 @@ pub(super) struct Kind {
 pub(super) fn kinds() -> &'static [Kind] {
     static MADE: OnceLock<Vec<Kind>> = OnceLock::new();
     MADE.get_or_init(|| {
-        let kind = |versions, has_early_data: bool, seals: bool| {
-            let resumes = has_early_data.then_some(Resumes::Stored);
-            let configs = trusting(Setup {
-                versions: [versions; 2],
-                early_data: has_early_data,
-                resumes,
-                seals,
-                ..Setup::usual(ClientAuth::None)
-            });
+        let kind = |version, has_early_data: bool, seals: bool| {
+            let mut setup = Setup::usual(ClientAuth::None).trusting();
+            setup = setup.with_versions([version; 2]);
+            if has_early_data {
+                setup = setup.with_early_data();
+            }
+            setup.seals = seals;
             Kind {
-                configs,
-                is_tls13: versions == Versions::Tls13,
+                configs: Configs::new(setup),
+                is_tls13: version == Versions::Tls13,
                 has_early_data,
                 is_transparent: !seals,
             }

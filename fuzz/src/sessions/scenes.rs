@@ -13,19 +13,18 @@ use rustls::server::{NoServerSessionStorage, StoresServerSessions};
 use rustls::{Connection, HandshakeKind, ServerConfig, ServerConnection};
 
 use super::value::Session;
-use crate::trusting::trusting;
 
 /// A recorded client with a session, and its server.
-pub(super) struct Scene {
+pub struct Scene {
     configs: Configs,
-    pub(super) version: Version,
+    pub version: Version,
     pub(super) is_stored: bool,
     pub(super) sends_early: bool,
     pub(super) takes_certificate: bool,
     pub(super) demands_certificate: bool,
     pub(super) max_early_data_size: u32,
     /// The genuine session.
-    pub(super) value: Vec<u8>,
+    pub value: Vec<u8>,
     pub(super) session: Session,
     /// The client's ClientHello, and its answer when the genuine session is resumed.
     pub(super) hello: Vec<u8>,
@@ -33,7 +32,7 @@ pub(super) struct Scene {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Version {
+pub enum Version {
     Tls12,
     Tls13,
     Quic,
@@ -84,41 +83,31 @@ impl StoresServerSessions for HandsOut {
 }
 
 /// All scenes. Corpora refer to them by number, so append new ones at the end.
-pub(super) fn scenes() -> &'static [Scene] {
+pub fn scenes() -> &'static [Scene] {
     static MADE: OnceLock<Vec<Scene>> = OnceLock::new();
     MADE.get_or_init(|| {
-        let with = |resumes, auth| Setup {
-            resumes: Some(resumes),
-            ..Setup::usual(auth)
-        };
-        let (tickets, stored) = (Resumes::Tickets, Resumes::Stored);
-        let (none, required) = (ClientAuth::None, ClientAuth::Required);
-        let tls12 = |setup| Setup {
-            versions: [Versions::Tls12; 2],
-            ..setup
-        };
-        let early = Setup {
-            early_data: true,
-            ..with(stored, none)
-        };
-        let quic = Setup {
-            quic: true,
-            ..with(tickets, none)
-        };
+        let usual = |auth| Setup::usual(auth).trusting();
+        let none = usual(ClientAuth::None);
+        let tls12 = |auth| usual(auth).with_versions([Versions::Tls12; 2]);
+        let with_tickets =
+            |version, setup: Setup| Scene::new(version, setup.resuming(Resumes::Tickets));
         vec![
-            Scene::new(Version::Tls13, with(tickets, none)),
-            Scene::new(Version::Tls13, early),
-            Scene::new(Version::Tls12, tls12(with(tickets, required))),
-            Scene::new(Version::Tls12, tls12(with(stored, none))),
-            Scene::new(Version::Quic, quic),
-            Scene::new(Version::Tls13, with(tickets, ClientAuth::OptionalPresent)),
+            with_tickets(Version::Tls13, none),
+            Scene::new(Version::Tls13, none.with_early_data()),
+            with_tickets(Version::Tls12, tls12(ClientAuth::Required)),
+            Scene::new(
+                Version::Tls12,
+                tls12(ClientAuth::None).resuming(Resumes::Stored),
+            ),
+            with_tickets(Version::Quic, none.over_quic()),
+            with_tickets(Version::Tls13, usual(ClientAuth::OptionalPresent)),
         ]
     })
 }
 
 impl Scene {
     fn new(version: Version, setup: Setup) -> Self {
-        let Configs { client, server } = trusting(setup);
+        let Configs { client, server } = Configs::new(setup);
         let mut server = ServerConfig::clone(&server);
         let is_stored = setup.resumes == Some(Resumes::Stored);
         if is_stored {
@@ -132,15 +121,12 @@ impl Scene {
             client,
             server: Arc::new(server),
         };
-        let ends = || match version {
-            Version::Quic => (
-                Box::new(configs.quic_client()) as Box<dyn Endpoint>,
-                Server::new(version, &configs),
-            ),
-            _ => (
-                Box::new(ThisBuffered::new(configs.client())) as Box<dyn Endpoint>,
-                Server::new(version, &configs),
-            ),
+        let ends = || {
+            let client: Box<dyn Endpoint> = match version {
+                Version::Quic => Box::new(configs.quic_client()),
+                _ => Box::new(ThisBuffered::new(configs.client())),
+            };
+            (client, Server::new(version, &configs))
         };
         forget_sessions();
         hand_out(None);

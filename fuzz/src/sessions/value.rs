@@ -6,7 +6,7 @@ pub(super) const SESSION_13: u16 = 0x0304;
 const SESSION_12: u16 = 0x0303;
 
 /// A session of either version.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Session {
     pub(super) version: u16,
     pub(super) suite: u16,
@@ -66,18 +66,7 @@ impl Session {
             version,
             suite,
             secret: secret.to_vec(),
-            age_add: 0,
-            max_early_data_size: 0,
-            carrier: 0,
-            extended_master_secret: None,
-            issued_at: 0,
-            authenticated_at: 0,
-            client_auth: [0; 32],
-            server_auth: [0; 32],
-            alpn_protocol: Vec::new(),
-            server_name: String::new(),
-            application_data: Vec::new(),
-            client_chain: Vec::new(),
+            ..Self::default()
         };
         if is_tls13 {
             session.age_add = r.number(4)? as u32;

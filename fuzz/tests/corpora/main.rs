@@ -1,7 +1,10 @@
 //! Replays the corpora of the fuzz targets, and further inputs generated here.
 
 mod certificates;
+mod connections;
 mod ech;
+mod messages;
+mod sessions;
 
 use std::env;
 use std::fs::{self, File};
@@ -63,13 +66,11 @@ fn programs() {
 #[ignore = "it writes files"]
 fn genuine_inputs() {
     let folder = env::var_os("GENUINE_INPUTS").expect("GENUINE_INPUTS names the output folder");
-    let recorded = ["client", "server", "quic", "differential"];
-    let recorded = recorded.map(|target| (target, fuzz::seeds(target)));
-    for (target, inputs) in recorded.into_iter().chain([
+    for (target, inputs) in connections::inputs().into_iter().chain([
         ("certificates", certificates::inputs()),
         ("ech", ech::inputs()),
-        ("messages", fuzz::messages::genuine()),
-        ("sessions", fuzz::sessions::genuine()),
+        ("messages", messages::inputs()),
+        ("sessions", sessions::inputs()),
     ]) {
         let dir = Path::new(&folder).join(target);
         fs::create_dir_all(&dir).unwrap();

@@ -48,6 +48,10 @@ pub struct Setup {
     /// detects records opened with another key than they were sealed with. Every run is still the
     /// same.
     pub seals: bool,
+    /// True if the ends accept any certificate and any signature, and do not sign: for connections
+    /// whose authentication does not matter. Both sides have a fake OCSP response, which servers
+    /// staple.
+    pub trusts: bool,
 }
 
 impl Setup {
@@ -63,7 +67,51 @@ impl Setup {
             compresses: false,
             quic: false,
             seals: false,
+            trusts: false,
         }
+    }
+
+    /// Like [`Self::usual`], without hashed transcripts.
+    pub const fn unhashed(auth: ClientAuth) -> Self {
+        let mut setup = Self::usual(auth);
+        setup.hashes_transcript = false;
+        setup
+    }
+
+    pub const fn with_versions(mut self, versions: [Versions; 2]) -> Self {
+        self.versions = versions;
+        self
+    }
+
+    pub const fn with_retry(mut self) -> Self {
+        self.retry = true;
+        self
+    }
+
+    pub const fn resuming(mut self, resumes: Resumes) -> Self {
+        self.resumes = Some(resumes);
+        self
+    }
+
+    /// Resumes stored sessions with early data.
+    pub const fn with_early_data(mut self) -> Self {
+        self.early_data = true;
+        self.resuming(Resumes::Stored)
+    }
+
+    pub const fn compressing(mut self) -> Self {
+        self.compresses = true;
+        self
+    }
+
+    pub const fn over_quic(mut self) -> Self {
+        self.quic = true;
+        self
+    }
+
+    pub const fn trusting(mut self) -> Self {
+        self.trusts = true;
+        self
     }
 }
 
@@ -94,16 +142,21 @@ macro_rules! transparent {
                 ActiveKeyExchange, CryptoProvider, GetRandomFailed, SecureRandom, SharedSecret,
                 SupportedKxGroup,
             };
-            use $tls::server::NoServerSessionStorage;
+            use $tls::server::danger::ClientCertVerifier;
+            use $tls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+            use $tls::version::{TLS12, TLS13};
             use $tls::{
                 CipherSuite, CipherSuiteCommon, ConnectionTrafficSecrets, Error, NamedGroup,
-                PeerMisbehaved, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite,
+                PeerMisbehaved, SignatureScheme, SupportedCipherSuite, Tls12CipherSuite,
+                Tls13CipherSuite,
             };
 
             use super::quick_mac::$module::{HKDF, PRF};
+            use super::signatures::$module::unsigned;
             pub use super::stores::$module::forget_sessions;
-            use super::stores::$module::{Kept, OfThread};
+            use super::stores::$module::{FirstSessions, ThreadSessions};
             use super::*;
+            use crate::verifiers::$module::Verifier;
 
             /// Configurations of the two sides, shared by all connections.
             pub struct Configs {
@@ -132,12 +185,19 @@ macro_rules! transparent {
                         KeyType::Ed25519,
                         auth,
                     );
+                    if setup.trusts {
+                        trust(&mut client, &mut server, setup);
+                    }
                     #[cfg(feature = "compression")]
                     if setup.compresses {
+                        let decompressors = match setup.trusts {
+                            true => $tls::compress::default_cert_decompressors(),
+                            false => &[$tls::compress::ZLIB_DECOMPRESSOR],
+                        };
                         client.cert_compressors = vec![&Zlib];
-                        client.cert_decompressors = vec![$tls::compress::ZLIB_DECOMPRESSOR];
+                        client.cert_decompressors = decompressors.to_vec();
                         server.cert_compressors = vec![&Zlib];
-                        server.cert_decompressors = vec![$tls::compress::ZLIB_DECOMPRESSOR];
+                        server.cert_decompressors = decompressors.to_vec();
                     }
                     client.time_provider = Clock::at(NOW);
                     server.time_provider = Clock::at(NOW);
@@ -147,8 +207,8 @@ macro_rules! transparent {
                         client.enable_early_data = true;
                         server.max_early_data_size = if setup.quic { u32::MAX } else { 1000 };
                     }
-                    let kept = Arc::new(Kept::default());
-                    client.resumption = Resumption::store(Arc::new(OfThread::default()));
+                    let sessions = Arc::new(FirstSessions::default());
+                    client.resumption = Resumption::store(Arc::new(ThreadSessions::default()));
                     match setup.resumes {
                         // no connection depends on an earlier one
                         None => {
@@ -158,10 +218,10 @@ macro_rules! transparent {
                                 server.session_storage = Arc::new(NoServerSessionStorage {});
                             }
                         }
-                        Some(Resumes::Stored) => server.session_storage = kept,
+                        Some(Resumes::Stored) => server.session_storage = sessions,
                         Some(Resumes::Tickets) => {
                             server.session_storage = Arc::new(NoServerSessionStorage {});
-                            server.ticketer = kept;
+                            server.ticketer = sessions;
                         }
                     }
                     Self {
@@ -191,6 +251,40 @@ macro_rules! transparent {
                 }
             }
 
+            /// Replaces everything that authenticates.
+            fn trust(
+                client: &mut $tls::ClientConfig,
+                server: &mut $tls::ServerConfig,
+                setup: Setup,
+            ) {
+                let is_optional = Arc::new((setup.auth != ClientAuth::Required).into());
+                let schemes = [SignatureScheme::ED25519, SignatureScheme::RSA_PSS_SHA256];
+                let verifier = Verifier::accepting(Versions::Both, &schemes);
+                let verifier = Arc::new(verifier.optional_while(is_optional));
+                client
+                    .dangerous()
+                    .set_certificate_verifier(verifier.clone());
+                let identities = KeyType::Ed25519.identities();
+                if setup.auth.is_presented() {
+                    client.client_auth_cert_resolver = unsigned(&identities.client);
+                }
+                let verifier: Arc<dyn ClientCertVerifier> = match setup.auth {
+                    ClientAuth::None => WebPkiClientVerifier::no_client_auth(),
+                    _ => verifier,
+                };
+                let builder =
+                    $tls::ServerConfig::builder_with_provider(server.crypto_provider().clone())
+                        .with_protocol_versions(&setup.versions[1].choose(&TLS12, &TLS13))
+                        .unwrap();
+                let alpn_protocols = std::mem::take(&mut server.alpn_protocols);
+                *server = builder
+                    .with_client_cert_verifier(verifier)
+                    .with_cert_resolver(unsigned(&identities.server));
+                server.alpn_protocols = alpn_protocols;
+                server.cert_compressors.clear();
+                server.cert_decompressors.clear();
+            }
+
             /// The provider of the usual setup.
             pub fn provider() -> CryptoProvider {
                 provider_with(&[&FIRST], Setup::usual(ClientAuth::None))
@@ -210,99 +304,64 @@ macro_rules! transparent {
                 setup: Setup,
             ) -> CryptoProvider {
                 let mut provider = super::signatures::$module::provider();
-                let hashes = setup.hashes_transcript;
-                let tls12 = tls12_suite(hashes);
-                if setup.seals {
-                    let suites = &mut provider.cipher_suites;
-                    suites.retain(|suite| suite.suite() == tls12.common.suite);
-                    suites.push(sealing_suite().into());
-                } else {
-                    provider.cipher_suites = vec![suite(hashes).into(), tls12.into()];
-                }
+                provider.cipher_suites = suites(setup);
                 provider.kx_groups = groups.to_vec();
                 provider.secure_random = &FixedRandom;
                 provider
             }
 
-            /// The first suite of ring, with another cipher and possibly another hash function.
-            fn suite(hashes_transcript: bool) -> &'static Tls13CipherSuite {
-                static MADE: [OnceLock<Tls13CipherSuite>; 2] = [const { OnceLock::new() }; 2];
-                MADE[usize::from(hashes_transcript)].get_or_init(|| {
+            /// A suite of ring of each version, with other ciphers and possibly other hashes. If
+            /// they seal, the TLS 1.3 suite is the one with the quickest hash, whose keys wear out
+            /// after a few records, and the TLS 1.2 suite is unchanged.
+            fn suites(setup: Setup) -> Vec<SupportedCipherSuite> {
+                static MADE: [OnceLock<[SupportedCipherSuite; 2]>; 3] =
+                    [const { OnceLock::new() }; 3];
+                let (seals, hashes) = (setup.seals, setup.hashes_transcript);
+                let which = if seals { 2 } else { hashes.into() };
+                let suites = MADE[which].get_or_init(|| {
                     let all = $provider().cipher_suites;
-                    let suite = all.iter().find_map(|suite| suite.tls13()).unwrap();
-                    Tls13CipherSuite {
-                        common: CipherSuiteCommon {
-                            suite: suite.common.suite,
-                            hash_provider: if hashes_transcript {
-                                suite.common.hash_provider
-                            } else {
-                                &FixedHash
-                            },
-                            confidentiality_limit: u64::MAX,
-                        },
-                        hkdf_provider: if hashes_transcript {
-                            suite.hkdf_provider
-                        } else {
-                            &HKDF
-                        },
-                        aead_alg: &Identity13,
-                        quic: suite.quic,
-                    }
-                })
-            }
-
-            /// The suite of ring with the quickest hash, and with keys that wear out after a few
-            /// records.
-            fn sealing_suite() -> &'static Tls13CipherSuite {
-                static MADE: OnceLock<Tls13CipherSuite> = OnceLock::new();
-                MADE.get_or_init(|| {
-                    let all = $provider().cipher_suites;
-                    let name = CipherSuite::TLS13_AES_128_GCM_SHA256;
-                    let suite = all.iter().find(|suite| suite.suite() == name);
-                    let suite = suite.and_then(|suite| suite.tls13()).unwrap();
-                    Tls13CipherSuite {
-                        common: CipherSuiteCommon {
-                            suite: suite.common.suite,
-                            hash_provider: suite.common.hash_provider,
-                            confidentiality_limit: 12,
-                        },
-                        hkdf_provider: suite.hkdf_provider,
-                        aead_alg: suite.aead_alg,
-                        quic: suite.quic,
-                    }
-                })
-            }
-
-            /// The TLS 1.2 suite of ring that has the same hash function, changed in the same way.
-            fn tls12_suite(hashes_transcript: bool) -> &'static Tls12CipherSuite {
-                static MADE: [OnceLock<Tls12CipherSuite>; 2] = [const { OnceLock::new() }; 2];
-                MADE[usize::from(hashes_transcript)].get_or_init(|| {
-                    let name = CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384;
-                    let all = $provider().cipher_suites;
-                    let suite = all.iter().find(|suite| suite.suite() == name).unwrap();
-                    let SupportedCipherSuite::Tls12(suite) = suite else {
-                        panic!("{name:?} is of TLS 1.2");
+                    let find = |name| *all.iter().find(|suite| suite.suite() == name).unwrap();
+                    let tls13 = find(match seals {
+                        true => CipherSuite::TLS13_AES_128_GCM_SHA256,
+                        false => CipherSuite::TLS13_AES_256_GCM_SHA384,
+                    });
+                    let tls12 = find(CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384);
+                    let (SupportedCipherSuite::Tls13(tls13), SupportedCipherSuite::Tls12(tls12)) =
+                        (tls13, tls12)
+                    else {
+                        panic!("one suite of each version");
                     };
-                    Tls12CipherSuite {
-                        common: CipherSuiteCommon {
-                            suite: name,
-                            hash_provider: if hashes_transcript {
-                                suite.common.hash_provider
-                            } else {
-                                &FixedHash
-                            },
-                            confidentiality_limit: u64::MAX,
-                        },
-                        kx: suite.kx,
-                        sign: suite.sign,
-                        aead_alg: &Identity12,
-                        prf_provider: if hashes_transcript {
-                            suite.prf_provider
+                    let common = |common: &CipherSuiteCommon| CipherSuiteCommon {
+                        suite: common.suite,
+                        hash_provider: if hashes {
+                            common.hash_provider
                         } else {
-                            &PRF
+                            &FixedHash
                         },
+                        confidentiality_limit: if seals { 12 } else { u64::MAX },
+                    };
+                    let new_tls13 = Tls13CipherSuite {
+                        common: common(&tls13.common),
+                        hkdf_provider: if hashes { tls13.hkdf_provider } else { &HKDF },
+                        aead_alg: if seals { tls13.aead_alg } else { &Identity13 },
+                        quic: tls13.quic,
+                    };
+                    let new_tls12 = Tls12CipherSuite {
+                        common: common(&tls12.common),
+                        prf_provider: if hashes { tls12.prf_provider } else { &PRF },
+                        aead_alg: &Identity12,
+                        ..*tls12
+                    };
+                    let new_tls13 = SupportedCipherSuite::Tls13(Box::leak(Box::new(new_tls13)));
+                    match seals {
+                        true => [SupportedCipherSuite::Tls12(tls12), new_tls13],
+                        false => [
+                            new_tls13,
+                            SupportedCipherSuite::Tls12(Box::leak(Box::new(new_tls12))),
+                        ],
                     }
-                })
+                });
+                suites.to_vec()
             }
 
             /// Zlib compression, the same for both crates.

@@ -1,11 +1,14 @@
 //! Ed25519 with a cache of signatures and of successful verifications. Of equal connections only
-//! the first one pays for them. Cached results are real, and changed inputs miss the cache.
+//! the first one pays for them. Cached results are real, and changed inputs miss the cache. Also
+//! keys that sign with zeros.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use pki_types::{AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm};
+
+use crate::peers::configs::Identity;
 
 /// More than genuine connections need.
 const REMEMBERED: usize = 1024;
@@ -79,7 +82,7 @@ macro_rules! signatures {
         pub(super) mod $module {
             use $tls::crypto::{CryptoProvider, KeyProvider, WebPkiSupportedAlgorithms};
             use $tls::pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer};
-            use $tls::sign::{Signer, SigningKey};
+            use $tls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
             use $tls::{Error, SignatureAlgorithm, SignatureScheme};
 
             use super::*;
@@ -177,6 +180,37 @@ macro_rules! signatures {
 
                 fn scheme(&self) -> SignatureScheme {
                     self.signer.scheme()
+                }
+            }
+
+            /// The certificate of `identity` with an OCSP response and a key that signs with zeros.
+            pub(crate) fn unsigned(identity: &Identity) -> Arc<SingleCertAndKey> {
+                let mut key = CertifiedKey::new(identity.chain.clone(), Arc::new(NoKey));
+                key.ocsp = Some(b"an OCSP response".to_vec());
+                Arc::new(SingleCertAndKey::from(key))
+            }
+
+            #[derive(Debug)]
+            struct NoKey;
+
+            impl SigningKey for NoKey {
+                fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+                    let signer: Box<dyn Signer> = Box::new(Self);
+                    offered.contains(&self.scheme()).then_some(signer)
+                }
+
+                fn algorithm(&self) -> SignatureAlgorithm {
+                    SignatureAlgorithm::ED25519
+                }
+            }
+
+            impl Signer for NoKey {
+                fn sign(&self, _: &[u8]) -> Result<Vec<u8>, Error> {
+                    Ok(vec![0; 64])
+                }
+
+                fn scheme(&self) -> SignatureScheme {
+                    SignatureScheme::ED25519
                 }
             }
         }

@@ -34,27 +34,27 @@ macro_rules! stores {
             /// A client's latest session of each version, per thread, so that other threads do not
             /// interfere. It remembers no group.
             #[derive(Debug)]
-            pub(crate) struct OfThread(usize);
+            pub(crate) struct ThreadSessions(usize);
 
             /// Removes the sessions that clients received in this thread.
             pub fn forget_sessions() {
                 SESSIONS.take();
             }
 
-            impl Default for OfThread {
+            impl Default for ThreadSessions {
                 fn default() -> Self {
                     static NUMBER: AtomicUsize = AtomicUsize::new(0);
                     Self(NUMBER.fetch_add(1, Ordering::Relaxed))
                 }
             }
 
-            impl OfThread {
+            impl ThreadSessions {
                 fn with<T>(&self, f: impl FnOnce(&mut Sessions) -> T) -> T {
                     SESSIONS.with_borrow_mut(|sessions| f(sessions.entry(self.0).or_default()))
                 }
             }
 
-            impl ClientSessionStore for OfThread {
+            impl ClientSessionStore for ThreadSessions {
                 fn set_kx_hint(&self, _: ServerName<'static>, _: NamedGroup) {}
 
                 fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
@@ -95,9 +95,9 @@ macro_rules! stores {
 
             /// The sessions of a server. They stay when they are taken, and are never replaced.
             #[derive(Debug, Default)]
-            pub(crate) struct Kept(Mutex<HashMap<Vec<u8>, Vec<u8>>>);
+            pub(crate) struct FirstSessions(Mutex<HashMap<Vec<u8>, Vec<u8>>>);
 
-            impl StoresServerSessions for Kept {
+            impl StoresServerSessions for FirstSessions {
                 fn can_cache(&self) -> bool {
                     true
                 }
@@ -116,7 +116,7 @@ macro_rules! stores {
                 }
             }
 
-            impl ProducesTickets for Kept {
+            impl ProducesTickets for FirstSessions {
                 fn enabled(&self) -> bool {
                     true
                 }

@@ -13,8 +13,8 @@ use crate::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBu
 use crate::providers::transparent::{self, Setup};
 
 /// The input of each side in a conversation with an upstream peer, by [`Side`].
-pub(super) struct Conversation {
-    this: transparent::this::Configs,
+pub struct Conversation {
+    pub this: transparent::this::Configs,
     upstream: transparent::upstream::Configs,
     pub(super) framing: Framing,
     pub(super) is_quic: bool,
@@ -33,7 +33,7 @@ type Flights = [Vec<Vec<u8>>; 2];
 
 impl Conversation {
     /// Records the first connection with these configurations, or a second one that resumes.
-    pub(super) fn new(setup: Setup, resumes: bool) -> Self {
+    pub fn new(setup: Setup, resumes: bool) -> Self {
         let this = transparent::this::Configs::new(setup);
         let upstream = transparent::upstream::Configs::new(setup);
         let framing = match setup.versions {
@@ -89,8 +89,13 @@ impl Conversation {
         }
     }
 
+    /// The messages that this side of this crate receives, in all flights.
+    pub fn messages(&self, side: Side) -> Vec<Record> {
+        flights::messages(self.framing, &self.ours[side as usize].concat())
+    }
+
     /// Creates a new connection. A resuming client has made only the previous connection.
-    pub(super) fn endpoint(&self, side: Side, receiver: Receiver) -> Box<dyn Endpoint> {
+    pub fn endpoint(&'static self, side: Side, receiver: Receiver) -> Box<dyn Endpoint> {
         transparent::this::forget_sessions();
         transparent::upstream::forget_sessions();
         if side == Side::Client
@@ -124,7 +129,7 @@ impl Conversation {
 
     /// Feeds the ticket again to a client of the previous connection, which is kept for this. A TLS
     /// 1.3 session is used once and cannot be cloned.
-    fn give_ticket(&self, receiver: Receiver, flights: &[Vec<u8>]) {
+    fn give_ticket(&'static self, receiver: Receiver, flights: &[Vec<u8>]) {
         thread_local! {
             static CLIENTS: RefCell<HashMap<(usize, Receiver), Box<dyn Endpoint>>> =
                 RefCell::default();
@@ -136,7 +141,7 @@ impl Conversation {
         };
         let records = flights::records(self.framing, last);
         let ticket = records.iter().find(|record| is_ticket(record)).unwrap();
-        // conversations never move, so the address identifies them
+        // the address identifies a conversation, which is static
         let key = (std::ptr::from_ref(self).addr(), receiver);
         CLIENTS.with_borrow_mut(|clients| {
             let client = clients

@@ -1,23 +1,23 @@
-//! The seeds for fuzzing connections: genuine flights, and programs that change them.
+//! Inputs for connections: genuine flights, and programs that change them.
 
+use fuzz::connections::{EDITS, scenes_of};
 use harness::scripted::recorded::{Scene, Side, scenes};
 
-use super::connections::{EDITS, scenes_of};
+/// Inputs with their names.
+type Inputs = Vec<(String, Vec<u8>)>;
 
-/// The seeds of a target with their names; none for targets whose corpora are created in other
-/// ways.
-pub fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
-    match target {
-        "client" => of_scenes(&scenes_of(Side::Client), &[0, 7], 16),
-        "server" => of_scenes(&scenes_of(Side::Server), &[0, 7], 16),
-        "differential" => of_changes(&scenes(false)),
-        "quic" => of_pairs(),
-        _ => Vec::new(),
-    }
+/// The inputs of each target.
+pub(crate) fn inputs() -> [(&'static str, Inputs); 4] {
+    [
+        ("client", of_scenes(&scenes_of(Side::Client), &[0, 7], 16)),
+        ("server", of_scenes(&scenes_of(Side::Server), &[0, 7], 16)),
+        ("differential", of_changes(&scenes(false))),
+        ("quic", of_pairs()),
+    ]
 }
 
 /// Each scene, unchanged for each second byte in `hows`, and with `ways` kinds of changes.
-fn of_scenes(scenes: &[Scene], hows: &[u8], ways: u8) -> Vec<(String, Vec<u8>)> {
+fn of_scenes(scenes: &[Scene], hows: &[u8], ways: u8) -> Inputs {
     let mut seeds = Vec::new();
     for (which, scene) in (0..).zip(scenes) {
         let name = name(scene);
@@ -45,7 +45,7 @@ fn name(scene: &Scene) -> String {
 }
 
 /// Flights unchanged, with a byte removed, and with messages changed in some ways.
-fn of_changes(scenes: &[Scene]) -> Vec<(String, Vec<u8>)> {
+fn of_changes(scenes: &[Scene]) -> Inputs {
     let mut seeds = of_scenes(scenes, &[], 4);
     for (which, scene) in (0..).zip(scenes) {
         let name = name(scene);
@@ -60,7 +60,7 @@ fn of_changes(scenes: &[Scene]) -> Vec<(String, Vec<u8>)> {
 
 /// Pairs of each version and setup. They complete a handshake step by step and then do everything
 /// else, genuine or not.
-fn of_pairs() -> Vec<(String, Vec<u8>)> {
+fn of_pairs() -> Inputs {
     const TO_CLIENT: u8 = 0;
     const TO_SERVER: u8 = 0x80;
     let handshake = [
