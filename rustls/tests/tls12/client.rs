@@ -9,6 +9,7 @@ mod resumption;
 mod server_hello;
 mod versions;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use harness::peers::callbacks;
@@ -16,68 +17,72 @@ use harness::peers::configs::{Provider, Versions};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use harness::scripted::Identity;
 use harness::scripted::tls12::server::{Outcome, Script};
+use rustls::client::Resumption;
 use rustls::pki_types::ServerName;
 
-/// Clients of one implementation that share their sessions.
+/// Clients of one implementation that share their sessions, and trust the same scripted server.
 pub(crate) struct Client {
     pub(crate) name: &'static str,
-    make: Box<dyn Fn() -> Box<dyn Endpoint>>,
+    identity: Rc<Identity>,
+    make: Make,
 }
+
+type Make = Box<dyn Fn() -> Box<dyn Endpoint>>;
 
 impl Client {
     pub(crate) fn connection(&self) -> Box<dyn Endpoint> {
         (self.make)()
     }
 
-    pub(crate) fn run(&self, identity: &Identity, script: &Script) -> Outcome {
-        identity.run_tls12(&mut *self.connection(), script)
+    pub(crate) fn run(&self, script: &Script) -> Outcome {
+        self.identity.run_tls12(&mut *self.connection(), script)
+    }
+
+    pub(crate) fn end(&self, script: &Script) -> End {
+        End::of(&self.run(script))
     }
 }
 
 /// This crate's clients in both APIs, then upstream's, all with the same settings.
-pub(crate) fn clients(identity: &Identity, provider: Provider, versions: Versions) -> Vec<Client> {
-    clients_with(identity, provider, versions, |_| (), |_| ())
+pub(crate) fn clients(provider: Provider, versions: Versions) -> [Client; 3] {
+    clients_with(provider, versions, |_| (), |_| ())
 }
 
 /// The same clients with changed configurations.
 pub(crate) fn clients_with(
-    identity: &Identity,
     provider: Provider,
     versions: Versions,
     this: impl Fn(&mut rustls::ClientConfig),
     upstream: impl Fn(&mut rustls_upstream::ClientConfig),
-) -> Vec<Client> {
+) -> [Client; 3] {
+    let identity = Rc::new(Identity::new(provider.this()));
     let our_config = || {
-        let mut config = this_config(identity, provider, versions);
+        let mut config = this_config(&identity, provider, versions);
         this(&mut config);
         Arc::new(config)
     };
-    let their_config = || {
-        let mut config = upstream_config(identity, provider, versions);
-        upstream(&mut config);
-        Arc::new(config)
-    };
-    let (buffered, unbuffered, theirs) = (our_config(), our_config(), their_config());
-    vec![
-        Client {
-            name: "buffered",
-            make: Box::new(move || {
-                Box::new(ThisBuffered::client_of(localhost(), buffered.clone()))
-            }),
-        },
-        Client {
-            name: "unbuffered",
-            make: Box::new(move || {
-                Box::new(ThisUnbuffered::client_of(localhost(), unbuffered.clone()))
-            }),
-        },
-        Client {
-            name: "upstream",
-            make: Box::new(move || {
-                Box::new(UpstreamBuffered::client_of(localhost(), theirs.clone()))
-            }),
-        },
-    ]
+    let mut theirs = upstream_config(&identity, provider, versions);
+    upstream(&mut theirs);
+    let (buffered, unbuffered, theirs) = (our_config(), our_config(), Arc::new(theirs));
+    let makes: [(_, Make); 3] = [
+        (
+            "buffered",
+            Box::new(move || Box::new(ThisBuffered::client_of(localhost(), buffered.clone()))),
+        ),
+        (
+            "unbuffered",
+            Box::new(move || Box::new(ThisUnbuffered::client_of(localhost(), unbuffered.clone()))),
+        ),
+        (
+            "upstream",
+            Box::new(move || Box::new(UpstreamBuffered::client_of(localhost(), theirs.clone()))),
+        ),
+    ];
+    makes.map(|(name, make)| Client {
+        name,
+        identity: identity.clone(),
+        make,
+    })
 }
 
 /// TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, which no client here offers.
@@ -94,11 +99,6 @@ macro_rules! config {
             use $tls::version::{TLS12, TLS13};
             let mut roots = $tls::RootCertStore::empty();
             roots.add(identity.certificate.clone()).unwrap();
-            let versions = match versions {
-                Versions::Tls12 => vec![&TLS12],
-                Versions::Tls13 => vec![&TLS13],
-                Versions::Both => vec![&TLS12, &TLS13],
-            };
             let mut provider = provider.$provider();
             // few, so that a script can name one that is not offered
             provider
@@ -108,7 +108,7 @@ macro_rules! config {
                 .cipher_suites
                 .retain(|suite| u16::from(suite.suite()) != UNOFFERED_SUITE);
             let mut config = $tls::ClientConfig::builder_with_provider(Arc::new(provider))
-                .with_protocol_versions(&versions)
+                .with_protocol_versions(&versions.choose(&TLS12, &TLS13))
                 .unwrap()
                 .with_root_certificates(roots)
                 .with_no_client_auth();
@@ -126,19 +126,11 @@ pub(crate) fn localhost() -> ServerName<'static> {
 }
 
 /// Clients that request tickets but store no sessions.
-pub(crate) fn forgetful(
-    identity: &Identity,
-    provider: Provider,
-    versions: Versions,
-) -> Vec<Client> {
+pub(crate) fn forgetful(provider: Provider, versions: Versions) -> [Client; 3] {
     clients_with(
-        identity,
         provider,
         versions,
-        |config| {
-            let store = callbacks::this::Sessions::forgotten();
-            config.resumption = rustls::client::Resumption::store(store);
-        },
+        |config| config.resumption = Resumption::store(callbacks::this::Sessions::forgotten()),
         |config| {
             let store = callbacks::upstream::Sessions::forgotten();
             config.resumption = rustls_upstream::client::Resumption::store(store);
@@ -150,18 +142,35 @@ pub(crate) fn script(edit: impl FnOnce(&mut Script)) -> Script {
     Script::new().edit(edit)
 }
 
-pub(crate) fn ends(clients: &[Client], identity: &Identity, script: &Script) -> Vec<End> {
-    let end = |client: &Client| End::of(&client.run(identity, script));
-    clients.iter().map(end).collect()
+/// The script with a change to the message of this index.
+pub(crate) fn changing(
+    script: Script,
+    index: usize,
+    change: impl Fn(&mut Vec<u8>) + 'static,
+) -> Script {
+    let change = move |at, bytes: &mut Vec<u8>| {
+        if at == index {
+            change(bytes);
+        }
+    };
+    script.edit(|script| script.corrupt = Arc::new(change))
 }
 
 /// Asserts that all clients end in the same way, and returns the outcome.
 #[track_caller]
-pub(crate) fn end(clients: &[Client], identity: &Identity, script: &Script) -> End {
-    let ends = ends(clients, identity, script);
+pub(crate) fn end(clients: &[Client; 3], script: &Script) -> End {
+    let ends = clients.each_ref().map(|client| client.end(script));
     assert!(ends[0].is_like(&ends[1]), "{ends:?}");
     assert!(ends[0].is_like(&ends[2]), "{ends:?}");
     ends[0].clone()
+}
+
+/// Asserts that this crate's clients end in the same way, where upstream's differs.
+#[track_caller]
+pub(crate) fn our_end(clients: &[Client; 3], script: &Script) -> End {
+    let [buffered, unbuffered, _] = clients.each_ref().map(|client| client.end(script));
+    assert!(buffered.is_like(&unbuffered), "{buffered:?} {unbuffered:?}");
+    buffered
 }
 
 /// The end of a handshake for the client.
@@ -177,6 +186,14 @@ impl End {
             error: outcome.error.clone(),
             alert: outcome.alert.map(u8::from),
         }
+    }
+
+    /// Asserts that the handshake failed with this error and alert.
+    #[track_caller]
+    pub(crate) fn assert_refused(&self, what: &str, error: &str, alert: u8) {
+        let text = self.error.as_deref().unwrap_or_default();
+        assert!(text.contains(error), "{what}: {self:?}, not {error}");
+        assert_eq!(self.alert, Some(alert), "{what}: {self:?}");
     }
 
     /// True if an unexpected message was reported. The alert is unreadable if the server has

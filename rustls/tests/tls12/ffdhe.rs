@@ -3,20 +3,21 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, server_name,
-};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, send_and_check,
 };
 use harness::providers::ffdhe::{self, Key, Public, power};
 use harness::scripted::Refused;
 use harness::scripted::tls12::client::ScriptedClient;
-use harness::wire::client_hello::{ClientHello, SUPPORTED_GROUPS, X25519};
+use harness::wire::client_hello::{ClientHello, SIGNATURE_ALGORITHMS, SUPPORTED_GROUPS, X25519};
 use harness::wire::{message, u16_vec, u16s};
 use num_bigint::BigUint;
 use rustls::ffdhe_groups::{FFDHE2048, FFDHE3072};
-use rustls::{CipherSuite, ContentType, NamedGroup};
+use rustls::{ContentType, HandshakeType, NamedGroup};
+
+const KEY_TYPE: KeyType = KeyType::Rsa2048;
+const AUTH: ClientAuth = ClientAuth::None;
 
 /// The settings of an end.
 #[derive(Clone, Copy, Debug)]
@@ -93,41 +94,39 @@ provider!(
 );
 
 fn client(provider: Provider, end: End) -> Box<dyn Endpoint> {
-    let (key_type, auth) = (KeyType::Rsa2048, ClientAuth::None);
     if end.implementation == Upstream {
-        let provider = upstream_provider(provider, end);
-        let config =
-            configs::upstream::client_of(end.versions, (*provider).clone(), key_type, auth);
-        let conn = rustls_upstream::ClientConnection::new(Arc::new(config), server_name());
-        return Box::new(UpstreamBuffered::new(conn.unwrap()));
+        let provider = (*upstream_provider(provider, end)).clone();
+        let config = configs::upstream::client_of(end.versions, provider, KEY_TYPE, AUTH);
+        return Box::new(UpstreamBuffered::client(config));
     }
-    let provider = this_provider(provider, end);
-    let config = configs::this::client_of(end.versions, (*provider).clone(), key_type, auth);
-    let config = Arc::new(config);
-    if end.implementation == Buffered {
-        let conn = rustls::ClientConnection::new(config, server_name()).unwrap();
-        return Box::new(ThisBuffered::new(conn));
+    let provider = (*this_provider(provider, end)).clone();
+    let config = configs::this::client_of(end.versions, provider, KEY_TYPE, AUTH);
+    match end.implementation {
+        Buffered => Box::new(ThisBuffered::client(config)),
+        _ => Box::new(ThisUnbuffered::client(config)),
     }
-    Box::new(ThisUnbuffered::client(config))
 }
 
 fn server(provider: Provider, end: End) -> Box<dyn Endpoint> {
-    let (key_type, auth) = (KeyType::Rsa2048, ClientAuth::None);
     if end.implementation == Upstream {
-        let provider = upstream_provider(provider, end);
-        let config =
-            configs::upstream::server_of(end.versions, (*provider).clone(), key_type, auth);
-        let conn = rustls_upstream::ServerConnection::new(Arc::new(config)).unwrap();
-        return Box::new(UpstreamBuffered::new(conn));
+        let provider = (*upstream_provider(provider, end)).clone();
+        let config = configs::upstream::server_of(end.versions, provider, KEY_TYPE, AUTH);
+        return Box::new(UpstreamBuffered::server(config));
     }
-    let provider = this_provider(provider, end);
-    let config = configs::this::server_of(end.versions, (*provider).clone(), key_type, auth);
-    let config = Arc::new(config);
-    if end.implementation == Buffered {
-        let conn = rustls::ServerConnection::new(config).unwrap();
-        return Box::new(ThisBuffered::new(conn));
+    let provider = (*this_provider(provider, end)).clone();
+    let config = configs::this::server_of(end.versions, provider, KEY_TYPE, AUTH);
+    match end.implementation {
+        Buffered => Box::new(ThisBuffered::server(config)),
+        _ => Box::new(ThisUnbuffered::server(config)),
     }
-    Box::new(ThisUnbuffered::server(config))
+}
+
+/// A scripted client's hello with DHE only, for these groups.
+fn hello(suite: u16, groups: &[u16]) -> ClientHello {
+    ClientHello::tls12()
+        .with(SUPPORTED_GROUPS, u16_vec(&u16s(groups)))
+        .with(SIGNATURE_ALGORITHMS, u16_vec(&u16s(&[0x0804])))
+        .edit(|hello| hello.cipher_suites = vec![suite])
 }
 
 const BOTH: &[NamedGroup] = &[NamedGroup::FFDHE3072, NamedGroup::FFDHE2048];
@@ -156,32 +155,24 @@ fn negotiated(provider: Provider, client_end: End, server_end: End) -> String {
 
 #[test]
 fn handshakes_with_upstream_in_both_roles() {
+    let dhe = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256";
     for (provider, (of_client, of_server)) in product(PROVIDERS, PAIRS) {
-        for (groups, expected) in [(SMALL, "FFDHE2048"), (LARGE, "FFDHE3072")] {
-            let negotiated = negotiated(
-                provider,
-                End::new(of_client, groups),
-                End::new(of_server, groups),
-            );
+        for (versions, groups, due) in [
+            (Versions::Tls12, SMALL, [dhe, "FFDHE2048"]),
+            (Versions::Tls12, LARGE, [dhe, "FFDHE3072"]),
+            // which keeps leading zeros of the secret
+            (Versions::Tls13, SMALL, ["TLSv1_3", "FFDHE2048"]),
+        ] {
+            let end = |implementation| End {
+                versions,
+                ..End::new(implementation, groups)
+            };
+            let negotiated = negotiated(provider, end(of_client), end(of_server));
             assert!(
-                negotiated.contains("TLS_DHE_RSA_WITH_AES_128_GCM_SHA256")
-                    && negotiated.contains(expected),
+                due.iter().all(|due| negotiated.contains(due)),
                 "{negotiated}"
             );
         }
-    }
-}
-
-/// The same groups in TLS 1.3, which keeps leading zeros of the secret.
-#[test]
-fn handshakes_of_tls13() {
-    for (provider, (of_client, of_server)) in product(PROVIDERS, PAIRS) {
-        let end = |implementation| End {
-            versions: Versions::Tls13,
-            ..End::new(implementation, SMALL)
-        };
-        let negotiated = negotiated(provider, end(of_client), end(of_server));
-        assert!(negotiated.contains("FFDHE2048"), "{negotiated}");
     }
 }
 
@@ -270,16 +261,10 @@ fn without_a_finite_field_group_in_common() {
 fn the_alert_without_a_finite_field_group_in_common() {
     for (provider, implementation) in product(PROVIDERS, [Buffered, Unbuffered]) {
         for (curve, groups, suite, error, alert) in [
-            (false, 0x0100, DHE_RSA_AES_128_GCM, "NoKxGroupsInCommon", 71),
-            (
-                true,
-                0x0100,
-                DHE_RSA_AES_128_GCM,
-                "NoCipherSuitesInCommon",
-                71,
-            ),
+            (false, 0x0100, DHE_RSA, "NoKxGroupsInCommon", 71),
+            (true, 0x0100, DHE_RSA, "NoCipherSuitesInCommon", 71),
             // an unassigned group
-            (false, 0x01ff, DHE_RSA_AES_128_GCM, "NoKxGroupsInCommon", 71),
+            (false, 0x01ff, DHE_RSA, "NoKxGroupsInCommon", 71),
             (false, 0x0101, 0xffff, "NoCipherSuitesInCommon", 40),
             (false, 0x0017, 0xffff, "NoCipherSuitesInCommon", 40),
         ] {
@@ -287,13 +272,7 @@ fn the_alert_without_a_finite_field_group_in_common() {
                 curve,
                 ..End::new(implementation, LARGE)
             };
-            let hello = ClientHello::tls12()
-                .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X25519, groups])))
-                .with(
-                    harness::wire::client_hello::SIGNATURE_ALGORITHMS,
-                    u16_vec(&u16s(&[0x0804])),
-                )
-                .edit(|hello| hello.cipher_suites = vec![suite]);
+            let hello = hello(suite, &[X25519, groups]);
             let crypto = this_provider(provider, End::new(Buffered, LARGE));
             let result = ScriptedClient::new(server(provider, end), &crypto, &hello, None);
             let refused = Refused {
@@ -313,35 +292,22 @@ fn a_client_that_names_no_finite_field_group() {
             curve: true,
             ..End::new(implementation, LARGE)
         };
-        let hello = ClientHello::tls12()
-            .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X25519])))
-            .edit(|hello| hello.cipher_suites = vec![DHE_RSA_AES_128_GCM]);
-        let mut hello = hello;
-        hello.extensions.iter_mut().for_each(|(typ, body)| {
-            if *typ == harness::wire::client_hello::SIGNATURE_ALGORITHMS {
-                *body = u16_vec(&u16s(&[0x0804]));
-            }
-        });
-        let ours = this_provider(
-            provider,
-            End {
-                implementation: Buffered,
-                ..end
-            },
-        );
+        let hello = hello(DHE_RSA, &[X25519]);
+        let ours = End {
+            implementation: Buffered,
+            ..end
+        };
+        let ours = this_provider(provider, ours);
         let client = ScriptedClient::new(server(provider, end), &ours, &hello, None).unwrap();
-        assert_eq!(
-            client.suite,
-            CipherSuite::TLS_DHE_RSA_WITH_AES_128_GCM_SHA256
-        );
-        let key_exchange = client
-            .message_of(rustls::HandshakeType::ServerKeyExchange)
-            .unwrap();
-        assert_eq!(key_exchange[4 + 2..][..384], *FFDHE3072.p, "{end:?}");
+        assert_eq!(u16::from(client.suite), DHE_RSA, "{end:?}");
+        let key_exchange = client.message_of(HandshakeType::ServerKeyExchange);
+        let p = &key_exchange.unwrap()[4 + 2..][..384];
+        assert_eq!(p, FFDHE3072.p, "{end:?}");
     }
 }
 
-const DHE_RSA_AES_128_GCM: u16 = 0x009e;
+/// TLS_DHE_RSA_WITH_AES_128_GCM_SHA256
+const DHE_RSA: u16 = 0x009e;
 
 /// Public values, and whether they must be refused.
 const PUBLICS: [(Public, bool); 6] = [
@@ -370,13 +336,7 @@ fn public_values_that_reveal_the_secret_are_refused() {
             assert_eq!(is_invalid, is_refused, "{public:?}: {error}");
 
             // a client that sends this value
-            let hello = ClientHello::tls12()
-                .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[0x0100])))
-                .with(
-                    harness::wire::client_hello::SIGNATURE_ALGORITHMS,
-                    u16_vec(&u16s(&[0x0804])),
-                )
-                .edit(|hello| hello.cipher_suites = vec![DHE_RSA_AES_128_GCM]);
+            let hello = hello(DHE_RSA, &[0x0100]);
             let end = End::new(implementation, SMALL);
             let crypto = this_provider(provider, End::new(Buffered, SMALL));
             let mut client =

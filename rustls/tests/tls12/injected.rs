@@ -1,10 +1,10 @@
 //! Unexpected content, inserted at every point of full and abbreviated handshakes. Both sides
 //! refuse whatever upstream refuses, and more only where RFC 5246 demands it.
 
-use harness::peers::configs::{PROVIDERS, Versions};
+use harness::peers::configs::{PROVIDERS, Versions, product};
 use harness::scripted::tls12::client::ScriptedClient;
 use harness::scripted::tls12::server::{Script, Step};
-use harness::scripted::{Identity, Refused, bytes};
+use harness::scripted::{Refused, bytes};
 use harness::wire::client_hello::{ClientHello, SESSION_TICKET};
 use rustls::{ContentType, HandshakeType};
 
@@ -67,13 +67,13 @@ enum Kind {
 
 impl Kind {
     /// Gives `client` a session if needed, and returns the script for its next connection.
-    fn script(self, client: &Client, identity: &Identity) -> Script {
+    fn script(self, client: &Client) -> Script {
         let first = match self {
             Self::Full => return Script::with_request(),
             Self::Id => Script::new().with_session_id(&[7; 32]),
             Self::Ticket | Self::NewTicket => Script::with_ticket(),
         };
-        let outcome = client.run(identity, &first);
+        let outcome = client.run(&first);
         assert_eq!(outcome.error, None);
         let mut script = Script::resuming(outcome.session.unwrap());
         script.hello.session_id = None;
@@ -84,57 +84,49 @@ impl Kind {
         script
     }
 
-    /// Inserts `content` before step `at`. Returns the end of each of `clients`, and whether the
-    /// step was the last.
+    /// Inserts `content` before step `at`. Returns the end of each client, and whether the step was
+    /// the last.
     fn ends(
         self,
-        clients: &[Client],
-        identity: &Identity,
+        clients: [Client; 3],
         at: usize,
-        (typ, content): &(ContentType, Vec<u8>),
-    ) -> (Vec<End>, bool) {
+        content: &(ContentType, Vec<u8>),
+    ) -> ([End; 3], bool) {
         let mut is_last = false;
-        let ends = clients.iter().map(|client| {
-            let script = self.script(client, identity);
+        let ends = clients.map(|client| {
+            let script = self.script(&client);
             is_last = at == script.steps.len();
-            let script = script
-                .with_step(at, Step::Raw(*typ, content.clone()))
-                .edit(|script| script.steps.push(Step::Await));
-            End::of(&client.run(identity, &script))
+            let script = script.with_step(at, Step::Raw(content.0, content.1.clone()));
+            client.end(&script.edit(|script| script.steps.push(Step::Await)))
         });
-        (ends.collect(), is_last)
+        (ends, is_last)
     }
 }
 
 #[test]
 fn content_injected_by_servers() {
-    for provider in PROVIDERS {
-        let identity = Identity::new(provider.this());
-        for kind in [Kind::Full, Kind::Id, Kind::Ticket, Kind::NewTicket] {
-            for at in 0.. {
-                let mut was_last = false;
-                for content in contents() {
-                    let clients = clients(&identity, provider, Versions::Tls12);
-                    let (ends, is_last) = kind.ends(&clients, &identity, at, &content);
-                    was_last = is_last;
-                    let [ours, unbuffered, theirs] = &ends[..] else {
-                        panic!("not three clients");
-                    };
-                    let what = format!("{kind:?}: {content:?} at {at}");
-                    if content.1 == CUT_HEADER {
-                        assert_eq!(ours.error.is_some(), unbuffered.error.is_some(), "{what}");
-                    } else {
-                        assert_eq!(ours.error, unbuffered.error, "{what}");
-                        assert_eq!(ours.alert, unbuffered.alert, "{what}");
-                    }
-                    if ours.error.is_some() != theirs.error.is_some() {
-                        assert!(theirs.error.is_none(), "{what} is accepted: {theirs:?}");
-                        assert!(is_deviation(content.0, &content.1), "{what}: {ours:?}");
-                    }
+    let kinds = [Kind::Full, Kind::Id, Kind::Ticket, Kind::NewTicket];
+    for (provider, kind) in product(PROVIDERS, kinds) {
+        for at in 0.. {
+            let mut was_last = false;
+            for content in contents() {
+                let clients = clients(provider, Versions::Tls12);
+                let ([ours, unbuffered, theirs], is_last) = kind.ends(clients, at, &content);
+                was_last = is_last;
+                let what = format!("{kind:?}: {content:?} at {at}");
+                if content.1 == CUT_HEADER {
+                    assert_eq!(ours.error.is_some(), unbuffered.error.is_some(), "{what}");
+                } else {
+                    assert_eq!(ours.error, unbuffered.error, "{what}");
+                    assert_eq!(ours.alert, unbuffered.alert, "{what}");
                 }
-                if was_last {
-                    break;
+                if ours.error.is_some() != theirs.error.is_some() {
+                    assert!(theirs.error.is_none(), "{what} is accepted: {theirs:?}");
+                    assert!(is_deviation(content.0, &content.1), "{what}: {ours:?}");
                 }
+            }
+            if was_last {
+                break;
             }
         }
     }
@@ -199,15 +191,11 @@ fn content_injected_by_clients() {
             let hello = hello(tickets);
             for at in 0..steps(is_resumed).len() {
                 for content in contents() {
-                    let outcomes = servers(setup).into_iter().map(|server| {
+                    let [ours, unbuffered, theirs] = servers(setup).map(|server| {
                         let mut client = connect(&server, &hello, is_resumed);
                         converse(&mut client, is_resumed, at, &content)
                             .map_err(|refused| format!("{refused:?}"))
                     });
-                    let outcomes: Vec<_> = outcomes.collect();
-                    let [ours, unbuffered, theirs] = &outcomes[..] else {
-                        panic!("not three servers");
-                    };
                     let what = format!("resumed {is_resumed}, {tickets}: {content:?} at {at}");
                     if content.1 == CUT_HEADER {
                         assert_eq!(ours.is_ok(), unbuffered.is_ok(), "{what}");

@@ -8,12 +8,13 @@ mod tampering;
 
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use harness::scripted::Refused;
 use harness::scripted::tls12::Session;
 use harness::scripted::tls12::client::ScriptedClient;
 use harness::wire::client_hello::ClientHello;
+use rustls::ServerConfig;
 
 /// The settings of a test's servers.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,25 @@ impl Setup {
             auth: ClientAuth::None,
             tickets: false,
         }
+    }
+
+    /// The same with stored sessions, then with tickets, for each provider.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        product(PROVIDERS, [false, true]).map(|(provider, tickets)| Self {
+            tickets,
+            ..Self::new(provider)
+        })
+    }
+
+    /// This crate's configuration.
+    pub(crate) fn config(self) -> ServerConfig {
+        let provider = self.provider.this();
+        let mut config =
+            configs::this::server_of(self.versions, provider, self.key_type, self.auth);
+        if self.tickets {
+            config.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
+        }
+        config
     }
 }
 
@@ -62,27 +82,26 @@ impl Server {
 }
 
 /// This crate's server in both APIs, then upstream's, all with the same settings.
-pub(crate) fn servers(setup: Setup) -> Vec<Server> {
+pub(crate) fn servers(setup: Setup) -> [Server; 3] {
     servers_with(setup, |_| (), |_| ())
 }
 
 /// The same servers with changed configurations.
 pub(crate) fn servers_with(
     setup: Setup,
-    this: impl FnOnce(&mut rustls::ServerConfig),
+    this: impl FnOnce(&mut ServerConfig),
     upstream: impl FnOnce(&mut rustls_upstream::ServerConfig),
-) -> Vec<Server> {
+) -> [Server; 3] {
+    let mut ours = setup.config();
+    let provider = setup.provider.upstream();
     let Setup {
-        provider,
         versions,
         key_type,
         auth,
-        tickets,
+        ..
     } = setup;
-    let mut ours = configs::this::server_of(versions, provider.this(), key_type, auth);
-    let mut theirs = configs::upstream::server_of(versions, provider.upstream(), key_type, auth);
-    if tickets {
-        ours.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
+    let mut theirs = configs::upstream::server_of(versions, provider, key_type, auth);
+    if setup.tickets {
         theirs.ticketer = rustls_upstream::crypto::ring::Ticketer::new().unwrap();
     }
     this(&mut ours);
@@ -103,12 +122,41 @@ pub(crate) fn servers_with(
             Box::new(move || Box::new(UpstreamBuffered::server(theirs.clone()))),
         ),
     ];
-    makes
-        .into_iter()
-        .map(|(name, make)| Server {
-            name,
-            make,
-            provider: setup.provider.this(),
-        })
-        .collect()
+    makes.map(|(name, make)| Server {
+        name,
+        make,
+        provider: setup.provider.this(),
+    })
+}
+
+/// Sends the flight of a client with the certificate of `key_type`, signed with `scheme`.
+pub(crate) fn authenticate(client: &mut ScriptedClient, key_type: KeyType, scheme: u16) {
+    send_flight(client, key_type, scheme, &mut |_, _| ()).unwrap();
+}
+
+/// The same, with a change to each message; the first argument is its index.
+pub(crate) fn send_flight(
+    client: &mut ScriptedClient,
+    key_type: KeyType,
+    scheme: u16,
+    change: &mut dyn FnMut(usize, &mut Vec<u8>),
+) -> Result<(), Refused> {
+    let identity = &key_type.identities().client;
+    let key = rustls::crypto::ring::sign::any_supported_type(&identity.key()).unwrap();
+    let mut send = |client: &mut ScriptedClient, index, mut message: Vec<u8>| {
+        change(index, &mut message);
+        client.send(&message)
+    };
+    send(
+        client,
+        0,
+        ScriptedClient::certificate(&[&*identity.chain[0]]),
+    )?;
+    let message = client.key_exchange();
+    send(client, 1, message)?;
+    let message = client.certificate_verify(&*key, scheme);
+    send(client, 2, message)?;
+    client.change_cipher_spec()?;
+    let message = client.finished();
+    send(client, 3, message)
 }

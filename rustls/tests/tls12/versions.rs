@@ -3,60 +3,39 @@
 use std::sync::Arc;
 
 use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, product3, server_name,
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, product3,
 };
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, send_and_check,
 };
-use harness::scripted::Identity;
 use harness::scripted::tls12::server::{Script, Step};
 use harness::wire::client_hello::{ClientHello, SUPPORTED_VERSIONS};
 use harness::wire::{self, u8_vec, u16s};
-use rustls::client::UnbufferedClientConnection;
-use rustls::server::UnbufferedServerConnection;
-use rustls::{AlertDescription, ClientConnection, ContentType, ServerConnection};
+use rustls::ContentType;
+
+use crate::client;
+use crate::server::{Setup, servers};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 const VERSIONS: [Versions; 3] = [Versions::Tls12, Versions::Tls13, Versions::Both];
 
 /// Clients in both APIs, then upstream's.
-fn clients(provider: Provider, versions: Versions) -> Vec<Box<dyn Endpoint>> {
-    let auth = ClientAuth::None;
-    let config = Arc::new(configs::this::client_of(
-        versions,
-        provider.this(),
-        KEY_TYPE,
-        auth,
-    ));
-    let buffered = ClientConnection::new(config.clone(), server_name()).unwrap();
-    let unbuffered = UnbufferedClientConnection::new(config, server_name()).unwrap();
-    let config = configs::upstream::client_of(versions, provider.upstream(), KEY_TYPE, auth);
-    let upstream = rustls_upstream::ClientConnection::new(Arc::new(config), server_name());
-    vec![
-        Box::new(ThisBuffered::new(buffered)),
-        Box::new(ThisUnbuffered::new(unbuffered)),
-        Box::new(UpstreamBuffered::new(upstream.unwrap())),
+fn clients(provider: Provider, versions: Versions) -> [Box<dyn Endpoint>; 3] {
+    let (ours, theirs, auth) = (provider.this(), provider.upstream(), ClientAuth::None);
+    let config = Arc::new(configs::this::client_of(versions, ours, KEY_TYPE, auth));
+    let upstream = configs::upstream::client_of(versions, theirs, KEY_TYPE, auth);
+    [
+        Box::new(ThisBuffered::client(config.clone())),
+        Box::new(ThisUnbuffered::client(config)),
+        Box::new(UpstreamBuffered::client(upstream)),
     ]
 }
 
-/// Servers in both APIs, then upstream's.
-fn servers(provider: Provider, versions: Versions) -> Vec<Box<dyn Endpoint>> {
-    let auth = ClientAuth::None;
-    let config = Arc::new(configs::this::server_of(
+fn setup(provider: Provider, versions: Versions) -> Setup {
+    Setup {
         versions,
-        provider.this(),
-        KEY_TYPE,
-        auth,
-    ));
-    let buffered = ServerConnection::new(config.clone()).unwrap();
-    let unbuffered = UnbufferedServerConnection::new(config).unwrap();
-    let config = configs::upstream::server_of(versions, provider.upstream(), KEY_TYPE, auth);
-    let upstream = rustls_upstream::ServerConnection::new(Arc::new(config)).unwrap();
-    vec![
-        Box::new(ThisBuffered::new(buffered)),
-        Box::new(ThisUnbuffered::new(unbuffered)),
-        Box::new(UpstreamBuffered::new(upstream)),
-    ]
+        ..Setup::new(provider)
+    }
 }
 
 /// The values that two ends negotiate, or their failure.
@@ -75,9 +54,10 @@ fn outcome(client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> String {
 fn every_pair_of_versions_ends_in_the_same_version_as_with_upstream() {
     for (provider, of_client, of_server) in product3(PROVIDERS, VERSIONS, VERSIONS) {
         let of = |client: usize, server: usize| {
+            let server = &servers(setup(provider, of_server))[server];
             outcome(
-                &mut *clients(provider, of_client).swap_remove(client),
-                &mut *servers(provider, of_server).swap_remove(server),
+                &mut *clients(provider, of_client)[client],
+                &mut *server.connection(),
             )
         };
         let expected = of(2, 2);
@@ -104,7 +84,8 @@ fn every_pair_of_versions_ends_in_the_same_version_as_with_upstream() {
 #[test]
 fn a_retry_is_not_answered_with_tls12() {
     for provider in PROVIDERS {
-        for mut server in servers(provider, Versions::Both).into_iter().take(2) {
+        for server in &servers(setup(provider, Versions::Both))[..2] {
+            let mut server = server.connection();
             server
                 .receive(&ClientHello::without_share().record())
                 .unwrap();
@@ -126,38 +107,12 @@ fn a_retry_is_not_answered_with_tls12() {
 /// 1.3 allows, must not accept TLS 1.2 afterwards.
 #[test]
 fn a_client_drops_no_change_cipher_spec_on_the_way_to_tls12() {
-    for provider in PROVIDERS {
-        let identity = Identity::new(provider.this());
-        for versions in [Versions::Tls12, Versions::Both] {
-            let config =
-                configs::this::client_of(versions, provider.this(), KEY_TYPE, ClientAuth::None);
-            let mut config = config;
-            let mut roots = rustls::RootCertStore::empty();
-            roots.add(identity.certificate.clone()).unwrap();
-            let verifier = rustls::client::WebPkiServerVerifier::builder_with_provider(
-                Arc::new(roots),
-                config.crypto_provider().clone(),
-            );
-            let verifier = verifier.build().unwrap();
-            config.dangerous().set_certificate_verifier(verifier);
-            let config = Arc::new(config);
-            for early in [false, true] {
-                let name = "localhost".try_into().unwrap();
-                let conn = ClientConnection::new(config.clone(), name).unwrap();
-                let script = Script::new().edit(|script| {
-                    if early {
-                        let ccs = Step::Raw(ContentType::ChangeCipherSpec, vec![1]);
-                        script.steps.insert(0, ccs);
-                    }
-                });
-                let outcome = identity.run_tls12(&mut ThisBuffered::new(conn), &script);
-                assert_eq!(outcome.error.is_some(), early, "{:?}", outcome.error);
-                if early {
-                    assert_eq!(outcome.alert, Some(AlertDescription::UnexpectedMessage));
-                    let error = outcome.error.unwrap();
-                    assert!(error.starts_with("InappropriateMessage"), "{error}");
-                }
-            }
-        }
+    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Both]) {
+        let clients = client::clients(provider, versions);
+        let ccs = Step::Raw(ContentType::ChangeCipherSpec, vec![1]);
+        let early = client::our_end(&clients, &Script::new().with_step(0, ccs));
+        early.assert_refused(&format!("{versions:?}"), "InappropriateMessage", 10);
+        let usual = client::our_end(&clients, &Script::new());
+        assert_eq!(usual.error, None, "{versions:?}");
     }
 }

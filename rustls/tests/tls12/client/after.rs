@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::peers::callbacks::{self, KeyLines};
+use harness::peers::callbacks;
 use harness::peers::configs::{
     ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, this, upstream,
 };
@@ -13,11 +13,9 @@ use harness::scripted::Identity;
 use harness::scripted::tls12::server::{Script, Step};
 use harness::wire::{u8_vec, u16_vec, u16s};
 use rustls::sign::CertifiedKey;
-use rustls::{
-    ClientConfig, ContentType, HandshakeKind, HandshakeType, NamedGroup, ProtocolVersion,
-};
+use rustls::{ContentType, HandshakeKind, HandshakeType, NamedGroup, ProtocolVersion};
 
-use super::{End, clients, clients_with, localhost, this_config};
+use super::{End, clients, clients_with, localhost, script, this_config};
 
 fn key(key_type: KeyType) -> Option<Arc<CertifiedKey>> {
     let identity = &key_type.identities().client;
@@ -87,44 +85,29 @@ fn requests_for_a_certificate() {
 /// decide.
 #[test]
 fn types_of_certificates_are_ignored() {
-    let identity = Identity::new(Provider::AwsLc.this());
     for key_type in [KeyType::EcdsaP256, KeyType::Ed25519, KeyType::Rsa2048] {
-        let ours = key(key_type);
-        let of_client = &key_type.identities().client;
-        let provider = Provider::AwsLc.upstream();
-        let theirs = rustls_upstream::sign::CertifiedKey::from_der(
-            of_client.chain.clone(),
-            of_client.key(),
-            &provider,
-        );
-        let theirs = Arc::new(rustls_upstream::sign::SingleCertAndKey::from(
-            theirs.unwrap(),
-        ));
+        let auth = ClientAuth::Required;
+        let (ours, theirs) = (Provider::AwsLc.this(), Provider::AwsLc.upstream());
+        let ours = this::client(ours, key_type, auth).client_auth_cert_resolver;
+        let theirs = upstream::client(theirs, key_type, auth).client_auth_cert_resolver;
         let clients = clients_with(
-            &identity,
             Provider::AwsLc,
             Versions::Tls12,
-            |config| {
-                let key = ours.clone().unwrap();
-                config.client_auth_cert_resolver =
-                    Arc::new(rustls::sign::SingleCertAndKey::from(key));
-            },
+            |config| config.client_auth_cert_resolver = ours.clone(),
             |config| config.client_auth_cert_resolver = theirs.clone(),
         );
         // RSA, ECDSA, fixed ECDH with ECDSA (RFC 8422 §5.5), and an unassigned type
         for types in [&[1][..], &[64], &[66], &[250], &[1, 64]] {
             let schemes = u16_vec(&u16s(&[0x0403, 0x0807, 0x0804, 0x0401]));
             let script = Script::with_request().edit(|script| {
-                script.request = [u8_vec(types), schemes.clone(), u16_vec(&[])].concat();
+                script.request = [u8_vec(types), schemes, u16_vec(&[])].concat();
             });
             for client in &clients {
-                let outcome = client.run(&identity, &script);
-                assert_eq!(outcome.error, None);
-                assert!(
-                    outcome.received.contains(&HandshakeType::CertificateVerify),
-                    "{} {key_type:?} {types:?}",
-                    client.name
-                );
+                let outcome = client.run(&script);
+                let what = format!("{} {key_type:?} {types:?}", client.name);
+                assert_eq!(outcome.error, None, "{what}");
+                let verify = HandshakeType::CertificateVerify;
+                assert!(outcome.received.contains(&verify), "{what}");
             }
         }
     }
@@ -148,14 +131,11 @@ fn a_resolver_that_contradicts_itself() {
         callbacks::this::ClientKey::claiming(false, key(KeyType::EcdsaP256));
     let mut client = ThisBuffered::client_of(localhost(), config);
     let end = End::of(&identity.run_tls12(&mut client, &Script::with_request()));
-    let error = end.error.unwrap_or_default();
-    assert!(error.contains("has_certs"), "{error}");
-    assert_eq!(end.alert, Some(80));
+    end.assert_refused("", "has_certs", 80);
 }
 
 #[test]
 fn malformed_requests() {
-    let identity = Identity::new(Provider::AwsLc.this());
     for request in [
         vec![],
         [u8_vec(&[]), u16_vec(&[4, 3]), u16_vec(&[])].concat(),
@@ -166,8 +146,8 @@ fn malformed_requests() {
         [u8_vec(&[64]), u16_vec(&[4, 3]), u16_vec(&[]), vec![0]].concat(),
     ] {
         let script = Script::with_request().edit(|script| script.request = request.clone());
-        for client in clients(&identity, Provider::AwsLc, Versions::Tls12) {
-            let end = End::of(&client.run(&identity, &script));
+        for client in clients(Provider::AwsLc, Versions::Tls12) {
+            let end = client.end(&script);
             assert_eq!(end.alert, Some(50), "{} {request:?}: {end:?}", client.name);
         }
     }
@@ -176,62 +156,26 @@ fn malformed_requests() {
 /// RFC 5746, RFC 5246 §7.4.1.1: a client need not renegotiate, and ours never does.
 #[test]
 fn renegotiation_is_refused() {
+    let hello_request = Step::Raw(ContentType::Handshake, vec![0, 0, 0, 0]);
+    let data = Step::Raw(ContentType::ApplicationData, b"data".to_vec());
+    let asks = [hello_request.clone(), Step::Await, data, Step::Await];
+    let too_often = [vec![hello_request; 5], vec![Step::Await]].concat();
     for provider in PROVIDERS {
-        let identity = Identity::new(provider.this());
-        let hello_request = || Step::Raw(ContentType::Handshake, vec![0, 0, 0, 0]);
-        for client in clients(&identity, provider, Versions::Tls12) {
+        for client in clients(provider, Versions::Tls12) {
             let mut connection = client.connection();
-            let script = Script::new()
-                .edit(|script| script.steps.extend([hello_request(), Step::Await]))
-                .edit(|script| {
-                    let data = Step::Raw(ContentType::ApplicationData, b"data".to_vec());
-                    script.steps.extend([data, Step::Await]);
-                });
-            let outcome = identity.run_tls12(&mut *connection, &script);
+            let script = |more: &[Step]| script(|script| script.steps.extend_from_slice(more));
+            let outcome = client.identity.run_tls12(&mut *connection, &script(&asks));
             let end = End::of(&outcome);
             assert_eq!(end.error, None, "{}", client.name);
             // no_renegotiation, and the connection goes on
             assert_eq!(end.alert, Some(100), "{}", client.name);
-            let data = connection.read_all();
-            assert_eq!(data, b"data");
+            assert_eq!(connection.read_all(), b"data", "{}", client.name);
 
             // a limited number of times
-            let script = Script::new()
-                .edit(|script| script.steps.extend((0..5).map(|_| hello_request())))
-                .edit(|script| script.steps.push(Step::Await));
-            let end = End::of(&client.run(&identity, &script));
+            let end = client.end(&script(&too_often));
             let error = end.error.unwrap_or_default();
             assert!(error.contains("TooManyRenegotiationRequests"), "{error}");
         }
-    }
-}
-
-#[test]
-fn key_logs_agree() {
-    let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
-    for provider in PROVIDERS {
-        let (ours, theirs) = (Arc::<KeyLines>::default(), Arc::<KeyLines>::default());
-        let mut config = this::client_of(Versions::Tls12, provider.this(), key, auth);
-        config.key_log = ours.clone();
-        assert!(config.key_log.will_log("CLIENT_RANDOM"));
-        let config = Arc::new(config);
-        let mut server = upstream::server_of(Versions::Tls12, provider.upstream(), key, auth);
-        server.key_log = theirs.clone();
-        let server = Arc::new(server);
-        // a new session, then the same one again
-        for kind in [HandshakeKind::Full, HandshakeKind::Resumed] {
-            let mut client = ThisBuffered::client(config.clone());
-            let mut server = UpstreamBuffered::server(server.clone());
-            handshake(&mut client, &mut server);
-            assert_eq!(client.conn.handshake_kind(), Some(kind));
-
-            let lines = ours.lines();
-            assert_eq!(lines, theirs.lines());
-            let (label, random, secret) = lines.last().unwrap();
-            assert_eq!(label, "CLIENT_RANDOM");
-            assert_eq!((random.len(), secret.len()), (32, 48));
-        }
-        assert_eq!(ours.lines().len(), 2);
     }
 }
 
@@ -302,22 +246,17 @@ fn stapled(
 /// The client sends no data before the server's Finished; there is no False Start.
 #[test]
 fn data_waits_for_the_end_of_the_handshake() {
-    let identity = Identity::new(Provider::AwsLc.this());
-    let config: Arc<ClientConfig> =
-        Arc::new(this_config(&identity, Provider::AwsLc, Versions::Tls12));
-    for cut in [false, true] {
-        let mut client = ThisBuffered::client_of(localhost(), config.clone());
-        assert_eq!(client.send(b"early"), 5);
-        let script = Script::new().edit(|script| {
-            if cut {
-                // all but the server's change_cipher_spec and Finished
-                script.steps.truncate(5);
-            }
-        });
-        let outcome = identity.run_tls12(&mut client, &script);
-        assert_eq!(outcome.error, None);
-        assert!(outcome.client_finished);
-        assert_eq!(outcome.plaintext, if cut { &b""[..] } else { b"early" });
-        assert_eq!(client.is_handshaking(), cut);
+    for client in clients(Provider::AwsLc, Versions::Tls12) {
+        // all but the server's change_cipher_spec and Finished
+        let cut = script(|script| script.steps.truncate(5));
+        for (script, is_cut) in [(Script::new(), false), (cut, true)] {
+            let mut connection = client.connection();
+            assert_eq!(connection.send(b"early"), 5);
+            let outcome = client.identity.run_tls12(&mut *connection, &script);
+            assert_eq!(outcome.error, None, "{}", client.name);
+            assert!(outcome.client_finished, "{}", client.name);
+            assert_eq!(outcome.plaintext, if is_cut { &b""[..] } else { b"early" });
+            assert_eq!(connection.is_handshaking(), is_cut, "{}", client.name);
+        }
     }
 }

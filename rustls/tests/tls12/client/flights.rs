@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use harness::peers::configs::{PROVIDERS, Provider, Versions};
+use harness::scripted::bytes;
 use harness::scripted::tls12::server::{Script, Step};
-use harness::scripted::{Identity, bytes};
 use harness::wire::client_hello::STATUS_REQUEST;
 use rustls::{ContentType, HandshakeType};
 
-use super::{Client, End, ends, forgetful};
+use super::{Client, End, changing, forgetful};
 
 /// Full handshakes with every optional message.
 fn scripts() -> Vec<(&'static str, Script)> {
@@ -29,10 +29,9 @@ fn scripts() -> Vec<(&'static str, Script)> {
 #[test]
 fn undamaged_flights() {
     for provider in PROVIDERS {
-        let identity = Identity::new(provider.this());
-        for client in forgetful(&identity, provider, Versions::Tls12) {
+        for client in forgetful(provider, Versions::Tls12) {
             for (name, script) in scripts() {
-                let outcome = client.run(&identity, &script);
+                let outcome = client.run(&script);
                 let what = format!("{} {name}", client.name);
                 assert_eq!(outcome.error, None, "{what}");
                 assert!(outcome.client_finished, "{what}");
@@ -49,23 +48,19 @@ fn undamaged_flights() {
 
 /// Asserts that all clients fail alike with `script`, and returns the outcome.
 #[track_caller]
-fn refused(what: &str, clients: &[Client], identity: &Identity, script: &Script) -> End {
-    let ends = ends(clients, identity, script);
-    let [ours, unbuffered, theirs] = &ends[..] else {
-        panic!("not three clients");
-    };
+fn refused(what: &str, clients: &[Client; 3], script: &Script) -> End {
+    let [ours, unbuffered, theirs] = clients.each_ref().map(|client| client.end(script));
     assert_eq!(ours.alert, unbuffered.alert, "{what}");
     assert!(
-        ours.is_like(theirs),
+        ours.is_like(&theirs),
         "{what}:\n  ours {ours:?}\ntheirs {theirs:?}"
     );
-    ours.clone()
+    ours
 }
 
 #[test]
 fn missing_repeated_and_exchanged_messages() {
-    let identity = Identity::new(Provider::AwsLc.this());
-    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
+    let clients = forgetful(Provider::AwsLc, Versions::Tls12);
     for (name, script) in scripts() {
         for (at, step) in script.steps.iter().enumerate() {
             if matches!(step, Step::Await) {
@@ -74,12 +69,7 @@ fn missing_repeated_and_exchanged_messages() {
             let without = script.clone().edit(|script| {
                 script.steps.remove(at);
             });
-            let end = refused(
-                &format!("{name} without {step:?}"),
-                &clients,
-                &identity,
-                &without,
-            );
+            let end = refused(&format!("{name} without {step:?}"), &clients, &without);
             // these two are optional
             let is_optional = matches!(
                 step,
@@ -89,18 +79,13 @@ fn missing_repeated_and_exchanged_messages() {
             assert_eq!(end.error.is_none(), is_optional || is_last, "{step:?}");
 
             let twice = script.clone().with_step(at, step.clone());
-            let end = refused(
-                &format!("{name} with {step:?} twice"),
-                &clients,
-                &identity,
-                &twice,
-            );
+            let end = refused(&format!("{name} with {step:?} twice"), &clients, &twice);
             assert!(end.is_unexpected(), "{step:?} twice: {end:?}");
 
             for other in 0..at {
                 let exchanged = script.clone().edit(|script| script.steps.swap(at, other));
                 let what = format!("{name} with {step:?} and {:?}", script.steps[other]);
-                let end = refused(&what, &clients, &identity, &exchanged);
+                let end = refused(&what, &clients, &exchanged);
                 assert!(end.error.is_some(), "{what} was accepted");
             }
         }
@@ -110,8 +95,7 @@ fn missing_repeated_and_exchanged_messages() {
 /// A message that is not due is an unexpected_message, whatever it contains.
 #[test]
 fn messages_that_are_not_due() {
-    let identity = Identity::new(Provider::AwsLc.this());
-    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
+    let clients = forgetful(Provider::AwsLc, Versions::Tls12);
     for (name, script) in scripts() {
         let is_finished = |step: &Step| matches!(step, Step::Send(HandshakeType::Finished));
         let finished = script.steps.iter().position(is_finished).unwrap();
@@ -139,7 +123,7 @@ fn messages_that_are_not_due() {
                 let message = Step::Message(vec![typ.into(), 0, 0, 0]);
                 let script = script.clone().with_step(at, message);
                 for client in &clients[..2] {
-                    let end = End::of(&client.run(&identity, &script));
+                    let end = client.end(&script);
                     assert!(end.is_unexpected(), "{name}: {typ:?} at {at}: {end:?}");
                 }
             }
@@ -151,26 +135,17 @@ fn messages_that_are_not_due() {
 /// message, in its record or the next one.
 #[test]
 fn nothing_follows_the_server_hello_done() {
-    let identity = Identity::new(Provider::AwsLc.this());
-    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
+    let clients = forgetful(Provider::AwsLc, Versions::Tls12);
     for more in [
         &[0][..],
         &[20, 0, 0],
         &[0, 0, 0, 0],
         &[4, 0, 0, 6, 0, 0, 0, 0, 0, 0],
     ] {
-        let script = Script::new().edit(|script| {
-            script.corrupt = Arc::new(|message, bytes| {
-                if message == 3 {
-                    bytes.extend_from_slice(more);
-                }
-            });
-        });
+        let script = changing(Script::new(), 3, |bytes| bytes.extend_from_slice(more));
         for client in &clients[..2] {
-            let end = End::of(&client.run(&identity, &script));
-            let error = end.error.unwrap_or_default();
-            assert!(error.contains("KeyEpochWithPendingFragment"), "{error}");
-            assert_eq!(end.alert, Some(10));
+            let end = client.end(&script);
+            end.assert_refused(client.name, "KeyEpochWithPendingFragment", 10);
         }
     }
 }
@@ -178,15 +153,14 @@ fn nothing_follows_the_server_hello_done() {
 /// RFC 5246 §7.1: a change_cipher_spec has one position and is a single byte.
 #[test]
 fn change_cipher_specs_out_of_place() {
-    let identity = Identity::new(Provider::AwsLc.this());
-    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
+    let clients = forgetful(Provider::AwsLc, Versions::Tls12);
     for (name, script) in scripts() {
         for at in 0..=script.steps.len() {
             for content in [&[1][..], &[2], &[1, 1]] {
                 let ccs = Step::Raw(ContentType::ChangeCipherSpec, content.to_vec());
                 let script = script.clone().with_step(at, ccs);
                 for client in &clients[..2] {
-                    let end = End::of(&client.run(&identity, &script));
+                    let end = client.end(&script);
                     assert!(
                         // in the right position, what follows is not protected: bad_record_mac
                         end.error.is_some() && matches!(end.alert, Some(10 | 20 | 50)),
@@ -202,37 +176,28 @@ fn change_cipher_specs_out_of_place() {
 /// message, so changes that the client ignores are accepted.
 #[test]
 fn a_bit_changed_in_every_byte() {
-    let identity = Identity::new(Provider::AwsLc.this());
-    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
+    let clients = forgetful(Provider::AwsLc, Versions::Tls12);
     for (name, script) in scripts() {
-        for (number, len) in lengths(&clients[0], &identity, &script)
-            .into_iter()
-            .enumerate()
-        {
+        let lengths = lengths(&clients[0], &script);
+        for (number, len) in lengths.into_iter().enumerate() {
             // ECDSA signatures vary in length
             for at in 0..len.saturating_sub(4) {
-                let corrupt = script.clone().edit(|script| {
-                    script.corrupt = Arc::new(move |message, bytes| {
-                        if message == number {
-                            bytes[at] ^= 1;
-                        }
-                    });
-                });
+                let corrupt = changing(script.clone(), number, move |bytes| bytes[at] ^= 1);
                 let what = format!("{name}: message {number} at {at}");
-                refused(&what, &clients, &identity, &corrupt);
+                refused(&what, &clients, &corrupt);
             }
         }
     }
 }
 
 /// The lengths of the messages of `script`.
-fn lengths(client: &Client, identity: &Identity, script: &Script) -> Vec<usize> {
+fn lengths(client: &Client, script: &Script) -> Vec<usize> {
     let lengths = Arc::new(Mutex::new(Vec::new()));
     let seen = lengths.clone();
     let script = script.clone().edit(|script| {
         script.corrupt = Arc::new(move |_, bytes| seen.lock().unwrap().push(bytes.len()))
     });
-    client.run(identity, &script);
+    client.run(&script);
     let lengths = lengths.lock().unwrap();
     lengths.clone()
 }

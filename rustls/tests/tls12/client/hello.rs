@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions};
-use harness::peers::endpoints::Endpoint;
+use harness::peers::endpoints::{Endpoint, ThisBuffered};
 use harness::scripted::Identity;
 use harness::verifiers::this::Verifier;
 use harness::wire::client_hello::{
@@ -14,9 +14,7 @@ use harness::wire::client_hello::{
 use harness::wire::{plain_messages, u8_vec, u16_vec, u16s};
 use rustls::client::{Resumption, Tls12Resumption, WebPkiServerVerifier};
 use rustls::crypto::{ActiveKeyExchange, SupportedKxGroup};
-use rustls::{
-    ClientConfig, ClientConnection, DistinguishedName, Error, NamedGroup, ProtocolVersion,
-};
+use rustls::{ClientConfig, DistinguishedName, Error, NamedGroup, ProtocolVersion};
 
 use super::{clients, localhost, this_config};
 
@@ -28,8 +26,7 @@ fn sent(end: &mut dyn Endpoint) -> ClientHello {
 }
 
 fn sent_by(config: ClientConfig) -> ClientHello {
-    let client = ClientConnection::new(Arc::new(config), localhost()).unwrap();
-    sent(&mut harness::peers::endpoints::ThisBuffered::new(client))
+    sent(&mut ThisBuffered::client_of(localhost(), config))
 }
 
 fn types(hello: &ClientHello) -> Vec<u16> {
@@ -41,8 +38,7 @@ fn types(hello: &ClientHello) -> Vec<u16> {
 #[test]
 fn tls12_alone_has_nothing_of_tls13() {
     for provider in PROVIDERS {
-        let identity = Identity::new(provider.this());
-        let clients = clients(&identity, provider, Versions::Tls12);
+        let clients = clients(provider, Versions::Tls12);
         let theirs = sent(&mut *clients[2].connection());
         for client in &clients[..2] {
             let hello = sent(&mut *client.connection());
@@ -75,8 +71,7 @@ fn tls12_alone_has_nothing_of_tls13() {
 #[test]
 fn both_versions_offer_what_upstream_does() {
     for provider in PROVIDERS {
-        let identity = Identity::new(provider.this());
-        let clients = clients(&identity, provider, Versions::Both);
+        let clients = clients(provider, Versions::Both);
         let theirs = sent(&mut *clients[2].connection());
         for client in &clients[..2] {
             let hello = sent(&mut *client.connection());
@@ -150,17 +145,12 @@ fn groups_are_those_of_the_versions_offered() {
     let groups = |versions| {
         let identity = Identity::new(Provider::AwsLc.this());
         let mut provider = Provider::AwsLc.this();
-        let x25519 = Provider::AwsLc.this_groups();
-        let x25519 = x25519
-            .into_iter()
-            .find(|group| group.name() == NamedGroup::X25519);
+        // the others fail to start a key exchange
         provider.kx_groups = vec![
+            rustls::crypto::aws_lc_rs::kx_group::X25519,
             &Only(NamedGroup::secp521r1, ProtocolVersion::TLSv1_2),
             &Only(NamedGroup::X448, ProtocolVersion::TLSv1_3),
-            x25519.unwrap(),
         ];
-        // a group at the front that fails to start a key exchange
-        provider.kx_groups.rotate_right(1);
         let hello = sent_by(with_provider(&identity, provider, versions));
         hello.extension(SUPPORTED_GROUPS).map(<[u8]>::to_vec)
     };
@@ -200,13 +190,8 @@ fn with_provider(
     use rustls::version::{TLS12, TLS13};
     let mut roots = rustls::RootCertStore::empty();
     roots.add(identity.certificate.clone()).unwrap();
-    let versions = match versions {
-        Versions::Tls12 => vec![&TLS12],
-        Versions::Tls13 => vec![&TLS13],
-        Versions::Both => vec![&TLS12, &TLS13],
-    };
     ClientConfig::builder_with_provider(provider.into())
-        .with_protocol_versions(&versions)
+        .with_protocol_versions(&versions.choose(&TLS12, &TLS13))
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth()

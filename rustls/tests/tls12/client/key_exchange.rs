@@ -12,7 +12,7 @@ use harness::wire::{message, u16_vec};
 use rustls::ffdhe_groups::{FFDHE2048, FFDHE3072};
 use rustls::{CipherSuite, HandshakeType, NamedGroup, SignatureScheme};
 
-use super::{End, clients_with, end, ends, forgetful, localhost, script};
+use super::{changing, clients_with, end, forgetful, localhost, our_end, script};
 
 macro_rules! accepting {
     ($module:ident, $tls:ident) => {
@@ -47,129 +47,111 @@ type Responses = Arc<Mutex<Vec<Vec<u8>>>>;
 #[test]
 fn both_groups_are_accepted() {
     for provider in PROVIDERS {
-        let identity = Identity::new(provider.this());
-        let clients = forgetful(&identity, provider, Versions::Tls12);
+        let clients = forgetful(provider, Versions::Tls12);
         for group in [NamedGroup::X25519, NamedGroup::secp256r1] {
             let script = script(|script| script.group = group);
-            assert_eq!(end(&clients, &identity, &script).error, None, "{group:?}");
+            assert_eq!(end(&clients, &script).error, None, "{group:?}");
         }
     }
 }
 
 #[test]
 fn wrong_key_exchanges() {
-    let identity = Identity::new(Provider::AwsLc.this());
-    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
-    for (script, error, alert) in [
-        // a group of the provider, but not of the client
+    let clients = forgetful(Provider::AwsLc, Versions::Tls12);
+    let params = |edit| script(|script| script.edit_params = edit);
+    let p256 = |script: &mut Script| script.group = NamedGroup::secp256r1;
+    let rsa_suite = CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256.into();
+    let group = "SelectedUnofferedKxGroup";
+    let share = "InvalidKeyShare";
+    let signature = "InvalidCertificate(BadSignature)";
+    let kind = "SignedKxWithWrongAlgorithm";
+    for (what, script, error, alert) in [
         (
+            "a group of the provider, but not of the client",
             script(|script| script.group = NamedGroup::secp384r1),
-            "SelectedUnofferedKxGroup",
+            group,
             47,
         ),
-        // RFC 8422 §5.4: no explicit curve
+        // RFC 8422 §5.4
         (
-            script(|script| script.edit_params = |params| params[0] = 1),
+            "an explicit curve",
+            params(|it| it[0] = 1),
             "UnsupportedCurveType",
             50,
         ),
+        ("an unknown group", params(|it| it[1] ^= 0xff), group, 47),
         (
-            script(|script| script.edit_params = |params| params[1] ^= 0xff),
-            "SelectedUnofferedKxGroup",
-            47,
-        ),
-        // an X25519 key of 31 bytes
-        (
-            script(|script| {
-                script.edit_params = |params| {
-                    params[3] -= 1;
-                    params.pop();
-                }
+            "31 bytes of X25519",
+            params(|it| {
+                it[3] -= 1;
+                it.truncate(it.len() - 1)
             }),
-            "InvalidKeyShare",
-            47,
-        ),
-        // a small-order point
-        (
-            script(|script| script.edit_params = |params| params[4..].fill(0)),
-            "InvalidKeyShare",
-            47,
-        ),
-        // a point off the curve
-        (
-            script(|script| {
-                script.group = NamedGroup::secp256r1;
-                script.edit_params = |params| params[20] ^= 1;
-            }),
-            "InvalidKeyShare",
+            share,
             47,
         ),
         (
+            "a small-order point",
+            params(|it| it[4..].fill(0)),
+            share,
+            47,
+        ),
+        (
+            "a point off the curve",
+            params(|it| it[20] ^= 1).edit(p256),
+            share,
+            47,
+        ),
+        (
+            "a wrong signature",
             script(|script| script.flip_signature = true),
-            "InvalidCertificate(BadSignature)",
+            signature,
             51,
         ),
-        // the signature covers the parameters
         (
-            Script::new().edit(|script| {
-                script.corrupt = Arc::new(|message, bytes| {
-                    if message == 2 {
-                        bytes[10] ^= 1;
-                    }
-                });
-            }),
-            "InvalidCertificate(BadSignature)",
+            "parameters that were not signed",
+            changing(Script::new(), 2, |bytes| bytes[10] ^= 1),
+            signature,
             51,
         ),
         // RFC 5246 §7.4.3: the scheme must fit the suite's kind of key
         (
+            "a scheme of RSA",
             script(|script| script.scheme = Some(SignatureScheme::RSA_PSS_SHA256)),
-            "SignedKxWithWrongAlgorithm",
+            kind,
             47,
         ),
         (
-            script(|script| {
-                script.hello.suite = CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256.into();
-            }),
-            "SignedKxWithWrongAlgorithm",
+            "a suite of RSA",
+            script(|script| script.hello.suite = rsa_suite),
+            kind,
             47,
         ),
     ] {
-        let end = end(&clients, &identity, &script);
-        let text = end.error.as_deref().unwrap_or_default();
-        assert!(text.contains(error), "{error}: {text}");
-        assert_eq!(end.alert, Some(alert), "{error}");
+        end(&clients, &script).assert_refused(what, error, alert);
     }
 }
 
-/// RFC 5246 §7.4.3: the scheme must also have been offered.
+/// RFC 5246 §7.4.3: the scheme must also have been offered. The library checks this, even if the
+/// verifier would accept anything.
 #[test]
 fn a_scheme_that_was_not_offered() {
-    let identity = Identity::new(Provider::AwsLc.this());
-    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
-    let script = script(|script| script.scheme = Some(SignatureScheme::ECDSA_SHA1_Legacy));
-    let end = End::of(&clients[0].run(&identity, &script));
-    let error = end.error.unwrap_or_default();
-    assert!(
-        error.contains("SignedHandshakeWithUnadvertisedSigScheme"),
-        "{error}"
+    let accepting = clients_with(
+        Provider::AwsLc,
+        Versions::Tls12,
+        |config| {
+            let verifier = this::accepting(&Responses::default());
+            config.dangerous().set_certificate_verifier(verifier);
+        },
+        |_| (),
     );
-    assert_eq!(end.alert, Some(47));
-
-    // checked by the library, because this verifier would accept anything
-    let script =
-        Script::new().edit(|script| script.scheme = Some(SignatureScheme::ECDSA_NISTP384_SHA384));
-    let config = |config: &mut rustls::ClientConfig| {
-        let verifier = this::accepting(&Responses::default());
-        config.dangerous().set_certificate_verifier(verifier);
-    };
-    for client in &clients_with(&identity, Provider::AwsLc, Versions::Tls12, config, |_| ())[..2] {
-        let end = End::of(&client.run(&identity, &script));
-        let error = end.error.unwrap_or_default();
-        assert!(
-            error.contains("SignedHandshakeWithUnadvertisedSigScheme"),
-            "{error}"
-        );
+    let usual = forgetful(Provider::AwsLc, Versions::Tls12);
+    for (clients, scheme) in [
+        (usual, SignatureScheme::ECDSA_SHA1_Legacy),
+        (accepting, SignatureScheme::ECDSA_NISTP384_SHA384),
+    ] {
+        let end = our_end(&clients, &script(|script| script.scheme = Some(scheme)));
+        let error = "SignedHandshakeWithUnadvertisedSigScheme";
+        end.assert_refused(&format!("{scheme:?}"), error, 47);
     }
 }
 
@@ -194,22 +176,13 @@ fn finite_field_parameters() {
     let mut other_p = FFDHE2048.p.to_vec();
     other_p[100] ^= 1;
     let minus_one = ffdhe::Public::PMinusOne.value(FFDHE2048.p);
+    let group = Some("SelectedUnofferedKxGroup");
     for (p, g, public, error) in [
         (FFDHE2048.p, &[2][..], &[7; 256][..], None),
         (&long_p, &[0, 2], &[7; 256], None),
-        (&other_p, &[2], &[7; 256], Some("SelectedUnofferedKxGroup")),
-        (
-            FFDHE2048.p,
-            &[3],
-            &[7; 256],
-            Some("SelectedUnofferedKxGroup"),
-        ),
-        (
-            FFDHE3072.p,
-            &[2],
-            &[7; 256],
-            Some("SelectedUnofferedKxGroup"),
-        ),
+        (&other_p, &[2], &[7; 256], group),
+        (FFDHE2048.p, &[3], &[7; 256], group),
+        (FFDHE3072.p, &[2], &[7; 256], group),
         (FFDHE2048.p, &[2], &[1], Some("InvalidKeyShare")),
         (FFDHE2048.p, &[2], &minus_one, Some("InvalidKeyShare")),
         (FFDHE2048.p, &[2], &[], Some("IllegalEmptyValue")),
@@ -221,8 +194,8 @@ fn finite_field_parameters() {
             script.steps.truncate(5);
             script.steps[2] = Step::Message(message(12, &exchange));
         });
-        let client = rustls::ClientConnection::new(config.clone(), localhost()).unwrap();
-        let outcome = identity.run_tls12(&mut ThisBuffered::new(client), &script);
+        let mut client = ThisBuffered::client_of(localhost(), config.clone());
+        let outcome = identity.run_tls12(&mut client, &script);
         match error {
             None => {
                 assert_eq!(outcome.error, None);
@@ -241,55 +214,44 @@ fn finite_field_parameters() {
 
 #[test]
 fn wrong_certificates() {
-    let identity = Identity::new(Provider::AwsLc.this());
     let other = Identity::new(Provider::AwsLc.this());
-    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
-    for (certificates, error) in [
-        (vec![], "NoCertificatesPresented"),
-        (vec![Some(vec![0x30, 0])], "InvalidCertificate(BadEncoding)"),
+    let clients = forgetful(Provider::AwsLc, Versions::Tls12);
+    for (certificates, error, alert) in [
+        (vec![], "NoCertificatesPresented", 50),
+        (
+            vec![Some(vec![0x30, 0])],
+            "InvalidCertificate(BadEncoding)",
+            42,
+        ),
         (
             vec![Some(other.certificate.to_vec())],
             "InvalidCertificate(BadSignature)",
+            51,
         ),
     ] {
         let script = script(|script| script.certificates = certificates);
-        let ends = ends(&clients, &identity, &script);
-        for end in &ends {
-            let text = end.error.as_deref().unwrap_or_default();
-            assert!(text.contains(error), "{error}: {text}");
-        }
-        assert_eq!(ends[0].alert, ends[1].alert);
+        our_end(&clients, &script).assert_refused(error, error, alert);
+        let theirs = clients[2].end(&script);
         match error {
             // upstream sends TLS 1.3's alert certificate_required
-            "NoCertificatesPresented" => assert_eq!(ends[0].alert, Some(50)),
-            _ => assert_eq!(ends[0].alert, ends[2].alert, "{error}"),
+            "NoCertificatesPresented" => assert_eq!(theirs.error.as_deref(), Some(error)),
+            _ => theirs.assert_refused("upstream", error, alert),
         }
     }
-}
-
-#[test]
-fn empty_certificates_are_refused() {
-    let identity = Identity::new(Provider::AwsLc.this());
-    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
     for certificates in [vec![Some(vec![])], vec![None, Some(vec![])]] {
-        let script = script(|script| script.certificates = certificates.clone());
-        let [ours, unbuffered, theirs] =
-            [0, 1, 2].map(|client| End::of(&clients[client].run(&identity, &script)));
+        let is_last = certificates[0].is_none();
+        let script = script(|script| script.certificates = certificates);
         // RFC 5246 §7.2.2: a length out of range is a decode_error
-        for end in [ours, unbuffered] {
-            let text = end.error.unwrap_or_default();
-            assert!(text.contains("IllegalEmptyValue"), "{text}");
-            assert_eq!(end.alert, Some(50));
-        }
+        let what = format!("an empty certificate, last: {is_last}");
+        our_end(&clients, &script).assert_refused(&what, "IllegalEmptyValue", 50);
         // upstream looks for a path with an empty issuer
-        assert_eq!(theirs.error.is_none(), certificates[0].is_none());
+        assert_eq!(clients[2].end(&script).error.is_none(), is_last, "{what}");
     }
 }
 
 #[test]
 fn the_verifier_gets_the_ocsp_response() {
     for provider in PROVIDERS {
-        let identity = Identity::new(provider.this());
         let announced = || Script::new().with_extension(bytes(STATUS_REQUEST, &[]));
         let with_status = announced().with_step(2, Step::Send(HandshakeType::CertificateStatus));
         for (script, response) in [
@@ -301,7 +263,6 @@ fn the_verifier_gets_the_ocsp_response() {
             let seen = Responses::default();
             let (ours, theirs) = (seen.clone(), seen.clone());
             let clients = clients_with(
-                &identity,
                 provider,
                 Versions::Tls12,
                 move |config| {
@@ -314,7 +275,7 @@ fn the_verifier_gets_the_ocsp_response() {
                 },
             );
             for client in clients {
-                let outcome = client.run(&identity, &script);
+                let outcome = client.run(&script);
                 assert_eq!(outcome.error, None, "{}", client.name);
                 assert_eq!(seen.lock().unwrap().pop().as_deref(), Some(response));
             }
@@ -324,39 +285,27 @@ fn the_verifier_gets_the_ocsp_response() {
 
 #[test]
 fn wrong_certificate_statuses() {
-    let identity = Identity::new(Provider::AwsLc.this());
-    let clients = forgetful(&identity, Provider::AwsLc, Versions::Tls12);
+    let clients = forgetful(Provider::AwsLc, Versions::Tls12);
     let status = Step::Send(HandshakeType::CertificateStatus);
     let announced = || {
         Script::new()
             .with_extension(bytes(STATUS_REQUEST, &[]))
             .with_step(2, status.clone())
     };
+    let with = |body: &[u8]| announced().edit(|script| script.status = body.to_vec());
     for (script, alert) in [
         // not announced
         (Script::new().with_step(2, status.clone()), 10),
         (announced().with_step(2, status.clone()), 10),
         // after the key exchange
         (announced().edit(|script| script.steps.swap(2, 3)), 10),
-        (announced().edit(|script| script.status = vec![]), 50),
-        (
-            announced().edit(|script| script.status = vec![1, 0, 0, 0]),
-            50,
-        ),
-        (
-            announced().edit(|script| script.status = vec![2, 0, 0, 1, 9]),
-            50,
-        ),
-        (
-            announced().edit(|script| script.status = vec![1, 0, 0, 2, 9]),
-            50,
-        ),
-        (
-            announced().edit(|script| script.status = vec![1, 0, 0, 1, 9, 9]),
-            50,
-        ),
+        (with(&[]), 50),
+        (with(&[1, 0, 0, 0]), 50),
+        (with(&[2, 0, 0, 1, 9]), 50),
+        (with(&[1, 0, 0, 2, 9]), 50),
+        (with(&[1, 0, 0, 1, 9, 9]), 50),
     ] {
-        let end = end(&clients, &identity, &script);
+        let end = end(&clients, &script);
         assert_eq!(end.alert, Some(alert), "{end:?}");
     }
 }

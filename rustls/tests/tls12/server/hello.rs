@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use harness::peers::callbacks::this::ServerKey;
-use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product};
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product, product3};
 use harness::scripted::Refused;
+use harness::scripted::tls12::client::ScriptedClient;
 use harness::wire::client_hello::{
     ALPN, ClientHello, EARLY_DATA, EC_POINT_FORMATS, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO,
     SERVER_NAME, SESSION_TICKET, SIGNATURE_ALGORITHMS, STATUS_REQUEST, SUPPORTED_GROUPS,
@@ -37,36 +38,37 @@ fn outcome(server: &Server, hello: &ClientHello) -> String {
 /// Hellos that upstream answers in the same way.
 fn hellos() -> Vec<(&'static str, ClientHello)> {
     let hello = ClientHello::tls12;
+    let and = |typ, body: &[u8]| hello().and(typ, body.to_vec());
+    let with = |typ, body: &[u8]| hello().with(typ, body.to_vec());
+    let compression = |methods: &[u8]| hello().edit(|it| it.compression = methods.to_vec());
+    let suites = |suites: &[u16]| hello().edit(|it| it.cipher_suites = suites.to_vec());
+    let version = |version| hello().edit(|it| it.legacy_version = version);
+    let id = |len| hello().edit(|it| it.session_id = vec![3; len]);
     let versions = |versions: &[u16]| u8_vec(&u16s(versions));
+    let signalling = |it: &mut ClientHello| it.cipher_suites.push(0x00ff);
     vec![
         ("usual", hello()),
-        (
-            "no null compression",
-            hello().edit(|it| it.compression = vec![1]),
-        ),
-        (
-            "two compressions",
-            hello().edit(|it| it.compression = vec![1, 0]),
-        ),
-        ("early data", hello().and(EARLY_DATA, vec![])),
+        ("no null compression", compression(&[1])),
+        ("two compressions", compression(&[1, 0])),
+        ("early data", and(EARLY_DATA, &[])),
         ("no groups", hello().without(SUPPORTED_GROUPS)),
         (
             "unknown groups",
-            hello().with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X448]))),
+            with(SUPPORTED_GROUPS, &u16_vec(&u16s(&[X448]))),
         ),
         ("no point formats", hello().without(EC_POINT_FORMATS)),
         (
             "compressed points",
-            hello().with(EC_POINT_FORMATS, u8_vec(&[1, 2])),
+            with(EC_POINT_FORMATS, &u8_vec(&[1, 2])),
         ),
         (
             "all point formats",
-            hello().with(EC_POINT_FORMATS, u8_vec(&[2, 1, 0])),
+            with(EC_POINT_FORMATS, &u8_vec(&[2, 1, 0])),
         ),
         ("no schemes", hello().without(SIGNATURE_ALGORITHMS)),
         (
             "schemes of another key",
-            hello().with(SIGNATURE_ALGORITHMS, u16_vec(&u16s(&[0x0804]))),
+            with(SIGNATURE_ALGORITHMS, &[0, 2, 8, 4]),
         ),
         (
             "no extended master secret",
@@ -75,133 +77,87 @@ fn hellos() -> Vec<(&'static str, ClientHello)> {
         ("no renegotiation info", hello().without(RENEGOTIATION_INFO)),
         (
             "renegotiation info as a suite",
-            hello()
-                .without(RENEGOTIATION_INFO)
-                .edit(|it| it.cipher_suites.push(0x00ff)),
+            hello().without(RENEGOTIATION_INFO).edit(signalling),
         ),
-        (
-            "suites of another key",
-            hello().edit(|it| it.cipher_suites = vec![0xc02f]),
-        ),
-        (
-            "unknown suites",
-            hello().edit(|it| it.cipher_suites = vec![0x009c]),
-        ),
-        ("TLS 1.1", hello().edit(|it| it.legacy_version = 0x0302)),
-        (
-            "TLS 1.3 in legacy_version",
-            hello().edit(|it| it.legacy_version = 0x0304),
-        ),
+        ("suites of another key", suites(&[0xc02f])),
+        ("unknown suites", suites(&[0x009c])),
+        ("TLS 1.1", version(0x0302)),
+        ("TLS 1.3 in legacy_version", version(0x0304)),
         (
             "TLS 1.1 with versions",
-            hello()
-                .edit(|it| it.legacy_version = 0x0302)
-                .and(SUPPORTED_VERSIONS, versions(&[0x0303])),
+            version(0x0302).and(SUPPORTED_VERSIONS, versions(&[0x0303])),
         ),
         (
             "versions",
-            hello().and(SUPPORTED_VERSIONS, versions(&[0x0303, 0x0302])),
+            and(SUPPORTED_VERSIONS, &versions(&[0x0303, 0x0302])),
         ),
         (
             "versions without 1.2 and 1.3",
-            hello().and(SUPPORTED_VERSIONS, versions(&[0x0302])),
+            and(SUPPORTED_VERSIONS, &versions(&[0x0302])),
         ),
         (
             "an address as name",
-            hello().with(SERVER_NAME, host_name(b"127.0.0.1")),
+            with(SERVER_NAME, &host_name(b"127.0.0.1")),
         ),
         ("no name", hello().without(SERVER_NAME)),
-        (
-            "protocols",
-            hello().and(ALPN, protocols(&[b"h2", b"http/1.1"])),
-        ),
-        ("unknown protocols", hello().and(ALPN, protocols(&[b"h5"]))),
-        (
-            "an unknown session",
-            hello().edit(|it| it.session_id = vec![3; 32]),
-        ),
-        (
-            "a short session id",
-            hello().edit(|it| it.session_id = vec![3; 3]),
-        ),
-        ("asks for a ticket", hello().and(SESSION_TICKET, vec![])),
-        (
-            "an unknown ticket",
-            hello().and(SESSION_TICKET, vec![1; 50]),
-        ),
-        (
-            "asks for a status",
-            hello().and(STATUS_REQUEST, vec![1, 0, 0, 0, 0]),
-        ),
+        ("protocols", and(ALPN, &protocols(&[b"h2", b"http/1.1"]))),
+        ("unknown protocols", and(ALPN, &protocols(&[b"h5"]))),
+        ("an unknown session", id(32)),
+        ("a short session id", id(3)),
+        ("asks for a ticket", and(SESSION_TICKET, &[])),
+        ("an unknown ticket", and(SESSION_TICKET, &[1; 50])),
+        ("asks for a status", and(STATUS_REQUEST, &[1, 0, 0, 0, 0])),
     ]
 }
 
 #[test]
 fn hellos_are_answered_as_by_upstream() {
-    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Both]) {
-        for tickets in [false, true] {
-            let setup = Setup {
-                versions,
-                tickets,
-                ..Setup::new(provider)
-            };
-            let servers = servers(setup);
-            let (upstream, ours) = servers.split_last().unwrap();
-            for (what, hello) in hellos() {
-                let expected = outcome(upstream, &hello);
-                for server in ours {
-                    assert_eq!(
-                        outcome(server, &hello),
-                        expected,
-                        "{what}, {setup:?}, {}",
-                        server.name
-                    );
-                }
+    for (versions, setup) in product(
+        [Versions::Tls12, Versions::Both],
+        Setup::all().collect::<Vec<_>>(),
+    ) {
+        let setup = Setup { versions, ..setup };
+        let [ours @ .., upstream] = servers(setup);
+        for (what, hello) in hellos() {
+            let expected = outcome(&upstream, &hello);
+            for server in &ours {
+                let name = server.name;
+                assert_eq!(
+                    outcome(server, &hello),
+                    expected,
+                    "{what}, {setup:?}, {name}"
+                );
             }
         }
     }
 }
 
+/// Hellos that are refused for a setting of the server.
 #[test]
-fn a_server_of_tls13_alone_refuses_them() {
+fn hellos_that_a_setting_refuses() {
+    let without_secret = ClientHello::tls12().without(EXTENDED_MASTER_SECRET);
     for provider in PROVIDERS {
-        let setup = Setup {
-            versions: Versions::Tls13,
-            ..Setup::new(provider)
-        };
-        for server in servers(setup) {
+        let setup = Setup::new(provider);
+        let versions = Versions::Tls13;
+        for server in servers(Setup { versions, ..setup }) {
             assert_eq!(
                 outcome(&server, &ClientHello::tls12()),
                 "PeerIncompatible(SupportedVersionsExtensionRequired) Some([2, 70])"
             );
         }
-    }
-}
-
-#[test]
-fn the_extended_master_secret_can_be_required() {
-    for provider in PROVIDERS {
-        let servers = servers_with(
-            Setup::new(provider),
+        for server in servers_with(
+            setup,
             |ours| ours.require_ems = true,
             |theirs| theirs.require_ems = true,
-        );
-        for server in servers {
-            let without = ClientHello::tls12().without(EXTENDED_MASTER_SECRET);
+        ) {
             assert_eq!(
-                outcome(&server, &without),
+                outcome(&server, &without_secret),
                 "PeerIncompatible(ExtendedMasterSecretExtensionRequired) Some([2, 40])"
             );
             assert!(outcome(&server, &ClientHello::tls12()).starts_with("Ok"));
         }
-    }
-}
-
-/// RFC 5746 §3.6; upstream does not check it.
-#[test]
-fn an_initial_handshake_renegotiates_nothing() {
-    for provider in PROVIDERS {
-        for server in servers(Setup::new(provider)).iter().take(2) {
+        // RFC 5746 §3.6; upstream does not check it
+        for server in &servers(setup)[..2] {
             let hello = ClientHello::tls12().with(RENEGOTIATION_INFO, u8_vec(&[7; 12]));
             assert_eq!(
                 outcome(server, &hello),
@@ -224,12 +180,8 @@ fn a_server_that_has_tls13_marks_its_random() {
                 let client = server.connect(&ClientHello::tls12(), None).unwrap();
                 // after header and version
                 let random = &client.flight[0][4 + 2..][..32];
-                assert_eq!(
-                    random.ends_with(b"DOWNGRD\x01"),
-                    is_marked,
-                    "{}",
-                    server.name
-                );
+                let marked = random.ends_with(b"DOWNGRD\x01");
+                assert_eq!(marked, is_marked, "{}", server.name);
             }
         }
     }
@@ -237,71 +189,63 @@ fn a_server_that_has_tls13_marks_its_random() {
 
 #[test]
 fn suites_follow_the_certificate_and_the_preference() {
-    for provider in PROVIDERS {
-        for (key_type, first) in [(KeyType::EcdsaP256, 0xc02b), (KeyType::Rsa2048, 0xc02f)] {
-            for ignore_client_order in [false, true] {
-                let setup = Setup {
-                    key_type,
-                    ..Setup::new(provider)
-                };
-                let servers = servers_with(
-                    setup,
-                    |ours| ours.ignore_client_order = ignore_client_order,
-                    |theirs| theirs.ignore_client_order = ignore_client_order,
-                );
-                let hello = ClientHello::tls12();
-                let expected = outcome(&servers[2], &hello);
-                assert!(expected.starts_with("Ok"), "{expected}");
-                let suites: Vec<u16> = servers
-                    .iter()
-                    .map(|server| server.connect(&hello, None).unwrap().suite.into())
-                    .collect();
-                assert!(
-                    suites.iter().all(|suite| *suite == suites[2]),
-                    "{suites:x?}"
-                );
-                assert_eq!(suites[0] == first, !ignore_client_order, "{suites:x?}");
-            }
-        }
+    let firsts = [(KeyType::EcdsaP256, 0xc02b), (KeyType::Rsa2048, 0xc02f)];
+    for (provider, (key_type, first), ignore_client_order) in
+        product3(PROVIDERS, firsts, [false, true])
+    {
+        let setup = Setup {
+            key_type,
+            ..Setup::new(provider)
+        };
+        let servers = servers_with(
+            setup,
+            |ours| ours.ignore_client_order = ignore_client_order,
+            |theirs| theirs.ignore_client_order = ignore_client_order,
+        );
+        let hello = ClientHello::tls12();
+        let expected = outcome(&servers[2], &hello);
+        assert!(expected.starts_with("Ok"), "{expected}");
+        let suites = servers
+            .each_ref()
+            .map(|server| u16::from(server.connect(&hello, None).unwrap().suite));
+        assert_eq!(suites, [suites[2]; 3]);
+        assert_eq!(suites[0] == first, !ignore_client_order, "{suites:x?}");
     }
 }
 
-/// Servers with this crate's first, whose resolver staples `response`.
-fn stapling(provider: Provider, response: &[u8]) -> Vec<Server> {
-    let identity = &KeyType::EcdsaP256.identities().server;
+/// Servers whose resolver staples `response`.
+fn stapling(provider: Provider, response: &[u8]) -> [Server; 3] {
+    macro_rules! staple {
+        ($tls:ident, $config:ident) => {{
+            let identity = &KeyType::EcdsaP256.identities().server;
+            let (chain, provider) = (identity.chain.clone(), $config.crypto_provider());
+            let key = $tls::sign::CertifiedKey::from_der(chain, identity.key(), provider);
+            let mut key = key.unwrap();
+            key.ocsp = Some(response.to_vec());
+            $config.cert_resolver = Arc::new($tls::sign::SingleCertAndKey::from(key));
+        }};
+    }
     servers_with(
         Setup::new(provider),
-        |config| {
-            let mut key = rustls::sign::CertifiedKey::from_der(
-                identity.chain.clone(),
-                identity.key(),
-                config.crypto_provider(),
-            )
-            .unwrap();
-            key.ocsp = Some(response.to_vec());
-            config.cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(key));
-        },
-        |config| {
-            let mut key = rustls_upstream::sign::CertifiedKey::from_der(
-                identity.chain.clone(),
-                identity.key(),
-                config.crypto_provider(),
-            )
-            .unwrap();
-            key.ocsp = Some(response.to_vec());
-            config.cert_resolver = Arc::new(rustls_upstream::sign::SingleCertAndKey::from(key));
-        },
+        |config| staple!(rustls, config),
+        |config| staple!(rustls_upstream, config),
     )
 }
 
-/// RFC 6066 §8: a response is stapled on request.
+/// RFC 6066 §8: a response is stapled on request. It has at least one byte.
 #[test]
 fn the_status_is_stapled() {
+    let asking = |typ| ClientHello::tls12().and(STATUS_REQUEST, vec![typ, 0, 0, 0, 0]);
+    let has_status = |client: &ScriptedClient| {
+        let status = client.message_of(HandshakeType::CertificateStatus);
+        let is_announced = client.extensions.contains(&(STATUS_REQUEST, vec![]));
+        assert_eq!(status.is_some(), is_announced);
+        is_announced
+    };
     for provider in PROVIDERS {
         let response = b"a response that nobody reads";
         for server in stapling(provider, response) {
-            let hello = ClientHello::tls12().and(STATUS_REQUEST, vec![1, 0, 0, 0, 0]);
-            let mut client = server.connect(&hello, None).unwrap();
+            let mut client = server.connect(&asking(1), None).unwrap();
             assert_eq!(
                 client.flight_types(),
                 [
@@ -312,38 +256,32 @@ fn the_status_is_stapled() {
                     HandshakeType::ServerHelloDone,
                 ]
             );
-            assert!(client.extensions.contains(&(STATUS_REQUEST, vec![])));
+            assert!(has_status(&client));
             let status = client.message_of(HandshakeType::CertificateStatus).unwrap();
             assert_eq!(status[4..], [&[1][..], &vector(3, response)].concat());
             client.finish().unwrap();
             assert!(client.server_finished);
 
-            let mut others = vec![ClientHello::tls12()];
+            let client = server.connect(&ClientHello::tls12(), None).unwrap();
+            assert!(!has_status(&client), "{} without a request", server.name);
             // upstream takes any type of status for OCSP
             if server.name != "upstream" {
-                others.push(ClientHello::tls12().and(STATUS_REQUEST, vec![2, 0, 0, 0, 0]));
-            }
-            for hello in others {
-                let client = server.connect(&hello, None).unwrap();
-                let status = client.message_of(HandshakeType::CertificateStatus);
-                assert_eq!(status, None, "{}", server.name);
-                assert!(!client.extensions.contains(&(STATUS_REQUEST, vec![])));
+                let client = server.connect(&asking(2), None).unwrap();
+                assert!(
+                    !has_status(&client),
+                    "{} asked for another type",
+                    server.name
+                );
             }
         }
-    }
-}
-
-/// RFC 6066 §8: an OCSPResponse has at least one byte. Debug builds of upstream's server panic.
-#[test]
-fn an_empty_status_counts_as_none() {
-    let hello = ClientHello::tls12().and(STATUS_REQUEST, vec![1, 0, 0, 0, 0]);
-    for provider in PROVIDERS {
-        let servers = stapling(provider, b"");
-        for server in servers.iter().filter(|server| server.name != "upstream") {
-            let mut client = server.connect(&hello, None).unwrap();
-            let status = client.message_of(HandshakeType::CertificateStatus);
-            assert_eq!(status, None, "{}", server.name);
-            assert!(!client.extensions.contains(&(STATUS_REQUEST, vec![])));
+        // debug builds of upstream's server panic
+        for server in &stapling(provider, b"")[..2] {
+            let mut client = server.connect(&asking(1), None).unwrap();
+            assert!(
+                !has_status(&client),
+                "{} with an empty response",
+                server.name
+            );
             client.finish().unwrap();
         }
     }

@@ -2,37 +2,10 @@
 
 use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS};
 use harness::scripted::Refused;
-use harness::scripted::tls12::client::ScriptedClient;
 use harness::wire::client_hello::ClientHello;
 use rustls::ContentType;
 
-use super::{Server, Setup, servers};
-
-/// Sends the client's flight message by message, and applies `change` to message `changed`.
-fn send_flight(
-    client: &mut ScriptedClient,
-    changed: usize,
-    change: &dyn Fn(&mut Vec<u8>),
-) -> Result<(), Refused> {
-    let identity = &KeyType::EcdsaP256.identities().client;
-    let key = rustls::crypto::ring::sign::any_supported_type(&identity.key()).unwrap();
-    let mut number = 0;
-    let mut send = |client: &mut ScriptedClient, mut message: Vec<u8>| {
-        if number == changed {
-            change(&mut message);
-        }
-        number += 1;
-        client.send(&message)
-    };
-    send(client, ScriptedClient::certificate(&[&*identity.chain[0]]))?;
-    let message = client.key_exchange();
-    send(client, message)?;
-    let message = client.certificate_verify(&*key, 0x0403);
-    send(client, message)?;
-    client.change_cipher_spec()?;
-    let message = client.finished();
-    send(client, message)
-}
+use super::{Server, Setup, send_flight, servers};
 
 const CLIENT_KEY_EXCHANGE: usize = 1;
 const CERTIFICATE_VERIFY: usize = 2;
@@ -41,13 +14,14 @@ const FINISHED: usize = 3;
 /// The outcome of the flight with this bit of this message changed, and whether the byte exists.
 fn outcome(server: &Server, message: usize, at: usize, bit: u8) -> (Result<(), Refused>, bool) {
     let mut client = server.connect(&ClientHello::tls12(), None).unwrap();
-    let changed = core::cell::Cell::new(false);
-    let result = send_flight(&mut client, message, &|message| {
-        if let Some(byte) = message.get_mut(at) {
+    let mut changed = false;
+    let mut change = |index, bytes: &mut Vec<u8>| {
+        if let Some(byte) = bytes.get_mut(at).filter(|_| index == message) {
             *byte ^= bit;
-            changed.set(true);
+            changed = true;
         }
-    });
+    };
+    let result = send_flight(&mut client, KeyType::EcdsaP256, 0x0403, &mut change);
     // a changed header may announce more bytes
     let result = result.and_then(|()| {
         if client.server.is_handshaking() {
@@ -56,7 +30,7 @@ fn outcome(server: &Server, message: usize, at: usize, bit: u8) -> (Result<(), R
             Ok(())
         }
     });
-    (result, changed.get())
+    (result, changed)
 }
 
 #[test]

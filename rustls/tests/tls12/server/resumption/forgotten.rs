@@ -73,10 +73,9 @@ fn a_session_ends_with_a_connection_that_fails() {
         for ((what, fails), is_resumed) in product(FAILING, [false, true]) {
             let mut session = session(&server, &hello);
             let offer = offering(&hello, &session);
-            let mut client = if is_resumed {
-                server.connect(&offer, Some(&session)).unwrap()
-            } else {
-                server.connect(&hello, None).unwrap()
+            let mut client = match is_resumed {
+                true => server.connect(&offer, Some(&session)).unwrap(),
+                false => server.connect(&hello, None).unwrap(),
             };
             assert_eq!(client.is_resumed(), is_resumed);
             client.finish().unwrap();
