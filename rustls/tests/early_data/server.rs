@@ -8,10 +8,12 @@ mod rejected;
 mod splits;
 mod unbuffered;
 
-use harness::peers::configs::Provider;
+use std::sync::Arc;
+
+use harness::peers::configs::{self, Provider};
 use harness::peers::endpoints::Endpoint;
-use harness::peers::servers::{Server, Settings, hello};
-use harness::scripted::ScriptedClient;
+use harness::peers::servers::{KEY_TYPE, Server, Settings, hello};
+use harness::scripted::{OfferedPsk, ScriptedClient};
 use rustls::ContentType;
 
 const MAX: u32 = 1000;
@@ -24,9 +26,37 @@ fn settings(provider: Provider) -> Settings {
     }
 }
 
+/// This crate's client, which sends early data if it can.
+fn this_client(settings: &Settings) -> Arc<rustls::ClientConfig> {
+    let provider = settings.provider.this();
+    let mut config = configs::this::client(provider, KEY_TYPE, settings.auth);
+    config.enable_early_data = true;
+    Arc::new(config)
+}
+
+/// Upstream's.
+fn upstream_client(settings: &Settings) -> Arc<rustls_upstream::ClientConfig> {
+    let provider = settings.provider.upstream();
+    let mut config = configs::upstream::client(provider, KEY_TYPE, settings.auth);
+    config.enable_early_data = true;
+    Arc::new(config)
+}
+
+/// An offer of early data with a session of `server`.
+fn offer(settings: &Settings, server: &Server) -> OfferedPsk {
+    server.tickets(settings).remove(0).offer_early(0)
+}
+
+/// Sends `data` under the current key.
+#[track_caller]
+fn send(client: &mut ScriptedClient, data: &[u8]) {
+    let sent = client.send_raw(ContentType::ApplicationData, data);
+    sent.unwrap_or_else(|refused| panic!("{refused:?}"));
+}
+
 /// A client whose early data is accepted.
 fn accepted(settings: &Settings, server: &Server) -> ScriptedClient {
-    let offer = server.tickets(settings).remove(0).offer_early(0);
+    let offer = offer(settings, server);
     let client = server.connect(settings, hello(), Some(&offer)).unwrap();
     assert!(client.is_resumed && client.early_data_accepted());
     client
@@ -34,7 +64,7 @@ fn accepted(settings: &Settings, server: &Server) -> ScriptedClient {
 
 /// A client that offers early data but must not send any, under the handshake key.
 fn rejected(settings: &Settings, server: &Server) -> ScriptedClient {
-    let mut offer = server.tickets(settings).remove(0).offer_early(0);
+    let mut offer = offer(settings, server);
     // RFC 9846 §4.3.10: only the first session counts
     offer.identities.insert(0, (b"another".to_vec(), 0));
     let client = server.connect(settings, hello(), Some(&offer)).unwrap();
@@ -48,13 +78,19 @@ fn early_data(server: &mut dyn Endpoint) -> Vec<u8> {
     plaintext
 }
 
+/// Ends early data by a message if it was accepted.
+fn end_or_start(client: &mut ScriptedClient, is_accepted: bool) {
+    match is_accepted {
+        true => client.end_early_data().unwrap(),
+        false => client.start_handshake(),
+    }
+}
+
 /// Finishes the handshake and checks data in both directions.
 fn finish(client: &mut ScriptedClient) {
     client.finish().unwrap();
     assert!(!client.server.is_handshaking());
-    client
-        .send_raw(ContentType::ApplicationData, b"later")
-        .unwrap();
+    send(client, b"later");
     assert_eq!(client.received_by_server(), b"later");
     client.server.send(b"back");
     client.receive_output();

@@ -7,8 +7,8 @@ use harness::peers::configs::{self, ClientAuth, KeyType, Provider, server_name};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake,
 };
-use rustls::client::UnbufferedClientConnection;
-use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
+use rustls::unbuffered::{ConnectionState, TransmitTlsData};
 use rustls::{ClientConfig, ClientConnection};
 
 pub(crate) type ServerConfig = rustls_upstream::ServerConfig;
@@ -77,22 +77,16 @@ impl Client {
         }
     }
 
-    pub(crate) fn tickets_received(&self) -> u32 {
+    pub(crate) fn tickets_received(&mut self) -> u32 {
         match self {
-            Self::Buffered(client) => match &client.conn {
-                rustls::Connection::Client(conn) => conn.tls13_tickets_received(),
-                rustls::Connection::Server(_) => unreachable!(),
-            },
+            Self::Buffered(client) => client.as_client().tls13_tickets_received(),
             Self::Unbuffered(client) => client.conn.tls13_tickets_received(),
         }
     }
 
-    pub(crate) fn is_early_data_accepted(&self) -> bool {
+    pub(crate) fn is_early_data_accepted(&mut self) -> bool {
         match self {
-            Self::Buffered(client) => match &client.conn {
-                rustls::Connection::Client(conn) => conn.is_early_data_accepted(),
-                rustls::Connection::Server(_) => unreachable!(),
-            },
+            Self::Buffered(client) => client.as_client().is_early_data_accepted(),
             Self::Unbuffered(client) => client.conn.is_early_data_accepted(),
         }
     }
@@ -100,12 +94,7 @@ impl Client {
 
 /// Encodes the first flight: the ClientHello and, if early data may be sent, the pieces.
 pub(crate) fn encode_early_data(conn: &mut UnbufferedClientConnection, early: &[&[u8]]) -> Vec<u8> {
-    let mut output = Vec::new();
-    encode(conn, &mut output);
-    let UnbufferedStatus { state, .. } = conn.process_tls_records(&mut []);
-    let Ok(ConnectionState::TransmitTlsData(mut state)) = state else {
-        panic!("{state:?}");
-    };
+    let (mut output, mut state) = encode(conn);
     if let Some(mut encrypter) = state.may_encrypt_early_data() {
         for piece in early {
             let used = output.len();
@@ -116,18 +105,20 @@ pub(crate) fn encode_early_data(conn: &mut UnbufferedClientConnection, early: &[
     output
 }
 
-/// Appends all pending output.
-pub(crate) fn encode(conn: &mut UnbufferedClientConnection, output: &mut Vec<u8>) {
-    loop {
-        let UnbufferedStatus { state, .. } = conn.process_tls_records(&mut []);
-        match state.unwrap() {
-            ConnectionState::EncodeTlsData(mut state) => {
-                let used = output.len();
-                state.encode_to_vec(output, used).unwrap();
-            }
-            ConnectionState::TransmitTlsData(_) => return,
-            other => panic!("{other:?}"),
-        }
+/// Encodes all pending output, and returns it with the state that follows.
+pub(crate) fn encode(
+    conn: &mut UnbufferedClientConnection,
+) -> (Vec<u8>, TransmitTlsData<'_, ClientConnectionData>) {
+    let mut output = Vec::new();
+    while let Ok(ConnectionState::EncodeTlsData(mut state)) =
+        conn.process_tls_records(&mut []).state
+    {
+        let used = output.len();
+        state.encode_to_vec(&mut output, used).unwrap();
+    }
+    match conn.process_tls_records(&mut []).state.unwrap() {
+        ConnectionState::TransmitTlsData(state) => (output, state),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -145,6 +136,18 @@ pub(crate) fn read_early(server: &mut UpstreamBuffered) -> Option<Vec<u8>> {
 
 /// Makes a first connection, which leaves its sessions in the store of `client`.
 pub(crate) fn prime(client: &Arc<ClientConfig>, server_config: &Arc<ServerConfig>) {
-    let conn = ClientConnection::new(client.clone(), server_name()).unwrap();
-    handshake(&mut ThisBuffered::new(conn), &mut server(server_config));
+    handshake(
+        &mut ThisBuffered::client(client.clone()),
+        &mut server(server_config),
+    );
+}
+
+/// A client with a session, and its server, which allows `limit` bytes.
+pub(crate) fn primed(provider: Provider, limit: u32) -> (Arc<ClientConfig>, Arc<ServerConfig>) {
+    let client_config = Arc::new(client_config(provider));
+    let mut server_config = server_config(provider);
+    server_config.max_early_data_size = limit;
+    let server_config = Arc::new(server_config);
+    prime(&client_config, &server_config);
+    (client_config, server_config)
 }

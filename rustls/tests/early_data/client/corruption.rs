@@ -40,38 +40,26 @@ fn message_len(accepts: bool, position: usize) -> usize {
 /// Describes how two outcomes differ. Returns nothing if RFC 9846 demands a check that upstream
 /// lacks, or another alert.
 fn difference(ours: Outcome, theirs: Outcome, offset: usize, how: &str) -> Option<String> {
+    let illegal = |error: Error| refused(error, Alert::IllegalParameter);
+    let protocol = "early data was accepted under another application protocol";
     let not_checked = [
         refused(
             PeerIncompatible::ServerDoesNotSupportTls12Or13,
             Alert::ProtocolVersion,
         ),
-        refused(
-            Error::General("early data was accepted under another application protocol".into()),
-            Alert::IllegalParameter,
-        ),
+        illegal(Error::General(protocol.into())),
     ];
     let other_alert = [
-        refused(
-            PeerMisbehaved::SelectedUnofferedCipherSuite,
-            Alert::IllegalParameter,
-        ),
-        refused(
-            InvalidMessage::UnsupportedCompression,
-            Alert::IllegalParameter,
-        ),
+        illegal(PeerMisbehaved::SelectedUnofferedCipherSuite.into()),
+        illegal(InvalidMessage::UnsupportedCompression.into()),
     ];
     // RFC 9846 §6.2: a message of incorrect length is a decode_error
     let short_finished = refused(InvalidMessage::MissingData("Finished"), Alert::DecodeError);
     // a changed type may be one that only one of the clients knows
+    let disabled = PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig;
     let other_type = [
-        refused(
-            PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
-            Alert::ProtocolVersion,
-        ),
-        refused(
-            PeerMisbehaved::DisallowedEncryptedExtension,
-            Alert::IllegalParameter,
-        ),
+        refused(disabled, Alert::ProtocolVersion),
+        illegal(PeerMisbehaved::DisallowedEncryptedExtension.into()),
     ];
     let is_deliberate = theirs == ACCEPTED && not_checked.contains(&ours)
         || ours == short_finished && theirs == refused(Error::DecryptError, Alert::DecryptError)

@@ -3,16 +3,17 @@
 use std::io::{ErrorKind, Write};
 use std::sync::Arc;
 
-use harness::peers::configs::{self, KeyType, PROVIDERS, Provider, product, product3, server_name};
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, PROVIDERS, Provider, product, product3, server_name,
+};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, Transfer, exchange, send_and_check};
 use harness::providers::provider_with_limit;
+use rustls::ClientConnection;
 use rustls::client::{EarlyDataError, UnbufferedClientConnection};
-use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus};
-use rustls::{ClientConfig, ClientConnection};
+use rustls::unbuffered::EncryptError;
 
 use super::clients::{
-    APIS, Client, LIMIT, ServerConfig, client_config, encode, prime, read_early, server,
-    server_config,
+    APIS, Client, LIMIT, client_config, encode, prime, primed, read_early, server, server_config,
 };
 
 const LIMITS: [u32; 5] = [1, 100, 16_384, 16_385, LIMIT];
@@ -21,10 +22,7 @@ const LIMITS: [u32; 5] = [1, 100, 16_384, 16_385, LIMIT];
 fn the_full_limit_arrives() {
     for (provider, api, limit) in product3(PROVIDERS, APIS, LIMITS) {
         let early = vec![7; limit as usize];
-        let client_config = Arc::new(client_config(provider));
-        let mut server_config = server_config(provider);
-        server_config.max_early_data_size = limit;
-        let server_config = Arc::new(server_config);
+        let (client_config, server_config) = primed(provider, limit);
         // in one piece, and with the last byte separate
         for pieces in [vec![&early[..]], vec![&early[1..], &early[..1]]] {
             prime(&client_config, &server_config);
@@ -36,16 +34,6 @@ fn the_full_limit_arrives() {
             assert!(client.is_early_data_accepted());
         }
     }
-}
-
-/// A client with a session, and its server, which allows `limit` bytes.
-fn primed(provider: Provider, limit: u32) -> (Arc<ClientConfig>, Arc<ServerConfig>) {
-    let client_config = Arc::new(client_config(provider));
-    let mut server_config = server_config(provider);
-    server_config.max_early_data_size = limit;
-    let server_config = Arc::new(server_config);
-    prime(&client_config, &server_config);
-    (client_config, server_config)
 }
 
 /// A write accepts the bytes left, and then nothing, which `write_all` reports.
@@ -79,19 +67,15 @@ fn writes_end_at_the_limit() {
 /// The buffer limit applies as well; sending makes room.
 #[test]
 fn writes_end_at_the_buffer_limit() {
-    let client_config = Arc::new(client_config(Provider::AwsLc));
-    let server_config = Arc::new(server_config(Provider::AwsLc));
-    prime(&client_config, &server_config);
+    let (client_config, server_config) = primed(Provider::AwsLc, LIMIT);
     let mut conn = ClientConnection::new(client_config, server_name()).unwrap();
     conn.set_buffer_limit(Some(4_000));
     let early = vec![3; 10_000];
     let written = conn.early_data().unwrap().write(&early).unwrap();
     assert!((1..4_000).contains(&written), "{written}");
     assert_eq!(conn.early_data().unwrap().write(&early).unwrap(), 0);
-    assert_eq!(
-        conn.early_data().unwrap().bytes_left(),
-        LIMIT as usize - written
-    );
+    let left = conn.early_data().unwrap().bytes_left();
+    assert_eq!(left, LIMIT as usize - written);
 
     let mut server = server(&server_config);
     let mut received = Vec::new();
@@ -115,27 +99,17 @@ fn unbuffered_refuses_what_exceeds_the_limit() {
         let (client_config, server_config) = primed(provider, limit);
         let limit = limit as usize;
         let mut conn = UnbufferedClientConnection::new(client_config, server_name()).unwrap();
-        let mut wire = Vec::new();
-        encode(&mut conn, &mut wire);
-        let UnbufferedStatus { state, .. } = conn.process_tls_records(&mut []);
-        let Ok(ConnectionState::TransmitTlsData(mut state)) = state else {
-            panic!("{state:?}");
-        };
+        let (mut wire, mut state) = encode(&mut conn);
         let early = vec![9; limit + 1];
         let mut out = vec![0; 2 * limit + 1000];
         let mut encrypter = state.may_encrypt_early_data().unwrap();
         assert_eq!(encrypter.bytes_left(), limit);
+        let exceeds = |result| matches!(result, Err(EarlyDataError::ExceededAllowedEarlyData));
         for _ in 0..2 {
-            assert!(matches!(
-                encrypter.encrypt(&early, &mut out),
-                Err(EarlyDataError::ExceededAllowedEarlyData)
-            ));
+            assert!(exceeds(encrypter.encrypt(&early, &mut out)));
             assert_eq!(encrypter.bytes_left(), limit);
             let mut vec = b"before".to_vec();
-            assert!(matches!(
-                encrypter.encrypt_to_vec(&early, &mut vec, 6),
-                Err(EarlyDataError::ExceededAllowedEarlyData)
-            ));
+            assert!(exceeds(encrypter.encrypt_to_vec(&early, &mut vec, 6)));
             assert_eq!(vec, b"before");
         }
         // an output buffer that is too short uses up nothing
@@ -146,10 +120,7 @@ fn unbuffered_refuses_what_exceeds_the_limit() {
         let used = encrypter.encrypt(&early[..limit], &mut out).unwrap();
         wire.extend_from_slice(&out[..used]);
         assert_eq!(encrypter.bytes_left(), 0);
-        assert!(matches!(
-            encrypter.encrypt(&[1], &mut out),
-            Err(EarlyDataError::ExceededAllowedEarlyData)
-        ));
+        assert!(exceeds(encrypter.encrypt(&[1], &mut out)));
         assert_eq!(encrypter.encrypt(&[], &mut out).unwrap(), 0);
         state.done();
 
@@ -165,14 +136,8 @@ fn unbuffered_refuses_what_exceeds_the_limit() {
 fn writes_end_with_the_key() {
     const RECORDS: usize = 5;
     for provider in PROVIDERS {
-        let with_roots = client_config(provider);
-        let mut config =
-            ClientConfig::builder_with_provider(provider_with_limit(provider, 6).into())
-                .with_protocol_versions(&[&rustls::version::TLS13])
-                .unwrap()
-                .with_root_certificates(configs::this::roots(KeyType::Ed25519))
-                .with_no_client_auth();
-        config.alpn_protocols = with_roots.alpn_protocols;
+        let crypto = provider_with_limit(provider, 6);
+        let mut config = configs::this::client(crypto, KeyType::Ed25519, ClientAuth::None);
         config.enable_early_data = true;
         let config = Arc::new(config);
         let server_config = Arc::new(server_config(provider));
@@ -193,11 +158,7 @@ fn writes_end_with_the_key() {
 
         prime(&config, &server_config);
         let mut conn = UnbufferedClientConnection::new(config, server_name()).unwrap();
-        encode(&mut conn, &mut Vec::new());
-        let UnbufferedStatus { state, .. } = conn.process_tls_records(&mut []);
-        let Ok(ConnectionState::TransmitTlsData(mut state)) = state else {
-            panic!("{state:?}");
-        };
+        let (_, mut state) = encode(&mut conn);
         let mut encrypter = state.may_encrypt_early_data().unwrap();
         let mut out = vec![0; 100];
         for _ in 0..RECORDS {
@@ -259,11 +220,8 @@ fn writers_of_both_crates_do_the_same() {
     for provider in PROVIDERS {
         let server_config = Arc::new(server_config(provider));
         let ours = writes!(rustls, client_config(provider), server_config.clone());
-        let mut theirs = configs::upstream::client(
-            provider.upstream(),
-            KeyType::Ed25519,
-            configs::ClientAuth::None,
-        );
+        let (crypto, auth) = (provider.upstream(), ClientAuth::None);
+        let mut theirs = configs::upstream::client(crypto, KeyType::Ed25519, auth);
         theirs.enable_early_data = true;
         assert_eq!(ours, writes!(rustls_upstream, theirs, server_config));
     }

@@ -36,11 +36,8 @@ struct Server {
 impl Server {
     /// Starts the server, or returns `None` without `openssl`.
     fn start(name: &str, more: &[&str]) -> Option<Self> {
-        let files = Files::new(
-            env!("CARGO_TARGET_TMPDIR"),
-            &format!("early-{name}"),
-            KEY_TYPE,
-        );
+        let name = format!("early-{name}");
+        let files = Files::new(env!("CARGO_TARGET_TMPDIR"), &name, KEY_TYPE);
         let (certificate, key) = (files.path("server.pem"), files.path("server.key"));
         let args = [
             "s_server",
@@ -49,13 +46,10 @@ impl Server {
             "127.0.0.1:0",
             "-alpn",
             "h2",
-            "-cert",
-            &certificate,
-            "-key",
-            &key,
         ];
+        let identity = ["-cert", &*certificate, "-key", &*key];
         // the server exits at the end of its input
-        let mut program = Program::start("openssl", &[&args, more].concat())?;
+        let mut program = Program::start("openssl", &[&args[..], &identity, more].concat())?;
         let mut stdout = program.child.stdout.take().unwrap();
         let (sender, output) = channel();
         thread::spawn(move || {

@@ -10,12 +10,12 @@ use harness::peers::configs::{
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, Transfer, exchange, handshake, send_and_check, talk_and_close,
 };
-use rustls::client::WebPkiServerVerifier;
-use rustls::{CipherSuite, ClientConfig, ClientConnection};
+use rustls::client::{UnbufferedClientConnection, WebPkiServerVerifier};
+use rustls::{CipherSuite, ClientConfig, ClientConnection, NamedGroup};
 
 use super::clients::{
-    APIS, Api, Client, LIMIT, ServerConfig, client_config, encode, prime, read_early, server,
-    server_config,
+    APIS, Api, Client, LIMIT, ServerConfig, client_config, encode, prime, primed, read_early,
+    server, server_config,
 };
 
 const EARLY: [&[u8]; 3] = [b"first ", b"", b"and second"];
@@ -46,55 +46,32 @@ fn offer(
 #[test]
 fn accepted_early_data_arrives_however_it_is_cut() {
     for (provider, api, cut) in product3(PROVIDERS, APIS, [1, 2, 3, 5, 7, 100, 1000, 100_000]) {
-        let client_config = Arc::new(client_config(provider));
-        let server_config = Arc::new(server_config(provider));
-        prime(&client_config, &server_config);
-        let (client, read) = offer(api, &client_config, &server_config, &EARLY, cut);
-        assert!(client.is_early_data_accepted());
-        assert_eq!(read.unwrap(), EARLY.concat());
+        let (client_config, server_config) = primed(provider, LIMIT);
+        // an unused offer is accepted as well
+        for early in [&EARLY[..], &[]] {
+            let (mut client, read) = offer(api, &client_config, &server_config, early, cut);
+            assert!(client.is_early_data_accepted(), "{cut}");
+            assert_eq!(read.unwrap(), early.concat(), "{cut}");
+        }
     }
 }
 
-#[test]
-fn an_unused_offer_of_early_data_is_accepted() {
-    for (provider, api) in product(PROVIDERS, APIS) {
-        let client_config = Arc::new(client_config(provider));
-        let server_config = Arc::new(server_config(provider));
-        prime(&client_config, &server_config);
-        let (client, read) = offer(api, &client_config, &server_config, &[], 1000);
-        assert!(client.is_early_data_accepted());
-        assert_eq!(read.unwrap(), b"");
-    }
-}
-
-/// A server that does not accept early data skips it, and the connection goes on.
+/// A server that does not accept early data skips it, and the connection goes on: resumed, or in
+/// full if it does not know the ticket.
 #[test]
 fn rejected_early_data_is_lost_and_reported() {
-    for (provider, api) in product(PROVIDERS, APIS) {
-        let client_config = Arc::new(client_config(provider));
-        let accepting = Arc::new(server_config(provider));
-        prime(&client_config, &accepting);
+    for (provider, api, is_known) in product3(PROVIDERS, APIS, [true, false]) {
+        let (client_config, accepting) = primed(provider, LIMIT);
         let mut rejecting = server_config(provider);
-        rejecting.session_storage = accepting.session_storage.clone();
-        rejecting.alpn_protocols = vec![b"h2".to_vec()];
+        if is_known {
+            rejecting.session_storage = accepting.session_storage.clone();
+            rejecting.alpn_protocols = vec![b"h2".to_vec()];
+        }
         let (mut client, read) = offer(api, &client_config, &Arc::new(rejecting), &EARLY, 100);
         assert!(!client.is_early_data_accepted());
         assert_eq!(read, None);
-        assert!(client.endpoint().negotiated().contains("Resumed"));
-    }
-}
-
-/// The server does not know the ticket and performs a full handshake.
-#[test]
-fn early_data_with_an_unknown_ticket_is_rejected() {
-    for (provider, api) in product(PROVIDERS, APIS) {
-        let client_config = Arc::new(client_config(provider));
-        prime(&client_config, &Arc::new(server_config(provider)));
-        let other = Arc::new(server_config(provider));
-        let (mut client, read) = offer(api, &client_config, &other, &EARLY, 100);
-        assert!(!client.is_early_data_accepted());
-        assert_eq!(read, None);
-        assert!(client.endpoint().negotiated().contains("(Full)"));
+        let kind = if is_known { "(Resumed)" } else { "(Full)" };
+        assert!(client.endpoint().negotiated().contains(kind));
     }
 }
 
@@ -103,25 +80,13 @@ fn early_data_with_an_unknown_ticket_is_rejected() {
 #[test]
 fn early_data_ends_with_a_retry() {
     for (provider, api) in product(PROVIDERS, APIS) {
-        let client_config = Arc::new(client_config(provider));
-        let first = Arc::new(server_config(provider));
-        prime(&client_config, &first);
-        let groups = |config: &ServerConfig| {
-            let mut provider = (**config.crypto_provider()).clone();
-            let retry = u16::from(rustls::NamedGroup::secp384r1);
-            provider
-                .kx_groups
-                .retain(|group| u16::from(group.name()) == retry);
-            provider
-        };
-        let mut retrying =
-            rustls_upstream::ServerConfig::builder_with_provider(groups(&first).into())
-                .with_protocol_versions(&[&rustls_upstream::version::TLS13])
-                .unwrap()
-                .with_no_client_auth()
-                .with_cert_resolver(first.cert_resolver.clone());
+        let (client_config, first) = primed(provider, LIMIT);
+        let mut crypto = provider.upstream();
+        let is_secp384r1 = |name| u16::from(name) == NamedGroup::secp384r1.into();
+        crypto.kx_groups.retain(|group| is_secp384r1(group.name()));
+        let (key_type, auth) = (KeyType::Ed25519, ClientAuth::None);
+        let mut retrying = configs::upstream::server(crypto, key_type, auth);
         retrying.session_storage = first.session_storage.clone();
-        retrying.alpn_protocols = first.alpn_protocols.clone();
         retrying.max_early_data_size = LIMIT;
         let (mut client, read) = offer(api, &client_config, &Arc::new(retrying), &EARLY, 100);
         assert!(!client.is_early_data_accepted());
@@ -130,46 +95,58 @@ fn early_data_ends_with_a_retry() {
     }
 }
 
-fn starts_with_early_data(config: &Arc<ClientConfig>) -> bool {
-    let mut buffered = ClientConnection::new(config.clone(), server_name()).unwrap();
-    buffered.early_data().is_some()
+fn starts_with_early_data(config: impl Into<Arc<ClientConfig>>) -> bool {
+    ThisBuffered::client(config)
+        .as_client()
+        .early_data()
+        .is_some()
 }
 
 #[test]
 fn early_data_is_not_offered_without_a_reason() {
+    type Change = fn(&mut ClientConfig);
+    const CASES: [(&str, u32, Change, bool); 6] = [
+        ("unchanged", LIMIT, |_| {}, true),
+        (
+            "disabled",
+            LIMIT,
+            |config| config.enable_early_data = false,
+            false,
+        ),
+        (
+            "the session's protocol",
+            LIMIT,
+            |config| config.alpn_protocols.rotate_left(1),
+            true,
+        ),
+        // with another protocol, the server must reject early data
+        (
+            "another protocol",
+            LIMIT,
+            |config| config.alpn_protocols.truncate(1),
+            true,
+        ),
+        (
+            "no protocol",
+            LIMIT,
+            |config| config.alpn_protocols.clear(),
+            true,
+        ),
+        ("a session without early data", 0, |_| {}, false),
+    ];
     for provider in PROVIDERS {
-        let allowing = Arc::new(server_config(provider));
-        let fresh = |change: fn(&mut ClientConfig)| {
-            let config = Arc::new(client_config(provider));
-            prime(&config, &allowing);
+        for (what, limit, change, due) in CASES {
+            let (config, _) = primed(provider, limit);
+            // the session's protocol is http/1.1
+            assert_eq!(config.alpn_protocols, [&b"h2"[..], b"http/1.1"]);
             let mut config = (*config).clone();
             change(&mut config);
-            Arc::new(config)
-        };
-        assert!(starts_with_early_data(&fresh(|_| {})));
-        assert!(!starts_with_early_data(&fresh(|config| config
-            .enable_early_data =
-            false)));
-        // the session's protocol is http/1.1
-        assert!(starts_with_early_data(&fresh(|config| {
-            config.alpn_protocols = vec![b"h3".to_vec(), b"http/1.1".to_vec()];
-        })));
-        // with another protocol, the server must reject early data
-        assert!(starts_with_early_data(&fresh(|config| {
-            config.alpn_protocols = vec![b"h2".to_vec()];
-        })));
-        assert!(starts_with_early_data(&fresh(|config| config
-            .alpn_protocols
-            .clear())));
-
-        // no session
-        assert!(!starts_with_early_data(&Arc::new(client_config(provider))));
-        // a session that allows no early data
-        let mut server_config = server_config(provider);
-        server_config.max_early_data_size = 0;
-        let config = Arc::new(client_config(provider));
-        prime(&config, &Arc::new(server_config));
-        assert!(!starts_with_early_data(&config));
+            assert_eq!(starts_with_early_data(config), due, "{what}");
+        }
+        assert!(
+            !starts_with_early_data(client_config(provider)),
+            "no session"
+        );
     }
 }
 
@@ -203,11 +180,7 @@ fn early_data_needs_its_suite() {
         let mut second = with(suite);
         second.resumption = first.resumption.clone();
         second.client_auth_cert_resolver = first.client_auth_cert_resolver.clone();
-        assert_eq!(
-            starts_with_early_data(&Arc::new(second)),
-            offered,
-            "{suite:?}"
-        );
+        assert_eq!(starts_with_early_data(second), offered, "{suite:?}");
     }
 }
 
@@ -215,9 +188,7 @@ fn early_data_needs_its_suite() {
 #[test]
 fn application_data_waits_for_the_handshake() {
     for (provider, accepted) in product(PROVIDERS, [true, false]) {
-        let client_config = Arc::new(client_config(provider));
-        let server_config = Arc::new(server_config(provider));
-        prime(&client_config, &server_config);
+        let (client_config, server_config) = primed(provider, LIMIT);
         let mut conn = ClientConnection::new(client_config, server_name()).unwrap();
         conn.early_data().unwrap().write_all(b"early").unwrap();
         conn.writer().write_all(b"late").unwrap();
@@ -226,11 +197,8 @@ fn application_data_waits_for_the_handshake() {
         assert!(conn.early_data().is_none(), "after close_notify");
 
         let mut client = ThisBuffered::new(conn);
-        let mut server = server(&if accepted {
-            server_config
-        } else {
-            Arc::new(self::server_config(provider))
-        });
+        let other = Arc::new(self::server_config(provider));
+        let mut server = server(if accepted { &server_config } else { &other });
         server.receive(&client.take_output()).unwrap();
         let early = read_early(&mut server);
         assert_eq!(early, accepted.then(|| b"early data".to_vec()));
@@ -245,9 +213,7 @@ fn application_data_waits_for_the_handshake() {
 #[test]
 fn early_data_ends_with_the_handshake() {
     for provider in PROVIDERS {
-        let client_config = Arc::new(client_config(provider));
-        let server_config = Arc::new(server_config(provider));
-        prime(&client_config, &server_config);
+        let (client_config, server_config) = primed(provider, LIMIT);
         let mut conn = ClientConnection::new(client_config, server_name()).unwrap();
         let mut server = server(&server_config);
         let mut wire = Vec::new();
@@ -306,10 +272,7 @@ fn the_early_secrets_are_logged() {
 #[test]
 fn the_change_cipher_spec_comes_before_early_data() {
     for api in APIS {
-        let provider = Provider::AwsLc;
-        let client_config = Arc::new(client_config(provider));
-        let server_config = Arc::new(server_config(provider));
-        prime(&client_config, &server_config);
+        let (client_config, server_config) = primed(Provider::AwsLc, LIMIT);
         let (mut client, flight) = Client::start(api, &client_config, &[b"early"]);
         let types = |bytes: &[u8]| {
             let records = harness::wire::records(bytes);
@@ -327,16 +290,9 @@ fn the_change_cipher_spec_comes_before_early_data() {
 /// An unbuffered client without early data reports that where it would encrypt some.
 #[test]
 fn unbuffered_without_a_session_encrypts_no_early_data() {
-    use rustls::client::UnbufferedClientConnection;
-    use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
-
     let config = Arc::new(client_config(Provider::AwsLc));
     let mut conn = UnbufferedClientConnection::new(config, server_name()).unwrap();
-    encode(&mut conn, &mut Vec::new());
-    let UnbufferedStatus { state, .. } = conn.process_tls_records(&mut []);
-    let Ok(ConnectionState::TransmitTlsData(mut state)) = state else {
-        panic!("{state:?}");
-    };
+    let (_, mut state) = encode(&mut conn);
     assert!(state.may_encrypt_early_data().is_none());
     assert!(state.may_encrypt_app_data().is_none());
     state.done();
@@ -354,8 +310,8 @@ fn between_our_own_ends() {
         let rejecting = Arc::new(server_config);
         let client_config = Arc::new(client_config(provider));
         let server = |config: &Arc<rustls::ServerConfig>| ThisBuffered::server(config.clone());
-        let conn = ClientConnection::new(client_config.clone(), server_name()).unwrap();
-        handshake(&mut ThisBuffered::new(conn), &mut server(&accepting));
+        let mut first = ThisBuffered::client(client_config.clone());
+        handshake(&mut first, &mut server(&accepting));
 
         let early = vec![5; LIMIT as usize];
         let (mut client, flight) = Client::start(api, &client_config, &[&early]);
@@ -382,26 +338,21 @@ fn between_our_own_ends() {
 fn an_older_server_gets_nothing_for_early_data() {
     for provider in PROVIDERS {
         let key_type = KeyType::Ed25519;
-        let old = |tls13_too| {
-            let versions = match tls13_too {
-                true => Versions::Both,
-                false => Versions::Tls12,
-            };
+        let auth = ClientAuth::None;
+        let old = |versions| {
             let crypto = provider.upstream();
-            let auth = ClientAuth::None;
             let mut config = configs::upstream::server_of(versions, crypto, key_type, auth);
             config.max_early_data_size = LIMIT;
             Arc::new(config)
         };
         for (api, enable_early_data) in product(APIS, [true, false]) {
-            let auth = ClientAuth::None;
-            let mut config =
-                configs::this::client_of(Versions::Both, provider.this(), key_type, auth);
+            let (versions, crypto) = (Versions::Both, provider.this());
+            let mut config = configs::this::client_of(versions, crypto, key_type, auth);
             config.enable_early_data = enable_early_data;
             let config = Arc::new(config);
-            prime(&config, &old(true));
+            prime(&config, &old(Versions::Both));
             let (mut client, flight) = Client::start(api, &config, &[]);
-            let mut old = server(&old(false));
+            let mut old = server(&old(Versions::Tls12));
             // an older server does not process records that look like application data
             let hello_len = 5 + usize::from(u16::from_be_bytes([flight[3], flight[4]]));
             old.receive(&flight[..hello_len]).unwrap();

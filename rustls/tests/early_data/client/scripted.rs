@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use harness::peers::configs::Provider;
+use harness::peers::configs::{Provider, product};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use harness::scripted::{
     Body, Conversation, Identity, KEY_SHARE, Outcome, SUPPORTED_VERSIONS, Script, bytes, extensions,
@@ -90,15 +90,17 @@ fn their_buffered(identity: &Identity) -> Start<'static> {
 
 /// A ticket that allows this much early data.
 pub(super) fn ticket(early_data: u32) -> Vec<u8> {
+    let early_data = [bytes(EARLY_DATA, &early_data.to_be_bytes())];
+    ticket_with(b"ticket", &extensions(&early_data, &[]))
+}
+
+fn ticket_with(ticket: &[u8], extensions: &[u8]) -> Vec<u8> {
     let body = [
         &600_u32.to_be_bytes()[..],
         &[0xff, 0xff, 0xff, 0xfe],
         &vector(1, NONCE),
-        &vector(2, b"ticket"),
-        &vector(
-            2,
-            &extensions(&[bytes(EARLY_DATA, &early_data.to_be_bytes())], &[]),
-        ),
+        &vector(2, ticket),
+        &vector(2, extensions),
     ];
     message(HandshakeType::NewSessionTicket.into(), &body.concat())
 }
@@ -171,10 +173,10 @@ impl Resumption {
     }
 
     #[track_caller]
-    fn is_refused(&self, error: impl Into<Error>, alert: Alert) {
+    fn is_refused(&self, what: &str, error: impl Into<Error>, alert: Alert) {
         let expected = refused(error, alert);
-        assert_eq!(self.ours().outcome, expected, "ours");
-        assert_eq!(self.theirs(), expected, "theirs");
+        assert_eq!(self.ours().outcome, expected, "ours, {what}");
+        assert_eq!(self.theirs(), expected, "theirs, {what}");
     }
 }
 
@@ -213,85 +215,130 @@ pub(super) fn accept_early_data(script: &mut Script) {
 }
 
 #[test]
-fn accepted_early_data_ends_with_end_of_early_data() {
-    let conversation = Resumption::new(accept_early_data).is_accepted();
-    assert_eq!(conversation.early_data, EARLY);
-    assert_eq!(
-        flight(&conversation),
-        [HandshakeType::EndOfEarlyData, HandshakeType::Finished]
-    );
-}
-
-#[test]
-fn rejected_early_data_has_no_end_of_early_data() {
-    let conversation = Resumption::new(|_| {}).is_accepted();
-    assert_eq!(conversation.early_data, EARLY);
-    assert_eq!(flight(&conversation), [HandshakeType::Finished]);
-}
-
-#[test]
-fn a_session_may_be_resumed_without_early_data() {
-    let conversation = Resumption::new(|_| {}).without_early_data().is_accepted();
-    assert_eq!(conversation.early_data, b"");
-    let hello = ClientHello::read(&conversation.messages[0]);
-    assert_eq!(hello.extension(EARLY_DATA), None);
-}
-
-/// RFC 9846 §4.3.10: a full handshake also rejects early data.
-#[test]
-fn a_full_handshake_rejects_early_data() {
+fn a_session_is_resumed_with_and_without_early_data() {
     let full = |script: &mut Script| {
         *script = Script::new();
         script.encrypted_extensions = vec![alpn(b"h3")];
     };
-    let conversation = Resumption::new(full).is_accepted();
-    assert_eq!(flight(&conversation), [HandshakeType::Finished]);
-}
-
-#[test]
-fn the_selected_identity_is_one_of_those_offered() {
-    for selected in [[0, 1], [1, 0], [0xff, 0xff]] {
-        let change = move |script: &mut Script| {
-            script.server_hello.extensions.pop();
-            let extension = bytes(PRE_SHARED_KEY, &selected);
-            script.server_hello.extensions.push(extension);
-        };
-        for resumption in [
-            Resumption::new(change),
-            Resumption::new(change).without_early_data(),
-        ] {
-            resumption.is_refused(PeerMisbehaved::SelectedInvalidPsk, Alert::IllegalParameter);
-        }
+    let end = HandshakeType::EndOfEarlyData;
+    let finished = HandshakeType::Finished;
+    for (what, resumption, early_data, sent) in [
+        (
+            "accepted",
+            Resumption::new(accept_early_data),
+            EARLY,
+            &[end, finished][..],
+        ),
+        ("rejected", Resumption::new(|_| {}), EARLY, &[finished]),
+        // RFC 9846 §4.3.10: a full handshake also rejects early data
+        ("a full handshake", Resumption::new(full), b"", &[finished]),
+        (
+            "not allowed",
+            Resumption::new(|_| {}).without_early_data(),
+            b"",
+            &[finished],
+        ),
+    ] {
+        let conversation = resumption.is_accepted();
+        assert_eq!(conversation.early_data, early_data, "{what}");
+        assert_eq!(flight(&conversation), sent, "{what}");
+        let hello = ClientHello::read(&conversation.messages[0]);
+        let is_offered = hello.extension(EARLY_DATA).is_some();
+        assert_eq!(is_offered, what != "not allowed", "{what}");
     }
 }
 
 #[test]
 fn a_session_that_was_not_offered_is_not_resumed() {
     let identity = Identity::new(Provider::AwsLc.this());
-    let expected = refused(
-        PeerMisbehaved::UnsolicitedServerHelloExtension,
-        Alert::UnsupportedExtension,
-    );
+    let error = PeerMisbehaved::UnsolicitedServerHelloExtension;
+    let expected = refused(error, Alert::UnsupportedExtension);
     let script = Script::resuming(vec![0; 32]);
-    for start in [
-        our_buffered(&identity),
-        our_unbuffered(&identity),
-        their_buffered(&identity),
-    ] {
-        assert_eq!(identity.run(&mut *start(), &script), expected);
+    for start in [our_buffered, our_unbuffered, their_buffered] {
+        let mut client = start(&identity)();
+        assert_eq!(identity.run(&mut *client, &script), expected);
     }
 }
 
-/// RFC 9846 §4.3.11: the suite must have the PSK's hash.
 #[test]
-fn a_suite_of_another_hash_does_not_resume() {
-    Resumption::new(|script| {
-        script.server_hello.suite = CipherSuite::TLS13_AES_256_GCM_SHA384.into();
-    })
-    .is_refused(
-        PeerMisbehaved::ResumptionOfferedWithIncompatibleCipherSuite,
-        Alert::IllegalParameter,
-    );
+fn wrong_resumptions_are_refused() {
+    use Alert::{IllegalParameter, UnsupportedExtension};
+    use PeerMisbehaved::{
+        EarlyDataOfferedWithVariedCipherSuite, ResumptionOfferedWithIncompatibleCipherSuite,
+        SelectedInvalidPsk, UnsolicitedEncryptedExtension, UnsolicitedServerHelloExtension,
+    };
+    let accepting = |change: fn(&mut Script)| {
+        Resumption::new(move |script| {
+            change(script);
+            accept_early_data(script);
+        })
+    };
+    for selected in [[0, 1], [1, 0], [0xff, 0xff]] {
+        let change = move |script: &mut Script| {
+            script.server_hello.extensions.pop();
+            let extension = bytes(PRE_SHARED_KEY, &selected);
+            script.server_hello.extensions.push(extension);
+        };
+        let what = format!("identity {selected:?}");
+        for resumption in [
+            Resumption::new(change),
+            Resumption::new(change).without_early_data(),
+        ] {
+            resumption.is_refused(&what, SelectedInvalidPsk, IllegalParameter);
+        }
+    }
+    // RFC 9846 §4.3.11: the suite must have the PSK's hash
+    let error = ResumptionOfferedWithIncompatibleCipherSuite;
+    Resumption::new(sha384).is_refused("another hash", error, IllegalParameter);
+    let error = EarlyDataOfferedWithVariedCipherSuite;
+    accepting(chacha).is_refused("another suite", error, IllegalParameter);
+
+    // RFC 9846 §4.5: a server that resumes neither sends nor requests certificates
+    for (typ, accepts) in product(
+        [
+            HandshakeType::Certificate,
+            HandshakeType::CertificateRequest,
+            HandshakeType::CertificateVerify,
+            HandshakeType::EndOfEarlyData,
+        ],
+        [true, false],
+    ) {
+        let resumption = Resumption::new(move |script| {
+            if accepts {
+                accept_early_data(script);
+            }
+            script.flight.insert(1, typ);
+        });
+        let error = unexpected(&[HandshakeType::Finished], typ);
+        resumption.is_refused(&format!("{typ:?}"), error, Alert::UnexpectedMessage);
+    }
+
+    let not_offered = accepting(|_| {}).without_early_data();
+    let error = UnsolicitedEncryptedExtension;
+    not_offered.is_refused("not offered", error, UnsupportedExtension);
+    // the second ClientHello offers no early data
+    let error = UnsolicitedEncryptedExtension;
+    accepting(retry_for_p256).is_refused("after a retry", error, UnsupportedExtension);
+    // nor a session that does not fit the suite
+    let retry = Resumption::new(|script| {
+        sha384(script);
+        retry_for_p256(script);
+    });
+    let error = UnsolicitedServerHelloExtension;
+    retry.is_refused("retry with another hash", error, UnsupportedExtension);
+
+    // the server does not have the key of the accepted ticket
+    let wrong_key = Resumption::new(|script| script.psk = Some(vec![0x55; 32]));
+    wrong_key.is_refused("a wrong key", Error::DecryptError, Alert::BadRecordMac);
+    // the alert is under the keys of early data
+    let wrong: fn(&mut Script) = |script| script.edit_verify_data = |data| data[0] ^= 1;
+    for resumption in [accepting(wrong), Resumption::new(wrong)] {
+        resumption.is_refused("a wrong Finished", Error::DecryptError, Alert::DecryptError);
+    }
+}
+
+fn sha384(script: &mut Script) {
+    script.server_hello.suite = CipherSuite::TLS13_AES_256_GCM_SHA384.into();
 }
 
 fn chacha(script: &mut Script) {
@@ -308,70 +355,23 @@ fn another_suite_of_the_hash_resumes_without_early_data() {
     assert_eq!(flight(&conversation), [HandshakeType::Finished]);
     // upstream refuses even that
     let varied = PeerMisbehaved::EarlyDataOfferedWithVariedCipherSuite;
-    assert_eq!(
-        resumption.theirs(),
-        refused(varied, Alert::IllegalParameter)
-    );
+    let theirs = resumption.theirs();
+    assert_eq!(theirs, refused(varied, Alert::IllegalParameter));
     Resumption::new(chacha).without_early_data().is_accepted();
-
-    let accepting = Resumption::new(|script| {
-        chacha(script);
-        accept_early_data(script);
-    });
-    accepting.is_refused(
-        PeerMisbehaved::EarlyDataOfferedWithVariedCipherSuite,
-        Alert::IllegalParameter,
-    );
 }
 
 /// RFC 9846 §4.3.11: a missing key_share is an illegal_parameter. Upstream sends missing_extension.
 #[test]
 fn a_resumed_handshake_needs_a_key_share() {
     let resumption = Resumption::new(|script| {
-        script
-            .server_hello
-            .extensions
-            .retain(|(typ, _)| *typ != KEY_SHARE);
+        let extensions = &mut script.server_hello.extensions;
+        extensions.retain(|(typ, _)| *typ != KEY_SHARE);
     });
     let error = PeerMisbehaved::MissingKeyShare;
     let ours = resumption.ours().outcome;
     assert_eq!(ours, refused(error.clone(), Alert::IllegalParameter));
     let theirs = resumption.theirs();
     assert_eq!(theirs, refused(error, Alert::MissingExtension));
-}
-
-/// RFC 9846 §4.5: a server that resumes neither sends nor requests certificates.
-#[test]
-fn a_resumed_handshake_has_no_certificates() {
-    for typ in [
-        HandshakeType::Certificate,
-        HandshakeType::CertificateRequest,
-        HandshakeType::CertificateVerify,
-        HandshakeType::EndOfEarlyData,
-    ] {
-        for accepts in [true, false] {
-            Resumption::new(move |script| {
-                if accepts {
-                    accept_early_data(script);
-                }
-                script.flight.insert(1, typ);
-            })
-            .is_refused(
-                unexpected(&[HandshakeType::Finished], typ),
-                Alert::UnexpectedMessage,
-            );
-        }
-    }
-}
-
-#[test]
-fn early_data_is_accepted_only_if_it_was_offered() {
-    Resumption::new(accept_early_data)
-        .without_early_data()
-        .is_refused(
-            PeerMisbehaved::UnsolicitedEncryptedExtension,
-            Alert::UnsupportedExtension,
-        );
 }
 
 #[test]
@@ -395,45 +395,22 @@ fn early_data_is_accepted_only_with_its_protocol() {
             script.encrypted_extensions.clone_from(&protocols);
             accept_early_data(script);
         });
-        let outcome = resumption.ours().outcome;
         let error = "early data was accepted under another application protocol";
+        let error = Error::General(error.into());
         assert_eq!(
-            outcome,
-            refused(Error::General(error.into()), Alert::IllegalParameter)
+            resumption.ours().outcome,
+            refused(error, Alert::IllegalParameter)
         );
         // upstream does not check it
         assert_eq!(resumption.theirs(), ACCEPTED);
     }
 }
 
-/// The server does not have the key of the accepted ticket.
-#[test]
-fn a_wrong_key_opens_nothing() {
-    Resumption::new(|script| {
-        script.psk = Some(vec![0x55; 32]);
-    })
-    .is_refused(Error::DecryptError, Alert::BadRecordMac);
-}
-
-#[test]
-fn a_wrong_finished_is_refused_under_the_keys_of_early_data() {
-    for accepts in [true, false] {
-        Resumption::new(move |script| {
-            if accepts {
-                accept_early_data(script);
-            }
-            script.edit_verify_data = |data| data[0] ^= 1;
-        })
-        .is_refused(Error::DecryptError, Alert::DecryptError);
-    }
-}
-
 fn retry_for_p256(script: &mut Script) {
     script.group = NamedGroup::secp256r1;
     script.retries = vec![script.retry(vec![bytes(KEY_SHARE, &[0, 23])])];
-    script.retries[0]
-        .extensions
-        .retain(|(typ, _)| *typ != PRE_SHARED_KEY);
+    let extensions = &mut script.retries[0].extensions;
+    extensions.retain(|(typ, _)| *typ != PRE_SHARED_KEY);
 }
 
 /// RFC 9846 §4.2.2, §4.3.10: the second ClientHello offers the session, but no early data.
@@ -450,52 +427,31 @@ fn a_retry_ends_early_data() {
     for hello in [&first, &second] {
         assert_eq!(hello.extensions.last().unwrap().0, PRE_SHARED_KEY);
     }
-    assert_ne!(
-        first.extension(PRE_SHARED_KEY),
-        second.extension(PRE_SHARED_KEY)
-    );
-
-    Resumption::new(|script| {
-        retry_for_p256(script);
-        accept_early_data(script);
-    })
-    .is_refused(
-        PeerMisbehaved::UnsolicitedEncryptedExtension,
-        Alert::UnsupportedExtension,
-    );
+    let [first, second] = [&first, &second].map(|hello| hello.extension(PRE_SHARED_KEY));
+    assert_ne!(first, second);
 }
 
 /// RFC 9846 §4.2.2: a session that does not fit the suite of a HelloRetryRequest is not offered
 /// again.
 #[test]
 fn a_retry_with_another_hash_ends_the_offer() {
-    let retry = |script: &mut Script| {
-        script.server_hello.suite = CipherSuite::TLS13_AES_256_GCM_SHA384.into();
-        retry_for_p256(script);
-    };
-    let full = Resumption::new(move |script| {
+    let full = Resumption::new(|script| {
         *script = Script::new();
-        retry(script);
+        sha384(script);
+        retry_for_p256(script);
     });
     let conversation = full.is_accepted();
     let second = ClientHello::read(&conversation.messages[1]);
     assert!(second.extension(PRE_SHARED_KEY).is_none());
     assert!(second.extension(EARLY_DATA).is_none());
-
-    Resumption::new(retry).is_refused(
-        PeerMisbehaved::UnsolicitedServerHelloExtension,
-        Alert::UnsupportedExtension,
-    );
 }
 
 /// RFC 9846 §4.3.1: early data needs TLS 1.3.
 #[test]
 fn early_data_is_not_sent_to_an_older_server() {
     let resumption = Resumption::new(|script| {
-        script
-            .server_hello
-            .extensions
-            .retain(|(typ, _)| *typ != SUPPORTED_VERSIONS);
+        let extensions = &mut script.server_hello.extensions;
+        extensions.retain(|(typ, _)| *typ != SUPPORTED_VERSIONS);
     });
     let outcome = resumption.ours().outcome;
     assert!(outcome.error.is_some(), "{outcome:?}");
@@ -509,17 +465,7 @@ fn is_offered(len: usize, cookie: Option<usize>) -> Vec<bool> {
     let mut offered = Vec::new();
     for start in [our_buffered(&identity), our_unbuffered(&identity)] {
         let mut first = Script::new();
-        let body = [
-            &600_u32.to_be_bytes()[..],
-            &[0; 4],
-            &vector(1, NONCE),
-            &vector(2, &vec![7; len]),
-            &[0, 0],
-        ];
-        first.post_handshake = vec![message(
-            HandshakeType::NewSessionTicket.into(),
-            &body.concat(),
-        )];
+        first.post_handshake = vec![ticket_with(&vec![7; len], &[])];
         assert_eq!(identity.run(&mut *start(), &first), ACCEPTED);
         let mut full = Script::new();
         if let Some(cookie) = cookie {

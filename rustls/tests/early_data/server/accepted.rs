@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 
 use harness::peers::callbacks::KeyLines;
 use harness::peers::configs::{PROVIDERS, product, product3};
-use harness::peers::endpoints::{Endpoint, ThisBuffered, Wrapper};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, Wrapper, exchange, handshake};
 use harness::peers::servers::{Server, Settings, hello, servers};
-use harness::scripted::OfferedPsk;
+use harness::scripted::{OfferedPsk, ScriptedClient};
 use harness::wire::client_hello::{ALPN, protocols};
 use rustls::ContentType;
 
-use super::{MAX, accepted, early_data, finish, settings};
+use super::{MAX, accepted, early_data, end_or_start, finish, offer, send, settings, this_client};
 
 #[test]
 fn early_data_is_read_apart_from_what_follows() {
@@ -20,15 +20,11 @@ fn early_data_is_read_apart_from_what_follows() {
         let mut client = accepted(&settings, &server);
         assert!(client.server.is_handshaking());
         for piece in [&b"one "[..], b"", b"two"] {
-            client
-                .send_raw(ContentType::ApplicationData, piece)
-                .unwrap();
+            send(&mut client, piece);
         }
         assert_eq!(client.received_by_server(), b"");
         assert_eq!(early_data(&mut *client.server), b"one two");
-        client
-            .send_raw(ContentType::ApplicationData, b" three")
-            .unwrap();
+        send(&mut client, b" three");
         client.end_early_data().unwrap();
         finish(&mut client);
         // the rest is still buffered
@@ -50,9 +46,7 @@ fn early_data_may_stay_unread() {
             }
             let mut client = accepted(&settings, &server);
             for _ in 0..64 {
-                client
-                    .send_raw(ContentType::ApplicationData, &[7; 1 << 14])
-                    .unwrap();
+                send(&mut client, &[7; 1 << 14]);
             }
             client.end_early_data().unwrap();
             finish(&mut client);
@@ -83,97 +77,74 @@ fn tickets_carry_the_limit() {
 /// RFC 9846 §4.3.10: parameters that must match, and §8.3: the time window.
 #[test]
 fn acceptance_has_conditions() {
+    #[derive(Clone, Copy)]
     struct Case {
-        what: &'static str,
         change: fn(&mut OfferedPsk),
         suite: u16,
         protocol: &'static [u8],
         waits: i64,
-        accepted: bool,
     }
 
-    let same = || Case {
-        what: "unchanged",
+    let same = Case {
         change: |_| {},
         suite: 0x1301,
         protocol: b"h2",
         waits: 0,
-        accepted: true,
+    };
+    let protocol = |protocol| Case { protocol, ..same };
+    let change = |change| Case { change, ..same };
+    let waits = |waits| Case { waits, ..same };
+    let of_an_hour = Case {
+        waits: 3600,
+        ..change(|offer| add_age(offer, 3_600_000))
+    };
+    let add_another = |offer: &mut OfferedPsk| {
+        offer.identities.insert(0, (b"another".to_vec(), 0));
     };
     let cases = [
-        same(),
-        Case {
-            what: "another protocol",
-            protocol: b"http/1.1",
-            accepted: false,
-            ..same()
-        },
-        Case {
-            what: "no protocol",
-            protocol: b"",
-            accepted: false,
-            ..same()
-        },
-        Case {
-            what: "another suite",
-            suite: 0x1303,
-            accepted: false,
-            ..same()
-        },
-        Case {
-            what: "not offered",
-            change: |offer| offer.early_data = false,
-            accepted: false,
-            ..same()
-        },
-        Case {
-            what: "not the first",
-            change: |offer| offer.identities.insert(0, (b"another".to_vec(), 0)),
-            accepted: false,
-            ..same()
-        },
-        Case {
-            what: "of the declared age",
-            change: |offer| add_age(offer, 3_600_000),
-            waits: 3600,
-            ..same()
-        },
-        Case {
-            what: "a minute late",
-            waits: 60,
-            ..same()
-        },
-        Case {
-            what: "more than a minute late",
-            waits: 61,
-            accepted: false,
-            ..same()
-        },
-        Case {
-            what: "a minute early",
-            change: |offer| add_age(offer, 60_000),
-            ..same()
-        },
-        Case {
-            what: "more than a minute early",
-            change: |offer| add_age(offer, 60_001),
-            accepted: false,
-            ..same()
-        },
-        Case {
-            what: "an age that wraps",
-            change: |offer| add_age(offer, -1_i32 as u32),
-            accepted: false,
-            ..same()
-        },
+        ("unchanged", same, true),
+        ("another protocol", protocol(b"http/1.1"), false),
+        ("no protocol", protocol(b""), false),
+        (
+            "another suite",
+            Case {
+                suite: 0x1303,
+                ..same
+            },
+            false,
+        ),
+        (
+            "not offered",
+            change(|offer| offer.early_data = false),
+            false,
+        ),
+        ("not the first", change(add_another), false),
+        ("of the declared age", of_an_hour, true),
+        ("a minute late", waits(60), true),
+        ("more than a minute late", waits(61), false),
+        (
+            "a minute early",
+            change(|offer| add_age(offer, 60_000)),
+            true,
+        ),
+        (
+            "more than a minute early",
+            change(|offer| add_age(offer, 60_001)),
+            false,
+        ),
+        (
+            "an age that wraps",
+            change(|offer| add_age(offer, u32::MAX)),
+            false,
+        ),
     ];
-    for (provider, case) in product(PROVIDERS, &cases) {
+    for (provider, (what, case, is_accepted)) in product(PROVIDERS, cases) {
         let settings = settings(provider);
         for server in settings.servers() {
-            if case.suite != 0x1301 && matches!(server, Server::Upstream(_)) {
+            if case.suite != same.suite && matches!(server, Server::Upstream(_)) {
                 continue; // it does not even resume
             }
-            let mut offer = server.tickets(&settings).remove(0).offer_early(0);
+            let mut offer = offer(&settings, &server);
             (case.change)(&mut offer);
             settings.clock.advance(case.waits);
             let mut hello = hello().edit(|hello| hello.cipher_suites = vec![case.suite]);
@@ -184,21 +155,15 @@ fn acceptance_has_conditions() {
             let client = server.connect(&settings, hello, Some(&offer));
             settings.clock.advance(-case.waits);
             let mut client = client.unwrap();
-            assert!(client.is_resumed, "{}", case.what);
-            assert_eq!(client.early_data_accepted(), case.accepted, "{}", case.what);
+            assert!(client.is_resumed, "{what}");
+            assert_eq!(client.early_data_accepted(), is_accepted, "{what}");
             if offer.early_data {
-                client
-                    .send_raw(ContentType::ApplicationData, b"early")
-                    .unwrap();
+                send(&mut client, b"early");
             }
-            if case.accepted {
-                client.end_early_data().unwrap()
-            } else {
-                client.start_handshake()
-            }
+            end_or_start(&mut client, is_accepted);
             finish(&mut client);
-            let expected: &[u8] = if case.accepted { b"early" } else { b"" };
-            assert_eq!(early_data(&mut *client.server), expected, "{}", case.what);
+            let expected: &[u8] = if is_accepted { b"early" } else { b"" };
+            assert_eq!(early_data(&mut *client.server), expected, "{what}");
         }
     }
 }
@@ -217,8 +182,7 @@ fn a_lower_limit_than_before_rejects() {
             let mut after = settings.ours();
             after.session_storage = before.session_storage.clone();
             after.max_early_data_size = now;
-            let tickets = Server::Buffered(before.into()).tickets(&settings);
-            let offer = tickets[0].offer_early(0);
+            let offer = offer(&settings, &Server::Buffered(before.into()));
             let server = Server::Buffered(after.into());
             let mut client = server.connect(&settings, hello(), Some(&offer)).unwrap();
             assert_eq!(client.early_data_accepted(), accepted, "{now}");
@@ -226,10 +190,8 @@ fn a_lower_limit_than_before_rejects() {
                 // the ticket's limit applies
                 let data = vec![7; MAX as usize + 1];
                 let refused = client.send_raw(ContentType::ApplicationData, &data);
-                assert_eq!(
-                    refused.unwrap_err().error,
-                    "PeerMisbehaved(TooMuchEarlyDataReceived)"
-                );
+                let error = refused.unwrap_err().error;
+                assert_eq!(error, "PeerMisbehaved(TooMuchEarlyDataReceived)");
             }
         }
     }
@@ -245,9 +207,7 @@ fn the_server_may_answer_early() {
         };
         for server in settings.servers() {
             let mut client = accepted(&settings, &server);
-            client
-                .send_raw(ContentType::ApplicationData, b"question")
-                .unwrap();
+            send(&mut client, b"question");
             client.server.send(b"answer");
             client.receive_output();
             let expected: &[u8] = if send_half_rtt_data { b"answer" } else { b"" };
@@ -269,25 +229,23 @@ fn early_secrets_are_logged() {
         config.key_log = secrets.clone();
         let server = Server::Buffered(config.into());
         let labels = || {
-            let logged = secrets.take();
-            let early = logged
+            let mut logged = secrets.take();
+            logged.retain(|(label, _, _)| label.contains("EARLY"));
+            assert!(logged.iter().all(|(_, _, secret)| secret.len() == 32));
+            logged
                 .into_iter()
-                .filter(|(label, _, _)| label.contains("EARLY"));
-            early
-                .map(|(label, _, secret)| (label, secret.len()))
+                .map(|(label, _, _)| label)
                 .collect::<Vec<_>>()
         };
         server.tickets(&settings);
-        assert_eq!(labels(), []);
-        let of =
-            |labels: &[&str]| -> Vec<_> { labels.iter().map(|it| (it.to_string(), 32)).collect() };
+        assert_eq!(labels(), [""; 0]);
         // the client may still have sent early data
         super::rejected(&settings, &server);
-        assert_eq!(labels(), of(&["CLIENT_EARLY_TRAFFIC_SECRET"]));
+        assert_eq!(labels(), ["CLIENT_EARLY_TRAFFIC_SECRET"]);
         accepted(&settings, &server);
         assert_eq!(
             labels(),
-            of(&["CLIENT_EARLY_TRAFFIC_SECRET", "EARLY_EXPORTER_SECRET"])
+            ["CLIENT_EARLY_TRAFFIC_SECRET", "EARLY_EXPORTER_SECRET"]
         );
     }
 }
@@ -297,22 +255,11 @@ fn early_secrets_are_logged() {
 fn readers_take_as_much_as_they_want() {
     let settings = settings(PROVIDERS[0]);
     for len in 1..20 {
-        let config = Arc::new(settings.ours());
-        let server = Server::Buffered(config.clone());
-        let offer = server.tickets(&settings).remove(0).offer_early(0);
-        let conn = rustls::ServerConnection::new(config).unwrap();
-        let conn = Arc::new(Mutex::new(ThisBuffered::new(conn)));
-        let shared = Box::new(Shared(conn.clone()));
-        let provider = settings.provider.this();
-        let mut client =
-            harness::scripted::ScriptedClient::offering(shared, &provider, hello(), Some(&offer))
-                .unwrap();
+        let (mut client, conn) = shared(&settings);
         let sent: Vec<u8> = (0..100).collect();
         let mut read = Vec::new();
         for piece in sent.chunks(30) {
-            client
-                .send_raw(ContentType::ApplicationData, piece)
-                .unwrap();
+            send(&mut client, piece);
             let mut conn = conn.lock().unwrap();
             let conn = conn.as_server();
             let mut early = conn.early_data().unwrap();
@@ -328,7 +275,17 @@ fn readers_take_as_much_as_they_want() {
 }
 
 /// A connection that a test inspects while a script talks to it.
-pub(super) struct Shared(pub(super) Arc<Mutex<ThisBuffered>>);
+struct Shared(Arc<Mutex<ThisBuffered>>);
+
+/// A client that offers early data to a shared server.
+pub(super) fn shared(settings: &Settings) -> (ScriptedClient, Arc<Mutex<ThisBuffered>>) {
+    let config = Arc::new(settings.ours());
+    let offer = offer(settings, &Server::Buffered(config.clone()));
+    let conn = Arc::new(Mutex::new(ThisBuffered::server(config)));
+    let (server, provider) = (Box::new(Shared(conn.clone())), settings.provider.this());
+    let client = ScriptedClient::offering(server, &provider, hello(), Some(&offer));
+    (client.unwrap(), conn)
+}
 
 impl Wrapper for Shared {
     type Inner = ThisBuffered;
@@ -349,24 +306,11 @@ fn behind_an_acceptor() {
         let settings = settings(provider);
         let config = Arc::new(settings.ours());
         let server = Server::Buffered(config.clone());
-        let mut client = harness::peers::configs::this::client(
-            provider.this(),
-            harness::peers::servers::KEY_TYPE,
-            settings.auth,
-        );
-        client.enable_early_data = true;
-        let client = Arc::new(client);
-        let connect = || {
-            let name = harness::peers::configs::server_name();
-            rustls::ClientConnection::new(client.clone(), name).unwrap()
-        };
-        harness::peers::endpoints::handshake(
-            &mut ThisBuffered::new(connect()),
-            &mut *server.accept(),
-        );
-        let mut conn = connect();
-        std::io::Write::write_all(&mut conn.early_data().unwrap(), b"early").unwrap();
-        let mut client = ThisBuffered::new(conn);
+        let client_config = this_client(&settings);
+        let mut first = ThisBuffered::client(client_config.clone());
+        handshake(&mut first, &mut *server.accept());
+        let mut client = ThisBuffered::client(client_config);
+        assert_eq!(client.send_early(b"early"), 5);
         let flight = client.take_output();
         for len in [1, 7, flight.len()] {
             let mut acceptor = rustls::server::Acceptor::default();
@@ -391,7 +335,7 @@ fn behind_an_acceptor() {
             assert_eq!(is_first, len == 1);
             if is_first {
                 client.receive(&end.take_output()).unwrap();
-                harness::peers::endpoints::exchange(&mut client, &mut end).unwrap();
+                exchange(&mut client, &mut end).unwrap();
                 assert!(!end.is_handshaking());
             }
         }

@@ -7,7 +7,7 @@ use harness::peers::endpoints::{Endpoint, UpstreamBuffered, exchange, talk_and_c
 use harness::peers::servers::{KEY_TYPE, Server, Settings, ask_for_another_share, servers};
 use rustls::ContentType;
 
-use super::{MAX, accepted, early_data, finish, rejected, settings};
+use super::{MAX, accepted, early_data, finish, rejected, send, settings, upstream_client};
 
 /// RFC 9846 §4.7.1: more than the ticket allows is an unexpected_message.
 #[test]
@@ -19,12 +19,10 @@ fn accepted_data_has_a_limit() {
             let mut client = accepted(&settings, &server);
             let sent: Vec<u8> = (0..MAX).map(|at| at as u8).collect();
             for piece in sent.chunks(piece) {
-                client
-                    .send_raw(ContentType::ApplicationData, piece)
-                    .unwrap();
+                send(&mut client, piece);
             }
             // an empty record does not exceed the limit
-            client.send_raw(ContentType::ApplicationData, b"").unwrap();
+            send(&mut client, b"");
             assert_eq!(early_data(&mut *client.server), sent);
             let refused = client.send_raw(ContentType::ApplicationData, b"x");
             let refused = refused.unwrap_err();
@@ -51,12 +49,8 @@ fn the_full_limit_is_accepted() {
         for server in settings.servers() {
             let mut client = accepted(&settings, &server);
             let sent = vec![3; max as usize];
-            client
-                .send_raw(ContentType::ApplicationData, &sent[1..])
-                .unwrap();
-            client
-                .send_raw(ContentType::ApplicationData, &sent[..1])
-                .unwrap();
+            send(&mut client, &sent[1..]);
+            send(&mut client, &sent[..1]);
             client.end_early_data().unwrap();
             finish(&mut client);
             assert!(early_data(&mut *client.server) == sent);
@@ -73,9 +67,7 @@ fn skipped_data_has_a_limit() {
         for (server, piece) in product([buffered, unbuffered], [1000, 999, 500, 1]) {
             let mut client = rejected(&settings, &server);
             for piece in vec![7; MAX as usize].chunks(piece) {
-                client
-                    .send_raw(ContentType::ApplicationData, piece)
-                    .unwrap();
+                send(&mut client, piece);
             }
             client.start_handshake();
             finish(&mut client);
@@ -131,14 +123,8 @@ fn early_data_of_older_tickets_is_skipped() {
             after.max_early_data_size = lowered;
             let (before, after) = (Arc::new(before), Arc::new(after));
             for second in [Server::Buffered(after.clone()), Server::Unbuffered(after)] {
-                let mut config =
-                    configs::upstream::client(provider.upstream(), KEY_TYPE, allows.auth);
-                config.enable_early_data = true;
-                let config = Arc::new(config);
-                let client = || {
-                    let name = configs::server_name();
-                    UpstreamBuffered::client_of(name, config.clone())
-                };
+                let config = upstream_client(&allows);
+                let client = || UpstreamBuffered::client(config.clone());
                 let mut first = Server::Buffered(before.clone()).accept();
                 exchange(&mut client(), &mut *first).unwrap();
 

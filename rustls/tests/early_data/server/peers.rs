@@ -1,51 +1,36 @@
 //! Early data of upstream's client, and of ours.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use harness::peers::configs::{self, ClientAuth, PROVIDERS, product};
-use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, exchange, talk_and_close};
+use harness::peers::endpoints::{
+    Endpoint, ThisBuffered, UpstreamBuffered, exchange, talk_and_close,
+};
 use harness::peers::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
 
-use super::{early_data, settings};
+use super::{early_data, settings, this_client, upstream_client};
 
 /// Sends early data on a second connection. Returns whether it was accepted, and the bytes that the
 /// server read.
 macro_rules! client_sends {
-    ($name:ident, $tls:ident, $module:ident, $crypto:ident, $endpoint:ident) => {
+    ($name:ident, $config:ident, $endpoint:ident) => {
         fn $name(settings: &Settings, first: &Server, second: &Server) -> (bool, Vec<u8>) {
-            let mut config =
-                configs::$module::client(settings.provider.$crypto(), KEY_TYPE, settings.auth);
-            config.enable_early_data = true;
-            let config = Arc::new(config);
-            let connect =
-                || $tls::ClientConnection::new(config.clone(), configs::server_name()).unwrap();
-            let mut client = $endpoint::new(connect());
+            let config = $config(settings);
+            let mut client = $endpoint::client(config.clone());
             exchange(&mut client, &mut *first.accept()).unwrap();
 
-            let mut conn = connect();
-            let mut server = second.accept();
-            conn.early_data().unwrap().write_all(b"early").unwrap();
-            let mut client = $endpoint::new(conn);
+            let (mut client, mut server) = ($endpoint::client(config), second.accept());
+            assert_eq!(client.send_early(b"early"), 5);
             exchange(&mut client, &mut *server).unwrap();
-            let $tls::Connection::Client(conn) = &client.conn else {
-                panic!("a server")
-            };
-            let is_accepted = conn.is_early_data_accepted();
+            let is_accepted = client.as_client().is_early_data_accepted();
             talk_and_close(&mut client, &mut *server);
             (is_accepted, early_data(&mut *server))
         }
     };
 }
 
-client_sends!(
-    upstream_sends,
-    rustls_upstream,
-    upstream,
-    upstream,
-    UpstreamBuffered
-);
-client_sends!(this_sends, rustls, this, this, ThisBuffered);
+client_sends!(upstream_sends, upstream_client, UpstreamBuffered);
+client_sends!(this_sends, this_client, ThisBuffered);
 
 #[test]
 fn early_data_of_clients_is_read() {
@@ -76,10 +61,9 @@ fn a_hello_retry_request_rejects_early_data() {
             second.session_storage = first.session_storage.clone();
             second.max_early_data_size = settings.max_early_data_size;
             let second = Arc::new(second);
-            let second = if unbuffered {
-                Server::Unbuffered(second)
-            } else {
-                Server::Buffered(second)
+            let second = match unbuffered {
+                true => Server::Unbuffered(second),
+                false => Server::Buffered(second),
             };
             let outcome = send(&settings, &Server::Buffered(first.into()), &second);
             assert_eq!(outcome, (false, vec![]));

@@ -1,13 +1,20 @@
 //! Rejected early data.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
 use harness::peers::configs::{PROVIDERS, product};
-use harness::peers::endpoints::Transfer;
+use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, handshake};
 use harness::peers::servers::{Server, Settings, hello, servers};
 use harness::scripted::ScriptedClient;
+use harness::wire::record;
 use rustls::ContentType;
 
-use super::accepted::Shared;
-use super::{accepted, early_data, finish, rejected, settings};
+use super::accepted::shared;
+use super::{
+    accepted, early_data, end_or_start, finish, offer, rejected, send, settings, this_client,
+    upstream_client,
+};
 
 /// It is skipped and never handed out.
 #[test]
@@ -15,17 +22,13 @@ fn rejected_data_is_skipped() {
     for (settings, server) in servers(settings) {
         let mut client = rejected(&settings, &server);
         for _ in 0..3 {
-            client
-                .send_raw(ContentType::ApplicationData, &[7; 10])
-                .unwrap();
+            send(&mut client, &[7; 10]);
         }
         client.start_handshake();
         finish(&mut client);
         assert_eq!(early_data(&mut *client.server), b"");
         // nothing is skipped after the first record that opens
-        let refused = client
-            .server
-            .receive(&harness::wire::record(0x17, &[7; 40]));
+        let refused = client.server.receive(&record(0x17, &[7; 40]));
         assert_eq!(refused, Err("DecryptError".into()));
     }
 }
@@ -34,19 +37,13 @@ fn rejected_data_is_skipped() {
 #[test]
 fn a_replay_gets_a_full_handshake() {
     for (settings, server) in servers(settings) {
-        let offer = server.tickets(&settings).remove(0).offer_early(0);
+        let offer = offer(&settings, &server);
         for accepts in [true, false, false] {
             let mut client = server.connect(&settings, hello(), Some(&offer)).unwrap();
             assert_eq!(client.is_resumed, accepts);
             assert_eq!(client.early_data_accepted(), accepts);
-            client
-                .send_raw(ContentType::ApplicationData, b"pay")
-                .unwrap_or_else(|refused| panic!("{refused:?}"));
-            if accepts {
-                client.end_early_data().unwrap()
-            } else {
-                client.start_handshake()
-            }
+            send(&mut client, b"pay");
+            end_or_start(&mut client, accepts);
             finish(&mut client);
             let expected: &[u8] = if accepts { b"pay" } else { b"" };
             assert_eq!(early_data(&mut *client.server), expected);
@@ -57,31 +54,18 @@ fn a_replay_gets_a_full_handshake() {
 /// Replays recorded bytes, because a scripted client would adapt to the server's answer.
 #[test]
 fn replayed_bytes_are_not_read() {
-    for provider in PROVIDERS {
-        let settings = settings(provider);
-        for server in settings.servers() {
-            let mut config = harness::peers::configs::this::client(
-                provider.this(),
-                harness::peers::servers::KEY_TYPE,
-                settings.auth,
-            );
-            config.enable_early_data = true;
-            let config = std::sync::Arc::new(config);
-            let client = || {
-                let name = harness::peers::configs::server_name();
-                rustls::ClientConnection::new(config.clone(), name).unwrap()
-            };
-            let mut first = harness::peers::endpoints::ThisBuffered::new(client());
-            harness::peers::endpoints::handshake(&mut first, &mut *server.accept());
+    for (settings, server) in servers(settings) {
+        let config = this_client(&settings);
+        let mut first = ThisBuffered::client(config.clone());
+        handshake(&mut first, &mut *server.accept());
 
-            let mut conn = client();
-            std::io::Write::write_all(&mut conn.early_data().unwrap(), b"pay").unwrap();
-            let flight = conn.output();
-            for expected in [&b"pay"[..], b"", b""] {
-                let mut server = server.accept();
-                server.receive(&flight).unwrap();
-                assert_eq!(early_data(&mut *server), expected);
-            }
+        let mut client = ThisBuffered::client(config);
+        assert_eq!(client.send_early(b"pay"), 3);
+        let flight = client.take_output();
+        for expected in [&b"pay"[..], b"", b""] {
+            let mut server = server.accept();
+            server.receive(&flight).unwrap();
+            assert_eq!(early_data(&mut *server), expected);
         }
     }
 }
@@ -103,9 +87,7 @@ fn servers_without_early_data_skip_it() {
             offer.early_data = true;
             let mut client = server.connect(&allows, hello(), Some(&offer)).unwrap();
             assert!(client.is_resumed && !client.early_data_accepted());
-            client
-                .send_raw(ContentType::ApplicationData, &[7; 5_000])
-                .unwrap();
+            send(&mut client, &[7; 5_000]);
             client.start_handshake();
             finish(&mut client);
         }
@@ -114,123 +96,66 @@ fn servers_without_early_data_skip_it() {
 
 /// The application may reject early data, as with upstream.
 macro_rules! application_rejects {
-    ($name:ident, $tls:ident, $endpoint:ident, $settings:ident, $server:ident) => {
+    ($name:ident, $endpoint:ident, $settings:ident, $server:ident, $client:ident) => {
         #[test]
         fn $name() {
-            use harness::peers::endpoints::$endpoint;
-
-            for provider in PROVIDERS {
-                let settings = settings(provider);
-                let config = std::sync::Arc::new(settings.$settings());
-                let server = Server::$server(config.clone());
-                let offer = server.tickets(&settings).remove(0).offer_early(0);
-                let mut conn = $tls::ServerConnection::new(config.clone()).unwrap();
+            for settings in PROVIDERS.map(settings) {
+                let config = Arc::new(settings.$settings());
+                let offer = offer(&settings, &Server::$server(config.clone()));
+                let mut server = $endpoint::server(config.clone());
+                let conn = server.as_server();
                 assert!(conn.early_data().is_none());
                 conn.reject_early_data();
-                let mut client = ScriptedClient::offering(
-                    Box::new($endpoint::new(conn)),
-                    &provider.this(),
-                    hello(),
-                    Some(&offer),
-                )
-                .unwrap();
+                let provider = settings.provider.this();
+                let server = Box::new(server);
+                let client = ScriptedClient::offering(server, &provider, hello(), Some(&offer));
+                let mut client = client.unwrap();
                 assert!(client.is_resumed && !client.early_data_accepted());
-                client
-                    .send_raw(ContentType::ApplicationData, b"early")
-                    .unwrap();
+                send(&mut client, b"early");
                 client.start_handshake();
                 finish(&mut client);
 
                 // after the handshake it is too late
-                let mut conn = $tls::ServerConnection::new(config).unwrap();
-                let mut end = $endpoint::new(
-                    $tls::ClientConnection::new(
-                        std::sync::Arc::new(client_config!($tls, provider)),
-                        harness::peers::configs::server_name(),
-                    )
-                    .unwrap(),
-                );
-                while conn.is_handshaking() {
-                    let output = harness::peers::endpoints::Endpoint::take_output(&mut end);
-                    conn.input(&output);
-                    let output = conn.output();
-                    harness::peers::endpoints::Endpoint::receive(&mut end, &output).unwrap();
-                }
-                let rejects = std::panic::AssertUnwindSafe(|| conn.reject_early_data());
-                std::panic::catch_unwind(rejects).unwrap_err();
+                let mut server = $endpoint::server(config);
+                handshake(&mut $endpoint::client($client(&settings)), &mut server);
+                let rejects = AssertUnwindSafe(|| server.as_server().reject_early_data());
+                catch_unwind(rejects).unwrap_err();
             }
         }
     };
 }
 
-macro_rules! client_config {
-    (rustls, $provider:expr) => {
-        harness::peers::configs::this::client(
-            $provider.this(),
-            harness::peers::servers::KEY_TYPE,
-            harness::peers::configs::ClientAuth::None,
-        )
-    };
-    (rustls_upstream, $provider:expr) => {
-        harness::peers::configs::upstream::client(
-            $provider.upstream(),
-            harness::peers::servers::KEY_TYPE,
-            harness::peers::configs::ClientAuth::None,
-        )
-    };
-}
-
 application_rejects!(
     our_application_rejects,
-    rustls,
     ThisBuffered,
     ours,
-    Buffered
+    Buffered,
+    this_client
 );
 application_rejects!(
     their_application_rejects,
-    rustls_upstream,
     UpstreamBuffered,
     theirs,
-    Upstream
+    Upstream,
+    upstream_client
 );
 
 /// After the server has accepted early data, a rejection drops the buffered data and makes any more
 /// an error.
 #[test]
 fn early_data_after_a_late_rejection_ends_the_connection() {
-    use std::sync::{Arc, Mutex};
-
-    for provider in PROVIDERS {
-        let settings = settings(provider);
-        let config = Arc::new(settings.ours());
-        let server = Server::Buffered(config.clone());
-        let offer = server.tickets(&settings).remove(0).offer_early(0);
-        let conn = rustls::ServerConnection::new(config).unwrap();
-        let shared = Arc::new(Mutex::new(harness::peers::endpoints::ThisBuffered::new(
-            conn,
-        )));
-        let mut client = ScriptedClient::offering(
-            Box::new(Shared(shared.clone())),
-            &provider.this(),
-            hello(),
-            Some(&offer),
-        )
-        .unwrap();
-        client
-            .send_raw(ContentType::ApplicationData, b"early")
-            .unwrap();
+    for settings in PROVIDERS.map(settings) {
+        let (mut client, server) = shared(&settings);
+        send(&mut client, b"early");
         {
-            let mut end = shared.lock().unwrap();
+            let mut end = server.lock().unwrap();
             let conn = end.as_server();
             conn.reject_early_data();
             assert!(conn.early_data().is_none());
         }
         let refused = client.send_raw(ContentType::ApplicationData, b"more");
-        assert_eq!(
-            refused.unwrap_err().error,
-            "PeerMisbehaved(TooMuchEarlyDataReceived)"
-        );
+        let error = refused.unwrap_err().error;
+        assert_eq!(error, "PeerMisbehaved(TooMuchEarlyDataReceived)");
     }
     // without a rejection, nothing changes
     let settings = settings(PROVIDERS[0]);

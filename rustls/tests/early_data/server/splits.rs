@@ -1,65 +1,45 @@
 //! Early data, its end, Finished and later data, split at every length.
 
 use harness::peers::configs::{PROVIDERS, product};
-use harness::peers::endpoints::{Endpoint, Transfer};
-use harness::peers::servers::{KEY_TYPE, Server, Settings};
-use rustls_upstream as theirs;
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered, handshake};
+use harness::peers::servers::{Server, Settings};
 
-use super::settings;
+use super::{settings, upstream_client};
 
 /// The early data of upstream's client in several records. The client produces the rest of its
 /// output from the server's flight.
 struct Recorded {
     first_flight: Vec<u8>,
-    client: theirs::ClientConnection,
+    client: UpstreamBuffered,
 }
 
 const EARLY: [&[u8]; 3] = [b"early ", b"and more ", b"and more still"];
 const LATER: [&[u8]; 2] = [b"later ", b"and last"];
 
-fn record(settings: &Settings, server: &Server) -> Recorded {
-    let mut config = harness::peers::configs::upstream::client(
-        settings.provider.upstream(),
-        KEY_TYPE,
-        settings.auth,
-    );
-    config.enable_early_data = true;
-    let config = std::sync::Arc::new(config);
-    let connect = || {
-        let name = harness::peers::configs::server_name();
-        theirs::ClientConnection::new(config.clone(), name).unwrap()
-    };
-    let mut first = harness::peers::endpoints::UpstreamBuffered::new(connect());
-    harness::peers::endpoints::handshake(&mut first, &mut *server.accept());
-
-    let mut client = connect();
-    for data in EARLY {
-        std::io::Write::write_all(&mut client.early_data().unwrap(), data).unwrap();
-    }
-    let first_flight = output(&mut client);
-    Recorded {
-        first_flight,
-        client,
-    }
-}
-
-fn output(conn: &mut theirs::ClientConnection) -> Vec<u8> {
-    conn.output()
-}
-
 impl Recorded {
+    fn new(settings: &Settings, server: &Server) -> Self {
+        let config = upstream_client(settings);
+        let mut first = UpstreamBuffered::client(config.clone());
+        handshake(&mut first, &mut *server.accept());
+
+        let mut client = UpstreamBuffered::client(config);
+        for data in EARLY {
+            assert_eq!(client.send_early(data), data.len());
+        }
+        Self {
+            first_flight: client.take_output(),
+            client,
+        }
+    }
+
     /// The second flight, followed by data.
     fn second_flight(&mut self, answer: &[u8]) -> Vec<u8> {
-        let mut rest = answer;
-        while !rest.is_empty() {
-            self.client.read_tls(&mut rest).unwrap();
-            self.client.process_new_packets().unwrap();
-        }
-        assert!(self.client.is_early_data_accepted());
+        self.client.receive(answer).unwrap();
+        assert!(self.client.as_client().is_early_data_accepted());
         for data in LATER {
-            std::io::Write::write_all(&mut self.client.writer(), data).unwrap();
+            assert_eq!(self.client.send(data), data.len());
         }
-        output(&mut self.client)
+        self.client.take_output()
     }
 }
 
@@ -88,7 +68,7 @@ fn nothing_is_lost_mixed_or_repeated() {
         for (config, reads_at_once) in product([buffered, unbuffered], [true, false]) {
             let lens = (1..40).chain([50, 60, 77, 100, 150, 200, 300, 1000]);
             for len in lens {
-                let mut recorded = record(&settings, &config);
+                let mut recorded = Recorded::new(&settings, &config);
                 let mut server = config.accept();
                 let mut read = Read::default();
                 for piece in recorded.first_flight.chunks(len) {
@@ -121,7 +101,7 @@ fn every_cut_of_the_second_flight() {
     for config in [buffered, unbuffered] {
         let mut cut = 0;
         loop {
-            let mut recorded = record(&settings, &config);
+            let mut recorded = Recorded::new(&settings, &config);
             let mut server = config.accept();
             server.receive(&recorded.first_flight).unwrap();
             let answer = server.take_output();

@@ -1,15 +1,14 @@
 //! Early data through the unbuffered API.
 
-use std::io::Write;
 use std::sync::Arc;
 
-use harness::peers::configs::{PROVIDERS, Provider, product, this};
+use harness::peers::configs::{PROVIDERS, Provider, product};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, handshake};
-use harness::peers::servers::KEY_TYPE;
+use harness::wire::records;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 
-use super::settings;
+use super::{settings, this_client};
 
 /// A client that has written these pieces of early data, and a server that accepts or rejects them.
 fn with_early_data(
@@ -20,8 +19,7 @@ fn with_early_data(
 ) -> (ThisBuffered, UnbufferedServerConnection) {
     let settings = settings(provider);
     let server_config = Arc::new(settings.ours());
-    let mut config = this::client(provider.this(), KEY_TYPE, settings.auth);
-    config.enable_early_data = true;
+    let mut config = (*this_client(&settings)).clone();
     config.max_fragment_size = max_fragment_size;
     let config = Arc::new(config);
     let mut first = ThisBuffered::client(config.clone());
@@ -30,16 +28,14 @@ fn with_early_data(
         &mut ThisUnbuffered::server(server_config.clone()),
     );
 
-    let server_config = if is_accepted {
-        server_config
-    } else {
+    let server_config = match is_accepted {
+        true => server_config,
         // another server, without the session
-        Arc::new(settings.ours())
+        false => Arc::new(settings.ours()),
     };
     let mut client = ThisBuffered::client(config);
     for data in early {
-        let mut early = client.as_client().early_data().unwrap();
-        early.write_all(data).unwrap();
+        assert_eq!(client.send_early(data), data.len());
     }
     (
         client,
@@ -162,7 +158,10 @@ struct Narrow {
 impl Narrow {
     /// Processes all of `wire`, in pieces that fit. Returns the output.
     fn receive(&mut self, mut wire: &[u8]) -> Vec<u8> {
-        self.room = longest_record(wire);
+        let lengths = records(wire)
+            .into_iter()
+            .map(|record| 5 + record.payload.len());
+        self.room = lengths.max().unwrap_or_default();
         let mut sent = Vec::new();
         loop {
             let free = self.room - self.incoming.len();
@@ -205,16 +204,6 @@ impl Narrow {
             assert!(!is_stuck, "waits for more than fits");
         }
     }
-}
-
-fn longest_record(mut wire: &[u8]) -> usize {
-    let mut longest = 0;
-    while let [_, _, _, high, low, rest @ ..] = wire {
-        let len = usize::from(u16::from_be_bytes([*high, *low]));
-        longest = longest.max(5 + len);
-        wire = &rest[len..];
-    }
-    longest
 }
 
 /// An application can leave early data unread without losing any. Rejected early data is never
