@@ -1,14 +1,13 @@
-//! Test files, a clock that tests set, and certificate authorities.
+//! Test files and certificate authorities.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use pki_types::{CertificateDer, UnixTime};
+use pki_types::CertificateDer;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair, PKCS_ED25519};
 use rustls::RootCertStore;
-use rustls::time_provider::TimeProvider;
+use rustls_trust::RootSource;
 
 /// An empty folder of its own for each test.
 pub(crate) struct Folder(PathBuf);
@@ -47,32 +46,6 @@ pub(crate) fn set_modified(path: &Path, seconds: u64) {
     file.set_modified(time).unwrap();
 }
 
-/// A clock that only moves when told to.
-#[derive(Debug)]
-pub(crate) struct Clock(AtomicU64);
-
-impl Clock {
-    /// Starts at the present, so that certificates are valid.
-    pub(crate) fn new() -> Self {
-        Self(AtomicU64::new(UnixTime::now().as_secs()))
-    }
-
-    pub(crate) fn advance(&self, seconds: u64) {
-        self.0.fetch_add(seconds, Ordering::SeqCst);
-    }
-
-    pub(crate) fn set_back(&self, seconds: u64) {
-        self.0.fetch_sub(seconds, Ordering::SeqCst);
-    }
-}
-
-impl TimeProvider for Clock {
-    fn current_time(&self) -> Option<UnixTime> {
-        let seconds = Duration::from_secs(self.0.load(Ordering::SeqCst));
-        Some(UnixTime::since_unix_epoch(seconds))
-    }
-}
-
 /// A root certificate in both formats.
 #[derive(Clone)]
 pub(crate) struct Root {
@@ -103,6 +76,11 @@ pub(crate) fn some_roots<const N: usize>() -> [Root; N] {
 /// All roots in one PEM text.
 pub(crate) fn bundle(roots: &[Root]) -> String {
     roots.iter().map(|root| root.pem.as_str()).collect()
+}
+
+/// A source of this PEM text in memory.
+pub(crate) fn in_memory(pem: impl Into<Vec<u8>>) -> RootSource {
+    RootSource::Pem(pem.into().into())
 }
 
 #[track_caller]

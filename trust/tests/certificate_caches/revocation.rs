@@ -23,11 +23,8 @@ fn problems_of(source: &CrlSource) -> Arc<[CrlProblem]> {
 /// Compares lists in any order.
 #[track_caller]
 pub(crate) fn assert_lists(lists: &[Arc<RevocationList>], expected: &[&Crl<'_>]) {
-    let mut ders = lists
-        .iter()
-        .map(|list| list.der().as_ref())
-        .collect::<Vec<_>>();
-    let mut expected = expected.iter().map(AsRef::as_ref).collect::<Vec<&[u8]>>();
+    let mut ders: Vec<&[u8]> = lists.iter().map(|list| list.der().as_ref()).collect();
+    let mut expected: Vec<&[u8]> = expected.iter().map(AsRef::as_ref).collect();
     ders.sort();
     expected.sort();
     assert!(ders == expected);
@@ -48,11 +45,8 @@ fn der_and_pem() {
     assert_eq!(lists[0].number(), Some(&[7][..]));
     assert!(lists[0].issuer().ends_with(b"One"));
 
-    let text = format!(
-        "a word before\n{}{}and one after\n",
-        one.pem().unwrap(),
-        two.pem().unwrap()
-    );
+    let [first, second] = [&one, &two].map(|list| list.pem().unwrap());
+    let text = format!("a word before\n{first}{second}and one after\n");
     let pem = CrlSource::File(folder.write("pem", text));
     let loaded = cache.load(&pem).unwrap();
     assert_eq!(loaded.lists.len(), 2);
@@ -108,41 +102,28 @@ fn unusable_sources() {
     trailing.push(0);
     let cut_base64 = pem.replace("-----END", "A-----END");
 
-    let is_list_error = |reason: &CrlProblemReason| matches!(reason, CrlProblemReason::List(_));
-    let is_pem_error = |reason: &CrlProblemReason| matches!(reason, CrlProblemReason::Pem(_));
-    let is_marked = |reason: &CrlProblemReason| matches!(reason, CrlProblemReason::Marked(1));
-    type Check<'a> = &'a dyn Fn(&CrlProblemReason) -> bool;
-    let is_no_list = |reason: &CrlProblemReason| matches!(reason, CrlProblemReason::NoList);
+    type IsIt = fn(&CrlProblemReason) -> bool;
+    let is_list: IsIt = |reason| matches!(reason, CrlProblemReason::List(_));
+    let is_pem: IsIt = |reason| matches!(reason, CrlProblemReason::Pem(_));
+    let is_marked: IsIt = |reason| matches!(reason, CrlProblemReason::Marked(1));
+    let is_no_list: IsIt = |reason| matches!(reason, CrlProblemReason::NoList);
+    let is_empty: IsIt = |reason| matches!(reason, CrlProblemReason::Empty);
     let page = "<html>404 Not Found</html>";
-    let cases: [(&str, Vec<u8>, Option<usize>, Check<'_>); 10] = [
-        ("cut.crl", der[..der.len() - 1].into(), None, &is_list_error),
-        ("trailing.crl", trailing, None, &is_list_error),
-        (
-            "cut.pem",
-            pem.as_bytes()[..pem.len() - 10].into(),
-            Some(1),
-            &is_pem_error,
-        ),
-        ("base64.pem", cut_base64.into(), Some(1), &is_pem_error),
-        (
-            "second.pem",
-            [&pem, &pem[..100]].concat().into(),
-            Some(2),
-            &is_pem_error,
-        ),
-        (
-            "damaged.pem",
-            pem.replacen("\nM", "\nN", 1).into(),
-            Some(1),
-            &is_list_error,
-        ),
-        ("joined.pem", format!("x{pem}").into(), None, &is_marked),
+    let second = [&pem, &pem[..100]].concat();
+    let damaged = pem.replacen("\nM", "\nN", 1);
+    let cut = &pem[..pem.len() - 10];
+    let cases: [(_, Vec<u8>, _, _); 10] = [
+        ("cut.crl", der[..der.len() - 1].into(), None, is_list),
+        ("trailing.crl", trailing, None, is_list),
+        ("cut.pem", cut.into(), Some(1), is_pem),
+        ("base64.pem", cut_base64.into(), Some(1), is_pem),
+        ("second.pem", second.into(), Some(2), is_pem),
+        ("damaged.pem", damaged.into(), Some(1), is_list),
+        ("joined.pem", format!("x{pem}").into(), None, is_marked),
         // a downloaded error page instead of a list
-        ("page.crl", page.into(), None, &is_no_list),
-        ("5ed36f99.r0", page.into(), None, &is_no_list),
-        ("empty.pem", Vec::new(), None, &|reason| {
-            matches!(reason, CrlProblemReason::Empty)
-        }),
+        ("page.crl", page.into(), None, is_no_list),
+        ("5ed36f99.r0", page.into(), None, is_no_list),
+        ("empty.pem", Vec::new(), None, is_empty),
     ];
     for (name, content, position, is_right) in cases {
         let path = folder.write(name, content);
@@ -151,12 +132,10 @@ fn unusable_sources() {
         fs::copy(&path, directory.path(name)).unwrap();
         directory.write("good.crl", &der);
 
+        let in_directory = CrlSource::Directory(directory.as_ref().into());
         for (source, file) in [
-            (CrlSource::File(path.clone()), path.clone()),
-            (
-                CrlSource::Directory(directory.as_ref().into()),
-                directory.path(name),
-            ),
+            (CrlSource::File(path.clone()), path),
+            (in_directory, directory.path(name)),
         ] {
             let problems = problems_of(&source);
             assert_eq!(problems.len(), 1, "{problems:?}");
@@ -185,37 +164,27 @@ fn problems_are_summarised() {
 fn missing_files() {
     let folder = Folder::new("crl-nothing");
     let source = CrlSource::Directory(folder.as_ref().into());
-    assert!(matches!(
-        CrlCache::new().load(&source),
-        Err(CrlError::NoLists)
-    ));
+    let has_no_list =
+        |source: &CrlSource| matches!(CrlCache::new().load(source), Err(CrlError::NoLists));
+    assert!(has_no_list(&source), "an empty directory");
     folder.write("text", "no list");
-    assert!(matches!(
-        CrlCache::new().load(&source),
-        Err(CrlError::NoLists)
-    ));
-    let source = CrlSource::File(folder.path("text"));
-    assert!(matches!(
-        CrlCache::new().load(&source),
-        Err(CrlError::NoLists)
-    ));
+    assert!(has_no_list(&source), "a directory with another file");
+    assert!(
+        has_no_list(&CrlSource::File(folder.path("text"))),
+        "another file"
+    );
 
+    let (none, directory) = (folder.path("none"), folder.path(""));
     for (source, path) in [
-        (CrlSource::File(folder.path("none")), folder.path("none")),
-        (
-            CrlSource::Directory(folder.path("none")),
-            folder.path("none"),
-        ),
-        (
-            CrlSource::File(folder.as_ref().into()),
-            folder.as_ref().into(),
-        ),
+        (CrlSource::File(none.clone()), &none),
+        (CrlSource::Directory(none.clone()), &none),
+        (CrlSource::File(directory.clone()), &directory),
     ] {
         let cache = CrlCache::new();
         let Err(CrlError::File(error)) = cache.load(&source) else {
             panic!("there is no such file");
         };
-        assert_eq!(error.path, path);
+        assert_eq!(error.path, *path);
         assert_eq!(cache.stats().failures, 1);
     }
 
@@ -253,10 +222,14 @@ fn in_a_process_of_its_own() {
     // one list for each authority: only the name is changed, and nothing checks the signature
     let der = crl(&root("00000", |_| ()), &[], |_| ());
     let name = der.windows(5).position(|bytes| bytes == b"00000").unwrap();
-    for number in 0..4097 {
+    let write = |number: usize| {
         let mut der = der.to_vec();
         der[name..name + 5].copy_from_slice(format!("{number:05}").as_bytes());
-        folder.write(&number.to_string(), der);
+        folder.write(&number.to_string(), &der);
+        der
+    };
+    for number in 0..4097 {
+        write(number);
     }
     let source = CrlSource::Directory(folder.as_ref().into());
     assert!(matches!(
@@ -267,12 +240,8 @@ fn in_a_process_of_its_own() {
     let [lists, others] = [(); 2].map(|()| CrlCache::new().lists(&source).unwrap());
     assert_eq!((lists.len(), others.len()), (4096, 4096));
     // all of them are shared
-    assert!(
-        lists
-            .iter()
-            .zip(&*others)
-            .all(|(one, other)| Arc::ptr_eq(one, other))
-    );
+    let mut pairs = lists.iter().zip(&*others);
+    assert!(pairs.all(|(one, other)| Arc::ptr_eq(one, other)));
 
     // lists of other authorities replace those whose files were removed
     let cache = CrlCache::new();
@@ -280,28 +249,19 @@ fn in_a_process_of_its_own() {
     for number in 0..4097 {
         fs::remove_file(folder.path(&number.to_string())).unwrap_or_default();
     }
-    let new = (5000..5257).map(|number| {
-        let mut der = der.to_vec();
-        der[name..name + 5].copy_from_slice(format!("{number:05}").as_bytes());
-        folder.write(&number.to_string(), &der);
-        der
-    });
-    let new: Vec<_> = new.collect();
+    let new: Vec<_> = (5000..5257).map(write).collect();
     let loaded = cache.reload(&source).unwrap();
     assert!(loaded.failed_reload.is_none());
-    let in_use = |der: &Vec<u8>| {
-        loaded
-            .lists
-            .iter()
-            .any(|list| list.der().as_ref() == der.as_slice())
-    };
-    assert!(new.iter().all(in_use));
+    let lists = loaded.lists.iter().map(|list| list.der().as_ref());
+    assert!(new.iter().all(|der| lists.clone().any(|list| list == der)));
     assert_eq!(loaded.lists.len(), 4096);
-    let dropped = loaded
+    let mut problems: Vec<_> = loaded
         .problems
         .iter()
-        .filter(|problem| matches!(problem.reason, CrlProblemReason::NoRoom { .. }));
-    assert_eq!(dropped.count(), new.len());
+        .map(|problem| &problem.reason)
+        .collect();
+    problems.retain(|reason| matches!(reason, CrlProblemReason::NoRoom { .. }));
+    assert_eq!(problems.len(), new.len());
 }
 
 #[test]

@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use harness::peers::callbacks::Clock;
 use harness::peers::pki::{Issuer, crl, root};
 use rcgen::{SerialNumber, date_time_ymd};
 use rustls::pki_types::CertificateRevocationListDer as Crl;
 use rustls_trust::{CrlCache, CrlError, CrlProblemReason, CrlSource, LoadedCrls};
 
-use crate::kit::{Clock, Folder, set_modified};
+use crate::kit::{Folder, set_modified};
 use crate::revocation::assert_lists;
 
-const LIFETIME: u64 = 100;
+const LIFETIME: i64 = 100;
 
 /// A directory of lists, and a cache with a test clock.
 struct Fixture {
@@ -26,10 +27,10 @@ struct Fixture {
 impl Fixture {
     fn new(test: &str) -> Self {
         let folder = Folder::new(test);
-        let clock = Arc::new(Clock::new());
+        let clock = Clock::now();
         Self {
             cache: CrlCache::new()
-                .with_lifetime(Duration::from_secs(LIFETIME))
+                .with_lifetime(Duration::from_secs(LIFETIME as u64))
                 .with_retry_interval(Duration::from_secs(10))
                 .with_time_provider(clock.clone()),
             source: CrlSource::Directory(folder.as_ref().into()),
@@ -42,10 +43,14 @@ impl Fixture {
         self.folder.write(name, der)
     }
 
+    fn load(&self) -> LoadedCrls {
+        self.cache.load(&self.source).unwrap()
+    }
+
     /// Loads the lists after their lifetime has passed.
     fn load_later(&self) -> LoadedCrls {
         self.clock.advance(LIFETIME);
-        self.cache.load(&self.source).unwrap()
+        self.load()
     }
 }
 
@@ -69,17 +74,17 @@ fn newer_lists() {
     let (first, other) = (issued(&one, 1, 1), issued(&two, 1, 1));
     fixture.write("one", &first);
     fixture.write("two", &other);
-    let before = fixture.cache.load(&fixture.source).unwrap();
+    let before = fixture.load();
     assert_has(&before, &[&first, &other]);
 
     // not before the lifetime has passed
     let second = issued(&one, 2, 2);
     fixture.write("one", &second);
     fixture.clock.advance(LIFETIME - 1);
-    let still = fixture.cache.load(&fixture.source).unwrap();
+    let still = fixture.load();
     assert!(Arc::ptr_eq(&still.lists, &before.lists));
     fixture.clock.advance(1);
-    let after = fixture.cache.load(&fixture.source).unwrap();
+    let after = fixture.load();
     assert_has(&after, &[&second, &other]);
     assert!(after.problems.is_empty() && after.failed_reload.is_none());
     // an unchanged list stays the same allocation
@@ -121,7 +126,7 @@ fn older_lists() {
     let in_use = issued(&one, 2, 7);
     fixture.write("one", &in_use);
     fixture.write("two", &issued(&two, 1, 1));
-    fixture.cache.load(&fixture.source).unwrap();
+    fixture.load();
 
     let newer = issued(&two, 3, 2);
     fixture.write("two", &newer);
@@ -146,10 +151,7 @@ fn older_lists() {
     let older = issued(&one, 1, 1);
     fixture.write("one", &older);
     fixture.cache.invalidate(&fixture.source);
-    assert_has(
-        &fixture.cache.load(&fixture.source).unwrap(),
-        &[&older, &newer],
-    );
+    assert_has(&fixture.load(), &[&older, &newer]);
 }
 
 #[test]
@@ -165,7 +167,7 @@ fn lists_of_the_future() {
     // a forged list cannot replace one in use
     let in_use = issued(&issuer, 1, 1);
     fixture.write("one", &in_use);
-    fixture.cache.load(&fixture.source).unwrap();
+    fixture.load();
     fixture.write("one", &forged);
     let loaded = fixture.load_later();
     assert_has(&loaded, &[&in_use]);
@@ -173,7 +175,7 @@ fn lists_of_the_future() {
 
     // if the forged list came first, the next one replaces it
     fixture.cache.clear();
-    assert_has(&fixture.cache.load(&fixture.source).unwrap(), &[&forged]);
+    assert_has(&fixture.load(), &[&forged]);
     let genuine = issued(&issuer, 2, 2);
     fixture.write("one", &genuine);
     let loaded = fixture.load_later();
@@ -235,7 +237,7 @@ fn all_lists_removed() {
     let issuer = root("One", |_| ());
     let in_use = issued(&issuer, 1, 1);
     let path = fixture.write("one", &in_use);
-    let before = fixture.cache.load(&fixture.source).unwrap();
+    let before = fixture.load();
 
     fixture.folder.write("one", []);
     let loaded = fixture.load_later();
@@ -255,7 +257,7 @@ fn all_lists_removed() {
     assert_eq!(fixture.cache.stats().failures, 3);
 
     // the cache reports the failure until there are lists again
-    let again = fixture.cache.load(&fixture.source).unwrap();
+    let again = fixture.load();
     assert!(again.failed_reload.is_some());
     assert_eq!(fixture.cache.stats().failures, 3);
     fs::create_dir(&fixture.folder).unwrap();

@@ -4,6 +4,7 @@ use std::sync::{Arc, Barrier};
 use std::time::Duration;
 use std::{fs, thread};
 
+use harness::peers::callbacks::Clock;
 use harness::peers::configs::{PROVIDERS, Provider};
 use harness::peers::endpoints::{ThisBuffered, exchange};
 use harness::peers::pki::{Issuer, SERVER, crl, crl_of, key, leaf_of, root};
@@ -18,7 +19,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use rustls_trust::{CrlCache, CrlSource};
 
-use crate::kit::{Clock, Folder};
+use crate::kit::Folder;
 
 type Lists = Arc<[Arc<RevocationList>]>;
 
@@ -85,11 +86,8 @@ impl Pki {
                 .with_webpki_verifier(server_verifier.clone())
                 .with_client_auth_cert(of_client.0.clone(), of_client.1.clone_key())
                 .unwrap();
-            let name = SERVER.try_into().unwrap();
-            let mut client =
-                ThisBuffered::new(rustls::ClientConnection::new(Arc::new(client), name).unwrap());
-            let mut server =
-                ThisBuffered::new(rustls::ServerConnection::new(Arc::new(server)).unwrap());
+            let mut client = ThisBuffered::client_of(SERVER.try_into().unwrap(), client);
+            let mut server = ThisBuffered::server(server);
             exchange(&mut client, &mut server).err()
         })
     }
@@ -109,7 +107,7 @@ const ACCEPTED: [Option<String>; 2] = [None, None];
 fn revoked_after_loading() {
     let pki = Pki::new("Root");
     let folder = Folder::new("crl-revoked-meanwhile");
-    let clock = Arc::new(Clock::new());
+    let clock = Clock::now();
     let cache = CrlCache::new().with_time_provider(clock.clone());
     let source = CrlSource::File(folder.path("crl"));
 
@@ -120,12 +118,10 @@ fn revoked_after_loading() {
         assert_eq!(pki.verdicts(provider, &before, 4), ACCEPTED);
         assert_refused(pki.verdicts(provider, &before, 3), "Revoked");
 
-        folder.write(
-            "crl",
-            crl(&pki.issuer, &[3, 4], |params| {
-                params.this_update = date_time_ymd(2023, 6, 1);
-            }),
-        );
+        let newer = crl(&pki.issuer, &[3, 4], |params| {
+            params.this_update = date_time_ymd(2023, 6, 1);
+        });
+        folder.write("crl", newer);
         clock.advance(60 * 60);
         let after = cache.lists(&source).unwrap();
         assert_refused(pki.verdicts(provider, &after, 4), "Revoked");
@@ -134,11 +130,7 @@ fn revoked_after_loading() {
 
         // an older list, no list or a damaged list does not reinstate the certificate
         let older: Crl<'_> = crl(&pki.issuer, &[], |_| ());
-        for content in [
-            older.to_vec(),
-            Vec::new(),
-            older[..older.len() - 1].to_vec(),
-        ] {
+        for content in [&older[..], &[], &older[..older.len() - 1]] {
             folder.write("crl", content);
             clock.advance(60 * 60);
             let lists = cache.lists(&source).unwrap();
@@ -230,10 +222,8 @@ fn a_hundred_thousand_entries() {
         let threads = [(); THREADS].map(|()| {
             scope.spawn(|| {
                 barrier.wait();
-                (
-                    cache.lists(&source).unwrap(),
-                    RevocationList::from_der(der.clone()).unwrap(),
-                )
+                let alone = RevocationList::from_der(der.clone());
+                (cache.lists(&source).unwrap(), alone.unwrap())
             })
         });
         threads.map(|thread| thread.join().unwrap())

@@ -5,11 +5,12 @@ use std::sync::{Arc, Barrier};
 use std::time::Duration;
 use std::{fs, thread};
 
+use harness::peers::callbacks::Clock;
 use rustls_trust::{RootCache, RootSource};
 
-use crate::kit::{Clock, Folder, Root, assert_has, bundle, some_roots};
+use crate::kit::{Folder, Root, assert_has, bundle, in_memory, some_roots};
 
-const HOUR: u64 = 60 * 60;
+const HOUR: i64 = 60 * 60;
 
 /// Every kind of file source, each with `roots` in this order.
 fn sources(folder: &Folder, roots: &[Root]) -> [RootSource; 3] {
@@ -25,7 +26,7 @@ fn sources(folder: &Folder, roots: &[Root]) -> [RootSource; 3] {
     let bundle = bundle(roots);
     [
         RootSource::PemFile(folder.write("bundle.pem", &bundle)),
-        RootSource::Pem(bundle.into_bytes().into()),
+        in_memory(bundle),
         RootSource::Directory(directory),
     ]
 }
@@ -66,7 +67,7 @@ fn the_same_bytes_are_the_same_source_and_others_are_not() {
     let mut changed = pem.clone();
     changed[a.pem.len() + 300] = b'!';
 
-    let source = |bytes: &[u8]| RootSource::Pem(bytes.into());
+    let source = |bytes: &[u8]| in_memory(bytes);
     let store = cache.store(&source(&pem)).unwrap();
     assert!(Arc::ptr_eq(&store, &cache.store(&source(&pem)).unwrap()));
     assert!(!Arc::ptr_eq(
@@ -75,10 +76,8 @@ fn the_same_bytes_are_the_same_source_and_others_are_not() {
     ));
     assert_eq!(cache.stats().entries, 2);
     assert!(source(&pem) == source(&pem) && source(&pem) != source(&changed));
-    assert_eq!(
-        format!("{:?}", source(&pem)),
-        format!("Pem([ {} bytes ])", pem.len())
-    );
+    let text = format!("Pem([ {} bytes ])", pem.len());
+    assert_eq!(format!("{:?}", source(&pem)), text);
 
     // a path differs from its content
     let path = PathBuf::from("a");
@@ -137,14 +136,11 @@ fn many_threads_load_one_source_once() {
 #[test]
 fn the_cache_of_the_process_is_one() {
     let [a] = some_roots();
-    let source = RootSource::Pem(a.pem.into_bytes().into());
+    let source = in_memory(a.pem);
     let store = RootCache::global().store(&source).unwrap();
-    assert!(Arc::ptr_eq(
-        &store,
-        &RootCache::global().store(&source).unwrap()
-    ));
     let loaded = RootCache::global().load(&source).unwrap();
-    assert!(Arc::ptr_eq(&store, &loaded.store));
+    let again = RootCache::global().store(&source).unwrap();
+    assert!(Arc::ptr_eq(&store, &loaded.store) && Arc::ptr_eq(&store, &again));
     // it is already in use
     assert!(RootCache::new().install_global().is_err());
 }
@@ -153,30 +149,29 @@ fn the_cache_of_the_process_is_one() {
 fn lifetimes() {
     let [a, b] = some_roots();
     for (case, lifetime, seen_after) in [
-        ("off", Duration::ZERO, Some(0)),
-        ("an hour", Duration::from_secs(HOUR), Some(HOUR)),
-        ("a day", Duration::MAX, None),
+        ("off", Some(Duration::ZERO), 0),
+        ("an hour", Some(Duration::from_secs(60 * 60)), HOUR),
+        ("a day, by default", None, 24 * HOUR),
     ] {
         let folder = Folder::new(&format!("lifetimes-{case}"));
-        let clock = Arc::new(Clock::new());
+        let clock = Clock::now();
         let mut cache = RootCache::new().with_time_provider(clock.clone());
-        let seen_after = match case {
-            "a day" => Some(24 * HOUR), // by default
-            _ => {
-                cache = cache.with_lifetime(lifetime);
-                seen_after
-            }
-        };
-
+        if let Some(lifetime) = lifetime {
+            cache = cache.with_lifetime(lifetime);
+        }
         let source = RootSource::PemFile(folder.write("a.pem", &a.pem));
         let old = cache.store(&source).unwrap();
         folder.write("a.pem", &b.pem);
-        if let Some(seconds @ 1..) = seen_after {
-            clock.advance(seconds - 1);
+        if seen_after > 0 {
+            clock.advance(seen_after - 1);
             assert!(Arc::ptr_eq(&old, &cache.store(&source).unwrap()), "{case}");
             clock.advance(1);
         }
         assert_has(&cache.store(&source).unwrap(), &[&b]);
+        // a clock that was set back expires entries
+        folder.write("a.pem", &a.pem);
+        clock.advance(-1);
+        assert_has(&cache.store(&source).unwrap(), &[&a]);
     }
 }
 
@@ -184,7 +179,7 @@ fn lifetimes() {
 fn forever() {
     let [a, b] = some_roots();
     let folder = Folder::new("forever");
-    let clock = Arc::new(Clock::new());
+    let clock = Clock::now();
     let cache = RootCache::new()
         .with_lifetime(Duration::MAX)
         .with_time_provider(clock.clone());
@@ -204,24 +199,11 @@ fn forever() {
 }
 
 #[test]
-fn a_clock_that_was_set_back_expires_entries() {
-    let [a, b] = some_roots();
-    let folder = Folder::new("set-back");
-    let clock = Arc::new(Clock::new());
-    let cache = RootCache::new().with_time_provider(clock.clone());
-    let source = RootSource::PemFile(folder.write("a.pem", &a.pem));
-    cache.store(&source).unwrap();
-    folder.write("a.pem", &b.pem);
-    clock.set_back(1);
-    assert_has(&cache.store(&source).unwrap(), &[&b]);
-}
-
-#[test]
 fn sources_in_memory_are_parsed_once() {
     let [a] = some_roots();
-    let clock = Arc::new(Clock::new());
+    let clock = Clock::now();
     let cache = RootCache::new().with_time_provider(clock.clone());
-    let source = RootSource::Pem(a.pem.into_bytes().into());
+    let source = in_memory(a.pem);
     cache.store(&source).unwrap();
     clock.advance(1000 * HOUR);
     cache.store(&source).unwrap();
@@ -232,7 +214,7 @@ fn sources_in_memory_are_parsed_once() {
 fn the_same_roots_are_the_same_store() {
     let [a, b] = some_roots();
     let folder = Folder::new("same");
-    let clock = Arc::new(Clock::new());
+    let clock = Clock::now();
     let cache = RootCache::new().with_time_provider(clock.clone());
     let source = RootSource::PemFile(folder.write("a.pem", &a.pem));
     let old = cache.load(&source).unwrap();

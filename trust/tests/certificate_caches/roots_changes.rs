@@ -5,14 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, server_name, this as configs};
+use harness::peers::callbacks::Clock;
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, this as configs};
 use harness::peers::endpoints::{ThisBuffered, exchange};
-use rustls::{ClientConfig, ClientConnection, ServerConnection};
+use rustls::ClientConfig;
 use rustls_trust::{RootCache, RootSource, RootsError};
 
-use crate::kit::{Clock, Folder, assert_has, set_modified, some_roots};
+use crate::kit::{Folder, assert_has, set_modified, some_roots};
 
-const DAY: u64 = 24 * 60 * 60;
+const DAY: i64 = 24 * 60 * 60;
+
 /// A cache with default settings and a test clock.
 fn cache(clock: &Arc<Clock>) -> RootCache {
     RootCache::new().with_time_provider(clock.clone())
@@ -43,7 +45,7 @@ fn a_failed_reload_keeps_the_old_roots_and_reports_it() {
         }),
     ];
     for (number, (expected, damage)) in damages.into_iter().enumerate() {
-        let clock = Arc::new(Clock::new());
+        let clock = Clock::now();
         let cache = cache(&clock);
         let source = RootSource::PemFile(folder.write("a.pem", &a.pem));
         let old = cache.load(&source).unwrap();
@@ -84,7 +86,7 @@ fn a_failed_reload_keeps_the_old_roots_and_reports_it() {
 fn the_retry_interval_can_be_set() {
     let folder = Folder::new("retry");
     let [a, b] = some_roots();
-    let clock = Arc::new(Clock::new());
+    let clock = Clock::now();
     let cache = cache(&clock).with_retry_interval(Duration::from_secs(5));
     let source = RootSource::PemFile(folder.write("a.pem", &a.pem));
     cache.load(&source).unwrap();
@@ -104,7 +106,7 @@ fn a_directory_that_is_gone_keeps_the_old() {
     let [a] = some_roots();
     fs::create_dir(folder.path("roots")).unwrap();
     folder.write("roots/a.pem", &a.pem);
-    let clock = Arc::new(Clock::new());
+    let clock = Clock::now();
     let cache = cache(&clock);
     let source = RootSource::Directory(folder.path("roots"));
     let old = cache.store(&source).unwrap();
@@ -145,7 +147,7 @@ fn a_changed_file_is_seen_at_once_if_asked_for() {
     ];
     for (what, change) in changes {
         for at_once in [false, true] {
-            let clock = Arc::new(Clock::new());
+            let clock = Clock::now();
             let cache = cache(&clock).with_change_detection(at_once);
             let source = RootSource::PemFile(folder.write("a.pem", &a.pem));
             let old = cache.store(&source).unwrap();
@@ -212,7 +214,7 @@ fn a_changed_directory_is_seen_at_once_if_asked_for() {
 fn a_damaged_change_keeps_the_old_until_it_changes_again() {
     let folder = Folder::new("damaged-change");
     let [a, b] = some_roots();
-    let clock = Arc::new(Clock::new());
+    let clock = Clock::now();
     let cache = cache(&clock).with_change_detection(true);
     let source = RootSource::PemFile(folder.write("a.pem", &a.pem));
     let old = cache.store(&source).unwrap();
@@ -228,19 +230,16 @@ fn a_damaged_change_keeps_the_old_until_it_changes_again() {
 
 /// Connects a client that trusts `source` to a server with each provider, and returns the results.
 fn connect(cache: &RootCache, source: &RootSource) -> Vec<Result<(), String>> {
-    let connect = |provider: harness::peers::configs::Provider| {
-        let key_type = KeyType::Ed25519;
+    let connect = |provider: Provider| {
         let client = ClientConfig::builder_with_provider(provider.this().into())
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_root_certificates(cache.store(source).unwrap())
             .with_no_client_auth();
-        let client = ClientConnection::new(client.into(), server_name()).unwrap();
-        let server = configs::server(provider.this(), key_type, ClientAuth::None);
-        let server = ServerConnection::new(server.into()).unwrap();
+        let server = configs::server(provider.this(), KeyType::Ed25519, ClientAuth::None);
         exchange(
-            &mut ThisBuffered::new(client),
-            &mut ThisBuffered::new(server),
+            &mut ThisBuffered::client(client),
+            &mut ThisBuffered::server(server),
         )
     };
     PROVIDERS.map(connect).into()
@@ -251,7 +250,7 @@ fn handshakes_follow_the_file() {
     let folder = Folder::new("handshakes");
     let trusted = KeyType::Ed25519.identities();
     let other = KeyType::EcdsaP256.identities();
-    let clock = Arc::new(Clock::new());
+    let clock = Clock::now();
     let cache = cache(&clock);
     let source = RootSource::PemFile(folder.write("a.pem", &trusted.ca_pem));
     let accepts = |cache: &RootCache| connect(cache, &source).iter().all(Result::is_ok);

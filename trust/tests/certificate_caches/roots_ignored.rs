@@ -9,7 +9,10 @@ use std::process::Command;
 use rustls::{CertificateError, Error};
 use rustls_trust::{FileErrorCause, IgnoredReason, LoadedRoots, RootCache, RootSource, RootsError};
 
-use crate::kit::{Folder, Root, assert_has, bundle, some_roots};
+use crate::kit::{Folder, Root, assert_has, bundle, in_memory, some_roots};
+
+/// DER that is not a certificate.
+const GARBAGE: &str = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
 
 /// Returns the ignored parts as (position, kind and text of the reason).
 fn reasons(loaded: &LoadedRoots) -> Vec<(Option<usize>, String)> {
@@ -31,59 +34,51 @@ fn damage(pem: &str, by: impl FnOnce(&mut Vec<&str>)) -> String {
 fn each_kind_of_damage_is_reported_and_the_rest_used() {
     let [a, b] = some_roots::<2>();
     let other = Root::new("damaged");
-    let garbage = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
     let key = rcgen::KeyPair::generate().unwrap().serialize_pem();
     let last = other.pem.lines().count() - 1;
+    let bad_encoding = "Certificate(InvalidCertificate(BadEncoding))";
+    let begin =
+        "Pem(\"more, or less, on the line that begins the section CERTIFICATE than its mark\")";
+    let line = |number: usize, text| damage(&other.pem, |lines| lines[number] = text);
+    let without_a_line = damage(&other.pem, |lines| _ = lines.remove(2));
+    let of_openssl = other.pem.replace("CERTIFICATE", "TRUSTED CERTIFICATE");
     for (case, between, expected) in [
         ("a comment", "# a comment\n".to_owned(), &[][..]),
         ("a private key", key, &[]),
         (
-            "a letter outside base64",
-            damage(&other.pem, |lines| lines[1] = "!!!!"),
+            "not base64",
+            line(1, "!!!!"),
             &[(Some(2), "Pem(\"base64 decode error")],
         ),
         (
-            "DER that is not a certificate",
-            garbage.to_owned(),
-            &[(Some(2), "Certificate(InvalidCertificate(BadEncoding))")],
+            "no certificate",
+            GARBAGE.to_owned(),
+            &[(Some(2), bad_encoding)],
         ),
         (
             "a line is missing",
-            damage(&other.pem, |lines| _ = lines.remove(2)),
-            &[(Some(2), "Certificate(InvalidCertificate(BadEncoding))")],
+            without_a_line,
+            &[(Some(2), bad_encoding)],
         ),
         (
-            "an invalid section header",
-            damage(&other.pem, |lines| lines[0] = "-----BEGIN CERTIFICATE---"),
-            &[(
-                Some(2),
-                "Pem(\"more, or less, on the line that begins the section CERTIFICATE than its mark\")",
-            )],
+            "an invalid header",
+            line(0, "-----BEGIN CERTIFICATE---"),
+            &[(Some(2), begin)],
         ),
+        ("a format of OpenSSL's", of_openssl, &[(None, "Marked(1)")]),
         (
-            "a certificate in a format of OpenSSL's",
-            other.pem.replace("CERTIFICATE", "TRUSTED CERTIFICATE"),
+            "a header in a line",
+            line(0, " -----BEGIN CERTIFICATE-----"),
             &[(None, "Marked(1)")],
         ),
         (
-            "a section header inside a line",
-            damage(&other.pem, |lines| {
-                lines[0] = " -----BEGIN CERTIFICATE-----"
-            }),
-            &[(None, "Marked(1)")],
-        ),
-        (
-            "two damaged certificates",
-            format!("{garbage}{garbage}"),
-            &[
-                (Some(2), "Certificate(InvalidCertificate(BadEncoding))"),
-                (Some(3), "Certificate(InvalidCertificate(BadEncoding))"),
-            ],
+            "two of them",
+            GARBAGE.repeat(2),
+            &[(Some(2), bad_encoding), (Some(3), bad_encoding)],
         ),
     ] {
         let pem = format!("{}{between}{}", a.pem, b.pem);
-        let loaded = RootCache::new().load(&RootSource::Pem(pem.into_bytes().into()));
-        let loaded = loaded.unwrap();
+        let loaded = RootCache::new().load(&in_memory(pem)).unwrap();
         assert_has(&loaded.store, &[&a, &b]);
         let found = reasons(&loaded);
         assert_eq!(found.len(), expected.len(), "{case}: {found:?}");
@@ -96,8 +91,7 @@ fn each_kind_of_damage_is_reported_and_the_rest_used() {
     // without its end marker, it swallows the next certificate
     let no_end = damage(&other.pem, |lines| _ = lines.remove(last));
     let pem = format!("{}{no_end}{}{}", a.pem, other.pem, b.pem);
-    let loaded = RootCache::new().load(&RootSource::Pem(pem.into_bytes().into()));
-    let loaded = loaded.unwrap();
+    let loaded = RootCache::new().load(&in_memory(pem)).unwrap();
     assert_has(&loaded.store, &[&a, &b]);
     assert_eq!(loaded.ignored_count, 2);
 }
@@ -119,13 +113,8 @@ fn a_truncated_file_is_used_up_to_its_end() {
         (ignored.file.as_deref(), ignored.position),
         (Some(&*path), Some(2))
     );
-    assert_eq!(
-        ignored.to_string(),
-        format!(
-            "{}: certificate 2: no line that ends the section CERTIFICATE",
-            path.display()
-        )
-    );
+    let text = "certificate 2: no line that ends the section CERTIFICATE";
+    assert_eq!(ignored.to_string(), format!("{}: {text}", path.display()));
 }
 
 #[test]
@@ -134,8 +123,7 @@ fn lines_that_run_into_one_another_are_noticed() {
     let glued = format!("{}{}{}", a.pem.trim_end(), b.pem, c.pem);
     let behind_a_mark = format!("\u{feff}{}{}{}", b.pem, a.pem, c.pem);
     for pem in [glued, behind_a_mark] {
-        let loaded = RootCache::new().load(&RootSource::Pem(pem.into_bytes().into()));
-        let loaded = loaded.unwrap();
+        let loaded = RootCache::new().load(&in_memory(pem)).unwrap();
         assert_has(&loaded.store, &[&a, &c]);
         assert_eq!(reasons(&loaded), [(None, "Marked(1)".to_owned())]);
     }
@@ -144,10 +132,8 @@ fn lines_that_run_into_one_another_are_noticed() {
 #[test]
 fn at_most_a_thousand_ignored_parts_are_reported() {
     let [a] = some_roots();
-    let garbage = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
-    let pem = garbage.repeat(3000) + &a.pem;
-    let loaded = RootCache::new().load(&RootSource::Pem(pem.into_bytes().into()));
-    let loaded = loaded.unwrap();
+    let pem = GARBAGE.repeat(3000) + &a.pem;
+    let loaded = RootCache::new().load(&in_memory(pem)).unwrap();
     assert_has(&loaded.store, &[&a]);
     assert_eq!((loaded.ignored_count, loaded.ignored.len()), (3000, 1000));
 }
@@ -212,11 +198,8 @@ fn the_bytes_read_of_a_directory_are_limited() {
     let [a, b] = some_roots::<2>();
     folder.write("0.pem", &a.pem);
     for number in 1..=4 {
-        let name = format!("{number}.pem");
-        File::create(folder.path(&name))
-            .unwrap()
-            .set_len(16 << 20)
-            .unwrap();
+        let file = File::create(folder.path(&format!("{number}.pem"))).unwrap();
+        file.set_len(16 << 20).unwrap();
     }
     folder.write("5.pem", &b.pem);
     let source = RootSource::Directory(folder.path(""));
@@ -228,11 +211,8 @@ fn the_bytes_read_of_a_directory_are_limited() {
         .map(|(_, reason)| reason)
         .collect();
     assert_eq!(reasons[..3], ["NoCertificate"; 3]);
-    let left = (16 << 20) - a.pem.len();
-    assert!(
-        reasons[3].contains(&format!("TooLong {{ limit: {left} }}")),
-        "{reasons:?}"
-    );
+    let too_long = format!("TooLong {{ limit: {} }}", (16 << 20) - a.pem.len());
+    assert!(reasons[3].contains(&too_long), "{reasons:?}");
 }
 
 #[cfg(unix)]
@@ -258,23 +238,16 @@ fn no_root_is_an_error() {
     let folder = Folder::new("none");
     let [a] = some_roots();
     fs::create_dir(folder.path("empty")).unwrap();
-    let in_memory = |pem: &[u8]| RootSource::Pem(pem.into());
+    let der = RootSource::PemFile(folder.write("a.der", &a.der));
+    let damaged = RootSource::PemFile(folder.write("damaged", a.pem.replace('M', "!")));
+    let empty = RootSource::Directory(folder.path("empty"));
     for (source, expected) in [
-        (in_memory(b""), "no certificate"),
-        (in_memory(b"text"), "no certificate"),
-        (in_memory(&a.der), "DER, not PEM"),
-        (
-            RootSource::PemFile(folder.write("a.der", &a.der)),
-            "a.der: DER, not PEM",
-        ),
-        (
-            RootSource::PemFile(folder.write("damaged", a.pem.replace('M', "!"))),
-            "damaged: certificate 1: base64 decode error",
-        ),
-        (
-            RootSource::Directory(folder.path("empty")),
-            "no usable root certificate",
-        ),
+        (in_memory(""), "no certificate"),
+        (in_memory("text"), "no certificate"),
+        (in_memory(&*a.der), "DER, not PEM"),
+        (der, "a.der: DER, not PEM"),
+        (damaged, "damaged: certificate 1: base64 decode error"),
+        (empty, "no usable root certificate"),
     ] {
         let cache = RootCache::new();
         let error = cache.load(&source).unwrap_err();
@@ -300,10 +273,8 @@ fn no_root_is_an_error() {
 fn special_and_oversized_files_are_errors() {
     let folder = Folder::new("no-file");
     folder.write("file", "");
-    File::create(folder.path("long"))
-        .unwrap()
-        .set_len((16 << 20) + 1)
-        .unwrap();
+    let long = File::create(folder.path("long")).unwrap();
+    long.set_len((16 << 20) + 1).unwrap();
     let file = |name| RootSource::PemFile(folder.path(name));
     let directory = |name| RootSource::Directory(folder.path(name));
     let mut cases = vec![

@@ -4,22 +4,29 @@
 use std::fs;
 use std::sync::Arc;
 
-use harness::peers::configs::PROVIDERS;
+use harness::peers::configs::{PROVIDERS, product};
 use harness::peers::endpoints::{Endpoint, exchange, handshake};
 use harness::wire::client_hello::{ClientHello, SERVER_NAME, host_name};
-use rcgen::date_time_ymd;
+use rcgen::{CertificateParams, date_time_ymd};
+use rustls::Error;
 use rustls::server::{Acceptor, ResolvesServerCert, WebPkiClientVerifier};
-use rustls::{CertificateError, Error};
 use rustls_trust::{
     CertifiedKeyFiles, Reload, ReloadError, ReloadingCertifiedKeys, ReloadingCertifiedKeysBuilder,
 };
 
 use crate::kit::{
-    Authority, Dir, PIECES, SERVER, Setup, StoppedClock, exchange_and, is_resumed, setups,
+    Authority, Content, Dir, Identity, NO_CERTIFICATE, PIECES, SERVER, Setup, clock_at,
+    exchange_and, is_resumed, setups, start_of,
 };
 
 fn builder(setup: Setup) -> ReloadingCertifiedKeysBuilder {
     ReloadingCertifiedKeys::builder(Arc::new(setup.provider.this()))
+}
+
+/// The pair of `identity` in the files of `dir`.
+fn keys_in(dir: &Dir, setup: Setup, identity: &Identity) -> Arc<ReloadingCertifiedKeys> {
+    let builder = builder(setup).with_default(dir.write_pair(identity));
+    builder.build().unwrap()
 }
 
 fn chain_of(end: &dyn Endpoint) -> Vec<Vec<u8>> {
@@ -35,15 +42,9 @@ fn a_server_s_certificate_is_replaced_between_handshakes_only() {
     for setup in setups() {
         for at in 0..4 * PIECES {
             let dir = Dir::new();
-            let keys = builder(setup)
-                .with_default(dir.write_pair(&old))
-                .build()
-                .unwrap();
+            let keys = keys_in(&dir, setup, &old);
             let server = setup.server_config(WebPkiClientVerifier::no_client_auth(), keys.clone());
-            let client = setup.client_config(
-                ca.server_verifier(setup.provider),
-                old.certified(setup.provider),
-            );
+            let client = setup.client_of(&ca, &old);
             let [mut one, mut two] = [setup.client(&client), setup.server(&server)];
             let mut reloaded = false;
             exchange_and(&mut *one, &mut *two, at, || {
@@ -60,10 +61,7 @@ fn a_server_s_certificate_is_replaced_between_handshakes_only() {
             assert_eq!(chain_of(&*one), [expected.cert.to_vec()], "{setup:?} {at}");
 
             // a new session store, because the old one would resume
-            let client = setup.client_config(
-                ca.server_verifier(setup.provider),
-                old.certified(setup.provider),
-            );
+            let client = setup.client_of(&ca, &old);
             let [mut one, mut two] = [setup.client(&client), setup.server(&server)];
             handshake(&mut *one, &mut *two);
             assert_eq!(chain_of(&*one), [new.cert.to_vec()], "{setup:?} {at}");
@@ -78,14 +76,10 @@ fn a_client_s_sessions_end_with_its_certificate() {
     let (old, new) = (ca.issue(), ca.issue());
     for setup in setups() {
         let dir = Dir::new();
-        let keys = builder(setup)
-            .with_default(dir.write_pair(&old))
-            .build()
-            .unwrap();
-        let server = setup.server_config(
-            ca.client_verifier(setup.provider),
-            ca.issue().certified(setup.provider),
-        );
+        let keys = keys_in(&dir, setup, &old);
+        let (provider, of_server) = (setup.provider, ca.issue());
+        let verifier = ca.client_verifier(provider);
+        let server = setup.server_config(verifier, of_server.certified(provider));
         let client = setup.client_config(ca.server_verifier(setup.provider), keys.clone());
         let connect = || {
             let [mut one, mut two] = [setup.client(&client), setup.server(&server)];
@@ -102,218 +96,146 @@ fn a_client_s_sessions_end_with_its_certificate() {
     }
 }
 
+/// Returns the kind of an error, with the file, the position and the cause if it has them.
+fn kind(error: &ReloadError) -> String {
+    match error {
+        ReloadError::File(error) => {
+            format!("File {}", error.path.file_name().unwrap().to_string_lossy())
+        }
+        ReloadError::NoCertificate { .. } => "NoCertificate".to_owned(),
+        ReloadError::NoPrivateKey { .. } => "NoPrivateKey".to_owned(),
+        ReloadError::Pem { reason, .. } => format!("Pem {reason}"),
+        ReloadError::PrivateKey { .. } => "PrivateKey".to_owned(),
+        ReloadError::Certificate {
+            position,
+            error: Error::InvalidCertificate(error),
+            ..
+        } => format!("Certificate {position} {error:?}"),
+        ReloadError::Certificate { position, .. } => format!("Certificate {position}"),
+        ReloadError::KeyMismatch { .. } => "KeyMismatch".to_owned(),
+        other => panic!("{other:?}"),
+    }
+}
+
 /// Bad new files leave the old certificate active, and the error names the mistake. The next good
 /// files become active.
 #[test]
 fn bad_files_change_nothing_and_are_distinguished() {
+    use Content::{Directory, Missing};
+
+    const NO_KEY: &str = "-----BEGIN PRIVATE KEY-----\nMAMCAQA=\n-----END PRIVATE KEY-----\n";
     let ca = Authority::new("ca");
     let (old, new) = (ca.issue(), ca.issue());
-    let expired = ca.issue_with(SERVER, |params| {
-        params.not_after = date_time_ymd(2029, 1, 1)
-    });
-    let not_yet = ca.issue_with(SERVER, |params| {
-        params.not_before = date_time_ymd(2031, 1, 1)
-    });
+    let valid = |change: fn(&mut CertificateParams)| ca.issue_with(SERVER, change);
+    let expired = valid(|params| params.not_after = date_time_ymd(2029, 1, 1));
+    let not_yet = valid(|params| params.not_before = date_time_ymd(2031, 1, 1));
     let other_name = ca.issue_with("other.example", |_| {});
-    let above = |identity: &crate::kit::Identity, last: &crate::kit::Identity| {
-        format!("{}{}", identity.cert_pem, last.cert_pem)
+    let above =
+        |identity: &Identity, last: &Identity| format!("{}{}", identity.cert_pem, last.cert_pem);
+    let text = |text: &str| Content::Text(text.to_owned());
+    let chain = |content| vec![("chain.pem", content)];
+    let key = |content| vec![("key.pem", content)];
+    let pair = |chain: &str, identity: &Identity| {
+        vec![
+            ("chain.pem", text(chain)),
+            ("key.pem", text(&identity.key_pem)),
+        ]
     };
-    type Case<'a> = (&'a str, &'a dyn Fn(&Dir), fn(&ReloadError) -> bool);
-    let cases: &[Case<'_>] = &[
+    let half = |pem: &str| text(&pem[..pem.len() / 2]);
+    let (new_chain, new_key) = (&*new.cert_pem, &*new.key_pem);
+    let encrypted = new_key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
+    let second = above(&old, &new);
+    let second = &second[..second.len() - 200];
+    let joined = above(&new, &old).replace("-----\n-----", "----------");
+    let expired_issuer = above(&new, &expired);
+    let cases = [
+        ("no chain", chain(Missing), "File chain.pem"),
+        ("no key", key(Missing), "File key.pem"),
+        ("a directory", key(Directory), "File"),
+        ("the chain is empty", chain(text("")), "NoCertificate"),
+        ("the key is empty", key(text("")), "NoPrivateKey"),
+        ("an encrypted key", key(text(&encrypted)), "NoPrivateKey"),
+        ("half of a chain", chain(half(new_chain)), "Pem"),
+        ("half of a second certificate", chain(text(second)), "Pem"),
+        ("joined without a line break", pair(&joined, &new), "Pem 1 "),
         (
-            "no chain",
-            &|dir| fs::remove_file(dir.path("chain.pem")).unwrap(),
-            |error| matches!(error, ReloadError::File(error) if error.path.ends_with("chain.pem")),
+            "a key on one line as chain",
+            chain(text(&new_key.replace('\n', ""))),
+            "Pem",
         ),
-        (
-            "no key",
-            &|dir| fs::remove_file(dir.path("key.pem")).unwrap(),
-            |error| matches!(error, ReloadError::File(error) if error.path.ends_with("key.pem")),
-        ),
-        (
-            "a directory",
-            &|dir| {
-                fs::remove_file(dir.path("key.pem")).unwrap();
-                fs::create_dir(dir.path("key.pem")).unwrap();
-            },
-            |error| matches!(error, ReloadError::File(_)),
-        ),
-        (
-            "the chain is empty",
-            &|dir| drop(dir.write("chain.pem", "")),
-            |error| matches!(error, ReloadError::NoCertificate { .. }),
-        ),
-        (
-            "the key is empty",
-            &|dir| drop(dir.write("key.pem", "")),
-            |error| matches!(error, ReloadError::NoPrivateKey { .. }),
-        ),
-        (
-            "an encrypted key",
-            &|dir| {
-                let key = new.key_pem.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
-                dir.write("key.pem", key);
-            },
-            |error| matches!(error, ReloadError::NoPrivateKey { .. }),
-        ),
-        (
-            "half of a chain",
-            &|dir| drop(dir.write("chain.pem", &new.cert_pem[..new.cert_pem.len() / 2])),
-            |error| matches!(error, ReloadError::Pem { .. }),
-        ),
-        (
-            "half of a second certificate",
-            &|dir| {
-                let pem = above(&old, &new);
-                dir.write("chain.pem", &pem[..pem.len() - 200]);
-            },
-            |error| matches!(error, ReloadError::Pem { .. }),
-        ),
-        (
-            "joined without a line break",
-            &|dir| {
-                dir.write_pair(&new);
-                dir.write(
-                    "chain.pem",
-                    above(&new, &old).replace("-----\n-----", "----------"),
-                );
-            },
-            |error| matches!(error, ReloadError::Pem { reason, .. } if reason.starts_with("1 ")),
-        ),
-        (
-            "a key on one line instead of the chain",
-            &|dir| drop(dir.write("chain.pem", new.key_pem.replace('\n', ""))),
-            |error| matches!(error, ReloadError::Pem { .. }),
-        ),
-        (
-            "half of a key",
-            &|dir| drop(dir.write("key.pem", &new.key_pem[..new.key_pem.len() / 2])),
-            |error| matches!(error, ReloadError::Pem { .. }),
-        ),
-        (
-            "an invalid key",
-            &|dir| {
-                let key = "-----BEGIN PRIVATE KEY-----\nMAMCAQA=\n-----END PRIVATE KEY-----\n";
-                dir.write("key.pem", key);
-            },
-            |error| matches!(error, ReloadError::PrivateKey { .. }),
-        ),
+        ("half of a key", key(half(new_key)), "Pem"),
+        ("an invalid key", key(text(NO_KEY)), "PrivateKey"),
         (
             "an invalid certificate",
-            &|dir| {
-                let cert = "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n";
-                dir.write("chain.pem", cert);
-            },
-            |error| matches!(error, ReloadError::Certificate { position: 1, .. }),
+            chain(text(NO_CERTIFICATE)),
+            "Certificate 1",
         ),
         (
             "the new key beside the old certificate",
-            &|dir| drop(dir.write("key.pem", &new.key_pem)),
-            |error| matches!(error, ReloadError::KeyMismatch { .. }),
+            key(text(new_key)),
+            "KeyMismatch",
         ),
         (
             "the new certificate beside the old key",
-            &|dir| drop(dir.write("chain.pem", &new.cert_pem)),
-            |error| matches!(error, ReloadError::KeyMismatch { .. }),
+            chain(text(new_chain)),
+            "KeyMismatch",
         ),
-        ("expired", &|dir| drop(dir.write_pair(&expired)), |error| {
-            matches!(
-                error,
-                ReloadError::Certificate {
-                    position: 1,
-                    error: Error::InvalidCertificate(CertificateError::ExpiredContext { .. }),
-                    ..
-                }
-            )
-        }),
+        (
+            "expired",
+            pair(&expired.cert_pem, &expired),
+            "Certificate 1 ExpiredContext",
+        ),
         (
             "not valid yet",
-            &|dir| drop(dir.write_pair(&not_yet)),
-            |error| {
-                matches!(
-                    error,
-                    ReloadError::Certificate {
-                        position: 1,
-                        error: Error::InvalidCertificate(
-                            CertificateError::NotValidYetContext { .. }
-                        ),
-                        ..
-                    }
-                )
-            },
+            pair(&not_yet.cert_pem, &not_yet),
+            "Certificate 1 NotValidYetContext",
         ),
         (
             "an expired issuer",
-            &|dir| {
-                dir.write_pair(&new);
-                dir.write("chain.pem", above(&new, &expired));
-            },
-            |error| {
-                matches!(
-                    error,
-                    ReloadError::Certificate {
-                        position: 2,
-                        error: Error::InvalidCertificate(CertificateError::ExpiredContext { .. }),
-                        ..
-                    }
-                )
-            },
+            pair(&expired_issuer, &new),
+            "Certificate 2 ExpiredContext",
         ),
         (
             "for another name",
-            &|dir| drop(dir.write_pair(&other_name)),
-            |error| {
-                matches!(
-                    error,
-                    ReloadError::Certificate {
-                        position: 1,
-                        error: Error::InvalidCertificate(
-                            CertificateError::NotValidForNameContext { .. }
-                        ),
-                        ..
-                    }
-                )
-            },
+            pair(&other_name.cert_pem, &other_name),
+            "Certificate 1 NotValidForNameContext",
         ),
     ];
-    for provider in PROVIDERS {
-        for (what, spoil, is_it) in cases {
-            let dir = Dir::new();
-            let clock = StoppedClock::at_year(2030);
-            let keys = ReloadingCertifiedKeys::builder(Arc::new(provider.this()))
-                .with_names([SERVER], dir.write_pair(&old))
-                .with_time_provider(clock.clone())
-                .build()
-                .unwrap();
-            let in_force = || keys.current(Some(SERVER)).unwrap();
-            let before = in_force();
-            for attempts in 1..=2 {
-                if attempts == 1 {
-                    spoil(&dir);
-                    let error = keys.reload().unwrap_err();
-                    assert!(is_it(&error), "{what}: {error:?}");
-                    let key = new.key_pem.lines().nth(1).unwrap();
-                    let error_text = format!("{error} {error:?}");
-                    assert!(!error_text.contains(key), "{what}: {error_text}");
-                } else {
-                    // after a failure, files are read again even if they are unchanged
-                    let error = keys.reload_if_changed().unwrap_err();
-                    assert!(is_it(&error), "{what}: {error:?}");
-                }
-                assert!(Arc::ptr_eq(&before, &in_force()), "{what}");
-                let status = keys.status();
-                assert_eq!((status.reloads, status.failures), (0, attempts), "{what}");
-                let failing = status.failing.unwrap();
-                assert!(is_it(&failing.error), "{what}");
-                assert_eq!(failing.attempts, attempts, "{what}");
-                assert_eq!(failing.since.unwrap().as_secs(), 60 * 31_556_952, "{what}");
-            }
-            let _ = fs::remove_dir(dir.path("key.pem"));
-            dir.write_pair(&new);
-            assert_eq!(keys.reload().unwrap(), Reload::Replaced, "{what}");
-            assert_eq!(in_force().cert[0], new.cert, "{what}");
-            assert!(keys.status().failing.is_none(), "{what}");
+    for (provider, (what, files, due)) in product(PROVIDERS, &cases) {
+        let dir = Dir::new();
+        let keys = ReloadingCertifiedKeys::builder(Arc::new(provider.this()))
+            .with_names([SERVER], dir.write_pair(&old))
+            .with_time_provider(clock_at(2030))
+            .build()
+            .unwrap();
+        let in_force = || keys.current(Some(SERVER)).unwrap();
+        let before = in_force();
+        for (name, content) in files {
+            content.replace(&dir, name);
         }
+        for attempts in 1..=2 {
+            // after a failure, files are read again even if they are unchanged
+            let error = match attempts {
+                1 => keys.reload().unwrap_err(),
+                _ => keys.reload_if_changed().unwrap_err(),
+            };
+            assert!(kind(&error).starts_with(due), "{what}: {error:?}");
+            let secret = new_key.lines().nth(1).unwrap();
+            let error_text = format!("{error} {error:?}");
+            assert!(!error_text.contains(secret), "{what}: {error_text}");
+            assert!(Arc::ptr_eq(&before, &in_force()), "{what}");
+            let status = keys.status();
+            assert_eq!((status.reloads, status.failures), (0, attempts), "{what}");
+            let failing = status.failing.unwrap();
+            assert!(kind(&failing.error).starts_with(due), "{what}");
+            assert_eq!(failing.attempts, attempts, "{what}");
+            assert_eq!(failing.since.unwrap().as_secs(), start_of(2030), "{what}");
+        }
+        let _ = fs::remove_dir(dir.path("key.pem"));
+        dir.write_pair(&new);
+        assert_eq!(keys.reload().unwrap(), Reload::Replaced, "{what}");
+        assert_eq!(in_force().cert[0], new.cert, "{what}");
+        assert!(keys.status().failing.is_none(), "{what}");
     }
 }
 
@@ -322,49 +244,23 @@ fn bad_files_change_nothing_and_are_distinguished() {
 fn bad_files_are_errors_at_first() {
     let ca = Authority::new("ca");
     let good = ca.issue();
-    let provider = Arc::new(PROVIDERS[0].this());
     let dir = Dir::new();
     let files = dir.write_pair(&good);
-    let build =
-        |change: &dyn Fn(ReloadingCertifiedKeysBuilder) -> ReloadingCertifiedKeysBuilder| {
-            change(ReloadingCertifiedKeys::builder(provider.clone()))
-                .build()
-                .map(drop)
-                .map_err(|error| format!("{error:?}"))
-        };
-    build(&|builder| builder.with_default(files.clone())).unwrap();
-    build(&|builder| builder.with_names(["SERVER.example"], files.clone())).unwrap();
-    for (change, expected) in [
-        (&(|builder| builder) as &dyn Fn(_) -> _, "Nothing"),
-        (
-            &|builder: ReloadingCertifiedKeysBuilder| {
-                builder.with_names(["no name"], files.clone())
-            },
-            "Name(",
-        ),
-        (
-            &|builder: ReloadingCertifiedKeysBuilder| {
-                builder.with_names(["b.example"], files.clone())
-            },
-            "NotValidForName",
-        ),
-        (
-            &|builder: ReloadingCertifiedKeysBuilder| {
-                let clock = StoppedClock::at_year(1970);
-                builder
-                    .with_default(files.clone())
-                    .with_time_provider(clock)
-            },
-            "NoTime",
-        ),
-        (
-            &|builder: ReloadingCertifiedKeysBuilder| {
-                builder.with_default(CertifiedKeyFiles::new("/nowhere/a", "/nowhere/b"))
-            },
-            "File(",
-        ),
+    let provider = Arc::new(PROVIDERS[0].this());
+    let builder = || ReloadingCertifiedKeys::builder(provider.clone());
+    let names = |name: &str| builder().with_names([name], files.clone());
+    builder().with_default(files.clone()).build().unwrap();
+    names("SERVER.example").build().unwrap();
+    let no_time = builder().with_default(files.clone());
+    let nowhere = CertifiedKeyFiles::new("/nowhere/a", "/nowhere/b");
+    for (builder, expected) in [
+        (builder(), "Nothing"),
+        (names("no name"), "Name("),
+        (names("b.example"), "NotValidForName"),
+        (no_time.with_time_provider(clock_at(1970)), "NoTime"),
+        (builder().with_default(nowhere), "File("),
     ] {
-        let error = build(change).unwrap_err();
+        let error = format!("{:?}", builder.build().unwrap_err());
         assert!(error.contains(expected), "{error}");
     }
 }
@@ -388,10 +284,7 @@ fn pairs_are_chosen_and_replaced_separately() {
             .unwrap();
         let server = setup.server_config(WebPkiClientVerifier::no_client_auth(), keys.clone());
         let connect = || {
-            let client = setup.client_config(
-                ca.server_verifier(setup.provider),
-                old[0].certified(setup.provider),
-            );
+            let client = setup.client_of(&ca, &old[0]);
             let [mut one, mut two] = [setup.client(&client), setup.server(&server)];
             handshake(&mut *one, &mut *two);
             chain_of(&*one)
@@ -406,9 +299,9 @@ fn pairs_are_chosen_and_replaced_separately() {
         let certified = resolver.resolve(accepted.client_hello()).unwrap();
         assert_eq!(certified.cert[0], old[0].cert);
         let cert = |name| keys.current(name).unwrap().cert[0].clone();
-        assert_eq!(cert(Some("a.example")), old[0].cert);
-        assert_eq!(cert(Some("A.Example")), old[0].cert);
-        assert_eq!(cert(Some("a.example.")), old[0].cert);
+        for name in ["a.example", "A.Example", "a.example."] {
+            assert_eq!(cert(Some(name)), old[0].cert, "{name}");
+        }
         assert_eq!(cert(Some("unknown.example")), old[2].cert);
         assert_eq!(cert(None), old[2].cert);
 
@@ -417,32 +310,21 @@ fn pairs_are_chosen_and_replaced_separately() {
         dirs[1].write_pair(&new[1]);
         dirs[2].write("chain.pem", "");
         let error = keys.reload().unwrap_err();
-        assert!(
-            matches!(&*error, ReloadError::Several(errors) if errors.len() == 2),
-            "{error:?}"
-        );
+        let both = matches!(&*error, ReloadError::Several(errors) if errors.len() == 2);
+        assert!(both, "{error:?}");
         assert_eq!(connect(), [new[1].cert.to_vec()]);
         assert_eq!(cert(Some("a.example")), old[0].cert);
         assert_eq!(cert(None), old[2].cert);
-        assert!(keys.status_of(Some(SERVER)).unwrap().failing.is_none());
-        assert!(keys.status_of(Some("A.example")).unwrap().failing.is_some());
-        assert!(
-            keys.status_of(Some("a.example."))
-                .unwrap()
-                .failing
-                .is_some()
-        );
-        assert!(keys.status_of(None).unwrap().failing.is_some());
+        let fails = |name| keys.status_of(name).unwrap().failing.is_some();
+        assert!(!fails(Some(SERVER)) && fails(None));
+        assert!(fails(Some("A.example")) && fails(Some("a.example.")));
         assert!(keys.status_of(Some("unknown.example")).is_none());
 
         // without a default, other names have no certificate
         let keys = builder(setup).with_names([SERVER], b).build().unwrap();
         assert!(keys.current(None).is_none() && keys.current(Some("a.example")).is_none());
         let server = setup.server_config(WebPkiClientVerifier::no_client_auth(), keys);
-        let mut client = setup.client_config(
-            ca.server_verifier(setup.provider),
-            old[0].certified(setup.provider),
-        );
+        let mut client = setup.client_of(&ca, &old[0]);
         Arc::get_mut(&mut client).unwrap().enable_sni = false;
         let [mut one, mut two] = [setup.client(&client), setup.server(&server)];
         exchange(&mut *one, &mut *two).unwrap_err();

@@ -3,13 +3,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 use std::{fs, process};
 
-use harness::peers::configs::{PROVIDERS, Provider, Versions};
+use harness::peers::callbacks::Clock;
+use harness::peers::configs::{PROVIDERS, Provider, Versions, product3};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
-use pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
     ExtendedKeyUsagePurpose, IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose, RevokedCertParams,
@@ -20,11 +21,8 @@ use rustls::client::{ResolvesClientCert, WebPkiServerVerifier};
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
-use rustls::time_provider::TimeProvider;
 use rustls::version::{TLS12, TLS13};
-use rustls::{
-    ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, client, server,
-};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use rustls_trust::CertifiedKeyFiles;
 
 pub(crate) const SERVER: &str = "server.example";
@@ -44,6 +42,11 @@ impl Authority {
     /// Issues a certificate for [`SERVER`], valid for servers and clients.
     pub(crate) fn issue(&self) -> Identity {
         self.issue_with(SERVER, |_| {})
+    }
+
+    /// Issues one with this serial number.
+    pub(crate) fn issue_number(&self, serial: u64) -> Identity {
+        self.issue_with(SERVER, |params| params.serial_number = Some(serial.into()))
     }
 
     pub(crate) fn issue_with(
@@ -137,16 +140,11 @@ pub(crate) struct Setup {
 
 /// Both providers, both versions, both APIs.
 pub(crate) fn setups() -> impl Iterator<Item = Setup> {
-    PROVIDERS.into_iter().flat_map(|provider| {
-        [Versions::Tls12, Versions::Tls13]
-            .into_iter()
-            .flat_map(move |versions| {
-                [true, false].map(|buffered| Setup {
-                    provider,
-                    versions,
-                    buffered,
-                })
-            })
+    let versions = [Versions::Tls12, Versions::Tls13];
+    product3(PROVIDERS, versions, [true, false]).map(|(provider, versions, buffered)| Setup {
+        provider,
+        versions,
+        buffered,
     })
 }
 
@@ -180,24 +178,31 @@ impl Setup {
 
     pub(crate) fn client(self, config: &Arc<ClientConfig>) -> Box<dyn Endpoint> {
         let (config, name) = (config.clone(), ServerName::try_from(SERVER).unwrap());
-        if self.buffered {
-            Box::new(ThisBuffered::new(
-                ClientConnection::new(config, name).unwrap(),
-            ))
-        } else {
-            let connection = client::UnbufferedClientConnection::new(config, name).unwrap();
-            Box::new(ThisUnbuffered::new(connection))
+        match self.buffered {
+            true => Box::new(ThisBuffered::client_of(name, config)),
+            false => Box::new(ThisUnbuffered::client_of(name, config)),
         }
     }
 
     pub(crate) fn server(self, config: &Arc<ServerConfig>) -> Box<dyn Endpoint> {
-        let config = config.clone();
-        if self.buffered {
-            Box::new(ThisBuffered::new(ServerConnection::new(config).unwrap()))
-        } else {
-            let connection = server::UnbufferedServerConnection::new(config).unwrap();
-            Box::new(ThisUnbuffered::new(connection))
+        match self.buffered {
+            true => Box::new(ThisBuffered::server(config.clone())),
+            false => Box::new(ThisUnbuffered::server(config.clone())),
         }
+    }
+
+    /// The configuration of a client with `identity` that trusts `ca`.
+    pub(crate) fn client_of(self, ca: &Authority, identity: &Identity) -> Arc<ClientConfig> {
+        self.client_config(
+            ca.server_verifier(self.provider),
+            identity.certified(self.provider),
+        )
+    }
+
+    /// The configuration of a server with `identity` that requests no certificate.
+    pub(crate) fn server_of(self, identity: &Identity) -> Arc<ServerConfig> {
+        let nobody = WebPkiClientVerifier::no_client_auth();
+        self.server_config(nobody, identity.certified(self.provider))
     }
 }
 
@@ -293,26 +298,38 @@ impl Drop for Dir {
     }
 }
 
-/// A clock that stands still until a test sets it.
-#[derive(Debug)]
-pub(crate) struct StoppedClock(AtomicU64);
+/// A clock at the start of this year. In 1970, it knows no time.
+pub(crate) fn clock_at(year: u64) -> Arc<Clock> {
+    Clock::at(start_of(year))
+}
 
-impl StoppedClock {
-    pub(crate) fn at_year(year: u64) -> Arc<Self> {
-        let clock = Self(AtomicU64::new(0));
-        clock.set_year(year);
-        Arc::new(clock)
-    }
+/// The seconds from 1970 to about the start of this year.
+pub(crate) fn start_of(year: u64) -> u64 {
+    (year - 1970) * 31_556_952
+}
 
-    pub(crate) fn set_year(&self, year: u64) {
-        self.0.store((year - 1970) * 31_556_952, Ordering::Relaxed);
+/// The state of a file that a test spoils.
+pub(crate) enum Content {
+    Missing,
+    Directory,
+    Text(String),
+}
+
+impl Content {
+    /// Replaces the file `name`.
+    pub(crate) fn replace(&self, dir: &Dir, name: &str) {
+        let path = dir.path(name);
+        match self {
+            Self::Missing => fs::remove_file(path).unwrap(),
+            Self::Directory => {
+                fs::remove_file(&path).unwrap();
+                fs::create_dir(path).unwrap();
+            }
+            Self::Text(text) => drop(dir.write(name, text)),
+        }
     }
 }
 
-impl TimeProvider for StoppedClock {
-    /// Returns the time, or `None` in 1970, which stands for an unknown time.
-    fn current_time(&self) -> Option<UnixTime> {
-        let secs = self.0.load(Ordering::Relaxed);
-        (secs != 0).then(|| UnixTime::since_unix_epoch(Duration::from_secs(secs)))
-    }
-}
+/// A certificate without content.
+pub(crate) const NO_CERTIFICATE: &str =
+    "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n";

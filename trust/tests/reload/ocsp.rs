@@ -4,17 +4,18 @@ use std::fs;
 use std::process::Command;
 use std::sync::Arc;
 
+use harness::peers::callbacks::Clock;
 use harness::peers::configs::PROVIDERS;
 use rustls::crypto::hash::HashAlgorithm;
 use rustls_trust::{Reload, ReloadError, ReloadingCertifiedKeys};
 
-use crate::kit::{Authority, Dir, Identity, SERVER, StoppedClock};
+use crate::kit::{Authority, Dir, clock_at, start_of};
 
 /// A directory with `chain.pem`, `key.pem` and `ocsp.der`, all of them valid in 2030.
 struct Fixture {
     ca: Authority,
     dir: Dir,
-    clock: Arc<StoppedClock>,
+    clock: Arc<Clock>,
     response: Vec<u8>,
     keys: Arc<ReloadingCertifiedKeys>,
 }
@@ -22,9 +23,9 @@ struct Fixture {
 impl Fixture {
     fn new() -> Self {
         let ca = Authority::new("ca");
-        let identity = issue(&ca, 0x11);
+        let identity = ca.issue_number(0x11);
         let dir = Dir::new();
-        let clock = StoppedClock::at_year(2030);
+        let clock = clock_at(2030);
         let response = Response::new(&ca, &[0x11]).encode();
         let files = dir
             .write_pair(&identity)
@@ -57,10 +58,6 @@ impl Fixture {
     }
 }
 
-fn issue(ca: &Authority, serial: u64) -> Identity {
-    ca.issue_with(SERVER, |params| params.serial_number = Some(serial.into()))
-}
-
 /// A response for another certificate does not replace the current pair.
 #[test]
 fn an_ocsp_response_must_be_about_the_certificate() {
@@ -69,7 +66,7 @@ fn an_ocsp_response_must_be_about_the_certificate() {
     let first = fixture.response.clone();
     assert_eq!(fixture.stapled().as_ref(), Some(&first));
 
-    let new = issue(ca, 0x8001);
+    let new = ca.issue_number(0x8001);
     dir.write_pair(&new);
     let good = Response::new(ca, &[0, 0x80, 1]);
     let with = |change: fn(&mut Response)| good.with(change).encode();
@@ -79,10 +76,7 @@ fn an_ocsp_response_must_be_about_the_certificate() {
         (Vec::new(), "malformed"),
         (b"not DER".to_vec(), "malformed"),
         (with(|response| response.status = 3), "an error"),
-        (
-            with(|response| response.next_update = "20290101000000Z"),
-            "out of date",
-        ),
+        (with(|it| it.next_update = "20290101000000Z"), "out of date"),
         ([&second[..], &[0]].concat(), "malformed"),
     ] {
         let found = fixture.refuse(bad);
@@ -159,19 +153,19 @@ fn an_ocsp_response_past_its_next_update_is_not_stapled() {
     assert_eq!(fixture.stapled().as_ref(), Some(&fixture.response));
     let before = fixture.keys.current(None).unwrap();
 
-    fixture.clock.set_year(2032);
+    fixture.clock.set(start_of(2032));
     let after = fixture.keys.current(None).unwrap();
     assert_eq!(after.ocsp, None);
     assert_eq!(after.cert, before.cert);
     assert!(Arc::ptr_eq(&after.key, &before.key));
     assert!(Arc::ptr_eq(&after, &fixture.keys.current(None).unwrap()));
     // a clock without the time
-    fixture.clock.set_year(1970);
+    fixture.clock.set(start_of(1970));
     assert_eq!(fixture.stapled(), None);
-    fixture.clock.set_year(2030);
+    fixture.clock.set(start_of(2030));
     assert!(Arc::ptr_eq(&before, &fixture.keys.current(None).unwrap()));
 
-    fixture.clock.set_year(2032);
+    fixture.clock.set(start_of(2032));
     let newer = Response::new(&fixture.ca, &[0x11])
         .with(|response| response.next_update = "20330101000000Z")
         .encode();
@@ -185,7 +179,7 @@ fn an_ocsp_response_past_its_next_update_is_not_stapled() {
         .encode();
     fixture.dir.write("ocsp.der", &endless);
     fixture.keys.reload().unwrap();
-    fixture.clock.set_year(2099);
+    fixture.clock.set(start_of(2099));
     assert_eq!(fixture.stapled(), Some(endless));
 }
 
@@ -194,7 +188,7 @@ fn an_ocsp_response_past_its_next_update_is_not_stapled() {
 fn the_responses_of_openssl() {
     let ca = Authority::new("ca");
     let dir = Dir::new();
-    let identity = issue(&ca, 0x11);
+    let identity = ca.issue_number(0x11);
     let files = dir.write_pair(&identity);
     dir.write("ca.pem", ca.0.pem());
     dir.write("ca.key", ca.0.key().serialize_pem());
@@ -239,11 +233,10 @@ impl Response {
         use rustls::certificates::Certificate;
 
         let provider = PROVIDERS[0].this();
-        let mut hashes = provider.cipher_suites.iter().map(|suite| match suite {
-            rustls::SupportedCipherSuite::Tls12(suite) => suite.common.hash_provider,
-            rustls::SupportedCipherSuite::Tls13(suite) => suite.common.hash_provider,
-        });
-        let sha256 = hashes
+        let suites = provider.cipher_suites.iter();
+        let sha256 = suites
+            .filter_map(|suite| suite.tls13())
+            .map(|suite| suite.common.hash_provider)
             .find(|hash| hash.algorithm() == HashAlgorithm::SHA256)
             .unwrap();
         let hash = |data: &[u8]| sha256.hash(data).as_ref().to_vec();

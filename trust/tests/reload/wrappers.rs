@@ -1,10 +1,9 @@
 //! Applications' wrappers around reloading verifiers.
 
 use harness::verifiers::hooked::{Hook, Hooked};
-use rustls::server::WebPkiClientVerifier;
 
 use crate::kit::{Authority, Dir, setups};
-use crate::trust::{client_of, connect, of_clients, of_servers, roots};
+use crate::trust::{connect, of_clients, of_servers, refused, roots};
 
 /// Does nothing, so that the wrapper only forwards the methods of rustls 0.23.
 #[derive(Debug)]
@@ -24,15 +23,11 @@ fn a_client_refuses_a_wrapper_around_a_reloading_verifier() {
     let identity = a.issue();
     for setup in setups() {
         let dir = Dir::new();
-        let server = setup.server_config(
-            WebPkiClientVerifier::no_client_auth(),
-            identity.certified(setup.provider),
-        );
+        let server = setup.server_of(&identity);
         let inner = of_servers(&dir, setup.provider, &[&a]).build().unwrap();
         let outer = Hooked::new(inner, Nothing);
         let client = setup.client_config(outer, identity.certified(setup.provider));
-        let error = connect(setup, &client, &server).unwrap_err();
-        assert!(error.contains("current_verifier"), "{setup:?}: {error}");
+        refused(setup, &client, &server, "current_verifier");
 
         let verifier = of_servers(&dir, setup.provider, &[&a])
             .wrapped_in(|inner| Hooked::new(inner, Nothing))
@@ -57,12 +52,11 @@ fn a_server_s_wrapper_follows_reloads() {
         let inner = of_clients(&dir, setup.provider, &[&a]).build().unwrap();
         let outer = Hooked::new(inner.clone(), Nothing);
         let server = setup.server_config(outer, a.issue().certified(setup.provider));
-        let client = client_of(setup, &a, &identity);
+        let client = setup.client_of(&a, &identity);
         assert_eq!(connect(setup, &client, &server), Ok(false), "{setup:?}");
         assert_eq!(connect(setup, &client, &server), Ok(true), "{setup:?}");
         roots(&dir, &[&b]);
         inner.reload().unwrap();
-        let error = connect(setup, &client, &server).unwrap_err();
-        assert!(error.contains("UnknownIssuer"), "{setup:?}: {error}");
+        refused(setup, &client, &server, "UnknownIssuer");
     }
 }

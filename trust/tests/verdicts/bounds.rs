@@ -25,16 +25,14 @@ fn rejected_peers_leave_nothing_behind() {
         let trial = Trial::new(named("good"), &setup, Sessions::Stored, &caches);
         for presented in strangers(40) {
             let verdict = trial.connect(Who::Judge, &presented);
-            let error = verdict.error.unwrap_or_default();
-            assert!(error.contains("UnknownIssuer"), "{setup:?}: {error}");
+            verdict.assert_refused("UnknownIssuer", &setup);
             assert!(verdict.peer_certificates.is_empty(), "{setup:?}");
         }
         // a peer with another's chain but without the key leaves nothing either
         let case = named("another's key");
         for _ in 0..3 {
             let verdict = trial.connect(Who::Judge, &case.presented);
-            let error = verdict.error.unwrap_or_default();
-            assert!(error.contains("BadSignature"), "{setup:?}: {error}");
+            verdict.assert_refused("BadSignature", &setup);
         }
         let stats = caches.kept().chains.stats();
         assert_eq!((stats.entries, stats.bytes), (0, Some(0)), "{setup:?}");

@@ -191,8 +191,9 @@ pub(crate) fn named(name: &str) -> &'static Case {
 }
 
 fn good_chains(world: &World) -> Vec<Case> {
-    let lists = |chain: &mut Vec<_>, more: &[CertificateDer<'static>]| {
-        chain.extend_from_slice(more);
+    let with = |name: &str, more: &[CertificateDer<'static>]| {
+        let chain = |case: &mut Case| case.presented.chain.extend_from_slice(more);
+        world.good(name).with(chain)
     };
     let stranger = root("Stranger", nothing);
     vec![
@@ -200,16 +201,9 @@ fn good_chains(world: &World) -> Vec<Case> {
         world.good("reversed order").with(|case| {
             case.presented.chain[1..].reverse();
         }),
-        world.good("with its root").with(|case| {
-            lists(&mut case.presented.chain, &[world.root.der().clone()]);
-        }),
-        world.good("with a stranger").with(|case| {
-            lists(&mut case.presented.chain, &[stranger.der().clone()]);
-        }),
-        world.good("everything twice").with(|case| {
-            let again = case.presented.chain.clone();
-            lists(&mut case.presented.chain, &again);
-        }),
+        with("with its root", &[world.root.der().clone()]),
+        with("with a stranger", &[stranger.der().clone()]),
+        with("everything twice", &world.good("").presented.chain),
         world.under("directly below the root", &[&world.root]),
         world.good("trust in the intermediate").with(|case| {
             case.trust.roots = vec![world.lower.der().clone()];
@@ -218,117 +212,92 @@ fn good_chains(world: &World) -> Vec<Case> {
 }
 
 fn dates(world: &World) -> Vec<Case> {
+    let date = |year| date_time_ymd(year, 1, 1);
     let expires = |case: &mut Case| {
         // no issuer expires with it; a root's expiry is ignored
         let lasting = world.leaf(&world.root, |params| {
-            params.not_before = date_time_ymd(2010, 1, 1);
-            params.not_after = date_time_ymd(2040, 1, 1);
+            params.not_before = date(2010);
+            params.not_after = date(2040);
         });
         case.good = world.credential(lasting, &[]);
     };
     let end = 1_893_456_000; // 2030
     let start = 1_577_836_800; // 2020
+    let from = |year| move |params: &mut CertificateParams| params.not_before = date(year);
+    let until = |year| move |params: &mut CertificateParams| params.not_after = date(year);
+    let at = |name: &str, time| world.good(name).with(|case| case.now = at(time));
     vec![
-        world.changed("expired", |params| {
-            params.not_after = date_time_ymd(2022, 1, 1);
-        }),
-        world.changed("not yet valid", |params| {
-            params.not_before = date_time_ymd(2025, 1, 1);
-        }),
+        world.changed("expired", until(2022)),
+        world.changed("not yet valid", from(2025)),
         world.changed("valid backwards", |params| {
-            params.not_before = date_time_ymd(2024, 1, 1);
-            params.not_after = date_time_ymd(2022, 1, 1);
+            from(2024)(params);
+            until(2022)(params);
         }),
-        world.below("expired issuer", |params| {
-            params.not_after = date_time_ymd(2022, 1, 1);
-        }),
-        world.good("last second").with(|case| case.now = at(end)),
-        world
-            .good("one second late")
-            .with(|case| case.now = at(end + 1))
-            .with(expires),
-        world.good("first second").with(|case| case.now = at(start)),
-        world
-            .good("one second early")
-            .with(|case| case.now = at(start - 1))
-            .with(expires),
-        world.good("1970").with(|case| case.now = at(0)),
-        world
-            .good("in millions of years")
-            .with(|case| case.now = at(u64::from(u32::MAX) << 16)),
+        world.below("expired issuer", until(2022)),
+        at("last second", end),
+        at("one second late", end + 1).with(expires),
+        at("first second", start),
+        at("one second early", start - 1).with(expires),
+        at("1970", 0),
+        at("in millions of years", u64::from(u32::MAX) << 16),
     ]
 }
 
 fn names(world: &World) -> Vec<Case> {
-    let names = |names: &[&str]| {
-        names
-            .iter()
-            .map(|name| match name.parse() {
+    let of = |names: &'static [&str]| {
+        move |params: &mut CertificateParams| {
+            let names = names.iter().map(|name| match name.parse() {
                 Ok(address) => SanType::IpAddress(address),
                 Err(_) => SanType::DnsName((*name).try_into().unwrap()),
-            })
-            .collect::<Vec<_>>()
-    };
-    let asks = |name: &'static str| {
-        move |case: &mut Case| {
-            case.trust.server_name = name.try_into().unwrap();
-            case.good.chain[0] = world.leaf(&world.lower, |params| {
-                params.subject_alt_names = names(&[name]);
             });
+            params.subject_alt_names = names.collect();
         }
     };
+    let asks = |name: &'static [&str; 1]| {
+        move |case: &mut Case| {
+            case.trust.server_name = name[0].try_into().unwrap();
+            case.good.chain[0] = world.leaf(&world.lower, of(name));
+        }
+    };
+    let wildcard = |name: &str| world.changed(name, of(&["*.example"]));
     vec![
-        world.changed("another name", |params| {
-            params.subject_alt_names = names(&["other.example"]);
-        }),
-        world.changed("no name", |params| params.subject_alt_names.clear()),
-        world.changed("one of many names", |params| {
-            params.subject_alt_names = names(&["other.example", "192.0.2.1", SERVER]);
-        }),
-        world.changed("wildcard", |params| {
-            params.subject_alt_names = names(&["*.example"]);
-        }),
+        world.changed("another name", of(&["other.example"])),
+        world.changed("no name", of(&[])),
+        world.changed(
+            "one of many names",
+            of(&["other.example", "192.0.2.1", SERVER]),
+        ),
+        wildcard("wildcard"),
+        wildcard("wildcard over two labels").with(asks(&["a.server.example"])),
         world
-            .changed("wildcard over two labels", |params| {
-                params.subject_alt_names = names(&["*.example"]);
-            })
-            .with(asks("a.server.example")),
+            .changed("address", of(&["192.0.2.1", "2001:db8::1"]))
+            .with(asks(&["2001:db8::1"])),
         world
-            .changed("address", |params| {
-                params.subject_alt_names = names(&["192.0.2.1", "2001:db8::1"]);
-            })
-            .with(asks("2001:db8::1")),
-        world.good("asked for another").with(asks("other.example")),
-        world.good("asked for an address").with(asks("192.0.2.1")),
+            .good("asked for another")
+            .with(asks(&["other.example"])),
+        world
+            .good("asked for an address")
+            .with(asks(&["192.0.2.1"])),
     ]
 }
 
 fn purposes(world: &World) -> Vec<Case> {
     use ExtendedKeyUsagePurpose::{ClientAuth, CodeSigning, ServerAuth};
+    let to = |purposes: &'static [ExtendedKeyUsagePurpose]| {
+        move |params: &mut CertificateParams| params.extended_key_usages = purposes.to_vec()
+    };
+    let nothing = CustomExtension::from_oid_content(&[2, 5, 29, 37], vec![0x30, 0]);
     vec![
-        world.changed("for servers", |params| {
-            params.extended_key_usages = vec![ServerAuth];
-        }),
-        world.changed("for clients", |params| {
-            params.extended_key_usages = vec![ClientAuth];
-        }),
-        world.changed("for code", |params| {
-            params.extended_key_usages = vec![CodeSigning];
-        }),
-        world.changed("for anything", |params| params.extended_key_usages.clear()),
+        world.changed("for servers", to(&[ServerAuth])),
+        world.changed("for clients", to(&[ClientAuth])),
+        world.changed("for code", to(&[CodeSigning])),
+        world.changed("for anything", to(&[])),
         world.changed("for nothing", |params| {
             params.extended_key_usages.clear();
-            params.custom_extensions = vec![CustomExtension::from_oid_content(
-                &[2, 5, 29, 37],
-                vec![0x30, 0],
-            )];
+            params.custom_extensions = vec![nothing];
         }),
-        world.below("issuer of clients", |params| {
-            params.extended_key_usages = vec![ClientAuth];
-        }),
-        world.below("issuer of servers", |params| {
-            params.extended_key_usages = vec![ServerAuth];
-        }),
+        world.below("issuer of clients", to(&[ClientAuth])),
+        world.below("issuer of servers", to(&[ServerAuth])),
     ]
 }
 
@@ -389,7 +358,19 @@ fn constraints(world: &World) -> Vec<Case> {
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     });
     let child = intermediate("Child", &childless, nothing);
-    let subtree = |name: &str| vec![GeneralSubtree::DnsName(name.into())];
+    let constrained = |what: &str, permitted: &[&str], excluded: &[&str]| {
+        let subtree = |name: &&str| GeneralSubtree::DnsName((*name).into());
+        let constraints = NameConstraints {
+            permitted_subtrees: permitted.iter().map(subtree).collect(),
+            excluded_subtrees: excluded.iter().map(subtree).collect(),
+        };
+        world.below(what, |params| params.name_constraints = Some(constraints))
+    };
+    let extended = |what: &str, is_critical| {
+        let mut extension = CustomExtension::from_oid_content(&[1, 2, 3, 4], vec![5, 0]);
+        extension.set_criticality(is_critical);
+        world.changed(what, |params| params.custom_extensions = vec![extension])
+    };
     vec![
         world.changed("an authority itself", |params| {
             params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -398,33 +379,11 @@ fn constraints(world: &World) -> Vec<Case> {
             params.is_ca = IsCa::ExplicitNoCa;
         }),
         world.under("path too long", &[&child, &childless]),
-        world.below("names of others permitted", |params| {
-            params.name_constraints = Some(NameConstraints {
-                permitted_subtrees: subtree("elsewhere.example"),
-                excluded_subtrees: Vec::new(),
-            });
-        }),
-        world.below("its name excluded", |params| {
-            params.name_constraints = Some(NameConstraints {
-                permitted_subtrees: Vec::new(),
-                excluded_subtrees: subtree(SERVER),
-            });
-        }),
-        world.below("its name permitted", |params| {
-            params.name_constraints = Some(NameConstraints {
-                permitted_subtrees: subtree("example"),
-                excluded_subtrees: Vec::new(),
-            });
-        }),
-        world.changed("unknown critical extension", |params| {
-            let mut extension = CustomExtension::from_oid_content(&[1, 2, 3, 4], vec![5, 0]);
-            extension.set_criticality(true);
-            params.custom_extensions = vec![extension];
-        }),
-        world.changed("unknown extension", |params| {
-            params.custom_extensions =
-                vec![CustomExtension::from_oid_content(&[1, 2, 3, 4], vec![5, 0])];
-        }),
+        constrained("names of others permitted", &["elsewhere.example"], &[]),
+        constrained("its name excluded", &[], &[SERVER]),
+        constrained("its name permitted", &["example"], &[]),
+        extended("unknown critical extension", true),
+        extended("unknown extension", false),
     ]
 }
 
@@ -469,42 +428,33 @@ fn unknown_status(world: &World) -> Vec<Case> {
             .good(name)
             .with(|case| case.trust.crls = world.lists())
     };
-    let unlisted = |name: &str| {
-        lists(name).with(|case| {
-            case.trust.crls.pop();
-        })
-    };
+    let unlisted = |name: &str| lists(name).with(|case| case.trust.crls.truncate(2));
+    let at = |name: &str, time| lists(name).with(|case| case.now = at(time));
     vec![
         unlisted("unknown status"),
         unlisted("unknown status allowed").with(|case| case.trust.allow_unknown_status = true),
         unlisted("unknown status of the end entity")
             .with(|case| case.trust.only_check_end_entity = true),
-        lists("expired list").with(|case| case.now = at(next_update)),
-        lists("expired list refused").with(|case| {
-            case.now = at(next_update);
-            case.trust.enforce_expiration = true;
-        }),
-        lists("list that has not expired").with(|case| {
-            case.now = at(next_update - 1);
-            case.trust.enforce_expiration = true;
-        }),
+        at("expired list", next_update),
+        at("expired list refused", next_update).with(|case| case.trust.enforce_expiration = true),
+        at("list that has not expired", next_update - 1)
+            .with(|case| case.trust.enforce_expiration = true),
     ]
 }
 
 fn malformed(world: &World) -> Vec<Case> {
     let shows = |name: &str, change: &dyn Fn(&mut Vec<CertificateDer<'static>>)| {
-        world
-            .good(name)
-            .with(|case| change(&mut case.presented.chain))
+        let mut case = world.good(name);
+        change(&mut case.presented.chain);
+        case
     };
     let long = |len: usize| {
+        let extension = CustomExtension::from_oid_content(&[1, 2, 3, 4], vec![0; len]);
         world.leaf(&world.lower, |params| {
-            params.custom_extensions = vec![CustomExtension::from_oid_content(
-                &[1, 2, 3, 4],
-                vec![0; len],
-            )];
+            params.custom_extensions = vec![extension]
         })
     };
+    let longer = |cert: &[u8]| [cert, &[0]].concat().into();
     vec![
         shows("no certificate", &|chain| chain.clear()),
         shows("empty certificate", &|chain| chain[0] = Vec::new().into()),
@@ -513,11 +463,9 @@ fn malformed(world: &World) -> Vec<Case> {
         shows("no DER behind it", &|chain| {
             chain.push(vec![0xff; 100].into());
         }),
-        shows("one byte behind it", &|chain| {
-            chain[0] = [&chain[0], &[0][..]].concat().into();
-        }),
+        shows("one byte behind it", &|chain| chain[0] = longer(&chain[0])),
         shows("one byte behind its issuer", &|chain| {
-            chain[1] = [&chain[1], &[0][..]].concat().into();
+            chain[1] = longer(&chain[1]);
         }),
         shows("one byte less", &|chain| {
             chain[0] = chain[0][..chain[0].len() - 1].to_vec().into();

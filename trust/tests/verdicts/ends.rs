@@ -1,11 +1,12 @@
 //! The ends of a connection: a judge of this crate or of upstream, and an upstream peer that
 //! presents any credential.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, SERVER_NAME, Versions};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use pki_types::{PrivateKeyDer, UnixTime};
 use rustls_upstream as theirs;
@@ -44,15 +45,10 @@ impl Setup {
 
     /// Every provider, version and side.
     pub(crate) fn all(resumes: bool) -> Vec<Self> {
-        let mut all = Vec::new();
-        for provider in PROVIDERS {
-            for versions in [Versions::Tls12, Versions::Tls13] {
-                for side in [Side::Client, Side::Server] {
-                    all.push(Self::new(provider, versions, side, resumes));
-                }
-            }
-        }
-        all
+        let versions = [Versions::Tls12, Versions::Tls13];
+        product3(PROVIDERS, versions, [Side::Client, Side::Server])
+            .map(|(provider, versions, side)| Self::new(provider, versions, side, resumes))
+            .collect()
     }
 }
 
@@ -86,6 +82,19 @@ pub(crate) struct Verdict {
 impl Verdict {
     pub(crate) fn is_accepted(&self) -> bool {
         self.error.is_none() && self.alert.is_none()
+    }
+
+    /// Asserts that the judge refused the peer with this error.
+    #[track_caller]
+    pub(crate) fn assert_refused(&self, error: &str, what: impl fmt::Debug) {
+        let text = self.error.as_deref().unwrap_or_default();
+        assert!(text.contains(error), "{what:?}: {self:?}");
+    }
+
+    /// Asserts that both sides accepted.
+    #[track_caller]
+    pub(crate) fn assert_accepted(&self, what: impl fmt::Debug) {
+        assert!(self.is_accepted(), "{what:?}: {self:?}");
     }
 
     pub(crate) fn is_resumed(&self) -> bool {
@@ -145,25 +154,18 @@ impl Peer {
         };
         let key_type = KeyType::EcdsaP256;
         let of = |is_raw: bool| Arc::new(CredentialResolver(current.clone(), is_raw));
+        let (versions, auth) = (setup.versions, ClientAuth::None);
         let client = |is_raw| {
-            let mut config = harness::peers::configs::upstream::client_of(
-                setup.versions,
-                setup.provider.upstream(),
-                key_type,
-                ClientAuth::None,
-            );
+            let provider = setup.provider.upstream();
+            let mut config = configs::upstream::client_of(versions, provider, key_type, auth);
             config.client_auth_cert_resolver = of(is_raw);
             config.resumption = sessions.clone();
             Arc::new(config)
         };
-        let ticketer = upstream::ticketer(setup.provider);
+        let ticketer = setup.provider.upstream_ticketer();
         let server = |is_raw| {
-            let mut config = harness::peers::configs::upstream::server_of(
-                setup.versions,
-                setup.provider.upstream(),
-                key_type,
-                ClientAuth::None,
-            );
+            let provider = setup.provider.upstream();
+            let mut config = configs::upstream::server_of(versions, provider, key_type, auth);
             config.cert_resolver = of(is_raw);
             if setup.resumes {
                 config.ticketer = ticketer.clone();
@@ -186,15 +188,8 @@ impl Peer {
         *self.current.now.lock().unwrap() = Some(presented.clone());
         let kind = usize::from(presented.is_raw);
         match self.side {
-            Side::Client => {
-                let config = self.servers[kind].clone();
-                UpstreamBuffered::server(config)
-            }
-            Side::Server => {
-                let config = self.clients[kind].clone();
-                let name = SERVER_NAME.try_into().unwrap();
-                UpstreamBuffered::client_of(name, config)
-            }
+            Side::Client => UpstreamBuffered::server(self.servers[kind].clone()),
+            Side::Server => UpstreamBuffered::client(self.clients[kind].clone()),
         }
     }
 }
@@ -216,10 +211,8 @@ impl CredentialResolver {
         let key = PrivateKeyDer::Pkcs8(presented.key.into());
         let loader = self.0.provider.key_provider;
         let key = loader.load_private_key(key).unwrap();
-        Some(Arc::new(theirs::sign::CertifiedKey::new(
-            presented.chain,
-            key,
-        )))
+        let certified = theirs::sign::CertifiedKey::new(presented.chain, key);
+        Some(Arc::new(certified))
     }
 }
 
@@ -256,7 +249,7 @@ impl theirs::server::ResolvesServerCert for CredentialResolver {
 
 // One text for both crates, whose types have equal names but differ.
 macro_rules! judges {
-    ($module:ident, $tls:ident, $endpoint:ident, $aws_lc:path, $ring:path) => {
+    ($module:ident, $tls:ident, $endpoint:ident, $ticketer:ident) => {
         pub(crate) mod $module {
             use harness::peers::configs::$module as configs;
             use harness::peers::endpoints::$endpoint;
@@ -270,6 +263,7 @@ macro_rules! judges {
                 NoServerSessionStorage, ProducesTickets, ServerSessionMemoryCache,
                 StoresServerSessions, WebPkiClientVerifier,
             };
+            use $tls::version::{TLS12, TLS13};
             use $tls::{ClientConfig, RootCertStore, ServerConfig};
 
             use super::*;
@@ -285,12 +279,10 @@ macro_rules! judges {
             impl Judge {
                 pub(crate) fn start(&self) -> $endpoint {
                     match self {
-                        Self::Client(config, name) => $endpoint::new(
-                            $tls::ClientConnection::new(config.clone(), name.clone()).unwrap(),
-                        ),
-                        Self::Server(config) => {
-                            $endpoint::new($tls::ServerConnection::new(config.clone()).unwrap())
+                        Self::Client(config, name) => {
+                            $endpoint::client_of(name.clone(), config.clone())
                         }
+                        Self::Server(config) => $endpoint::server(config.clone()),
                     }
                 }
             }
@@ -317,17 +309,9 @@ macro_rules! judges {
                     Self {
                         client: $tls::client::Resumption::in_memory_sessions(64),
                         storage: ServerSessionMemoryCache::new(64),
-                        ticketer: sealed.then(|| ticketer(setup.provider)),
+                        ticketer: sealed.then(|| setup.provider.$ticketer()),
                     }
                 }
-            }
-
-            pub(crate) fn ticketer(provider: Provider) -> Arc<dyn ProducesTickets> {
-                match provider {
-                    Provider::AwsLc => <$aws_lc>::new(),
-                    Provider::Ring => <$ring>::new(),
-                }
-                .unwrap()
             }
 
             pub(crate) fn roots(trust: &Trust) -> Arc<RootCertStore> {
@@ -410,17 +394,14 @@ macro_rules! judges {
                 verifier: Arc<dyn ClientCertVerifier>,
             ) -> ServerConfig {
                 let identity = &KeyType::EcdsaP256.identities().server;
-                let mut config =
-                    ServerConfig::builder_with_provider(Arc::new(setup.provider.$module()))
-                        .with_protocol_versions(
-                            &setup
-                                .versions
-                                .choose(&$tls::version::TLS12, &$tls::version::TLS13),
-                        )
-                        .unwrap()
-                        .with_client_cert_verifier(verifier)
-                        .with_single_cert(identity.chain.clone(), identity.key())
-                        .unwrap();
+                let provider = Arc::new(setup.provider.$module());
+                let versions = setup.versions.choose(&TLS12, &TLS13);
+                let mut config = ServerConfig::builder_with_provider(provider)
+                    .with_protocol_versions(&versions)
+                    .unwrap()
+                    .with_client_cert_verifier(verifier)
+                    .with_single_cert(identity.chain.clone(), identity.key())
+                    .unwrap();
                 config.session_storage = sessions.storage.clone();
                 if let Some(ticketer) = &sessions.ticketer {
                     config.ticketer = ticketer.clone();
@@ -438,17 +419,10 @@ macro_rules! judges {
     };
 }
 
-judges!(
-    this,
-    rustls,
-    ThisBuffered,
-    rustls::crypto::aws_lc_rs::Ticketer,
-    rustls::crypto::ring::Ticketer
-);
+judges!(this, rustls, ThisBuffered, this_ticketer);
 judges!(
     upstream,
     rustls_upstream,
     UpstreamBuffered,
-    rustls_upstream::crypto::aws_lc_rs::Ticketer,
-    rustls_upstream::crypto::ring::Ticketer
+    upstream_ticketer
 );

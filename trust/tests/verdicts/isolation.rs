@@ -34,17 +34,13 @@ fn refused_by_one(name: &str, error: &str, setup: &Setup, sessions: Sessions) {
     let refusing = accepting.sharing(refusing);
     for round in 0..3 {
         let verdict = accepting.connect(Who::Judge, presented);
-        assert!(verdict.is_accepted(), "{name}, {setup:?}: {verdict:?}");
+        verdict.assert_accepted((name, setup));
         // sessions resume, unless the other configuration has used up the client's
         let resumes = round > 0 && setup.resumes && setup.side == Side::Server;
         assert!(!resumes || verdict.is_resumed(), "{name}, {setup:?}");
 
         let verdict = refusing.connect(Who::Judge, presented);
-        let error_text = verdict.error.unwrap_or_default();
-        assert!(
-            error_text.contains(error),
-            "{name}, {setup:?}: {error_text}"
-        );
+        verdict.assert_refused(error, (name, setup));
     }
 }
 
@@ -62,10 +58,9 @@ fn raw_keys_and_certificates_are_distinguished() {
             let other = trial.sharing(certificate);
             for _ in 0..2 {
                 let verdict = trial.connect(Who::Judge, &raw.presented);
-                assert!(verdict.is_accepted(), "{setup:?}: {verdict:?}");
+                verdict.assert_accepted(&setup);
                 let verdict = other.connect(Who::Judge, &certificate.presented);
-                let error = verdict.error.unwrap_or_default();
-                assert!(error.contains("BadEncoding"), "{setup:?}: {error}");
+                verdict.assert_refused("BadEncoding", &setup);
                 let verdict = trial.connect(Who::Judge, &certificate.presented);
                 assert!(!verdict.is_accepted() || verdict.is_resumed(), "{setup:?}");
             }

@@ -67,28 +67,22 @@ fn caches_survive_clocks_that_panic() {
     let root = pki::root("Root", |_| ());
     let path = env::temp_dir().join(format!("trust-panics-{}", process::id()));
     fs::write(&path, root.pem()).unwrap();
-    for lifetime in [Duration::from_secs(60), Duration::MAX, Duration::ZERO] {
-        let clock = Arc::new(PanickingClock::default());
-        let cache = RootCache::new()
-            .with_lifetime(lifetime)
-            .with_change_detection(true)
-            .with_time_provider(clock.clone());
-        let source = RootSource::PemFile(path.clone());
-        assert_loads_go_on(&|| cache.store(&source).unwrap().len(), &clock);
-        cache.stats();
+    macro_rules! assert_survives {
+        ($cache:ident, $load:ident, $source:expr) => {
+            for lifetime in [Duration::from_secs(60), Duration::MAX, Duration::ZERO] {
+                let clock = Arc::new(PanickingClock::default());
+                let cache = $cache::new()
+                    .with_lifetime(lifetime)
+                    .with_change_detection(true)
+                    .with_time_provider(clock.clone());
+                assert_loads_go_on(&|| cache.$load(&$source).unwrap().len(), &clock);
+                cache.stats();
+            }
+        };
     }
-
+    assert_survives!(RootCache, store, RootSource::PemFile(path.clone()));
     fs::write(&path, pki::crl(&root, &[1], |_| ())).unwrap();
-    for lifetime in [Duration::from_secs(60), Duration::MAX, Duration::ZERO] {
-        let clock = Arc::new(PanickingClock::default());
-        let cache = CrlCache::new()
-            .with_lifetime(lifetime)
-            .with_change_detection(true)
-            .with_time_provider(clock.clone());
-        let source = CrlSource::File(path.clone());
-        assert_loads_go_on(&|| cache.lists(&source).unwrap().len(), &clock);
-        cache.stats();
-    }
+    assert_survives!(CrlCache, lists, CrlSource::File(path.clone()));
     fs::remove_file(&path).unwrap();
 }
 

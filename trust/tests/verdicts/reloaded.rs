@@ -49,21 +49,18 @@ impl Drop for Roots {
 /// A verifier and the function that reloads it.
 fn reloading(setup: &Setup, roots: &Roots) -> (Verifier, Box<dyn Fn() -> Reload>) {
     let provider = Arc::new(setup.provider.this());
+    macro_rules! reloading {
+        ($reloading:ident, $verifier:ident) => {{
+            let builder = $reloading::builder(roots.source(), provider);
+            let verifier = builder.build().unwrap();
+            let reloaded = verifier.clone();
+            let reload = move || reloaded.reload().unwrap();
+            (Verifier::$verifier(verifier), Box::new(reload))
+        }};
+    }
     match setup.side {
-        Side::Client => {
-            let builder = ReloadingServerVerifier::builder(roots.source(), provider);
-            let verifier = builder.build().unwrap();
-            let reload = verifier.clone();
-            let reload = move || reload.reload().unwrap();
-            (Verifier::OfServers(verifier), Box::new(reload))
-        }
-        Side::Server => {
-            let builder = ReloadingClientVerifier::builder(roots.source(), provider);
-            let verifier = builder.build().unwrap();
-            let reload = verifier.clone();
-            let reload = move || reload.reload().unwrap();
-            (Verifier::OfClients(verifier), Box::new(reload))
-        }
+        Side::Client => reloading!(ReloadingServerVerifier, OfServers),
+        Side::Server => reloading!(ReloadingClientVerifier, OfClients),
     }
 }
 

@@ -34,6 +34,7 @@ pub(crate) enum Verifier {
 }
 
 /// Judges of this crate, and a peer.
+#[derive(Clone)]
 pub(crate) struct Trial {
     judge: this::Judge,
     anybody: this::Judge,
@@ -59,12 +60,8 @@ impl Trial {
     /// Another peer before the same judges.
     pub(crate) fn with_another_peer(&self) -> Self {
         Self {
-            judge: self.judge.clone(),
-            anybody: self.anybody.clone(),
-            setup: self.setup.clone(),
-            kept: self.kept.clone(),
             peer: Arc::new(Peer::new(&self.setup)),
-            caches: self.caches.clone(),
+            ..self.clone()
         }
     }
 
@@ -80,10 +77,7 @@ impl Trial {
         Self {
             judge: ask(&self.judge),
             anybody: ask(&self.anybody),
-            setup: self.setup.clone(),
-            kept: self.kept.clone(),
-            peer: self.peer.clone(),
-            caches: self.caches.clone(),
+            ..self.clone()
         }
     }
 

@@ -1,7 +1,7 @@
 //! Every case before judges without caches, with caches, and of upstream. Verdicts are the same
 //! whatever happened before.
 
-use harness::peers::configs::{Provider, Versions};
+use harness::peers::configs::{Provider, Versions, product};
 
 use crate::caches::Caches;
 use crate::cases::{self, Case, Credential};
@@ -69,19 +69,18 @@ fn verdicts(
 
 /// Calls `test` with every case in every setup that it fits.
 fn setups(provider: Provider, resumes: bool, test: impl Fn(&Setup, Sessions, &Case)) {
-    for versions in [Versions::Tls12, Versions::Tls13] {
-        for side in [Side::Client, Side::Server] {
-            let setup = Setup::new(provider, versions, side, resumes);
-            for case in cases::all() {
-                // RFC 7250 is implemented for TLS 1.3 only
-                let is_raw = case.trust.roots.is_empty() || case.presented.is_raw;
-                if is_raw && versions == Versions::Tls12 {
-                    continue;
-                }
-                test(&setup, Sessions::Sealed, case);
-                if resumes && side == Side::Server {
-                    test(&setup, Sessions::Stored, case);
-                }
+    let versions = [Versions::Tls12, Versions::Tls13];
+    for (versions, side) in product(versions, [Side::Client, Side::Server]) {
+        let setup = Setup::new(provider, versions, side, resumes);
+        for case in cases::all() {
+            // RFC 7250 is implemented for TLS 1.3 only
+            let is_raw = case.trust.roots.is_empty() || case.presented.is_raw;
+            if is_raw && versions == Versions::Tls12 {
+                continue;
+            }
+            test(&setup, Sessions::Sealed, case);
+            if resumes && side == Side::Server {
+                test(&setup, Sessions::Stored, case);
             }
         }
     }
@@ -135,17 +134,10 @@ fn assert_isolated(verdicts: &[Verdict], case: &Case, setup: &Setup) {
     let connections = connections(case, setup, History::AcceptedElsewhere);
     for (number, (verdict, (who, _))) in verdicts.iter().zip(connections).enumerate() {
         if who == Who::Judge && verdict.is_accepted() {
-            let presented: Vec<_> = case
-                .presented
-                .chain
-                .iter()
-                .map(|cert| cert.to_vec())
-                .collect();
-            let name = &case.name;
-            assert!(
-                verdict.peer_certificates != presented,
-                "{name}: connection {number}, {setup:?}"
-            );
+            let chain = case.presented.chain.iter();
+            let presented: Vec<_> = chain.map(|cert| cert.to_vec()).collect();
+            let what = format!("{}: connection {number}, {setup:?}", case.name);
+            assert!(verdict.peer_certificates != presented, "{what}");
         }
     }
 }
@@ -165,11 +157,8 @@ fn compare(provider: Provider, resumes: bool) {
             for caches in new.iter().chain([&shared]) {
                 let verdicts = verdicts(case, setup, sessions, history, caches);
                 for (number, (verdict, expected)) in verdicts.iter().zip(&expected).enumerate() {
-                    let name = &case.name;
-                    assert_eq!(
-                        verdict, expected,
-                        "{name}: connection {number} of {history:?}, {setup:?}"
-                    );
+                    let what = format!("connection {number} of {history:?}, {setup:?}");
+                    assert_eq!(verdict, expected, "{}: {what}", case.name);
                 }
             }
         }
