@@ -2,3 +2,12 @@
 
 mod client;
 mod server;
+
+use harness::peers::endpoints::Endpoint;
+
+/// The kind of the handshake that `end` has completed.
+fn kind_of(end: &dyn Endpoint) -> String {
+    let negotiated = end.negotiated();
+    let (_, kind) = negotiated.rsplit_once("Some(").unwrap();
+    kind.trim_end_matches(')').to_owned()
+}

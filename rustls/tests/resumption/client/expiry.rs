@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use harness::peers::callbacks::Clock;
-use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product3};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange,
 };
@@ -15,6 +15,10 @@ use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use rustls::{ClientConfig, RootCertStore};
+use rustls_upstream::server::{AlwaysResolvesServerRawPublicKeys, ResolvesServerCert};
+use rustls_upstream::sign::{CertifiedKey, SingleCertAndKey};
+
+use crate::kind_of;
 
 /// The end of the first certificate that expires: 2028-01-01, inclusive.
 const END: u64 = 1_830_297_600;
@@ -51,17 +55,9 @@ impl Chain {
     fn server(&self, provider: Provider, versions: Versions) -> Server {
         let chain = vec![self.end_entity.clone(), self.intermediate.der().clone()];
         let key = PrivatePkcs8KeyDer::from(self.key.serialize_der());
-        let versions = versions.choose(
-            &rustls_upstream::version::TLS12,
-            &rustls_upstream::version::TLS13,
-        );
-        let config =
-            rustls_upstream::ServerConfig::builder_with_provider(provider.upstream().into())
-                .with_protocol_versions(&versions)
-                .unwrap()
-                .with_no_client_auth()
-                .with_single_cert(chain, key.into());
-        Arc::new(config.unwrap())
+        let crypto = provider.upstream();
+        let key = CertifiedKey::from_der(chain, key.into(), &crypto).unwrap();
+        server_with(provider, versions, Arc::new(SingleCertAndKey::from(key)))
     }
 
     fn webpki(&self, provider: Provider) -> Arc<dyn ServerCertVerifier> {
@@ -75,6 +71,18 @@ impl Chain {
 }
 
 type Server = Arc<rustls_upstream::ServerConfig>;
+
+fn server_with(
+    provider: Provider,
+    versions: Versions,
+    resolver: Arc<dyn ResolvesServerCert>,
+) -> Server {
+    let (crypto, key_type) = (provider.upstream(), KeyType::Ed25519);
+    let mut config = configs::upstream::server_of(versions, crypto, key_type, ClientAuth::None);
+    config.cert_resolver = resolver;
+    config.alpn_protocols.clear();
+    Arc::new(config)
+}
 
 /// A client and its clock.
 struct Client {
@@ -109,26 +117,22 @@ impl Client {
     fn connect(&self, now: u64, server: &Server) -> String {
         self.clock.set(now);
         let (config, name) = (self.config.clone(), pki::SERVER.try_into().unwrap());
-        let mut client: Box<dyn Endpoint> = if self.unbuffered {
-            Box::new(ThisUnbuffered::client_of(name, config))
-        } else {
-            Box::new(ThisBuffered::client_of(name, config))
+        let mut client: Box<dyn Endpoint> = match self.unbuffered {
+            true => Box::new(ThisUnbuffered::client_of(name, config)),
+            false => Box::new(ThisBuffered::client_of(name, config)),
         };
         let mut server = UpstreamBuffered::server(server.clone());
-        if let Err(error) = exchange(&mut *client, &mut server) {
-            return error;
+        match exchange(&mut *client, &mut server) {
+            Ok(()) => kind_of(&*client),
+            Err(error) => error,
         }
-        let negotiated = client.negotiated();
-        let (_, kind) = negotiated.rsplit_once("Some(").unwrap();
-        kind.trim_end_matches(')').to_owned()
     }
 }
 
 fn for_each_client(test: impl Fn(Provider, Versions, bool)) {
-    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
-        for unbuffered in [false, true] {
-            test(provider, versions, unbuffered);
-        }
+    let versions = [Versions::Tls12, Versions::Tls13];
+    for (provider, versions, unbuffered) in product3(PROVIDERS, versions, [false, true]) {
+        test(provider, versions, unbuffered);
     }
 }
 
@@ -187,19 +191,11 @@ fn a_verifier_that_ignores_expiry_has_sessions() {
 
 #[test]
 fn raw_public_keys_do_not_expire() {
-    let identity = &harness::peers::configs::KeyType::Ed25519
-        .identities()
-        .server;
+    let identity = &KeyType::Ed25519.identities().server;
     for provider in PROVIDERS {
         let key = raw_keys::upstream::raw_key(identity, provider);
-        let resolver = rustls_upstream::server::AlwaysResolvesServerRawPublicKeys::new(key);
-        let server =
-            rustls_upstream::ServerConfig::builder_with_provider(provider.upstream().into())
-                .with_protocol_versions(&[&rustls_upstream::version::TLS13])
-                .unwrap()
-                .with_no_client_auth()
-                .with_cert_resolver(Arc::new(resolver));
-        let server = Arc::new(server);
+        let resolver = Arc::new(AlwaysResolvesServerRawPublicKeys::new(key));
+        let server = server_with(provider, Versions::Tls13, resolver);
         let verifier = Arc::new(raw_keys::this::verifier(identity, provider));
         let client = Client::new(provider, Versions::Tls13, false, verifier);
         assert_eq!(client.connect(END, &server), "Full");

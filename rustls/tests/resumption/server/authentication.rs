@@ -9,7 +9,10 @@ use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
 use harness::peers::servers::{KEY_TYPE, Server, Settings};
 use harness::verifiers::this::Verifier;
 use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
 use rustls::{ClientConfig, ServerConfig};
+
+use crate::kind_of;
 
 fn client(provider: Provider, auth: ClientAuth) -> Arc<ClientConfig> {
     Arc::new(configs::this::client(provider.this(), KEY_TYPE, auth))
@@ -18,32 +21,43 @@ fn client(provider: Provider, auth: ClientAuth) -> Arc<ClientConfig> {
 /// Connects and returns the kind of handshake, or the error.
 fn connect(client: &Arc<ClientConfig>, config: &Arc<ServerConfig>, unbuffered: bool) -> String {
     let mut client = ThisBuffered::client(client.clone());
-    let server = if unbuffered {
-        Server::Unbuffered(config.clone())
-    } else {
-        Server::Buffered(config.clone())
+    let server = match unbuffered {
+        true => Server::Unbuffered(config.clone()),
+        false => Server::Buffered(config.clone()),
     };
     let mut server = server.accept();
     match exchange(&mut client, &mut *server) {
-        Ok(()) => {
-            let negotiated = server.negotiated();
-            let (_, kind) = negotiated.rsplit_once("Some(").unwrap();
-            kind.trim_end_matches(')').to_owned()
-        }
+        Ok(()) => kind_of(&*server),
         Err(error) => error,
     }
 }
 
-/// A server that shares the sessions of another.
-fn sharing(settings: &Settings, auth: ClientAuth, with: &ServerConfig) -> ServerConfig {
-    let settings = Settings {
-        auth,
-        ..settings.clone()
-    };
-    let mut config = settings.ours();
+/// A server with this policy, and another one that shares its sessions.
+fn sharing(settings: &Settings, auths: [ClientAuth; 2]) -> [Arc<ServerConfig>; 2] {
+    let [first, mut second] = auths.map(|auth| {
+        let settings = settings.clone();
+        Settings { auth, ..settings }.ours()
+    });
+    second.session_storage = first.session_storage.clone();
+    second.ticketer = first.ticketer.clone();
+    [first.into(), second.into()]
+}
+
+/// The configuration of a server with this verifier, and the sessions of `with`.
+fn verifying(
+    settings: &Settings,
+    verifier: Arc<dyn ClientCertVerifier>,
+    with: &ServerConfig,
+) -> Arc<ServerConfig> {
+    let crypto = Arc::new(settings.provider.this());
+    let mut config = ServerConfig::builder_with_provider(crypto)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .with_client_cert_verifier(verifier)
+        .with_cert_resolver(with.cert_resolver.clone());
     config.session_storage = with.session_storage.clone();
     config.ticketer = with.ticketer.clone();
-    config
+    Arc::new(config)
 }
 
 fn all(test: impl Fn(&Settings, bool)) {
@@ -65,14 +79,9 @@ fn settings_are_not_mixed() {
     all(|settings, unbuffered| {
         for (first, second) in product(auths, auths) {
             let client = client(settings.provider, ClientAuth::Required);
-            let before = Settings {
-                auth: first,
-                ..settings.clone()
-            }
-            .ours();
-            let after = sharing(settings, second, &before);
-            assert_eq!(connect(&client, &before.into(), unbuffered), "Full");
-            let kind = connect(&client, &after.into(), unbuffered);
+            let [before, after] = sharing(settings, [first, second]);
+            assert_eq!(connect(&client, &before, unbuffered), "Full");
+            let kind = connect(&client, &after, unbuffered);
             let expected = if first == second { "Resumed" } else { "Full" };
             assert_eq!(kind, expected, "{first:?} {second:?}");
         }
@@ -85,14 +94,9 @@ fn a_session_is_no_way_around_authentication() {
     all(|settings, unbuffered| {
         for first in [ClientAuth::None, ClientAuth::OptionalAbsent] {
             let client = client(settings.provider, ClientAuth::None);
-            let before = Settings {
-                auth: first,
-                ..settings.clone()
-            }
-            .ours();
-            let after = sharing(settings, ClientAuth::Required, &before);
-            assert_eq!(connect(&client, &before.into(), unbuffered), "Full");
-            let error = connect(&client, &after.into(), unbuffered);
+            let [before, after] = sharing(settings, [first, ClientAuth::Required]);
+            assert_eq!(connect(&client, &before, unbuffered), "Full");
+            let error = connect(&client, &after, unbuffered);
             assert_eq!(error, "server: NoCertificatesPresented");
         }
     });
@@ -102,35 +106,18 @@ fn a_session_is_no_way_around_authentication() {
 #[test]
 fn other_roots_require_a_new_certificate() {
     all(|settings, unbuffered| {
-        let verifier = |key_type| {
-            WebPkiClientVerifier::builder_with_provider(
-                configs::this::roots(key_type),
-                Arc::new(settings.provider.this()),
-            )
-            .clear_root_hint_subjects()
-            .build()
-            .unwrap()
-        };
-        let config = |key_type: KeyType, with: Option<&ServerConfig>| {
-            let identity = &KEY_TYPE.identities().server;
-            let builder = ServerConfig::builder_with_provider(Arc::new(settings.provider.this()));
-            let mut config = builder
-                .with_protocol_versions(&[&rustls::version::TLS13])
-                .unwrap()
-                .with_client_cert_verifier(verifier(key_type))
-                .with_single_cert(identity.chain.clone(), identity.key())
-                .unwrap();
-            if let Some(with) = with {
-                config.session_storage = with.session_storage.clone();
-                config.ticketer = with.ticketer.clone();
-            }
-            config
+        let first = settings.ours();
+        let with_roots_of = |key_type| {
+            let roots = configs::this::roots(key_type);
+            let crypto = Arc::new(settings.provider.this());
+            let verifier = WebPkiClientVerifier::builder_with_provider(roots, crypto);
+            let verifier = verifier.clear_root_hint_subjects().build().unwrap();
+            verifying(settings, verifier, &first)
         };
         let client = client(settings.provider, ClientAuth::Required);
-        let before = config(KEY_TYPE, Some(&settings.ours()));
-        let same = Arc::new(config(KEY_TYPE, Some(&before)));
-        let other = Arc::new(config(KeyType::EcdsaP256, Some(&before)));
-        assert_eq!(connect(&client, &before.into(), unbuffered), "Full");
+        let [before, same] = [(); 2].map(|()| with_roots_of(KEY_TYPE));
+        let other = with_roots_of(KeyType::EcdsaP256);
+        assert_eq!(connect(&client, &before, unbuffered), "Full");
         assert_eq!(connect(&client, &same, unbuffered), "Resumed");
         let error = connect(&client, &other, unbuffered);
         assert!(error.contains("UnknownIssuer"), "{error}");
@@ -189,18 +176,11 @@ impl Changing {
                 false => Ok(()),
             })
             .optional_while(Arc::clone(&is_optional));
-        let identity = &KEY_TYPE.identities().server;
-        let mut config = ServerConfig::builder_with_provider(Arc::new(crypto))
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .unwrap()
-            .with_client_cert_verifier(Arc::new(verifier))
-            .with_single_cert(identity.chain.clone(), identity.key())
-            .unwrap();
-        config.ticketer = settings.ours().ticketer;
+        let config = verifying(settings, Arc::new(verifier), &settings.ours());
         let changing = Self {
             revoked,
             is_optional,
         };
-        (changing, Arc::new(config))
+        (changing, config)
     }
 }

@@ -43,19 +43,13 @@ fn the_first_known_session_is_chosen() {
 #[test]
 fn resumption_needs_a_key_exchange() {
     for (settings, server) in servers(Settings::new) {
-        for (modes, resumes) in [
-            (&[0][..], false),
-            (&[1], true),
-            (&[0, 1], true),
-            (&[9, 1, 0], true),
-            (&[9], false),
-        ] {
+        for modes in [&[0][..], &[1], &[0, 1], &[9, 1, 0], &[9]] {
             let offer = OfferedPsk {
                 modes: modes.to_vec(),
                 ..server.tickets(&settings).remove(0).offer(0)
             };
             let resumed = server.resumes(&settings, hello(), &offer);
-            assert_eq!(resumed, resumes, "{modes:?}");
+            assert_eq!(resumed, modes.contains(&1), "{modes:?}");
         }
     }
 }
@@ -71,13 +65,11 @@ fn names_are_not_mixed() {
                 hello().with(SERVER_NAME, host_name(b"other.example")),
                 hello().with(SERVER_NAME, host_name(b"LOCALHOST")),
             ];
-            for (i, first) in names.iter().enumerate() {
-                for (j, second) in names.iter().enumerate() {
-                    let ticket = server.tickets_for(&settings, first.clone()).remove(0);
-                    let resumed = server.resumes(&settings, second.clone(), &ticket.offer(0));
-                    let same = i == j || (i.min(j), i.max(j)) == (1, 3);
-                    assert_eq!(resumed, same, "{i} {j}");
-                }
+            for (i, j) in product(0..names.len(), 0..names.len()) {
+                let ticket = server.tickets_for(&settings, names[i].clone()).remove(0);
+                let resumed = server.resumes(&settings, names[j].clone(), &ticket.offer(0));
+                let same = i == j || (i.min(j), i.max(j)) == (1, 3);
+                assert_eq!(resumed, same, "{i} {j}");
             }
         }
     }
@@ -110,12 +102,8 @@ fn suites_of_one_hash_resume_each_other() {
                 let with = |suite| hello().edit(|hello| hello.cipher_suites = vec![suite]);
                 let ticket = server.tickets_for(&settings, with(first)).remove(0);
                 let resumed = server.resumes(&settings, with(second), &ticket.offer(0));
-                let is_384 = |suite| suite == 0x1302;
-                assert_eq!(
-                    resumed,
-                    is_384(first) == is_384(second),
-                    "server {number}: {first:x} {second:x}"
-                );
+                let is_due = (first == 0x1302) == (second == 0x1302);
+                assert_eq!(resumed, is_due, "server {number}: {first:x} {second:x}");
             }
         }
     }

@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use harness::peers::callbacks::this::ServerKey;
-use harness::peers::configs::{
-    self, ClientAuth, PROVIDERS, Provider, Versions, product, server_name,
-};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, product};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 use harness::peers::pki;
 use harness::peers::servers::{KEY_TYPE, Settings};
@@ -85,19 +83,17 @@ fn counting(provider: Provider) -> (CryptoProvider, &'static AtomicUsize) {
             })),
             ..*common
         };
+        macro_rules! counted {
+            ($version:ident, $suite:ident, $of:expr) => {
+                SupportedCipherSuite::$version(Box::leak(Box::new($suite {
+                    common: counting(&$of.common),
+                    ..**$of
+                })))
+            };
+        }
         *suite = match suite {
-            SupportedCipherSuite::Tls13(suite) => {
-                SupportedCipherSuite::Tls13(Box::leak(Box::new(Tls13CipherSuite {
-                    common: counting(&suite.common),
-                    ..**suite
-                })))
-            }
-            SupportedCipherSuite::Tls12(suite) => {
-                SupportedCipherSuite::Tls12(Box::leak(Box::new(Tls12CipherSuite {
-                    common: counting(&suite.common),
-                    ..**suite
-                })))
-            }
+            SupportedCipherSuite::Tls13(suite) => counted!(Tls13, Tls13CipherSuite, suite),
+            SupportedCipherSuite::Tls12(suite) => counted!(Tls12, Tls12CipherSuite, suite),
         };
     }
     (crypto, bytes)
@@ -141,17 +137,14 @@ fn hashed_to_resume(
     let mut server = server(crypto, versions, authorities, &Settings::sealed(provider));
     change(&mut server);
     let server = Arc::new(server);
+    let (crypto, auth) = (provider.upstream(), ClientAuth::Required);
     let client = Arc::new(configs::upstream::client_of(
-        versions,
-        provider.upstream(),
-        KEY_TYPE,
-        ClientAuth::Required,
+        versions, crypto, KEY_TYPE, auth,
     ));
     let mut before = 0;
     for kind in ["Full", "Resumed", "Resumed"] {
         before = bytes.load(Ordering::Relaxed);
-        let name = server_name();
-        let mut client = UpstreamBuffered::client_of(name, client.clone());
+        let mut client = UpstreamBuffered::client(client.clone());
         let mut server = ThisBuffered::server(server.clone());
         exchange(&mut client, &mut server).unwrap();
         assert!(server.negotiated().contains(kind));

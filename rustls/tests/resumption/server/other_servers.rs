@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
+use harness::peers::configs::{PROVIDERS, Provider, Versions, product, product3};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, exchange, send_and_check,
 };
@@ -29,6 +29,8 @@ enum SessionPlace {
     InTickets,
     InStorage,
 }
+
+const PLACES: [SessionPlace; 2] = [SessionPlace::InTickets, SessionPlace::InStorage];
 
 impl Site {
     fn new(provider: Provider, versions: Versions, kept: SessionPlace) -> Self {
@@ -73,12 +75,11 @@ impl Site {
 
 fn certified_key(provider: Provider, authority: &Issuer, names: &[&str]) -> CertifiedKey {
     let key = pki::key();
-    let names =
-        rcgen::CertificateParams::new(names.iter().map(ToString::to_string).collect::<Vec<_>>())
-            .unwrap();
-    let certificate = pki::leaf_of(&key, authority, |params| {
-        params.subject_alt_names = names.subject_alt_names;
-    });
+    let names: Vec<_> = names.iter().map(ToString::to_string).collect();
+    let names = rcgen::CertificateParams::new(names)
+        .unwrap()
+        .subject_alt_names;
+    let certificate = pki::leaf_of(&key, authority, |params| params.subject_alt_names = names);
     let key = pki_types::PrivatePkcs8KeyDer::from(key.serialize_der());
     CertifiedKey::from_der(vec![certificate], key.into(), &provider.this()).unwrap()
 }
@@ -107,8 +108,7 @@ macro_rules! client {
             let config = Arc::new(config);
             Box::new(move || {
                 let name = pki::SERVER.try_into().unwrap();
-                let conn = $tls::ClientConnection::new(config.clone(), name).unwrap();
-                Box::new($endpoint::new(conn))
+                Box::new($endpoint::client_of(name, config.clone()))
             })
         }
     };
@@ -154,53 +154,40 @@ fn connect(client: &Client, server: &Arc<ServerConfig>) -> Outcome {
 /// Calls `test` with each site and the outcome of a successful resumption there, including accepted
 /// early data.
 fn for_each_site(test: impl Fn(&Site, Versions, Outcome)) {
-    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
-        for kept in [SessionPlace::InTickets, SessionPlace::InStorage] {
-            let early_data = match (versions, kept) {
-                (Versions::Tls13, SessionPlace::InStorage) => 5,
-                _ => 0,
-            };
-            let resumed = Outcome::Resumed { early_data };
-            test(&Site::new(provider, versions, kept), versions, resumed);
-        }
+    let versions = [Versions::Tls12, Versions::Tls13];
+    for (provider, versions, kept) in product3(PROVIDERS, versions, PLACES) {
+        let early_data = match (versions, kept) {
+            (Versions::Tls13, SessionPlace::InStorage) => 5,
+            _ => 0,
+        };
+        let resumed = Outcome::Resumed { early_data };
+        test(&Site::new(provider, versions, kept), versions, resumed);
     }
 }
 
+/// A session resumes under a certificate for the requested name: a renewed one, or one for more
+/// names. With a server of another name, the client sees the certificate, and no server reads its
+/// early data.
 #[test]
 fn a_server_of_another_name_resumes_nothing() {
     for_each_site(|site, versions, resumed| {
         for client in site.clients(versions, true) {
-            let (server, other) = (site.server(), site.with_certificate_for(&[OTHER]));
-            assert_eq!(connect(&client, &server), Outcome::Full);
-            assert_eq!(connect(&client, &server), resumed);
-            // the client sees the certificate, and no server reads its early data
-            assert_eq!(connect(&client, &other), Outcome::Refused { early_data: 0 });
-        }
-    });
-}
-
-#[test]
-fn a_renewed_certificate_costs_no_session() {
-    for_each_site(|site, versions, resumed| {
-        for client in site.clients(versions, true) {
-            let (server, renewed) = (site.server(), site.with_certificate_for(&[pki::SERVER]));
-            assert_eq!(connect(&client, &server), Outcome::Full);
-            for server in [&renewed, &renewed, &server, &renewed] {
-                assert_eq!(connect(&client, server), resumed);
-            }
-        }
-    });
-}
-
-/// One common name is enough.
-#[test]
-fn a_certificate_for_more_names_resumes() {
-    for_each_site(|site, versions, resumed| {
-        for client in site.clients(versions, true) {
-            let both = site.with_certificate_for(&[OTHER, pki::SERVER]);
             let server = site.server();
+            let renewed = site.with_certificate_for(&[pki::SERVER]);
+            let both = site.with_certificate_for(&[OTHER, pki::SERVER]);
+            let other = site.with_certificate_for(&[OTHER]);
             assert_eq!(connect(&client, &server), Outcome::Full);
-            assert_eq!(connect(&client, &both), resumed);
+            for (what, server) in [
+                ("same", &server),
+                ("renewed", &renewed),
+                ("renewed again", &renewed),
+                ("old", &server),
+                ("renewed after the old", &renewed),
+                ("both names", &both),
+            ] {
+                assert_eq!(connect(&client, server), resumed, "{what}");
+            }
+            assert_eq!(connect(&client, &other), Outcome::Refused { early_data: 0 });
         }
     });
 }
@@ -211,10 +198,10 @@ fn without_a_name_the_certificate_is_the_same() {
     for_each_site(|site, versions, resumed| {
         for client in site.clients(versions, false) {
             let (server, renewed) = (site.server(), site.with_certificate_for(&[pki::SERVER]));
-            assert_eq!(connect(&client, &server), Outcome::Full);
-            assert_eq!(connect(&client, &server), resumed);
-            assert_eq!(connect(&client, &renewed), Outcome::Full);
-            assert_eq!(connect(&client, &renewed), resumed);
+            for server in [&server, &renewed] {
+                assert_eq!(connect(&client, server), Outcome::Full);
+                assert_eq!(connect(&client, server), resumed);
+            }
         }
     });
 }
@@ -240,10 +227,7 @@ fn one_certificate_in_two_objects_resumes() {
 #[test]
 fn a_raw_public_key_resumes_under_itself_alone() {
     let identities = harness::peers::configs::KeyType::Ed25519.identities();
-    for (provider, kept) in product(
-        PROVIDERS,
-        [SessionPlace::InTickets, SessionPlace::InStorage],
-    ) {
+    for (provider, kept) in product(PROVIDERS, PLACES) {
         let site = Site::new(provider, Versions::Tls13, kept);
         let [first, second] = [&identities.server, &identities.client].map(|identity| {
             let key = raw_keys::this::raw_key(identity, provider);
@@ -267,9 +251,8 @@ fn a_raw_public_key_resumes_under_itself_alone() {
         });
         assert_eq!(connect(&client, &first), Outcome::Full);
         assert_eq!(connect(&client, &first), RESUMED);
-        let mut refused = client();
-        let conn = rustls::ServerConnection::new(second.clone()).unwrap();
-        let error = exchange(&mut *refused, &mut ThisBuffered::new(conn)).unwrap_err();
+        let mut server = ThisBuffered::server(second.clone());
+        let error = exchange(&mut *client(), &mut server).unwrap_err();
         assert!(error.contains("UnknownIssuer"), "{error}");
     }
 }

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{self, CLIENT_AUTHS, ClientAuth, PROVIDERS, product, product3};
+use harness::peers::configs::{self, CLIENT_AUTHS, ClientAuth, PROVIDERS, product3};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, handshake, send_and_check, talk_and_close,
 };
 use harness::peers::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
-use rustls::SupportedCipherSuite;
+use rustls::ServerConfig;
 use rustls_upstream as theirs;
+
+use crate::kind_of;
 
 /// A client of either crate.
 enum Client {
@@ -36,10 +38,21 @@ impl Client {
 fn kind(client: &Client, server: &Server) -> String {
     let (mut client, mut server) = (client.connect(), server.accept());
     handshake(&mut *client, &mut *server);
-    let negotiated = server.negotiated();
+    let kind = kind_of(&*server);
     talk_and_close(&mut *client, &mut *server);
-    let (_, kind) = negotiated.rsplit_once("Some(").unwrap();
-    kind.trim_end_matches(')').to_owned()
+    kind
+}
+
+/// Servers in both APIs with two configurations each.
+fn pairs(first: ServerConfig, second: ServerConfig) -> [(Server, Server); 2] {
+    let (first, second) = (Arc::new(first), Arc::new(second));
+    [
+        (
+            Server::Buffered(first.clone()),
+            Server::Buffered(second.clone()),
+        ),
+        (Server::Unbuffered(first), Server::Unbuffered(second)),
+    ]
 }
 
 #[test]
@@ -65,14 +78,11 @@ fn every_suite_is_resumed() {
             }
             let mut crypto = provider.this();
             crypto.cipher_suites.retain(|known| *known == suite);
-            let config = Arc::new(configs::this::server(crypto, KEY_TYPE, ClientAuth::None));
+            let config = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
             for client in Client::both(&Settings::new(provider), ClientAuth::None) {
-                for server in [
-                    Server::Buffered(config.clone()),
-                    Server::Unbuffered(config.clone()),
-                ] {
-                    kind(&client, &server);
-                    assert_eq!(kind(&client, &server), "Resumed", "{suite:?}");
+                for (first, second) in pairs(config.clone(), config.clone()) {
+                    kind(&client, &first);
+                    assert_eq!(kind(&client, &second), "Resumed", "{suite:?}");
                 }
             }
         }
@@ -110,40 +120,23 @@ fn a_client_keeps_its_identity() {
 
 #[test]
 fn after_a_hello_retry_request() {
-    for (provider, sealed) in product(PROVIDERS, [false, true]) {
-        let settings = Settings {
-            sealed,
-            ..Settings::new(provider)
-        };
+    for settings in Settings::all() {
         let before = settings.ours();
-        let mut crypto = provider.this();
+        let mut crypto = settings.provider.this();
         ask_for_another_share(&mut crypto);
         let mut after = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
         after.session_storage = before.session_storage.clone();
         after.ticketer = before.ticketer.clone();
-        let (before, after) = (Arc::new(before), Arc::new(after));
-        for (first, second) in [
-            (
-                Server::Buffered(before.clone()),
-                Server::Buffered(after.clone()),
-            ),
-            (
-                Server::Unbuffered(before.clone()),
-                Server::Unbuffered(after.clone()),
-            ),
-        ] {
+        for (first, second) in pairs(before, after) {
             for client in Client::both(&settings, ClientAuth::None) {
                 let first = kind(&client, &first);
                 assert!(first.starts_with("Full"), "{first}");
                 let (mut client, mut server) = (client.connect(), second.accept());
                 server.receive(&client.take_output()).unwrap();
-                assert!(
-                    server.negotiated().contains("FullWithHelloRetryRequest"),
-                    "a second ClientHello was asked for"
-                );
+                assert_eq!(kind_of(&*server), "FullWithHelloRetryRequest");
                 client.receive(&server.take_output()).unwrap();
                 handshake(&mut *client, &mut *server);
-                assert!(server.negotiated().contains("Resumed"));
+                assert_eq!(kind_of(&*server), "Resumed");
             }
         }
     }
@@ -155,39 +148,26 @@ fn after_a_hello_retry_request() {
 fn after_a_hello_retry_request_of_another_hash() {
     for provider in PROVIDERS {
         let settings = Settings::new(provider);
-        let mut crypto = provider.this();
-        let hash_len =
-            |suite: &SupportedCipherSuite| suite.tls13().unwrap().common.hash_provider.output_len();
-        crypto.cipher_suites.retain(|suite| suite.tls13().is_some());
-        crypto.cipher_suites.retain(|suite| hash_len(suite) == 32);
-        let mut before = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
+        let with_hash_of = |len| {
+            let mut crypto = provider.this();
+            crypto.cipher_suites.retain(|suite| {
+                let tls13 = suite.tls13();
+                tls13.is_some_and(|it| it.common.hash_provider.output_len() == len)
+            });
+            crypto
+        };
+        let mut before = configs::this::server(with_hash_of(32), KEY_TYPE, ClientAuth::None);
         before.max_early_data_size = 1000;
-        let mut crypto = provider.this();
-        crypto.cipher_suites.retain(|suite| suite.tls13().is_some());
-        crypto.cipher_suites.retain(|suite| hash_len(suite) == 48);
+        let mut crypto = with_hash_of(48);
         ask_for_another_share(&mut crypto);
         let mut after = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
         after.session_storage = before.session_storage.clone();
-        let (before, after) = (Arc::new(before), Arc::new(after));
-        for (first, second) in [
-            (
-                Server::Buffered(before.clone()),
-                Server::Buffered(after.clone()),
-            ),
-            (
-                Server::Unbuffered(before.clone()),
-                Server::Unbuffered(after.clone()),
-            ),
-        ] {
+        for (first, second) in pairs(before, after) {
             for client in Client::both(&settings, ClientAuth::None) {
                 kind(&client, &first);
                 let (mut client, mut server) = (client.connect(), second.accept());
                 handshake(&mut *client, &mut *server);
-                let negotiated = server.negotiated();
-                assert!(
-                    negotiated.contains("FullWithHelloRetryRequest"),
-                    "{negotiated}"
-                );
+                assert_eq!(kind_of(&*server), "FullWithHelloRetryRequest");
                 send_and_check(&mut *server, &mut *client, b"data");
             }
         }

@@ -45,83 +45,66 @@ fn changed_binders_are_refused() {
                     tickets = server.tickets(&settings);
                 }
                 let offer = tickets.remove(0).offer(0);
-                let refused = connect_edited(&settings, &server, offer, move |body| {
+                let error = refused(&settings, &server, offer, move |body| {
                     let end = body.len();
                     body[end - BINDER_LEN + at] ^= 0x80 >> (at % 8);
-                })
-                .unwrap_err();
-                assert_eq!(refused, "PeerMisbehaved(IncorrectBinder)", "decrypt_error");
+                });
+                assert_eq!(error, "PeerMisbehaved(IncorrectBinder)", "byte {at}");
             }
         }
     }
 }
 
-/// A binder with the right bytes but another length.
+/// A binder with the right bytes but another length is wrong. RFC 9846 §4.3.11: the number of
+/// binders must equal that of identities.
 #[test]
-fn binders_of_other_lengths_are_refused() {
+fn binders_of_other_lengths_or_number_are_refused() {
+    const WRONG: &str = "PeerMisbehaved(IncorrectBinder)";
+    const MISSING: &str = "PeerMisbehaved(PskExtensionWithMismatchedIdsAndBinders)";
+
+    type Edit = fn(&mut Vec<u8>);
+    let longer: Edit = |body| resize(body, 1);
+    let shorter: Edit = |body| resize(body, -1);
+    // two binders of 33 bytes each
+    let without_one: Edit = |body| {
+        let list = body.len() - 2 * 33;
+        body.truncate(body.len() - 33);
+        body[list - 1] = 33;
+    };
     for (settings, server) in servers(Settings::new) {
-        for (change, expected) in [
-            (1, "PeerMisbehaved(IncorrectBinder)"),
-            (-1, "PeerMisbehaved(IncorrectBinder)"),
-        ] {
-            let ticket = server.tickets(&settings).remove(0);
-            let edit = move |body: &mut Vec<u8>| {
-                let binder = body.len() - BINDER_LEN;
-                if change > 0 {
-                    body.push(0);
-                } else {
-                    body.pop();
-                }
-                body[binder - 1] = body[binder - 1].wrapping_add_signed(change);
-                body[binder - 2] = body[binder - 2].wrapping_add_signed(change);
-            };
-            let refused = connect_edited(&settings, &server, ticket.offer(0), edit).unwrap_err();
-            assert_eq!(refused, expected);
+        for (edit, expected) in [(longer, WRONG), (shorter, WRONG), (without_one, MISSING)] {
+            let mut offer = server.tickets(&settings).remove(0).offer(0);
+            if expected == MISSING {
+                offer.identities.push((b"another".to_vec(), 0));
+            }
+            assert_eq!(refused(&settings, &server, offer, edit), expected);
         }
     }
 }
 
-/// The number of binders must equal that of identities, otherwise illegal_parameter.
-#[test]
-fn missing_binders_are_refused() {
-    for (settings, server) in servers(Settings::new) {
-        let ticket = server.tickets(&settings).remove(0);
-        let mut offer = ticket.offer(0);
-        offer.identities.push((b"another".to_vec(), 0));
-        let edit = |body: &mut Vec<u8>| {
-            // two binders of 33 bytes each
-            let list = body.len() - 2 * 33;
-            body.truncate(body.len() - 33);
-            body[list - 1] = 33;
-        };
-        let refused = connect_edited(&settings, &server, offer, edit).unwrap_err();
-        assert_eq!(
-            refused,
-            "PeerMisbehaved(PskExtensionWithMismatchedIdsAndBinders)"
-        );
-    }
+/// Changes the length of the only binder.
+fn resize(body: &mut Vec<u8>, change: i8) {
+    let binder = body.len() - BINDER_LEN;
+    body.resize(body.len().wrapping_add_signed(change.into()), 0);
+    body[binder - 1] = body[binder - 1].wrapping_add_signed(change);
+    body[binder - 2] = body[binder - 2].wrapping_add_signed(change);
 }
 
-/// Connects with an edited pre_shared_key. Returns the error of a refusal, whose alert is checked.
-fn connect_edited(
+/// Offers with an edited pre_shared_key. Returns the error of the refusal, whose alert is checked.
+fn refused(
     settings: &Settings,
     server: &Server,
     mut offer: OfferedPsk,
     edit: impl Fn(&mut Vec<u8>) + 'static,
-) -> Result<(), String> {
+) -> String {
     offer.edit = Arc::new(edit);
-    match server.connect(settings, hello(), Some(&offer)) {
-        Ok(_) => Ok(()),
-        Err(refused) => {
-            let expected = if refused.error.contains("IncorrectBinder") {
-                // decrypt_error
-                [2, 51]
-            } else {
-                // illegal_parameter
-                [2, 47]
-            };
-            assert_eq!(refused.alert.as_deref(), Some(&expected[..]));
-            Err(refused.error)
-        }
-    }
+    let refused = server
+        .connect(settings, hello(), Some(&offer))
+        .err()
+        .unwrap();
+    // decrypt_error or illegal_parameter
+    let is_wrong = refused.error.contains("IncorrectBinder");
+    let alert = if is_wrong { 51 } else { 47 };
+    assert_eq!(refused.alert.as_deref(), Some(&[2, alert][..]));
+    refused.error
 }

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, PROVIDERS};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, product};
 use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, exchange};
 use harness::peers::servers::{KEY_TYPE, Server, Settings, hello, servers};
 use harness::wire::Reader;
 use rustls::server::ServerSessionMemoryCache;
-use rustls_upstream as theirs;
 
 const TICKET_REQUEST: u16 = 58;
 const ENCRYPTED_EXTENSIONS: u8 = 8;
@@ -62,28 +61,26 @@ fn share_with(server: &Server, settings: &Settings) -> Server {
 /// RFC 9149, as upstream implements it.
 #[test]
 fn clients_request_tickets() {
-    for provider in PROVIDERS {
-        for (send, max) in [(2, 0), (0, 0), (2, 4), (0, 4), (5, 2), (3, 300)] {
-            let settings = Settings {
-                send_tls13_tickets: send,
-                max_tls13_tickets: max,
-                ..Settings::new(provider)
-            };
-            let [buffered, unbuffered, upstream] = settings.servers();
-            for request in [
-                None,
-                Some([0, 0]),
-                Some([1, 0]),
-                Some([3, 1]),
-                Some([9, 255]),
-            ] {
-                for resumed in [false, true] {
-                    let expected = counts(&settings, &upstream, request, resumed);
-                    for server in [&buffered, &unbuffered] {
-                        let counted = counts(&settings, server, request, resumed);
-                        assert_eq!(counted, expected, "{send} {max} {request:?} {resumed}");
-                    }
-                }
+    let numbers = [(2, 0), (0, 0), (2, 4), (0, 4), (5, 2), (3, 300)];
+    let requests = [
+        None,
+        Some([0, 0]),
+        Some([1, 0]),
+        Some([3, 1]),
+        Some([9, 255]),
+    ];
+    for (provider, (send, max)) in product(PROVIDERS, numbers) {
+        let settings = Settings {
+            send_tls13_tickets: send,
+            max_tls13_tickets: max,
+            ..Settings::new(provider)
+        };
+        let [buffered, unbuffered, upstream] = settings.servers();
+        for (request, resumed) in product(requests, [false, true]) {
+            let expected = counts(&settings, &upstream, request, resumed);
+            for server in [&buffered, &unbuffered] {
+                let counted = counts(&settings, server, request, resumed);
+                assert_eq!(counted, expected, "{send} {max} {request:?} {resumed}");
             }
         }
     }
@@ -98,30 +95,25 @@ fn a_resumed_session_gets_as_many_tickets() {
 
 /// Connections of each crate's server, on which applications set data for the sessions.
 macro_rules! resumption_data {
-    ($name:ident, $tls:ident, $endpoint:ident, $settings:ident) => {
+    ($name:ident, $endpoint:ident, $settings:ident) => {
         fn $name(settings: &Settings) -> Vec<Option<Vec<u8>>> {
-            let client =
-                configs::upstream::client(settings.provider.upstream(), KEY_TYPE, ClientAuth::None);
-            let (client, server) = (
-                std::sync::Arc::new(client),
-                std::sync::Arc::new(settings.$settings()),
-            );
+            let crypto = settings.provider.upstream();
+            let client = configs::upstream::client(crypto, KEY_TYPE, ClientAuth::None);
+            let (client, server) = (Arc::new(client), Arc::new(settings.$settings()));
             // the client stores only a few tickets of this length
             let most = vec![7; if settings.sealed { 8_000 } else { 32_767 }];
             let mut seen = Vec::new();
             for data in [Some(&b"first"[..]), None, Some(b""), Some(&most), None] {
                 let mut client = UpstreamBuffered::client(client.clone());
-                let mut conn = $tls::ServerConnection::new(server.clone()).unwrap();
+                let mut end = $endpoint::server(server.clone());
+                let conn = end.as_server();
                 assert_eq!(conn.received_resumption_data(), None);
                 if let Some(data) = data {
                     conn.set_resumption_data(b"replaced");
                     conn.set_resumption_data(data);
                 }
-                let mut end = $endpoint::new(conn);
                 exchange(&mut client, &mut end).unwrap();
-                let $tls::Connection::Server(conn) = &mut end.conn else {
-                    panic!("a client")
-                };
+                let conn = end.as_server();
                 seen.push(conn.received_resumption_data().map(<[u8]>::to_vec));
                 // after the tickets it has no effect
                 conn.set_resumption_data(b"late");
@@ -131,8 +123,8 @@ macro_rules! resumption_data {
     };
 }
 
-resumption_data!(data_with_ours, rustls, ThisBuffered, ours);
-resumption_data!(data_with_theirs, theirs, UpstreamBuffered, theirs);
+resumption_data!(data_with_ours, ThisBuffered, ours);
+resumption_data!(data_with_theirs, UpstreamBuffered, theirs);
 
 #[test]
 fn applications_set_data() {
