@@ -11,27 +11,20 @@ use rustls::{
 
 use crate::clients::stacks;
 use crate::kit::{
-    ACCEPTED, DATA, ECH, PUBLIC, Peers, SECRET, accepting_retry, cannot_read, contains,
-    not_valid_for, refused,
+    ACCEPTED, DATA, ECH, PUBLIC, Peers, SECRET, accepting_retry, answering, cannot_read, changing,
+    contains, not_valid_for, refused,
 };
 
 #[test]
 fn every_suite_of_hpke() {
     for (provider, suite) in product(PROVIDERS, SUITES) {
         let peers = Peers::with_key(provider, EchKey::new(0, PUBLIC, suite));
-        for stack in stacks() {
-            for script in [Script::new(), accepting_retry()] {
-                let run = peers.run(stack, &peers.setup(), &peers.to_accept(script));
-                run.assert_accepted();
+        let [secret, public] = [SECRET, PUBLIC].map(|name| host_name(name.as_bytes()));
+        for script in [Script::new(), accepting_retry()] {
+            for run in peers.accepted(&peers.setup(), &peers.to_accept(script)) {
                 for opened in &run.conversation.opened {
-                    assert_eq!(
-                        opened.inner.extension(0),
-                        Some(&host_name(SECRET.as_bytes())[..])
-                    );
-                    assert_eq!(
-                        opened.outer.extension(0),
-                        Some(&host_name(PUBLIC.as_bytes())[..])
-                    );
+                    assert_eq!(opened.inner.extension(0), Some(&secret[..]));
+                    assert_eq!(opened.outer.extension(0), Some(&public[..]));
                 }
             }
         }
@@ -45,14 +38,9 @@ fn every_suite_of_tls13() {
         for suite in [0x1301, 0x1302, 0x1303] {
             for mut script in [Script::new(), accepting_retry()] {
                 script.server_hello.suite = suite;
-                script
-                    .retries
-                    .iter_mut()
-                    .for_each(|retry| retry.suite = suite);
-                for stack in stacks() {
-                    let run = peers.run(stack, &peers.setup(), &peers.to_accept(script.clone()));
-                    run.assert_accepted();
-                }
+                let retries = script.retries.iter_mut();
+                retries.for_each(|retry| retry.suite = suite);
+                peers.accepted(&peers.setup(), &peers.to_accept(script));
             }
         }
     }
@@ -63,42 +51,30 @@ fn alpn_uses_the_inner_hello() {
     for peers in PROVIDERS.map(Peers::new) {
         let mut setup = peers.setup();
         setup.alpn = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        let mut script = peers.accepting();
-        script
-            .encrypted_extensions
-            .push(bytes(ALPN, &protocols(&[b"http/1.1"])));
-        for stack in stacks() {
-            let run = peers.run(stack, &setup, &script);
-            run.assert_accepted();
+        let script = answering(peers.accepting(), ALPN, &protocols(&[b"http/1.1"]));
+        let offered = protocols(&[b"h2", b"http/1.1"]);
+        for run in peers.accepted(&setup, &script) {
             assert!(run.client.negotiated().contains("Some([104, 116, 116, 112"));
             let inner = &run.conversation.opened[0].inner;
-            assert_eq!(
-                inner.extension(ALPN),
-                Some(&protocols(&[b"h2", b"http/1.1"])[..])
-            );
+            assert_eq!(inner.extension(ALPN), Some(&offered[..]));
         }
     }
 }
 
 #[test]
 fn a_client_authenticates() {
+    use HandshakeType::{Certificate, CertificateVerify, Finished};
+
     for peers in PROVIDERS.map(Peers::new) {
         let mut setup = peers.setup();
         setup.client_auth = Some(peers.client.clone());
         let script = peers.to_accept(Script::with_request());
-        for stack in stacks() {
-            let run = peers.run(stack, &setup, &script);
-            run.assert_accepted();
+        for run in peers.accepted(&setup, &script) {
             let flight = &run.conversation.messages[1..];
-            let types: Vec<HandshakeType> =
-                flight.iter().map(|message| message[0].into()).collect();
+            let types = flight.iter().map(|message| message[0].into());
             assert_eq!(
-                types,
-                [
-                    HandshakeType::Certificate,
-                    HandshakeType::CertificateVerify,
-                    HandshakeType::Finished
-                ]
+                types.collect::<Vec<HandshakeType>>(),
+                [Certificate, CertificateVerify, Finished]
             );
             assert!(contains(&flight[0], &peers.client.0));
         }
@@ -110,11 +86,8 @@ fn the_server_is_known_by_the_inner_name() {
     for peers in PROVIDERS.map(Peers::new) {
         let mut script = peers.accepting();
         script.certificates[0].0 = Some(peers.public_certificate.to_vec());
-        peers.refused_by_both(
-            &script,
-            not_valid_for(SECRET, PUBLIC),
-            Alert::BadCertificate,
-        );
+        let error = not_valid_for(SECRET, PUBLIC);
+        peers.refused_by_both(&script, error, Alert::BadCertificate);
     }
 }
 
@@ -125,8 +98,7 @@ fn retry_configs_are_refused_after_acceptance() {
         let lists = [peers.key.config.list(), vec![], vec![0, 1]];
         for script in [Script::new(), accepting_retry()] {
             for list in &lists {
-                let mut script = peers.to_accept(script.clone());
-                script.encrypted_extensions.push(bytes(ECH, list));
+                let script = answering(peers.to_accept(script.clone()), ECH, list);
                 if list.len() < 4 {
                     // malformed as well, so either reason is correct
                     for stack in stacks() {
@@ -135,48 +107,24 @@ fn retry_configs_are_refused_after_acceptance() {
                     }
                     continue;
                 }
-                peers.refused_by_both(
-                    &script,
-                    PeerMisbehaved::UnsolicitedEchExtension,
-                    Alert::UnsupportedExtension,
-                );
+                let error = PeerMisbehaved::UnsolicitedEchExtension;
+                peers.refused_by_both(&script, error, Alert::UnsupportedExtension);
             }
         }
     }
 }
 
 /// A single wrong bit invalidates the confirmation. The client continues with ClientHelloOuter and
-/// cannot decrypt the server's messages.
+/// cannot decrypt the server's messages. The server chooses the bytes before the last eight, and
+/// the confirmation covers them.
 #[test]
 fn every_bit_of_the_confirmation_counts() {
     let peers = Peers::new(PROVIDERS[0]);
-    for bit in 0..64 {
-        let mut script = peers.accepting();
-        script.corrupt = std::sync::Arc::new(move |position, message| {
-            if position == 0 {
-                message[4 + 2 + 24 + bit / 8] ^= 1 << (bit % 8);
-            }
-        });
+    let confirmation = (0..64).map(|bit| (4 + 2 + 24 + bit / 8, 1 << (bit % 8)));
+    let covered = [(4 + 2, 1), (4 + 2 + 23, 1)];
+    for (at, bits) in confirmation.chain(covered) {
+        let script = changing(peers.accepting(), 0, move |message| message[at] ^= bits);
         peers.expect(&peers.setup(), &script, &cannot_read(), &cannot_read());
-    }
-}
-
-/// The server chooses the bytes before the last eight, and the confirmation covers them.
-#[test]
-fn the_confirmation_covers_the_hello() {
-    let peers = Peers::new(PROVIDERS[0]);
-    for at in [4, 4 + 2, 4 + 2 + 23] {
-        let mut script = peers.accepting();
-        script.corrupt = std::sync::Arc::new(move |position, message| {
-            if position == 0 && at != 4 {
-                message[at] ^= 1;
-            }
-        });
-        for stack in stacks() {
-            let run = peers.run(stack, &peers.setup(), &script);
-            let expected = if at == 4 { ACCEPTED } else { cannot_read() };
-            assert_eq!(run.conversation.outcome, expected);
-        }
     }
 }
 
@@ -200,11 +148,8 @@ fn a_flawed_server_is_still_refused() {
     let peers = Peers::new(PROVIDERS[0]);
     let mut script = peers.accepting();
     script.flip_signature = true;
-    peers.refused_by_both(
-        &script,
-        Error::InvalidCertificate(CertificateError::BadSignature),
-        Alert::DecryptError,
-    );
+    let error = Error::InvalidCertificate(CertificateError::BadSignature);
+    peers.refused_by_both(&script, error, Alert::DecryptError);
     let mut script = peers.accepting();
     script.edit_verify_data = |data| data[0] ^= 1;
     peers.refused_by_both(&script, Error::DecryptError, Alert::DecryptError);

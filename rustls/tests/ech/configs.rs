@@ -4,7 +4,7 @@ use harness::peers::configs::PROVIDERS;
 use harness::scripted::ech::{Config, EchKey, SUITES, config_list};
 use rustls::{EncryptedClientHelloError, Error};
 
-use crate::clients::{Mode, OURS, Setup, stacks};
+use crate::clients::{Mode, OURS, stacks};
 use crate::kit::{ACCEPTED, PUBLIC, Peers, SUITE};
 
 /// A change that makes clients skip an ECHConfig.
@@ -29,13 +29,6 @@ const SKIPPED: [(&str, Change); 7] = [
     }),
 ];
 
-fn setup(peers: &Peers, list: Vec<u8>) -> Setup {
-    Setup {
-        mode: Mode::Real(list),
-        ..peers.setup()
-    }
-}
-
 #[test]
 fn the_first_compatible_config_is_used() {
     for provider in PROVIDERS {
@@ -46,10 +39,8 @@ fn the_first_compatible_config_is_used() {
         let mut all = Vec::new();
         for (name, change) in SKIPPED {
             let config = other.clone().with(change).config;
-            lists.push((
-                name,
-                config_list(&[&config, &peers.key.config, &other.config]),
-            ));
+            let list = config_list(&[&config, &peers.key.config, &other.config]);
+            lists.push((name, list));
             all.push(config);
         }
         all.extend([peers.key.config.clone(), other.config]);
@@ -57,7 +48,11 @@ fn the_first_compatible_config_is_used() {
         lists.push(("all configs", all));
         for (name, list) in lists {
             for stack in stacks() {
-                let run = peers.run(stack, &setup(&peers, list.clone()), &peers.accepting());
+                let run = peers.run(
+                    stack,
+                    &peers.setup_with(Mode::Real(list.clone())),
+                    &peers.accepting(),
+                );
                 assert_eq!(run.conversation.outcome, ACCEPTED, "{name} {stack:?}");
                 run.assert_accepted();
             }
@@ -76,7 +71,9 @@ fn no_compatible_config_is_an_error() {
     for (name, list) in lists {
         let expected = Error::from(EncryptedClientHelloError::NoCompatibleConfig);
         for stack in stacks() {
-            let error = stack.config(&setup(&peers, list.clone())).err();
+            let error = stack
+                .config(&peers.setup_with(Mode::Real(list.clone())))
+                .err();
             assert_eq!(error, Some(format!("{expected:?}")), "{name} {stack:?}");
         }
     }
@@ -89,19 +86,15 @@ fn optional_extensions_are_no_obstacle() {
         config.extensions = vec![(0x0000, vec![]), (0x1a1a, vec![7; 300]), (0x7fff, vec![1])];
     });
     let peers = Peers::with_key(PROVIDERS[0], key);
-    for stack in stacks() {
-        let run = peers.run(stack, &peers.setup(), &peers.accepting());
-        run.assert_accepted();
-    }
+    peers.accepted(&peers.setup(), &peers.accepting());
 }
 
 /// HPKE is bound to the exact bytes of the config, including the case of its name.
 #[test]
 fn names_keep_their_case() {
     let peers = Peers::with_key(PROVIDERS[0], EchKey::new(7, "PUBLIC.Example", SUITE));
+    peers.accepted(&peers.setup(), &peers.accepting());
     for stack in stacks() {
-        let run = peers.run(stack, &peers.setup(), &peers.accepting());
-        run.assert_accepted();
         let run = peers.run(stack, &peers.setup(), &peers.rejecting());
         run.assert_status("Rejected");
         let error = run.conversation.outcome.error.unwrap();
@@ -121,9 +114,7 @@ fn a_suite_of_the_config_is_used() {
             config.suites = vec![(kdf, 0x7777), (0x7777, aead), (kdf, aead), (kdf, 0xffff)];
         });
         let peers = Peers::with_key(PROVIDERS[0], key);
-        for stack in stacks() {
-            let run = peers.run(stack, &peers.setup(), &peers.accepting());
-            run.assert_accepted();
+        for run in peers.accepted(&peers.setup(), &peers.accepting()) {
             let extension = &run.conversation.opened[0].extension;
             assert_eq!(extension.suite, (kdf, aead), "{kem:x}");
         }
@@ -135,37 +126,28 @@ fn malformed_lists_are_refused() {
     let peers = Peers::new(PROVIDERS[0]);
     let list = peers.key.config.list();
     let changed = |change: Change| peers.key.clone().with(change).config.list();
-    let invalid = Some(EncryptedClientHelloError::InvalidConfigList);
-    let malformed = [
-        ("nothing", vec![], invalid.clone()),
-        ("half a length", vec![0], invalid.clone()),
-        ("half a version", vec![0, 1, 0], invalid.clone()),
-        ("a cut", list[..list.len() - 1].to_vec(), invalid.clone()),
-        (
-            "no key",
-            changed(|config| config.public_key.clear()),
-            invalid.clone(),
-        ),
-        (
-            "no suites",
-            changed(|config| config.suites.clear()),
-            invalid.clone(),
-        ),
+    let invalid = Error::from(EncryptedClientHelloError::InvalidConfigList);
+    let invalid = Some(format!("{invalid:?}"));
+    let no_key = changed(|config| config.public_key.clear());
+    let no_suites = changed(|config| config.suites.clear());
+    let trailing = changed(|config| config.trailing.push(0));
+    for (name, list, is_refused_upstream) in [
+        ("nothing", vec![], true),
+        ("half a length", vec![0], true),
+        ("half a version", vec![0, 1, 0], true),
+        ("a cut", list[..list.len() - 1].to_vec(), true),
+        ("no key", no_key, true),
+        ("no suites", no_suites, true),
         // RFC 9849 §4: nothing follows the fields; upstream accepts more
-        ("bytes behind the list", [&list[..], &[0]].concat(), None),
-        (
-            "bytes behind the fields",
-            changed(|config| config.trailing.push(0)),
-            None,
-        ),
-    ];
-    for (name, list, theirs) in malformed {
+        ("bytes behind the list", [&list[..], &[0]].concat(), false),
+        ("bytes behind the fields", trailing, false),
+    ] {
         for stack in stacks() {
-            let error = stack.config(&setup(&peers, list.clone())).err();
-            let expected = if stack.is_ours() { &invalid } else { &theirs };
-            let expected = expected
-                .clone()
-                .map(|error| format!("{:?}", Error::from(error)));
+            let error = stack
+                .config(&peers.setup_with(Mode::Real(list.clone())))
+                .err();
+            let is_refused = stack.is_ours() || is_refused_upstream;
+            let expected = invalid.clone().filter(|_| is_refused);
             assert_eq!(error, expected, "{name} {stack:?}");
         }
     }
@@ -193,11 +175,17 @@ fn a_config_with_a_bad_public_name_is_skipped() {
     for name in names {
         let bad = EchKey::new(1, name, SUITE).config;
         for &stack in OURS {
-            let error = stack.config(&setup(&peers, bad.list())).err();
+            let error = stack
+                .config(&peers.setup_with(Mode::Real(bad.list())))
+                .err();
             let expected = Error::from(EncryptedClientHelloError::NoCompatibleConfig);
             assert_eq!(error, Some(format!("{expected:?}")), "{name}");
             let list = config_list(&[&bad, &peers.key.config]);
-            let run = peers.run(stack, &setup(&peers, list), &peers.accepting());
+            let run = peers.run(
+                stack,
+                &peers.setup_with(Mode::Real(list)),
+                &peers.accepting(),
+            );
             run.assert_accepted();
         }
     }
@@ -211,7 +199,9 @@ fn repeated_extensions_are_refused() {
         config.extensions = vec![(1, vec![]), (2, vec![]), (1, vec![])];
     });
     for stack in stacks() {
-        let error = stack.config(&setup(&peers, twice.config.list())).err();
+        let error = stack
+            .config(&peers.setup_with(Mode::Real(twice.config.list())))
+            .err();
         assert!(error.is_some(), "{stack:?}");
     }
 }
@@ -219,33 +209,26 @@ fn repeated_extensions_are_refused() {
 /// An invalid public key is an error when the connection is created, at the latest.
 #[test]
 fn invalid_keys_are_refused() {
-    let points = SUITES.map(|suite| EchKey::new(7, PUBLIC, suite));
-    for key in points {
-        let peers = Peers::with_key(PROVIDERS[0], key);
+    for suite in SUITES {
+        let peers = Peers::with_key(PROVIDERS[0], EchKey::new(7, PUBLIC, suite));
         let valid = peers.key.config.public_key.clone();
         let mut off_curve = valid.clone();
         *off_curve.last_mut().unwrap() ^= 1;
-        let mut wrong = vec![
-            vec![1],
-            valid[1..].to_vec(),
-            [&valid[..], &[0]].concat(),
-            vec![0; valid.len()],
-        ];
+        let (cut, longer) = (valid[1..].to_vec(), [&valid[..], &[0]].concat());
+        let mut wrong = vec![vec![1], cut, longer, vec![0; valid.len()]];
         if valid.len() != 32 {
             wrong.push(off_curve);
         }
         for key in wrong {
-            let config = peers
+            let bad = peers
                 .key
                 .clone()
                 .with(|config| config.public_key = key)
                 .config;
             for stack in stacks() {
-                let made = stack.config(&setup(&peers, config.list()));
-                assert!(
-                    made.and_then(|config| config.connect()).is_err(),
-                    "{stack:?}"
-                );
+                let made = stack.config(&peers.setup_with(Mode::Real(bad.list())));
+                let connected = made.and_then(|config| config.connect());
+                assert!(connected.is_err(), "{stack:?}");
             }
         }
     }

@@ -18,6 +18,7 @@ use rustls::{
     AlertDescription, ClientConfig, ClientConnection, Error, HandshakeKind, PeerIncompatible,
     Stream, quic,
 };
+use rustls_core::ech_config::EchConfigPayload;
 
 use crate::clients::{Mode, Setup, this};
 use crate::kit::{PUBLIC, Peers, SECRET, SUITE};
@@ -172,9 +173,29 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Makes the client offer a key share that the server does not support.
-fn force_retry(setup: &mut Setup) {
-    setup.groups = vec![X25519, P256];
+/// Settings whose key share a server with the other curve does not support.
+fn setup(peers: &Peers) -> Setup {
+    Setup {
+        groups: vec![X25519, P256],
+        ..peers.setup()
+    }
+}
+
+/// Calls `test` with a running server of the usual key, without and with a HelloRetryRequest.
+/// `change` adds to its settings.
+fn for_each_server(change: fn(&mut Server<'_>), test: impl Fn(&Peers, &Server<'_>, Running)) {
+    for (provider, curves) in product(PROVIDERS, [&[][..], &[P256]]) {
+        let peers = Peers::new(provider);
+        let mut server = Server {
+            keys: &[&peers.key],
+            curves,
+            ..Server::default()
+        };
+        change(&mut server);
+        if let Some(running) = server.start(&peers) {
+            test(&peers, &server, running);
+        }
+    }
 }
 
 #[test]
@@ -220,109 +241,87 @@ fn go_accepts_after_a_retry() {
         let Some(mut server) = server.start(&peers) else {
             return;
         };
-        let mut setup = peers.setup();
-        force_retry(&mut setup);
+        let mut setup = setup(&peers);
         setup.client_auth = Some(peers.client.clone());
         let config = config(&setup);
         let (conn, line) = server.talk(&config);
         assert!(line.starts_with("ech=true resumed=false"), "{line}");
         assert!(line.contains("certificates=1"), "{line}");
-        assert_eq!(
-            conn.handshake_kind(),
-            Some(HandshakeKind::FullWithHelloRetryRequest)
-        );
+        let kind = HandshakeKind::FullWithHelloRetryRequest;
+        assert_eq!(conn.handshake_kind(), Some(kind));
         assert_eq!(conn.ech_status(), EchStatus::Accepted);
     }
 }
 
 #[test]
 fn go_rejects_and_the_retry_is_accepted() {
-    for (provider, curves) in product(PROVIDERS, [&[][..], &[P256]]) {
-        let peers = Peers::new(provider);
-        let stale = EchKey::new(7, PUBLIC, SUITE);
-        let server = Server {
-            keys: &[&peers.key],
-            curves,
-            client_auth: 1,
-            ..Server::default()
-        };
-        let Some(mut server) = server.start(&peers) else {
-            return;
-        };
-        let mut setup = peers.setup();
-        force_retry(&mut setup);
-        setup.mode = Mode::Real(stale.config.list());
-        setup.client_auth = Some(peers.client.clone());
-        let (conn, error) = server.fail(&config(&setup));
-        assert_eq!(conn.ech_status(), EchStatus::Rejected);
-        assert_eq!(conn.peer_certificates(), None);
-        let PeerIncompatible::ServerRejectedEncryptedClientHello(Some(configs)) = (match error {
-            Error::PeerIncompatible(error) => error,
-            other => panic!("{other:?}"),
-        }) else {
-            panic!("no retry configurations");
-        };
-        let line = server.line();
-        assert!(line.starts_with("ech=false resumed=false"), "{line}");
-        assert!(line.contains(&format!("name={PUBLIC} ")), "{line}");
-        assert!(line.contains("certificates=0"), "{line}");
-        assert!(line.contains("encrypted client hello required"), "{line}");
+    for_each_server(
+        |server| server.client_auth = 1,
+        |peers, _, mut server| {
+            let stale = EchKey::new(7, PUBLIC, SUITE);
+            let mut setup = setup(peers);
+            setup.mode = Mode::Real(stale.config.list());
+            setup.client_auth = Some(peers.client.clone());
+            let (conn, error) = server.fail(&config(&setup));
+            assert_eq!(conn.ech_status(), EchStatus::Rejected);
+            assert_eq!(conn.peer_certificates(), None);
+            let configs = retry_configs(error);
+            let line = server.line();
+            assert!(line.starts_with("ech=false resumed=false"), "{line}");
+            assert!(line.contains(&format!("name={PUBLIC} ")), "{line}");
+            assert!(line.contains("certificates=0"), "{line}");
+            assert!(line.contains("encrypted client hello required"), "{line}");
 
-        setup.mode = Mode::Retry(configs);
-        let (conn, line) = server.talk(&config(&setup));
-        assert!(line.starts_with("ech=true"), "{line}");
-        assert!(line.contains(&format!("name={SECRET} ")), "{line}");
-        assert!(line.contains("certificates=1"), "{line}");
-        assert_eq!(conn.ech_status(), EchStatus::Accepted);
+            setup.mode = Mode::Retry(configs);
+            let (conn, line) = server.talk(&config(&setup));
+            assert!(line.starts_with("ech=true"), "{line}");
+            assert!(line.contains(&format!("name={SECRET} ")), "{line}");
+            assert!(line.contains("certificates=1"), "{line}");
+            assert_eq!(conn.ech_status(), EchStatus::Accepted);
+        },
+    );
+}
+
+fn retry_configs(error: Error) -> Vec<EchConfigPayload> {
+    match error {
+        Error::PeerIncompatible(PeerIncompatible::ServerRejectedEncryptedClientHello(Some(
+            configs,
+        ))) => configs,
+        other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn go_without_ech() {
-    for (provider, curves) in product(PROVIDERS, [&[][..], &[P256]]) {
-        let peers = Peers::new(provider);
-        let server = Server {
-            curves,
-            ..Server::default()
-        };
-        let Some(mut server) = server.start(&peers) else {
-            return;
-        };
-        let mut setup = peers.setup();
-        force_retry(&mut setup);
-        let (conn, error) = server.fail(&config(&setup));
-        let rejected = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
-        assert_eq!(error, rejected.into());
-        assert_eq!(conn.ech_status(), EchStatus::Rejected);
-        assert!(server.line().contains("encrypted client hello required"));
-    }
+    for_each_server(
+        |server| server.keys = &[],
+        |peers, _, mut server| {
+            let (conn, error) = server.fail(&config(&setup(peers)));
+            let rejected = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
+            assert_eq!(error, rejected.into());
+            assert_eq!(conn.ech_status(), EchStatus::Rejected);
+            assert!(server.line().contains("encrypted client hello required"));
+        },
+    );
 }
 
 #[test]
 fn go_recognises_grease() {
-    for (provider, curves) in product(PROVIDERS, [&[][..], &[P256]]) {
-        let peers = Peers::new(provider);
-        let server = Server {
-            keys: &[&peers.key],
-            curves,
-            ..Server::default()
-        };
-        let Some(mut server) = server.start(&peers) else {
-            return;
-        };
-        let mut setup = peers.setup();
-        force_retry(&mut setup);
-        setup.mode = Mode::Grease(SUITE, peers.key.config.public_key.clone());
-        let config = config(&setup);
-        for resumed in [false, true] {
-            let (conn, line) = server.talk(&config);
-            assert!(
-                line.starts_with(&format!("ech=false resumed={resumed}")),
-                "{line}"
-            );
-            assert_eq!(conn.ech_status(), EchStatus::Grease);
-        }
-    }
+    for_each_server(
+        |_| (),
+        |peers, _, mut server| {
+            let config = config(&Setup {
+                mode: peers.greasing().mode,
+                ..setup(peers)
+            });
+            for resumed in [false, true] {
+                let (conn, line) = server.talk(&config);
+                let start = format!("ech=false resumed={resumed}");
+                assert!(line.starts_with(&start), "{line}");
+                assert_eq!(conn.ech_status(), EchStatus::Grease);
+            }
+        },
+    );
 }
 
 /// Runs a handshake over QUIC. Returns the client's result and the server's report.
@@ -352,9 +351,8 @@ fn converse(
                 };
                 assert!([0, 2, 3].contains(&received));
                 let data = (0..data.len() / 2).map(|at| &data[2 * at..2 * at + 2]);
-                let data: Vec<_> = data
-                    .map(|byte| u8::from_str_radix(byte, 16).unwrap())
-                    .collect();
+                let data = data.map(|byte| u8::from_str_radix(byte, 16).unwrap());
+                let data: Vec<_> = data.collect();
                 if let Err(error) = client.read_hs(&data) {
                     return (Err(error), status);
                 }
@@ -370,57 +368,39 @@ fn converse(
 
 #[test]
 fn go_over_quic() {
-    for (provider, curves) in product(PROVIDERS, [&[][..], &[P256]]) {
-        let peers = Peers::new(provider);
-        let server = Server {
-            keys: &[&peers.key],
-            curves,
-            is_quic: true,
-            ..Server::default()
-        };
-        let mut setup = peers.setup();
-        force_retry(&mut setup);
-        let connect = |setup: &Setup| {
-            let name = ServerName::try_from(SECRET).unwrap();
-            let parameters = b"parameters of the client".to_vec();
-            let version = quic::Version::V1;
-            quic::ClientConnection::new(config(setup), version, name, parameters).unwrap()
-        };
+    let connect = |setup: &Setup| {
+        let name = ServerName::try_from(SECRET).unwrap();
+        let parameters = b"parameters of the client".to_vec();
+        let version = quic::Version::V1;
+        quic::ClientConnection::new(config(setup), version, name, parameters).unwrap()
+    };
+    for_each_server(
+        |server| server.is_quic = true,
+        |peers, server, mut running| {
+            let mut setup = setup(peers);
+            let mut client = connect(&setup);
+            let (result, line) = converse(&mut running, &mut client);
+            assert_eq!(result, Ok(()));
+            assert!(line.starts_with("ech=true"), "{line}");
+            assert!(line.contains(&format!("name={SECRET} ")), "{line}");
+            assert!(!client.is_handshaking());
+            let parameters = client.quic_transport_parameters();
+            assert_eq!(parameters, Some(&b"parameters of the server"[..]));
 
-        let Some(mut running) = server.start(&peers) else {
-            return;
-        };
-        let mut client = connect(&setup);
-        let (result, line) = converse(&mut running, &mut client);
-        assert_eq!(result, Ok(()));
-        assert!(line.starts_with("ech=true"), "{line}");
-        assert!(line.contains(&format!("name={SECRET} ")), "{line}");
-        assert!(!client.is_handshaking());
-        assert_eq!(
-            client.quic_transport_parameters(),
-            Some(&b"parameters of the server"[..])
-        );
+            let mut running = server.start(peers).unwrap();
+            setup.mode = Mode::Real(EchKey::new(9, PUBLIC, SUITE).config.list());
+            let mut client = connect(&setup);
+            let (result, _) = converse(&mut running, &mut client);
+            let configs = retry_configs(result.unwrap_err());
+            let alert = AlertDescription::EncryptedClientHelloRequired;
+            assert_eq!(client.alert(), Some(alert));
+            assert!(client.is_handshaking());
 
-        let mut running = server.start(&peers).unwrap();
-        setup.mode = Mode::Real(EchKey::new(9, PUBLIC, SUITE).config.list());
-        let mut client = connect(&setup);
-        let (result, line) = converse(&mut running, &mut client);
-        let Err(Error::PeerIncompatible(PeerIncompatible::ServerRejectedEncryptedClientHello(
-            Some(configs),
-        ))) = result
-        else {
-            panic!("{result:?} {line}");
-        };
-        assert_eq!(
-            client.alert(),
-            Some(AlertDescription::EncryptedClientHelloRequired)
-        );
-        assert!(client.is_handshaking());
-
-        let mut running = server.start(&peers).unwrap();
-        setup.mode = Mode::Retry(configs);
-        let (result, line) = converse(&mut running, &mut connect(&setup));
-        assert_eq!(result, Ok(()));
-        assert!(line.starts_with("ech=true"), "{line}");
-    }
+            let mut running = server.start(peers).unwrap();
+            setup.mode = Mode::Retry(configs);
+            let (result, line) = converse(&mut running, &mut connect(&setup));
+            assert_eq!(result, Ok(()));
+            assert!(line.starts_with("ech=true"), "{line}");
+        },
+    );
 }

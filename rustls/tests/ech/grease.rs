@@ -9,17 +9,10 @@ use harness::scripted::{Script, bytes};
 use harness::wire::client_hello::{SERVER_NAME, host_name};
 use rustls::{AlertDescription as Alert, PeerMisbehaved};
 
-use crate::clients::{Mode, Setup, stacks};
+use crate::clients::{Mode, stacks};
 use crate::kit::{
-    ACCEPTED, DATA, ECH, PUBLIC, Peers, SECRET, SUITE, accepting_retry, lasting, refused,
+    ACCEPTED, DATA, ECH, PUBLIC, Peers, SECRET, accepting_retry, answering, lasting, refused,
 };
-
-fn greasing(peers: &Peers, suite: (u16, u16, u16)) -> Setup {
-    Setup {
-        mode: Mode::Grease(suite, peers.key.config.public_key.clone()),
-        ..peers.setup()
-    }
-}
 
 /// A GREASE client differs from one without ECH in the extension only.
 #[test]
@@ -28,7 +21,7 @@ fn every_suite() {
         let peers = Peers::with_key(provider, EchKey::new(7, PUBLIC, suite));
         for stack in stacks() {
             for script in [Script::new(), Script::with_retry()] {
-                let run = peers.run(stack, &greasing(&peers, suite), &script);
+                let run = peers.run(stack, &peers.greasing(), &script);
                 assert_eq!(run.conversation.outcome, ACCEPTED);
                 assert_eq!(run.conversation.plaintext, DATA);
                 run.assert_status("Grease");
@@ -54,7 +47,7 @@ fn every_suite() {
 fn the_extension_is_random() {
     let peers = Peers::new(PROVIDERS[0]);
     for stack in stacks() {
-        let config = stack.config(&greasing(&peers, SUITE)).unwrap();
+        let config = stack.config(&peers.greasing()).unwrap();
         let mut ids = BTreeSet::new();
         let mut others = BTreeSet::new();
         for _ in 0..40 {
@@ -74,20 +67,16 @@ fn the_extension_is_random() {
 fn retry_configs_are_checked_and_ignored() {
     let peers = Peers::new(PROVIDERS[0]);
     let list = peers.key.config.list();
-    let setup = greasing(&peers, SUITE);
+    let setup = peers.greasing();
     for stack in stacks() {
         for script in [Script::new(), Script::with_retry()] {
-            let answering = |body: &[u8]| {
-                let mut script = script.clone();
-                script.encrypted_extensions.push(bytes(ECH, body));
-                peers.run(stack, &setup, &script)
-            };
-            let run = answering(&list);
-            assert_eq!(run.conversation.outcome, ACCEPTED);
-            run.assert_status("Grease");
+            let run = |body: &[u8]| peers.run(stack, &setup, &answering(script.clone(), ECH, body));
+            let answered = run(&list);
+            assert_eq!(answered.conversation.outcome, ACCEPTED);
+            answered.assert_status("Grease");
 
             for malformed in [&[][..], &[0, 1, 0], &list[..list.len() - 1]] {
-                let outcome = answering(malformed).conversation.outcome;
+                let outcome = run(malformed).conversation.outcome;
                 assert!(outcome.error.is_some(), "{malformed:?}");
                 assert_eq!(outcome.alert, Some(Alert::DecodeError));
             }
@@ -99,14 +88,14 @@ fn retry_configs_are_checked_and_ignored() {
 #[test]
 fn the_extension_of_a_retry_is_checked_and_ignored() {
     let peers = Peers::new(PROVIDERS[0]);
-    let setup = greasing(&peers, SUITE);
-    let answering = |len| {
+    let setup = peers.greasing();
+    let with_retry = |len| {
         let mut script = Script::with_retry();
         script.retries[0].extensions.push(bytes(ECH, &vec![3; len]));
         script
     };
     for stack in stacks() {
-        let run = peers.run(stack, &setup, &answering(8));
+        let run = peers.run(stack, &setup, &with_retry(8));
         assert_eq!(run.conversation.outcome, ACCEPTED);
         run.assert_status("Grease");
     }
@@ -114,7 +103,7 @@ fn the_extension_of_a_retry_is_checked_and_ignored() {
         let invalid = PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch;
         // upstream does not check the length
         let ours = refused(invalid, Alert::DecodeError);
-        peers.expect(&setup, &answering(len), &ours, &ACCEPTED);
+        peers.expect(&setup, &with_retry(len), &ours, &ACCEPTED);
     }
 }
 
@@ -122,28 +111,21 @@ fn the_extension_of_a_retry_is_checked_and_ignored() {
 #[test]
 fn without_an_offer_answers_are_refused() {
     let peers = Peers::new(PROVIDERS[0]);
-    let mut setup = peers.setup();
-    setup.mode = Mode::Off;
+    let setup = peers.setup_with(Mode::Off);
     for stack in stacks() {
         let run = peers.run(stack, &setup, &Script::new());
         assert_eq!(run.conversation.outcome, ACCEPTED);
         run.assert_status("NotOffered");
         assert_eq!(run.outer()[0].extension(ECH), None);
     }
-    let mut script = Script::new();
-    script
-        .encrypted_extensions
-        .push(bytes(ECH, &peers.key.config.list()));
-    peers.both_refuse(
-        &setup,
-        &script,
-        PeerMisbehaved::UnsolicitedEncryptedExtension,
-        Alert::UnsupportedExtension,
-    );
+    let script = answering(Script::new(), ECH, &peers.key.config.list());
+    let error = PeerMisbehaved::UnsolicitedEncryptedExtension;
+    peers.both_refuse(&setup, &script, error, Alert::UnsupportedExtension);
+    let error = PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch;
     peers.both_refuse(
         &setup,
         &accepting_retry(),
-        PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch,
+        error,
         Alert::UnsupportedExtension,
     );
 }

@@ -8,7 +8,7 @@ use harness::wire::client_hello::{ClientHello, KEY_SHARE, SERVER_NAME};
 use harness::wire::plain_messages;
 use rustls::NamedGroup;
 
-use crate::clients::{Mode, Setup, Stack, stacks};
+use crate::clients::{Setup, Stack, stacks};
 use crate::kit::{ECH, PUBLIC, Peers, SUITE, contains, split_messages};
 
 /// The length of the ClientHello for each name.
@@ -111,9 +111,7 @@ fn key_shares_are_compressed() {
     let mut setup = peers.setup();
     let hybrid = u16::from(NamedGroup::X25519MLKEM768);
     setup.groups = vec![hybrid, u16::from(NamedGroup::X25519)];
-    for stack in stacks() {
-        let run = peers.run(stack, &setup, &peers.accepting());
-        run.assert_accepted();
+    for run in peers.accepted(&setup, &peers.accepting()) {
         let opened = &run.conversation.opened[0];
         assert_eq!(opened.inner.key_shares()[0].0, hybrid);
         assert!(opened.outer_extensions.contains(&KEY_SHARE));
@@ -126,8 +124,7 @@ fn key_shares_are_compressed() {
 fn grease_has_the_same_shape() {
     for (provider, suite) in product(PROVIDERS, SUITES) {
         let peers = Peers::with_key(provider, EchKey::new(7, PUBLIC, suite));
-        let mut greasing = peers.setup();
-        greasing.mode = Mode::Grease(suite, peers.key.config.public_key.clone());
+        let mut greasing = peers.greasing();
         greasing.alpn = vec![b"h2".to_vec()];
         // as long as the public name, so that server_name has the same length
         greasing.server = "secret.example".to_owned();

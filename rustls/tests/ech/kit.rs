@@ -1,14 +1,16 @@
 //! Names, keys, certificates and common steps of the tests.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use harness::peers::configs::{PROVIDERS, Provider};
 use harness::peers::pki;
 use harness::scripted::ech::{Ech, EchKey};
 use harness::scripted::{Conversation, Identity, Outcome, Script, bytes};
 use harness::wire::client_hello::{ClientHello, KEY_SHARE};
-use rustls::AlertDescription;
+use harness::wire::{message, u8_vec, u16_vec};
 use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{AlertDescription, HandshakeType};
 
 use crate::clients::{Client, Config, Mode, OURS, Setup, Stack, THEIRS, stacks};
 
@@ -82,6 +84,24 @@ impl Peers {
         }
     }
 
+    /// The same with another mode.
+    pub(crate) fn setup_with(&self, mode: Mode) -> Setup {
+        Setup {
+            mode,
+            ..self.setup()
+        }
+    }
+
+    /// The settings of a GREASE client whose suite is the key's.
+    pub(crate) fn greasing(&self) -> Setup {
+        let config = &self.key.config;
+        let (kdf, aead) = config.suites[0];
+        self.setup_with(Mode::Grease(
+            (config.kem, kdf, aead),
+            config.public_key.clone(),
+        ))
+    }
+
     /// A script that accepts ECH.
     pub(crate) fn accepting(&self) -> Script {
         self.to_accept(Script::new())
@@ -116,6 +136,16 @@ impl Peers {
     pub(crate) fn run_with(&self, config: &Config, script: &Script) -> Run {
         let client = config.connect().unwrap();
         self.run_client(client, script)
+    }
+
+    /// Runs `script`, which accepts, with each client of `setup`.
+    #[track_caller]
+    pub(crate) fn accepted(&self, setup: &Setup, script: &Script) -> [Run; 3] {
+        [Stack::This, Stack::ThisUnbuffered, Stack::Upstream].map(|stack| {
+            let run = self.run(stack, setup, script);
+            run.assert_accepted();
+            run
+        })
     }
 
     /// Asserts that both crates fail with this error and alert, through either API.
@@ -229,6 +259,46 @@ pub(crate) fn refused(error: impl Into<rustls::Error>, alert: AlertDescription) 
         error: Some(format!("{:?}", error.into())),
         alert: Some(alert),
     }
+}
+
+/// The outcome of a rejection without retry configurations.
+pub(crate) fn rejected() -> Outcome {
+    let error = rustls::PeerIncompatible::ServerRejectedEncryptedClientHello(None);
+    refused(error, AlertDescription::EncryptedClientHelloRequired)
+}
+
+/// A NewSessionTicket with this ticket and these extensions.
+pub(crate) fn new_session_ticket(ticket: &[u8], extensions: &[u8]) -> Vec<u8> {
+    let body = [
+        &[0, 0, 0x0e, 0x10, 1, 2, 3, 4][..],
+        &u8_vec(b"nonce"),
+        &u16_vec(ticket),
+        &u16_vec(extensions),
+    ];
+    message(HandshakeType::NewSessionTicket.into(), &body.concat())
+}
+
+/// The extension that allows early data.
+pub(crate) const ALLOWS_EARLY_DATA: [u8; 8] = [0, 42, 0, 4, 0, 0, 0x40, 0];
+
+/// A script with an additional encrypted extension.
+pub(crate) fn answering(mut script: Script, typ: u16, body: &[u8]) -> Script {
+    script.encrypted_extensions.push(bytes(typ, body));
+    script
+}
+
+/// A script with a change to the message at `position`.
+pub(crate) fn changing(
+    mut script: Script,
+    position: usize,
+    change: impl Fn(&mut Vec<u8>) + 'static,
+) -> Script {
+    script.corrupt = Arc::new(move |at, message| {
+        if at == position {
+            change(message);
+        }
+    });
+    script
 }
 
 pub(crate) fn contains(haystack: &[u8], needle: &[u8]) -> bool {

@@ -4,11 +4,10 @@ use harness::peers::configs::PROVIDERS;
 use harness::scripted::Script;
 use harness::scripted::ech::EchKey;
 use harness::wire::client_hello::{EARLY_DATA, PRE_SHARED_KEY};
-use harness::wire::{message, records, u8_vec, u16_vec};
-use rustls::HandshakeType;
+use harness::wire::records;
 
-use crate::clients::{Mode, OURS, stacks};
-use crate::kit::{PUBLIC, Peers, SUITE};
+use crate::clients::{OURS, stacks};
+use crate::kit::{ALLOWS_EARLY_DATA, PUBLIC, Peers, SUITE, new_session_ticket};
 
 /// The inner ClientHello, which holds a ticket, is inside an extension of the outer one, which
 /// holds as many random bytes. A ticket that does not fit is omitted, and the connection succeeds.
@@ -18,13 +17,7 @@ fn tickets_of_every_length() {
         for len in [
             1, 1000, 20_000, 31_000, 32_000, 32_100, 32_200, 32_300, 32_400, 33_000, 40_000, 65_000,
         ] {
-            let body = [
-                &[0, 0, 0x0e, 0x10, 1, 2, 3, 4][..],
-                &u8_vec(b"nonce"),
-                &u16_vec(&vec![0x71; len]),
-                &u16_vec(&[&[0, 42][..], &u16_vec(&[0, 0, 0x40, 0])].concat()),
-            ];
-            let ticket = message(HandshakeType::NewSessionTicket.into(), &body.concat());
+            let ticket = new_session_ticket(&vec![0x71; len], &ALLOWS_EARLY_DATA);
             for &stack in OURS {
                 let mut setup = peers.setup();
                 setup.early_data = true;
@@ -54,28 +47,22 @@ fn tickets_of_every_length() {
 #[test]
 fn tickets_of_grease_clients() {
     let peers = Peers::new(PROVIDERS[0]);
+    let without_protocols = [
+        1, 1000, 20_000, 32_000, 32_200, 32_400, 33_000, 40_000, 64_000, 64_500, 65_000, 65_100,
+        65_400,
+    ];
     for (protocols, lens) in [
-        (
-            0,
-            &[
-                1, 1000, 20_000, 32_000, 32_200, 32_400, 33_000, 40_000, 64_000, 64_500, 65_000,
-                65_100, 65_400,
-            ][..],
-        ),
-        (
-            200,
-            &[1000, 3000, 4000, 5000, 6000, 8000, 12_000, 65_000][..],
-        ),
-        (220, &[1, 1000, 1500, 2000, 2100, 3000][..]),
+        (0, &without_protocols[..]),
+        (200, &[1000, 3000, 4000, 5000, 6000, 8000, 12_000, 65_000]),
+        (220, &[1, 1000, 1500, 2000, 2100, 3000]),
     ] {
         for &len in lens {
-            let mut setup = peers.setup();
-            setup.mode = Mode::Grease(SUITE, peers.key.config.public_key.clone());
+            let mut setup = peers.greasing();
             setup.alpn = vec![vec![b'p'; 255]; protocols];
             for &stack in OURS {
                 let config = stack.config(&setup).unwrap();
                 let script = Script {
-                    post_handshake: vec![ticket_of(len)],
+                    post_handshake: vec![new_session_ticket(&vec![0x71; len], &[])],
                     ..Script::new()
                 };
                 let run = peers.run_with(&config, &script);
@@ -94,16 +81,6 @@ fn tickets_of_grease_clients() {
     }
 }
 
-fn ticket_of(len: usize) -> Vec<u8> {
-    let body = [
-        &[0, 0, 0x0e, 0x10, 1, 2, 3, 4][..],
-        &u8_vec(b"nonce"),
-        &u16_vec(&vec![0x71; len]),
-        &[0, 0],
-    ];
-    message(HandshakeType::NewSessionTicket.into(), &body.concat())
-}
-
 /// A ClientHelloInner that barely fits, although ClientHelloOuter does not.
 #[test]
 fn inner_hellos_that_barely_fit() {
@@ -111,7 +88,7 @@ fn inner_hellos_that_barely_fit() {
         let key = EchKey::new(7, PUBLIC, SUITE).with(|config| config.maximum_name_length = max);
         let peers = Peers::with_key(PROVIDERS[1], key);
         for len in (64_500..65_480).step_by(14) {
-            let ticket = ticket_of(len);
+            let ticket = new_session_ticket(&vec![0x71; len], &[]);
             for &stack in OURS {
                 let config = stack.config(&peers.setup()).unwrap();
                 let mut script = peers.accepting();
@@ -135,20 +112,20 @@ fn protocols_of_every_length() {
         let mut setup = peers.setup();
         setup.alpn = vec![vec![b'p'; 255]; count];
         for &stack in OURS {
-            let connected = stack.config(&setup).and_then(|config| config.connect());
-            let client = match connected {
-                Ok(client) => client,
+            match stack.config(&setup).and_then(|config| config.connect()) {
+                Ok(client) => {
+                    assert!(count < 256, "{count}");
+                    peers
+                        .run_client(client, &peers.accepting())
+                        .assert_accepted();
+                }
                 Err(error) => {
                     assert!(
                         count > 220 && error.starts_with("General("),
                         "{count} {error}"
                     );
-                    continue;
                 }
-            };
-            assert!(count < 256, "{count}");
-            let run = peers.run_client(client, &peers.accepting());
-            run.assert_accepted();
+            }
         }
     }
 }
@@ -165,10 +142,7 @@ fn configs_of_every_length() {
             config.maximum_name_length = 255;
         });
         let peers = Peers::with_key(PROVIDERS[0], key);
-        for stack in stacks() {
-            let run = peers.run(stack, &peers.setup(), &peers.accepting());
-            run.assert_accepted();
-        }
+        peers.accepted(&peers.setup(), &peers.accepting());
     }
 }
 
@@ -176,23 +150,16 @@ fn configs_of_every_length() {
 #[test]
 fn the_hello_is_cut_into_records() {
     let peers = Peers::new(PROVIDERS[0]);
-    for mode in [
-        peers.setup().mode,
-        Mode::Grease(SUITE, peers.key.config.public_key.clone()),
-    ] {
-        let mut setup = peers.setup();
-        setup.mode = mode;
+    for mut setup in [peers.setup(), peers.greasing()] {
         setup.alpn = vec![vec![b'p'; 255]; 150];
         for stack in stacks() {
             let mut client = stack.config(&setup).unwrap().connect().unwrap();
             let output = client.take_output();
-            let lens = records(&output)
-                .into_iter()
-                .map(|record| record.payload.len());
-            let lens: Vec<_> = lens.collect();
+            let records = records(&output);
+            let mut lens = records.iter().map(|record| record.payload.len());
             assert!(
-                lens.len() > 2 && lens.iter().all(|len| *len <= 1 << 14),
-                "{lens:?}"
+                records.len() > 2 && lens.all(|len| len <= 1 << 14),
+                "{stack:?}"
             );
         }
     }

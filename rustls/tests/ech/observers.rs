@@ -6,10 +6,10 @@ use harness::peers::configs::{PROVIDERS, Versions};
 use harness::scripted::Script;
 use harness::verifiers::this::Verifier;
 use rustls::pki_types::ServerName;
-use rustls::{AlertDescription as Alert, ClientConfig, KeyLog, PeerIncompatible, SignatureScheme};
+use rustls::{ClientConfig, KeyLog, SignatureScheme};
 
 use crate::clients::{Setup, this};
-use crate::kit::{ACCEPTED, PUBLIC, Peers, Run, SECRET, accepting_retry, refused};
+use crate::kit::{self, ACCEPTED, PUBLIC, Peers, Run, SECRET, accepting_retry};
 
 /// Records its arguments.
 #[derive(Debug, Default)]
@@ -78,13 +78,11 @@ fn observers_see_the_hello_in_use() {
             // a rejection stays an error even if the verifier accepts everything
             let mut script = peers.to_reject(script);
             script.retries.iter_mut().for_each(|retry| {
-                retry.extensions.retain(|(typ, _)| *typ != crate::kit::ECH);
+                retry.extensions.retain(|(typ, _)| *typ != kit::ECH);
             });
             let (observer, config) = observed(&peers.setup());
             let rejected = run(&peers, &config, &script);
-            let error = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
-            let expected = refused(error, Alert::EncryptedClientHelloRequired);
-            assert_eq!(rejected.conversation.outcome, expected);
+            assert_eq!(rejected.conversation.outcome, kit::rejected());
             observer.assert_seen(&rejected.outer()[0].random, PUBLIC);
         }
     }

@@ -5,54 +5,54 @@ use harness::peers::configs::{PROVIDERS, product};
 use harness::scripted::ech::{Config, EchKey, config_list};
 use harness::scripted::{Script, bytes};
 use harness::wire::client_hello::{ALPN, PRE_SHARED_KEY, SERVER_NAME, protocols};
-use harness::wire::{message, u8_vec, u16_vec};
+use harness::wire::message;
 use rustls::{
     AlertDescription as Alert, CertificateError, Error, HandshakeType, PeerIncompatible,
     PeerMisbehaved,
 };
 
-use crate::clients::{Mode, OURS, Setup, Stack, stacks};
+use crate::clients::{Mode, OURS, Stack, stacks};
 use crate::kit::{
-    DATA, ECH, PUBLIC, Peers, SECRET, SUITE, accepting_retry, lasting, not_valid_for, refused,
+    DATA, ECH, PUBLIC, Peers, SECRET, SUITE, accepting_retry, answering, changing, lasting,
+    new_session_ticket, not_valid_for, rejected,
 };
 
 /// Scripts that reject ECH: at once, or after a HelloRetryRequest with a wrong confirmation or
 /// none.
 fn scripts(peers: &Peers) -> [Script; 3] {
-    let mut wrong = accepting_retry();
-    wrong.corrupt = std::sync::Arc::new(|position, message| {
-        if position == 0 {
-            *message.last_mut().unwrap() ^= 1;
-        }
+    let wrong = changing(accepting_retry(), 0, |message| {
+        *message.last_mut().unwrap() ^= 1
     });
     [Script::new(), Script::with_retry(), wrong].map(|script| peers.to_reject(script))
 }
 
-#[test]
-fn without_retry_configs() {
+/// Calls `test` with the peers of each provider and each script.
+fn for_each_script(test: impl Fn(&Peers, Script)) {
     for peers in PROVIDERS.map(Peers::new) {
         for script in scripts(&peers) {
-            peers.refused_by_both(
-                &script,
-                PeerIncompatible::ServerRejectedEncryptedClientHello(None),
-                Alert::EncryptedClientHelloRequired,
-            );
-            for stack in stacks() {
-                let run = peers.run(stack, &peers.setup(), &script);
-                run.assert_status("Rejected");
-                let types = run
-                    .conversation
-                    .messages
-                    .iter()
-                    .map(|message| message[0].into());
-                let types: Vec<HandshakeType> = types.collect();
-                assert_eq!(types.last(), Some(&HandshakeType::Finished));
-                for second in &run.outer()[1..] {
-                    assert_eq!(lasting(second), lasting(&run.outer()[0]), "{stack:?}");
-                }
-            }
+            test(&peers, script);
         }
     }
+}
+
+/// The connection is over: nothing can be read, written or retried, and the error repeats.
+#[test]
+fn without_retry_configs() {
+    for_each_script(|peers, script| {
+        for stack in stacks() {
+            let mut run = peers.run(stack, &peers.setup(), &script);
+            assert_eq!(run.conversation.outcome, rejected(), "{stack:?}");
+            run.assert_status("Rejected");
+            let finished = &run.conversation.messages.last().unwrap();
+            assert_eq!(finished[0], HandshakeType::Finished.into());
+            for second in &run.outer()[1..] {
+                assert_eq!(lasting(second), lasting(&run.outer()[0]), "{stack:?}");
+            }
+            assert_eq!(run.client.process().err(), rejected().error);
+            assert!(run.client.take_output().is_empty());
+            run.assert_status("Rejected");
+        }
+    });
 }
 
 /// The error carries the server's list, and a connection with that list succeeds.
@@ -76,37 +76,26 @@ fn a_retry_with_the_retry_configs_succeeds() {
             key: fresh,
             ..peers
         };
-        let mut setup = fresh.setup();
-        setup.mode = Mode::Real(stale.config.list());
+        let setup = fresh.setup_with(Mode::Real(stale.config.list()));
         for script in scripts(&fresh) {
-            let mut script = script;
-            script.encrypted_extensions.push(bytes(ECH, &list));
+            let script = answering(script, ECH, &list);
             let mut errors = Vec::new();
             for stack in stacks() {
-                let run = fresh.run(stack, &setup, &script);
+                let mut run = fresh.run(stack, &setup, &script);
                 let error = run.conversation.outcome.error.clone().unwrap();
                 let start = "PeerIncompatible(ServerRejectedEncryptedClientHello(Some([";
                 assert!(error.starts_with(start), "{error}");
                 assert!(error.contains("config_id: 7"), "{error}");
                 errors.push(error);
-                assert_eq!(
-                    run.conversation.outcome.alert,
-                    Some(Alert::EncryptedClientHelloRequired)
-                );
+                assert_eq!(run.conversation.outcome.alert, rejected().alert);
 
-                let mut run = run;
                 let mode = match run.client.retry_configs() {
                     Some(configs) => Mode::Retry(configs),
                     None => Mode::Real(list.clone()),
                 };
                 assert!(stack != Stack::This || matches!(mode, Mode::Retry(_)));
-                let setup = Setup {
-                    mode,
-                    ..setup.clone()
-                };
-                fresh
-                    .run(stack, &setup, &fresh.accepting())
-                    .assert_accepted();
+                let retried = fresh.run(stack, &fresh.setup_with(mode), &fresh.accepting());
+                retried.assert_accepted();
             }
             // the error includes the list, so it must print the same for all clients
             errors.dedup();
@@ -118,30 +107,30 @@ fn a_retry_with_the_retry_configs_succeeds() {
 /// RFC 9849 §6.1.6: an unauthenticated server cannot make a client use other keys.
 #[test]
 fn retry_configs_of_an_unauthenticated_server_are_not_used() {
-    for peers in PROVIDERS.map(Peers::new) {
-        for script in scripts(&peers) {
-            let mut script = script;
-            script
-                .encrypted_extensions
-                .push(bytes(ECH, &peers.key.config.list()));
+    for_each_script(|peers, script| {
+        let script = answering(script, ECH, &peers.key.config.list());
+        let setup = peers.setup();
 
-            // a certificate for the inner name, which the client does not accept here
-            let mut inner = script.clone();
-            inner.certificates[0].0 = None;
-            let error = not_valid_for(PUBLIC, SECRET);
-            peers.both_refuse(&peers.setup(), &inner, error, Alert::BadCertificate);
+        // a certificate for the inner name, which the client does not accept here
+        let mut inner = script.clone();
+        inner.certificates[0].0 = None;
+        let error = not_valid_for(PUBLIC, SECRET);
+        peers.both_refuse(&setup, &inner, error, Alert::BadCertificate);
 
-            let mut unsigned = script.clone();
-            unsigned.flip_signature = true;
-            let error = Error::InvalidCertificate(CertificateError::BadSignature);
-            peers.both_refuse(&peers.setup(), &unsigned, error, Alert::DecryptError);
+        let mut unsigned = script.clone();
+        unsigned.flip_signature = true;
+        let error = Error::InvalidCertificate(CertificateError::BadSignature);
+        peers.both_refuse(&setup, &unsigned, error, Alert::DecryptError);
 
-            let mut unfinished = script;
-            unfinished.edit_verify_data = |data| data[0] ^= 1;
-            let error = Error::DecryptError;
-            peers.both_refuse(&peers.setup(), &unfinished, error, Alert::DecryptError);
-        }
-    }
+        let mut unfinished = script;
+        unfinished.edit_verify_data = |data| data[0] ^= 1;
+        peers.both_refuse(
+            &setup,
+            &unfinished,
+            Error::DecryptError,
+            Alert::DecryptError,
+        );
+    });
 }
 
 #[test]
@@ -154,12 +143,10 @@ fn malformed_retry_configs() {
         change(&mut config);
         config.list()
     };
-    let short_list = {
-        let mut list = list.clone();
-        list[1] -= 1;
-        list
-    };
-    let lists = [
+    let mut short_list = list.clone();
+    short_list[1] -= 1;
+    let trailing = contents(|config| config.trailing.push(0));
+    for (name, list) in [
         ("an empty body", vec![]),
         ("an empty list", vec![0, 0]),
         ("a list of one byte", vec![0, 1, 0]),
@@ -168,17 +155,15 @@ fn malformed_retry_configs() {
         ("a config that is cut short", short_list),
         ("an empty key", contents(|config| config.public_key.clear())),
         ("no suites", contents(|config| config.suites.clear())),
-        (
-            "bytes behind a config",
-            contents(|config| config.trailing.push(0)),
-        ),
-    ];
-    for (name, list) in lists {
-        let mut script = peers.rejecting();
-        script.encrypted_extensions.push(bytes(ECH, &list));
+        ("bytes behind a config", trailing),
+    ] {
+        let script = answering(peers.rejecting(), ECH, &list);
         for stack in stacks() {
-            let run = peers.run(stack, &peers.setup(), &script);
-            let error = run.conversation.outcome.error.unwrap();
+            let outcome = peers
+                .run(stack, &peers.setup(), &script)
+                .conversation
+                .outcome;
+            let error = outcome.error.unwrap();
             // RFC 9849 §4: a list is not empty, and nothing follows the fields
             let taken_by_upstream = ["an empty list", "bytes behind a config"];
             if taken_by_upstream.contains(&name) && !stack.is_ours() {
@@ -187,11 +172,7 @@ fn malformed_retry_configs() {
                 continue;
             }
             assert!(error.starts_with("InvalidMessage("), "{name}: {error}");
-            assert_eq!(
-                run.conversation.outcome.alert,
-                Some(Alert::DecodeError),
-                "{name}"
-            );
+            assert_eq!(outcome.alert, Some(Alert::DecodeError), "{name}");
         }
     }
 }
@@ -199,46 +180,38 @@ fn malformed_retry_configs() {
 /// RFC 9849 §6.1.7: the client does not authenticate to the public server.
 #[test]
 fn no_certificate_is_sent() {
-    for peers in PROVIDERS.map(Peers::new) {
+    for_each_script(|peers, mut script| {
         let mut setup = peers.setup();
         setup.client_auth = Some(peers.client.clone());
+        script.flight.insert(1, HandshakeType::CertificateRequest);
         for stack in stacks() {
-            for script in scripts(&peers) {
-                let mut script = script;
-                script.flight.insert(1, HandshakeType::CertificateRequest);
-                let run = peers.run(stack, &setup, &script);
-                let rejected = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
-                let expected = refused(rejected, Alert::EncryptedClientHelloRequired);
-                assert_eq!(run.conversation.outcome, expected);
-                let messages = &run.conversation.messages;
-                let [.., certificate, finished] = &messages[..] else {
-                    panic!("{} messages", messages.len());
-                };
-                let empty = message(HandshakeType::Certificate.into(), &[0, 0, 0, 0]);
-                assert_eq!(*certificate, empty);
-                assert_eq!(finished[0], HandshakeType::Finished.into());
-                assert_eq!(messages.len(), script.retries.len() + 3);
-            }
+            let run = peers.run(stack, &setup, &script);
+            assert_eq!(run.conversation.outcome, rejected());
+            let messages = &run.conversation.messages;
+            let [.., certificate, finished] = &messages[..] else {
+                panic!("{} messages", messages.len());
+            };
+            let empty = message(HandshakeType::Certificate.into(), &[0, 0, 0, 0]);
+            assert_eq!(*certificate, empty);
+            assert_eq!(finished[0], HandshakeType::Finished.into());
+            assert_eq!(messages.len(), script.retries.len() + 3);
         }
-    }
+    });
 }
 
 /// RFC 9849 §6.1.2: the PSK in ClientHelloOuter is not real.
 #[test]
 fn no_psk_can_be_selected() {
-    for peers in PROVIDERS.map(Peers::new) {
-        for script in scripts(&peers) {
-            let mut script = script;
-            let selected = bytes(PRE_SHARED_KEY, &[0, 0]);
-            script.server_hello.extensions.push(selected);
-            // neither ClientHello has a PSK
-            for stack in stacks() {
-                let run = peers.run(stack, &peers.setup(), &script);
-                assert!(run.conversation.outcome.error.is_some());
-                assert_ne!(run.client.ech_status(), "Accepted");
-            }
+    for_each_script(|peers, mut script| {
+        let selected = bytes(PRE_SHARED_KEY, &[0, 0]);
+        script.server_hello.extensions.push(selected);
+        // neither ClientHello has a PSK
+        for stack in stacks() {
+            let run = peers.run(stack, &peers.setup(), &script);
+            assert!(run.conversation.outcome.error.is_some());
+            assert_ne!(run.client.ech_status(), "Accepted");
         }
-    }
+    });
 }
 
 #[test]
@@ -246,11 +219,8 @@ fn an_older_version_is_refused() {
     for peers in PROVIDERS.map(Peers::new) {
         let mut script = peers.rejecting();
         script.server_hello.extensions.remove(0);
-        peers.refused_by_both(
-            &script,
-            PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
-            Alert::ProtocolVersion,
-        );
+        let error = PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig;
+        peers.refused_by_both(&script, error, Alert::ProtocolVersion);
     }
 }
 
@@ -258,51 +228,31 @@ fn an_older_version_is_refused() {
 #[test]
 fn encrypted_extensions_answer_the_outer_hello() {
     for peers in PROVIDERS.map(Peers::new) {
-        let mut script = peers.rejecting();
-        script.encrypted_extensions.push(bytes(SERVER_NAME, &[]));
-        peers.refused_by_both(
-            &script,
-            PeerIncompatible::ServerRejectedEncryptedClientHello(None),
-            Alert::EncryptedClientHelloRequired,
-        );
-        script
-            .encrypted_extensions
-            .push(bytes(ALPN, &protocols(&[b"h2"])));
-        peers.refused_by_both(
-            &script,
-            PeerMisbehaved::UnsolicitedEncryptedExtension,
-            Alert::UnsupportedExtension,
-        );
+        let script = answering(peers.rejecting(), SERVER_NAME, &[]);
+        peers.expect(&peers.setup(), &script, &rejected(), &rejected());
+        let script = answering(script, ALPN, &protocols(&[b"h2"]));
+        let error = PeerMisbehaved::UnsolicitedEncryptedExtension;
+        peers.refused_by_both(&script, error, Alert::UnsupportedExtension);
     }
 }
 
 /// RFC 9849 §6.1.7: tickets are not for the inner name, and the client has failed anyway.
 #[test]
 fn no_session_is_stored() {
-    for peers in PROVIDERS.map(Peers::new) {
-        let ticket = [
-            &[0, 0, 0x0e, 0x10, 0, 0, 0, 1][..],
-            &u8_vec(b"n"),
-            &u16_vec(b"ticket"),
-            &[0, 0],
-        ];
-        let ticket = message(HandshakeType::NewSessionTicket.into(), &ticket.concat());
-        for script in scripts(&peers) {
-            let mut script = script;
-            script.post_handshake = vec![ticket.clone(), ticket.clone()];
-            for stack in stacks() {
-                let config = stack.config(&peers.setup()).unwrap();
-                let run = peers.run_with(&config, &script);
-                assert!(run.conversation.outcome.error.is_some());
-                assert_eq!(run.client.tickets_received(), 0);
+    for_each_script(|peers, mut script| {
+        script.post_handshake = vec![new_session_ticket(b"ticket", &[]); 2];
+        for stack in stacks() {
+            let config = stack.config(&peers.setup()).unwrap();
+            let run = peers.run_with(&config, &script);
+            assert!(run.conversation.outcome.error.is_some());
+            assert_eq!(run.client.tickets_received(), 0);
 
-                let run = peers.run_with(&config, &peers.accepting());
-                run.assert_accepted();
-                let opened = &run.conversation.opened[0];
-                assert_eq!(opened.inner.extension(PRE_SHARED_KEY), None);
-            }
+            let run = peers.run_with(&config, &peers.accepting());
+            run.assert_accepted();
+            let opened = &run.conversation.opened[0];
+            assert_eq!(opened.inner.extension(PRE_SHARED_KEY), None);
         }
-    }
+    });
 }
 
 /// A client remembers the group that a server requests, but only if the server was authenticated.
@@ -312,35 +262,16 @@ fn no_group_is_remembered() {
         for &stack in OURS {
             let config = stack.config(&peers.setup()).unwrap();
             // an authenticated server's group is remembered
-            peers
-                .run_with(&config, &peers.accepting())
-                .assert_accepted();
-            let first = peers.run_with(&config, &peers.accepting());
-            first.assert_accepted();
-            peers.run_with(&config, &peers.to_reject(Script::with_retry()));
-            let second = peers.run_with(&config, &peers.accepting());
-            second.assert_accepted();
-            let groups = |run: &crate::kit::Run| -> Vec<u16> {
+            let groups = || -> Vec<u16> {
+                let run = peers.run_with(&config, &peers.accepting());
+                run.assert_accepted();
                 let shares = run.conversation.opened[0].inner.key_shares();
                 shares.iter().map(|(group, _)| *group).collect()
             };
-            assert_eq!(groups(&first), groups(&second), "{stack:?}");
-        }
-    }
-}
-
-/// The connection is over: nothing can be read, written or retried, and the error repeats.
-#[test]
-fn the_connection_is_not_usable() {
-    for peers in PROVIDERS.map(Peers::new) {
-        for script in scripts(&peers) {
-            for stack in stacks() {
-                let mut run = peers.run(stack, &peers.setup(), &script);
-                let error = run.conversation.outcome.error.clone();
-                assert_eq!(run.client.process().err(), error);
-                assert!(run.client.take_output().is_empty());
-                run.assert_status("Rejected");
-            }
+            groups();
+            let first = groups();
+            peers.run_with(&config, &peers.to_reject(Script::with_retry()));
+            assert_eq!(groups(), first, "{stack:?}");
         }
     }
 }
@@ -349,23 +280,19 @@ fn the_connection_is_not_usable() {
 /// dropped, even with a close_notify behind it.
 #[test]
 fn buffered_data_is_dropped() {
-    for peers in PROVIDERS.map(Peers::new) {
-        for script in scripts(&peers) {
-            for &stack in OURS {
-                let mut client = stack.config(&peers.setup()).unwrap().connect().unwrap();
-                assert!(client.send(DATA) == DATA.len() || stack == Stack::ThisUnbuffered);
-                if stack == Stack::This {
-                    client.close();
-                }
-                let conversation = peers.identity.converse(&mut *client, &script);
-                let rejected = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
-                let expected = refused(rejected, Alert::EncryptedClientHelloRequired);
-                assert_eq!(conversation.outcome, expected, "{stack:?}");
-                assert_eq!(conversation.plaintext, b"");
-                assert!(client.take_output().is_empty(), "{stack:?}");
+    for_each_script(|peers, script| {
+        for &stack in OURS {
+            let mut client = stack.config(&peers.setup()).unwrap().connect().unwrap();
+            assert!(client.send(DATA) == DATA.len() || stack == Stack::ThisUnbuffered);
+            if stack == Stack::This {
+                client.close();
             }
+            let conversation = peers.identity.converse(&mut *client, &script);
+            assert_eq!(conversation.outcome, rejected(), "{stack:?}");
+            assert_eq!(conversation.plaintext, b"");
+            assert!(client.take_output().is_empty(), "{stack:?}");
         }
-    }
+    });
 }
 
 /// RFC 9849 §5 and §6.1.4: the extension in a HelloRetryRequest is a confirmation of exactly eight
@@ -380,11 +307,8 @@ fn the_extension_of_a_retry_has_eight_bytes() {
                 true => peers.to_accept(script),
                 false => peers.to_reject(script),
             };
-            peers.refused_by_both(
-                &script,
-                PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch,
-                Alert::DecodeError,
-            );
+            let error = PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch;
+            peers.refused_by_both(&script, error, Alert::DecodeError);
         }
     }
 }
@@ -393,16 +317,9 @@ fn the_extension_of_a_retry_has_eight_bytes() {
 #[test]
 fn the_server_hello_must_accept_after_an_accepting_retry() {
     for peers in PROVIDERS.map(Peers::new) {
-        let mut script = peers.to_accept(accepting_retry());
-        script.corrupt = std::sync::Arc::new(|position, message| {
-            if position == 1 {
-                message[4 + 2 + 31] ^= 1;
-            }
-        });
-        peers.refused_by_both(
-            &script,
-            PeerMisbehaved::EchAcceptanceVariedAfterRetry,
-            Alert::IllegalParameter,
-        );
+        let script = peers.to_accept(accepting_retry());
+        let script = changing(script, 1, |message| message[4 + 2 + 31] ^= 1);
+        let error = PeerMisbehaved::EchAcceptanceVariedAfterRetry;
+        peers.refused_by_both(&script, error, Alert::IllegalParameter);
     }
 }

@@ -2,34 +2,20 @@
 
 use harness::peers::configs::PROVIDERS;
 use harness::peers::endpoints::{Endpoint, ThisBuffered};
-use harness::scripted::{Script, bytes};
+use harness::scripted::Script;
 use harness::wire::client_hello::{EARLY_DATA, PRE_SHARED_KEY};
-use harness::wire::{message, plain_messages, u8_vec, u16_vec};
+use harness::wire::plain_messages;
 use rustls::pki_types::PrivateKeyDer;
-use rustls::{
-    AlertDescription as Alert, CipherSuite, HandshakeType, NamedGroup, PeerIncompatible,
-    PeerMisbehaved, ServerConfig,
-};
+use rustls::{AlertDescription as Alert, CipherSuite, NamedGroup, PeerMisbehaved, ServerConfig};
 
-use crate::clients::{Config, Mode, OURS, Setup, Stack};
+use crate::clients::{Config, OURS, Setup, Stack};
 use crate::kit::{
-    ACCEPTED, DATA, ECH, Peers, SUITE, accepting_retry, contains, peers_and_stacks, refused,
-    split_messages,
+    ACCEPTED, ALLOWS_EARLY_DATA, DATA, ECH, Peers, Run, accepting_retry, answering, contains,
+    new_session_ticket, peers_and_stacks, refused, rejected, split_messages,
 };
 
 const TICKET: &[u8] = b"a ticket that only the inner server knows";
 const EARLY: &[u8] = b"early data that only the inner server may have";
-
-fn new_session_ticket() -> Vec<u8> {
-    let extensions = [&[0, 42][..], &u16_vec(&[0, 0, 0x40, 0])].concat();
-    let body = [
-        &[0, 0, 0x0e, 0x10, 1, 2, 3, 4][..],
-        &u8_vec(b"nonce"),
-        &u16_vec(TICKET),
-        &u16_vec(&extensions),
-    ];
-    message(HandshakeType::NewSessionTicket.into(), &body.concat())
-}
 
 /// A client with a session, and that session's key.
 fn with_session(peers: &Peers, stack: Stack, early_data: bool) -> (Config, Vec<u8>) {
@@ -39,7 +25,7 @@ fn with_session(peers: &Peers, stack: Stack, early_data: bool) -> (Config, Vec<u
     };
     let config = stack.config(&setup).unwrap();
     let mut script = peers.accepting();
-    script.post_handshake = vec![new_session_ticket()];
+    script.post_handshake = vec![new_session_ticket(TICKET, &ALLOWS_EARLY_DATA)];
     let run = peers.run_with(&config, &script);
     run.assert_accepted();
     assert_eq!(run.client.tickets_received(), 1);
@@ -49,16 +35,25 @@ fn with_session(peers: &Peers, stack: Stack, early_data: bool) -> (Config, Vec<u
 /// A script that resumes, after a HelloRetryRequest if requested.
 fn resuming(psk: &[u8], retry: bool) -> Script {
     let script = Script::resuming(psk.to_vec());
-    let retrying = accepting_retry();
-    if retry {
-        Script {
-            retries: retrying.retries,
-            group: retrying.group,
-            ..script
-        }
-    } else {
-        script
+    match retry {
+        true => with_retry_of(script, accepting_retry()),
+        false => script,
     }
+}
+
+fn with_retry_of(script: Script, retrying: Script) -> Script {
+    Script {
+        retries: retrying.retries,
+        group: retrying.group,
+        ..script
+    }
+}
+
+/// Connects with early data.
+fn run_early(peers: &Peers, config: &Config, script: &Script) -> Run {
+    let mut client = config.connect().unwrap();
+    client.send_early(EARLY);
+    peers.run_client(client, script)
 }
 
 #[test]
@@ -70,10 +65,7 @@ fn a_session_is_resumed() {
             let run = peers.run_with(&config, &script);
             run.assert_accepted();
             assert!(run.client.negotiated().contains("Resumed"));
-            assert!(
-                !contains(&run.conversation.sent, TICKET),
-                "the ticket was seen"
-            );
+            assert!(!contains(&run.conversation.sent, TICKET));
             let opened = &run.conversation.opened[0];
             assert!(opened.outer.extension(PRE_SHARED_KEY).is_some());
         }
@@ -97,9 +89,7 @@ fn early_data_is_accepted() {
     for (peers, stack) in peers_and_stacks() {
         let (config, psk) = with_session(&peers, stack, true);
         let script = peers.to_accept(resuming(&psk, false).accepting_early_data());
-        let mut client = config.connect().unwrap();
-        client.send_early(EARLY);
-        let run = peers.run_client(client, &script);
+        let run = run_early(&peers, &config, &script);
         run.assert_accepted();
         assert_eq!(run.conversation.early_data, EARLY);
         assert!(!contains(&run.conversation.sent, EARLY));
@@ -115,9 +105,7 @@ fn early_data_is_rejected() {
         for retry in [false, true] {
             let (config, psk) = with_session(&peers, stack, true);
             let script = peers.to_accept(resuming(&psk, retry));
-            let mut client = config.connect().unwrap();
-            client.send_early(EARLY);
-            let run = peers.run_client(client, &script);
+            let run = run_early(&peers, &config, &script);
             assert_eq!(run.conversation.outcome, ACCEPTED);
             run.assert_status("Accepted");
             let hellos = &run.conversation.opened;
@@ -142,13 +130,12 @@ fn the_psk_of_the_outer_hello_cannot_be_selected() {
             script.early_psk = None;
             let run = peers.run_with(&config, &script);
             let outcome = run.conversation.outcome;
+            // upstream misses it and fails later
+            assert!(outcome.error.is_some(), "{stack:?}");
             if stack.is_ours() {
                 // the second ClientHello offers it, too
                 let error = PeerMisbehaved::SelectedInvalidPsk;
                 assert_eq!(outcome, refused(error, Alert::IllegalParameter));
-            } else {
-                // upstream misses it and fails later
-                assert!(outcome.error.is_some());
             }
         }
     }
@@ -193,8 +180,7 @@ fn the_psk_of_the_outer_hello_is_offered_again_after_a_rejection() {
 
                 server.receive(&second).unwrap();
                 let error = client.receive(&server.take_output()).unwrap_err();
-                let rejected = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
-                assert_eq!(error, format!("{:?}", rustls::Error::from(rejected)));
+                assert_eq!(Some(error), rejected().error);
             }
         }
     }
@@ -208,11 +194,12 @@ fn public_server(peers: &Peers, suite: CipherSuite) -> ThisBuffered {
     let group = NamedGroup::secp384r1;
     provider.kx_groups.retain(|it| it.name() == group);
     let key = PrivateKeyDer::Pkcs8(peers.client.1.clone().into());
+    let chain = vec![peers.public_certificate.clone()];
     let config = ServerConfig::builder_with_provider(provider.into())
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![peers.public_certificate.clone()], key)
+        .with_single_cert(chain, key)
         .unwrap();
     ThisBuffered::server(config)
 }
@@ -223,9 +210,7 @@ fn the_early_data_of_the_outer_hello_cannot_be_accepted() {
     for (peers, stack) in peers_and_stacks() {
         let (config, _) = with_session(&peers, stack, true);
         let script = peers.rejecting().accepting_early_data();
-        let mut client = config.connect().unwrap();
-        client.send_early(EARLY);
-        let outcome = peers.run_client(client, &script).conversation.outcome;
+        let outcome = run_early(&peers, &config, &script).conversation.outcome;
         let error = PeerMisbehaved::EarlyDataExtensionWithoutResumption;
         let expected = refused(error, Alert::UnsupportedExtension);
         assert_eq!(outcome.error, expected.error, "{stack:?}");
@@ -242,13 +227,9 @@ fn a_rejection_with_a_session() {
         for early in [false, true] {
             let (config, _) = with_session(&peers, stack, early);
             let mut script = peers.rejecting();
-            script.post_handshake = vec![new_session_ticket()];
-            script
-                .encrypted_extensions
-                .push(bytes(ECH, &peers.key.config.list()));
-            let mut client = config.connect().unwrap();
-            client.send_early(EARLY);
-            let run = peers.run_client(client, &script);
+            script.post_handshake = vec![new_session_ticket(TICKET, &ALLOWS_EARLY_DATA)];
+            let script = answering(script, ECH, &peers.key.config.list());
+            let run = run_early(&peers, &config, &script);
             let error = run.conversation.outcome.error.as_deref().unwrap();
             let start = "PeerIncompatible(ServerRejectedEncryptedClientHello(Some([";
             assert!(error.starts_with(start), "{error}");
@@ -268,20 +249,15 @@ fn a_rejection_with_a_session() {
 #[test]
 fn a_grease_client_resumes() {
     for (peers, stack) in peers_and_stacks() {
-        let setup = Setup {
-            mode: Mode::Grease(SUITE, peers.key.config.public_key.clone()),
-            ..peers.setup()
-        };
         for retry in [false, true] {
-            let config = stack.config(&setup).unwrap();
+            let config = stack.config(&peers.greasing()).unwrap();
             let mut script = Script::new();
-            script.post_handshake = vec![new_session_ticket()];
+            script.post_handshake = vec![new_session_ticket(TICKET, &ALLOWS_EARLY_DATA)];
             let run = peers.run_with(&config, &script);
             let psk = run.conversation.ticket_psk(b"nonce");
             let mut script = Script::resuming(psk);
             if retry {
-                script.retries = Script::with_retry().retries;
-                script.group = Script::with_retry().group;
+                script = with_retry_of(script, Script::with_retry());
             }
             let run = peers.run_with(&config, &script);
             assert_eq!(run.conversation.outcome, ACCEPTED);

@@ -5,11 +5,11 @@ use std::ops::{Deref, DerefMut};
 use harness::peers::configs::PROVIDERS;
 use harness::peers::endpoints::Wrapper;
 use harness::scripted::{Body, KEY_SHARE, Script, bytes};
-use harness::wire::client_hello::COOKIE;
+use harness::wire::client_hello::{ALPN, COOKIE, protocols};
 use harness::wire::{records, u16_vec};
 
 use crate::clients::{Client, Mode, OURS, stacks};
-use crate::kit::{ACCEPTED, DATA, ECH, Peers, SUITE, accepting_retry};
+use crate::kit::{ACCEPTED, DATA, ECH, Peers, accepting_retry, answering};
 
 /// A client that receives one record at a time.
 struct Steps {
@@ -56,30 +56,23 @@ impl Wrapper for Steps {
 fn the_status_is_known_after_the_server_hello() {
     for peers in PROVIDERS.map(Peers::new) {
         let cases = [
-            (peers.accepting(), vec!["Offered", "Accepted"]),
+            (peers.accepting(), "Accepted"),
             // RFC 9849 §6.1.5: the ServerHello must confirm again
-            (
-                peers.to_accept(accepting_retry()),
-                vec!["Offered", "Accepted"],
-            ),
-            (peers.rejecting(), vec!["Offered", "Rejected"]),
-            (
-                peers.to_reject(Script::with_retry()),
-                vec!["Offered", "Rejected"],
-            ),
+            (peers.to_accept(accepting_retry()), "Accepted"),
+            (peers.rejecting(), "Rejected"),
+            (peers.to_reject(Script::with_retry()), "Rejected"),
         ];
         for (script, expected) in cases {
             for stack in stacks() {
                 let client = stack.config(&peers.setup()).unwrap().connect().unwrap();
                 let mut steps = Steps::new(client);
                 let outcome = peers.identity.run(&mut steps, &script);
-                let accepts = expected[1] == "Accepted";
-                assert_eq!(outcome.error.is_none(), accepts);
+                assert_eq!(outcome.error.is_none(), expected == "Accepted");
                 // the first record holds the ServerHello or HelloRetryRequest; later ones change
                 // nothing
                 assert!(steps.seen.len() > 4);
                 assert_ne!(steps.seen[1 + script.retries.len()], "Offered");
-                assert_eq!(steps.changes(), expected, "{stack:?}");
+                assert_eq!(steps.changes(), ["Offered", expected], "{stack:?}");
             }
         }
     }
@@ -88,13 +81,10 @@ fn the_status_is_known_after_the_server_hello() {
 #[test]
 fn the_status_without_a_key_does_not_change() {
     let peers = Peers::new(PROVIDERS[0]);
-    let key = peers.key.config.public_key.clone();
-    for (mode, expected) in [
-        (Mode::Grease(SUITE, key), "Grease"),
-        (Mode::Off, "NotOffered"),
+    for (setup, expected) in [
+        (peers.greasing(), "Grease"),
+        (peers.setup_with(Mode::Off), "NotOffered"),
     ] {
-        let mut setup = peers.setup();
-        setup.mode = mode;
         for stack in stacks() {
             let mut steps = Steps::new(stack.config(&setup).unwrap().connect().unwrap());
             assert_eq!(peers.identity.run(&mut steps, &Script::new()), ACCEPTED);
@@ -109,21 +99,14 @@ fn nothing_is_reported_of_a_rejecting_server() {
     for peers in PROVIDERS.map(Peers::new) {
         let mut setup = peers.setup();
         setup.alpn = vec![b"h2".to_vec()];
-        let mut script = peers.rejecting();
-        let h2 = harness::wire::client_hello::protocols(&[b"h2"]);
-        script
-            .encrypted_extensions
-            .push(bytes(harness::wire::client_hello::ALPN, &h2));
+        let script = answering(peers.rejecting(), ALPN, &protocols(&[b"h2"]));
         for &stack in OURS {
             let run = peers.run(stack, &setup, &script);
             run.assert_status("Rejected");
             assert!(run.client.is_handshaking(), "{stack:?}");
             assert!(run.client.peer_certificates().is_empty());
-            assert!(
-                run.client.negotiated().contains(" None "),
-                "{}",
-                run.client.negotiated()
-            );
+            let negotiated = run.client.negotiated();
+            assert!(negotiated.contains(" None "), "{negotiated}");
         }
     }
 }

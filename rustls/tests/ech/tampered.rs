@@ -1,29 +1,18 @@
 //! Changes each bit of a server's ECH messages in turn and compares both crates' clients.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use harness::peers::configs::{PROVIDERS, product};
-use harness::scripted::{Outcome, Script, bytes};
+use harness::scripted::{Outcome, Script};
 
 use crate::clients::Stack;
-use crate::kit::{ECH, Peers, accepting_retry};
+use crate::kit::{ECH, Peers, accepting_retry, answering, changing};
 
-/// A message by its position, and the number of its last bytes to change. The bytes before those
-/// are not specific to ECH.
-struct Case {
-    name: &'static str,
-    script: Script,
-    position: usize,
-    len: usize,
-}
-
-fn cases(peers: &Peers) -> Vec<Case> {
-    let mut rejecting = peers.rejecting();
+/// Scripts by name, each with the position of a message and the number of its last bytes to change.
+/// The bytes before those are not specific to ECH.
+fn cases(peers: &Peers) -> Vec<(&'static str, Script, usize, usize)> {
     let list = peers.key.config.list();
-    rejecting.encrypted_extensions.push(bytes(ECH, &list));
-    // header, and the length of the extensions
-    let encrypted_extensions = 4 + 2 + 4 + list.len();
+    let rejecting = answering(peers.rejecting(), ECH, &list);
     let hello = |script: &Script, position: usize| {
         let extensions = match script.retries.get(position) {
             Some(_) => 6 + 6 + 12,
@@ -31,35 +20,27 @@ fn cases(peers: &Peers) -> Vec<Case> {
         };
         4 + 2 + 32 + 33 + 3 + 2 + extensions
     };
+    let accepting = peers.accepting();
     let retrying = peers.to_accept(accepting_retry());
-    let mut cases = vec![
-        Case {
-            name: "ServerHello",
-            len: hello(&peers.accepting(), 0),
-            script: peers.accepting(),
-            position: 0,
-        },
-        Case {
-            name: "HelloRetryRequest",
-            len: hello(&retrying, 0),
-            script: retrying.clone(),
-            position: 0,
-        },
-        Case {
-            name: "ServerHello after a HelloRetryRequest",
-            len: hello(&retrying, 1),
-            script: retrying,
-            position: 1,
-        },
-        Case {
-            name: "EncryptedExtensions",
-            script: rejecting,
-            position: 1,
-            len: encrypted_extensions,
-        },
+    let lens = [
+        hello(&accepting, 0),
+        hello(&retrying, 0),
+        hello(&retrying, 1),
     ];
-    for case in &mut cases {
-        case.script.ech.as_mut().unwrap().is_tampered_with = true;
+    let mut cases = vec![
+        ("ServerHello", accepting, 0, lens[0]),
+        ("HelloRetryRequest", retrying.clone(), 0, lens[1]),
+        (
+            "ServerHello after a HelloRetryRequest",
+            retrying,
+            1,
+            lens[2],
+        ),
+        // header, and the length of the extensions
+        ("EncryptedExtensions", rejecting, 1, 4 + 2 + 4 + list.len()),
+    ];
+    for (_, script, ..) in &mut cases {
+        script.ech.as_mut().unwrap().is_tampered_with = true;
     }
     cases
 }
@@ -76,32 +57,19 @@ fn bit_by_bit() {
     let peers = Peers::new(PROVIDERS[0]);
     let mut different = BTreeMap::<(String, String), Vec<String>>::new();
     let mut count = 0;
-    for case in cases(&peers) {
-        for (at, bit) in product(4..case.len, [0, 3, 7]) {
-            let mut script = case.script.clone();
-            let position = case.position;
-            script.corrupt = Arc::new(move |message, bytes| {
-                if message == position {
-                    bytes[at] ^= 1 << bit;
-                }
+    for (name, script, position, len) in cases(&peers) {
+        for (at, bit) in product(4..len, [0, 3, 7]) {
+            let script = changing(script.clone(), position, move |it| it[at] ^= 1 << bit);
+            let stacks = [Stack::This, Stack::ThisUnbuffered, Stack::Upstream];
+            let [buffered, unbuffered, theirs] = stacks.map(|stack| {
+                let run = peers.run(stack, &peers.setup(), &script);
+                summary(&run.conversation.outcome)
             });
-            let outcomes = [Stack::This, Stack::ThisUnbuffered, Stack::Upstream].map(|stack| {
-                summary(
-                    &peers
-                        .run(stack, &peers.setup(), &script)
-                        .conversation
-                        .outcome,
-                )
-            });
-            let [buffered, unbuffered, theirs] = outcomes;
-            assert_eq!(buffered, unbuffered, "{} {at} {bit}", case.name);
+            assert_eq!(buffered, unbuffered, "{name} {at} {bit}");
             count += 1;
             if buffered != theirs {
-                let where_ = format!("{} {at}.{bit}", case.name);
-                different
-                    .entry((buffered, theirs))
-                    .or_default()
-                    .push(where_);
+                let places = different.entry((buffered, theirs)).or_default();
+                places.push(format!("{name} {at}.{bit}"));
             }
         }
     }
