@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use harness::peers::configs::{self, Provider, Versions, product};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
-use harness::scripted::{Identity, Outcome, Refused, Script, ScriptedClient, bytes};
+use harness::scripted::{Identity, Outcome, Script, ScriptedClient, bytes};
 use harness::wire::client_hello::{ClientHello, PSK_KEY_EXCHANGE_MODES};
 use harness::wire::{message, u8_vec, vector};
 use rustls::compress::{
     BROTLI_COMPRESSOR, CertCompressor, CompressionLevel, ZLIB_COMPRESSOR,
     default_cert_decompressors,
 };
+use rustls::pki_types::ServerName;
+use rustls::sign::SigningKey;
 use rustls::{AlertDescription as Alert, HandshakeType};
 
 use crate::kit::{Kind, Setup, this, upstream};
@@ -133,53 +135,54 @@ fn wrong_contents(accepted: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Clients that trust `identity` and decompress `algorithms`.
+/// A client that trusts `identity` and decompresses `algorithms`.
+macro_rules! client {
+    ($tls:ident, $module:ident, $identity:expr, $algorithms:expr) => {{
+        let mut config = $module::client_config(Setup::new(Provider::Ring));
+        let mut roots = $tls::RootCertStore::empty();
+        roots.add($identity.certificate.clone()).unwrap();
+        let provider = Arc::new(Provider::Ring.$module());
+        let verifier =
+            $tls::client::WebPkiServerVerifier::builder_with_provider(roots.into(), provider);
+        let verifier = verifier.build().unwrap();
+        config.dangerous().set_certificate_verifier(verifier);
+        let is_used = |algorithm| $algorithms.contains(&u16::from(algorithm));
+        config
+            .cert_decompressors
+            .retain(|known| is_used(known.algorithm()));
+        config
+    }};
+}
+
+fn localhost() -> ServerName<'static> {
+    "localhost".try_into().unwrap()
+}
+
 fn clients(identity: &Identity, algorithms: &[u16]) -> [Box<dyn Endpoint>; 2] {
-    let setup = Setup::new(Provider::Ring);
-    let mut ours = this::client_config(setup);
-    let mut theirs = upstream::client_config(setup);
-    let mut our_roots = rustls::RootCertStore::empty();
-    our_roots.add(identity.certificate.clone()).unwrap();
-    let provider = Arc::new(Provider::Ring.this());
-    let verifier =
-        rustls::client::WebPkiServerVerifier::builder_with_provider(Arc::new(our_roots), provider);
-    ours.dangerous()
-        .set_certificate_verifier(verifier.build().unwrap());
-    let mut their_roots = rustls_upstream::RootCertStore::empty();
-    their_roots.add(identity.certificate.clone()).unwrap();
-    let provider = Arc::new(Provider::Ring.upstream());
-    let verifier = rustls_upstream::client::WebPkiServerVerifier::builder_with_provider(
-        Arc::new(their_roots),
-        provider,
-    );
-    theirs
-        .dangerous()
-        .set_certificate_verifier(verifier.build().unwrap());
-    ours.cert_decompressors
-        .retain(|known| algorithms.contains(&known.algorithm().into()));
-    theirs
-        .cert_decompressors
-        .retain(|known| algorithms.contains(&known.algorithm().into()));
-    let name = || pki_types::ServerName::try_from("localhost").unwrap();
-    let ours = rustls::ClientConnection::new(Arc::new(ours), name()).unwrap();
-    let theirs = rustls_upstream::ClientConnection::new(Arc::new(theirs), name()).unwrap();
+    let ours = client!(rustls, this, identity, algorithms);
+    let theirs = client!(rustls_upstream, upstream, identity, algorithms);
     [
-        Box::new(ThisBuffered::new(ours)),
-        Box::new(UpstreamBuffered::new(theirs)),
+        Box::new(ThisBuffered::client_of(localhost(), ours)),
+        Box::new(UpstreamBuffered::client_of(localhost(), theirs)),
     ]
+}
+
+/// A script that sends `sent` instead of the message of type `typ`.
+fn sending(script: Script, typ: HandshakeType, sent: &[u8]) -> Script {
+    let sent = sent.to_vec();
+    Script {
+        corrupt: Arc::new(move |_, message| {
+            if message[0] == typ.into() {
+                message.clone_from(&sent);
+            }
+        }),
+        ..script
+    }
 }
 
 /// The outcomes of both clients for a server that sends `sent` instead of its Certificate.
 fn outcomes_of_clients(identity: &Identity, algorithms: &[u16], sent: &[u8]) -> [Outcome; 2] {
-    let sent = sent.to_vec();
-    let script = Script {
-        corrupt: Arc::new(move |_, message| {
-            if message[0] == HandshakeType::Certificate.into() {
-                *message = sent.clone();
-            }
-        }),
-        ..Script::new()
-    };
+    let script = sending(Script::new(), HandshakeType::Certificate, sent);
     clients(identity, algorithms).map(|mut client| identity.run(&mut *client, &script))
 }
 
@@ -187,134 +190,88 @@ fn accepted_by_clients(identity: &Identity) -> Vec<u8> {
     certificate(&[&identity.certificate])
 }
 
-#[test]
-fn wrong_messages_to_clients() {
+/// Calls `test` for clients and for servers: with the side, a Certificate that it accepts, and the
+/// outcomes of both crates for a message instead of it.
+fn for_each_side(test: impl Fn(&str, Vec<u8>, &dyn Fn(&[u16], &[u8]) -> [Outcome; 2])) {
     let identity = Identity::new(Provider::Ring.this());
-    for algorithm in [ZLIB, BROTLI] {
-        for (name, sent) in wrong_messages(&accepted_by_clients(&identity), algorithm) {
-            let [ours, theirs] = outcomes_of_clients(&identity, &[algorithm], &sent);
-            assert_eq!(ours, theirs, "{algorithm}, {name}");
-            let is_right = name == "right" || name == format!("algorithm {algorithm}");
-            assert_eq!(ours.error.is_none(), is_right, "{name}: {ours:?}");
-            let by_length = |wrong: &str| {
-                ours.error.as_deref() == Some(wrong) && ours.alert == Some(Alert::BadCertificate)
-            };
-            // RFC 8879 §4
-            if name.starts_with("declares") {
-                assert!(
-                    by_length("PeerMisbehaved(InvalidCertCompression)")
-                        || by_length("InvalidMessage(MessageTooLarge)"),
-                    "{name}: {ours:?}"
-                );
+    test(
+        "client",
+        accepted_by_clients(&identity),
+        &|algorithms, sent| outcomes_of_clients(&identity, algorithms, sent),
+    );
+    let setup = client_auth();
+    test("server", accepted_by_servers(setup), &|algorithms, sent| {
+        outcomes_of_servers(setup, algorithms, sent)
+    });
+}
+
+#[test]
+fn wrong_messages_are_refused() {
+    for_each_side(|side, accepted, outcomes| {
+        for algorithm in [ZLIB, BROTLI] {
+            for (name, sent) in wrong_messages(&accepted, algorithm) {
+                let [ours, theirs] = outcomes(&[algorithm], &sent);
+                let what = format!("{side}, {algorithm}, {name}: {ours:?}");
+                assert_eq!(ours, theirs, "{what}");
+                let is_right = name == "right" || name == format!("algorithm {algorithm}");
+                assert_eq!(ours.error.is_none(), is_right, "{what}");
+                // RFC 8879 §4
+                if name.starts_with("declares") {
+                    let errors = [
+                        "PeerMisbehaved(InvalidCertCompression)",
+                        "InvalidMessage(MessageTooLarge)",
+                    ];
+                    assert!(errors.contains(&&*ours.error.unwrap()), "{what}");
+                    assert_eq!(ours.alert, Some(Alert::BadCertificate), "{what}");
+                }
             }
         }
-    }
+    });
 }
 
 /// An invalid Certificate causes the same error compressed as uncompressed, with the alert
 /// bad_certificate. Upstream accepts bytes after the Certificate, and reads an empty one.
 #[test]
-fn wrong_contents_to_clients() {
-    let identity = Identity::new(Provider::Ring.this());
-    for (name, contents) in wrong_contents(&accepted_by_clients(&identity)) {
-        let plain = message(HandshakeType::Certificate.into(), &contents);
-        let [plain, _] = outcomes_of_clients(&identity, &[ZLIB, BROTLI], &plain);
-        for algorithm in [ZLIB, BROTLI] {
-            let sent = Compressed::new(algorithm, &contents).message();
-            let [ours, theirs] = outcomes_of_clients(&identity, &[ZLIB, BROTLI], &sent);
-            assert_eq!(ours.error, plain.error, "{algorithm}, {name}");
-            if name == "continued" {
-                assert_eq!(theirs.error, None);
-            } else if name != "an empty certificate" {
-                assert_eq!(ours.error, theirs.error, "{algorithm}, {name}");
-                // upstream sends no alert for some other errors
-                if let Some(alert) = theirs.alert {
-                    assert_eq!(ours.alert, Some(alert), "{algorithm}, {name}");
+fn wrong_contents_are_refused() {
+    for_each_side(|side, accepted, outcomes| {
+        for (name, contents) in wrong_contents(&accepted) {
+            let plain = message(HandshakeType::Certificate.into(), &contents);
+            let [plain, _] = outcomes(&[ZLIB, BROTLI], &plain);
+            for algorithm in [ZLIB, BROTLI] {
+                let sent = Compressed::new(algorithm, &contents).message();
+                let [ours, theirs] = outcomes(&[ZLIB, BROTLI], &sent);
+                let what = format!("{side}, {algorithm}, {name}");
+                assert_eq!(ours.error, plain.error, "{what}");
+                if name == "continued" {
+                    assert_eq!(theirs.error, None, "{what}");
+                } else if name != "an empty certificate" {
+                    assert_eq!(ours.error, theirs.error, "{what}");
+                    // upstream sends no alert for some other errors
+                    if let Some(alert) = theirs.alert {
+                        assert_eq!(ours.alert, Some(alert), "{what}");
+                    }
                 }
             }
         }
-    }
-}
-
-#[test]
-fn wrong_messages_to_servers() {
-    let setup = client_auth();
-    let accepted = accepted_by_servers(setup);
-    for algorithm in [ZLIB, BROTLI] {
-        for (name, sent) in wrong_messages(&accepted, algorithm) {
-            let [ours, theirs] = outcomes_of_servers(setup, &[algorithm], &sent);
-            assert_eq!(ours, theirs, "{algorithm}, {name}");
-            let is_right = name == "right" || name == format!("algorithm {algorithm}");
-            assert_eq!(ours.is_ok(), is_right, "{name}: {ours:?}");
-        }
-    }
-}
-
-/// The same contents to servers.
-#[test]
-fn wrong_contents_to_servers() {
-    let setup = client_auth();
-    for (name, contents) in wrong_contents(&accepted_by_servers(setup)) {
-        let plain = message(HandshakeType::Certificate.into(), &contents);
-        let [plain, _] = outcomes_of_servers(setup, &[ZLIB, BROTLI], &plain);
-        for algorithm in [ZLIB, BROTLI] {
-            let sent = Compressed::new(algorithm, &contents).message();
-            let [ours, theirs] = outcomes_of_servers(setup, &[ZLIB, BROTLI], &sent);
-            let error = |outcomes: &Result<(), Refused>| {
-                let refused = outcomes.as_ref().err();
-                refused.map(|refused| refused.error.clone())
-            };
-            assert_eq!(error(&ours), error(&plain), "{algorithm}, {name}");
-            if name == "continued" {
-                assert_eq!(theirs, Ok(()));
-            } else if name != "an empty certificate" {
-                assert_eq!(error(&ours), error(&theirs), "{algorithm}, {name}");
-                let alert = |outcomes: &Result<(), Refused>| {
-                    let refused = outcomes.as_ref().err();
-                    refused.and_then(|refused| refused.alert.clone())
-                };
-                if let Some(theirs) = alert(&theirs) {
-                    assert_eq!(alert(&ours), Some(theirs), "{algorithm}, {name}");
-                }
-            }
-        }
-    }
+    });
 }
 
 /// Changes each bit in turn: no unsigned content is accepted, and both crates report the same
 /// error.
 #[test]
 fn every_byte_counts() {
-    let identity = Identity::new(Provider::Ring.this());
-    let setup = client_auth();
-    for algorithm in [ZLIB, BROTLI] {
-        let accepted = accepted_by_clients(&identity);
-        let right = Compressed::new(algorithm, &accepted).message();
-        let to_server = Compressed::new(algorithm, &accepted_by_servers(setup)).message();
-        // without the header, whose changes make it another message
-        for i in 4..right.len() {
-            let mut wrong = right.clone();
-            wrong[i] ^= 1 << (i % 8);
-            let [ours, theirs] = outcomes_of_clients(&identity, &[algorithm], &wrong);
-            assert_eq!(ours, theirs, "{algorithm}, byte {i}");
+    for_each_side(|side, accepted, outcomes| {
+        for algorithm in [ZLIB, BROTLI] {
+            let right = Compressed::new(algorithm, &accepted).message();
+            // without the header, whose changes make it another message
+            for i in 4..right.len() {
+                let mut wrong = right.clone();
+                wrong[i] ^= 1 << (i % 8);
+                let [ours, theirs] = outcomes(&[algorithm], &wrong);
+                assert_eq!(ours, theirs, "{side}, {algorithm}, byte {i}");
+            }
         }
-        for i in 4..to_server.len() {
-            let mut wrong = to_server.clone();
-            wrong[i] ^= 1 << (i % 8);
-            let outcomes = outcomes_of_servers(setup, &[algorithm], &wrong);
-            let [ours, theirs] = outcomes.map(|outcomes| match outcomes {
-                Ok(()) => Outcome {
-                    error: None,
-                    alert: None,
-                },
-                Err(refused) => Outcome {
-                    error: Some(refused.error),
-                    alert: refused.alert.map(|alert| alert[1].into()),
-                },
-            });
-            assert_eq!(ours, theirs, "{algorithm}, byte {i}");
-        }
-    }
+    });
 }
 
 /// RFC 8879 §4: the message holds the output of the compression and nothing else.
@@ -325,37 +282,31 @@ fn nothing_follows_the_compressed_data() {
         let mut sent = Compressed::new(algorithm, &accepted_by_clients(&identity));
         sent.bytes.resize(sent.bytes.len() + more, 0);
         let [ours, theirs] = outcomes_of_clients(&identity, &[algorithm], &sent.message());
-        let refused = Outcome {
-            error: Some("PeerMisbehaved(InvalidCertCompression)".to_owned()),
-            alert: Some(Alert::BadCertificate),
-        };
-        assert_eq!(ours, refused);
-        assert_eq!(theirs, refused);
+        let error = "PeerMisbehaved(InvalidCertCompression)";
+        assert_eq!(ours.error.as_deref(), Some(error));
+        assert_eq!(ours.alert, Some(Alert::BadCertificate));
+        assert_eq!(theirs, ours);
     }
 }
 
 /// An end that offered no algorithm rejects the message.
 #[test]
 fn without_an_offer_it_is_unexpected() {
-    let identity = Identity::new(Provider::Ring.this());
-    let sent = Compressed::new(ZLIB, &accepted_by_clients(&identity)).message();
-    let outcomes = outcomes_of_clients(&identity, &[], &sent);
-    let unexpected = |expected: &str| Outcome {
-        error: Some(format!(
+    for_each_side(|side, accepted, outcomes| {
+        let sent = Compressed::new(ZLIB, &accepted).message();
+        let [ours, theirs] = outcomes(&[], &sent);
+        assert_eq!(ours, theirs, "{side}");
+        let expected = match side {
+            "client" => "Certificate, CertificateRequest",
+            _ => "Certificate",
+        };
+        let error = format!(
             "InappropriateHandshakeMessage {{ expect_types: [{expected}], \
              got_type: CompressedCertificate }}"
-        )),
-        alert: Some(Alert::UnexpectedMessage),
-    };
-    assert_eq!(outcomes[0], unexpected("Certificate, CertificateRequest"));
-    assert_eq!(outcomes[0], outcomes[1]);
-
-    let setup = client_auth();
-    let sent = Compressed::new(ZLIB, &accepted_by_servers(setup)).message();
-    let [ours, theirs] = outcomes_of_servers(setup, &[], &sent);
-    let expected = unexpected("Certificate");
-    assert_eq!(ours, theirs);
-    assert_eq!(Some(ours.unwrap_err().error), expected.error);
+        );
+        assert_eq!(ours.error, Some(error));
+        assert_eq!(ours.alert, Some(Alert::UnexpectedMessage), "{side}");
+    });
 }
 
 /// Sent again instead of either later message.
@@ -364,15 +315,7 @@ fn a_second_one_is_unexpected() {
     let identity = Identity::new(Provider::Ring.this());
     let sent = Compressed::new(ZLIB, &accepted_by_clients(&identity)).message();
     for typ in [HandshakeType::CertificateVerify, HandshakeType::Finished] {
-        let sent = sent.clone();
-        let script = Script {
-            corrupt: Arc::new(move |_, message| {
-                if message[0] == typ.into() {
-                    *message = sent.clone();
-                }
-            }),
-            ..Script::new()
-        };
+        let script = sending(Script::new(), typ, &sent);
         let [ours, theirs] =
             clients(&identity, &[ZLIB]).map(|mut client| identity.run(&mut *client, &script));
         assert_eq!(ours, theirs);
@@ -386,16 +329,12 @@ fn a_second_one_is_unexpected() {
 fn an_empty_chain_authenticates_nobody() {
     let setup = client_auth();
     let provider = Provider::Ring.this();
-    let key = setup.key_type.identities().client.key();
-    let key = provider.key_provider.load_private_key(key).unwrap();
+    let key = signing_key(setup);
     for algorithm in [ZLIB, BROTLI] {
         let empty = Compressed::new(algorithm, &certificate(&[])).message();
         for signs in [false, true] {
-            let mut ours = configs::this::server(
-                provider.clone(),
-                setup.key_type,
-                configs::ClientAuth::OptionalAbsent,
-            );
+            let auth = configs::ClientAuth::OptionalAbsent;
+            let mut ours = configs::this::server(provider.clone(), setup.key_type, auth);
             ours.cert_decompressors = default_cert_decompressors().to_vec();
             let server = Box::new(this::server(ours));
             let mut client = ScriptedClient::new(server, &provider, ClientHello::new());
@@ -417,8 +356,7 @@ fn an_empty_chain_authenticates_nobody() {
 fn unexpected_in_a_resumed_handshake() {
     let setup = client_auth();
     let provider = Provider::Ring.this();
-    let key = setup.key_type.identities().client.key();
-    let key = provider.key_provider.load_private_key(key).unwrap();
+    let key = signing_key(setup);
     let config = Arc::new(this::server_config(setup));
     let server = || Box::new(this::server(config.clone()));
     let accepted = accepted_by_servers(setup);
@@ -440,44 +378,20 @@ fn unexpected_in_a_resumed_handshake() {
     // to a client, instead of either message
     let identity = Identity::new(Provider::Ring.this());
     let sent = Compressed::new(ZLIB, &accepted_by_clients(&identity)).message();
-    let ticket = [
-        &[0, 0, 1, 0, 0, 0, 0, 0][..],
-        &u8_vec(&[1]),
-        &[0, 1, 7, 0, 0],
-    ]
-    .concat();
+    let ticket = [0, 0, 1, 0, 0, 0, 0, 0, 1, 1, 0, 1, 7, 0, 0];
     for typ in [HandshakeType::EncryptedExtensions, HandshakeType::Finished] {
-        let mut config = this::client_config(Setup::new(Provider::Ring));
+        let mut config = client!(rustls, this, identity, [ZLIB, BROTLI]);
         config.resumption = rustls::client::Resumption::in_memory_sessions(8);
-        let mut roots = rustls::RootCertStore::empty();
-        roots.add(identity.certificate.clone()).unwrap();
-        let verifier = rustls::client::WebPkiServerVerifier::builder_with_provider(
-            Arc::new(roots),
-            Arc::new(provider.clone()),
-        );
-        config
-            .dangerous()
-            .set_certificate_verifier(verifier.build().unwrap());
         let config = Arc::new(config);
-        let client = || {
-            let name = pki_types::ServerName::try_from("localhost").unwrap();
-            ThisBuffered::client_of(name, config.clone())
-        };
+        let client = || ThisBuffered::client_of(localhost(), config.clone());
         let first = Script {
             post_handshake: vec![message(HandshakeType::NewSessionTicket.into(), &ticket)],
             ..Script::new()
         };
         let conversation = identity.converse(&mut client(), &first);
         assert_eq!(conversation.outcome.error, None);
-        let sent = sent.clone();
-        let second = Script {
-            corrupt: Arc::new(move |_, message| {
-                if message[0] == typ.into() {
-                    *message = sent.clone();
-                }
-            }),
-            ..Script::resuming(conversation.ticket_psk(&[1]))
-        };
+        let second = Script::resuming(conversation.ticket_psk(&[1]));
+        let second = sending(second, typ, &sent);
         let outcome = identity.run(&mut client(), &second);
         assert_eq!(outcome.alert, Some(Alert::UnexpectedMessage));
         let error = outcome.error.unwrap();
@@ -510,10 +424,8 @@ fn offers_that_are_wrong() {
             let [ours, theirs] = servers(setup, &[ZLIB]).map(|mut server| {
                 let received = server.receive(&hello.record());
                 let output = server.take_output();
-                (
-                    received.clone(),
-                    received.is_err().then(|| output.last().copied()),
-                )
+                let alert = received.is_err().then(|| output.last().copied());
+                (received, alert)
             });
             assert_eq!(ours, theirs, "{list:?}");
         }
@@ -542,28 +454,41 @@ fn accepted_by_servers(setup: Setup) -> Vec<u8> {
 fn servers(setup: Setup, algorithms: &[u16]) -> [Box<dyn Endpoint>; 2] {
     let mut ours = this::server_config(setup);
     let mut theirs = upstream::server_config(setup);
+    let is_used = |algorithm: u16| algorithms.contains(&algorithm);
     ours.cert_decompressors
-        .retain(|known| algorithms.contains(&known.algorithm().into()));
+        .retain(|known| is_used(known.algorithm().into()));
     theirs
         .cert_decompressors
-        .retain(|known| algorithms.contains(&known.algorithm().into()));
+        .retain(|known| is_used(known.algorithm().into()));
     [
         Box::new(this::server(ours)),
         Box::new(upstream::server(theirs)),
     ]
 }
 
+/// The client's key.
+fn signing_key(setup: Setup) -> Arc<dyn SigningKey> {
+    let key = setup.key_type.identities().client.key();
+    let provider = setup.provider.this();
+    provider.key_provider.load_private_key(key).unwrap()
+}
+
 /// The outcomes of both servers for a client that sends `sent` instead of its Certificate and signs
 /// with the right key.
-fn outcomes_of_servers(setup: Setup, algorithms: &[u16], sent: &[u8]) -> [Result<(), Refused>; 2] {
-    let provider = Provider::Ring.this();
-    let key = setup.key_type.identities().client.key();
-    let key = provider.key_provider.load_private_key(key).unwrap();
+fn outcomes_of_servers(setup: Setup, algorithms: &[u16], sent: &[u8]) -> [Outcome; 2] {
+    let key = signing_key(setup);
     servers(setup, algorithms).map(|server| {
+        let provider = Provider::Ring.this();
         let mut client = ScriptedClient::new(server, &provider, ClientHello::new());
-        client.send(sent)?;
-        let verify = client.certificate_verify(&*key, 0x0403);
-        client.send(&verify)?;
-        client.finish()
+        let sent = client.send(sent).and_then(|()| {
+            let verify = client.certificate_verify(&*key, 0x0403);
+            client.send(&verify)?;
+            client.finish()
+        });
+        let refused = sent.err();
+        Outcome {
+            error: refused.as_ref().map(|refused| refused.error.clone()),
+            alert: refused.and_then(|refused| Some(refused.alert?[1].into())),
+        }
     })
 }

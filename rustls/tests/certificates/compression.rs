@@ -4,18 +4,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use harness::peers::configs::{PROVIDERS, Provider, SERVER_NAME};
+use harness::peers::configs::{PROVIDERS, Provider, product, product3};
 use harness::peers::endpoints::{Endpoint, ThisUnbuffered, exchange, handshake, talk_and_close};
-use pki_types::ServerName;
 use rustls::CertificateCompressionAlgorithm as Algorithm;
-use rustls::client::UnbufferedClientConnection;
 use rustls::compress::{
     BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CertCompressor, CertDecompressor, CompressionCache,
     CompressionFailed, CompressionLevel, DecompressionFailed, ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR,
 };
-use rustls::server::UnbufferedServerConnection;
 
-use crate::kit::{KINDS, Kind, Setup, this, upstream};
+use crate::kit::{CLIENT_KINDS, KINDS, Kind, Setup, this, upstream};
 
 /// Counts the calls of another compressor or decompressor.
 #[derive(Debug)]
@@ -70,103 +67,94 @@ impl CertDecompressor for Counting<dyn CertDecompressor> {
 }
 
 fn setups() -> impl Iterator<Item = Setup> {
-    let kinds = KINDS.into_iter().flat_map(|server| {
-        [None, Some(Kind::X509), Some(Kind::Raw)].map(|client| (server, client))
-    });
-    PROVIDERS.into_iter().flat_map(move |provider| {
-        kinds.clone().map(move |(server, client)| Setup {
-            server,
-            client,
-            ..Setup::new(provider)
-        })
+    product3(PROVIDERS, KINDS, CLIENT_KINDS).map(|(provider, server, client)| Setup {
+        server,
+        client,
+        ..Setup::new(provider)
     })
-}
-
-fn name() -> ServerName<'static> {
-    ServerName::try_from(SERVER_NAME).unwrap()
 }
 
 /// Each crate decompresses what the other compressed, in both APIs, with each algorithm, for chains
 /// and raw public keys.
 #[test]
 fn each_algorithm_goes_both_ways() {
-    for setup in setups() {
-        for (compressor, decompressor, theirs) in [
-            (
-                BROTLI_COMPRESSOR,
-                BROTLI_DECOMPRESSOR,
-                rustls_upstream::compress::BROTLI_COMPRESSOR,
-            ),
-            (
-                ZLIB_COMPRESSOR,
-                ZLIB_DECOMPRESSOR,
-                rustls_upstream::compress::ZLIB_COMPRESSOR,
-            ),
-        ] {
-            let compressed = usize::from(setup.client.is_some());
-            for unbuffered in [false, true] {
-                // two ends of this crate, both counted
-                let (sent, received) = (Counting::new(compressor), Counting::new(decompressor));
-                let mut client = this::client_config(setup);
-                client.cert_compressors = vec![sent];
-                client.cert_decompressors = vec![received];
-                let mut server = this::server_config(setup);
-                server.cert_compressors = vec![sent];
-                server.cert_decompressors = vec![received];
-                let (client, server) = (Arc::new(client), Arc::new(server));
-                let mut pair: (Box<dyn Endpoint>, Box<dyn Endpoint>) = if unbuffered {
-                    let client = UnbufferedClientConnection::new(client, name()).unwrap();
-                    let server = UnbufferedServerConnection::new(server).unwrap();
-                    (
-                        Box::new(ThisUnbuffered::new(client)),
-                        Box::new(ThisUnbuffered::new(server)),
-                    )
-                } else {
-                    (
-                        Box::new(this::client(client)),
-                        Box::new(this::server(server)),
-                    )
-                };
-                handshake(&mut *pair.0, &mut *pair.1);
-                talk_and_close(&mut *pair.0, &mut *pair.1);
-                assert_eq!(sent.count(), 1 + compressed, "{setup:?}");
-                assert_eq!(received.count(), 1 + compressed, "{setup:?}");
-            }
-
-            // our client with upstream's server
-            let (sent, received) = (Counting::new(compressor), Counting::new(decompressor));
+    let algorithms = [
+        (
+            BROTLI_COMPRESSOR,
+            BROTLI_DECOMPRESSOR,
+            rustls_upstream::compress::BROTLI_COMPRESSOR,
+        ),
+        (
+            ZLIB_COMPRESSOR,
+            ZLIB_DECOMPRESSOR,
+            rustls_upstream::compress::ZLIB_COMPRESSOR,
+        ),
+    ];
+    for (setup, (compressor, decompressor, theirs)) in product(setups(), algorithms) {
+        let counters = || (Counting::new(compressor), Counting::new(decompressor));
+        let our_client = |(sent, received): Counters| {
             let mut client = this::client_config(setup);
             client.cert_compressors = vec![sent];
             client.cert_decompressors = vec![received];
-            let mut server = upstream::server_config(setup);
-            server.cert_compressors = vec![theirs];
-            let (mut client, mut server) = (this::client(client), upstream::server(server));
-            handshake(&mut client, &mut server);
-            talk_and_close(&mut client, &mut server);
-            assert_eq!(
-                (sent.count(), received.count()),
-                (compressed, 1),
-                "{setup:?}"
-            );
-
-            // upstream's client with our server
-            let (sent, received) = (Counting::new(compressor), Counting::new(decompressor));
-            let mut client = upstream::client_config(setup);
-            client.cert_compressors = vec![theirs];
+            client
+        };
+        let our_server = |(sent, received): Counters| {
             let mut server = this::server_config(setup);
             server.cert_compressors = vec![sent];
             server.cert_decompressors = vec![received];
-            let (mut client, mut server) = (upstream::client(client), this::server(server));
-            handshake(&mut client, &mut server);
-            talk_and_close(&mut client, &mut server);
-            assert_eq!(
-                (sent.count(), received.count()),
-                (1, compressed),
-                "{setup:?}"
-            );
-        }
+            server
+        };
+        let connect = |client: &mut dyn Endpoint, server: &mut dyn Endpoint| {
+            handshake(client, server);
+            talk_and_close(client, server);
+        };
+        let counts = |(sent, received): Counters| (sent.count(), received.count());
+        let of_client = usize::from(setup.client.is_some());
+        let both = (1 + of_client, 1 + of_client);
+
+        // two ends of this crate, both counted
+        let (buffered, unbuffered) = (counters(), counters());
+        let (mut client, mut server) = (
+            this::client(our_client(buffered)),
+            this::server(our_server(buffered)),
+        );
+        connect(&mut client, &mut server);
+        assert_eq!(counts(buffered), both, "{setup:?}");
+        let (mut client, mut server) = (
+            ThisUnbuffered::client(our_client(unbuffered)),
+            ThisUnbuffered::server(our_server(unbuffered)),
+        );
+        connect(&mut client, &mut server);
+        assert_eq!(counts(unbuffered), both, "{setup:?}, unbuffered");
+
+        let (client, server) = (counters(), counters());
+        let mut their_server = upstream::server_config(setup);
+        their_server.cert_compressors = vec![theirs];
+        let mut their_server = upstream::server(their_server);
+        connect(&mut this::client(our_client(client)), &mut their_server);
+        assert_eq!(
+            counts(client),
+            (of_client, 1),
+            "{setup:?}, upstream's server"
+        );
+
+        let mut their_client = upstream::client_config(setup);
+        their_client.cert_compressors = vec![theirs];
+        let mut their_client = upstream::client(their_client);
+        connect(&mut their_client, &mut this::server(our_server(server)));
+        assert_eq!(
+            counts(server),
+            (1, of_client),
+            "{setup:?}, upstream's client"
+        );
     }
 }
+
+/// A counted compressor and a counted decompressor.
+type Counters = (
+    &'static Counting<dyn CertCompressor>,
+    &'static Counting<dyn CertDecompressor>,
+);
 
 /// The sender uses the first of its algorithms that the receiver offers, or none if they share
 /// none.
@@ -174,30 +162,21 @@ fn each_algorithm_goes_both_ways() {
 fn the_senders_preference_decides() {
     let setup = Setup::new(Provider::AwsLc);
     type Decompressors = Vec<&'static dyn CertDecompressor>;
-    let lists: [(Decompressors, Option<bool>); 5] = [
-        (vec![], None),
-        (vec![BROTLI_DECOMPRESSOR], Some(true)),
-        (vec![ZLIB_DECOMPRESSOR], Some(false)),
-        (vec![ZLIB_DECOMPRESSOR, BROTLI_DECOMPRESSOR], Some(true)),
-        (vec![BROTLI_DECOMPRESSOR, ZLIB_DECOMPRESSOR], Some(true)),
+    let lists: [(Decompressors, _); 5] = [
+        (vec![], [0, 0]),
+        (vec![BROTLI_DECOMPRESSOR], [1, 0]),
+        (vec![ZLIB_DECOMPRESSOR], [0, 1]),
+        (vec![ZLIB_DECOMPRESSOR, BROTLI_DECOMPRESSOR], [1, 0]),
+        (vec![BROTLI_DECOMPRESSOR, ZLIB_DECOMPRESSOR], [1, 0]),
     ];
-    for (offered, is_brotli) in lists {
-        let (brotli, zlib) = (
-            Counting::new(BROTLI_COMPRESSOR),
-            Counting::new(ZLIB_COMPRESSOR),
-        );
+    for (offered, due) in lists {
+        let [brotli, zlib] = [BROTLI_COMPRESSOR, ZLIB_COMPRESSOR].map(Counting::new);
         let mut client = this::client_config(setup);
         client.cert_decompressors = offered;
         let mut server = this::server_config(setup);
         server.cert_compressors = vec![brotli, zlib];
         handshake(&mut this::client(client), &mut this::server(server));
-        let used = [brotli, zlib].map(Counting::count);
-        let expected = match is_brotli {
-            None => [0, 0],
-            Some(true) => [1, 0],
-            Some(false) => [0, 1],
-        };
-        assert_eq!(used, expected);
+        assert_eq!([brotli, zlib].map(Counting::count), due);
     }
 }
 
@@ -206,17 +185,11 @@ fn the_senders_preference_decides() {
 #[test]
 fn an_algorithm_is_offered_once() {
     let setup = Setup::new(Provider::AwsLc);
-    let (first, second) = (
-        Counting::new(ZLIB_DECOMPRESSOR),
-        Counting::new(ZLIB_DECOMPRESSOR),
-    );
+    let [first, second] = [(); 2].map(|()| Counting::new(ZLIB_DECOMPRESSOR));
     let mut client = this::client_config(setup);
     client.cert_decompressors = vec![first, second];
     let mut client = this::client(client);
-    handshake(
-        &mut client,
-        &mut upstream::server(upstream::server_config(setup)),
-    );
+    handshake(&mut client, &mut upstream::server_of(setup));
     assert_eq!((first.count(), second.count()), (1, 0));
 }
 
@@ -258,11 +231,7 @@ impl CertCompressor for Unable {
         _input: Vec<u8>,
         _level: CompressionLevel,
     ) -> Result<Vec<u8>, CompressionFailed> {
-        if self.0 {
-            Ok(Vec::new())
-        } else {
-            Err(CompressionFailed)
-        }
+        self.0.then(Vec::new).ok_or(CompressionFailed)
     }
 
     fn algorithm(&self) -> Algorithm {
@@ -296,7 +265,7 @@ fn compressions(cache: CompressionCache, connections: usize) -> (usize, usize) {
     server.cert_compression_cache = Arc::new(cache);
     let server = Arc::new(server);
     for _ in 0..connections {
-        let mut client = this::client(this::client_config(setup));
+        let mut client = this::client_of(setup);
         handshake(&mut client, &mut this::server(server.clone()));
     }
     (
@@ -319,10 +288,7 @@ fn a_chain_is_compressed_once() {
 #[test]
 fn another_message_is_another_entry() {
     let setup = Setup::new(Provider::AwsLc);
-    let (brotli, zlib) = (
-        Counting::new(BROTLI_COMPRESSOR),
-        Counting::new(ZLIB_COMPRESSOR),
-    );
+    let [brotli, zlib] = [BROTLI_COMPRESSOR, ZLIB_COMPRESSOR].map(Counting::new);
     let cache = Arc::new(CompressionCache::new(3));
     let identity = &setup.key_type.identities().server;
     let connect = |ocsp: &[u8], compressor: &'static Counting<dyn CertCompressor>, raw: bool| {
@@ -332,33 +298,34 @@ fn another_message_is_another_entry() {
         };
         let mut server = this::server_config(setup);
         if !raw {
-            let mut key = rustls::sign::CertifiedKey::from_der(
-                identity.chain.clone(),
-                identity.key(),
-                &Provider::AwsLc.this(),
-            )
-            .unwrap();
+            let (chain, provider) = (identity.chain.clone(), Provider::AwsLc.this());
+            let key = rustls::sign::CertifiedKey::from_der(chain, identity.key(), &provider);
+            let mut key = key.unwrap();
             key.ocsp = (!ocsp.is_empty()).then(|| ocsp.to_vec());
             server.cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(key));
         }
         server.cert_compressors = vec![compressor];
         server.cert_compression_cache = cache.clone();
-        let mut client = this::client(this::client_config(setup));
+        let mut client = this::client_of(setup);
         exchange(&mut client, &mut this::server(server)).unwrap();
         let is_raw = client.peer_certificates()[0] != identity.chain[0].to_vec();
         assert_eq!(is_raw, raw);
         (brotli.count(), zlib.count())
     };
-    assert_eq!(connect(b"", brotli, false), (1, 0));
-    assert_eq!(connect(b"response", brotli, false), (2, 0));
-    assert_eq!(connect(b"", zlib, false), (2, 1));
-    // all three are cached
-    assert_eq!(connect(b"", brotli, false), (2, 1));
-    assert_eq!(connect(b"", zlib, false), (2, 1));
-    assert_eq!(connect(b"response", brotli, false), (2, 1));
-    // a fourth evicts the least recently used, which is the first
-    assert_eq!(connect(b"", brotli, true), (3, 1));
-    assert_eq!(connect(b"", zlib, false), (3, 1));
-    assert_eq!(connect(b"response", brotli, false), (3, 1));
-    assert_eq!(connect(b"", brotli, false), (4, 1));
+    for (ocsp, compressor, raw, counts) in [
+        (&b""[..], brotli, false, (1, 0)),
+        (b"response", brotli, false, (2, 0)),
+        (b"", zlib, false, (2, 1)),
+        // all three are cached
+        (b"", brotli, false, (2, 1)),
+        (b"", zlib, false, (2, 1)),
+        (b"response", brotli, false, (2, 1)),
+        // a fourth evicts the least recently used, which is the first
+        (b"", brotli, true, (3, 1)),
+        (b"", zlib, false, (3, 1)),
+        (b"response", brotli, false, (3, 1)),
+        (b"", brotli, false, (4, 1)),
+    ] {
+        assert_eq!(connect(ocsp, compressor, raw), counts, "{ocsp:?} {raw}");
+    }
 }

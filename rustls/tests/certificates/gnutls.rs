@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use harness::peers::configs::{KEY_TYPES, KeyType, PROVIDERS, product, server_name};
+use harness::peers::configs::{KeyType, PROVIDERS, server_name};
 use harness::peers::programs::{Files, Program, listen};
 use harness::wire::Reader;
 use harness::wire::client_hello::{ClientHello, read_u16s};
@@ -16,7 +16,7 @@ use rustls::compress::{
 use rustls::{ClientConnection, ServerConnection, Stream};
 
 use crate::compression::Counting;
-use crate::kit::{KINDS, Kind, Setup, this};
+use crate::kit::{Kind, Setup, this};
 
 fn files(test: &str, key_type: KeyType) -> Files {
     let test = format!("gnutls-{test}");
@@ -48,25 +48,6 @@ fn priority(setup: Setup) -> String {
     )
 }
 
-/// The key types tested with each certificate type.
-fn setups() -> Vec<Setup> {
-    let mut setups = Vec::new();
-    for (provider, key_type) in product(PROVIDERS, KEY_TYPES) {
-        if !key_type.usable_with(provider) {
-            continue;
-        }
-        for (server, client) in product(KINDS, [None, Some(Kind::X509), Some(Kind::Raw)]) {
-            setups.push(Setup {
-                key_type,
-                server,
-                client,
-                ..Setup::new(provider)
-            });
-        }
-    }
-    setups
-}
-
 /// Starts `gnutls-serv` as an echo server and connects to it.
 fn serve(setup: Setup, files: &Files, more: &[String]) -> Option<(Program, TcpStream)> {
     let started = Program::serve("gnutls-serv", |port| {
@@ -92,7 +73,7 @@ fn serve(setup: Setup, files: &Files, more: &[String]) -> Option<(Program, TcpSt
 
 #[test]
 fn our_client_with_their_server() {
-    for setup in setups() {
+    for setup in Setup::all() {
         let files = files("client", setup.key_type);
         let Some((_server, sock)) = serve(setup, &files, &[]) else {
             return;
@@ -115,7 +96,7 @@ fn talk(config: Arc<rustls::ClientConfig>, mut sock: TcpStream) {
 
 #[test]
 fn their_client_with_our_server() {
-    for setup in setups() {
+    for setup in Setup::all() {
         let files = files("server", setup.key_type);
         println!("{setup:?}");
         let config = Arc::new(this::server_config(setup));

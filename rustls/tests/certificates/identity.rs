@@ -1,16 +1,17 @@
 //! The peer's identity on connections of either API, side and version, full and resumed.
 
-use std::io::Write;
 use std::sync::{Arc, Barrier};
 use std::{ptr, thread};
 
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product};
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, product3,
+};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, exchange, handshake};
 use rustls::certificates::{PeerIdentity, PeerIdentityKind};
 use rustls::client::{Resumption, UnbufferedClientConnection};
 use rustls::server::UnbufferedServerConnection;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
-use rustls::{ClientConfig, CommonState, Connection, Error, HandshakeKind, ServerConfig};
+use rustls::{ClientConfig, CommonState, Error, HandshakeKind, ServerConfig};
 
 use crate::kit::{KINDS, Kind, Setup, this};
 
@@ -66,21 +67,14 @@ fn both(setup: Setup) -> (Arc<ClientConfig>, Arc<ServerConfig>) {
 /// Both versions with both providers, and raw public keys where the version supports them.
 fn setups() -> impl Iterator<Item = Setup> {
     let versions = [Versions::Tls12, Versions::Tls13];
-    let each = PROVIDERS
-        .into_iter()
-        .flat_map(move |provider| versions.map(|versions| (provider, versions)));
-    each.flat_map(|(provider, versions)| {
-        let kinds = KINDS.into_iter().filter(move |kind| {
-            // raw public keys (RFC 7250) are not supported in TLS 1.2
-            *kind == Kind::X509 || matches!(versions, Versions::Tls13)
-        });
-        kinds.map(move |kind| Setup {
-            versions,
-            server: kind,
-            client: Some(kind),
-            ..Setup::new(provider)
-        })
-    })
+    let all = product3(PROVIDERS, versions, KINDS).map(|(provider, versions, kind)| Setup {
+        versions,
+        server: kind,
+        client: Some(kind),
+        ..Setup::new(provider)
+    });
+    // raw public keys (RFC 7250) are not supported in TLS 1.2
+    all.filter(|setup| setup.server == Kind::X509 || setup.versions == Versions::Tls13)
 }
 
 /// Runs a handshake byte by byte. An identity exists exactly when certificates do.
@@ -113,14 +107,11 @@ fn handshake_in_steps(client: &mut dyn Peer, server: &mut dyn Peer) {
 #[test]
 fn on_every_connection() {
     for setup in setups() {
-        for (at_client, at_server) in [
-            (Api::Buffered, Api::Buffered),
-            (Api::Unbuffered, Api::Unbuffered),
-        ] {
+        for api in [Api::Buffered, Api::Unbuffered] {
             let (client_config, server_config) = both(setup);
             for kind in [HandshakeKind::Full, HandshakeKind::Resumed] {
-                let mut client = client(at_client, &client_config);
-                let mut server = server(at_server, &server_config);
+                let mut client = client(api, &client_config);
+                let mut server = server(api, &server_config);
                 assert!(client.state().peer_identity().is_none());
                 assert!(server.state().peer_identity().is_none());
                 handshake_in_steps(&mut *client, &mut *server);
@@ -181,13 +172,13 @@ fn a_stolen_certificate_identifies_nobody() {
 
         let mut server_config = this::server_config(setup);
         server_config.cert_resolver = stolen(&identities.server, &identities.client);
-        let mut client = this::client(this::client_config(setup));
+        let mut client = this::client_of(setup);
         exchange(&mut client, &mut this::server(server_config)).unwrap_err();
         assert!(client.conn.peer_identity().is_none());
 
         let mut client_config = this::client_config(setup);
         client_config.client_auth_cert_resolver = stolen(&identities.client, &identities.server);
-        let mut server = this::server(this::server_config(setup));
+        let mut server = this::server_of(setup);
         exchange(&mut this::client(client_config), &mut server).unwrap_err();
         assert!(server.conn.peer_identity().is_none());
     }
@@ -235,18 +226,15 @@ fn early_data_identifies_the_client_and_its_replay_nobody() {
         handshake_in_steps(&mut *client(Api::Buffered, &client_config), &mut *first);
 
         let mut client = this::client(client_config);
-        let conn = client.as_client();
-        conn.early_data().unwrap().write_all(b"early").unwrap();
+        assert_eq!(client.send_early(b"early"), 5);
         let flight = client.take_output();
         let mut original = this::server(server_config.clone());
         original.receive(&flight).unwrap();
         assert!(accepts_early_data(&mut original));
         assert!(original.conn.is_handshaking());
         let identity = original.conn.peer_identity().unwrap();
-        assert_eq!(
-            Some(identity.certificates()),
-            original.conn.peer_certificates()
-        );
+        let certificates = original.conn.peer_certificates();
+        assert_eq!(Some(identity.certificates()), certificates);
 
         let mut repeated = this::server(server_config);
         repeated.receive(&flight).unwrap();
@@ -256,10 +244,7 @@ fn early_data_identifies_the_client_and_its_replay_nobody() {
 }
 
 fn accepts_early_data(server: &mut ThisBuffered) -> bool {
-    match &mut server.conn {
-        Connection::Server(conn) => conn.early_data().is_some(),
-        Connection::Client(_) => unreachable!(),
-    }
+    server.as_server().early_data().is_some()
 }
 
 /// A TLS 1.2 client must not trust the server's messages before its Finished.
@@ -300,11 +285,8 @@ fn parsed_values_are_shared() {
     for setup in setups().filter(|setup| setup.server == Kind::X509) {
         let (client_config, server_config) = both(setup);
         let mut kept: Vec<PeerIdentity> = Vec::new();
-        for kind in [
-            HandshakeKind::Full,
-            HandshakeKind::Resumed,
-            HandshakeKind::Resumed,
-        ] {
+        use HandshakeKind::{Full, Resumed};
+        for kind in [Full, Resumed, Resumed] {
             let mut client = this::client(client_config.clone());
             let mut server = this::server(server_config.clone());
             handshake(&mut client, &mut server);
@@ -312,17 +294,13 @@ fn parsed_values_are_shared() {
             kept.push(server.conn.peer_identity().unwrap().clone());
         }
         // the connections have been dropped
-        let names = kept.iter().map(|identity| {
-            let certificate = identity.certificate().unwrap();
-            ptr::from_ref(certificate.subject().unwrap())
+        let parsed = kept.iter().map(|identity| {
+            let subject = identity.certificate().unwrap().subject().unwrap();
+            let fingerprint = identity.sha256_fingerprint().unwrap();
+            (ptr::from_ref(subject), ptr::from_ref(fingerprint))
         });
-        let names: Vec<_> = names.collect();
-        assert_eq!(names, [names[0]; 3], "{setup:?}");
-        let fingerprints = kept
-            .iter()
-            .map(|identity| ptr::from_ref(identity.sha256_fingerprint().unwrap()));
-        let fingerprints: Vec<_> = fingerprints.collect();
-        assert_eq!(fingerprints, [fingerprints[0]; 3], "{setup:?}");
+        let parsed: Vec<_> = parsed.collect();
+        assert_eq!(parsed, [parsed[0]; 3], "{setup:?}");
         assert_eq!(kept[0], kept[2]);
     }
 }
@@ -346,16 +324,12 @@ fn concurrent_readers_share_parsed_values() {
             barrier.wait();
             let fingerprint = ptr::from_ref(identity.sha256_fingerprint().unwrap()) as usize;
             let certificate = identity.certificate();
-            let subject = certificate
-                .map(|certificate| ptr::from_ref(certificate.subject().unwrap()) as usize);
+            let subject = certificate.map(|it| ptr::from_ref(it.subject().unwrap()) as usize);
             (fingerprint, subject)
         };
         let found: Vec<_> = thread::scope(|scope| {
-            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(ask)).collect();
-            threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap())
-                .collect()
+            let threads = [(); THREADS].map(|()| scope.spawn(ask));
+            threads.map(|thread| thread.join().unwrap()).into()
         });
         assert!(found.iter().all(|addresses| *addresses == found[0]));
     }
@@ -367,9 +341,8 @@ fn concurrent_readers_share_parsed_values() {
 fn without_sha256_there_is_no_fingerprint() {
     for provider in PROVIDERS {
         let mut crypto = provider.this();
-        crypto
-            .cipher_suites
-            .retain(|suite| format!("{:?}", suite.suite()).ends_with("SHA384"));
+        let suites = &mut crypto.cipher_suites;
+        suites.retain(|suite| format!("{:?}", suite.suite()).ends_with("SHA384"));
         let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
         let client_config = configs::this::client(crypto, key_type, auth);
         let server_config = configs::this::server(provider.this(), key_type, auth);
@@ -377,10 +350,8 @@ fn without_sha256_there_is_no_fingerprint() {
         handshake(&mut client, &mut this::server(server_config));
 
         let identity = client.conn.peer_identity().unwrap();
-        assert!(matches!(
-            identity.sha256_fingerprint(),
-            Err(Error::General(_))
-        ));
+        let fingerprint = identity.sha256_fingerprint();
+        assert!(matches!(fingerprint, Err(Error::General(_))));
         let certificate = identity.certificate().unwrap();
         let fingerprint = certificate.sha256_fingerprint(&provider.this());
         assert!(fingerprint.is_ok());

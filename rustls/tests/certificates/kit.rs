@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{KeyType, Provider, SERVER_NAME, Versions};
+use harness::peers::configs::{
+    ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider, Versions, product,
+};
+use harness::peers::endpoints::{Endpoint, exchange};
 
 /// The kind of credential that a side uses.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,6 +15,7 @@ pub(crate) enum Kind {
 }
 
 pub(crate) const KINDS: [Kind; 2] = [Kind::X509, Kind::Raw];
+pub(crate) const CLIENT_KINDS: [Option<Kind>; 3] = [None, Some(Kind::X509), Some(Kind::Raw)];
 
 /// The settings of both sides.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +38,46 @@ impl Setup {
             client: None,
         }
     }
+
+    /// Every kind of credential on each side, with each provider and key type.
+    pub(crate) fn all() -> Vec<Self> {
+        let mut setups = Vec::new();
+        for (provider, key_type) in product(PROVIDERS, KEY_TYPES) {
+            if key_type.usable_with(provider) {
+                setups.extend(product(KINDS, CLIENT_KINDS).map(|(server, client)| Self {
+                    key_type,
+                    server,
+                    client,
+                    ..Self::new(provider)
+                }));
+            }
+        }
+        setups
+    }
+
+    /// The request for an X.509 certificate.
+    fn auth(self) -> ClientAuth {
+        match self.client {
+            Some(Kind::X509) => ClientAuth::Required,
+            _ => ClientAuth::None,
+        }
+    }
+}
+
+/// Asserts that one end fails with this error, which names it, and that its peer receives `alert`.
+#[track_caller]
+pub(crate) fn assert_refused(
+    client: &mut dyn Endpoint,
+    server: &mut dyn Endpoint,
+    error: &str,
+    alert: &str,
+) {
+    assert_eq!(exchange(client, server).unwrap_err(), error);
+    let received = match error.starts_with("client: ") {
+        true => server.receive(&client.take_output()),
+        false => client.receive(&server.take_output()),
+    };
+    assert_eq!(received, Err(format!("AlertReceived({alert})")));
 }
 
 // One text for both crates, whose types have equal names but differ.
@@ -43,28 +87,21 @@ macro_rules! kit {
             use harness::peers::configs::$module as configs;
             use harness::peers::endpoints::$endpoint;
             pub(crate) use harness::verifiers::raw_keys::$module::{raw_key, verifier};
-            use pki_types::ServerName;
             use $tls::client::AlwaysResolvesClientRawPublicKeys;
             use $tls::compress::{
                 CompressionCache, default_cert_compressors, default_cert_decompressors,
             };
             use $tls::server::AlwaysResolvesServerRawPublicKeys;
+            use $tls::sign::CertifiedKey;
+            use $tls::version::{TLS12, TLS13};
             use $tls::{ClientConfig, ServerConfig};
 
             use super::*;
 
             pub(crate) fn client_config(setup: Setup) -> ClientConfig {
-                let Setup {
-                    provider,
-                    versions,
-                    key_type,
-                    ..
-                } = setup;
-                let auth = match setup.client {
-                    Some(Kind::X509) => harness::peers::configs::ClientAuth::Required,
-                    _ => harness::peers::configs::ClientAuth::None,
-                };
-                let mut config = configs::client_of(versions, provider.$module(), key_type, auth);
+                let (provider, key_type) = (setup.provider, setup.key_type);
+                let crypto = provider.$module();
+                let mut config = configs::client_of(setup.versions, crypto, key_type, setup.auth());
                 let identities = key_type.identities();
                 if setup.server == Kind::Raw {
                     config
@@ -85,29 +122,19 @@ macro_rules! kit {
             }
 
             pub(crate) fn server_config(setup: Setup) -> ServerConfig {
-                let Setup {
-                    provider,
-                    versions,
-                    key_type,
-                    ..
-                } = setup;
+                let (provider, key_type) = (setup.provider, setup.key_type);
                 let identities = key_type.identities();
-                let auth = match setup.client {
-                    Some(Kind::X509) => harness::peers::configs::ClientAuth::Required,
-                    _ => harness::peers::configs::ClientAuth::None,
-                };
-                let x509 = || configs::server_of(versions, provider.$module(), key_type, auth);
+                let crypto = provider.$module();
+                let x509 = configs::server_of(setup.versions, crypto, key_type, setup.auth());
                 let mut config = if setup.client == Some(Kind::Raw) {
                     let crypto = Arc::new(provider.$module());
                     ServerConfig::builder_with_provider(crypto)
-                        .with_protocol_versions(
-                            &versions.choose(&$tls::version::TLS12, &$tls::version::TLS13),
-                        )
+                        .with_protocol_versions(&setup.versions.choose(&TLS12, &TLS13))
                         .unwrap()
                         .with_client_cert_verifier(Arc::new(verifier(&identities.client, provider)))
-                        .with_cert_resolver(x509().cert_resolver)
+                        .with_cert_resolver(x509.cert_resolver)
                 } else {
-                    x509()
+                    x509
                 };
                 if setup.server == Kind::Raw {
                     let key = raw_key(&identities.server, provider);
@@ -121,12 +148,34 @@ macro_rules! kit {
             }
 
             pub(crate) fn client(config: impl Into<Arc<ClientConfig>>) -> $endpoint {
-                let name = ServerName::try_from(SERVER_NAME).unwrap();
-                $endpoint::new($tls::ClientConnection::new(config.into(), name).unwrap())
+                $endpoint::client(config)
             }
 
             pub(crate) fn server(config: impl Into<Arc<ServerConfig>>) -> $endpoint {
-                $endpoint::new($tls::ServerConnection::new(config.into()).unwrap())
+                $endpoint::server(config)
+            }
+
+            pub(crate) fn client_of(setup: Setup) -> $endpoint {
+                client(client_config(setup))
+            }
+
+            pub(crate) fn server_of(setup: Setup) -> $endpoint {
+                server(server_config(setup))
+            }
+
+            /// A client with the raw public key `key`.
+            pub(crate) fn client_with_key(setup: Setup, key: Arc<CertifiedKey>) -> $endpoint {
+                let mut config = client_config(setup);
+                config.client_auth_cert_resolver =
+                    Arc::new(AlwaysResolvesClientRawPublicKeys::new(key));
+                client(config)
+            }
+
+            /// A server with the raw public key `key`.
+            pub(crate) fn server_with_key(setup: Setup, key: Arc<CertifiedKey>) -> $endpoint {
+                let mut config = server_config(setup);
+                config.cert_resolver = Arc::new(AlwaysResolvesServerRawPublicKeys::new(key));
+                server(config)
             }
         }
     };

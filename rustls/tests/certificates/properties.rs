@@ -44,14 +44,10 @@ fn made_here() -> [CertificateDer<'static>; 5] {
         name.push(DnType::CustomDnType(vec![1, 2, 3]), "x");
         name.push(DnType::CustomDnType(vec![2, 5, 4, 97]), "organization");
         name.push(DnType::CustomDnType(vec![2, 5, 4, 5]), "serial");
-        name.push(
-            DnType::CustomDnType(vec![1, 2, 840, 113549, 1, 9, 1]),
-            "a@example.com",
-        );
-        name.push(
-            DnType::CustomDnType(vec![0, 9, 2342, 19200300, 100, 1, 25]),
-            "example",
-        );
+        let email = vec![1, 2, 840, 113549, 1, 9, 1];
+        name.push(DnType::CustomDnType(email), "a@example.com");
+        let domain_component = vec![0, 9, 2342, 19200300, 100, 1, 25];
+        name.push(DnType::CustomDnType(domain_component), "example");
     };
     let full = |params: &mut CertificateParams| {
         params.not_before = date_time_ymd(1969, 12, 31);
@@ -111,10 +107,8 @@ fn openssl_reads_the_same() {
         };
         assert_eq!(certificate.subject().unwrap().to_string(), line("subject="));
         assert_eq!(certificate.issuer().unwrap().to_string(), line("issuer="));
-        assert_eq!(
-            certificate.serial_number().unwrap().to_string(),
-            line("serial=")
-        );
+        let serial = certificate.serial_number().unwrap().to_string();
+        assert_eq!(serial, line("serial="));
         let validity = certificate.validity().unwrap();
         let openssl_time = |time: Time| time.to_string().replace('T', " ");
         assert_eq!(openssl_time(validity.not_before), line("notBefore="));
@@ -228,8 +222,7 @@ fn key_usages(usages: KeyUsages) -> String {
     ];
     let names = names
         .into_iter()
-        .filter(|(is, _)| *is)
-        .map(|(_, name)| name);
+        .filter_map(|(is, name)| is.then_some(name));
     names.collect::<Vec<_>>().join(", ")
 }
 
@@ -241,10 +234,8 @@ fn x509_cert_and_webpki_read_the_same() {
         let webpki = webpki::EndEntityCert::try_from(&der);
         if let Ok(webpki) = webpki {
             let read = certificate.public_key().unwrap();
-            assert_eq!(
-                read.subject_public_key_info(),
-                webpki.subject_public_key_info()
-            );
+            let spki = webpki.subject_public_key_info();
+            assert_eq!(read.subject_public_key_info(), spki);
             let names = certificate.subject_alt_names().unwrap();
             let dns_names = names.iter().filter_map(|name| match name {
                 GeneralName::Dns(name) => Some(&**name),
@@ -260,29 +251,27 @@ fn x509_cert_and_webpki_read_the_same() {
         let tbs = bare.tbs_certificate();
         let subject = certificate.subject().unwrap();
         assert_eq!(subject.der(), tbs.subject().to_der().unwrap());
-        assert_eq!(
-            certificate.issuer().unwrap().der(),
-            tbs.issuer().to_der().unwrap()
-        );
+        let issuer = certificate.issuer().unwrap();
+        assert_eq!(issuer.der(), tbs.issuer().to_der().unwrap());
         assert_eq!(subject.attributes().count(), tbs.subject().iter().count());
         for (ours, theirs) in subject.attributes().zip(tbs.subject().iter()) {
             assert_eq!(ours.oid().as_bytes(), theirs.oid.as_bytes());
             assert_eq!(ours.value_der(), theirs.value.to_der().unwrap());
         }
+        let serial = certificate.serial_number().unwrap();
         assert_eq!(
-            certificate.serial_number().unwrap().as_bytes(),
+            serial.as_bytes(),
             &tbs.serial_number().to_der().unwrap()[2..]
         );
         let validity = certificate.validity().unwrap();
-        let seconds = |time: &x509_cert::time::Time| time.to_unix_duration().as_secs() as i64;
-        assert_eq!(
-            validity.not_before.as_unix_seconds(),
-            seconds(&tbs.validity().not_before)
-        );
-        assert_eq!(
-            validity.not_after.as_unix_seconds(),
-            seconds(&tbs.validity().not_after)
-        );
+        let bare_validity = tbs.validity();
+        for (ours, theirs) in [
+            (validity.not_before, bare_validity.not_before),
+            (validity.not_after, bare_validity.not_after),
+        ] {
+            let seconds = theirs.to_unix_duration().as_secs() as i64;
+            assert_eq!(ours.as_unix_seconds(), seconds);
+        }
         let key = certificate.public_key().unwrap();
         let bare_key = tbs.subject_public_key_info();
         assert_eq!(key.key(), bare_key.subject_public_key.raw_bytes());
@@ -295,14 +284,10 @@ fn x509_cert_and_webpki_read_the_same() {
         let parameters = parameters.map(|parameters| parameters.to_der().unwrap());
         assert_eq!(algorithm.parameters(), parameters.as_deref());
 
-        let constraints = tbs.get_extension::<pkix::BasicConstraints>().unwrap();
-        assert_eq!(
-            certificate
-                .basic_constraints()
-                .unwrap()
-                .map(|read| (read.ca, read.path_len_constraint)),
-            constraints.map(|(_, bare)| (bare.ca, bare.path_len_constraint.map(u32::from)))
-        );
+        let bare = tbs.get_extension::<pkix::BasicConstraints>().unwrap();
+        let bare = bare.map(|(_, bare)| (bare.ca, bare.path_len_constraint.map(u32::from)));
+        let read = certificate.basic_constraints().unwrap();
+        assert_eq!(read.map(|read| (read.ca, read.path_len_constraint)), bare);
         let purposes = tbs.get_extension::<pkix::ExtendedKeyUsage>().unwrap();
         let bare_purposes = purposes.map(|(_, bare)| {
             let oids = bare.0.iter().map(ToString::to_string);

@@ -109,9 +109,8 @@ fn a_server_does_not_mix_kinds() {
         let mut first = upstream::client_config(setup(before));
         first.resumption = rustls_upstream::client::Resumption::in_memory_sessions(8);
         let mut second = first.clone();
-        second.client_auth_cert_resolver = upstream::client_config(setup(after))
-            .client_auth_cert_resolver
-            .clone();
+        let other = upstream::client_config(setup(after));
+        second.client_auth_cert_resolver = other.client_auth_cert_resolver;
         let same = before == after;
         let second = if same { first.clone() } else { second };
 

@@ -8,11 +8,9 @@ use harness::wire::client_hello::{CLIENT_CERTIFICATE_TYPE, ClientHello, SERVER_C
 use harness::wire::{Reader, u8_vec};
 use rustls::{AlertDescription, HandshakeType};
 
-use crate::kit::{KINDS, Kind, Setup, this, upstream};
+use crate::kit::{CLIENT_KINDS, KINDS, Kind, Setup, this, upstream};
 
 const INCORRECT: &str = "PeerIncompatible(IncorrectCertificateTypeExtension)";
-
-const CLIENT_KINDS: [Option<Kind>; 3] = [None, Some(Kind::X509), Some(Kind::Raw)];
 
 /// The lists of types in client offers, including no list.
 const LISTS: [Option<&[u8]>; 9] = [
@@ -47,11 +45,9 @@ struct Offer {
 
 impl Offer {
     fn all() -> impl Iterator<Item = Self> {
-        LISTS.into_iter().flat_map(|of_client| {
-            LISTS.map(|of_server| Self {
-                of_client,
-                of_server,
-            })
+        product(LISTS, LISTS).map(|(of_client, of_server)| Self {
+            of_client,
+            of_server,
         })
     }
 
@@ -95,9 +91,9 @@ fn every_offer_to_every_server() {
             ..Setup::new(Provider::Ring)
         };
         for offer in Offer::all() {
-            let new = || Box::new(this::server(this::server_config(setup))) as _;
+            let new = || Box::new(this::server_of(setup)) as _;
             let ours = answer(&new, &offer.add_to(ClientHello::new()));
-            let new = || Box::new(upstream::server(upstream::server_config(setup))) as _;
+            let new = || Box::new(upstream::server_of(setup)) as _;
             let offer_to_upstream = offer.for_upstream(setup);
             let theirs = answer(&new, &offer_to_upstream.add_to(ClientHello::new()));
             assert_eq!(ours, theirs, "{setup:?} {offer:?}");
@@ -121,10 +117,10 @@ fn every_offer_with_tls12() {
         };
         for offer in Offer::all() {
             let hello = offer.add_to(ClientHello::tls12()).record();
-            let ours = this::server(this::server_config(setup)).receive(&hello);
+            let ours = this::server_of(setup).receive(&hello);
             let offer_to_upstream = offer.for_upstream(setup);
             let hello = offer_to_upstream.add_to(ClientHello::tls12()).record();
-            let theirs = upstream::server(upstream::server_config(setup)).receive(&hello);
+            let theirs = upstream::server_of(setup).receive(&hello);
             assert_eq!(ours, theirs, "{client:?} {offer:?}");
         }
     }
@@ -133,39 +129,40 @@ fn every_offer_with_tls12() {
 /// RFC 7250 §4.2: the client receives unsupported_certificate.
 #[test]
 fn nothing_in_common_is_an_unsupported_certificate() {
-    for versions in [Versions::Tls12, Versions::Tls13] {
-        for (kind, list) in [
-            (Kind::X509, 1),
-            (Kind::X509, 2),
-            (Kind::Raw, 0),
-            (Kind::Raw, 1),
+    let lists = [
+        (Kind::X509, 1),
+        (Kind::X509, 2),
+        (Kind::Raw, 0),
+        (Kind::Raw, 1),
+    ];
+    for (versions, (kind, list)) in product([Versions::Tls12, Versions::Tls13], lists) {
+        let usual = Setup {
+            versions,
+            ..Setup::new(Provider::Ring)
+        };
+        let server = Setup {
+            server: kind,
+            ..usual
+        };
+        let client = Setup {
+            client: Some(kind),
+            ..usual
+        };
+        for (setup, typ) in [
+            (server, SERVER_CERTIFICATE_TYPE),
+            (client, CLIENT_CERTIFICATE_TYPE),
         ] {
-            let server = Setup {
-                versions,
-                server: kind,
-                ..Setup::new(Provider::Ring)
+            let hello = match versions {
+                Versions::Tls12 => ClientHello::tls12(),
+                _ => ClientHello::new(),
             };
-            let client = Setup {
-                versions,
-                client: Some(kind),
-                ..Setup::new(Provider::Ring)
-            };
-            for (setup, typ) in [
-                (server, SERVER_CERTIFICATE_TYPE),
-                (client, CLIENT_CERTIFICATE_TYPE),
-            ] {
-                let hello = match versions {
-                    Versions::Tls12 => ClientHello::tls12(),
-                    _ => ClientHello::new(),
-                };
-                let hello = hello.with(typ, u8_vec(&[list]));
-                let mut server = this::server(this::server_config(setup));
-                let error = server.receive(&hello.record()).unwrap_err();
-                assert_eq!(error, INCORRECT, "{setup:?} {typ} {list}");
-                let alert = server.take_output();
-                let expected = u8::from(AlertDescription::UnsupportedCertificate);
-                assert_eq!(alert.last(), Some(&expected));
-            }
+            let hello = hello.with(typ, u8_vec(&[list]));
+            let mut server = this::server_of(setup);
+            let error = server.receive(&hello.record()).unwrap_err();
+            assert_eq!(error, INCORRECT, "{setup:?} {typ} {list}");
+            let alert = server.take_output();
+            let expected = u8::from(AlertDescription::UnsupportedCertificate);
+            assert_eq!(alert.last(), Some(&expected));
         }
     }
 }
@@ -182,8 +179,8 @@ fn a_raw_public_key_that_is_not_requested() {
             server,
             ..Setup::new(Provider::Ring)
         };
-        let mut client = this::client(this::client_config(client));
-        let mut server = this::server(this::server_config(setup));
+        let mut client = this::client_of(client);
+        let mut server = this::server_of(setup);
         handshake(&mut client, &mut server);
         assert!(server.peer_certificates().is_empty());
     }
@@ -195,7 +192,7 @@ fn a_request_for_x509_of_a_client_with_a_raw_public_key() {
     let identity = Identity::new(Provider::Ring.this());
     let mut setup = Setup::new(Provider::Ring);
     setup.client = Some(Kind::Raw);
-    let mut client = this::client(this::client_config(setup));
+    let mut client = this::client_of(setup);
     let outcome = identity.run(&mut client, &Script::with_request());
     assert_eq!(outcome.error.as_deref(), Some(INCORRECT));
     let alert = Some(AlertDescription::UnsupportedCertificate);
@@ -220,16 +217,15 @@ fn every_answer_to_every_client() {
                 client,
                 ..Setup::new(Provider::Ring)
             };
-            let mut script = if requests {
-                Script::with_request()
-            } else {
-                Script::new()
+            let mut script = match requests {
+                true => Script::with_request(),
+                false => Script::new(),
             };
             let extensions = &mut script.encrypted_extensions;
             extensions.extend(of_server.map(|body| bytes(SERVER_CERTIFICATE_TYPE, body)));
             extensions.extend(of_client.map(|body| bytes(CLIENT_CERTIFICATE_TYPE, body)));
 
-            let mut ours = this::client(this::client_config(setup));
+            let mut ours = this::client_of(setup);
             let ours = identity.run(&mut ours, &script);
             let mut for_upstream = setup;
             if !requests && client == Some(Kind::Raw) && of_client.is_none() {
@@ -244,10 +240,8 @@ fn every_answer_to_every_client() {
             if theirs.error.as_deref() == Some(INCORRECT) {
                 theirs.alert = Some(AlertDescription::UnsupportedCertificate);
             }
-            assert_eq!(
-                ours, theirs,
-                "{setup:?} {requests} {of_server:?} {of_client:?}"
-            );
+            let what = format!("{setup:?} {requests} {of_server:?} {of_client:?}");
+            assert_eq!(ours, theirs, "{what}");
         }
     }
 }
