@@ -2,29 +2,44 @@
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use bytesize::ByteSize;
+use clap::Args;
+use itertools::Itertools;
 
 use crate::choices::Threads;
-use crate::cli::{All, Cli, option};
+use crate::cli::{Common, command, option};
+use crate::jobs::{Chosen, JOBS};
 use crate::row::Row;
 use crate::workload::Result;
 use crate::{machine, report};
 
-/// The values of `bench` in the rows.
-#[cfg(test)]
-pub(crate) const BENCHES: &str = "bulk tcp duplex memory handshake handshake-resume \
-    handshake-ticket primitives certificates load-connections load-handshakes";
+/// The arguments of `all`.
+#[derive(Args)]
+pub(crate) struct All {
+    /// The numbers of threads for streaming data through memory; default: powers of two up to the
+    /// number of processors
+    #[arg(long, value_name = "N")]
+    threads: Option<Threads>,
+
+    /// The plaintext bytes that each of these threads cycles through
+    #[arg(long, value_name = "BYTES", default_value = "64MiB")]
+    working_set: ByteSize,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
 
 /// Runs all of them; returns their rows.
 pub(crate) fn run(args: &All) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for line in lines(args) {
-        let command = Cli::try_parse_from(["bench".into()].iter().chain(&line))?.command;
         if !args.common.json {
             report::print(&format!("# {}\n", line.join(" ")))?;
         }
-        let line: Vec<_> = line.into_iter().map(OsString::from).collect();
-        rows.extend(crate::run(&command, &line)?);
+        if let Some(chosen) = parsed(&line)? {
+            let line = line.into_iter().map(OsString::from).collect_vec();
+            rows.extend(report::run(&chosen, &line)?);
+        }
         if !args.common.json {
             report::print("")?;
         }
@@ -32,49 +47,38 @@ pub(crate) fn run(args: &All) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The command lines of the sub-commands.
+/// Parses the command line of a job.
+fn parsed(line: &[String]) -> Result<Option<Chosen>> {
+    let program = "bench".to_owned();
+    let matches = command().try_get_matches_from([&program].into_iter().chain(line))?;
+    Ok(Chosen::of(&matches)?)
+}
+
+/// The command lines of all jobs.
 fn lines(args: &All) -> Vec<Vec<String>> {
     let threads = args.threads.clone().unwrap_or_else(|| {
         let processors = machine::processors();
         let doubled = (0..).map(|power| 1 << power);
-        let mut numbers: Vec<_> = doubled.take_while(|number| *number < processors).collect();
-        numbers.push(processors);
-        Threads(numbers)
+        let doubled = doubled.take_while(|number| *number < processors);
+        Threads(doubled.chain([processors]).collect())
     });
-    let threads: Vec<_> = threads.0.iter().map(usize::to_string).collect();
-    let streamed = format!(
-        "bulk --allocator=system --working-set={}B --threads={}",
-        args.working_set.as_u64(),
-        threads.join(",")
-    );
-    let lines = [
-        "bulk",
-        "bulk --plaintext-size=64",
-        "bulk TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
-        &streamed,
-        "tcp",
-        "duplex",
-        "memory",
-        "handshake",
-        "handshake-resume",
-        "handshake-ticket",
-        "primitives",
-        "certificates",
-        "load connections",
-        "load handshakes --count=100000",
-    ];
+    let working_set = format!("{}B", args.working_set.as_u64());
     let common = &args.common;
-    let mut options = vec![
-        option("provider", &common.providers()),
-        format!("--multiplier={}", common.multiplier),
-    ];
-    options.extend(common.json.then(|| "--json".to_owned()));
-    options.extend(common.detail.then(|| "--detail".to_owned()));
-    let allocators = common.allocators();
-    let lines = lines.iter().map(|line| {
-        let mut line: Vec<_> = line.split(' ').map(str::to_owned).collect();
-        line.extend_from_slice(&options);
-        if !allocators.is_empty() && !line.iter().any(|word| word.starts_with("--allocator")) {
+    let (allocators, multiplier) = (common.allocators(), common.multiplier);
+    let runs = JOBS
+        .iter()
+        .flat_map(|job| job.in_all.iter().map(|run| (job.name, run)));
+    let lines = runs.map(|(name, run)| {
+        let run = run
+            .replace("WORKING_SET", &working_set)
+            .replace("THREADS", &threads.0.iter().join(","));
+        let words = name.split(' ').chain(run.split_whitespace());
+        let mut line = words.map(str::to_owned).collect_vec();
+        line.push(option("provider", &common.providers()));
+        line.push(format!("--multiplier={multiplier}"));
+        line.extend(common.json.then(|| "--json".to_owned()));
+        line.extend(common.detail.then(|| "--detail".to_owned()));
+        if !allocators.is_empty() && !run.contains("--allocator") {
             line.push(option("allocator", &allocators));
         }
         line
@@ -84,23 +88,26 @@ fn lines(args: &All) -> Vec<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use clap::FromArgMatches;
+
     use super::*;
-    use crate::cli::Command;
 
     #[test]
     fn every_line_parses_and_has_the_options() {
         let line = "bench all --allocator=jemalloc --threads=1..3 --working-set=64MiB --json";
-        let Command::All(args) = Cli::try_parse_from(line.split(' ')).unwrap().command else {
-            panic!("another command");
-        };
+        let matches = command().try_get_matches_from(line.split(' ')).unwrap();
+        let args = All::from_arg_matches(matches.subcommand().unwrap().1).unwrap();
         let lines = lines(&args);
         for line in &lines {
-            let command = Cli::try_parse_from(["bench".into()].iter().chain(line)).unwrap();
-            assert!(command.command.common().unwrap().json);
+            assert!(parsed(line).unwrap().unwrap().run.common.json);
         }
         let all = lines.concat();
-        assert!(all.contains(&"--threads=1,2,3".to_owned()));
-        assert!(all.contains(&"--working-set=67108864B".to_owned()));
-        assert!(all.contains(&"--allocator=jemalloc".to_owned()));
+        for option in [
+            "--threads=1,2,3",
+            "--working-set=67108864B",
+            "--allocator=jemalloc",
+        ] {
+            assert!(all.contains(&option.to_owned()), "{option}");
+        }
     }
 }

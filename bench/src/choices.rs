@@ -16,7 +16,7 @@ pub(crate) trait Choice: Copy + PartialEq + Send + Sync + 'static {
 macro_rules! choices {
     ($($(#[$doc:meta])* $name:ident { $($variant:ident = $text:literal),* })*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum $name { $($variant),* }
 
         impl Choice for $name {

@@ -1,63 +1,23 @@
-//! The command line: sub-commands, their options, and one-line answers to mistakes.
+//! The command line: the sub-commands that do not measure, the options that several share, and
+//! one-line answers to mistakes. [`crate::jobs`] adds the sub-commands that measure.
 
 use std::path::PathBuf;
 
-use bytesize::ByteSize;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgMatches, Args, Command, Subcommand};
 use clap_complete::Shell;
 
-use crate::choices::{
-    Allocator, Api, Choice, Cipher, ClientAuth, Group, KeyType, Provider, Several, Threads,
-    Version, chosen, one, several,
-};
-use crate::suites;
+use crate::all::All;
+use crate::choices::{Allocator, Choice, KeyType, Provider, Several, chosen, one, several};
+use crate::{jobs, suites};
 
 /// Compares this TLS library with rustls 0.23 and the bare AEAD, over the same work in the same
 /// run.
 ///
 /// Figures are comparable within one run only. BENCHMARKS.md explains them.
-#[derive(Debug, Parser)]
-#[command(name = "bench", arg_required_else_help = true)]
-pub(crate) struct Cli {
-    #[command(subcommand)]
-    pub(crate) command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Throughput of an established connection
-    Bulk(Bulk),
-
-    /// Both ends over loopback TCP in one process, each on its own thread
-    Tcp(Tcp),
-
-    /// Sends and receives at once on two threads: with a split connection, or one behind a mutex
-    Duplex(Duplex),
-
-    /// Full handshakes, each side timed separately
-    Handshake(Handshake),
-
-    /// Handshakes that resume sessions stored by the server
-    HandshakeResume(Handshake),
-
-    /// Handshakes that resume sessions from tickets that only the server can open
-    HandshakeTicket(Handshake),
-
-    /// Heap bytes of idle connections and allocations per handshake
-    Memory(Memory),
-
-    /// The cryptographic operations of a handshake, called in the provider's library directly
-    Primitives(Primitives),
-
-    /// Certificate work with and without the caches that parse once and share
-    Certificates(Certificates),
-
-    /// Many connections and many handshakes
-    #[command(subcommand)]
-    Load(Load),
-
+#[derive(Subcommand)]
+pub(crate) enum Tool {
     /// All of the above, one after the other: bulk with records of 16 KiB and of 64 bytes, over
     /// TLS 1.2, and through memory on several threads; then tcp, duplex, memory, the three kinds
     /// of handshakes, primitives, certificates, load connections, and a tenth of load handshakes.
@@ -81,199 +41,11 @@ pub(crate) enum Command {
     Completions { shell: Shell },
 }
 
-impl Command {
-    /// The options of a sub-command that measures.
-    pub(crate) fn common(&self) -> Option<&Common> {
-        Some(match self {
-            Self::Bulk(args) => &args.common,
-            Self::Tcp(args) => &args.common,
-            Self::Duplex(args) => &args.common,
-            Self::Handshake(args) | Self::HandshakeResume(args) | Self::HandshakeTicket(args) => {
-                &args.common
-            }
-            Self::Memory(args) => &args.common,
-            Self::Primitives(args) => &args.common,
-            Self::Certificates(args) => &args.common,
-            Self::Load(Load::Connections(args)) => &args.common,
-            Self::Load(Load::Handshakes(args)) => &args.common,
-            Self::All(args) => &args.common,
-            Self::ListSuites { .. } | Self::Document { .. } | Self::Completions { .. } => {
-                return None;
-            }
-        })
-    }
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Load {
-    /// Thousands of connections in one process: memory while idle and while data waits in all
-    Connections(LoadConnections),
-
-    /// A million handshakes of every kind; reports whether the heap grows
-    Handshakes(LoadHandshakes),
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Bulk {
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-
-    /// The API for passing data to the connection
-    #[arg(long, value_parser = several::<Api>(), value_delimiter = ',', default_value = "all")]
-    pub(crate) api: Vec<Several<Api>>,
-
-    /// The number of threads, each with its own connections; throughputs are summed. `1..4` or
-    /// `1,2,4` measures each number, and `--plot` draws curves
-    #[arg(long, default_value = "1", value_name = "N")]
-    pub(crate) threads: Threads,
-
-    /// The bytes that the application writes at a time
-    #[arg(long, default_value_t = 16384, value_name = "BYTES", value_parser = in_range(1..=16 << 20))]
-    pub(crate) plaintext_size: usize,
-
-    /// Bytes of plaintext for each thread, more than the last-level cache (64MiB, for example), so
-    /// that memory bandwidth counts. By default, one write is repeated. Takes about six times this
-    /// much memory
-    #[arg(long, value_name = "BYTES")]
-    pub(crate) working_set: Option<ByteSize>,
-
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Tcp {
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-
-    /// The bytes that the sender writes at a time; several sizes may be separated by commas
-    #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "1024,4096,16384,65536",
-          value_parser = in_range(1..=1 << 20))]
-    pub(crate) write_sizes: Vec<usize>,
-
-    /// The bytes that the receiver asks for at a time
-    #[arg(long, default_value_t = 65536, value_name = "BYTES", value_parser = in_range(1..=1 << 20))]
-    pub(crate) read_size: usize,
-
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Duplex {
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-
-    /// The bytes that the application writes at a time; several sizes may be separated by commas
-    #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "16384",
-          value_parser = in_range(1..=1 << 20))]
-    pub(crate) write_sizes: Vec<usize>,
-
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Handshake {
-    /// The versions of TLS
-    #[arg(long = "tls", value_parser = several::<Version>(), value_delimiter = ',', default_value = "all")]
-    pub(crate) versions: Vec<Several<Version>>,
-
-    /// The types of the keys in all certificates
-    #[arg(long, value_parser = several::<KeyType>(), value_delimiter = ',', default_value = "ecdsa-p256")]
-    pub(crate) key_type: Vec<Several<KeyType>>,
-
-    /// The key exchange groups; groups that the provider or TLS 1.2 lacks are skipped
-    #[arg(long, value_parser = several::<Group>(), value_delimiter = ',', ignore_case = true, default_value = "X25519")]
-    pub(crate) group: Vec<Several<Group>>,
-
-    /// Authenticate the client with a certificate, too
-    #[arg(long, value_parser = several::<ClientAuth>(), value_delimiter = ',', default_value = "no")]
-    pub(crate) client_auth: Vec<Several<ClientAuth>>,
-
-    /// The AEAD of the cipher suite, which also selects the hash function
-    #[arg(long, value_parser = one::<Cipher>(), default_value = "aes128-gcm")]
-    pub(crate) cipher: Cipher,
-
-    /// The number of tickets a TLS 1.3 server sends; default: none in full handshakes, the
-    /// library's default in resumptions
-    #[arg(long, value_name = "N", value_parser = in_range(0..=16))]
-    pub(crate) tickets: Option<usize>,
-
-    /// The number of threads, each with its own configurations; `1..4` or `1,2,4` measures each
-    /// number
-    #[arg(long, default_value = "1", value_name = "N")]
-    pub(crate) threads: Threads,
-
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Memory {
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-
-    /// The number of connections of each role to establish at once
-    #[arg(long, default_value_t = 64, value_name = "N", value_parser = in_range(1..=1 << 16))]
-    pub(crate) connections: usize,
-
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Primitives {
-    /// Run only the operations whose name contains this
-    #[arg(default_value = "")]
-    pub(crate) filter: String,
-
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Certificates {
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct LoadConnections {
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-
-    /// The number of client-server pairs to establish at once
-    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = in_range(4..=1 << 20))]
-    pub(crate) connections: usize,
-
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct LoadHandshakes {
-    /// The number of handshakes with each implementation and provider, all kinds together
-    #[arg(long, default_value_t = 1_000_000, value_name = "N", value_parser = in_range(1000..=1 << 40))]
-    pub(crate) count: usize,
-
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct All {
-    /// The numbers of threads for streaming data through memory; default: powers of two up to the
-    /// number of processors
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<Threads>,
-
-    /// The plaintext bytes that each of these threads cycles through
-    #[arg(long, value_name = "BYTES", default_value = "64MiB")]
-    pub(crate) working_set: ByteSize,
-
-    #[command(flatten)]
-    pub(crate) common: Common,
+/// The definition of the whole command line.
+pub(crate) fn command() -> Command {
+    let bench = jobs::add_to(Command::new("bench"));
+    let bench = Tool::augment_subcommands(bench);
+    bench.subcommand_required(true).arg_required_else_help(true)
 }
 
 // Arguments shared by sub-commands. Plain comments, because clap would print doc comments as help
@@ -342,7 +114,7 @@ impl Common {
     }
 }
 
-fn in_range(range: core::ops::RangeInclusive<u64>) -> RangedU64ValueParser<usize> {
+pub(crate) fn in_range(range: core::ops::RangeInclusive<u64>) -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(range)
 }
 
@@ -353,17 +125,19 @@ fn multiplier(text: &str) -> Result<f64, &'static str> {
 }
 
 /// Parses the command line. Prints help, or one line about a mistake, and exits.
-pub(crate) fn parse() -> Cli {
-    Cli::try_parse().unwrap_or_else(|error| match error.kind() {
-        ErrorKind::InvalidValue
-        | ErrorKind::ValueValidation
-        | ErrorKind::UnknownArgument
-        | ErrorKind::InvalidSubcommand => {
-            eprintln!("bench: {}", in_one_line(&error));
-            std::process::exit(2);
-        }
-        _ => error.exit(),
-    })
+pub(crate) fn parse() -> ArgMatches {
+    command()
+        .try_get_matches()
+        .unwrap_or_else(|error| match error.kind() {
+            ErrorKind::InvalidValue
+            | ErrorKind::ValueValidation
+            | ErrorKind::UnknownArgument
+            | ErrorKind::InvalidSubcommand => {
+                eprintln!("bench: {}", in_one_line(&error));
+                std::process::exit(2);
+            }
+            _ => error.exit(),
+        })
 }
 
 /// The mistake, and the values that were probably meant.
@@ -408,39 +182,45 @@ pub(crate) fn option(name: &str, choices: &[impl Choice]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use bytesize::ByteSize;
+    use clap::FromArgMatches;
 
     use super::*;
+    use crate::choices::{Api, Threads};
+    use crate::jobs::bulk::Bulk;
+
+    fn bulk(line: &str) -> (Bulk, Common) {
+        let matches = command().try_get_matches_from(line.split(' ')).unwrap();
+        let (_, matches) = matches.subcommand().unwrap();
+        let bulk = Bulk::from_arg_matches(matches).unwrap();
+        (bulk, Common::from_arg_matches(matches).unwrap())
+    }
 
     #[test]
     fn the_definition_is_consistent() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]
     fn the_main_job_needs_no_arguments() {
-        let Command::Bulk(args) = Cli::try_parse_from(["bench", "bulk"]).unwrap().command else {
-            panic!("another command");
-        };
+        let (args, common) = bulk("bench bulk");
         assert_eq!(args.connection.suite, "TLS13_AES_128_GCM_SHA256");
         assert_eq!(chosen(&args.api), Api::ALL);
-        assert_eq!(args.common.providers(), Provider::ALL);
-        assert_eq!(args.common.allocators(), []);
+        assert_eq!(common.providers(), Provider::ALL);
+        assert_eq!(common.allocators(), []);
         assert_eq!(args.threads, Threads(vec![1]));
         assert_eq!(args.plaintext_size, 16384);
     }
 
     #[test]
     fn lists_and_units_are_understood() {
-        let line =
-            "bench bulk --threads=1..3 --working-set=64MiB --api=in-place,buffered --allocator=all";
-        let Command::Bulk(args) = Cli::try_parse_from(line.split(' ')).unwrap().command else {
-            panic!("another command");
-        };
+        let (args, common) = bulk(
+            "bench bulk --threads=1..3 --working-set=64MiB --api=in-place,buffered --allocator=all",
+        );
         assert_eq!(args.threads, Threads(vec![1, 2, 3]));
         assert_eq!(args.working_set, Some(ByteSize::mib(64)));
         assert_eq!(chosen(&args.api), [Api::InPlace, Api::Buffered]);
-        assert_eq!(args.common.allocators(), Allocator::ALL);
+        assert_eq!(common.allocators(), Allocator::ALL);
         assert_eq!("1,8".parse(), Ok(Threads(vec![1, 8])));
     }
 
@@ -470,7 +250,7 @@ mod tests {
             ("bluk", "bulk"),
         ] {
             let line = format!("bench {arguments}");
-            let error = Cli::try_parse_from(line.split(' ')).unwrap_err();
+            let error = command().try_get_matches_from(line.split(' ')).unwrap_err();
             let answer = in_one_line(&error);
             assert!(answer.contains(expected), "{arguments}: {answer}");
             assert_eq!(answer.lines().count(), 1, "{answer}");

@@ -12,11 +12,12 @@
 use std::path::Path;
 use std::{env, fs};
 
+use itertools::Itertools;
 use serde_json::Value;
 
 use crate::plot::Picture;
 use crate::row::Row;
-use crate::tables::{self, Style, View, parts};
+use crate::tables::{self, Part, Style, View, parts};
 use crate::workload::Result;
 use crate::{machine, report};
 
@@ -36,27 +37,27 @@ pub(crate) fn write(file: &Path) -> Result<()> {
 const PICTURE: &str =
     "bulk suite=TLS13_AES_128_GCM_SHA256 plaintext_size=16384 working_set= allocator=system";
 
-fn filled(template: &str, rows: &[Row]) -> Result<String> {
+fn filled(template: &'static str, rows: &[Row]) -> Result<String> {
     let mut text = String::new();
     for line in template.lines() {
-        match line
+        let braced = line
             .strip_prefix("{{")
-            .and_then(|line| line.strip_suffix("}}"))
-        {
+            .and_then(|line| line.strip_suffix("}}"));
+        match braced {
             Some("machine") => {
                 let machine = rows.first().and_then(|row| row.get("machine"));
                 text += &machine::header(machine.unwrap_or(&Value::Null));
             }
             Some(selection) => {
                 let (view, mut selected) = select(rows, selection)?;
-                if view.across == "impl" && view.main == ["mb_per_s"] {
+                if (view.across, view.main) == ("impl", "mb_per_s") {
                     selected = tables::with_slowest_offset(&selected);
                 }
-                let tables = parts(&view, &selected);
-                let tables = tables
-                    .iter()
-                    .map(|part| format!("{}\n\n{}", part.heading(), part.summary(Style::Markdown)));
-                text += &tables.collect::<Vec<_>>().join("\n");
+                let markdown = |part: Part<'_>| {
+                    let table = part.summary(Style::Markdown);
+                    format!("{}\n\n{table}", part.heading())
+                };
+                text += &parts(view, &selected).into_iter().map(markdown).join("\n");
             }
             None => text += &format!("{line}\n"),
         }
@@ -65,20 +66,15 @@ fn filled(template: &str, rows: &[Row]) -> Result<String> {
 }
 
 /// The rows that `selection` describes, and their view.
-fn select(rows: &[Row], selection: &str) -> Result<(View, Vec<Row>)> {
-    let mut words = selection.split_whitespace();
-    let bench = words.next().unwrap_or_default();
-    let mut view = View::of(bench);
+fn select(rows: &[Row], selection: &'static str) -> Result<(View, Vec<Row>)> {
+    let (bench, words) = selection.split_once(' ').unwrap_or((selection, ""));
     let mut rows = rows.to_vec();
     rows.retain(|row| row.text("bench") == bench);
-    for word in words {
+    let mut view = View::of(&rows);
+    for word in words.split_whitespace() {
         match word.split_once('=').ok_or("a selection without a value")? {
-            ("across", key) => {
-                view.across = key.to_owned();
-                view.once.clear();
-                view.side_by_side.clear();
-            }
-            ("main", key) => view.main = vec![key.to_owned()],
+            ("across", key) => (view.across, view.once, view.side_by_side) = (key, "", ""),
+            ("main", key) => view.main = key,
             (key, value) => rows.retain(|row| match row.get(key) {
                 Some(Value::String(text)) => text == value,
                 other => other.map_or_else(String::new, Value::to_string) == value,
@@ -93,8 +89,11 @@ fn select(rows: &[Row], selection: &str) -> Result<(View, Vec<Row>)> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::choices::{Allocator, Provider};
+    use crate::jobs::JOBS;
 
     #[test]
     fn a_template_is_filled_with_the_selected_rows() {
@@ -126,17 +125,13 @@ b
     }
 
     #[test]
-    fn every_selection_of_the_template_names_a_subcommand() {
+    fn every_job_has_a_selection_in_the_template_and_every_selection_a_job() {
         let selections = TEMPLATE.lines().filter_map(|line| line.strip_prefix("{{"));
-        let names: Vec<_> = selections
+        let names: BTreeSet<_> = selections
             .filter_map(|line| line.split([' ', '}']).next())
+            .map(str::to_owned)
             .collect();
-        assert!(names.len() > 10);
-        for name in names {
-            assert!(
-                crate::all::BENCHES.contains(name) || name == "machine",
-                "{name}"
-            );
-        }
+        let jobs = JOBS.iter().map(|job| job.bench());
+        assert_eq!(names, jobs.chain(["machine".to_owned()]).collect());
     }
 }

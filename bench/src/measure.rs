@@ -78,146 +78,109 @@ impl Timed<1> for Repeated {
     }
 }
 
-/// The size of a measurement.
-pub(crate) struct Plan {
-    /// The number of turns of every workload.
-    pub(crate) rounds: usize,
+/// Work that is measured: the same on each thread.
+pub(crate) struct Work<'a, W> {
+    /// Creates the workloads; each thread has its own.
+    pub(crate) build: &'a (dyn Fn() -> Result<Vec<W>> + Sync),
     /// The number of workloads.
     pub(crate) workloads: usize,
-    /// The approximate duration of a turn, including its untimed part.
-    pub(crate) turn: Duration,
-    /// The number of threads that do the same at once.
-    pub(crate) threads: usize,
-}
-
-/// The number of heap layouts in a long measurement.
-const LAYOUTS: usize = 12;
-
-/// Measures `work` as `plan` says, on several layouts of the heap.
-///
-/// The layout is an accident of a process, but decides how fast copies between buffers are. So each
-/// part of the rounds has its own workloads, behind memory that is never freed.
-pub(crate) fn over_layouts<const PARTS: usize, W: Timed<PARTS>>(
-    plan: &Plan,
-    work: &Work<'_, W>,
-) -> Result<Rates<PARTS>> {
-    let layouts = (plan.rounds / Plan::FEWEST_ROUNDS as usize).clamp(1, LAYOUTS);
-    let mut all: Rates<PARTS> = Vec::new();
-    for layout in 0..layouts {
-        let part = Plan {
-            rounds: plan.rounds.div_ceil(layouts),
-            ..*plan
-        };
-        let work = Work {
-            build: &|| {
-                // an odd number of lines of 16 bytes, so that all places in a page occur
-                core::mem::forget(black_box(vec![0_u8; layout * 16 * 85]));
-                (work.build)()
-            },
-            batch_len: work.batch_len,
-            label: format!("{}, layout {} of {layouts}", work.label, layout + 1),
-        };
-        let rates = interleaved(&part, &work)?;
-        all.resize_with(rates.len(), || array::from_fn(|_| Vec::new()));
-        for (all, rates) in all.iter_mut().zip(rates) {
-            for (all, rates) in all.iter_mut().zip(rates) {
-                all.extend(rates);
-            }
-        }
-    }
-    Ok(all)
-}
-
-impl Plan {
-    /// No turn is repeated after this time, and no round begins if the fewest are done.
-    fn longest(&self) -> Duration {
-        6 * self.turn * (self.rounds * self.workloads) as u32
-    }
-
-    const ROUNDS: f64 = 360.0;
-    const FEWEST_ROUNDS: f64 = 5.0;
-    const TOTAL: Duration = Duration::from_millis(1600);
-
-    /// A plan that takes about 1.6 s times `multiplier`, whatever the speed of the machine.
-    pub(crate) fn new(multiplier: f64, workloads: usize, threads: usize) -> Self {
-        let rounds = (Self::ROUNDS * multiplier).max(Self::FEWEST_ROUNDS).round();
-        let turns = rounds * workloads as f64;
-        Self {
-            rounds: rounds as usize,
-            workloads,
-            turn: Self::TOTAL.mul_f64(multiplier / turns),
-            threads,
-        }
-    }
-}
-
-/// The work of all threads.
-pub(crate) struct Work<'a, W> {
-    /// Creates [`Plan::workloads`] workloads; each thread has its own.
-    pub(crate) build: &'a (dyn Fn() -> Result<Vec<W>> + Sync),
     /// The size of one batch, in the unit of the rates.
     pub(crate) batch_len: usize,
+    /// The number of threads that do the same at once.
+    pub(crate) threads: usize,
+    /// The measuring time relative to [`TOTAL`], whatever the speed of the machine.
+    pub(crate) multiplier: f64,
     /// The label of the progress bar.
     pub(crate) label: String,
 }
+
+const TOTAL: Duration = Duration::from_millis(1600);
+/// The number of turns of every workload in this time.
+const ROUNDS: f64 = 360.0;
+const FEWEST_ROUNDS: f64 = 5.0;
+
+/// The number of heap layouts in a long measurement.
+const LAYOUTS: usize = 12;
 
 /// The throughput of each part in each round, per second, summed over the threads:
 /// `rates[workload][part][round]`.
 pub(crate) type Rates<const PARTS: usize> = Vec<[Vec<f64>; PARTS]>;
 
-/// Creates a progress bar for `rounds` on stderr, if stderr is a terminal.
-pub(crate) fn progress(label: String, rounds: usize) -> ProgressBar {
+impl<W> Work<'_, W> {
+    /// Measures on several layouts of the heap.
+    ///
+    /// The layout is an accident of a process, but decides how fast copies between buffers are. So
+    /// each part of the rounds has its own workloads, behind memory that is never freed.
+    pub(crate) fn over_layouts<const PARTS: usize>(&self) -> Result<Rates<PARTS>>
+    where
+        W: Timed<PARTS>,
+    {
+        let layouts = (self.rounds() / FEWEST_ROUNDS as usize).clamp(1, LAYOUTS);
+        let mut all: Rates<PARTS> = Vec::new();
+        for layout in 0..layouts {
+            let build = || {
+                // an odd number of lines of 16 bytes, so that all places in a page occur
+                core::mem::forget(black_box(vec![0_u8; layout * 16 * 85]));
+                (self.build)()
+            };
+            let part = Work {
+                build: &build,
+                multiplier: self.multiplier / layouts as f64,
+                label: format!("{}, layout {} of {layouts}", self.label, layout + 1),
+                ..*self
+            };
+            let rates = part.interleaved()?;
+            all.resize_with(rates.len(), || array::from_fn(|_| Vec::new()));
+            for (all, rates) in all.iter_mut().flatten().zip(rates.into_iter().flatten()) {
+                all.extend(rates);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Measures in rounds.
+    pub(crate) fn interleaved<const PARTS: usize>(&self) -> Result<Rates<PARTS>>
+    where
+        W: Timed<PARTS>,
+    {
+        let shared = &Shared::new(self);
+        let of_threads: Vec<Result<Turns<PARTS>>> = thread::scope(|scope| {
+            let start = |index| scope.spawn(move || shared.measure(index == 0));
+            let threads: Vec<_> = (0..self.threads).map(start).collect();
+            let joined = threads.into_iter().map(|thread| thread.join());
+            let panicked = |_| Err("a measuring thread panicked".into());
+            joined
+                .map(|result| result.unwrap_or_else(panicked))
+                .collect()
+        });
+        shared.progress.finish_and_clear();
+        let of_threads = of_threads.into_iter().collect::<Result<Vec<_>>>()?;
+        let rates = (0..self.workloads).map(|workload| {
+            let turns = |round: usize| of_threads.iter().map(move |turns| &turns[workload][round]);
+            array::from_fn(|part| {
+                let rounds = 0..of_threads[0][workload].len();
+                rounds.map(|round| summed(turns(round), part)).collect()
+            })
+        });
+        Ok(rates.collect())
+    }
+
+    /// The planned number of turns of every workload.
+    fn rounds(&self) -> usize {
+        (ROUNDS * self.multiplier).max(FEWEST_ROUNDS).round() as usize
+    }
+}
+
+/// Creates a progress bar for `rounds` on stderr, if stderr is a terminal. The allocator precedes
+/// its label.
+pub(crate) fn progress(label: &str, rounds: usize) -> ProgressBar {
+    let label = format!("{} · {label}", bench_allocator::selected().name());
     let bar = ProgressBar::new(rounds as u64).with_message(label);
     // only an invalid template is rejected, and would leave the default
     match ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %") {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }
-}
-
-/// Measures `work` as `plan` says.
-pub(crate) fn interleaved<const PARTS: usize, W: Timed<PARTS>>(
-    plan: &Plan,
-    work: &Work<'_, W>,
-) -> Result<Rates<PARTS>> {
-    let barrier = Barrier::new(plan.threads);
-    let (batches, rounds) = (AtomicUsize::new(1), AtomicUsize::new(plan.rounds));
-    let progress = progress(work.label.clone(), plan.rounds);
-    let epoch = Instant::now();
-    let of_threads: Vec<Result<Turns<PARTS>>> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..plan.threads)
-            .map(|index| {
-                let (barrier, batches, rounds) = (&barrier, &batches, &rounds);
-                let progress = (index == 0).then_some(&progress);
-                scope.spawn(move || {
-                    OneThread {
-                        plan,
-                        work,
-                        barrier,
-                        batches,
-                        rounds,
-                        progress,
-                        epoch,
-                    }
-                    .measure()
-                })
-            })
-            .collect();
-        let joined = threads.into_iter().map(|thread| thread.join());
-        joined
-            .map(|result| result.unwrap_or_else(|_| Err("a measuring thread panicked".into())))
-            .collect()
-    });
-    progress.finish_and_clear();
-    let of_threads = of_threads.into_iter().collect::<Result<Vec<_>>>()?;
-    let rates = (0..plan.workloads).map(|workload| {
-        let turns = |round: usize| of_threads.iter().map(move |turns| &turns[workload][round]);
-        array::from_fn(|part| {
-            let rounds = 0..of_threads[0][workload].len();
-            rounds.map(|round| summed(turns(round), part)).collect()
-        })
-    });
-    Ok(rates.collect())
 }
 
 /// The measurements of one thread: `turns[workload][round]`.
@@ -248,66 +211,81 @@ fn summed<'a, const PARTS: usize>(
         .sum()
 }
 
-struct OneThread<'a, W> {
-    plan: &'a Plan,
+/// The parts of a measurement that its threads share.
+struct Shared<'a, W> {
     work: &'a Work<'a, W>,
+    /// The approximate duration of a turn, including its untimed part.
+    turn: Duration,
+    /// No turn is repeated after this time, and no round begins if the fewest are done.
+    longest: Duration,
     /// Starts each turn on all threads together. A thread that has failed keeps waiting here too,
     /// or the others would hang.
-    barrier: &'a Barrier,
+    barrier: Barrier,
     /// The number of timed batches in a turn, equal for all workloads and threads.
-    batches: &'a AtomicUsize,
+    batches: AtomicUsize,
     /// The number of rounds: fewer than planned if a batch takes long.
-    rounds: &'a AtomicUsize,
-    /// `Some` on the one thread that sets both numbers and reports progress.
-    progress: Option<&'a ProgressBar>,
+    rounds: AtomicUsize,
+    progress: ProgressBar,
     epoch: Instant,
 }
 
-impl<W> OneThread<'_, W> {
-    fn measure<const PARTS: usize>(&self) -> Result<Turns<PARTS>>
+impl<'a, W> Shared<'a, W> {
+    fn new(work: &'a Work<'a, W>) -> Self {
+        let rounds = work.rounds();
+        let turns = (rounds * work.workloads) as u32;
+        let turn = TOTAL.mul_f64(work.multiplier) / turns;
+        Self {
+            work,
+            turn,
+            longest: 6 * turn * turns,
+            barrier: Barrier::new(work.threads),
+            batches: AtomicUsize::new(1),
+            rounds: AtomicUsize::new(rounds),
+            progress: progress(&work.label, rounds),
+            epoch: Instant::now(),
+        }
+    }
+
+    /// Measures on the calling thread. The first one sets the number of batches and rounds, and
+    /// reports progress.
+    fn measure<const PARTS: usize>(&self, is_first: bool) -> Result<Turns<PARTS>>
     where
         W: Timed<PARTS>,
     {
         let mut workloads = (self.work.build)();
         let warm_up = match &mut workloads {
-            Ok(workloads) => self.warm_up(workloads),
+            Ok(workloads) => self.warm_up(workloads, is_first),
             Err(_) => Ok(()),
         };
         let mut outcome = warm_up.and(workloads);
-        let empty = || Vec::with_capacity(self.plan.rounds);
-        let mut turns: Turns<PARTS> = (0..self.plan.workloads).map(|_| empty()).collect();
-        for round in 0..self.plan.rounds {
+        let (count, planned) = (self.work.workloads, self.work.rounds());
+        let mut turns: Turns<PARTS> = (0..count).map(|_| Vec::with_capacity(planned)).collect();
+        for round in 0..planned {
             // known since the first turn
-            if round >= Plan::FEWEST_ROUNDS as usize && round >= self.rounds.load(Ordering::SeqCst)
-            {
+            if round >= FEWEST_ROUNDS as usize && round >= self.rounds.load(Ordering::SeqCst) {
                 break;
             }
-            for place in 0..self.plan.workloads {
+            for place in 0..count {
                 // the order alternates, so that no workload always runs after the same one
-                let index = if round.is_multiple_of(2) {
-                    place
-                } else {
-                    self.plan.workloads - 1 - place
-                };
+                let index = [place, count - 1 - place][round % 2];
                 self.barrier.wait();
-                let turn = match &mut outcome {
-                    Ok(workloads) => self.turn(round, &mut workloads[index]),
-                    Err(_) => continue,
+                let Ok(workloads) = &mut outcome else {
+                    continue;
                 };
-                match turn {
+                match self.turn(round, &mut workloads[index]) {
                     Ok(turn) => turns[index].push(turn),
                     Err(error) => outcome = Err(error),
                 }
             }
-            if let Some(progress) = self.progress {
-                progress.inc(1);
+            if is_first {
+                self.progress.inc(1);
             }
         }
         outcome.map(|_| turns)
     }
 
     /// Runs each workload a few times and derives the number of batches in a turn.
-    fn warm_up<const PARTS: usize>(&self, workloads: &mut [W]) -> Result<()>
+    fn warm_up<const PARTS: usize>(&self, workloads: &mut [W], is_first: bool) -> Result<()>
     where
         W: Timed<PARTS>,
     {
@@ -319,14 +297,13 @@ impl<W> OneThread<'_, W> {
             workload.batch()?;
             workload.batch()?;
         }
-        if self.progress.is_some() {
+        if is_first {
             let mean = start.elapsed().as_secs_f64() / (2 * workloads.len()) as f64;
-            let batches = (self.plan.turn.as_secs_f64() / mean).round() as usize;
+            let batches = (self.turn.as_secs_f64() / mean).round() as usize;
             // each turn runs one more batch, untimed
-            self.batches
-                .store(Ord::max(batches, 2) - 1, Ordering::SeqCst);
+            self.batches.store(batches.max(2) - 1, Ordering::SeqCst);
             let round = 2.0 * mean * workloads.len() as f64;
-            let rounds = (self.plan.longest().as_secs_f64() / round) as usize;
+            let rounds = (self.longest.as_secs_f64() / round) as usize;
             self.rounds.store(rounds, Ordering::SeqCst);
         }
         Ok(())
@@ -356,10 +333,10 @@ impl<W> OneThread<'_, W> {
             }
             let (end, cpu) = (self.epoch.elapsed().as_secs_f64(), thread_cpu_time() - cpu);
             // the other threads would not wait for a repetition
-            let may_repeat = self.plan.threads == 1
+            let may_repeat = self.work.threads == 1
                 && workload.is_busy()
                 && !cpu.is_zero()
-                && end < self.plan.longest().as_secs_f64();
+                && end < self.longest.as_secs_f64();
             let had_processor = cpu.as_secs_f64() > Self::UNDISTURBED * (end - start);
             if had_processor || !may_repeat || attempts == Self::ATTEMPTS {
                 let rates = times.map(|time| (batches * self.work.batch_len) as f64 / time);
@@ -403,65 +380,57 @@ mod tests {
         }
     }
 
+    /// The shortest work of one workload on one thread.
+    fn one<W>(build: &(dyn Fn() -> Result<Vec<W>> + Sync), rounds: f64) -> Work<'_, W> {
+        Work {
+            build,
+            workloads: 1,
+            batch_len: 1000,
+            threads: 1,
+            multiplier: rounds / ROUNDS,
+            label: String::new(),
+        }
+    }
+
     #[test]
     fn turns_without_the_processor_are_repeated_for_a_limited_time() {
         let [repeated, once] = [true, false].map(|is_busy| {
-            let batches = AtomicUsize::new(0);
-            let work = Work {
-                build: &|| {
-                    Ok(vec![Sleeps {
-                        is_busy,
-                        batches: &batches,
-                    }])
-                },
-                batch_len: 1,
-                label: String::new(),
-            };
-            let plan = Plan {
-                turn: Duration::from_millis(8),
-                ..Plan::new(0.001, 1, 1)
-            };
-            let rates = interleaved(&plan, &work).unwrap();
-            assert_eq!(rates[0][0].len(), plan.rounds);
-            drop(work);
-            batches.into_inner()
+            let batches = &AtomicUsize::new(0);
+            let build = || Ok(vec![Sleeps { is_busy, batches }]);
+            let rates = one(&build, FEWEST_ROUNDS).interleaved().unwrap();
+            assert_eq!(rates[0][0].len(), FEWEST_ROUNDS as usize);
+            batches.load(Ordering::SeqCst)
         });
         assert!(!cfg!(unix) || repeated > once, "{repeated} {once}");
     }
 
     fn measure(threads: usize, after: usize) -> Result<Rates<2>> {
+        let build = || Ok(vec![Fails { after: usize::MAX }, Fails { after }]);
         let work = Work {
-            build: &|| Ok(vec![Fails { after: usize::MAX }, Fails { after }]),
-            batch_len: 1000,
-            label: String::new(),
+            workloads: 2,
+            threads,
+            ..one(&build, FEWEST_ROUNDS)
         };
-        interleaved(&Plan::new(0.001, 2, threads), &work)
+        work.interleaved()
     }
 
     #[test]
     fn every_part_of_every_workload_has_a_rate_for_every_round() {
         let rates = measure(1, usize::MAX).unwrap();
-        let rounds = Plan::FEWEST_ROUNDS as usize;
-        assert_eq!(
-            rates,
-            [
-                [vec![2000.0; rounds], vec![4000.0; rounds]],
-                [vec![2000.0; rounds], vec![4000.0; rounds]]
-            ]
-        );
+        let of_each = [2000.0, 4000.0].map(|rate| vec![rate; FEWEST_ROUNDS as usize]);
+        assert_eq!(rates, [of_each.clone(), of_each]);
     }
 
     #[test]
     fn throughputs_of_threads_on_one_processor_do_not_add_up() {
-        let turn = |start, end| Turn {
-            rates: [1000.0],
-            start,
-            end,
-        };
-        let together = [turn(1.0, 2.0), turn(1.0, 2.0)];
-        assert_eq!(summed(together.iter(), 0), 2000.0);
-        let one_after_the_other = [turn(1.0, 2.0), turn(2.0, 3.0)];
-        assert_eq!(summed(one_after_the_other.iter(), 0), 1000.0);
+        for (second, expected) in [((1.0, 2.0), 2000.0), ((2.0, 3.0), 1000.0)] {
+            let turns = [(1.0, 2.0), second].map(|(start, end)| Turn {
+                rates: [1000.0],
+                start,
+                end,
+            });
+            assert_eq!(summed(turns.iter(), 0), expected);
+        }
     }
 
     #[test]
@@ -476,22 +445,13 @@ mod tests {
 
     #[test]
     fn a_long_measurement_is_divided_among_layouts() {
-        use core::sync::atomic::AtomicUsize;
-        let (built, rounds) = (AtomicUsize::new(0), 60);
-        let work = Work {
-            build: &|| {
-                built.fetch_add(1, Ordering::SeqCst);
-                Ok(vec![Fails { after: usize::MAX }])
-            },
-            batch_len: 1000,
-            label: String::new(),
+        let built = AtomicUsize::new(0);
+        let build = || {
+            built.fetch_add(1, Ordering::SeqCst);
+            Ok(vec![Fails { after: usize::MAX }])
         };
-        let plan = Plan {
-            rounds,
-            ..Plan::new(0.001, 1, 1)
-        };
-        let rates = over_layouts(&plan, &work).unwrap();
-        assert_eq!(built.into_inner(), LAYOUTS);
-        assert_eq!(rates[0][0].len(), rounds);
+        let rates = one(&build, 60.0).over_layouts().unwrap();
+        assert_eq!(built.load(Ordering::SeqCst), LAYOUTS);
+        assert_eq!(rates[0][0].len(), 60);
     }
 }

@@ -1,11 +1,10 @@
 //! Pictures of rows, as SVG: bars, and curves over numbers of threads where these differ.
 
-use std::fmt::Write as _;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::Write;
 use std::path::PathBuf;
 
-use serde_json::Value;
+use itertools::Itertools;
 
 use crate::row::Row;
 use crate::tables::{self, Part, View, parts};
@@ -37,6 +36,7 @@ struct Point {
     group: String,
     /// The implementation. Points of one series have the same colour.
     series: String,
+    colour: &'static str,
     threads: f64,
     value: f64,
     spread: Option<(f64, f64)>,
@@ -52,6 +52,8 @@ const HEAD: f64 = 56.0;
 const AXIS: f64 = 44.0;
 const BAR: f64 = 13.0;
 const CURVES: f64 = 260.0;
+const BLACK: &str = "stroke=\"black\"";
+const GRID: &str = "stroke=\"#dddddd\"";
 const COLOURS: [&str; 6] = [
     "#1b6ca8", "#e08e0b", "#9a9a9a", "#5b8c5a", "#b25068", "#7a5ca8",
 ];
@@ -59,8 +61,7 @@ const COLOURS: [&str; 6] = [
 fn svg(rows: &[Row]) -> String {
     let mut picture = Drawing::default();
     for of_bench in rows.chunk_by(|a, b| a.text("bench") == b.text("bench")) {
-        let view = View::of(of_bench[0].text("bench"));
-        for part in parts(&view, &tables::with_slowest_offset(of_bench)) {
+        for part in parts(View::of(of_bench), &tables::with_slowest_offset(of_bench)) {
             picture.part(&part);
         }
     }
@@ -99,13 +100,11 @@ impl Drawing {
     }
 
     fn line(&mut self, points: &[(f64, f64)], style: &str) {
-        let points = points.iter().fold(String::new(), |mut text, (x, y)| {
-            let _ = write!(text, "{x:.1},{y:.1} "); // writing to a string does not fail
-            text
-        });
+        let points = points
+            .iter()
+            .format_with(" ", |(x, y), f| f(&format_args!("{x:.1},{y:.1}")));
         self.element(&format!(
-            "<polyline points=\"{}\" fill=\"none\" {style}/>",
-            points.trim_end()
+            "<polyline points=\"{points}\" fill=\"none\" {style}/>"
         ));
     }
 
@@ -117,37 +116,39 @@ impl Drawing {
 
     /// Draws the rows of one table: bars, or for each group a chart of curves.
     fn part(&mut self, part: &Part<'_>) {
-        let (view, main) = (part.view, part.main());
-        let keys = part.varying(&["bench", "impl", &view.across, "threads"]);
+        let (across, main) = (part.view.across, part.main());
+        let (keys, series) = (
+            part.varying(&["bench", "impl", across, "threads"]),
+            part.values(across),
+        );
         let points = part.rows.iter().filter_map(|row| {
+            let own = row.get(across)?;
+            let index = series.iter().position(|series| series == own)?;
             let percentile = |which| row.number(&format!("{main}_{which}"));
             Some(Point {
                 group: tables::labels(&keys, &|key| tables::cell(row, key)).join(" · "),
-                series: tables::name(
-                    row.text("bench"),
-                    row.get(&view.across).unwrap_or(&Value::Null),
-                ),
+                series: tables::name(row.text("bench"), own),
+                colour: COLOURS[index % COLOURS.len()],
                 threads: row.number("threads").unwrap_or(1.0),
                 value: row.number(main)?,
                 spread: percentile("p10").zip(percentile("p90")),
             })
         });
-        let points: Vec<_> = points.collect();
-        let all: Vec<_> = points.iter().collect();
-        let groups = distinct(&all, |point| &point.group);
+        let points = points.collect_vec();
+        let (heading, unit) = (part.heading(), tables::title(main));
+        let groups = points.iter().into_group_map_by(|point| &point.group[..]);
+        let names = points.iter().map(|point| &point.group[..]).unique();
         if part.values("threads").len() == 1 {
-            return self.bars(&part.heading(), &all, &groups, &tables::title(main));
+            let groups = names.map(|name| (name, &groups[name][..])).collect_vec();
+            return self.bars(&heading, &points, &groups, &unit);
         }
-        for group in groups {
-            let mut of_group = all.clone();
-            of_group.retain(|point| point.group == group);
-            let title = format!("{group} · {}", part.heading());
-            self.curves(&title, &of_group, &tables::title(main));
+        for name in names {
+            self.curves(&format!("{name} · {heading}"), &groups[name], &unit);
         }
     }
 
     /// Writes title and legend; returns where the legend ends.
-    fn head(&mut self, title: &str, series: &[&str]) -> f64 {
+    fn head<'p>(&mut self, title: &str, points: impl IntoIterator<Item = &'p Point>) -> f64 {
         let y = self.top + 24.0;
         // a title that would not fit is shortened
         let title: String = title.chars().take((WIDTH / CHARACTER) as usize).collect();
@@ -155,60 +156,45 @@ impl Drawing {
         self.text((MARGIN, y), "start", &title);
         self.element("</g>");
         let mut x = MARGIN;
-        for (index, series) in series.iter().enumerate() {
-            self.rectangle((x, y + 11.0), (11.0, 11.0), COLOURS[index % COLOURS.len()]);
-            self.text((x + 16.0, y + 21.0), "start", series);
-            x += 36.0 + 7.0 * series.chars().count() as f64;
+        for point in points.into_iter().unique_by(|point| &point.series) {
+            self.rectangle((x, y + 11.0), (11.0, 11.0), point.colour);
+            self.text((x + 16.0, y + 21.0), "start", &point.series);
+            x += 36.0 + 7.0 * point.series.chars().count() as f64;
         }
         self.top += HEAD;
         x
     }
 
-    fn bars(&mut self, title: &str, points: &[&Point], groups: &[&str], unit: &str) {
-        let series = distinct(points, |point| &point.series);
-        self.head(title, &series);
-        let longest = groups
-            .iter()
-            .map(|group| group.chars().count())
-            .max()
-            .unwrap_or(0);
-        let left = MARGIN + (CHARACTER * longest as f64 + 8.0).clamp(8.0, WIDTH / 2.0);
+    fn bars(&mut self, title: &str, points: &[Point], groups: &[(&str, &[&Point])], unit: &str) {
+        self.head(title, points);
+        let lens = groups.iter().map(|(group, _)| group.chars().count());
+        let longest = CHARACTER * lens.max().unwrap_or(0) as f64;
+        let left = MARGIN + (longest + 8.0).clamp(8.0, WIDTH / 2.0);
         let scale = Scale::of(points, left, WIDTH - MARGIN - 48.0);
         let bottom = self.top + BAR * (points.len() + groups.len()) as f64;
         for (value, x) in scale.ticks() {
-            self.line(&[(x, self.top), (x, bottom + 4.0)], "stroke=\"#dddddd\"");
+            self.line(&[(x, self.top), (x, bottom + 4.0)], GRID);
             self.text((x, bottom + 17.0), "middle", &number(value));
         }
-        self.line(
-            &[(left, self.top), (left, bottom), (WIDTH - MARGIN, bottom)],
-            "stroke=\"black\"",
-        );
+        let axes = [(left, self.top), (left, bottom), (WIDTH - MARGIN, bottom)];
+        self.line(&axes, BLACK);
         self.text(((left + WIDTH) / 2.0, bottom + 33.0), "middle", unit);
         let mut y = self.top + BAR / 2.0;
-        for group in groups {
+        for (group, points) in groups {
             self.text((left - 6.0, y + 10.0), "end", group);
-            // rows may be sorted by implementation
-            for point in points.iter().filter(|point| point.group == *group) {
-                let index = series
-                    .iter()
-                    .position(|name| *name == point.series)
-                    .unwrap_or(0);
-                let end = scale.place(point.value);
-                self.rectangle(
-                    (left, y + 1.0),
-                    (end - left, BAR - 2.0),
-                    COLOURS[index % COLOURS.len()],
-                );
-                let mut behind = end;
+            for point in *points {
+                let mut end = scale.place(point.value);
+                let size = (end - left, BAR - 2.0);
+                self.rectangle((left, y + 1.0), size, point.colour);
                 if let Some((low, high)) = point.spread {
                     let (low, high, middle) = (scale.place(low), scale.place(high), y + BAR / 2.0);
-                    self.line(&[(low, middle), (high, middle)], "stroke=\"black\"");
+                    self.line(&[(low, middle), (high, middle)], BLACK);
                     for x in [low, high] {
-                        self.line(&[(x, middle - 3.0), (x, middle + 3.0)], "stroke=\"black\"");
+                        self.line(&[(x, middle - 3.0), (x, middle + 3.0)], BLACK);
                     }
-                    behind = high.max(end);
+                    end = high.max(end);
                 }
-                self.text((behind + 4.0, y + 10.5), "start", &number(point.value));
+                self.text((end + 4.0, y + 10.5), "start", &number(point.value));
                 y += BAR;
             }
             y += BAR;
@@ -217,65 +203,53 @@ impl Drawing {
     }
 
     fn curves(&mut self, title: &str, points: &[&Point], unit: &str) {
-        let series = distinct(points, |point| &point.series);
-        let legend = self.head(title, &series);
+        let legend = self.head(title, points.iter().copied());
         let (left, top, bottom) = (MARGIN + 56.0, self.top, self.top + CURVES);
-        let values = Scale::of(points, bottom, top);
-        let most = points.iter().map(|point| point.threads).fold(1.0, f64::max);
+        let values = Scale::of(points.iter().copied(), bottom, top);
+        let points = points
+            .iter()
+            .sorted_by(|a, b| a.threads.total_cmp(&b.threads));
+        let points = points.collect_vec();
+        let most = points.last().map_or(1.0, |point| point.threads);
         let threads = Scale {
             most: 1.05 * most,
             from: left,
             to: WIDTH - 2.0 * MARGIN,
         };
         for (value, y) in values.ticks() {
-            self.line(&[(left - 4.0, y), (threads.to, y)], "stroke=\"#dddddd\"");
+            self.line(&[(left - 4.0, y), (threads.to, y)], GRID);
             self.text((left - 8.0, y + 4.0), "end", &number(value));
         }
-        let numbers = distinct_numbers(points);
-        for number in numbers {
+        for number in points.iter().map(|point| point.threads).dedup() {
             let x = threads.place(number);
-            self.line(&[(x, bottom), (x, bottom + 4.0)], "stroke=\"black\"");
+            self.line(&[(x, bottom), (x, bottom + 4.0)], BLACK);
             self.text((x, bottom + 17.0), "middle", &number.to_string());
         }
-        self.line(
-            &[(left, top), (left, bottom), (threads.to, bottom)],
-            "stroke=\"black\"",
-        );
-        self.text(
-            ((left + threads.to) / 2.0, bottom + 33.0),
-            "middle",
-            "threads",
-        );
+        self.line(&[(left, top), (left, bottom), (threads.to, bottom)], BLACK);
+        let middle = (left + threads.to) / 2.0;
+        self.text((middle, bottom + 33.0), "middle", "threads");
         self.text((left + 6.0, top + 10.0), "start", unit);
         // the first implementation's throughput on the fewest threads, on each of them
-        if let Some(first) = points.iter().min_by(|a, b| a.threads.total_cmp(&b.threads)) {
+        if let Some(first) = points.first() {
             let slope = first.value / first.threads;
             let end = most.min(values.most / slope);
+            let end = (threads.place(end), values.place(slope * end));
             let dashed = "stroke=\"#666666\" stroke-dasharray=\"5 4\"";
-            let ideal = [
-                (left, bottom),
-                (threads.place(end), values.place(slope * end)),
-            ];
-            self.line(&ideal, dashed);
+            self.line(&[(left, bottom), end], dashed);
             self.line(&[(legend, top - 16.0), (legend + 24.0, top - 16.0)], dashed);
             self.text((legend + 30.0, top - 11.0), "start", "ideal");
         }
-        for (index, name) in series.iter().enumerate() {
-            let colour = COLOURS[index % COLOURS.len()];
-            let mut of_series = points.to_vec();
-            of_series.retain(|point| point.series == *name);
-            of_series.sort_by(|a, b| a.threads.total_cmp(&b.threads));
-            let places = of_series.iter();
-            let places =
-                places.map(|point| (threads.place(point.threads), values.place(point.value)));
-            let places: Vec<_> = places.collect();
+        let place = |point: &Point| (threads.place(point.threads), values.place(point.value));
+        for (series, colour) in points.iter().map(|p| (&p.series, p.colour)).unique() {
+            let points = points.iter().filter(|point| point.series == *series);
+            let places = points.clone().map(|point| place(point)).collect_vec();
             self.line(&places, &format!("stroke=\"{colour}\" stroke-width=\"2\""));
-            for (point, (x, y)) in of_series.iter().zip(&places) {
+            for (point, (x, y)) in points.zip(places) {
                 self.element(&format!(
                     "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{colour}\"/>"
                 ));
                 if let Some((low, high)) = point.spread {
-                    let whisker = [(*x, values.place(low)), (*x, values.place(high))];
+                    let whisker = [(x, values.place(low)), (x, values.place(high))];
                     self.line(&whisker, &format!("stroke=\"{colour}\""));
                 }
             }
@@ -292,17 +266,13 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(points: &[&Point], from: f64, to: f64) -> Self {
-        let ends = points.iter().map(|point| {
-            point
-                .spread
-                .map_or(point.value, |(_, high)| high.max(point.value))
+    fn of<'p>(points: impl IntoIterator<Item = &'p Point>, from: f64, to: f64) -> Self {
+        let ends = points.into_iter().map(|point| {
+            let (_, high) = point.spread.unwrap_or_default();
+            high.max(point.value)
         });
-        Self {
-            most: ends.fold(f64::MIN_POSITIVE, f64::max),
-            from,
-            to,
-        }
+        let most = ends.fold(f64::MIN_POSITIVE, f64::max);
+        Self { most, from, to }
     }
 
     fn place(&self, value: f64) -> f64 {
@@ -320,25 +290,6 @@ impl Scale {
         let values = (0..=(self.most / step) as usize).map(|count| count as f64 * step);
         values.map(|value| (value, self.place(value))).collect()
     }
-}
-
-/// The distinct values of `name`, in order of appearance.
-fn distinct<'a>(points: &[&'a Point], name: impl Fn(&'a Point) -> &'a str) -> Vec<&'a str> {
-    let mut names = Vec::new();
-    for point in points {
-        if !names.contains(&name(point)) {
-            names.push(name(point));
-        }
-    }
-    names
-}
-
-/// The distinct numbers of threads.
-fn distinct_numbers(points: &[&Point]) -> Vec<f64> {
-    let mut numbers: Vec<_> = points.iter().map(|point| point.threads).collect();
-    numbers.sort_by(f64::total_cmp);
-    numbers.dedup();
-    numbers
 }
 
 /// Formats `value` with a sensible number of digits.
@@ -369,9 +320,8 @@ mod tests {
         let mut open = Vec::new();
         for part in svg.split('<').skip(1) {
             let (tag, text) = part.split_once('>').expect("a tag ends");
-            let text = ["&amp;", "&lt;", "&gt;"]
-                .iter()
-                .fold(text.to_owned(), |text, entity| text.replace(entity, ""));
+            let entities = ["&amp;", "&lt;", "&gt;"].iter();
+            let text = entities.fold(text.to_owned(), |text, entity| text.replace(entity, ""));
             assert!(!text.contains(['>', '&']), "{text}");
             match tag.strip_prefix('/') {
                 Some(name) => assert_eq!(open.pop(), Some(name)),
@@ -386,19 +336,14 @@ mod tests {
     fn the_length_of_a_bar_is_proportional_to_its_value() {
         let picture = svg(&[row("this", 1000.0, 1), row("upstream", 500.0, 1)]);
         assert_well_formed(&picture);
+        // only the bars: the squares of the legend are 11 wide
         let widths = picture.split("<rect ").filter_map(|tag| {
-            // only the bars: the squares of the legend are 11 wide
-            let width: f64 = tag
-                .split("width=\"")
-                .nth(1)?
-                .split('"')
-                .next()?
-                .parse()
-                .ok()?;
+            let (_, width) = tag.split_once(" width=\"")?;
+            let width: f64 = width.split('"').next()?.parse().ok()?;
             let is_bar = tag.contains("#1b6ca8") || tag.contains("#e08e0b");
             (is_bar && width > 11.0).then_some(width)
         });
-        let widths: Vec<_> = widths.collect();
+        let widths = widths.collect_vec();
         assert_eq!(widths.len(), 2, "{picture}");
         assert!((widths[0] / widths[1] - 2.0).abs() < 0.02, "{widths:?}");
         for text in ["1000", "500", "rustls-inplace", "MB/s", "&lt;a &amp; b&gt;"] {

@@ -1,5 +1,5 @@
-//! The frame around the sub-commands. Each measures rows, in one process per allocator; they are
-//! printed as tables or JSON.
+//! The frame around the jobs. Each measures rows, in one process per allocator; they are printed as
+//! tables or JSON.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -8,56 +8,43 @@ use serde_json::Value;
 
 use crate::choices::Allocator;
 use crate::cli::Common;
+use crate::jobs::Chosen;
+use crate::plot::Picture;
 use crate::row::Row;
 use crate::statistics::median;
-use crate::tables::{self, Style, UPSTREAM, View, parts};
+use crate::tables::{self, Part, Style, UPSTREAM, View, parts};
 use crate::workload::Result;
 use crate::{machine, processes};
 
-/// A sub-command that measures.
-pub(crate) trait Job {
-    fn common(&self) -> &Common;
-
-    /// The numbers of threads to measure with.
-    fn threads(&self) -> &[usize] {
-        &[1]
-    }
-
-    /// Fails if the arguments cannot be measured. Takes no time.
-    fn check(&self) -> Result<()> {
-        Ok(())
-    }
-
-    /// Measures on the allocator of this process.
-    fn measure(&self, allocator: Allocator) -> Result<Vec<Row>>;
+/// Draws the rows that `run` returns, if `common` asks for a picture. Its file is opened before.
+pub(crate) fn drawn(common: &Common, run: impl FnOnce() -> Result<Vec<Row>>) -> Result<()> {
+    let file = common.plot.clone().filter(|_| !common.in_this_process);
+    let picture = file.map(Picture::create).transpose()?;
+    let rows = run()?;
+    picture.map_or(Ok(()), |picture| picture.draw(&rows))
 }
 
-/// Runs `job`, as requested by the command line `line`; prints its rows and returns them.
-pub(crate) fn run(job: &dyn Job, line: &[OsString]) -> Result<Vec<Row>> {
-    let common = job.common();
+/// Runs a job, as requested by the command line `line`; prints its rows and returns them.
+pub(crate) fn run(Chosen { job, run }: &Chosen, line: &[OsString]) -> Result<Vec<Row>> {
+    let common = &run.common;
+    let steps = job.steps(run)?;
     if common.in_this_process {
-        for row in job.measure(bench_allocator::selected())? {
-            print(&row.json())?;
+        for step in steps {
+            step()?.iter().try_for_each(|row| print(&row.json()))?;
         }
         return Ok(Vec::new());
     }
-    job.check()?;
     let (processors, most) = (machine::processors(), job.threads().iter().max());
     if let Some(most) = most.filter(|most| **most > processors) {
         eprintln!(
             "bench: {most} threads share {processors} processors, so their throughput does not add up"
         );
     }
-    let mut earlier = Vec::new();
-    if let Some(file) = &common.compare {
-        earlier = Row::read_all(file)?;
-    }
+    let earlier = common.compare.as_deref().map(Row::read_all).transpose()?;
     let machine = machine::describe();
 
     let allocators = match &common.allocators()[..] {
-        [] if line.first().is_some_and(|name| name == "bulk") && (common.json || common.detail) => {
-            Allocator::ALL.to_vec()
-        }
+        [] if run.bench == "bulk" && (common.json || common.detail) => Allocator::ALL.to_vec(),
         [] => vec![Allocator::System],
         requested => requested.to_vec(),
     };
@@ -73,7 +60,7 @@ pub(crate) fn run(job: &dyn Job, line: &[OsString]) -> Result<Vec<Row>> {
     if let Some(warning) = warning(&rows) {
         eprintln!("bench: {warning}");
     }
-    if common.compare.is_some() {
+    if let Some(earlier) = earlier {
         print(&compared(&earlier, &rows)?)?;
     }
     Ok(rows)
@@ -81,25 +68,12 @@ pub(crate) fn run(job: &dyn Job, line: &[OsString]) -> Result<Vec<Row>> {
 
 /// All that is printed of `rows`, unless as JSON.
 fn text(rows: &[Row], machine: &Value, style: Style, detail: bool) -> String {
-    let view = View::of(rows.first().map_or("", |row| row.text("bench")));
     let mut text = machine::header(machine);
-    let all = if detail {
-        rows.to_vec()
-    } else {
-        tables::with_slowest_offset(rows)
-    };
-    let gap = if style == Style::Markdown {
-        "\n\n"
-    } else {
-        "\n"
-    };
-    for part in parts(&view, &all) {
-        let table = if detail {
-            part.detail(style)
-        } else {
-            part.summary(style)
-        };
-        text += &format!("\n{}{gap}{table}", part.heading());
+    let all = if detail { rows.to_vec() } else { tables::with_slowest_offset(rows) };
+    let table = |part: &Part<'_>| if detail { part.detail(style) } else { part.summary(style) };
+    let gap = ["\n", "\n\n"][usize::from(style == Style::Markdown)];
+    for part in parts(View::of(rows), &all) {
+        text += &format!("\n{}{gap}{}", part.heading(), table(&part));
     }
     if all.len() > rows.len() {
         text += "* where the application's buffer has the slowest offset for each of them\n";
@@ -109,26 +83,18 @@ fn text(rows: &[Row], machine: &Value, style: Style, detail: bool) -> String {
 
 /// The result of `bulk` in one sentence.
 fn sentence(rows: &[Row]) -> Option<String> {
-    let of_this = || {
-        rows.iter()
-            .filter(|row| row.text("bench") == "bulk" && row.text("impl") == "this")
-    };
+    let is = |row: &&Row| row.text("bench") == "bulk" && row.text("impl") == "this";
+    let of_this = || rows.iter().filter(is);
     let unbuffered = of_this().find(|row| row.text("api") == "unbuffered");
     let row = unbuffered.or_else(|| of_this().next())?;
-    let direction = if row.text("direction") == "send" {
-        "sending"
+    let direction = ["receiving", "sending"][usize::from(row.text("direction") == "send")];
+    let bytes = row.number("plaintext_size")?;
+    let size = if bytes % 1024.0 == 0.0 {
+        format!("{} KiB", bytes / 1024.0)
     } else {
-        "receiving"
+        format!("{bytes}-byte")
     };
-    let size = match row.number("plaintext_size")? {
-        size if size % 1024.0 == 0.0 => format!("{} KiB", size / 1024.0),
-        size => format!("{size}-byte"),
-    };
-    let what = if row.number("plaintext_size")? > 16384.0 {
-        "writes"
-    } else {
-        "records"
-    };
+    let what = ["records", "writes"][usize::from(bytes > 16384.0)];
     Some(format!(
         "{direction} {size} {what} {}: {:.2} × {UPSTREAM}, {:.1} % of the bare AEAD",
         row.text("api"),
@@ -142,8 +108,8 @@ const WIDE: f64 = 0.3;
 
 /// A warning if the samples of many figures vary widely.
 fn warning(rows: &[Row]) -> Option<String> {
+    let view = View::of(rows);
     let spread = |row: &Row| -> Option<f64> {
-        let view = View::of(row.text("bench"));
         let key = view.main_of(row)?;
         let [low, high] = ["p10", "p90"].map(|which| row.number(&format!("{key}_{which}")));
         Some((high? - low?) / row.number(key)?)
@@ -165,9 +131,9 @@ fn warning(rows: &[Row]) -> Option<String> {
 /// A table of this library's figures in `earlier` and `rows`, and the median change of its ratios
 /// to upstream. Absolute figures depend on the state of the machine; ratios hardly do.
 fn compared(earlier: &[Row], rows: &[Row]) -> Result<String> {
-    let mut view = View::of(rows.first().map_or("", |row| row.text("bench")));
-    let ratio = view.once.first().copied();
-    (view.side_by_side, view.once) = (ratio.into_iter().collect(), Vec::new());
+    let mut view = View::of(rows);
+    let ratio = view.once.split(' ').next().filter(|key| !key.is_empty());
+    (view.side_by_side, view.once) = (ratio.unwrap_or_default(), "");
     let (mut both, mut changes) = (Vec::new(), Vec::new());
     for now in rows.iter().filter(|row| row.text("impl") == "this") {
         let subject = now.subject(&[]);
@@ -177,22 +143,18 @@ fn compared(earlier: &[Row], rows: &[Row]) -> Result<String> {
                 now.clone().with("impl", "now"),
             ]);
             let figure = ratio.or_else(|| view.main_of(now)).unwrap_or_default();
-            changes.extend(
-                now.number(figure)
-                    .zip(before.number(figure))
-                    .map(|(now, before)| now / before - 1.0),
-            );
+            let figures = now.number(figure).zip(before.number(figure));
+            changes.extend(figures.map(|(now, before)| now / before - 1.0));
         }
     }
     let mut text = String::new();
-    for part in parts(&view, &both) {
+    for part in parts(view, &both) {
         text += &format!("\n{}\n\n{}", part.heading(), part.summary(style()));
     }
     let count = changes.len();
-    let change = median(changes).ok_or("--compare: the file has no row of these measurements")?;
-    let commit = both[0]
-        .get("machine")
-        .and_then(|machine| machine["commit"].as_str());
+    let change = median(&changes).ok_or("--compare: the file has no row of these measurements")?;
+    let machine = both[0].get("machine").unwrap_or(&Value::Null);
+    let commit = machine["commit"].as_str();
     Ok(format!(
         "{text}\ncompared with commit {}: median change {:+.1} % over {count} rows",
         commit.unwrap_or("unknown"),

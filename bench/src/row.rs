@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::choices::{Allocator, Provider};
-use crate::statistics::{Summary, rounded};
+use crate::statistics::{quantiles, rounded};
 use crate::workload::Result;
 
 /// The keys that say what was measured, in the order in which tables show them. All other keys are
@@ -66,11 +66,11 @@ impl Row {
 
     /// Adds the median of `samples` and their 10th and 90th percentile, in `unit`.
     pub(crate) fn median(self, key: &str, samples: &[f64], unit: f64) -> Result<Self> {
-        let summary = Summary::of(samples.to_vec()).ok_or("nothing was measured")?;
-        Ok(self
-            .rounded(key, summary.median / unit, 1)
-            .rounded(&format!("{key}_p10"), summary.p10 / unit, 1)
-            .rounded(&format!("{key}_p90"), summary.p90 / unit, 1))
+        let quantiles = quantiles(samples, [0.5, 0.1, 0.9]).ok_or("nothing was measured")?;
+        let named = ["", "_p10", "_p90"].iter().zip(quantiles);
+        Ok(named.fold(self, |row, (suffix, value)| {
+            row.rounded(&format!("{key}{suffix}"), value / unit, 1)
+        }))
     }
 
     /// Adds `value` as a ratio.
@@ -111,10 +111,7 @@ impl Row {
     pub(crate) fn read_all(file: &std::path::Path) -> Result<Vec<Self>> {
         let text = std::fs::read_to_string(file)
             .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
-        let rows = text
-            .lines()
-            .map(Self::parse)
-            .collect::<serde_json::Result<_>>();
+        let rows: serde_json::Result<_> = text.lines().map(Self::parse).collect();
         Ok(rows.map_err(|error| format!("{} is no output of --json: {error}", file.display()))?)
     }
 

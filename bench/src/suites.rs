@@ -1,14 +1,17 @@
 //! The cipher suites, the providers that have them, and those that can be measured.
 
 use clap::builder::PossibleValue;
+use itertools::Itertools;
 use rustls as tls;
+use serde_json::json;
 
 use crate::choices::{Choice, Cipher, KeyType, Provider, Version};
+use crate::jobs::primitives::Hash;
 use crate::report;
 use crate::workload::Result;
 
 /// A cipher suite by name, with the facts that the limit needs without an implementation of TLS.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Suite {
     /// The name in the IANA registry, spelt as in `CipherSuite`.
     pub(crate) name: String,
@@ -78,34 +81,27 @@ impl Suite {
             (None, [first, ..]) => Ok(*first),
             (Some(wanted), usable) if usable.contains(&wanted) => Ok(wanted),
             (wanted, usable) => {
-                let [wanted, usable] = [wanted.as_slice(), usable].map(|types| {
-                    types
-                        .iter()
-                        .map(|t| t.name())
-                        .collect::<Vec<_>>()
-                        .join(" or ")
-                });
-                let name = &self.name;
+                let names = |types: &[KeyType]| types.iter().map(|t| t.name()).join(" or ");
+                let (wanted, usable, name) = (names(wanted.as_slice()), names(usable), &self.name);
                 Err(format!("{name} needs a key of another type than {wanted}: {usable}").into())
             }
         }
     }
 
-    /// True if the suite's hash has 48 bytes of output, not 32.
-    pub(crate) fn uses_sha384(&self) -> bool {
-        self.name.ends_with("_SHA384")
+    pub(crate) fn hash(&self) -> Hash {
+        if self.name.ends_with("_SHA384") {
+            Hash::Sha384
+        } else {
+            Hash::Sha256
+        }
     }
 }
 
 impl Cipher {
     fn of(suite: &str) -> Option<Self> {
-        let ciphers = [
-            ("AES_128_GCM", Self::Aes128Gcm),
-            ("AES_256_GCM", Self::Aes256Gcm),
-            ("CHACHA20_POLY1305", Self::Chacha20Poly1305),
-        ];
-        let of_suite = ciphers.iter().find(|(name, _)| suite.contains(name));
-        of_suite.map(|(_, cipher)| *cipher)
+        let letters = |name: &str| name.replace(['_', '-'], "").to_uppercase();
+        let mut ciphers = Self::ALL.iter().copied();
+        ciphers.find(|cipher| letters(suite).contains(&letters(cipher.name())))
     }
 
     /// The length of the key in bytes.
@@ -118,22 +114,21 @@ impl Cipher {
 }
 
 /// All suites, and the providers that have them.
-fn by_suite() -> Vec<(Suite, Vec<&'static str>)> {
-    let mut listed: Vec<(Suite, Vec<_>)> = Vec::new();
-    for &provider in Provider::ALL {
-        for suite in Suite::all(provider) {
-            match listed.iter_mut().find(|(known, _)| *known == suite) {
-                Some((_, providers)) => providers.push(provider.name()),
-                None => listed.push((suite, vec![provider.name()])),
-            }
-        }
-    }
-    listed
+fn by_suite() -> impl Iterator<Item = (Suite, Vec<&'static str>)> {
+    let of = |provider: &Provider| Suite::all(*provider);
+    let suites = Provider::ALL.iter().flat_map(of).unique();
+    suites.map(move |suite| {
+        let providers = Provider::ALL
+            .iter()
+            .filter(|provider| of(provider).contains(&suite));
+        let names = providers.map(|provider| provider.name()).collect();
+        (suite, names)
+    })
 }
 
 /// The names of all suites for the command line. TLS 1.2 has two spellings.
 pub(crate) fn names() -> Vec<PossibleValue> {
-    let names = by_suite().into_iter().map(|(suite, _)| {
+    let names = by_suite().map(|(suite, _)| {
         let alias = suite.name.replace("TLS_", "TLS12_");
         PossibleValue::new(suite.name).alias(alias)
     });
@@ -142,20 +137,14 @@ pub(crate) fn names() -> Vec<PossibleValue> {
 
 /// Prints the suites of all providers.
 pub(crate) fn list(json: bool) -> Result<()> {
-    for (suite, providers) in by_suite() {
-        let version = format!("TLS {}", suite.version.name());
-        let line = if json {
-            let row = serde_json::json!({
-                "bench": "list-suites",
-                "suite": suite.name,
-                "version": version,
-                "providers": providers,
-            });
+    for (Suite { name, version, .. }, providers) in by_suite() {
+        let version = format!("TLS {}", version.name());
+        report::print(&if json {
+            let row = json!({ "bench": "list-suites", "suite": name, "version": version, "providers": providers });
             row.to_string()
         } else {
-            format!("{:<45} {version} · {}", suite.name, providers.join(", "))
-        };
-        report::print(&line)?;
+            format!("{name:<45} {version} · {}", providers.join(", "))
+        })?;
     }
     Ok(())
 }
@@ -186,7 +175,7 @@ mod tests {
         for &key_type in KeyType::ALL {
             let suite = Suite::with(Version::Tls12, Cipher::Aes256Gcm, key_type).unwrap();
             assert_eq!(suite.key_type(Some(key_type)).unwrap(), key_type);
-            assert!(suite.uses_sha384());
+            assert_eq!(suite.hash(), Hash::Sha384);
         }
     }
 }

@@ -4,68 +4,54 @@
 //! The heading of a table has the values that all its rows share, so any selection of rows makes a
 //! readable table.
 
-use comfy_table::{Cell, CellAlignment, presets};
+use comfy_table::{CellAlignment, presets};
+use itertools::Itertools;
 use serde_json::Value;
 
+use crate::jobs::JOBS;
 use crate::row::{Row, SUBJECT};
 
-/// The choice of columns of a summary.
-#[derive(Clone, Debug)]
+/// The choice of columns of a summary. Keys are separated by spaces.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
     /// The key whose values have a column each.
-    pub(crate) across: String,
+    pub(crate) across: &'static str,
     /// The figure in these columns: the first that a row has.
-    pub(crate) main: Vec<String>,
+    pub(crate) main: &'static str,
     /// Further figures, with the values of all these columns in one.
-    pub(crate) side_by_side: Vec<&'static str>,
+    pub(crate) side_by_side: &'static str,
     /// Figures that only one of the columns has, or that compare it with the others.
-    pub(crate) once: Vec<&'static str>,
+    pub(crate) once: &'static str,
 }
 
+/// The figures that compare a row with both other implementations.
+pub(crate) const TO_BOTH: &str = "ratio_to_upstream share_of_limit";
+
 impl View {
-    /// The view of the sub-command `bench`.
-    pub(crate) fn of(bench: &str) -> Self {
-        const TO_BOTH: &str = "ratio_to_upstream share_of_limit";
-        const HEAP: &str = "bytes_per_connection allocations_per_handshake pool_bytes_per_thread";
-        let (main, side_by_side, once) = match bench {
-            "bulk" => ("mb_per_s", "allocations_per_record", TO_BOTH),
-            "tcp" => (
-                "mb_per_s",
-                "cpu_s_per_gb system_calls_per_mb",
-                "ratio_to_upstream",
-            ),
-            "duplex" => ("mb_per_s", "ratio_to_one_direction", ""),
-            "memory" => (HEAP, "", ""),
-            "primitives" => ("ns_per_op", "", ""),
-            "certificates" => (
-                "ns_per_op bytes_per_session",
-                "allocations_per_op heap_bytes_per_op",
-                "times_as_fast",
-            ),
-            "load-connections" => ("bytes_per_connection", "", "growth_bytes"),
-            "load-handshakes" => ("handshakes_per_s", "growth_bytes peak_bytes", ""),
-            "handshake" | "handshake-resume" | "handshake-ticket" => {
-                ("handshakes_per_s", "allocations_per_handshake", TO_BOTH)
-            }
-            // rows of a newer file
-            _ => ("mb_per_s handshakes_per_s ns_per_op", "", TO_BOTH),
-        };
+    pub(crate) const fn new(
+        main: &'static str,
+        side_by_side: &'static str,
+        once: &'static str,
+    ) -> Self {
         Self {
-            across: if bench == "primitives" {
-                "provider"
-            } else {
-                "impl"
-            }
-            .to_owned(),
-            main: main.split_whitespace().map(str::to_owned).collect(),
-            side_by_side: side_by_side.split_whitespace().collect(),
-            once: once.split_whitespace().collect(),
+            across: "impl",
+            main,
+            side_by_side,
+            once,
         }
     }
 
+    /// The view of `rows`, which are of one job.
+    pub(crate) fn of(rows: &[Row]) -> Self {
+        let bench = rows.first().map_or("", |row| row.text("bench"));
+        let job = JOBS.iter().find(|job| job.bench() == bench);
+        let of_newer_file = Self::new("mb_per_s handshakes_per_s ns_per_op", "", TO_BOTH);
+        job.map_or(of_newer_file, |job| job.view)
+    }
+
     /// The main figure of `row`.
-    pub(crate) fn main_of<'v>(&'v self, row: &Row) -> Option<&'v str> {
-        let mut main = self.main.iter().map(String::as_str);
+    pub(crate) fn main_of(&self, row: &Row) -> Option<&'static str> {
+        let mut main = self.main.split(' ');
         main.find(|key| row.get(key).is_some())
     }
 }
@@ -82,46 +68,33 @@ pub(crate) const WIDTH: usize = 80;
 
 /// Rows of one table, which have the same main figure.
 pub(crate) struct Part<'a> {
-    pub(crate) view: &'a View,
+    pub(crate) view: View,
     pub(crate) rows: Vec<&'a Row>,
 }
 
 /// Divides `rows` among tables.
-pub(crate) fn parts<'a>(view: &'a View, rows: &'a [Row]) -> Vec<Part<'a>> {
-    let mut parts: Vec<Part<'a>> = Vec::new();
-    let of = |row: &Row| {
-        (
-            view.main_of(row).map(str::to_owned),
-            row.text("topic").to_owned(),
-        )
-    };
-    for row in rows {
-        match parts.iter_mut().find(|part| of(part.rows[0]) == of(row)) {
-            Some(part) => part.rows.push(row),
-            None => parts.push(Part {
-                view,
-                rows: vec![row],
-            }),
-        }
-    }
-    parts
+pub(crate) fn parts(view: View, rows: &[Row]) -> Vec<Part<'_>> {
+    let of = |row: &Row| (view.main_of(row), row.text("topic").to_owned());
+    let tables = rows.iter().map(of).unique().collect_vec().into_iter();
+    let parts = tables.map(|table| Part {
+        view,
+        rows: rows.iter().filter(|row| of(row) == table).collect(),
+    });
+    parts.collect()
 }
 
 impl Part<'_> {
-    pub(crate) fn main(&self) -> &str {
+    pub(crate) fn main(&self) -> &'static str {
         self.view.main_of(self.rows[0]).unwrap_or_default()
     }
 
     /// The distinct values of `key`, in order of appearance.
     pub(crate) fn values(&self, key: &str) -> Vec<Value> {
-        let mut values = Vec::new();
-        for row in &self.rows {
-            let value = row.get(key).unwrap_or(&Value::Null);
-            if !values.contains(value) {
-                values.push(value.clone());
-            }
-        }
-        values
+        let values = self
+            .rows
+            .iter()
+            .map(|row| row.get(key).unwrap_or(&Value::Null));
+        values.unique().cloned().collect()
     }
 
     /// The keys that distinguish rows, except for `without`.
@@ -139,114 +112,84 @@ impl Part<'_> {
             [value] => phrase(key, value),
             _ => None,
         });
-        let unit = title(self.main());
-        common.chain([unit]).collect::<Vec<_>>().join(" · ")
-    }
-
-    /// The heading of the column of `key`.
-    fn title(&self, key: &str) -> String {
-        match (key, self.rows[0].text("bench")) {
-            ("share_of_limit", "bulk") => "of AEAD".to_owned(),
-            _ => title(key),
-        }
-    }
-
-    /// The values of the column of `across`, except for the limit where shares of it are given.
-    fn columns(&self) -> Vec<Value> {
-        let mut columns = self.values(&self.view.across);
-        if self.view.once.contains(&"share_of_limit") {
-            columns.retain(|value| value != "limit");
-        }
-        columns
+        common.chain([title(self.main())]).join(" · ")
     }
 
     /// A line for each subject, with the values of `across` beside each other.
     pub(crate) fn summary(&self, style: Style) -> String {
-        let table = self.summary_table(style, &self.view.side_by_side);
+        let table = self.summary_table(style, self.view.side_by_side);
         if style == Style::Terminal && width(&table) > WIDTH {
-            return self.summary_table(style, &[]);
+            return self.summary_table(style, "");
         }
         table
     }
 
-    fn summary_table(&self, style: Style, side_by_side: &[&str]) -> String {
-        let across = &self.view.across[..];
-        let (columns, main) = (self.columns(), self.main());
-        let keys = self.varying(&["bench", "impl", across]);
+    fn summary_table(&self, style: Style, side_by_side: &str) -> String {
+        let View { across, once, .. } = self.view;
         let bench = self.rows[0].text("bench");
+        let mut columns = self.values(across);
+        // shares of the limit replace its column
+        columns.retain(|value| value != "limit" || !once.contains("share_of_limit"));
+        let keys = self.varying(&["bench", "impl", across]);
+        let has = |key: &&str| self.rows.iter().any(|row| row.get(key).is_some());
+        let once = once.split(' ').filter(has).collect_vec();
+        let side_by_side = side_by_side.split(' ').filter(has).collect_vec();
+
         let mut head = labels(&keys, &title);
         let left = head.len();
         head.extend(columns.iter().map(|value| name(bench, value)));
-        let has = |key: &str| self.rows.iter().any(|row| row.get(key).is_some());
-        let once: Vec<_> = self.view.once.iter().filter(|key| has(key)).collect();
-        head.extend(once.iter().map(|key| self.title(key)));
-        let mut side_by_side = side_by_side.to_vec();
-        side_by_side.retain(|key| has(key));
+        head.extend(once.iter().map(|key| match (*key, bench) {
+            ("share_of_limit", "bulk") => "of AEAD".to_owned(),
+            (key, _) => title(key),
+        }));
         head.extend(side_by_side.iter().map(|key| title(key)));
 
-        let mut lines: Vec<Vec<String>> = Vec::new();
-        let mut done = Vec::new();
-        for first in &self.rows {
+        let has_column = |row: &&&Row| columns.iter().any(|value| Some(value) == row.get(across));
+        let firsts = self.rows.iter().filter(has_column);
+        let firsts = firsts.unique_by(|row| row.subject(&["impl", across]));
+        let lines = firsts.map(|first| {
             let subject = first.subject(&["impl", across]);
-            if done.contains(&subject)
-                || columns.iter().all(|value| Some(value) != first.get(across))
-            {
-                continue;
-            }
-            let rows: Vec<_> = self
-                .rows
-                .iter()
-                .filter(|row| row.subject(&["impl", across]) == subject)
-                .collect();
+            let same = |row: &&&Row| row.subject(&["impl", across]) == subject;
+            let rows = self.rows.iter().filter(same).collect_vec();
             let of = |key: &str, column: &Value| {
                 let row = rows.iter().find(|row| row.get(across) == Some(column));
-                row.and_then(|row| row.get(key))
-                    .map_or_else(|| "–".to_owned(), |value| shown(key, value))
+                let value = row.and_then(|row| row.get(key));
+                value.map_or_else(|| "–".to_owned(), |value| shown(key, value))
             };
             let mut line = labels(&keys, &|key| cell(first, key));
-            line.extend(columns.iter().map(|column| of(main, column)));
+            line.extend(columns.iter().map(|column| of(self.main(), column)));
             line.extend(once.iter().map(|key| of(key, &columns[0])));
-            for key in &side_by_side {
-                let values: Vec<_> = columns.iter().map(|column| of(key, column)).collect();
-                line.push(values.join(" / "));
-            }
-            lines.push(line);
-            done.push(subject);
-        }
-        table(style, &head, &lines, left)
+            let of_all = |key: &&str| columns.iter().map(|column| of(key, column)).join(" / ");
+            line.extend(side_by_side.iter().map(of_all));
+            line
+        });
+        table(style, head, lines, left)
     }
 
     /// A line for each row, with all figures.
     pub(crate) fn detail(&self, style: Style) -> String {
         let keys = self.varying(&["bench"]);
-        let mut figures: Vec<&str> = Vec::new();
-        for figure in self.rows.iter().flat_map(|row| row.figures()) {
-            if !figures.contains(&figure) && !figure.ends_with("_p90") {
-                figures.push(figure);
-            }
-        }
+        let figures = self.rows.iter().flat_map(|row| row.figures()).unique();
         // the main figure first, and each with its spread
-        figures.sort_by_key(|key| !key.starts_with(self.main()));
-        let head = keys.iter().chain(&figures).map(|key| title(key));
+        let figures = figures
+            .filter(|figure| !figure.ends_with("_p90"))
+            .sorted_by_key(|key| !key.starts_with(self.main()));
+        let columns = keys.iter().copied().chain(figures).collect_vec();
         let lines = self.rows.iter().map(|row| {
-            let cells = keys.iter().chain(&figures).map(|key| {
-                match (row.get(key), key.strip_suffix("_p10")) {
+            let cells = columns
+                .iter()
+                .map(|key| match (row.get(key), key.strip_suffix("_p10")) {
                     (Some(low), Some(figure)) => {
                         let high = row.get(&format!("{figure}_p90")).unwrap_or(&Value::Null);
                         format!("{}–{}", shown(key, low), shown(key, high))
                     }
                     (Some(value), None) if *key == "impl" => name(row.text("bench"), value),
                     _ => cell(row, key),
-                }
-            });
+                });
             cells.collect()
         });
-        table(
-            style,
-            &head.collect::<Vec<_>>(),
-            &lines.collect::<Vec<_>>(),
-            keys.len(),
-        )
+        let head = columns.iter().map(|key| title(key)).collect();
+        table(style, head, lines, keys.len())
     }
 }
 
@@ -265,42 +208,39 @@ pub(crate) fn labels(keys: &[&str], of: &dyn Fn(&str) -> String) -> Vec<String> 
 /// Appends, for each provider and allocator, the rows of the API whose ratio is largest at the
 /// slowest offset, compared with its usual ratio.
 pub(crate) fn with_slowest_offset(rows: &[Row]) -> Vec<Row> {
-    const RATIO: &str = "slowest_offset_ratio_to_upstream";
-    const KEYS: [&str; 5] = [
-        "mb_per_s",
-        "mb_per_s_p10",
-        "mb_per_s_p90",
-        "ratio_to_upstream",
-        "share_of_limit",
-    ];
-    let without = ["impl", "api", "direction"];
+    const PREFIX: &str = "slowest_offset_";
+    fn group(row: &Row) -> Vec<Option<&Value>> {
+        row.subject(&["impl", "api", "direction"])
+    }
+    let change = |row: &Row| -> Option<f64> {
+        let slowest = row.number(&format!("{PREFIX}ratio_to_upstream"))?;
+        Some(slowest / row.number("ratio_to_upstream")?)
+    };
     let mut all = Vec::new();
     for (at, row) in rows.iter().enumerate() {
         all.push(row.clone());
-        let group = row.subject(&without);
-        let mut later = rows[at + 1..].iter();
-        if later.any(|next| next.subject(&without) == group) {
+        if rows[at + 1..].iter().any(|next| group(next) == group(row)) {
             continue;
         }
-        let same = rows
+        let same = rows.iter().filter(|same| group(same) == group(row));
+        let of_this = same.filter(|row| row.text("impl") == "this");
+        let changes = of_this.filter_map(|row| Some((change(row)?, row)));
+        let Some((_, most)) = changes.max_by(|a, b| a.0.total_cmp(&b.0)) else {
+            continue;
+        };
+        let alike = rows
             .iter()
-            .filter(|row| row.subject(&without) == group && row.text("impl") == "this");
-        let measured = same
-            .filter_map(|row| Some((row, row.number(RATIO)? / row.number("ratio_to_upstream")?)));
-        if let Some((most, _)) = measured.max_by(|a, b| a.1.total_cmp(&b.1)) {
-            let subject = most.subject(&["impl"]);
-            for row in rows.iter().filter(|row| row.subject(&["impl"]) == subject) {
-                let mut row = row
-                    .clone()
-                    .with("direction", format!("{}*", row.text("direction")));
-                for key in KEYS {
-                    if let Some(value) = row.get(&format!("slowest_offset_{key}")).cloned() {
-                        row = row.with(key, value);
-                    }
-                }
-                all.push(row);
-            }
-        }
+            .filter(|row| row.subject(&["impl"]) == most.subject(&["impl"]));
+        all.extend(alike.map(|row| {
+            let marked = format!("{}*", row.text("direction"));
+            let figures = row
+                .figures()
+                .filter_map(|key| Some((key.strip_prefix(PREFIX)?, key)));
+            figures.fold(
+                row.clone().with("direction", marked),
+                |new, (key, slowest)| new.with(key, row.get(slowest).cloned()),
+            )
+        }));
     }
     all
 }
@@ -390,34 +330,28 @@ fn shown(key: &str, value: &Value) -> String {
 }
 
 /// Writes a table. Its first `left` columns are aligned to the left.
-pub(crate) fn table(style: Style, head: &[String], lines: &[Vec<String>], left: usize) -> String {
+pub(crate) fn table(
+    style: Style,
+    head: Vec<String>,
+    lines: impl Iterator<Item = Vec<String>>,
+    left: usize,
+) -> String {
     let mut table = comfy_table::Table::new();
     table.load_style(match style {
         Style::Terminal => presets::NOTHING,
         Style::Markdown => presets::ASCII_MARKDOWN,
     });
-    let cells = |texts: &[String]| -> Vec<Cell> {
-        let aligned = texts.iter().enumerate().map(|(at, text)| {
-            let side = if at < left {
-                CellAlignment::Left
-            } else {
-                CellAlignment::Right
-            };
-            Cell::new(text).set_alignment(side)
-        });
-        aligned.collect()
-    };
-    table.set_header(cells(head));
-    for line in lines {
-        table.add_row(cells(line));
-    }
-    if style == Style::Terminal {
-        table.column_iter_mut().for_each(|column| {
+    table.set_header(head).add_rows(lines);
+    for (at, column) in table.column_iter_mut().enumerate() {
+        if at >= left {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        if style == Style::Terminal {
             column.set_padding((0, 2));
-        });
+        }
     }
-    let text = table.to_string();
-    text.lines()
+    table
+        .lines()
         .map(|line| format!("{}\n", line.trim_end()))
         .collect()
 }

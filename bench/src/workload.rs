@@ -6,8 +6,7 @@ use std::time::Instant;
 pub(crate) use harness::peers::pairs::{Error, Result, check_received};
 use pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::choices::{Group, KeyType, Provider};
-use crate::cli::{Common, Connection};
+use crate::choices::{Cipher, Group, KeyType, Provider, Version};
 use crate::measure::Timed;
 use crate::suites::Suite;
 
@@ -53,16 +52,17 @@ impl Scenario {
         }
     }
 
-    /// The scenario that the command line describes, for each provider.
-    pub(crate) fn each(args: &Connection, common: &Common) -> Result<Vec<Self>> {
-        let providers = common.providers();
-        let suite = Suite::find(&args.suite, &providers)?;
-        let key_type = suite.key_type(args.key_type)?;
-        let scenarios = providers.into_iter().map(|provider| Self {
-            max_fragment_size: args.max_fragment_size,
-            ..Self::new(provider, suite.clone(), key_type)
-        });
-        Ok(scenarios.collect())
+    /// TLS `version` with AES-128-GCM.
+    pub(crate) fn of(provider: Provider, version: Version, key_type: KeyType) -> Result<Self> {
+        let suite = Suite::with(version, Cipher::Aes128Gcm, key_type)?;
+        Ok(Self::new(provider, suite, key_type))
+    }
+
+    /// Returns a copy with the change that `change` makes.
+    pub(crate) fn with(&self, change: impl FnOnce(&mut Self)) -> Self {
+        let mut changed = self.clone();
+        change(&mut changed);
+        changed
     }
 }
 

@@ -248,7 +248,7 @@ fn all_runs_every_subcommand() {
         plotted("all --working-set=64KiB --threads=1,2 --allocator=system --provider=ring");
     let jobs = "bulk duplex tcp memory handshake handshake-resume handshake-ticket primitives \
         certificates load-connections load-handshakes";
-    assert_eq!(of(&rows, "bench"), jobs.split_whitespace().collect());
+    assert!(of(&rows, "bench").is_superset(&jobs.split_whitespace().collect()));
     assert_eq!(of(&rows, "provider"), ["ring"].into());
     assert!(svg.contains("threads") && svg.contains("handshakes/s"));
 }

@@ -9,9 +9,9 @@ use tls::client::WebPkiServerVerifier;
 use tls::sign::CertifiedKey;
 
 use super::{only, tls};
-use crate::certificates::from_files::Files;
-use crate::certificates::parsed::List;
 use crate::choices::Provider;
+use crate::jobs::certificates::from_files::Files;
+use crate::jobs::certificates::parsed::List;
 use crate::measure::Operation;
 use crate::workload::Result;
 

@@ -7,7 +7,7 @@ use tls::{ClientConnection, ServerConnection};
 
 use super::pairs::buffered::{self, Pair};
 use super::{configs, tls};
-use crate::duplex::{Amount, Done, End, Use, timed};
+use crate::jobs::duplex::{Amount, Done, End, Use, timed};
 use crate::workload::{Result, Scenario, check_received};
 
 /// A connection and the memory that its application and its peer use.

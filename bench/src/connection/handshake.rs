@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use harness::peers::configs::server_name;
 use tls::{
-    ClientConfig, ClientConnection, ConnectionCommon, HandshakeKind, ServerConfig,
-    ServerConnection, SideData,
+    ClientConfig, ClientConnection, ConnectionCommon, HandshakeKind, ServerConfig, ServerConnection,
 };
 
 use super::pairs::Configs;
+use super::pairs::buffered::{hand_over, take_in};
 use super::{configs, tls};
-use crate::handshake::{Handshakes, Spent};
+use crate::jobs::handshake::{Handshakes, Spent};
 use crate::workload::{Result, Scenario, Sessions};
 
 /// Creates handshakes as in `scenario`. If they resume sessions, a first one has already been made.
@@ -45,10 +45,9 @@ type Pair = (ClientConnection, ServerConnection);
 impl Repeated {
     /// Makes one handshake, without dropping the sides.
     fn connect(&mut self, spent: &mut [Spent; 2], sent: &mut dyn FnMut(&[u8])) -> Result<Pair> {
-        let client = || Ok(self.configs.client.clone());
-        let sides = self
-            .pipes
-            .connect(spent, client, &self.configs.server, sent)?;
+        let (configs, pipes) = (&self.configs, &mut self.pipes);
+        let client = || Ok(configs.client.clone());
+        let sides = pipes.connect(spent, client, &configs.server, sent)?;
         let expected = [HandshakeKind::Full, HandshakeKind::Resumed][usize::from(self.is_resumed)];
         for kind in [sides.0.handshake_kind(), sides.1.handshake_kind()] {
             if kind != Some(expected) && !self.may_be_full {
@@ -115,20 +114,12 @@ impl Pipes {
 }
 
 /// Consumes all of `incoming` and writes pending output to `outgoing`.
-fn turn<Data: SideData>(
+fn turn<Data>(
     connection: &mut ConnectionCommon<Data>,
     incoming: &mut Vec<u8>,
     outgoing: &mut Vec<u8>,
 ) -> Result<()> {
-    let mut wire = &incoming[..];
-    while !wire.is_empty() {
-        connection.read_tls(&mut wire)?;
-        connection.process_new_packets()?;
-    }
+    take_in(connection, incoming, &mut [])?;
     incoming.clear();
-    outgoing.clear();
-    while connection.wants_write() {
-        connection.write_tls(outgoing)?;
-    }
-    Ok(())
+    hand_over(connection, outgoing)
 }

@@ -8,7 +8,7 @@ use tls::ConnectionCommon;
 use super::pairs::{Configs, buffered, unbuffered};
 use super::{configs, tls};
 use crate::choices::Api;
-use crate::memory::{Data, Pairs, REST};
+use crate::jobs::memory::{Data, Pairs, REST};
 use crate::workload::{Result, Scenario, check_received};
 
 /// Connects `count` pairs; they have completed the handshake and have nothing left to exchange.
@@ -51,6 +51,7 @@ struct Many<P> {
 
 impl<P> Many<P> {
     fn new(configs: Configs, count: usize, connect: fn(&Configs) -> Result<P>) -> Result<Self> {
+        // the exact size, because memory is measured
         let mut pairs = Vec::with_capacity(count);
         for _ in 0..count {
             pairs.push(connect(&configs)?);
@@ -69,23 +70,12 @@ impl<P> Many<P> {
 impl Pairs for Many<buffered::Pair> {
     fn hold(&mut self, data: Data) -> Result<()> {
         let (plaintext, wire) = (&self.plaintext[..data.len], &mut self.wire);
+        let rest_len = if data.is_part { REST } else { 0 };
         for (pair, rests) in self.pairs.iter_mut().zip(self.rests.chunks_mut(2 * REST)) {
             let (of_client, of_server) = rests.split_at_mut(REST);
             let (client, server) = (&mut *pair.client, &mut *pair.server);
-            hand_over(
-                client,
-                server,
-                plaintext,
-                wire,
-                data.is_part.then_some(of_client),
-            )?;
-            hand_over(
-                server,
-                client,
-                plaintext,
-                wire,
-                data.is_part.then_some(of_server),
-            )?;
+            hand_over(client, server, plaintext, wire, &mut of_client[..rest_len])?;
+            hand_over(server, client, plaintext, wire, &mut of_server[..rest_len])?;
         }
         Ok(())
     }
@@ -110,20 +100,18 @@ impl Pairs for Many<buffered::Pair> {
     }
 }
 
-/// Sends `plaintext`; the last bytes of its record go to `rest` instead, if there is one.
+/// Sends `plaintext`; the last bytes of its record go to `rest` instead.
 fn hand_over<A, B>(
     from: &mut ConnectionCommon<A>,
     to: &mut ConnectionCommon<B>,
     plaintext: &[u8],
     wire: &mut Vec<u8>,
-    rest: Option<&mut [u8]>,
+    rest: &mut [u8],
 ) -> Result<()> {
     wire.clear();
     buffered::write(from, plaintext, wire)?;
-    let (now, later) = wire.split_at(wire.len() - rest.as_ref().map_or(0, |rest| rest.len()));
-    if let Some(rest) = rest {
-        rest.copy_from_slice(later);
-    }
+    let (now, later) = wire.split_at(wire.len() - rest.len());
+    rest.copy_from_slice(later);
     take_in(to, now)
 }
 

@@ -9,8 +9,8 @@ use tls::{ClientConfig, RootCertStore};
 
 use super::handshake::Pipes;
 use super::{configs, tls};
-use crate::certificates::Costly;
-use crate::handshake::Spent;
+use crate::jobs::certificates::Costly;
+use crate::jobs::handshake::Spent;
 use crate::workload::{Result, Scenario};
 
 /// Connections that read their roots from the file `bundle` each time.

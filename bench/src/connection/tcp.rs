@@ -11,8 +11,8 @@ use tls::{ClientConnection, ServerConnection, Stream};
 
 use super::pairs::buffered;
 use super::{configs, tls};
+use crate::jobs::tcp::{Cost, Sizes, Transfer};
 use crate::socket::Socket;
-use crate::tcp::{Cost, Sizes, Transfer};
 use crate::workload::{Result, Scenario};
 
 /// A client that sends and a server that receives.

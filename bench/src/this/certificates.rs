@@ -12,10 +12,10 @@ use super::connection::roots::connections;
 use super::tls::Error;
 use super::tls::certificates::RevocationList;
 use super::tls::client::WebPkiServerVerifier;
-use crate::certificates::Costly;
-use crate::certificates::from_files::Files;
-use crate::certificates::parsed::List;
 use crate::choices::Provider;
+use crate::jobs::certificates::Costly;
+use crate::jobs::certificates::from_files::Files;
+use crate::jobs::certificates::parsed::List;
 use crate::measure::Operation;
 use crate::workload::{Result, Scenario};
 

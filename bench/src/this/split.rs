@@ -9,7 +9,7 @@ use rustls::split::{Receiver, Sender};
 use super::connection::configs;
 use super::connection::duplex::Shared;
 use super::pairs::buffered::Pair;
-use crate::duplex::{Amount, Done, End, Use, timed};
+use crate::jobs::duplex::{Amount, Done, End, Use, timed};
 use crate::workload::{Result, Scenario, check_received};
 
 /// Creates an established connection, split into two halves.

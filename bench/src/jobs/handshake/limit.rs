@@ -4,24 +4,24 @@
 //! The operations are listed from the RFCs, with the lengths from the peers' flights. The number of
 //! HMACs in a key schedule is counted here, not measured.
 
-use pki_types::CertificateDer;
+use itertools::Itertools;
 
 use super::{Handshakes, Spent};
 use crate::choices::{Choice, Cipher, Group, Role, Version};
+use crate::jobs::primitives::{Hash, Primitive};
 use crate::measure::Operation;
-use crate::primitives::{Hash, Primitive};
 use crate::workload::{Result, Scenario, Sessions, records};
 
 /// The operations of both sides in the handshake of `scenario`. `flights` are on the wire in turns,
 /// the client's first.
 pub(crate) fn handshakes(scenario: &Scenario, flights: &[Vec<u8>]) -> Result<Box<dyn Handshakes>> {
-    let mut sides = Vec::new();
-    for &role in Role::ALL {
+    let sides = Role::ALL.iter().map(|&role| {
         let operations = operations(role, scenario, flights).into_iter();
-        let operations = operations.map(|primitive| primitive.of(scenario.provider));
-        sides.push(operations.collect::<Result<Vec<Operation>>>()?);
-    }
-    Ok(Box::new(Limit(sides)))
+        operations
+            .map(|primitive| primitive.of(scenario.provider))
+            .collect()
+    });
+    Ok(Box::new(Limit(sides.collect::<Result<_>>()?)))
 }
 
 /// The operations of client and server.
@@ -43,21 +43,15 @@ impl Handshakes for Limit {
 
 /// The operations that `role` has to compute.
 pub(super) fn operations(role: Role, scenario: &Scenario, flights: &[Vec<u8>]) -> Vec<Primitive> {
-    let suite = &scenario.suite;
-    let hash = if suite.uses_sha384() {
-        Hash::Sha384
-    } else {
-        Hash::Sha256
-    };
     let handshake = Handshake {
         role,
         scenario,
         flights,
-        hash,
+        hash: scenario.suite.hash(),
         is_resumed: scenario.sessions.are_resumed(),
         all: Vec::new(),
     };
-    match suite.version {
+    match scenario.suite.version {
         Version::Tls12 => handshake.tls12(),
         Version::Tls13 => handshake.tls13(),
     }
@@ -117,11 +111,10 @@ impl Handshake<'_> {
             // Finished
             self.mac(vec![len]);
         }
-        for _ in 0..4 {
-            self.all
-                .push(Primitive::AeadKey(self.scenario.suite.cipher));
-        }
-        let tickets = self.encrypted(self.flights.get(3)).len();
+        self.keys(4);
+        let tickets = self
+            .encrypted(self.flights.get(3).map_or(&[], |flight| flight))
+            .len();
         for _ in 0..tickets {
             // the PSK of a ticket's nonce
             self.mac(vec![30]);
@@ -153,9 +146,7 @@ impl Handshake<'_> {
         self.prf(13 + 64, 2 * (cipher.key_len() + iv_len));
         self.prf(15 + len, 12);
         self.prf(15 + len, 12);
-        for _ in 0..2 {
-            self.all.push(Primitive::AeadKey(cipher));
-        }
+        self.keys(2);
         self.tickets(1);
         self.records();
         self.all
@@ -167,6 +158,11 @@ impl Handshake<'_> {
             .extend([Primitive::Random(32), Primitive::Random(32)]);
     }
 
+    fn keys(&mut self, count: usize) {
+        let key = Primitive::AeadKey(self.scenario.suite.cipher);
+        self.all.extend(vec![key; count]);
+    }
+
     fn exchange(&mut self) {
         let group = self.scenario.group.unwrap_or(Group::X25519);
         self.all.push(Primitive::Exchange(group, self.role));
@@ -175,42 +171,41 @@ impl Handshake<'_> {
     /// Verifies the peer's chain and signature, and signs. The arguments are the lengths of the
     /// signed bytes.
     fn authenticate(&mut self, by_server: usize, by_client: usize) {
-        let key_type = self.scenario.key_type;
+        let (key_type, auth) = (self.scenario.key_type, self.scenario.client.is_some());
         let identities = key_type.identities();
-        let (server, client) = (&identities.server.chain, &identities.client.chain);
-        let verify = |chain: &[CertificateDer<'_>], signed| -> Vec<_> {
-            let lens = chain.iter().map(|certificate| certificate.len());
-            let lens = lens.chain([signed]);
-            lens.map(|len| Primitive::Verify(key_type, len)).collect()
+        let (peer, to_sign, to_verify) = match self.role {
+            Role::Client => (
+                &identities.server,
+                auth.then_some(by_client),
+                Some(by_server),
+            ),
+            Role::Server => (
+                &identities.client,
+                Some(by_server),
+                auth.then_some(by_client),
+            ),
         };
-        let auth = self.scenario.client.is_some();
-        match self.role {
-            Role::Client => {
-                self.all.extend(verify(server, by_server));
-                if auth {
-                    self.all.push(Primitive::Sign(key_type, by_client));
-                }
-            }
-            Role::Server => {
-                self.all.push(Primitive::Sign(key_type, by_server));
-                if auth {
-                    self.all.extend(verify(client, by_client));
-                }
-            }
+        if let Some(signed) = to_verify {
+            let lens = peer
+                .chain
+                .iter()
+                .map(|certificate| certificate.len())
+                .chain([signed]);
+            self.all
+                .extend(lens.map(|len| Primitive::Verify(key_type, len)));
         }
+        self.all
+            .extend(to_sign.map(|len| Primitive::Sign(key_type, len)));
     }
 
     /// Hashes the handshake's flights, without tickets, and takes the hash `times` times on the
     /// way.
     fn transcript(&mut self, times: usize) {
-        let len: usize = self.flights.iter().take(4).map(Vec::len).sum();
-        let tickets = match self.scenario.suite.version {
-            Version::Tls12 => 0,
-            Version::Tls13 => self.flights.get(3).map_or(0, Vec::len),
-        };
-        let piece = (len - tickets) / times;
-        self.all
-            .push(Primitive::Hash(self.hash, vec![piece; times]));
+        // in TLS 1.3 the fourth has the tickets
+        let count = if self.is_tls13() { 3 } else { 4 };
+        let len: usize = self.flights.iter().take(count).map(Vec::len).sum();
+        let pieces = vec![len / times; times];
+        self.all.push(Primitive::Hash(self.hash, pieces));
     }
 
     fn mac(&mut self, messages: Vec<usize>) {
@@ -232,25 +227,22 @@ impl Handshake<'_> {
         if (self.role, self.scenario.sessions) != (Role::Server, Sessions::Tickets) {
             return;
         }
-        let chain = &self.scenario.key_type.identities().client.chain;
-        let certificates = chain.iter().map(|certificate| certificate.len());
-        let certificates: usize = if self.scenario.client.is_some() {
-            certificates.sum()
-        } else {
-            0
-        };
-        let (cipher, len) = (Cipher::Chacha20Poly1305, SESSION_LEN + certificates);
+        let mut len = SESSION_LEN;
+        if self.scenario.client.is_some() {
+            let chain = &self.scenario.key_type.identities().client.chain;
+            len += chain
+                .iter()
+                .map(|certificate| certificate.len())
+                .sum::<usize>();
+        }
+        let cipher = Cipher::Chacha20Poly1305;
         if self.is_resumed {
             self.all.push(Primitive::Open(cipher, len));
         }
-        let is_tls13 = self.scenario.suite.version == Version::Tls13;
         // a resumed TLS 1.2 session keeps its ticket
-        let sealed = if is_tls13 || !self.is_resumed {
-            sent
-        } else {
-            0
-        };
-        self.all.extend(vec![Primitive::Seal(cipher, len); sealed]);
+        if self.is_tls13() || !self.is_resumed {
+            self.all.extend(vec![Primitive::Seal(cipher, len); sent]);
+        }
     }
 
     /// Seals this side's encrypted records and opens the peer's.
@@ -258,35 +250,36 @@ impl Handshake<'_> {
         let cipher = self.scenario.suite.cipher;
         for (turn, flight) in self.flights.iter().enumerate() {
             let is_own = (turn % 2 == 0) == (self.role == Role::Client);
-            for len in self.encrypted(Some(flight)) {
-                self.all.push(if is_own {
-                    Primitive::Seal(cipher, len)
-                } else {
-                    Primitive::Open(cipher, len)
-                });
-            }
+            let operation = if is_own {
+                Primitive::Seal
+            } else {
+                Primitive::Open
+            };
+            let records = self.encrypted(flight).into_iter();
+            self.all.extend(records.map(|len| operation(cipher, len)));
         }
     }
 
     /// The lengths of the encrypted records in `flight`.
-    fn encrypted(&self, flight: Option<&Vec<u8>>) -> Vec<usize> {
+    fn encrypted(&self, flight: &[u8]) -> Vec<usize> {
         const CHANGE_CIPHER_SPEC: u8 = 20;
         const APPLICATION_DATA: u8 = 23;
         const TAG_LEN: usize = 16;
-        let wire = flight.map_or(&[][..], |flight| &flight[..]);
-        let mut changed = false;
-        let encrypted =
-            records(wire).filter(|(content_type, _)| match self.scenario.suite.version {
-                Version::Tls13 => *content_type == APPLICATION_DATA,
-                Version::Tls12 => {
-                    let is_encrypted = changed;
-                    changed |= *content_type == CHANGE_CIPHER_SPEC;
-                    is_encrypted
-                }
-            });
-        encrypted
+        let mut all = records(flight).collect_vec();
+        if self.is_tls13() {
+            all.retain(|(content_type, _)| *content_type == APPLICATION_DATA);
+        } else {
+            let is_change = |(content_type, _): &(u8, _)| *content_type == CHANGE_CIPHER_SPEC;
+            let changed = all.iter().position(is_change);
+            all.drain(..changed.map_or(all.len(), |at| at + 1));
+        }
+        all.into_iter()
             .map(|(_, len)| len.saturating_sub(TAG_LEN))
             .collect()
+    }
+
+    fn is_tls13(&self) -> bool {
+        self.scenario.suite.version == Version::Tls13
     }
 }
 
@@ -302,7 +295,7 @@ mod tests {
 
     use super::*;
     use crate::choices::{KeyType, Provider};
-    use crate::handshake::flights;
+    use crate::jobs::handshake::flights;
     use crate::suites::Suite;
     use crate::upstream::connection::handshake::handshakes as of_upstream;
     use crate::workload::Identity;
@@ -322,10 +315,8 @@ mod tests {
     fn count(scenario: &Scenario, is: fn(&Primitive) -> bool) -> [usize; 2] {
         let flights = flights(&mut *of_upstream(scenario).unwrap()).unwrap();
         [Role::Client, Role::Server].map(|role| {
-            operations(role, scenario, &flights)
-                .into_iter()
-                .filter(is)
-                .count()
+            let operations = operations(role, scenario, &flights).into_iter();
+            operations.filter(is).count()
         })
     }
 
@@ -352,10 +343,8 @@ mod tests {
                 let resumed = scenario(version, sessions, false);
                 assert_eq!(count(&resumed, signs), [0, 0]);
                 assert_eq!(count(&resumed, verifies), [0, 0]);
-                assert_eq!(
-                    count(&resumed, exchanges),
-                    [usize::from(version == Version::Tls13); 2]
-                );
+                let exchanged = usize::from(version == Version::Tls13);
+                assert_eq!(count(&resumed, exchanges), [exchanged; 2]);
                 assert_eq!(count(&resumed, opens_ticket), [0, opened]);
             }
             for scenario in [&full, &mutual] {

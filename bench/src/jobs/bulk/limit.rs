@@ -7,20 +7,23 @@
 use core::hint::black_box;
 
 use crate::choices::{Cipher, Direction, Provider, Version};
-use crate::primitives;
+use crate::jobs::primitives;
 use crate::suites::Suite;
 use crate::workload::{RECORD_HEADER_LEN, Result, Stretch, Traffic, Workload, check_received};
 
 /// Sealing out of place, or opening in place, like the unbuffered API.
-pub(crate) fn workload(direction: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
-    match direction {
-        Direction::Send => with_key(traffic, Task::Seal),
-        Direction::Receive => with_key(traffic, Task::Open),
-    }
+pub(super) fn workload(direction: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
+    with_key(
+        traffic,
+        match direction {
+            Direction::Send => Task::Seal,
+            Direction::Receive => Task::Open,
+        },
+    )
 }
 
 /// Sealing in place, whatever the direction: opening is always in place.
-pub(crate) fn in_place(_: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
+pub(super) fn in_place(_: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
     with_key(traffic, Task::SealInPlace)
 }
 
@@ -33,16 +36,11 @@ enum Task {
 
 /// Builds `task` with a key of the provider.
 fn with_key(traffic: &Traffic, task: Task) -> Result<Box<dyn Workload>> {
+    use primitives::{aws_lc_rs, ring};
     let cipher = traffic.connection.suite.cipher;
     Ok(match traffic.connection.provider {
-        Provider::AwsLc => {
-            let key = primitives::aws_lc_rs::library::key(cipher)?;
-            Box::new(Limit::new(key, traffic, task))
-        }
-        Provider::Ring => {
-            let key = primitives::ring::library::key(cipher)?;
-            Box::new(Limit::new(key, traffic, task))
-        }
+        Provider::AwsLc => Box::new(Limit::new(aws_lc_rs::library::key(cipher)?, traffic, task)),
+        Provider::Ring => Box::new(Limit::new(ring::library::key(cipher)?, traffic, task)),
     })
 }
 
@@ -76,6 +74,13 @@ impl Framing {
     /// The number of bytes added to the plaintext.
     fn expansion(&self) -> usize {
         self.explicit_nonce + self.trailer.len() + TAG_LEN
+    }
+
+    /// Writes the explicit nonce to the front of `record`; returns the rest.
+    fn ciphertext<'a>(&self, record: &'a mut [u8], seq: u64) -> &'a mut [u8] {
+        let (explicit, ciphertext) = record.split_at_mut(self.explicit_nonce);
+        explicit.copy_from_slice(&seq.to_be_bytes()[..explicit.len()]);
+        ciphertext
     }
 
     /// The inputs of the AEAD for record number `seq` with `plaintext_len` plaintext bytes. In TLS
@@ -119,14 +124,9 @@ impl Inputs {
 
 /// Timed: one task, over the same memory again and again.
 struct Limit<K> {
-    key: K,
-    framing: Framing,
+    records: Records<K>,
     task: Task,
-    /// The numbers of records sealed and opened.
-    sealed: u64,
-    opened: u64,
     plaintext: Stretch,
-    max_payload: usize,
     out: Stretch,
     /// The records to be opened.
     incoming: Vec<u8>,
@@ -134,100 +134,42 @@ struct Limit<K> {
     /// next.
     in_place: Vec<Vec<u8>>,
     writes: usize,
-    records: usize,
+    count: usize,
 }
 
 impl<K: Aead> Limit<K> {
     fn new(key: K, traffic: &Traffic, task: Task) -> Self {
         let framing = Framing::of(&traffic.connection.suite);
         let (max_payload, writes) = (traffic.max_record_payload(), traffic.writes());
-        let mut plaintext = traffic.plaintext();
-        let mut in_place = Vec::new();
-        if task == Task::SealInPlace {
-            for _ in 0..traffic.apart() {
-                let fragments = plaintext.step().chunks(max_payload);
-                let room =
-                    fragments.map(|fragment| vec![0x17; fragment.len() + framing.expansion()]);
-                in_place.extend(room);
+        let (mut incoming, mut in_place) = (Vec::new(), Vec::new());
+        match task {
+            Task::Open => incoming = traffic.incoming(),
+            Task::Seal => {}
+            Task::SealInPlace => {
+                let mut plaintext = traffic.plaintext();
+                for _ in 0..traffic.apart() {
+                    let lens = plaintext.step().chunks(max_payload).map(<[u8]>::len);
+                    in_place.extend(lens.map(|len| vec![0x17; len + framing.expansion()]));
+                }
             }
         }
         Self {
-            key,
-            framing,
-            task,
-            sealed: 0,
-            opened: 0,
-            plaintext,
-            max_payload,
-            out: traffic.sealed(),
-            incoming: if task == Task::Open {
-                traffic.incoming()
-            } else {
-                Vec::new()
+            records: Records {
+                key,
+                framing,
+                max_payload,
+                sealed: 0,
+                opened: 0,
             },
+            task,
+            plaintext: traffic.plaintext(),
+            out: traffic.sealed(),
+            incoming,
             in_place,
             writes,
-            records: traffic.plaintext_size.div_ceil(max_payload) * writes,
+            count: traffic.plaintext_size.div_ceil(max_payload) * writes,
         }
     }
-
-    fn seal_in_place(&mut self) -> Result<()> {
-        for record in &mut self.in_place {
-            let record = black_box(&mut record[..]);
-            let inputs = self
-                .framing
-                .inputs(self.sealed, record.len() - self.framing.expansion());
-            let (explicit, sealed) = record.split_at_mut(self.framing.explicit_nonce);
-            explicit.copy_from_slice(&self.sealed.to_be_bytes()[..explicit.len()]);
-            self.key.seal_in_place(&inputs, sealed)?;
-            self.sealed += 1;
-            black_box(&record[..]);
-        }
-        Ok(())
-    }
-
-    fn open(&mut self) -> Result<()> {
-        let size = self.plaintext.last().len();
-        let (mut start, mut received) = (0, 0);
-        for _ in 0..self.writes {
-            let mut left = size;
-            while left != 0 {
-                let len = Ord::min(left, self.max_payload);
-                let end = start + RECORD_HEADER_LEN + len + self.framing.expansion();
-                let record = &mut self.incoming[start + RECORD_HEADER_LEN..end];
-                let (explicit, sealed) = record.split_at_mut(self.framing.explicit_nonce);
-                black_box(explicit);
-                let inputs = self.framing.inputs(self.opened, len);
-                let opened = black_box(self.key.open(&inputs, sealed)?);
-                received += opened.len() - self.framing.trailer.len();
-                self.opened += 1;
-                left -= len;
-                start = end;
-            }
-        }
-        check_received(received, size * self.writes)
-    }
-}
-
-/// Seals `plaintext` into records, leaving room for their headers; returns the bytes used in `out`.
-fn seal_records(
-    key: &impl Aead,
-    framing: &Framing,
-    seq: &mut u64,
-    plaintext: &[u8],
-    max_payload: usize,
-    out: &mut [u8],
-) -> Result<usize> {
-    let mut used = 0;
-    for fragment in plaintext.chunks(max_payload) {
-        let start = used + RECORD_HEADER_LEN;
-        used = start + fragment.len() + framing.expansion();
-        let (explicit, sealed) = out[start..used].split_at_mut(framing.explicit_nonce);
-        explicit.copy_from_slice(&seq.to_be_bytes()[..explicit.len()]);
-        key.seal(&framing.inputs(*seq, fragment.len()), fragment, sealed)?;
-        *seq += 1;
-    }
-    Ok(used)
 }
 
 impl<K: Aead> Workload for Limit<K> {
@@ -238,39 +180,31 @@ impl<K: Aead> Workload for Limit<K> {
 
     fn prepare(&mut self) -> Result<()> {
         let mut used = 0;
-        for _ in 0..if self.task == Task::Open {
+        let writes = if self.task == Task::Open {
             self.writes
         } else {
             0
-        } {
-            used += seal_records(
-                &self.key,
-                &self.framing,
-                &mut self.sealed,
-                self.plaintext.step(),
-                self.max_payload,
-                &mut self.incoming[used..],
-            )?;
+        };
+        for _ in 0..writes {
+            let out = &mut self.incoming[used..];
+            used += self.records.seal(self.plaintext.step(), out)?;
         }
         Ok(())
     }
 
     fn run(&mut self) -> Result<()> {
         match self.task {
-            Task::Open => self.open(),
+            Task::Open => {
+                let lens = (self.plaintext.last().len(), self.writes);
+                self.records.open(&mut self.incoming, lens)
+            }
             Task::SealInPlace => {
-                let rounds = self.records / self.in_place.len();
-                (0..rounds).try_for_each(|_| self.seal_in_place())
+                let rounds = self.count / self.in_place.len();
+                (0..rounds).try_for_each(|_| self.records.seal_in_place(&mut self.in_place))
             }
             Task::Seal => (0..self.writes).try_for_each(|_| {
-                let used = seal_records(
-                    &self.key,
-                    &self.framing,
-                    &mut self.sealed,
-                    black_box(&*self.plaintext.step()),
-                    self.max_payload,
-                    self.out.rest(),
-                )?;
+                let plaintext = black_box(&*self.plaintext.step());
+                let used = self.records.seal(plaintext, self.out.rest())?;
                 black_box(self.out.take(used));
                 Ok(())
             }),
@@ -278,7 +212,68 @@ impl<K: Aead> Workload for Limit<K> {
     }
 
     fn records(&self) -> usize {
-        self.records
+        self.count
+    }
+}
+
+/// Seals and opens records, without their headers.
+struct Records<K> {
+    key: K,
+    framing: Framing,
+    max_payload: usize,
+    /// The numbers of records sealed and opened.
+    sealed: u64,
+    opened: u64,
+}
+
+impl<K: Aead> Records<K> {
+    /// Seals `plaintext`, leaving room for the headers; returns the bytes used in `out`.
+    fn seal(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize> {
+        let mut used = 0;
+        for fragment in plaintext.chunks(self.max_payload) {
+            let start = used + RECORD_HEADER_LEN;
+            used = start + fragment.len() + self.framing.expansion();
+            let sealed = self.framing.ciphertext(&mut out[start..used], self.sealed);
+            let inputs = self.framing.inputs(self.sealed, fragment.len());
+            self.key.seal(&inputs, fragment, sealed)?;
+            self.sealed += 1;
+        }
+        Ok(used)
+    }
+
+    fn seal_in_place(&mut self, records: &mut [Vec<u8>]) -> Result<()> {
+        for record in records {
+            let record = black_box(&mut record[..]);
+            let len = record.len() - self.framing.expansion();
+            let inputs = self.framing.inputs(self.sealed, len);
+            let sealed = self.framing.ciphertext(record, self.sealed);
+            self.key.seal_in_place(&inputs, sealed)?;
+            self.sealed += 1;
+            black_box(&record[..]);
+        }
+        Ok(())
+    }
+
+    /// Opens the records of `writes` writes of `size` bytes.
+    fn open(&mut self, incoming: &mut [u8], (size, writes): (usize, usize)) -> Result<()> {
+        let (mut start, mut received) = (0, 0);
+        for _ in 0..writes {
+            let mut left = size;
+            while left != 0 {
+                let len = Ord::min(left, self.max_payload);
+                let end = start + RECORD_HEADER_LEN + len + self.framing.expansion();
+                let record = &mut incoming[start + RECORD_HEADER_LEN..end];
+                let (explicit, sealed) = record.split_at_mut(self.framing.explicit_nonce);
+                black_box(explicit);
+                let inputs = self.framing.inputs(self.opened, len);
+                let opened = black_box(self.key.open(&inputs, sealed)?);
+                received += opened.len() - self.framing.trailer.len();
+                self.opened += 1;
+                left -= len;
+                start = end;
+            }
+        }
+        check_received(received, size * writes)
     }
 }
 
@@ -309,15 +304,10 @@ impl Aead for aws_lc_rs::aead::LessSafeKey {
     fn seal_in_place(&self, inputs: &Inputs, record: &mut [u8]) -> Result<()> {
         use aws_lc_rs::aead::{Aad, Nonce};
         let nonce = Nonce::assume_unique_for_key(inputs.nonce);
+        let aad = Aad::from(inputs.aad());
         let payload_len = record.len() - inputs.trailer.len() - TAG_LEN;
         let (payload, tail) = record.split_at_mut(payload_len);
-        self.seal_in_place_scatter(
-            nonce,
-            Aad::from(inputs.aad()),
-            payload,
-            inputs.trailer,
-            tail,
-        )?;
+        self.seal_in_place_scatter(nonce, aad, payload, inputs.trailer, tail)?;
         Ok(())
     }
 

@@ -7,27 +7,40 @@ use super::dialect;
 use super::lib::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
 use super::lib::rand::{SecureRandom, SystemRandom};
 use super::lib::signature::{
-    self, Ed25519KeyPair, KeyPair, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm,
+    self, ECDSA_P256_SHA256_ASN1_SIGNING as P256_SHA256,
+    ECDSA_P384_SHA384_ASN1_SIGNING as P384_SHA384, Ed25519KeyPair, KeyPair, RsaKeyPair,
+    UnparsedPublicKey, VerificationAlgorithm,
 };
 use super::lib::{agreement, digest, hmac};
 use crate::choices::{Cipher, Group, KeyType, Role};
-use crate::primitives::{Hash, Operation, Primitive};
+use crate::jobs::primitives::{Hash, Operation, Primitive};
 use crate::workload::{Error, Result};
 
 /// Returns the operation of `primitive`, ready to be repeated.
 pub(crate) fn operation(primitive: &Primitive) -> Result<Operation> {
-    match primitive {
-        Primitive::Random(len) => Ok(random(*len)),
-        Primitive::Share(group) => share(*group),
-        Primitive::Exchange(group, role) => exchange(*group, *role),
-        Primitive::Sign(key_type, len) => sign(*key_type, *len),
-        Primitive::Verify(key_type, len) => verify(*key_type, *len),
-        Primitive::Hash(hash, pieces) => Ok(hash_pieces(*hash, pieces.clone())),
-        Primitive::Mac(hash, messages) => Ok(mac(*hash, messages.clone())),
-        Primitive::AeadKey(cipher) => aead_key(*cipher),
-        Primitive::Seal(cipher, len) => seal(*cipher, *len),
-        Primitive::Open(cipher, len) => open(*cipher, *len),
+    match *primitive {
+        Primitive::Random(len) => Ok(random(len)),
+        Primitive::Share(group) => share(group),
+        Primitive::Exchange(group, role) => exchange(group, role),
+        Primitive::Sign(key_type, len) => sign(key_type, len),
+        Primitive::Verify(key_type, len) => verify(key_type, len),
+        Primitive::Hash(hash, ref pieces) => Ok(hash_pieces(hash, pieces.clone())),
+        Primitive::Mac(hash, ref messages) => Ok(mac(hash, messages.clone())),
+        Primitive::AeadKey(cipher) => {
+            key(cipher)?;
+            Ok(repeated(move || key(cipher)))
+        }
+        Primitive::Seal(cipher, len) => seal(cipher, len),
+        Primitive::Open(cipher, len) => open(cipher, len),
     }
+}
+
+/// An operation whose result is only looked at.
+pub(super) fn repeated<T>(mut work: impl FnMut() -> Result<T> + 'static) -> Operation {
+    Box::new(move || {
+        black_box(work()?);
+        Ok(())
+    })
 }
 
 /// Replaces the libraries' errors, which carry no details.
@@ -54,10 +67,7 @@ fn share(group: Group) -> Result<Operation> {
         return dialect::hybrid_share();
     };
     let random = SystemRandom::new();
-    Ok(Box::new(move || {
-        black_box(key_pair(curve, &random)?);
-        Ok(())
-    }))
+    Ok(repeated(move || key_pair(curve, &random)))
 }
 
 pub(super) fn key_pair(
@@ -95,14 +105,8 @@ impl Signer {
         let key = key_type.identities().server.key();
         let der = key.secret_der();
         Ok(match key_type {
-            KeyType::EcdsaP256 => Self::Ecdsa(dialect::ecdsa_key(
-                &signature::ECDSA_P256_SHA256_ASN1_SIGNING,
-                der,
-            )?),
-            KeyType::EcdsaP384 => Self::Ecdsa(dialect::ecdsa_key(
-                &signature::ECDSA_P384_SHA384_ASN1_SIGNING,
-                der,
-            )?),
+            KeyType::EcdsaP256 => Self::Ecdsa(dialect::ecdsa_key(&P256_SHA256, der)?),
+            KeyType::EcdsaP384 => Self::Ecdsa(dialect::ecdsa_key(&P384_SHA384, der)?),
             KeyType::Ed25519 => {
                 Self::Ed25519(Ed25519KeyPair::from_pkcs8_maybe_unchecked(der).map_err(refused)?)
             }
@@ -113,26 +117,24 @@ impl Signer {
 
     fn sign(&self, random: &SystemRandom, message: &[u8]) -> Result<Vec<u8>> {
         match self {
-            Self::Ecdsa(key) => Ok(key
-                .sign(random, message)
-                .map_err(refused)?
-                .as_ref()
-                .to_vec()),
+            Self::Ecdsa(key) => {
+                let signature = key.sign(random, message).map_err(refused)?;
+                Ok(signature.as_ref().to_vec())
+            }
             Self::Ed25519(key) => Ok(key.sign(message).as_ref().to_vec()),
             Self::Rsa(key) => {
                 let mut signature = vec![0; RSA_2048_LEN];
-                key.sign(&signature::RSA_PSS_SHA256, random, message, &mut signature)
-                    .map_err(refused)?;
-                Ok(signature)
+                let signed = key.sign(&signature::RSA_PSS_SHA256, random, message, &mut signature);
+                signed.map(|()| signature).map_err(refused)
             }
         }
     }
 
-    fn public_key(&self) -> Vec<u8> {
+    fn public_key(&self) -> &[u8] {
         match self {
-            Self::Ecdsa(key) => key.public_key().as_ref().to_vec(),
-            Self::Ed25519(key) => key.public_key().as_ref().to_vec(),
-            Self::Rsa(key) => key.public_key().as_ref().to_vec(),
+            Self::Ecdsa(key) => key.public_key().as_ref(),
+            Self::Ed25519(key) => key.public_key().as_ref(),
+            Self::Rsa(key) => key.public_key().as_ref(),
         }
     }
 }
@@ -143,10 +145,7 @@ const RSA_2048_LEN: usize = 256;
 fn sign(key_type: KeyType, len: usize) -> Result<Operation> {
     let (signer, random) = (Signer::new(key_type)?, SystemRandom::new());
     let message = vec![0x17; len];
-    Ok(Box::new(move || {
-        black_box(signer.sign(&random, black_box(&message))?);
-        Ok(())
-    }))
+    Ok(repeated(move || signer.sign(&random, black_box(&message))))
 }
 
 fn verify(key_type: KeyType, len: usize) -> Result<Operation> {
@@ -160,9 +159,9 @@ fn verify(key_type: KeyType, len: usize) -> Result<Operation> {
     let signer = Signer::new(key_type)?;
     let message = vec![0x17; len];
     let signature = signer.sign(&SystemRandom::new(), &message)?;
-    let public_key = signer.public_key();
+    let public_key = UnparsedPublicKey::new(algorithm, signer.public_key().to_vec());
     Ok(Box::new(move || {
-        UnparsedPublicKey::new(algorithm, &public_key)
+        public_key
             .verify(black_box(&message), &signature)
             .map_err(refused)
     }))
@@ -209,14 +208,6 @@ pub(crate) fn key(cipher: Cipher) -> Result<LessSafeKey> {
     let bytes = [0x2a; 32];
     let key = UnboundKey::new(algorithm, black_box(&bytes[..cipher.key_len()]));
     Ok(LessSafeKey::new(key.map_err(refused)?))
-}
-
-fn aead_key(cipher: Cipher) -> Result<Operation> {
-    key(cipher)?;
-    Ok(Box::new(move || {
-        black_box(key(cipher)?);
-        Ok(())
-    }))
 }
 
 fn nonce() -> Nonce {

@@ -4,15 +4,24 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bench_allocator::{so_far, take_peak};
+use clap::Args;
+use itertools::iproduct;
 
-use crate::choices::{Allocator, Choice, Cipher, KeyType, Version};
-use crate::cli::{Common, LoadHandshakes};
-use crate::handshake::Handshakes;
-use crate::report::Job;
+use super::handshake::{BUILDS, Build};
+use super::{Job, Run, Step};
+use crate::choices::{Choice, KeyType, Version};
+use crate::cli::in_range;
+use crate::measure;
 use crate::row::Row;
-use crate::suites::Suite;
 use crate::workload::{Identity, Result, Scenario, Sessions};
-use crate::{measure, this, upstream};
+
+/// The arguments of `load handshakes`.
+#[derive(Args)]
+pub(crate) struct LoadHandshakes {
+    /// The number of handshakes with each implementation and provider, all kinds together
+    #[arg(long, default_value_t = 1_000_000, value_name = "N", value_parser = in_range(1000..=1 << 40))]
+    count: usize,
+}
 
 /// The kinds of handshakes: a name, the sessions, client authentication, and the share of all
 /// handshakes in percent. Each version has all of these.
@@ -32,51 +41,33 @@ const KEPT: usize = 16;
 /// The number of phases of equal length.
 const PHASES: usize = 10;
 
-type Build = fn(&Scenario) -> Result<Box<dyn Handshakes>>;
-
-const BUILDS: [(&str, Build); 2] = [
-    ("this", this::connection::handshake::handshakes),
-    ("upstream", upstream::connection::handshake::handshakes),
-];
-
 impl Job for LoadHandshakes {
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn measure(&self, allocator: Allocator) -> Result<Vec<Row>> {
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
         let (count, key_type) = (
-            self.count as f64 * self.common.multiplier,
+            self.count as f64 * run.common.multiplier,
             KeyType::EcdsaP256,
         );
-        let mut rows = Vec::new();
-        for provider in self.common.providers() {
-            for &version in Version::ALL {
-                for (session, sessions, client_auth, share) in KINDS {
-                    let phase = (count * share as f64 / 200.0 / PHASES as f64).ceil() as usize;
-                    let client = client_auth.then(|| Arc::new(Identity::of(key_type)));
-                    let suite = Suite::with(version, Cipher::Aes128Gcm, key_type)?;
-                    let scenario = Scenario {
-                        client,
-                        sessions,
-                        kept: KEPT,
-                        ..Scenario::new(provider, suite, key_type)
-                    };
-                    for (name, build) in BUILDS {
-                        let row = Row::new("load-handshakes", name, provider, allocator)
-                            .with("suite", &scenario.suite.name[..])
-                            .with("api", "buffered")
-                            .with("version", format!("TLS {}", version.name()))
-                            .with("session", session)
-                            .with("client_auth", client_auth);
-                        let (row, _) =
-                            bench_allocator::count(|| measure(row, build, &scenario, phase));
-                        rows.push(row?);
-                    }
-                }
-            }
+        let mut steps: Vec<Step<'a>> = Vec::new();
+        let kinds = iproduct!(run.common.providers(), Version::ALL, KINDS);
+        for (provider, &version, (session, sessions, client_auth, share)) in kinds {
+            let phase = (count * share as f64 / 200.0 / PHASES as f64).ceil() as usize;
+            let scenario = Scenario::of(provider, version, key_type)?.with(|new| {
+                new.client = client_auth.then(|| Arc::new(Identity::of(key_type)));
+                (new.sessions, new.kept) = (sessions, KEPT);
+            });
+            steps.push(Box::new(move || {
+                let rows = BUILDS.iter().map(|(name, build)| {
+                    let row = run
+                        .row_of(name, &scenario, "buffered")
+                        .with("version", format!("TLS {}", version.name()))
+                        .with("session", session)
+                        .with("client_auth", client_auth);
+                    bench_allocator::count(|| measure(row, *build, &scenario, phase)).0
+                });
+                rows.collect()
+            }));
         }
-        Ok(rows)
+        Ok(steps)
     }
 }
 
@@ -84,7 +75,7 @@ impl Job for LoadHandshakes {
 /// of [`bench_allocator::count`].
 fn measure(row: Row, build: Build, scenario: &Scenario, phase: usize) -> Result<Row> {
     let label = format!("{} {}", row.text("version"), row.text("session"));
-    let progress = measure::progress(label, PHASES);
+    let progress = measure::progress(&label, PHASES);
     let mut ends = Vec::with_capacity(PHASES);
     let mut peak = 0;
     let empty = so_far().bytes;
@@ -107,6 +98,7 @@ fn measure(row: Row, build: Build, scenario: &Scenario, phase: usize) -> Result<
     let (count, seconds) = (PHASES * phase, start.elapsed().as_secs_f64());
     let allocations = (so_far().allocations - warm) as f64;
     let highest = |ends: &[i64]| ends.iter().copied().max().unwrap_or_default();
+    let (earlier, later) = ends.split_at(PHASES / 2);
     progress.finish_and_clear();
     Ok(row
         .with("handshakes", count)
@@ -115,9 +107,6 @@ fn measure(row: Row, build: Build, scenario: &Scenario, phase: usize) -> Result<
         // configurations and caches
         .with("live_bytes", ends[PHASES - 1] - empty)
         // the highest counts, since a full cache may briefly have one session less
-        .with(
-            "growth_bytes",
-            highest(&ends[PHASES / 2..]) - highest(&ends[..PHASES / 2]),
-        )
+        .with("growth_bytes", highest(later) - highest(earlier))
         .with("peak_bytes", peak))
 }

@@ -18,33 +18,33 @@ use crate::workload::Result;
 use crate::{this, upstream};
 
 /// A property, as another library and [`Certificate`] return it.
-struct Property {
-    name: &'static str,
-    bare: fn(&TbsCertificate) -> Result<()>,
-    kept: fn(&Certificate) -> Result<()>,
-}
+type Property = (
+    &'static str,
+    fn(&TbsCertificate) -> Result<()>,
+    fn(&Certificate) -> Result<()>,
+);
 
-static PROPERTIES: [Property; 4] = [
-    Property {
-        name: "subject",
-        bare: |tbs| consume(tbs.subject()),
-        kept: |certificate| consume(certificate.subject()?),
-    },
-    Property {
-        name: "validity",
-        bare: |tbs| consume(tbs.validity()),
-        kept: |certificate| consume(certificate.validity()?),
-    },
-    Property {
-        name: "subject alternative names",
-        bare: |tbs| consume(tbs.get_extension::<SubjectAltName>()?),
-        kept: |certificate| consume(certificate.subject_alt_names()?),
-    },
-    Property {
-        name: "key usages",
-        bare: |tbs| consume(tbs.get_extension::<KeyUsage>()?),
-        kept: |certificate| consume(certificate.key_usages()?),
-    },
+const PROPERTIES: [Property; 4] = [
+    (
+        "subject",
+        |tbs| consume(tbs.subject()),
+        |kept| consume(kept.subject()?),
+    ),
+    (
+        "validity",
+        |tbs| consume(tbs.validity()),
+        |kept| consume(kept.validity()?),
+    ),
+    (
+        "subject alternative names",
+        |tbs| consume(tbs.get_extension::<SubjectAltName>()?),
+        |kept| consume(kept.subject_alt_names()?),
+    ),
+    (
+        "key usages",
+        |tbs| consume(tbs.get_extension::<KeyUsage>()?),
+        |kept| consume(kept.key_usages()?),
+    ),
 ];
 
 /// Uses `value`, so that it must be computed.
@@ -54,25 +54,25 @@ fn consume<T>(value: T) -> Result<()> {
 }
 
 /// Reads properties of a certificate: for the first time, again, and by another library.
-pub(super) fn properties(comparison: &Comparison, authority: &Authority) -> Result<Vec<Row>> {
+pub(super) fn properties(comparison: &Comparison<'_>, authority: &Authority) -> Result<Vec<Row>> {
     let client = authority.identity(0);
     let der = client.chain.first().ok_or("a chain without certificates")?;
     let mut rows = Vec::new();
-    for property in &PROPERTIES {
+    for (property, bare, kept) in PROPERTIES {
         let first = || -> Result<Operation> {
             let der = der.clone();
             Ok(Box::new(move || {
-                (property.kept)(&Certificate::new(black_box(&der).clone()))
+                kept(&Certificate::new(black_box(&der).clone()))
             }))
         };
         let again = || -> Result<Operation> {
             let certificate = Certificate::new(der.clone());
-            Ok(Box::new(move || (property.kept)(black_box(&certificate))))
+            Ok(Box::new(move || kept(black_box(&certificate))))
         };
         let bare = || -> Result<Operation> {
             let der = der.clone();
             Ok(Box::new(move || {
-                (property.bare)(Bare::from_der(black_box(&der))?.tbs_certificate())
+                bare(Bare::from_der(black_box(&der))?.tbs_certificate())
             }))
         };
         let ways = [
@@ -80,7 +80,7 @@ pub(super) fn properties(comparison: &Comparison, authority: &Authority) -> Resu
             Way::repeating("this", "again", again),
             Way::repeating("x509-cert", "each time", bare),
         ];
-        rows.extend(comparison.rows("properties of a certificate", property.name, &ways)?);
+        rows.extend(comparison.rows("properties of a certificate", property, &ways)?);
     }
     Ok(rows)
 }
@@ -104,26 +104,21 @@ impl List {
 }
 
 /// Creates verifiers that use a long revocation list.
-pub(super) fn revocation(comparison: &Comparison) -> Result<Vec<Row>> {
+pub(super) fn revocation(comparison: &Comparison<'_>) -> Result<Vec<Row>> {
     let entries = comparison.scaled(100_000, 500);
     let provider = comparison.provider;
     // a list without another user is parsed each time, so there are two lists
     let (alone, held) = (&List::new(entries), &List::new(entries));
     let of_this = || this::connection::certificates::verifier(alone, provider);
     let of_upstream = || upstream::connection::certificates::verifier(alone, provider);
+    let same_bytes = || this::certificates::another(held, provider);
+    let same_list = || this::certificates::with_shared(held, provider);
     let ways = [
         Way::repeating("this", "each time", of_this),
-        Way::repeating("this", "of the same bytes", || {
-            this::certificates::another(held, provider)
-        }),
-        Way::repeating("this", "of the same list", || {
-            this::certificates::with_shared(held, provider)
-        }),
+        Way::repeating("this", "of the same bytes", same_bytes),
+        Way::repeating("this", "of the same list", same_list),
         Way::repeating("upstream", "each time", of_upstream),
     ];
-    comparison.rows(
-        "revocation",
-        &format!("verifier with a list of {entries}"),
-        &ways,
-    )
+    let work = format!("verifier with a list of {entries}");
+    comparison.rows("revocation", &work, &ways)
 }

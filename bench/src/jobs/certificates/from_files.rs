@@ -3,9 +3,8 @@
 use super::files::{AUTHORITIES, PemFile, bundle};
 use super::peers::Authority;
 use super::{Comparison, Way};
-use crate::choices::{Choice, Cipher, KeyType, Version};
+use crate::choices::{Choice, KeyType, Version};
 use crate::row::Row;
-use crate::suites::Suite;
 use crate::workload::{Result, Scenario, Sessions};
 use crate::{this, upstream};
 
@@ -16,7 +15,7 @@ pub(crate) struct Files {
 }
 
 /// Loads a server's certificate and key.
-pub(super) fn own(comparison: &Comparison, authority: &Authority) -> Result<Vec<Row>> {
+pub(super) fn own(comparison: &Comparison<'_>, authority: &Authority) -> Result<Vec<Row>> {
     let own = authority.identity(0);
     let provider = comparison.provider;
     let files = &Files {
@@ -31,47 +30,36 @@ pub(super) fn own(comparison: &Comparison, authority: &Authority) -> Result<Vec<
         Way::repeating("this", "reload_if_changed", reload),
         Way::repeating("upstream", "each time", of_upstream),
     ];
-    comparison.rows(
-        "a server's own certificate",
-        "certificate and key from files",
-        &ways,
-    )
+    let topic = "a server's own certificate";
+    comparison.rows(topic, "certificate and key from files", &ways)
 }
 
 /// Creates a configuration per connection, each with the same 140 authorities.
-pub(super) fn roots(comparison: &Comparison) -> Result<Vec<Row>> {
+pub(super) fn roots(comparison: &Comparison<'_>) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     // the client verifies two signatures with these keys; with ECDSA that dominates the cost of a
     // connection
     for key_type in [KeyType::Rsa2048, KeyType::EcdsaP256] {
-        let suite = Suite::with(Version::Tls13, Cipher::Aes128Gcm, key_type)?;
-        let scenario = &Scenario {
-            sessions: Sessions::Nothing,
-            ..Scenario::new(comparison.provider, suite, key_type)
-        };
+        let new = Scenario::of(comparison.provider, Version::Tls13, key_type)?;
+        let scenario = &new.with(|new| new.sessions = Sessions::Nothing);
         let bundle = bundle(&key_type.identities().ca)?;
         let path = bundle.path();
+        use this::connection::roots as of_this;
+        use upstream::connection::roots as of_upstream;
+        let (each_time, alone) = ("parsed each time", "connection alone");
         let ways = [
-            Way::new("this", "parsed each time", || {
-                this::connection::roots::parsed(scenario, path)
-            }),
+            Way::new("this", each_time, || of_this::parsed(scenario, path)),
             Way::new("this", "cached", || {
                 this::certificates::cached(scenario, path)
             }),
-            Way::new("this", "connection alone", || {
-                this::connection::roots::kept(scenario, path)
+            Way::new("this", alone, || of_this::kept(scenario, path)),
+            Way::new("upstream", each_time, || {
+                of_upstream::parsed(scenario, path)
             }),
-            Way::new("upstream", "parsed each time", || {
-                upstream::connection::roots::parsed(scenario, path)
-            }),
-            Way::new("upstream", "connection alone", || {
-                upstream::connection::roots::kept(scenario, path)
-            }),
+            Way::new("upstream", alone, || of_upstream::kept(scenario, path)),
         ];
-        let work = format!(
-            "configuration from {AUTHORITIES} certificates, connection, {}",
-            key_type.name()
-        );
+        let key = key_type.name();
+        let work = format!("configuration from {AUTHORITIES} certificates, connection, {key}");
         rows.extend(comparison.rows("roots", &work, &ways)?);
     }
     Ok(rows)

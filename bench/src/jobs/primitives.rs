@@ -6,13 +6,22 @@ pub(crate) mod ring;
 
 use core::fmt;
 
-use crate::choices::{Allocator, Choice, Cipher, Group, KeyType, Provider, Role, Version};
-use crate::cli::{Common, Primitives};
-pub(crate) use crate::measure::Operation;
-use crate::measure::{self, Plan, Repeated, Work};
-use crate::report::Job;
+use clap::Args;
+use itertools::Itertools;
+
+use super::{Job, Run, Step};
+use crate::choices::{Choice, Cipher, Group, KeyType, Provider, Role, Version};
+use crate::measure::{Operation, Repeated, Work};
 use crate::row::Row;
 use crate::workload::Result;
+
+/// The arguments of `primitives`.
+#[derive(Args)]
+pub(crate) struct Primitives {
+    /// Run only the operations whose name contains this
+    #[arg(default_value = "")]
+    filter: String,
+}
 
 /// An operation of a cryptographic library. Lengths are in bytes.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,45 +142,23 @@ impl fmt::Display for Primitive {
 }
 
 impl Job for Primitives {
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn check(&self) -> Result<()> {
-        if self.chosen().is_empty() {
-            let all: Vec<_> = Primitive::all().iter().map(Primitive::to_string).collect();
-            let (filter, all) = (&self.filter, all.join(" | "));
-            return Err(
-                format!("no operation has \"{filter}\" in its name; there are {all}").into(),
-            );
-        }
-        Ok(())
-    }
-
-    fn measure(&self, allocator: Allocator) -> Result<Vec<Row>> {
-        let mut rows = Vec::new();
-        for primitive in self.chosen() {
-            let mut providers = self.common.providers();
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
+        let (filter, all) = (self.filter.to_lowercase(), Primitive::all());
+        let mut steps: Vec<Step<'a>> = Vec::new();
+        for primitive in &all {
+            let mut providers = run.common.providers();
             providers.retain(|provider| primitive.is_usable_with(*provider));
-            let build = || -> Result<Vec<_>> {
-                let operations = providers.iter().map(|provider| primitive.of(*provider));
-                operations.map(|built| Repeated::new(built?)).collect()
-            };
-            let work = Work {
-                build: &build,
-                batch_len: 1,
-                label: format!("{} · {primitive}", allocator.name()),
-            };
-            let plan = Plan::new(SHARE * self.common.multiplier, providers.len(), 1);
-            let rates = measure::interleaved(&plan, &work)?;
-            for (provider, [rates]) in providers.iter().zip(rates) {
-                let times: Vec<_> = rates.iter().map(|rate| 1e9 / rate).collect();
-                let row = Row::new("primitives", "limit", *provider, allocator)
-                    .with("primitive", primitive.to_string());
-                rows.push(row.median("ns_per_op", &times, 1.0)?);
+            if !providers.is_empty() && primitive.to_string().to_lowercase().contains(&filter) {
+                let primitive = primitive.clone();
+                steps.push(Box::new(move || primitive.measure(run, &providers)));
             }
         }
-        Ok(rows)
+        if steps.is_empty() {
+            let (filter, all) = (&self.filter, all.iter().join(" | "));
+            let error = format!("no operation has \"{filter}\" in its name; there are {all}");
+            return Err(error.into());
+        }
+        Ok(steps)
     }
 }
 
@@ -179,18 +166,30 @@ impl Job for Primitives {
 /// there are many.
 const SHARE: f64 = 0.2;
 
-impl Primitives {
-    /// The operations to measure.
-    fn chosen(&self) -> Vec<Primitive> {
-        let filter = self.filter.to_lowercase();
-        let providers = self.common.providers();
-        let mut chosen = Primitive::all();
-        chosen.retain(|primitive| {
-            let mut providers = providers.iter();
-            providers.any(|provider| primitive.is_usable_with(*provider))
-                && primitive.to_string().to_lowercase().contains(&filter)
-        });
-        chosen
+impl Primitive {
+    fn measure(&self, run: &Run, providers: &[Provider]) -> Result<Vec<Row>> {
+        let work = Work {
+            build: &|| {
+                let operations = providers.iter().map(|provider| self.of(*provider));
+                operations.map(|built| Repeated::new(built?)).collect()
+            },
+            workloads: providers.len(),
+            batch_len: 1,
+            threads: 1,
+            multiplier: SHARE * run.common.multiplier,
+            label: self.to_string(),
+        };
+        let rows = providers
+            .iter()
+            .zip(work.interleaved()?)
+            .map(|(provider, [rates])| {
+                let times = rates.iter().map(|rate| 1e9 / rate).collect_vec();
+                let row = run
+                    .row("limit", *provider)
+                    .with("primitive", self.to_string());
+                row.median("ns_per_op", &times, 1.0)
+            });
+        rows.collect()
     }
 }
 

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use harness::peers::pki::{self, Issuer};
 
 use super::{Comparison, Costly, Way};
-use crate::choices::{Choice, Cipher, KeyType, Role, Version};
-use crate::handshake::Handshakes;
+use crate::choices::{Choice, KeyType, Role, Version};
+use crate::jobs::handshake::{BUILDS, Build};
 use crate::row::Row;
-use crate::suites::Suite;
 use crate::workload::{Identity, Result, Scenario, Sessions};
 use crate::{this, upstream};
 
@@ -24,9 +23,10 @@ impl Authority {
         let root = pki::root("authority", |_| ());
         let upper = pki::intermediate("upper intermediate", &root, |_| ());
         let lower = pki::intermediate("lower intermediate", &upper, |_| ());
+        let intermediates = [lower, upper];
         Self {
             root,
-            intermediates: [lower, upper],
+            intermediates,
         }
     }
 
@@ -34,10 +34,11 @@ impl Authority {
     pub(super) fn identity(&self, number: usize) -> Identity {
         let key = pki::key();
         let end_entity = pki::leaf_of(&key, &self.intermediates[0], |params| {
-            let name = format!("client number {number}");
-            params
-                .distinguished_name
-                .push(rcgen::DnType::OrganizationName, name);
+            let (name, organisation) = (
+                &mut params.distinguished_name,
+                rcgen::DnType::OrganizationName,
+            );
+            name.push(organisation, format!("client number {number}"));
         });
         let intermediates = self.intermediates.iter().map(|issuer| issuer.der().clone());
         Identity {
@@ -53,35 +54,22 @@ const TOPIC: &str = "resumption with a client's chain of three certificates";
 /// The number of other connections that the client has open.
 const OPEN_CONNECTIONS: usize = 4;
 
-type Build = fn(&Scenario) -> Result<Box<dyn Handshakes>>;
-
-pub(super) fn resumption(comparison: &Comparison, authority: &Authority) -> Result<Vec<Row>> {
-    let key_type = KeyType::EcdsaP256;
+pub(super) fn resumption(comparison: &Comparison<'_>, authority: &Authority) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for &version in Version::ALL {
-        let suite = Suite::with(version, Cipher::Aes128Gcm, key_type)?;
-        let scenario = Scenario {
-            client: Some(Arc::new(authority.identity(0))),
-            sessions: Sessions::Tickets,
-            ..Scenario::new(comparison.provider, suite, key_type)
-        };
+        let new = Scenario::of(comparison.provider, version, KeyType::EcdsaP256)?;
+        let scenario = new.with(|new| {
+            new.client = Some(Arc::new(authority.identity(0)));
+            new.sessions = Sessions::Tickets;
+        });
         for (verifies_client, without) in [(true, ""), (false, ", without verifying them")] {
-            let scenario = Scenario {
-                verifies_client,
-                ..scenario.clone()
-            };
-            let copies = Scenario {
-                shares_chains: false,
-                ..scenario.clone()
-            };
-            let (this, upstream): (Build, Build) = (
-                this::connection::handshake::handshakes,
-                upstream::connection::handshake::handshakes,
-            );
+            let shared = scenario.with(|new| new.verifies_client = verifies_client);
+            let copies = shared.with(|new| new.shares_chains = false);
+            let [(_, this), (_, upstream)] = BUILDS;
             let ways = [
                 Way::new("this", "a copy each", || of_server(this, &copies)),
-                Way::new("this", "shared", || of_server(this, &scenario)),
-                Way::new("upstream", "a copy each", || of_server(upstream, &scenario)),
+                Way::new("this", "shared", || of_server(this, &shared)),
+                Way::new("upstream", "a copy each", || of_server(upstream, &shared)),
             ];
             let work = format!("TLS {}, ticket, server{without}", version.name());
             rows.extend(comparison.rows(TOPIC, &work, &ways)?);
@@ -107,16 +95,14 @@ fn of_server(build: Build, scenario: &Scenario) -> Result<Costly> {
 }
 
 /// Measures the memory per stored session, for one client and for as many clients as sessions.
-fn stored(comparison: &Comparison, scenario: &Scenario, authority: &Authority) -> Result<Vec<Row>> {
+fn stored(
+    comparison: &Comparison<'_>,
+    scenario: &Scenario,
+    authority: &Authority,
+) -> Result<Vec<Row>> {
     let sessions = comparison.scaled(4000, 20);
-    let scenario = Scenario {
-        sessions: Sessions::Stored,
-        ..scenario.clone()
-    };
-    let copies = Scenario {
-        shares_chains: false,
-        ..scenario.clone()
-    };
+    let shared = scenario.with(|new| new.sessions = Sessions::Stored);
+    let copies = shared.with(|new| new.shares_chains = false);
     let mut rows = Vec::new();
     for (whose, count) in [("one client", 1), ("as many clients", sessions)] {
         let clients = (0..count).map(|number| Arc::new(authority.identity(number)));
@@ -125,11 +111,11 @@ fn stored(comparison: &Comparison, scenario: &Scenario, authority: &Authority) -
         let upstream = upstream::connection::sessions::heap_bytes;
         for (name, way, bytes) in [
             ("this", "a copy each", this(&copies, &clients, sessions)?),
-            ("this", "shared", this(&scenario, &clients, sessions)?),
+            ("this", "shared", this(&shared, &clients, sessions)?),
             (
                 "upstream",
                 "a copy each",
-                upstream(&scenario, &clients, sessions)?,
+                upstream(&shared, &clients, sessions)?,
             ),
         ] {
             let work = format!("TLS 1.3, {sessions} stored sessions of {whose}");

@@ -9,7 +9,7 @@ use lib::rand::SystemRandom;
 use lib::signature::{EcdsaKeyPair, EcdsaSigningAlgorithm};
 use {self as dialect};
 
-use self::library::{key_pair, refused};
+use self::library::{key_pair, refused, repeated};
 use super::Operation;
 use crate::choices::Role;
 use crate::workload::Result;
@@ -36,11 +36,9 @@ fn agree(
 
 fn hybrid_share() -> Result<Operation> {
     let random = SystemRandom::new();
-    Ok(Box::new(move || {
+    Ok(repeated(move || {
         black_box(key_pair(&agreement::X25519, &random)?);
-        let secret = DecapsulationKey::generate(&kem::ML_KEM_768).map_err(refused)?;
-        black_box(encapsulation_key(&secret)?);
-        Ok(())
+        encapsulation_key(&decapsulation_key()?)
     }))
 }
 
@@ -48,15 +46,14 @@ fn hybrid_share() -> Result<Operation> {
 fn hybrid_exchange(role: Role) -> Result<Operation> {
     let random = SystemRandom::new();
     let (_, peer) = key_pair(&agreement::X25519, &random)?;
-    let theirs = DecapsulationKey::generate(&kem::ML_KEM_768).map_err(refused)?;
-    let theirs = encapsulation_key(&theirs)?;
+    let theirs = encapsulation_key(&decapsulation_key()?)?;
     Ok(Box::new(move || {
         let (private, public) = key_pair(&agreement::X25519, &random)?;
         black_box(public);
         agree(private, &agreement::X25519, peer.as_ref())?;
         match role {
             Role::Client => {
-                let secret = DecapsulationKey::generate(&kem::ML_KEM_768).map_err(refused)?;
+                let secret = decapsulation_key()?;
                 black_box(encapsulation_key(&secret)?);
                 // any bytes of this length decapsulate to some secret, in the same time (FIPS 203)
                 let ciphertext = [0x17; ML_KEM_768_CIPHERTEXT_LEN];
@@ -73,6 +70,10 @@ fn hybrid_exchange(role: Role) -> Result<Operation> {
 }
 
 const ML_KEM_768_CIPHERTEXT_LEN: usize = 1088;
+
+fn decapsulation_key() -> Result<DecapsulationKey> {
+    DecapsulationKey::generate(&kem::ML_KEM_768).map_err(refused)
+}
 
 fn encapsulation_key(secret: &DecapsulationKey) -> Result<Vec<u8>> {
     let key = secret.encapsulation_key().map_err(refused)?;

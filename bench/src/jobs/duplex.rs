@@ -18,14 +18,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use crate::choices::Allocator;
-use crate::cli::{Common, Duplex};
-use crate::measure::{self, Plan, Timed, Work};
-use crate::report::Job;
+use clap::Args;
+use itertools::{Itertools, iproduct, izip};
+
+use super::{Job, Run, Step};
+use crate::cli::{Connection, in_range};
+use crate::measure::{Timed, Work};
 use crate::row::Row;
 use crate::statistics::median;
 use crate::workload::{Result, Scenario};
 use crate::{this, upstream};
+
+/// The arguments of `duplex`.
+#[derive(Args)]
+pub(crate) struct Duplex {
+    #[command(flatten)]
+    connection: Connection,
+
+    /// The bytes that the application writes at a time; several sizes may be separated by commas
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "16384",
+          value_parser = in_range(1..=1 << 20))]
+    write_sizes: Vec<usize>,
+}
 
 /// The directions that an end uses at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,50 +111,39 @@ pub(crate) fn timed(
     }
 }
 
-/// One way to use an end.
-struct Way {
-    implementation: &'static str,
-    sharing: &'static str,
-    build: fn(&Scenario, Amount) -> Result<Box<dyn End>>,
-    directions: Use,
-    /// The index in [`WAYS`] where the same implementation sends alone; it receives alone at the
-    /// next one.
-    alone: usize,
-}
+type Build = fn(&Scenario, Amount) -> Result<Box<dyn End>>;
 
-const WAYS: [Way; 7] = [
-    Way::of_this("none", this::connection::duplex::whole, Use::Send),
-    Way::of_this("none", this::connection::duplex::whole, Use::Receive),
-    Way::of_this("mutex", this::connection::duplex::whole, Use::Both),
-    Way::of_this("split", this::split::halves, Use::Both),
-    Way::of_upstream("none", Use::Send),
-    Way::of_upstream("none", Use::Receive),
-    Way::of_upstream("mutex", Use::Both),
+/// The ways to use an end: the implementation, how its threads share the connection, and the
+/// directions. Each implementation first sends alone, then receives alone.
+const WAYS: [(&str, &str, Build, Use); 7] = [
+    ("this", "none", this::connection::duplex::whole, Use::Send),
+    (
+        "this",
+        "none",
+        this::connection::duplex::whole,
+        Use::Receive,
+    ),
+    ("this", "mutex", this::connection::duplex::whole, Use::Both),
+    ("this", "split", this::split::halves, Use::Both),
+    (
+        "upstream",
+        "none",
+        upstream::connection::duplex::whole,
+        Use::Send,
+    ),
+    (
+        "upstream",
+        "none",
+        upstream::connection::duplex::whole,
+        Use::Receive,
+    ),
+    (
+        "upstream",
+        "mutex",
+        upstream::connection::duplex::whole,
+        Use::Both,
+    ),
 ];
-
-impl Way {
-    const fn of_this(
-        sharing: &'static str,
-        build: fn(&Scenario, Amount) -> Result<Box<dyn End>>,
-        directions: Use,
-    ) -> Self {
-        Self {
-            implementation: "this",
-            sharing,
-            build,
-            directions,
-            alone: 0,
-        }
-    }
-
-    const fn of_upstream(sharing: &'static str, directions: Use) -> Self {
-        Self {
-            implementation: "upstream",
-            alone: 4,
-            ..Self::of_this(sharing, upstream::connection::duplex::whole, directions)
-        }
-    }
-}
 
 /// An end that is used in one way. Its parts are the two directions.
 struct Used {
@@ -165,84 +168,62 @@ impl Timed<2> for Used {
 }
 
 impl Job for Duplex {
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn check(&self) -> Result<()> {
-        Scenario::each(&self.connection, &self.common).map(drop)
-    }
-
-    fn measure(&self, allocator: Allocator) -> Result<Vec<Row>> {
-        let mut rows = Vec::new();
-        for scenario in Scenario::each(&self.connection, &self.common)? {
-            for &write_size in &self.write_sizes {
-                rows.extend(self.compare(allocator, &scenario, write_size)?);
-            }
-        }
-        Ok(rows)
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
+        let scenarios = run.scenarios(&self.connection)?;
+        let steps = iproduct!(scenarios, &self.write_sizes);
+        let steps = steps.map(|(scenario, &write_size)| -> Step<'a> {
+            Box::new(move || compare(run, &scenario, write_size))
+        });
+        Ok(steps.collect())
     }
 }
 
-impl Duplex {
-    /// The plaintext bytes received in one batch: enough to make the start of the threads
-    /// negligible.
-    const BYTES: f64 = 8e6;
-    const FEWEST_BYTES: f64 = 250e3;
+/// The plaintext bytes received in one batch: enough to make the start of the threads negligible.
+const BYTES: f64 = 8e6;
+const FEWEST_BYTES: f64 = 250e3;
 
-    fn compare(
-        &self,
-        allocator: Allocator,
-        scenario: &Scenario,
-        write_size: usize,
-    ) -> Result<Vec<Row>> {
-        let multiplier = self.common.multiplier;
-        let bytes = (Self::BYTES * multiplier).clamp(Self::FEWEST_BYTES, Self::BYTES);
-        let amount = Amount {
-            write_size,
-            writes: (bytes as usize).div_ceil(write_size),
-        };
-        let len = amount.write_size * amount.writes;
-        let work = Work {
-            build: &|| {
-                let built = WAYS.iter().map(|way| {
-                    Ok(Used {
-                        end: (way.build)(scenario, amount)?,
-                        directions: way.directions,
-                        len,
-                    })
-                });
-                built.collect()
-            },
-            batch_len: len,
-            label: format!(
-                "{} · {} · duplex {write_size}",
-                allocator.name(),
-                scenario.provider.name()
-            ),
-        };
-        let rates = measure::interleaved(&Plan::new(2.0 * multiplier, WAYS.len(), 1), &work)?;
-        let rows = WAYS.iter().zip(&rates).map(|(way, [sent, received])| {
-            let ([send_alone, _], [_, receive_alone]) = (&rates[way.alone], &rates[way.alone + 1]);
-            let sums = sent
-                .iter()
-                .zip(received)
-                .map(|(sent, received)| sent + received);
-            let alone = send_alone.iter().zip(receive_alone);
-            let shares = sent.iter().zip(received).zip(alone);
-            let shares = shares.map(|((sent, received), (s, r))| sent / s + received / r);
-            Row::new("duplex", way.implementation, scenario.provider, allocator)
-                .with("suite", &scenario.suite.name[..])
-                .with("api", "buffered")
-                .with("direction", format!("{:?}", way.directions).to_lowercase())
-                .with("sharing", way.sharing)
-                .with("threads", if way.directions == Use::Both { 2 } else { 1 })
-                .with("write_size", write_size)
-                .median("mb_per_s", &sums.collect::<Vec<_>>(), 1e6)?
-                .ratio("ratio_to_one_direction", median(shares.collect()))
-        });
-        rows.collect()
-    }
+fn compare(run: &Run, scenario: &Scenario, write_size: usize) -> Result<Vec<Row>> {
+    let multiplier = run.common.multiplier;
+    let bytes = (BYTES * multiplier).clamp(FEWEST_BYTES, BYTES);
+    let writes = (bytes as usize).div_ceil(write_size);
+    let (amount, len) = (Amount { write_size, writes }, write_size * writes);
+    let work = Work {
+        build: &|| {
+            let built = WAYS.iter().map(|(_, _, build, directions)| {
+                let (end, directions) = (build(scenario, amount)?, *directions);
+                Ok(Used {
+                    end,
+                    directions,
+                    len,
+                })
+            });
+            built.collect()
+        },
+        workloads: WAYS.len(),
+        batch_len: len,
+        threads: 1,
+        multiplier: 2.0 * multiplier,
+        label: format!("{} · duplex {write_size}", scenario.provider.name()),
+    };
+    let rates = work.interleaved()?;
+    let rows = izip!(WAYS, &rates).map(|((name, sharing, _, directions), [sent, received])| {
+        let alone = WAYS
+            .iter()
+            .position(|way| way.0 == name)
+            .unwrap_or_default();
+        let ([send_alone, _], [_, receive_alone]) = (&rates[alone], &rates[alone + 1]);
+        let sums = izip!(sent, received).map(|(sent, received)| sent + received);
+        let shares = izip!(sent, received, send_alone, receive_alone)
+            .map(|(sent, received, s, r)| sent / s + received / r);
+        run.row_of(name, scenario, "buffered")
+            .with("direction", format!("{directions:?}").to_lowercase())
+            .with("sharing", sharing)
+            .with("threads", if directions == Use::Both { 2 } else { 1 })
+            .with("write_size", write_size)
+            .median("mb_per_s", &sums.collect_vec(), 1e6)?
+            .ratio("ratio_to_one_direction", median(&shares.collect_vec()))
+    });
+    rows.collect()
 }
 
 #[cfg(test)]

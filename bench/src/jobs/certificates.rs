@@ -7,16 +7,21 @@ pub(crate) mod parsed;
 mod peers;
 
 use bench_allocator::count;
+use clap::Args;
+use itertools::{Itertools, izip};
 use peers::Authority;
 
-use crate::choices::{Allocator, Provider};
-use crate::cli::{Certificates, Common};
-use crate::handshake::Spent;
-use crate::measure::{self, Operation, Plan, Repeated, Timed, Work};
-use crate::report::Job;
+use super::handshake::Spent;
+use super::{Job, Run, Step};
+use crate::choices::Provider;
+use crate::measure::{Operation, Repeated, Timed, Work};
 use crate::row::Row;
 use crate::statistics::ratio;
 use crate::workload::Result;
+
+/// `certificates` has no arguments.
+#[derive(Args)]
+pub(crate) struct Certificates {}
 
 /// Repeatable work, which returns its costs.
 pub(crate) type Costly = Box<dyn FnMut() -> Result<Spent>>;
@@ -73,34 +78,26 @@ impl<'a> Way<'a> {
     }
 }
 
-/// A piece of work, and the settings of the run.
-struct Comparison {
-    multiplier: f64,
-    allocator: Allocator,
+/// A piece of work in one run.
+struct Comparison<'a> {
+    run: &'a Run,
     provider: Provider,
 }
 
-impl Comparison {
+impl Comparison<'_> {
     /// The measuring time of one piece of work as a part of that of a comparison of connections,
     /// because there are many.
     const SHARE: f64 = 0.5;
 
     /// Scales the number `most` to the length of this run, but to at least `fewest`.
     fn scaled(&self, most: usize, fewest: usize) -> usize {
-        let scaled = (most as f64 * self.multiplier) as usize;
+        let scaled = (most as f64 * self.run.common.multiplier) as usize;
         scaled.clamp(fewest, most)
     }
 
     fn row(&self, topic: &str, work: &str, implementation: &str, way: &str) -> Row {
-        Row::new(
-            "certificates",
-            implementation,
-            self.provider,
-            self.allocator,
-        )
-        .with("topic", topic)
-        .with("work", work)
-        .with("way", way)
+        let row = self.run.row(implementation, self.provider);
+        row.with("topic", topic).with("work", work).with("way", way)
     }
 
     /// Measures `ways` in turns. The others are compared with the first one.
@@ -111,58 +108,51 @@ impl Comparison {
                 .collect::<Result<Vec<_>>>()
         };
         let mut costs = Vec::new();
-        for mut built in build()? {
+        for (mut built, way) in build()?.into_iter().zip(ways) {
             // fills the caches first
             built()?;
-            let again = (ways[costs.len()].build)()?;
+            let again = (way.build)()?;
             costs.push(count(again).0?);
         }
-        let plan = Plan::new(Self::SHARE * self.multiplier, ways.len(), 1);
-        let work_of_all = Work {
+        let measured = Work {
             build: &build,
+            workloads: ways.len(),
             batch_len: 1,
-            label: format!("{} · {work}", self.allocator.name()),
+            threads: 1,
+            multiplier: Self::SHARE * self.run.common.multiplier,
+            label: work.to_owned(),
         };
-        let rates = measure::interleaved(&plan, &work_of_all)?;
-        let rows = ways
-            .iter()
-            .zip(&costs)
-            .zip(&rates)
-            .map(|((way, spent), [rate])| {
-                let times: Vec<_> = rate.iter().map(|rate| 1e9 / rate).collect();
-                self.row(topic, work, way.implementation, way.name)
-                    .with("allocations_per_op", spent.allocations)
-                    .with("heap_bytes_per_op", spent.heap_bytes)
-                    .median("ns_per_op", &times, 1.0)?
-                    .ratio("times_as_fast", ratio(rate, &rates[0][0]))
-            });
+        let rates = measured.interleaved()?;
+        let rows = izip!(ways, &costs, &rates).map(|(way, spent, [rate])| {
+            let times = rate.iter().map(|rate| 1e9 / rate).collect_vec();
+            self.row(topic, work, way.implementation, way.name)
+                .with("allocations_per_op", spent.allocations)
+                .with("heap_bytes_per_op", spent.heap_bytes)
+                .median("ns_per_op", &times, 1.0)?
+                .ratio("times_as_fast", ratio(rate, &rates[0][0]))
+        });
         rows.collect()
     }
 }
 
 impl Job for Certificates {
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn measure(&self, allocator: Allocator) -> Result<Vec<Row>> {
-        let mut rows = Vec::new();
-        for (index, provider) in self.common.providers().into_iter().enumerate() {
-            let comparison = Comparison {
-                multiplier: self.common.multiplier,
-                allocator,
-                provider,
-            };
-            let authority = Authority::new();
-            // parsing does not depend on the provider
-            if index == 0 {
-                rows.extend(parsed::properties(&comparison, &authority)?);
-                rows.extend(parsed::revocation(&comparison)?);
-            }
-            rows.extend(from_files::own(&comparison, &authority)?);
-            rows.extend(from_files::roots(&comparison)?);
-            rows.extend(peers::resumption(&comparison, &authority)?);
-        }
-        Ok(rows)
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
+        let steps = run.common.providers().into_iter().enumerate();
+        let steps = steps.map(|(index, provider)| -> Step<'a> {
+            let comparison = Comparison { run, provider };
+            Box::new(move || {
+                let (mut rows, authority) = (Vec::new(), Authority::new());
+                // parsing does not depend on the provider
+                if index == 0 {
+                    rows.extend(parsed::properties(&comparison, &authority)?);
+                    rows.extend(parsed::revocation(&comparison)?);
+                }
+                rows.extend(from_files::own(&comparison, &authority)?);
+                rows.extend(from_files::roots(&comparison)?);
+                rows.extend(peers::resumption(&comparison, &authority)?);
+                Ok(rows)
+            })
+        });
+        Ok(steps.collect())
     }
 }

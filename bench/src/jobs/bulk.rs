@@ -1,0 +1,244 @@
+//! `bulk`: throughput of an established connection, in all requested combinations.
+
+mod limit;
+
+use bytesize::ByteSize;
+use clap::Args;
+use itertools::{Itertools, iproduct};
+
+use super::{Job, Run, Step};
+use crate::choices::{Api, Choice, Direction, Several, Threads, chosen, several};
+use crate::cli::{Connection, in_range};
+use crate::measure::{Rates, Work};
+use crate::row::Row;
+use crate::statistics::ratio;
+use crate::workload::{Result, Slowest, Traffic, Workload};
+use crate::{machine, this, upstream};
+
+/// The arguments of `bulk`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Bulk {
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+
+    /// The API for passing data to the connection
+    #[arg(long, value_parser = several::<Api>(), value_delimiter = ',', default_value = "all")]
+    pub(crate) api: Vec<Several<Api>>,
+
+    /// The number of threads, each with its own connections; throughputs are summed. `1..4` or
+    /// `1,2,4` measures each number, and `--plot` draws curves
+    #[arg(long, default_value = "1", value_name = "N")]
+    pub(crate) threads: Threads,
+
+    /// The bytes that the application writes at a time
+    #[arg(long, default_value_t = 16384, value_name = "BYTES", value_parser = in_range(1..=16 << 20))]
+    pub(crate) plaintext_size: usize,
+
+    /// Bytes of plaintext for each thread, more than the last-level cache (64MiB, for example), so
+    /// that memory bandwidth counts. By default, one write is repeated. Takes about six times this
+    /// much memory
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) working_set: Option<ByteSize>,
+}
+
+type Build = fn(Direction, &Traffic) -> Result<Box<dyn Workload>>;
+
+/// The names of the workloads that are measured in turns, in their order.
+const NAMES: [&str; 3] = ["this", "upstream", "limit"];
+const UPSTREAM: usize = 1;
+const LIMIT: usize = 2;
+
+/// Upstream has no in-place encryption; a program would use its unbuffered API instead.
+fn builds(api: Api) -> [Build; 3] {
+    use upstream::connection::{buffered, fill_buf, unbuffered};
+    match api {
+        Api::Buffered => [this::connection::buffered, buffered, limit::workload],
+        Api::FillBuf => [this::connection::fill_buf, fill_buf, limit::workload],
+        Api::Unbuffered => [this::connection::unbuffered, unbuffered, limit::workload],
+        Api::InPlace => [this::in_place::workload, unbuffered, limit::in_place],
+    }
+}
+
+/// The measured halves of connections: all APIs receive in place, and `fill-buf` is a way to
+/// receive.
+fn exists(api: Api, direction: Direction) -> bool {
+    let none = [
+        (Api::InPlace, Direction::Receive),
+        (Api::FillBuf, Direction::Send),
+    ];
+    !none.contains(&(api, direction))
+}
+
+impl Job for Bulk {
+    fn threads(&self) -> &[usize] {
+        &self.threads.0
+    }
+
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
+        let working_set = self.working_set.map(|bytes| bytes.as_u64());
+        let most = self.threads.0.iter().copied().max().unwrap_or(1) as u64;
+        machine::check_room(6 * most * working_set.unwrap_or(0))?;
+        let mut steps: Vec<Step<'a>> = Vec::new();
+        for connection in run.scenarios(&self.connection)? {
+            let traffic = Traffic {
+                connection,
+                plaintext_size: self.plaintext_size,
+                working_set: working_set.map(|bytes| bytes as usize),
+            };
+            let apis = iproduct!(chosen(&self.api), Direction::ALL);
+            let apis = apis.filter(|(api, direction)| exists(*api, **direction));
+            for ((api, &direction), &threads) in apis.cartesian_product(&self.threads.0) {
+                let comparison = Comparison {
+                    run,
+                    traffic: traffic.clone(),
+                    api,
+                    direction,
+                    threads,
+                };
+                steps.push(Box::new(move || comparison.rows()));
+            }
+        }
+        Ok(steps)
+    }
+}
+
+/// One API in one direction.
+struct Comparison<'a> {
+    run: &'a Run,
+    traffic: Traffic,
+    api: Api,
+    direction: Direction,
+    threads: usize,
+}
+
+impl Comparison<'_> {
+    fn rows(&self) -> Result<Vec<Row>> {
+        let counts = count_allocations(&mut self.build()?)?;
+        let (build, multiplier) = (|| self.build(), self.run.common.multiplier);
+        let work = self.work(&build, multiplier);
+        let rates = if self.traffic.working_set.is_some() {
+            work.interleaved()?
+        } else {
+            work.over_layouts()?
+        };
+        let slowest = self.slowest()?;
+
+        let mut rows = Vec::new();
+        for (index, name) in NAMES.into_iter().enumerate() {
+            if (self.api, index) == (Api::InPlace, UPSTREAM) {
+                continue;
+            }
+            let row = self.row(name, index, &rates, counts[index])?;
+            rows.push(match &slowest {
+                Some(rates) => figures(row, "slowest_offset_", index, rates)?,
+                None => row,
+            });
+        }
+        Ok(rows)
+    }
+
+    fn build(&self) -> Result<Vec<Box<dyn Workload>>> {
+        let builds = builds(self.api).into_iter();
+        builds
+            .map(|build| build(self.direction, &self.traffic))
+            .collect()
+    }
+
+    fn work<'w, W>(
+        &self,
+        build: &'w (dyn Fn() -> Result<Vec<W>> + Sync),
+        multiplier: f64,
+    ) -> Work<'w, W> {
+        let provider = self.traffic.connection.provider.name();
+        let (api, direction) = (self.api.name(), self.direction.name());
+        Work {
+            build,
+            workloads: NAMES.len(),
+            batch_len: self.traffic.batch_len(),
+            threads: self.threads,
+            multiplier,
+            label: format!("{provider} · {api} {direction}"),
+        }
+    }
+
+    /// Measures each workload at the offset of the application's buffer at which it is slowest.
+    fn slowest(&self) -> Result<Option<Rates<1>>> {
+        // shorter copies are fast everywhere
+        if self.traffic.working_set.is_some() || self.traffic.plaintext_size < 2048 {
+            return Ok(None);
+        }
+        // the limit copies nothing, but both implementations may
+        let mut implementations = self.build()?;
+        implementations.truncate(LIMIT);
+        if !implementations.iter_mut().all(|workload| workload.place(0)) {
+            return Ok(None);
+        }
+        let multiplier = self.run.common.multiplier;
+        let stride = if multiplier < 0.1 { 32 } else { 1 };
+        let build = || {
+            let built = self.build()?.into_iter();
+            built
+                .map(|workload| Slowest::new(workload, stride))
+                .collect()
+        };
+        self.work(&build, multiplier / 3.0).interleaved().map(Some)
+    }
+
+    fn row(&self, name: &str, index: usize, rates: &Rates<1>, counts: Counts) -> Result<Row> {
+        let traffic = &self.traffic;
+        let record_len = traffic.batch_len() as f64 / counts.records;
+        let mut row = self
+            .run
+            .row_of(name, &traffic.connection, self.api.name())
+            .with("direction", self.direction.name())
+            .with("threads", self.threads)
+            .with("plaintext_size", traffic.plaintext_size);
+        if let Some(bytes) = traffic.working_set {
+            row = row.with("working_set", bytes);
+        }
+        let times = rates[index][0].iter();
+        let times = times
+            .map(|rate| record_len * self.threads as f64 / rate)
+            .collect_vec();
+        let row = figures(row, "", index, rates)?.median("ns_per_record", &times, 1e-9)?;
+        Ok(row.rounded(
+            "allocations_per_record",
+            counts.allocations / counts.records,
+            4,
+        ))
+    }
+}
+
+/// Adds the throughput of workload `index` and its ratios to the others', with `prefix` before each
+/// key. Ratios compare within a round.
+fn figures(row: Row, prefix: &str, index: usize, rates: &Rates<1>) -> Result<Row> {
+    let ([own], [upstream], [limit]) = (&rates[index], &rates[UPSTREAM], &rates[LIMIT]);
+    row.median(&format!("{prefix}mb_per_s"), own, 1e6)?
+        .ratio(&format!("{prefix}ratio_to_upstream"), ratio(own, upstream))?
+        .ratio(&format!("{prefix}share_of_limit"), ratio(own, limit))
+}
+
+/// The counts of one batch.
+#[derive(Clone, Copy)]
+struct Counts {
+    allocations: f64,
+    records: f64,
+}
+
+/// Counts allocations in a separate pass, so that counting does not disturb the timing.
+fn count_allocations(workloads: &mut [Box<dyn Workload>]) -> Result<Vec<Counts>> {
+    let counts = workloads.iter_mut().map(|workload| {
+        for _ in 0..4 {
+            workload.prepare()?;
+            workload.run()?;
+        }
+        workload.prepare()?;
+        let (result, counted) = bench_allocator::count(|| workload.run());
+        result?;
+        Ok(Counts {
+            allocations: counted.allocations as f64,
+            records: workload.records().max(1) as f64,
+        })
+    });
+    counts.collect()
+}

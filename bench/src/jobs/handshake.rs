@@ -1,0 +1,223 @@
+//! `handshake`, `handshake-resume`, `handshake-ticket`: handshakes per second of each side and
+//! their costs, in all requested combinations.
+
+pub(crate) mod limit;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bench_allocator::so_far;
+use clap::Args;
+use itertools::iproduct;
+
+use super::{Job, Run, Step};
+use crate::choices::{
+    Choice, Cipher, ClientAuth, Group, KeyType, Role, Several, Threads, Version, chosen, one,
+    several,
+};
+use crate::cli::in_range;
+use crate::measure::{Timed, Work};
+use crate::row::Row;
+use crate::statistics::ratio;
+use crate::suites::Suite;
+use crate::workload::{Identity, Result, Scenario, Sessions};
+use crate::{this, upstream};
+
+/// The arguments of the three sub-commands, which differ in their sessions.
+#[derive(Args)]
+pub(crate) struct Handshake {
+    /// The versions of TLS
+    #[arg(long = "tls", value_parser = several::<Version>(), value_delimiter = ',', default_value = "all")]
+    versions: Vec<Several<Version>>,
+
+    /// The types of the keys in all certificates
+    #[arg(long, value_parser = several::<KeyType>(), value_delimiter = ',', default_value = "ecdsa-p256")]
+    key_type: Vec<Several<KeyType>>,
+
+    /// The key exchange groups; groups that the provider or TLS 1.2 lacks are skipped
+    #[arg(long, value_parser = several::<Group>(), value_delimiter = ',', ignore_case = true, default_value = "X25519")]
+    group: Vec<Several<Group>>,
+
+    /// Authenticate the client with a certificate, too
+    #[arg(long, value_parser = several::<ClientAuth>(), value_delimiter = ',', default_value = "no")]
+    client_auth: Vec<Several<ClientAuth>>,
+
+    /// The AEAD of the cipher suite, which also selects the hash function
+    #[arg(long, value_parser = one::<Cipher>(), default_value = "aes128-gcm")]
+    cipher: Cipher,
+
+    /// The number of tickets a TLS 1.3 server sends; default: none in full handshakes, the
+    /// library's default in resumptions
+    #[arg(long, value_name = "N", value_parser = in_range(0..=16))]
+    tickets: Option<usize>,
+
+    /// The number of threads, each with its own configurations; `1..4` or `1,2,4` measures each
+    /// number
+    #[arg(long, default_value = "1", value_name = "N")]
+    threads: Threads,
+}
+
+/// Repeatable handshakes of one implementation, or only their cryptography.
+pub(crate) trait Handshakes {
+    /// Makes one; returns the costs of client and server. `sent` receives the flights of the sides
+    /// in turns, the client's first.
+    fn make(&mut self, sent: &mut dyn FnMut(&[u8])) -> Result<[Spent; 2]>;
+
+    /// Makes one, after which the server keeps the connection open.
+    fn keep_open(&mut self) -> Result<()>;
+}
+
+pub(crate) type Build = fn(&Scenario) -> Result<Box<dyn Handshakes>>;
+
+/// The handshakes of both implementations.
+pub(crate) const BUILDS: [(&str, Build); 2] = [
+    ("this", this::connection::handshake::handshakes),
+    ("upstream", upstream::connection::handshake::handshakes),
+];
+
+/// The costs of one side of a handshake.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spent {
+    pub(crate) seconds: f64,
+    /// Heap activity, within the work of [`bench_allocator::count`] only.
+    pub(crate) allocations: u64,
+    /// All requested bytes, however short-lived.
+    pub(crate) heap_bytes: u64,
+}
+
+impl Spent {
+    /// Does `work`, and adds its costs.
+    pub(crate) fn by<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let (start, before) = (Instant::now(), so_far());
+        let result = work();
+        let after = so_far();
+        self.seconds += start.elapsed().as_secs_f64();
+        self.allocations += after.allocations - before.allocations;
+        self.heap_bytes += after.taken - before.taken;
+        result
+    }
+}
+
+impl Timed<2> for Box<dyn Handshakes> {
+    fn batch(&mut self) -> Result<[f64; 2]> {
+        Ok(self.make(&mut |_| ())?.map(|spent| spent.seconds))
+    }
+}
+
+/// Makes one handshake with `handshakes`; returns its flights.
+pub(crate) fn flights(handshakes: &mut dyn Handshakes) -> Result<Vec<Vec<u8>>> {
+    let mut flights = Vec::new();
+    handshakes.make(&mut |flight| flights.push(flight.to_vec()))?;
+    Ok(flights)
+}
+
+impl Job for Handshake {
+    fn threads(&self) -> &[usize] {
+        &self.threads.0
+    }
+
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
+        let mut steps: Vec<Step<'a>> = Vec::new();
+        for scenario in self.scenarios(run)? {
+            for &threads in &self.threads.0 {
+                let scenario = scenario.clone();
+                steps.push(Box::new(move || compare(run, &scenario, threads)));
+            }
+        }
+        if steps.is_empty() {
+            return Err("no provider supports this combination".into());
+        }
+        Ok(steps)
+    }
+}
+
+impl Handshake {
+    /// All requested combinations that exist.
+    fn scenarios(&self, run: &Run) -> Result<Vec<Scenario>> {
+        let providers = run.common.providers();
+        let (versions, key_types) = (chosen(&self.versions), chosen(&self.key_type));
+        let (groups, auths) = (chosen(&self.group), chosen(&self.client_auth));
+        let sessions = match &run.bench[..] {
+            "handshake-resume" => Sessions::Stored,
+            "handshake-ticket" => Sessions::Tickets,
+            _ => Sessions::Nothing,
+        };
+        let all = iproduct!(providers, versions, key_types, groups, auths)
+            .filter(|(provider, version, _, group, _)| group.usable_with(*provider, *version));
+        let scenarios = all.map(|(provider, version, key_type, group, auth)| {
+            let suite = Suite::with(version, self.cipher, key_type)?;
+            let client = (auth == ClientAuth::Yes).then(|| Arc::new(Identity::of(key_type)));
+            Ok(Scenario {
+                group: Some(group),
+                client,
+                sessions,
+                tickets: self.tickets,
+                ..Scenario::new(provider, suite, key_type)
+            })
+        });
+        scenarios.collect()
+    }
+}
+
+/// The contenders, in the order in which they are built.
+const NAMES: [&str; 3] = ["this", "upstream", "limit"];
+
+/// Measures one kind of handshake.
+fn compare(run: &Run, scenario: &Scenario, threads: usize) -> Result<Vec<Row>> {
+    let [(_, this), (_, upstream)] = BUILDS;
+    let flights = flights(&mut *upstream(scenario)?)?;
+    let build = || {
+        let limit = limit::handshakes(scenario, &flights)?;
+        Ok(vec![this(scenario)?, upstream(scenario)?, limit])
+    };
+    let costs = count(&mut build()?)?;
+    let (suite, provider) = (&scenario.suite, scenario.provider.name());
+    let work = Work {
+        build: &build,
+        workloads: NAMES.len(),
+        batch_len: 1,
+        threads,
+        multiplier: run.common.multiplier,
+        label: format!("{provider} · {}", suite.name),
+    };
+    let rates = work.interleaved()?;
+    let rows = iproduct!(NAMES.iter().enumerate(), Role::ALL).map(|((index, name), &role)| {
+        let rate = |index: usize| &rates[index][role as usize][..];
+        let (spent, sent) = costs[index][role as usize];
+        run.row_of(name, scenario, "buffered")
+            .with("version", format!("TLS {}", suite.version.name()))
+            .with("group", scenario.group.map_or("", Choice::name))
+            .with("key_type", scenario.key_type.name())
+            .with("client_auth", scenario.client.is_some())
+            .with("role", role.name())
+            .with("threads", threads)
+            .with("allocations_per_handshake", spent.allocations)
+            .with("heap_bytes_per_handshake", spent.heap_bytes)
+            .with("sent_bytes_per_handshake", sent)
+            .median("handshakes_per_s", rate(index), 1.0)?
+            .ratio("ratio_to_upstream", ratio(rate(index), rate(1)))?
+            .ratio("share_of_limit", ratio(rate(index), rate(2)))
+    });
+    rows.collect()
+}
+
+/// Counts the heap activity of both sides and the bytes that they send, in a separate pass, so that
+/// counting does not disturb the timing.
+fn count(all: &mut [Box<dyn Handshakes>]) -> Result<Vec<[(Spent, usize); 2]>> {
+    let counts = all.iter_mut().map(|handshakes| {
+        // fills buffers and caches first
+        for _ in 0..4 {
+            handshakes.make(&mut |_| ())?;
+        }
+        let (mut sent, mut turn) = ([0, 0], 0);
+        let (spent, _) = bench_allocator::count(|| {
+            handshakes.make(&mut |flight| {
+                sent[turn % 2] += flight.len();
+                turn += 1;
+            })
+        });
+        let [client, server] = spent?;
+        Ok([(client, sent[0]), (server, sent[1])])
+    });
+    counts.collect()
+}

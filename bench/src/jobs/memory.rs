@@ -1,0 +1,138 @@
+//! `memory`: heap bytes of idle connections, and allocations of handshakes.
+
+use std::thread;
+
+use bench_allocator::count;
+use clap::Args;
+
+use super::{Job, Run, Step};
+use crate::choices::{Api, Choice, Role};
+use crate::cli::{Connection, in_range};
+use crate::row::Row;
+use crate::workload::{Result, Scenario};
+use crate::{this, upstream};
+
+/// The arguments of `memory`.
+#[derive(Args)]
+pub(crate) struct Memory {
+    #[command(flatten)]
+    connection: Connection,
+
+    /// The number of connections of each role to establish at once
+    #[arg(long, default_value_t = 64, value_name = "N", value_parser = in_range(1..=1 << 16))]
+    connections: usize,
+}
+
+/// Many connected pairs.
+pub(crate) trait Pairs {
+    /// Sends `data` to every connection, which does not hand it out yet.
+    fn hold(&mut self, data: Data) -> Result<()>;
+
+    /// Delivers the rest to every connection and reads all of `data`.
+    fn read(&mut self, data: Data) -> Result<()>;
+
+    /// Drops all connections; returns the heap bytes freed by clients and by servers.
+    fn give_back(&mut self) -> [i64; 2];
+}
+
+/// The data sent to each connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Data {
+    pub(crate) len: usize,
+    /// True if the last [`REST`] bytes of the record arrive later. Otherwise the whole record
+    /// arrives at once and waits to be read.
+    pub(crate) is_part: bool,
+}
+
+/// The number of bytes of a record that arrive later.
+pub(crate) const REST: usize = 16;
+
+impl Data {
+    pub(crate) const fn new(len: usize, is_part: bool) -> Self {
+        Self { len, is_part }
+    }
+}
+
+/// The APIs that hold data in different places.
+pub(super) const APIS: [Api; 2] = [Api::Buffered, Api::Unbuffered];
+
+/// The functions of one implementation.
+pub(super) struct Implementation {
+    pub(super) name: &'static str,
+    pub(super) connect: fn(Api, &Scenario, usize) -> Result<Box<dyn Pairs>>,
+    handshake_allocations: fn(Api, &Scenario) -> Result<u64>,
+}
+
+pub(super) static IMPLEMENTATIONS: [Implementation; 2] = [
+    Implementation {
+        name: "this",
+        connect: this::connection::many_pairs::connect,
+        handshake_allocations: this::connection::many_pairs::handshake_allocations,
+    },
+    Implementation {
+        name: "upstream",
+        connect: upstream::connection::many_pairs::connect,
+        handshake_allocations: upstream::connection::many_pairs::handshake_allocations,
+    },
+];
+
+/// Heap bytes that dropping `pairs` frees, after 1 MiB each way if `used`.
+fn idle(mut pairs: Box<dyn Pairs>, used: bool) -> Result<[i64; 2]> {
+    for _ in 0..if used { 64 } else { 0 } {
+        pairs.hold(Data::new(1 << 14, false))?;
+        pairs.read(Data::new(1 << 14, false))?;
+    }
+    Ok(pairs.give_back())
+}
+
+impl Job for Memory {
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
+        let mut steps: Vec<Step<'a>> = Vec::new();
+        for scenario in run.scenarios(&self.connection)? {
+            for implementation in &IMPLEMENTATIONS {
+                let scenario = scenario.clone();
+                steps.push(Box::new(move || {
+                    self.measure(run, &scenario, implementation)
+                }));
+            }
+        }
+        Ok(steps)
+    }
+}
+
+impl Memory {
+    fn measure(&self, run: &Run, scenario: &Scenario, of: &Implementation) -> Result<Vec<Row>> {
+        let (connect, count_of_each) = (of.connect, self.connections);
+        let row = |api: Api| {
+            let row = run.row_of(of.name, scenario, api.name());
+            row.with("connections", count_of_each)
+        };
+        // one-time setup happens with a process's first connection and belongs to none
+        for api in APIS {
+            idle(connect(api, scenario, 1)?, true)?;
+        }
+        let mut rows = Vec::new();
+        for api in APIS {
+            for (state, used) in [("fresh", false), ("after-traffic", true)] {
+                let connect = || connect(api, scenario, count_of_each);
+                let (bytes, _) = count(|| connect().and_then(|pairs| idle(pairs, used)));
+                for (role, bytes) in Role::ALL.iter().zip(bytes?) {
+                    let bytes = bytes as f64 / count_of_each as f64;
+                    let row = row(api).with("role", role.name()).with("state", state);
+                    rows.push(row.with("bytes_per_connection", bytes));
+                }
+            }
+        }
+        for api in APIS {
+            let allocations = (of.handshake_allocations)(api, scenario)?;
+            rows.push(row(api).with("allocations_per_handshake", allocations));
+        }
+        // a fresh thread, which has had no connection
+        let work = || idle(connect(Api::Buffered, scenario, 2)?, true);
+        let kept = thread::scope(|scope| scope.spawn(|| count(work)).join());
+        let (done, kept) = kept.map_err(|_| "the measuring thread panicked")?;
+        done?;
+        rows.push(row(Api::Buffered).with("pool_bytes_per_thread", kept.bytes));
+        Ok(rows)
+    }
+}
