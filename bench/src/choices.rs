@@ -140,16 +140,12 @@ impl FromStr for Threads {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = |text: &str| {
-            text.parse()
-                .ok()
-                .filter(|number| (1..=1024).contains(number))
-        };
+        let valid = 1..=1024;
+        let number = |text: &str| text.parse().ok().filter(|number| valid.contains(number));
         let numbers: Option<Vec<usize>> = match text.split_once("..") {
-            Some((first, last)) => {
-                let ends = number(first).zip(number(last));
-                ends.map(|(first, last)| (first..=last).collect())
-            }
+            Some((first, last)) => number(first)
+                .zip(number(last))
+                .map(|(first, last)| (first..=last).collect()),
             None => text.split(',').map(number).collect(),
         };
         let numbers = numbers.filter(|numbers| !numbers.is_empty()).map(Self);

@@ -127,10 +127,8 @@ b
     #[test]
     fn every_job_has_a_selection_in_the_template_and_every_selection_a_job() {
         let selections = TEMPLATE.lines().filter_map(|line| line.strip_prefix("{{"));
-        let names: BTreeSet<_> = selections
-            .filter_map(|line| line.split([' ', '}']).next())
-            .map(str::to_owned)
-            .collect();
+        let names = selections.filter_map(|line| line.split([' ', '}']).next());
+        let names: BTreeSet<_> = names.map(str::to_owned).collect();
         let jobs = JOBS.iter().map(|job| job.bench());
         assert_eq!(names, jobs.chain(["machine".to_owned()]).collect());
     }

@@ -22,7 +22,7 @@ use crate::tables::{TO_BOTH, View};
 use crate::workload::{Result, Scenario};
 
 /// All sub-commands that measure, in the order of the help and of `all`.
-pub(crate) static JOBS: [Entry; 11] = [
+pub(crate) static JOBS: &[Entry] = &[
     Entry::of::<bulk::Bulk>("bulk", "Throughput of an established connection")
         .shows("mb_per_s", "allocations_per_record", TO_BOTH)
         .in_all(&[
@@ -128,7 +128,7 @@ impl Entry {
         Self {
             name,
             help,
-            view: View::new("", "", ""),
+            view: View::GENERAL,
             in_all: &[""],
             arguments: J::augment_args,
             job: |matches| Ok(Box::new(J::from_arg_matches(matches)?)),
@@ -142,7 +142,7 @@ impl Entry {
         side_by_side: &'static str,
         once: &'static str,
     ) -> Self {
-        self.view = View::new(main, side_by_side, once);
+        (self.view.main, self.view.side_by_side, self.view.once) = (main, side_by_side, once);
         self
     }
 

@@ -29,23 +29,22 @@ pub(crate) fn describe() -> Value {
 
 /// [`describe`] in one or two lines of text.
 pub(crate) fn header(machine: &Value) -> String {
-    let text = |key: &str| machine[key].as_str().unwrap_or("unknown").to_owned();
-    let compiler = text("compiler");
-    let compiler = compiler.split(" (").next().unwrap_or_default();
-    let profile = match machine["profile"].as_str() {
-        Some("debug") => " (a debug build!)",
-        _ => "",
-    };
+    let text = |key: &str| machine[key].as_str().unwrap_or("unknown");
+    let compiler = text("compiler").split(" (").next().unwrap_or_default();
+    let is_debug = machine["profile"] == "debug";
+    let profile = if is_debug { " (a debug build!)" } else { "" };
     let load = machine["load"].as_f64();
+    let load = load.map_or_else(|| "unknown".to_owned(), |load| load.to_string());
+    let (cpu, kernel, commit) = (text("cpu"), text("kernel"), text("commit"));
+    let system = if kernel == "unknown" {
+        std::env::consts::OS
+    } else {
+        &format!("Linux {kernel}")
+    };
     format!(
-        "{}, {} threads · Linux {}\n{compiler}{profile} · commit {} · load {}\n",
-        text("cpu"),
-        machine["processors"],
-        text("kernel"),
-        text("commit"),
-        load.map_or_else(|| "unknown".to_owned(), |load| load.to_string())
+        "{cpu}, {} threads · {system}\n{compiler}{profile} · commit {commit} · load {load}\n",
+        machine["processors"]
     )
-    .replace("Linux unknown", std::env::consts::OS)
 }
 
 /// The commit of the source, with a mark if files have changed.

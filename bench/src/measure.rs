@@ -9,7 +9,7 @@ use core::hint::black_box;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::Barrier;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use harness::peers::os::thread_cpu_time;
@@ -147,11 +147,9 @@ impl<W> Work<'_, W> {
         let of_threads: Vec<Result<Turns<PARTS>>> = thread::scope(|scope| {
             let start = |index| scope.spawn(move || shared.measure(index == 0));
             let threads: Vec<_> = (0..self.threads).map(start).collect();
-            let joined = threads.into_iter().map(|thread| thread.join());
             let panicked = |_| Err("a measuring thread panicked".into());
-            joined
-                .map(|result| result.unwrap_or_else(panicked))
-                .collect()
+            let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(panicked);
+            threads.into_iter().map(join).collect()
         });
         shared.progress.finish_and_clear();
         let of_threads = of_threads.into_iter().collect::<Result<Vec<_>>>()?;
@@ -176,11 +174,9 @@ impl<W> Work<'_, W> {
 pub(crate) fn progress(label: &str, rounds: usize) -> ProgressBar {
     let label = format!("{} · {label}", bench_allocator::selected().name());
     let bar = ProgressBar::new(rounds as u64).with_message(label);
-    // only an invalid template is rejected, and would leave the default
-    match ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %");
+    // only an invalid template is rejected
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 /// The measurements of one thread: `turns[workload][round]`.

@@ -73,9 +73,6 @@ fn svg(rows: &[Row]) -> String {
     )
 }
 
-/// The end of a text that lies at its position: SVG's `text-anchor`.
-type Anchor = &'static str;
-
 #[derive(Default)]
 struct Drawing {
     elements: String,
@@ -89,11 +86,10 @@ impl Drawing {
         self.elements.push('\n');
     }
 
-    fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, text: &str) {
-        let text = text
-            .replace('&', "&amp;")
-            .replace('<', "&lt;")
-            .replace('>', "&gt;");
+    /// Writes a text whose `anchor` ("start", "middle" or "end") lies at the position.
+    fn text(&mut self, (x, y): (f64, f64), anchor: &str, text: &str) {
+        let text = text.replace('&', "&amp;");
+        let text = text.replace('<', "&lt;").replace('>', "&gt;");
         self.element(&format!(
             "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
         ));
@@ -117,10 +113,8 @@ impl Drawing {
     /// Draws the rows of one table: bars, or for each group a chart of curves.
     fn part(&mut self, part: &Part<'_>) {
         let (across, main) = (part.view.across, part.main());
-        let (keys, series) = (
-            part.varying(&["bench", "impl", across, "threads"]),
-            part.values(across),
-        );
+        let keys = part.varying(&["bench", "impl", across, "threads"]);
+        let series = part.values(across);
         let points = part.rows.iter().filter_map(|row| {
             let own = row.get(across)?;
             let index = series.iter().position(|series| series == own)?;

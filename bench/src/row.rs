@@ -3,38 +3,17 @@
 use serde_json::{Map, Value};
 
 use crate::choices::{Allocator, Provider};
-use crate::statistics::{quantiles, rounded};
+use crate::statistics::quantiles;
 use crate::workload::Result;
 
 /// The keys that say what was measured, in the order in which tables show them. All other keys are
 /// figures.
-pub(crate) const SUBJECT: [&str; 25] = [
-    "bench",
-    "provider",
-    "suite",
-    "version",
-    "group",
-    "key_type",
-    "topic",
-    "work",
-    "primitive",
-    "role",
-    "session",
-    "client_auth",
-    "api",
-    "direction",
-    "sharing",
-    "state",
-    "way",
-    "plaintext_size",
-    "working_set",
-    "write_size",
-    "read_size",
-    "threads",
-    "connections",
-    "allocator",
-    "impl",
-];
+pub(crate) fn subject_keys() -> impl Iterator<Item = &'static str> {
+    let keys = "bench provider suite version group key_type topic work primitive role session client_auth \
+        api direction sharing state way plaintext_size working_set write_size read_size threads connections \
+        allocator impl";
+    keys.split(' ')
+}
 
 /// The subject of a measurement and its figures.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +40,8 @@ impl Row {
 
     /// Adds `value`, rounded to `places` decimal places.
     pub(crate) fn rounded(self, key: &str, value: f64, places: i32) -> Self {
-        self.with(key, rounded(value, places))
+        let unit = 10f64.powi(places);
+        self.with(key, (value * unit).round() / unit)
     }
 
     /// Adds the median of `samples` and their 10th and 90th percentile, in `unit`.
@@ -94,12 +74,12 @@ impl Row {
     /// The keys of all figures.
     pub(crate) fn figures(&self) -> impl Iterator<Item = &str> {
         let keys = self.0.keys().map(String::as_str);
-        keys.filter(|key| !SUBJECT.contains(key) && *key != "machine")
+        keys.filter(|key| *key != "machine" && subject_keys().all(|of_subject| of_subject != *key))
     }
 
     /// Tells rows of one subject from those of another, except for the keys `without`.
     pub(crate) fn subject(&self, without: &[&str]) -> Vec<Option<&Value>> {
-        let keys = SUBJECT.iter().filter(|key| !without.contains(key));
+        let keys = subject_keys().filter(|key| !without.contains(key));
         keys.map(|key| self.get(key)).collect()
     }
 

@@ -7,8 +7,7 @@ use itertools::Itertools;
 pub(crate) fn quantiles<const N: usize>(samples: &[f64], wanted: [f64; N]) -> Option<[f64; N]> {
     let sorted = samples
         .iter()
-        .copied()
-        .sorted_by(f64::total_cmp)
+        .sorted_by(|a, b| a.total_cmp(b))
         .collect_vec();
     let last = sorted.len().checked_sub(1)?;
     Some(wanted.map(|quantile| {
@@ -26,12 +25,6 @@ pub(crate) fn median(samples: &[f64]) -> Option<f64> {
 /// The median of the ratios of `a` to `b`, round by round. `None` if there are none.
 pub(crate) fn ratio(a: &[f64], b: &[f64]) -> Option<f64> {
     median(&a.iter().zip(b).map(|(a, b)| a / b).collect_vec())
-}
-
-/// Rounds `value` to `places` decimal places.
-pub(crate) fn rounded(value: f64, places: i32) -> f64 {
-    let unit = 10f64.powi(places);
-    (value * unit).round() / unit
 }
 
 #[cfg(test)]

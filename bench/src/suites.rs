@@ -58,10 +58,9 @@ impl Suite {
     /// The suite with `cipher` for `version` that works with a certificate of `key_type`.
     pub(crate) fn with(version: Version, cipher: Cipher, key_type: KeyType) -> Result<Self> {
         let mut all = Self::all(Provider::AwsLc).into_iter();
-        all.find(|suite| {
-            suite.version == version && suite.cipher == cipher && suite.goes_with(key_type)
-        })
-        .ok_or_else(|| "no such suite exists".into())
+        let is = |suite: &Self| (suite.version, suite.cipher) == (version, cipher);
+        let found = all.find(|suite| is(suite) && suite.goes_with(key_type));
+        found.ok_or_else(|| "no such suite exists".into())
     }
 
     /// True if this suite works with a server certificate of `key_type`. RFC 8422 §5.10 counts
@@ -140,8 +139,8 @@ pub(crate) fn list(json: bool) -> Result<()> {
     for (Suite { name, version, .. }, providers) in by_suite() {
         let version = format!("TLS {}", version.name());
         report::print(&if json {
-            let row = json!({ "bench": "list-suites", "suite": name, "version": version, "providers": providers });
-            row.to_string()
+            json!({ "bench": "list-suites", "suite": name, "version": version, "providers": providers })
+                .to_string()
         } else {
             format!("{name:<45} {version} · {}", providers.join(", "))
         })?;

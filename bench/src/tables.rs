@@ -9,7 +9,7 @@ use itertools::Itertools;
 use serde_json::Value;
 
 use crate::jobs::JOBS;
-use crate::row::{Row, SUBJECT};
+use crate::row::{Row, subject_keys};
 
 /// The choice of columns of a summary. Keys are separated by spaces.
 #[derive(Clone, Copy, Debug)]
@@ -28,25 +28,19 @@ pub(crate) struct View {
 pub(crate) const TO_BOTH: &str = "ratio_to_upstream share_of_limit";
 
 impl View {
-    pub(crate) const fn new(
-        main: &'static str,
-        side_by_side: &'static str,
-        once: &'static str,
-    ) -> Self {
-        Self {
-            across: "impl",
-            main,
-            side_by_side,
-            once,
-        }
-    }
+    /// The view of jobs that this program does not know, in a file of a newer one.
+    pub(crate) const GENERAL: Self = Self {
+        across: "impl",
+        main: "mb_per_s handshakes_per_s ns_per_op",
+        side_by_side: "",
+        once: TO_BOTH,
+    };
 
     /// The view of `rows`, which are of one job.
     pub(crate) fn of(rows: &[Row]) -> Self {
         let bench = rows.first().map_or("", |row| row.text("bench"));
         let job = JOBS.iter().find(|job| job.bench() == bench);
-        let of_newer_file = Self::new("mb_per_s handshakes_per_s ns_per_op", "", TO_BOTH);
-        job.map_or(of_newer_file, |job| job.view)
+        job.map_or(Self::GENERAL, |job| job.view)
     }
 
     /// The main figure of `row`.
@@ -99,15 +93,13 @@ impl Part<'_> {
 
     /// The keys that distinguish rows, except for `without`.
     pub(crate) fn varying(&self, without: &[&str]) -> Vec<&'static str> {
-        let keys = SUBJECT.into_iter().filter(|key| !without.contains(key));
+        let keys = subject_keys().filter(|key| !without.contains(key));
         keys.filter(|key| self.values(key).len() > 1).collect()
     }
 
     /// Returns the values that all rows share, and the unit.
     pub(crate) fn heading(&self) -> String {
-        let keys = SUBJECT
-            .into_iter()
-            .filter(|key| !["bench", "impl"].contains(key));
+        let keys = subject_keys().filter(|key| !["bench", "impl"].contains(key));
         let common = keys.filter_map(|key| match &self.values(key)[..] {
             [value] => phrase(key, value),
             _ => None,
@@ -350,9 +342,9 @@ pub(crate) fn table(
             column.set_padding((0, 2));
         }
     }
-    table
-        .lines()
-        .map(|line| format!("{}\n", line.trim_end()))
+    let lines = table.lines();
+    lines
+        .map(|line| line.trim_end().to_owned() + "\n")
         .collect()
 }
 

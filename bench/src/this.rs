@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use harness::peers::pairs::this as pairs;
+use harness::providers::tickets::this as tickets;
 use harness::verifiers::this as verifiers;
 use rustls as tls;
 use tls::certificates::PeerChains;

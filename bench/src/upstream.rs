@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use harness::peers::pairs::upstream as pairs;
+use harness::providers::tickets::upstream as tickets;
 use harness::verifiers::upstream as verifiers;
 use rustls_upstream as tls;
 

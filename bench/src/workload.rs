@@ -153,6 +153,13 @@ impl Traffic {
         Stretch::new(self.plaintext_size * self.apart(), self.plaintext_size)
     }
 
+    /// Memory for the plaintext that the application copies.
+    pub(crate) fn application(&self) -> Stretch {
+        // unless its writes are larger, the application's buffer has this length
+        let step = Ord::max(self.plaintext_size, 16384);
+        Stretch::new(step + self.plaintext_size * (self.apart() - 1), step)
+    }
+
     /// Memory for the records of each write.
     pub(crate) fn sealed(&self) -> Stretch {
         let room = self.sealed_room();
@@ -319,11 +326,6 @@ impl Timed<1> for Slowest {
     }
 }
 
-/// The number of records in `wire`.
-pub(crate) fn record_count(wire: &[u8]) -> usize {
-    records(wire).count()
-}
-
 /// The content type and payload length of each record in `wire`.
 pub(crate) fn records(mut wire: &[u8]) -> impl Iterator<Item = (u8, usize)> {
     core::iter::from_fn(move || {
@@ -344,7 +346,7 @@ mod tests {
     fn records_are_found_by_their_headers() {
         let found: Vec<_> = records(&[23, 3, 3, 0, 0, 22, 3, 3, 0, 1, 9]).collect();
         assert_eq!(found, [(23, 0), (22, 1)]);
-        assert_eq!(record_count(&[]), 0);
+        assert_eq!(records(&[]).count(), 0);
     }
 
     #[test]

@@ -245,11 +245,17 @@ fn sessions_are_resumed_in_every_version() {
 #[test]
 fn all_runs_every_subcommand() {
     let (rows, svg) =
-        plotted("all --working-set=64KiB --threads=1,2 --allocator=system --provider=ring");
+        plotted("all --working-set=64KiB --threads=1,2 --allocator=jemalloc --provider=ring");
     let jobs = "bulk duplex tcp memory handshake handshake-resume handshake-ticket primitives \
         certificates load-connections load-handshakes";
     assert!(of(&rows, "bench").is_superset(&jobs.split_whitespace().collect()));
     assert_eq!(of(&rows, "provider"), ["ring"].into());
+    for row in rows {
+        let is_streamed = row.get("working_set").is_some();
+        assert!(!is_streamed || row["working_set"] == 65536, "{row}");
+        let expected = if is_streamed { "system" } else { "jemalloc" };
+        assert_eq!(row["allocator"], expected, "{row}");
+    }
     assert!(svg.contains("threads") && svg.contains("handshakes/s"));
 }
 
@@ -331,14 +337,33 @@ fn handshakes_leave_nothing_on_the_heap() {
 #[test]
 fn mistakes_get_one_line() {
     for (line, expected) in [
-        ("bulk TLS13_AES", SUITE),
+        ("bulk --threads=0", "from 1 to 1024"),
+        ("bulk --threads=3..2", "from 1 to 1024"),
+        ("bulk --working-set=big", "big"),
+        ("bulk --plaintext-size=0", "1..=16777216"),
+        ("bulk --max-fragment-size=31", "32..=16389"),
+        ("bulk --multiplier=NaN", "from 0.001 to 1000"),
+        (
+            "bulk TLS13_AES",
+            "try TLS13_AES_256_GCM_SHA384, TLS13_AES_128_GCM_SHA256",
+        ),
+        (
+            "bulk TLS13_AES_128_GCM_SHA265",
+            "try TLS13_AES_128_GCM_SHA256",
+        ),
+        ("handshake --group=x448", "X25519"),
+        ("bulk --jason", "--json"),
+        ("bluk", "bulk"),
         (
             "bulk TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 --key-type=ed25519",
             "rsa-2048",
         ),
         ("bulk --working-set=900TiB", "available"),
         ("primitives rot13", "X25519 share"),
-        ("bulk --allocator=tcmalloc", "jemalloc"),
+        (
+            "bulk --allocator=tcmalloc",
+            "try system, jemalloc, mimalloc, all",
+        ),
         (
             "handshake --provider=ring --group=x25519mlkem768",
             "combination",

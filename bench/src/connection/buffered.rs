@@ -8,92 +8,25 @@
 use core::hint::black_box;
 use std::io::Read;
 
-use super::Sends;
+use super::Transfers;
 use super::pairs::buffered::{Pair, look_at, write};
 use super::tls::ConnectionCommon;
-use crate::workload::{Result, Stretch, Traffic, Workload, check_received, record_count};
+use crate::workload::{Result, Stretch};
 
-/// Sends with the client's `writer` and `write_tls`.
-impl Sends for Pair {
+impl Transfers for Pair {
+    /// Timed: the client's `writer` and `write_tls`.
     fn send(&mut self, plaintext: &[u8], mut out: &mut [u8]) -> Result<usize> {
         let room = out.len();
         write(&mut self.client, plaintext, &mut out)?;
         Ok(room - out.len())
     }
-}
 
-/// Timed: the server's `read_tls`, `process_new_packets` and `reader`.
-pub(crate) struct Receive {
-    pair: Pair,
-    plaintext: Stretch,
-    pipe: Vec<u8>,
-    application: Application,
-    writes: usize,
-}
-
-/// The way the receiving application gets its data.
-enum Application {
-    /// Copies it with `read`.
-    Copies(Stretch),
-    /// Borrows it with `fill_buf`.
-    Borrows,
-}
-
-impl Receive {
-    /// The size of the application's buffer, unless its writes are larger.
-    const APPLICATION_LEN: usize = 16384;
-
-    pub(crate) fn new(pair: Pair, traffic: &Traffic) -> Self {
-        let step = Ord::max(traffic.plaintext_size, Self::APPLICATION_LEN);
-        let len = step + traffic.plaintext_size * (traffic.apart() - 1);
-        let memory = Stretch::new(len, step);
-        Self {
-            pair,
-            plaintext: traffic.plaintext(),
-            pipe: traffic.incoming(),
-            application: Application::Copies(memory),
-            writes: traffic.writes(),
+    /// Timed: the server's `read_tls`, `process_new_packets` and `reader`.
+    fn receive(&mut self, wire: &mut [u8], memory: Option<&mut Stretch>) -> Result<usize> {
+        match memory {
+            Some(memory) => read_all(&mut self.server, wire, memory),
+            None => look_at(&mut self.server, wire),
         }
-    }
-
-    /// Creates a workload whose application reads in place.
-    pub(crate) fn without_copy(pair: Pair, traffic: &Traffic) -> Self {
-        Self {
-            application: Application::Borrows,
-            ..Self::new(pair, traffic)
-        }
-    }
-}
-
-impl Workload for Receive {
-    fn place(&mut self, offset: usize) -> bool {
-        match &mut self.application {
-            Application::Copies(memory) => {
-                memory.place(offset);
-                true
-            }
-            Application::Borrows => false,
-        }
-    }
-
-    fn prepare(&mut self) -> Result<()> {
-        self.pipe.clear();
-        for _ in 0..self.writes {
-            write(&mut self.pair.client, self.plaintext.step(), &mut self.pipe)?;
-        }
-        Ok(())
-    }
-
-    fn run(&mut self) -> Result<()> {
-        let received = match &mut self.application {
-            Application::Copies(memory) => read_all(&mut self.pair.server, &self.pipe, memory)?,
-            Application::Borrows => look_at(&mut self.pair.server, &self.pipe)?,
-        };
-        check_received(received, self.plaintext.last().len() * self.writes)
-    }
-
-    fn records(&self) -> usize {
-        record_count(&self.pipe)
     }
 }
 

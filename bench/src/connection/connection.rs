@@ -28,22 +28,23 @@ use tls::ticketer::TicketRotator;
 use tls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
 
 use super::pairs::Configs;
+use super::tickets::Tickets;
 use super::verifiers::Verifier;
 use super::{pairs, tls};
 use crate::choices::{Choice, Direction, Provider, Version};
-use crate::workload::{Result, Scenario, Sessions, Stretch, Traffic, Workload, record_count};
+use crate::workload::{
+    Result, Scenario, Sessions, Stretch, Traffic, Workload, check_received, records,
+};
 
 /// Creates the configurations of both sides.
 pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
     let mut provider = super::provider(scenario.provider);
-    provider
-        .cipher_suites
-        .retain(|suite| format!("{:?}", suite.suite()) == scenario.suite.name);
+    let suites = &mut provider.cipher_suites;
+    suites.retain(|suite| format!("{:?}", suite.suite()) == scenario.suite.name);
     if let Some(group) = scenario.group {
         provider.kx_groups = super::all_groups(scenario.provider);
-        provider
-            .kx_groups
-            .retain(|known| format!("{:?}", known.name()) == group.name());
+        let groups = &mut provider.kx_groups;
+        groups.retain(|known| format!("{:?}", known.name()) == group.name());
     }
     let provider = Arc::new(provider);
     let version: &SupportedProtocolVersion = match scenario.suite.version {
@@ -81,32 +82,27 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
         .with_single_cert(identities.server.chain.clone(), identities.server.key())?;
     server.max_fragment_size = scenario.max_fragment_size;
 
+    client.resumption = match scenario.sessions {
+        Sessions::Default => client.resumption,
+        Sessions::Nothing | Sessions::Unused => Resumption::disabled(),
+        Sessions::Stored => Resumption::in_memory_sessions(scenario.kept)
+            .tls12_resumption(Tls12Resumption::SessionIdOnly),
+        Sessions::Tickets | Sessions::RotatedTickets => {
+            Resumption::in_memory_sessions(scenario.kept)
+        }
+    };
     match scenario.sessions {
         Sessions::Default => {}
-        Sessions::Nothing => {
-            client.resumption = Resumption::disabled();
-            server.session_storage = Arc::new(NoServerSessionStorage {});
-            server.send_tls13_tickets = 0;
-        }
-        Sessions::Unused => {
-            client.resumption = Resumption::disabled();
+        Sessions::Unused | Sessions::Stored => {
             server.session_storage = ServerSessionMemoryCache::new(scenario.kept);
         }
-        Sessions::Stored => {
-            let sessions = Resumption::in_memory_sessions(scenario.kept);
-            client.resumption = sessions.tls12_resumption(Tls12Resumption::SessionIdOnly);
-            server.session_storage = ServerSessionMemoryCache::new(scenario.kept);
-        }
-        Sessions::Tickets => {
-            client.resumption = Resumption::in_memory_sessions(scenario.kept);
-            server.session_storage = Arc::new(NoServerSessionStorage {});
-            server.ticketer = super::ticketer(scenario.provider);
-        }
-        Sessions::RotatedTickets => {
-            client.resumption = Resumption::in_memory_sessions(scenario.kept);
-            server.session_storage = Arc::new(NoServerSessionStorage {});
-            server.ticketer = rotated(scenario.provider)?;
-        }
+        _ => server.session_storage = Arc::new(NoServerSessionStorage {}),
+    }
+    match scenario.sessions {
+        Sessions::Nothing => server.send_tls13_tickets = 0,
+        Sessions::Tickets => server.ticketer = super::ticketer(scenario.provider),
+        Sessions::RotatedTickets => server.ticketer = rotated(scenario.provider)?,
+        _ => {}
     }
     if let Some(tickets) = scenario.tickets {
         server.send_tls13_tickets = tickets;
@@ -120,30 +116,14 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
 
 /// A ticketer whose keys rotate every second, instead of the library's six hours.
 fn rotated(provider: Provider) -> Result<Arc<dyn ProducesTickets>> {
-    /// Turns a shared ticketer into a boxed one.
-    #[derive(Debug)]
-    struct Boxed(Arc<dyn ProducesTickets>);
-
-    impl ProducesTickets for Boxed {
-        fn enabled(&self) -> bool {
-            self.0.enabled()
-        }
-
-        fn lifetime(&self) -> u32 {
-            self.0.lifetime()
-        }
-
-        fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
-            self.0.encrypt(plain)
-        }
-
-        fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
-            self.0.decrypt(cipher)
-        }
-    }
-
     fn one(provider: Provider) -> core::result::Result<Box<dyn ProducesTickets>, GetRandomFailed> {
-        Ok(Box::new(Boxed(super::ticketer(provider))))
+        let sealing = super::ticketer(provider);
+        let opening = sealing.clone();
+        Ok(Box::new(Tickets::new(
+            sealing.lifetime(),
+            move |plain| sealing.encrypt(plain),
+            move |cipher| opening.decrypt(cipher),
+        )))
     }
     let make = match provider {
         Provider::AwsLc => || one(Provider::AwsLc),
@@ -162,25 +142,63 @@ pub(super) fn only(ca: &CertificateDer<'static>) -> Result<RootCertStore> {
 /// The work of the buffered API in `direction`, on its own connection.
 pub(crate) fn buffered(direction: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
     let pair = pairs::buffered::Pair::connect(&configs(&traffic.connection)?)?;
-    Ok(match direction {
-        Direction::Send => Box::new(Send::new(pair, traffic)),
-        Direction::Receive => Box::new(buffered::Receive::new(pair, traffic)),
-    })
+    Ok(workload(
+        pair,
+        direction,
+        traffic,
+        Some(traffic.application()),
+    ))
 }
 
 /// Receiving through the buffered API, for an application that reads the plaintext in place.
-pub(crate) fn fill_buf(_: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
+pub(crate) fn fill_buf(direction: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
     let pair = pairs::buffered::Pair::connect(&configs(&traffic.connection)?)?;
-    Ok(Box::new(buffered::Receive::without_copy(pair, traffic)))
+    Ok(workload(pair, direction, traffic, None))
 }
 
 /// The work of the unbuffered API in `direction`, on its own connection.
 pub(crate) fn unbuffered(direction: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
     let pair = pairs::unbuffered::Pair::connect(&configs(&traffic.connection)?)?;
-    Ok(match direction {
-        Direction::Send => Box::new(Send::new(pair, traffic)),
-        Direction::Receive => Box::new(unbuffered::Receive::new(pair, traffic)),
-    })
+    Ok(workload(pair, direction, traffic, None))
+}
+
+/// A pair whose client sends to its server.
+trait Transfers: 'static {
+    /// Writes the records of `plaintext` to the front of `out`; returns their length.
+    fn send(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize>;
+
+    /// Opens all records of `wire`; returns the length of their plaintext. The application copies
+    /// it to `memory`, or reads it in place.
+    fn receive(&mut self, wire: &mut [u8], memory: Option<&mut Stretch>) -> Result<usize>;
+}
+
+fn workload<P: Transfers>(
+    pair: P,
+    direction: Direction,
+    traffic: &Traffic,
+    memory: Option<Stretch>,
+) -> Box<dyn Workload> {
+    let (plaintext, writes) = (traffic.plaintext(), traffic.writes());
+    match direction {
+        Direction::Send => {
+            let out = traffic.sealed();
+            Box::new(Send {
+                pair,
+                plaintext,
+                writes,
+                out,
+            })
+        }
+        Direction::Receive => Box::new(Receive {
+            pair,
+            plaintext,
+            writes,
+            wire: traffic.incoming(),
+            wire_len: 0,
+            records: 0,
+            memory,
+        }),
+    }
 }
 
 /// Timed: the client's work to make records from plaintext, into one output buffer, again and
@@ -188,28 +206,11 @@ pub(crate) fn unbuffered(direction: Direction, traffic: &Traffic) -> Result<Box<
 struct Send<P> {
     pair: P,
     plaintext: Stretch,
-    out: Stretch,
     writes: usize,
+    out: Stretch,
 }
 
-/// A pair whose client sends.
-trait Sends {
-    /// Writes the records of `plaintext` to the front of `out`; returns their length.
-    fn send(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize>;
-}
-
-impl<P> Send<P> {
-    fn new(pair: P, traffic: &Traffic) -> Self {
-        Self {
-            pair,
-            plaintext: traffic.plaintext(),
-            out: traffic.sealed(),
-            writes: traffic.writes(),
-        }
-    }
-}
-
-impl<P: Sends> Workload for Send<P> {
+impl<P: Transfers> Workload for Send<P> {
     fn place(&mut self, offset: usize) -> bool {
         self.plaintext.place(offset);
         true
@@ -225,6 +226,44 @@ impl<P: Sends> Workload for Send<P> {
     }
 
     fn records(&self) -> usize {
-        record_count(self.out.last()) * self.writes
+        records(self.out.last()).count() * self.writes
+    }
+}
+
+/// Timed: the server's work to get the plaintext of a batch of records.
+struct Receive<P> {
+    pair: P,
+    plaintext: Stretch,
+    writes: usize,
+    wire: Vec<u8>,
+    wire_len: usize,
+    records: usize,
+    memory: Option<Stretch>,
+}
+
+impl<P: Transfers> Workload for Receive<P> {
+    fn place(&mut self, offset: usize) -> bool {
+        let memory = self.memory.as_mut();
+        memory.map(|memory| memory.place(offset)).is_some()
+    }
+
+    fn prepare(&mut self) -> Result<()> {
+        self.wire_len = 0;
+        for _ in 0..self.writes {
+            let free = &mut self.wire[self.wire_len..];
+            self.wire_len += self.pair.send(self.plaintext.step(), free)?;
+        }
+        self.records = records(&self.wire[..self.wire_len]).count();
+        Ok(())
+    }
+
+    fn run(&mut self) -> Result<()> {
+        let wire = &mut self.wire[..self.wire_len];
+        let received = self.pair.receive(wire, self.memory.as_mut())?;
+        check_received(received, self.plaintext.last().len() * self.writes)
+    }
+
+    fn records(&self) -> usize {
+        self.records
     }
 }

@@ -8,7 +8,7 @@ use tls::{ClientConnection, ServerConnection};
 use super::pairs::buffered::{self, Pair};
 use super::{configs, tls};
 use crate::jobs::duplex::{Amount, Done, End, Use, timed};
-use crate::workload::{Result, Scenario, check_received};
+use crate::workload::{Result, Scenario};
 
 /// A connection and the memory that its application and its peer use.
 pub(crate) struct Shared<C> {
@@ -80,9 +80,8 @@ impl End for Shared<Mutex<Box<ClientConnection>>> {
                 buffered::read(connection, waiting, application)?;
                 received += waiting;
             }
-            check_received(received, self.amount.write_size * self.amount.writes)?;
             Ok(received)
         };
-        timed(directions, self.amount.writes, send, receive)
+        timed(directions, self.amount, send, receive)
     }
 }

@@ -113,7 +113,7 @@ struct Comparison<'a> {
 
 impl Comparison<'_> {
     fn rows(&self) -> Result<Vec<Row>> {
-        let counts = count_allocations(&mut self.build()?)?;
+        let counts = count(self.build()?)?;
         let (build, multiplier) = (|| self.build(), self.run.common.multiplier);
         let work = self.work(&build, multiplier);
         let rates = if self.traffic.working_set.is_some() {
@@ -138,10 +138,8 @@ impl Comparison<'_> {
     }
 
     fn build(&self) -> Result<Vec<Box<dyn Workload>>> {
-        let builds = builds(self.api).into_iter();
-        builds
-            .map(|build| build(self.direction, &self.traffic))
-            .collect()
+        let built = builds(self.api).map(|build| build(self.direction, &self.traffic));
+        built.into_iter().collect()
     }
 
     fn work<'w, W>(
@@ -176,17 +174,15 @@ impl Comparison<'_> {
         let multiplier = self.run.common.multiplier;
         let stride = if multiplier < 0.1 { 32 } else { 1 };
         let build = || {
-            let built = self.build()?.into_iter();
-            built
-                .map(|workload| Slowest::new(workload, stride))
-                .collect()
+            let slowest = |workload| Slowest::new(workload, stride);
+            self.build()?.into_iter().map(slowest).collect()
         };
         self.work(&build, multiplier / 3.0).interleaved().map(Some)
     }
 
-    fn row(&self, name: &str, index: usize, rates: &Rates<1>, counts: Counts) -> Result<Row> {
-        let traffic = &self.traffic;
-        let record_len = traffic.batch_len() as f64 / counts.records;
+    fn row(&self, name: &str, index: usize, rates: &Rates<1>, counts: (f64, f64)) -> Result<Row> {
+        let (traffic, (allocations, records)) = (&self.traffic, counts);
+        let record_len = traffic.batch_len() as f64 / records;
         let mut row = self
             .run
             .row_of(name, &traffic.connection, self.api.name())
@@ -196,16 +192,10 @@ impl Comparison<'_> {
         if let Some(bytes) = traffic.working_set {
             row = row.with("working_set", bytes);
         }
-        let times = rates[index][0].iter();
-        let times = times
-            .map(|rate| record_len * self.threads as f64 / rate)
-            .collect_vec();
+        let time = |rate| record_len * self.threads as f64 / rate;
+        let times = rates[index][0].iter().map(time).collect_vec();
         let row = figures(row, "", index, rates)?.median("ns_per_record", &times, 1e-9)?;
-        Ok(row.rounded(
-            "allocations_per_record",
-            counts.allocations / counts.records,
-            4,
-        ))
+        Ok(row.rounded("allocations_per_record", allocations / records, 4))
     }
 }
 
@@ -218,16 +208,10 @@ fn figures(row: Row, prefix: &str, index: usize, rates: &Rates<1>) -> Result<Row
         .ratio(&format!("{prefix}share_of_limit"), ratio(own, limit))
 }
 
-/// The counts of one batch.
-#[derive(Clone, Copy)]
-struct Counts {
-    allocations: f64,
-    records: f64,
-}
-
-/// Counts allocations in a separate pass, so that counting does not disturb the timing.
-fn count_allocations(workloads: &mut [Box<dyn Workload>]) -> Result<Vec<Counts>> {
-    let counts = workloads.iter_mut().map(|workload| {
+/// Counts the allocations and records of one batch of each, in a separate pass, so that counting
+/// does not disturb the timing.
+fn count(workloads: Vec<Box<dyn Workload>>) -> Result<Vec<(f64, f64)>> {
+    let counts = workloads.into_iter().map(|mut workload| {
         for _ in 0..4 {
             workload.prepare()?;
             workload.run()?;
@@ -235,10 +219,7 @@ fn count_allocations(workloads: &mut [Box<dyn Workload>]) -> Result<Vec<Counts>>
         workload.prepare()?;
         let (result, counted) = bench_allocator::count(|| workload.run());
         result?;
-        Ok(Counts {
-            allocations: counted.allocations as f64,
-            records: workload.records().max(1) as f64,
-        })
+        Ok((counted.allocations as f64, workload.records().max(1) as f64))
     });
     counts.collect()
 }

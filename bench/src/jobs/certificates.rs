@@ -32,12 +32,12 @@ impl Timed<1> for Costly {
     }
 }
 
-/// A way to do a piece of work.
-struct Way<'a> {
-    implementation: &'static str,
-    name: &'static str,
-    build: Box<dyn Fn() -> Result<Costly> + Sync + 'a>,
-}
+/// A way to do a piece of work: the implementation, a name, and the work.
+struct Way<'a>(
+    &'static str,
+    &'static str,
+    Box<dyn Fn() -> Result<Costly> + Sync + 'a>,
+);
 
 impl<'a> Way<'a> {
     fn new(
@@ -45,11 +45,7 @@ impl<'a> Way<'a> {
         name: &'static str,
         build: impl Fn() -> Result<Costly> + Sync + 'a,
     ) -> Self {
-        Self {
-            implementation,
-            name,
-            build: Box::new(build),
-        }
+        Self(implementation, name, Box::new(build))
     }
 
     /// Creates a way that repeats the operation that `operation` returns.
@@ -91,8 +87,7 @@ impl Comparison<'_> {
 
     /// Scales the number `most` to the length of this run, but to at least `fewest`.
     fn scaled(&self, most: usize, fewest: usize) -> usize {
-        let scaled = (most as f64 * self.run.common.multiplier) as usize;
-        scaled.clamp(fewest, most)
+        ((most as f64 * self.run.common.multiplier) as usize).clamp(fewest, most)
     }
 
     fn row(&self, topic: &str, work: &str, implementation: &str, way: &str) -> Row {
@@ -103,15 +98,14 @@ impl Comparison<'_> {
     /// Measures `ways` in turns. The others are compared with the first one.
     fn rows(&self, topic: &str, work: &str, ways: &[Way<'_>]) -> Result<Vec<Row>> {
         let build = || {
-            ways.iter()
-                .map(|way| (way.build)())
-                .collect::<Result<Vec<_>>>()
+            let built = ways.iter().map(|Way(_, _, build)| build());
+            built.collect::<Result<Vec<_>>>()
         };
         let mut costs = Vec::new();
-        for (mut built, way) in build()?.into_iter().zip(ways) {
+        for (mut built, Way(_, _, build)) in build()?.into_iter().zip(ways) {
             // fills the caches first
             built()?;
-            let again = (way.build)()?;
+            let again = build()?;
             costs.push(count(again).0?);
         }
         let measured = Work {
@@ -123,14 +117,15 @@ impl Comparison<'_> {
             label: work.to_owned(),
         };
         let rates = measured.interleaved()?;
-        let rows = izip!(ways, &costs, &rates).map(|(way, spent, [rate])| {
-            let times = rate.iter().map(|rate| 1e9 / rate).collect_vec();
-            self.row(topic, work, way.implementation, way.name)
-                .with("allocations_per_op", spent.allocations)
-                .with("heap_bytes_per_op", spent.heap_bytes)
-                .median("ns_per_op", &times, 1.0)?
-                .ratio("times_as_fast", ratio(rate, &rates[0][0]))
-        });
+        let rows =
+            izip!(ways, &costs, &rates).map(|(Way(implementation, way, _), spent, [rate])| {
+                let times = rate.iter().map(|rate| 1e9 / rate).collect_vec();
+                self.row(topic, work, implementation, way)
+                    .with("allocations_per_op", spent.allocations)
+                    .with("heap_bytes_per_op", spent.heap_bytes)
+                    .median("ns_per_op", &times, 1.0)?
+                    .ratio("times_as_fast", ratio(rate, &rates[0][0]))
+            });
         rows.collect()
     }
 }

@@ -26,7 +26,7 @@ use crate::cli::{Connection, in_range};
 use crate::measure::{Timed, Work};
 use crate::row::Row;
 use crate::statistics::median;
-use crate::workload::{Result, Scenario};
+use crate::workload::{Result, Scenario, check_received};
 use crate::{this, upstream};
 
 /// The arguments of `duplex`.
@@ -68,27 +68,24 @@ pub(crate) struct Amount {
     pub(crate) writes: usize,
 }
 
-/// Times `directions`: `send` for each of `writes`, or `receive` once; or `receive` once, and
+/// Times `directions`: `send` for each write of `amount`, or `receive` once; or `receive` once, and
 /// meanwhile `send` repeatedly on another thread. Each returns the number of plaintext bytes.
 pub(crate) fn timed(
     directions: Use,
-    writes: usize,
+    Amount { write_size, writes }: Amount,
     mut send: impl FnMut() -> Result<usize> + Send,
     receive: impl FnOnce() -> Result<usize>,
 ) -> Result<Done> {
     let start = Instant::now();
-    match directions {
+    let ([sent, received], seconds) = match directions {
         Use::Send => {
             let sent = (0..writes).map(|_| send()).sum::<Result<usize>>()?;
-            Ok(([sent, 0], start.elapsed().as_secs_f64()))
+            return Ok(([sent, 0], start.elapsed().as_secs_f64()));
         }
-        Use::Receive => {
-            let received = receive()?;
-            Ok(([0, received], start.elapsed().as_secs_f64()))
-        }
+        Use::Receive => ([0, receive()?], start.elapsed().as_secs_f64()),
         Use::Both => {
             let (begin, is_over) = (Barrier::new(2), AtomicBool::new(false));
-            thread::scope(|scope| {
+            thread::scope(|scope| -> Result<Done> {
                 let sending = scope.spawn(|| -> Result<usize> {
                     let mut sent = 0;
                     begin.wait();
@@ -102,48 +99,32 @@ pub(crate) fn timed(
                 let received = receive();
                 let seconds = start.elapsed().as_secs_f64();
                 is_over.store(true, Ordering::Relaxed);
-                let sent = sending
-                    .join()
-                    .map_err(|_| "the sending thread panicked")??;
-                Ok(([sent, received?], seconds))
-            })
+                let sent = sending.join().map_err(|_| "the sending thread panicked")?;
+                Ok(([sent?, received?], seconds))
+            })?
         }
-    }
+    };
+    check_received(received, write_size * writes)?;
+    Ok(([sent, received], seconds))
 }
 
 type Build = fn(&Scenario, Amount) -> Result<Box<dyn End>>;
 
 /// The ways to use an end: the implementation, how its threads share the connection, and the
 /// directions. Each implementation first sends alone, then receives alone.
-const WAYS: [(&str, &str, Build, Use); 7] = [
-    ("this", "none", this::connection::duplex::whole, Use::Send),
-    (
-        "this",
-        "none",
-        this::connection::duplex::whole,
-        Use::Receive,
-    ),
-    ("this", "mutex", this::connection::duplex::whole, Use::Both),
-    ("this", "split", this::split::halves, Use::Both),
-    (
-        "upstream",
-        "none",
-        upstream::connection::duplex::whole,
-        Use::Send,
-    ),
-    (
-        "upstream",
-        "none",
-        upstream::connection::duplex::whole,
-        Use::Receive,
-    ),
-    (
-        "upstream",
-        "mutex",
-        upstream::connection::duplex::whole,
-        Use::Both,
-    ),
-];
+const WAYS: [(&str, &str, Build, Use); 7] = {
+    use this::connection::duplex::whole;
+    use upstream::connection::duplex::whole as of_upstream;
+    [
+        ("this", "none", whole, Use::Send),
+        ("this", "none", whole, Use::Receive),
+        ("this", "mutex", whole, Use::Both),
+        ("this", "split", this::split::halves, Use::Both),
+        ("upstream", "none", of_upstream, Use::Send),
+        ("upstream", "none", of_upstream, Use::Receive),
+        ("upstream", "mutex", of_upstream, Use::Both),
+    ]
+};
 
 /// An end that is used in one way. Its parts are the two directions.
 struct Used {
@@ -232,8 +213,12 @@ mod tests {
 
     #[test]
     fn a_failure_of_one_thread_ends_both() {
+        let amount = Amount {
+            write_size: 1,
+            writes: 1,
+        };
         let fails = || Err("it failed".into());
-        assert!(timed(Use::Both, 1, || Ok(1), fails).is_err());
+        assert!(timed(Use::Both, amount, || Ok(1), fails).is_err());
         let failed = AtomicBool::new(false);
         let send = || {
             failed.store(true, Ordering::SeqCst);
@@ -245,6 +230,6 @@ mod tests {
             }
             Ok(1)
         };
-        assert!(timed(Use::Both, 1, send, receive).is_err());
+        assert!(timed(Use::Both, amount, send, receive).is_err());
     }
 }

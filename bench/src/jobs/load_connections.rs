@@ -1,10 +1,11 @@
-//! `load connections`: the memory of thousands of connections, idle and while all of them hold data.
+//! `load connections`: the memory of thousands of connections, idle and while all of them hold
+//! data.
 
 use bench_allocator::{count, so_far};
 use clap::Args;
 use itertools::iproduct;
 
-use super::memory::{APIS, Data, IMPLEMENTATIONS, Implementation, Pairs};
+use super::memory::{APIS, Data, IMPLEMENTATIONS, Pairs};
 use super::{Job, Run, Step};
 use crate::choices::Choice;
 use crate::cli::{Connection, in_range};
@@ -45,10 +46,10 @@ impl Job for LoadConnections {
 impl LoadConnections {
     fn measure(&self, run: &Run, scenarios: &[Scenario]) -> Result<Vec<Row>> {
         let pairs = (self.connections as f64 * run.common.multiplier).max(4.0) as usize;
-        let all = iproduct!(scenarios, APIS, &IMPLEMENTATIONS);
+        let all = iproduct!(scenarios, APIS, IMPLEMENTATIONS);
         let progress = measure::progress(&format!("{pairs} pairs"), all.clone().count());
         let mut rows = Vec::new();
-        for (scenario, api, Implementation { name, connect, .. }) in all {
+        for (scenario, api, (name, connect, _)) in all {
             // one-time setup happens with a process's first connections
             connect(api, scenario, 1)?;
             let (totals, _) = count(|| {
@@ -57,7 +58,7 @@ impl LoadConnections {
             });
             let totals = totals?;
             progress.inc(1);
-            if *name == "this" && totals.growth > 0 {
+            if name == "this" && totals.growth > 0 {
                 let (growth, api) = (totals.growth, api.name());
                 return Err(format!("{api}: the heap grew by {growth} bytes").into());
             }

@@ -43,10 +43,8 @@ const PHASES: usize = 10;
 
 impl Job for LoadHandshakes {
     fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
-        let (count, key_type) = (
-            self.count as f64 * run.common.multiplier,
-            KeyType::EcdsaP256,
-        );
+        let count = self.count as f64 * run.common.multiplier;
+        let key_type = KeyType::EcdsaP256;
         let mut steps: Vec<Step<'a>> = Vec::new();
         let kinds = iproduct!(run.common.providers(), Version::ALL, KINDS);
         for (provider, &version, (session, sessions, client_auth, share)) in kinds {

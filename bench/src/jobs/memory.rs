@@ -56,25 +56,26 @@ impl Data {
 /// The APIs that hold data in different places.
 pub(super) const APIS: [Api; 2] = [Api::Buffered, Api::Unbuffered];
 
-/// The functions of one implementation.
-pub(super) struct Implementation {
-    pub(super) name: &'static str,
-    pub(super) connect: fn(Api, &Scenario, usize) -> Result<Box<dyn Pairs>>,
-    handshake_allocations: fn(Api, &Scenario) -> Result<u64>,
-}
+/// An implementation: its name, the function that connects pairs, and the one that counts the
+/// allocations of a handshake.
+pub(super) type Implementation = (
+    &'static str,
+    fn(Api, &Scenario, usize) -> Result<Box<dyn Pairs>>,
+    fn(Api, &Scenario) -> Result<u64>,
+);
 
-pub(super) static IMPLEMENTATIONS: [Implementation; 2] = [
-    Implementation {
-        name: "this",
-        connect: this::connection::many_pairs::connect,
-        handshake_allocations: this::connection::many_pairs::handshake_allocations,
-    },
-    Implementation {
-        name: "upstream",
-        connect: upstream::connection::many_pairs::connect,
-        handshake_allocations: upstream::connection::many_pairs::handshake_allocations,
-    },
-];
+pub(super) const IMPLEMENTATIONS: [Implementation; 2] = {
+    use this::connection::many_pairs as this;
+    use upstream::connection::many_pairs as upstream;
+    [
+        ("this", this::connect, this::handshake_allocations),
+        (
+            "upstream",
+            upstream::connect,
+            upstream::handshake_allocations,
+        ),
+    ]
+};
 
 /// Heap bytes that dropping `pairs` frees, after 1 MiB each way if `used`.
 fn idle(mut pairs: Box<dyn Pairs>, used: bool) -> Result<[i64; 2]> {
@@ -89,7 +90,7 @@ impl Job for Memory {
     fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
         let mut steps: Vec<Step<'a>> = Vec::new();
         for scenario in run.scenarios(&self.connection)? {
-            for implementation in &IMPLEMENTATIONS {
+            for implementation in IMPLEMENTATIONS {
                 let scenario = scenario.clone();
                 steps.push(Box::new(move || {
                     self.measure(run, &scenario, implementation)
@@ -101,10 +102,10 @@ impl Job for Memory {
 }
 
 impl Memory {
-    fn measure(&self, run: &Run, scenario: &Scenario, of: &Implementation) -> Result<Vec<Row>> {
-        let (connect, count_of_each) = (of.connect, self.connections);
+    fn measure(&self, run: &Run, scenario: &Scenario, of: Implementation) -> Result<Vec<Row>> {
+        let ((name, connect, handshake_allocations), count_of_each) = (of, self.connections);
         let row = |api: Api| {
-            let row = run.row_of(of.name, scenario, api.name());
+            let row = run.row_of(name, scenario, api.name());
             row.with("connections", count_of_each)
         };
         // one-time setup happens with a process's first connection and belongs to none
@@ -124,7 +125,7 @@ impl Memory {
             }
         }
         for api in APIS {
-            let allocations = (of.handshake_allocations)(api, scenario)?;
+            let allocations = handshake_allocations(api, scenario)?;
             rows.push(row(api).with("allocations_per_handshake", allocations));
         }
         // a fresh thread, which has had no connection

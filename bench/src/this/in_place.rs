@@ -8,7 +8,7 @@ use super::connection::configs;
 use super::pairs::unbuffered::{Pair, Unbuffered, unexpected};
 use super::tls::unbuffered::{ConnectionState, InPlaceError, InPlaceRoom};
 use crate::choices::Direction;
-use crate::workload::{Result, Traffic, Workload, record_count};
+use crate::workload::{Result, Traffic, Workload, records};
 
 /// Sealing in place through the unbuffered API, whatever the direction: opening is always in place.
 pub(crate) fn workload(_: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
@@ -69,9 +69,8 @@ impl Workload for SendInPlace {
     }
 
     fn records(&self) -> usize {
-        let records = self.records.iter();
-        let of_one_round = records.map(|buffer| record_count(&buffer.bytes[buffer.record.clone()]));
-        of_one_round.sum::<usize>() * self.rounds
+        let count = |buffer: &Buffer| records(&buffer.bytes[buffer.record.clone()]).count();
+        self.records.iter().map(count).sum::<usize>() * self.rounds
     }
 }
 

@@ -17,14 +17,11 @@ use crate::row::Row;
 use crate::workload::Result;
 use crate::{this, upstream};
 
-/// A property, as another library and [`Certificate`] return it.
-type Property = (
-    &'static str,
-    fn(&TbsCertificate) -> Result<()>,
-    fn(&Certificate) -> Result<()>,
-);
+/// Reads one property of a certificate.
+type Reads<C> = fn(&C) -> Result<()>;
 
-const PROPERTIES: [Property; 4] = [
+/// Properties, as another library and [`Certificate`] return them.
+const PROPERTIES: [(&str, Reads<TbsCertificate>, Reads<Certificate>); 4] = [
     (
         "subject",
         |tbs| consume(tbs.subject()),

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use harness::peers::pki::{self, Issuer};
+use rcgen::DnType;
 
 use super::{Comparison, Costly, Way};
 use crate::choices::{Choice, KeyType, Role, Version};
@@ -23,10 +24,9 @@ impl Authority {
         let root = pki::root("authority", |_| ());
         let upper = pki::intermediate("upper intermediate", &root, |_| ());
         let lower = pki::intermediate("lower intermediate", &upper, |_| ());
-        let intermediates = [lower, upper];
         Self {
             root,
-            intermediates,
+            intermediates: [lower, upper],
         }
     }
 
@@ -34,11 +34,8 @@ impl Authority {
     pub(super) fn identity(&self, number: usize) -> Identity {
         let key = pki::key();
         let end_entity = pki::leaf_of(&key, &self.intermediates[0], |params| {
-            let (name, organisation) = (
-                &mut params.distinguished_name,
-                rcgen::DnType::OrganizationName,
-            );
-            name.push(organisation, format!("client number {number}"));
+            let (kind, name) = (DnType::OrganizationName, format!("client number {number}"));
+            params.distinguished_name.push(kind, name);
         });
         let intermediates = self.intermediates.iter().map(|issuer| issuer.der().clone());
         Identity {

@@ -4,8 +4,6 @@
 //! The operations are listed from the RFCs, with the lengths from the peers' flights. The number of
 //! HMACs in a key schedule is counted here, not measured.
 
-use itertools::Itertools;
-
 use super::{Handshakes, Spent};
 use crate::choices::{Choice, Cipher, Group, Role, Version};
 use crate::jobs::primitives::{Hash, Primitive};
@@ -16,10 +14,8 @@ use crate::workload::{Result, Scenario, Sessions, records};
 /// the client's first.
 pub(crate) fn handshakes(scenario: &Scenario, flights: &[Vec<u8>]) -> Result<Box<dyn Handshakes>> {
     let sides = Role::ALL.iter().map(|&role| {
-        let operations = operations(role, scenario, flights).into_iter();
-        operations
-            .map(|primitive| primitive.of(scenario.provider))
-            .collect()
+        let of = |primitive: &Primitive| primitive.of(scenario.provider);
+        operations(role, scenario, flights).iter().map(of).collect()
     });
     Ok(Box::new(Limit(sides.collect::<Result<_>>()?)))
 }
@@ -34,10 +30,6 @@ impl Handshakes for Limit {
             spent.by(|| operations.iter_mut().try_for_each(|operation| operation()))?;
         }
         Ok(spent)
-    }
-
-    fn keep_open(&mut self) -> Result<()> {
-        Ok(())
     }
 }
 
@@ -265,16 +257,16 @@ impl Handshake<'_> {
         const CHANGE_CIPHER_SPEC: u8 = 20;
         const APPLICATION_DATA: u8 = 23;
         const TAG_LEN: usize = 16;
-        let mut all = records(flight).collect_vec();
-        if self.is_tls13() {
-            all.retain(|(content_type, _)| *content_type == APPLICATION_DATA);
-        } else {
-            let is_change = |(content_type, _): &(u8, _)| *content_type == CHANGE_CIPHER_SPEC;
-            let changed = all.iter().position(is_change);
-            all.drain(..changed.map_or(all.len(), |at| at + 1));
-        }
-        all.into_iter()
-            .map(|(_, len)| len.saturating_sub(TAG_LEN))
+        let mut has_changed = false;
+        let is_encrypted = |(content_type, _): &(u8, usize)| {
+            let encrypted = [has_changed, *content_type == APPLICATION_DATA];
+            has_changed |= *content_type == CHANGE_CIPHER_SPEC;
+            encrypted[usize::from(self.is_tls13())]
+        };
+        let plain_len = |(_, len): (u8, usize)| len.saturating_sub(TAG_LEN);
+        records(flight)
+            .filter(is_encrypted)
+            .map(plain_len)
             .collect()
     }
 
@@ -296,62 +288,50 @@ mod tests {
     use super::*;
     use crate::choices::{KeyType, Provider};
     use crate::jobs::handshake::flights;
-    use crate::suites::Suite;
     use crate::upstream::connection::handshake::handshakes as of_upstream;
     use crate::workload::Identity;
 
-    fn scenario(version: Version, sessions: Sessions, client_auth: bool) -> Scenario {
-        let key_type = KeyType::EcdsaP256;
-        let suite = Suite::with(version, Cipher::Aes128Gcm, key_type).unwrap();
-        Scenario {
-            group: Some(Group::X25519),
-            client: client_auth.then(|| Arc::new(Identity::of(key_type))),
-            sessions,
-            ..Scenario::new(Provider::Ring, suite, key_type)
-        }
-    }
-
-    /// The number of operations that satisfy `is`, for each side.
-    fn count(scenario: &Scenario, is: fn(&Primitive) -> bool) -> [usize; 2] {
+    /// The numbers of signatures, verifications, key exchanges, opened tickets, sealed and opened
+    /// records of `role`.
+    fn counts(scenario: &Scenario, role: Role) -> [usize; 6] {
         let flights = flights(&mut *of_upstream(scenario).unwrap()).unwrap();
-        [Role::Client, Role::Server].map(|role| {
-            let operations = operations(role, scenario, &flights).into_iter();
-            operations.filter(is).count()
-        })
+        let all = operations(role, scenario, &flights);
+        let is: [fn(&&Primitive) -> bool; 6] = [
+            |p| matches!(p, Primitive::Sign(..)),
+            |p| matches!(p, Primitive::Verify(..)),
+            |p| matches!(p, Primitive::Exchange(..)),
+            |p| matches!(p, Primitive::Open(Cipher::Chacha20Poly1305, _)),
+            |p| matches!(p, Primitive::Seal(Cipher::Aes128Gcm, _)),
+            |p| matches!(p, Primitive::Open(Cipher::Aes128Gcm, _)),
+        ];
+        is.map(|is| all.iter().filter(is).count())
     }
 
     #[test]
     fn every_signature_and_every_encrypted_record_is_counted() {
-        let signs = |p: &Primitive| matches!(p, Primitive::Sign(..));
-        let verifies = |p: &Primitive| matches!(p, Primitive::Verify(..));
-        let exchanges = |p: &Primitive| matches!(p, Primitive::Exchange(..));
-        let seals = |p: &Primitive| matches!(p, Primitive::Seal(Cipher::Aes128Gcm, _));
-        let opens = |p: &Primitive| matches!(p, Primitive::Open(Cipher::Aes128Gcm, _));
-        let opens_ticket =
-            |p: &Primitive| matches!(p, Primitive::Open(Cipher::Chacha20Poly1305, _));
         for &version in Version::ALL {
-            let full = scenario(version, Sessions::Nothing, false);
-            assert_eq!(count(&full, signs), [0, 1]);
-            assert_eq!(count(&full, verifies), [2, 0]);
-            assert_eq!(count(&full, exchanges), [1, 1]);
-
-            let mutual = scenario(version, Sessions::Nothing, true);
-            assert_eq!(count(&mutual, signs), [1, 1]);
-            assert_eq!(count(&mutual, verifies), [2, 2]);
-
-            for (sessions, opened) in [(Sessions::Stored, 0), (Sessions::Tickets, 1)] {
-                let resumed = scenario(version, sessions, false);
-                assert_eq!(count(&resumed, signs), [0, 0]);
-                assert_eq!(count(&resumed, verifies), [0, 0]);
-                let exchanged = usize::from(version == Version::Tls13);
-                assert_eq!(count(&resumed, exchanges), [exchanged; 2]);
-                assert_eq!(count(&resumed, opens_ticket), [0, opened]);
-            }
-            for scenario in [&full, &mutual] {
+            let share = usize::from(version == Version::Tls13);
+            let key_type = KeyType::EcdsaP256;
+            let new = Scenario::of(Provider::Ring, version, key_type).unwrap();
+            for (sessions, client_auth, of_client, of_server) in [
+                (Sessions::Nothing, false, [0, 2, 1, 0], [1, 0, 1, 0]),
+                (Sessions::Nothing, true, [1, 2, 1, 0], [1, 2, 1, 0]),
+                (Sessions::Stored, false, [0, 0, share, 0], [0, 0, share, 0]),
+                (Sessions::Tickets, false, [0, 0, share, 0], [0, 0, share, 1]),
+            ] {
+                let scenario = new.with(|new| {
+                    new.client = client_auth.then(|| Arc::new(Identity::of(key_type)));
+                    new.sessions = sessions;
+                });
+                let [client, server] =
+                    [Role::Client, Role::Server].map(|role| counts(&scenario, role));
+                assert_eq!(
+                    (&client[..4], &server[..4]),
+                    (&of_client[..], &of_server[..])
+                );
                 // each side opens the records that the other seals
-                let (sealed, opened) = (count(scenario, seals), count(scenario, opens));
-                assert_eq!([sealed[1], sealed[0]], opened);
-                assert!(sealed.iter().all(|count| *count > 0), "{sealed:?}");
+                assert_eq!((client[4], client[5]), (server[5], server[4]));
+                assert!(client[4] > 0 && client[5] > 0, "{client:?}");
             }
         }
     }

@@ -7,9 +7,7 @@ use super::dialect;
 use super::lib::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
 use super::lib::rand::{SecureRandom, SystemRandom};
 use super::lib::signature::{
-    self, ECDSA_P256_SHA256_ASN1_SIGNING as P256_SHA256,
-    ECDSA_P384_SHA384_ASN1_SIGNING as P384_SHA384, Ed25519KeyPair, KeyPair, RsaKeyPair,
-    UnparsedPublicKey, VerificationAlgorithm,
+    self, Ed25519KeyPair, KeyPair, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm,
 };
 use super::lib::{agreement, digest, hmac};
 use crate::choices::{Cipher, Group, KeyType, Role};
@@ -93,59 +91,49 @@ fn exchange(group: Group, role: Role) -> Result<Operation> {
     }))
 }
 
-/// A private key with the library's algorithm for it.
-enum Signer {
-    Ecdsa(signature::EcdsaKeyPair),
-    Ed25519(Ed25519KeyPair),
-    Rsa(RsaKeyPair),
-}
+/// Signs a message.
+type Signer = Box<dyn Fn(&[u8]) -> Result<Vec<u8>>>;
 
-impl Signer {
-    fn new(key_type: KeyType) -> Result<Self> {
-        let key = key_type.identities().server.key();
-        let der = key.secret_der();
-        Ok(match key_type {
-            KeyType::EcdsaP256 => Self::Ecdsa(dialect::ecdsa_key(&P256_SHA256, der)?),
-            KeyType::EcdsaP384 => Self::Ecdsa(dialect::ecdsa_key(&P384_SHA384, der)?),
-            KeyType::Ed25519 => {
-                Self::Ed25519(Ed25519KeyPair::from_pkcs8_maybe_unchecked(der).map_err(refused)?)
-            }
-            KeyType::Rsa2048 => Self::Rsa(RsaKeyPair::from_pkcs8(der).map_err(refused)?),
-            KeyType::EcdsaP521 => return Err(refused(())),
-        })
-    }
-
-    fn sign(&self, random: &SystemRandom, message: &[u8]) -> Result<Vec<u8>> {
-        match self {
-            Self::Ecdsa(key) => {
-                let signature = key.sign(random, message).map_err(refused)?;
-                Ok(signature.as_ref().to_vec())
-            }
-            Self::Ed25519(key) => Ok(key.sign(message).as_ref().to_vec()),
-            Self::Rsa(key) => {
+/// Returns a signer with a key of `key_type`, and its public key.
+fn signer(key_type: KeyType) -> Result<(Signer, Vec<u8>)> {
+    let (key, random) = (key_type.identities().server.key(), SystemRandom::new());
+    let der = key.secret_der();
+    let algorithm = match key_type {
+        KeyType::EcdsaP256 => &signature::ECDSA_P256_SHA256_ASN1_SIGNING,
+        KeyType::EcdsaP384 => &signature::ECDSA_P384_SHA384_ASN1_SIGNING,
+        KeyType::Ed25519 => {
+            let key = Ed25519KeyPair::from_pkcs8_maybe_unchecked(der).map_err(refused)?;
+            let public = key.public_key().as_ref().to_vec();
+            let sign = move |message: &[u8]| Ok(key.sign(message).as_ref().to_vec());
+            return Ok((Box::new(sign), public));
+        }
+        KeyType::Rsa2048 => {
+            let key = RsaKeyPair::from_pkcs8(der).map_err(refused)?;
+            let public = key.public_key().as_ref().to_vec();
+            let sign = move |message: &[u8]| {
                 let mut signature = vec![0; RSA_2048_LEN];
-                let signed = key.sign(&signature::RSA_PSS_SHA256, random, message, &mut signature);
+                let signed = key.sign(&signature::RSA_PSS_SHA256, &random, message, &mut signature);
                 signed.map(|()| signature).map_err(refused)
-            }
+            };
+            return Ok((Box::new(sign), public));
         }
-    }
-
-    fn public_key(&self) -> &[u8] {
-        match self {
-            Self::Ecdsa(key) => key.public_key().as_ref(),
-            Self::Ed25519(key) => key.public_key().as_ref(),
-            Self::Rsa(key) => key.public_key().as_ref(),
-        }
-    }
+        KeyType::EcdsaP521 => return Err(refused(())),
+    };
+    let key = dialect::ecdsa_key(algorithm, der)?;
+    let public = key.public_key().as_ref().to_vec();
+    let sign = move |message: &[u8]| {
+        let signature = key.sign(&random, message).map_err(refused)?;
+        Ok(signature.as_ref().to_vec())
+    };
+    Ok((Box::new(sign), public))
 }
 
 /// The length of a signature by a 2048-bit key.
 const RSA_2048_LEN: usize = 256;
 
 fn sign(key_type: KeyType, len: usize) -> Result<Operation> {
-    let (signer, random) = (Signer::new(key_type)?, SystemRandom::new());
-    let message = vec![0x17; len];
-    Ok(repeated(move || signer.sign(&random, black_box(&message))))
+    let ((sign, _), message) = (signer(key_type)?, vec![0x17; len]);
+    Ok(repeated(move || sign(black_box(&message))))
 }
 
 fn verify(key_type: KeyType, len: usize) -> Result<Operation> {
@@ -156,10 +144,9 @@ fn verify(key_type: KeyType, len: usize) -> Result<Operation> {
         KeyType::Rsa2048 => &signature::RSA_PSS_2048_8192_SHA256,
         KeyType::EcdsaP521 => return Err(refused(())),
     };
-    let signer = Signer::new(key_type)?;
-    let message = vec![0x17; len];
-    let signature = signer.sign(&SystemRandom::new(), &message)?;
-    let public_key = UnparsedPublicKey::new(algorithm, signer.public_key().to_vec());
+    let ((sign, public_key), message) = (signer(key_type)?, vec![0x17; len]);
+    let signature = sign(&message)?;
+    let public_key = UnparsedPublicKey::new(algorithm, public_key);
     Ok(Box::new(move || {
         public_key
             .verify(black_box(&message), &signature)
