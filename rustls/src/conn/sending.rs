@@ -11,7 +11,6 @@ use std::io;
 use rustls_core::crypto::cipher::{InsufficientSizeError, OutboundChunks};
 
 use super::common_state::CommonState;
-#[cfg(feature = "std")]
 use super::records::Sending;
 use super::to_vec::TooShort;
 use crate::enums::ContentType;
