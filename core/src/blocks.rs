@@ -9,7 +9,8 @@
 //!   protection ([`QuicPackets`]);
 //! - [`HashFunction`], for a hash function with HMAC: transcript hash, HMAC and HKDF ([`Hashing`]),
 //!   and the PRF of TLS 1.2;
-//! - an AEAD and a hash function together: cipher suites ([`Tls13Suite`], [`Tls12Suite`]);
+//! - an AEAD and a hash function together: cipher suites ([`Tls13Suite`], [`Tls12Suite`]), and
+//!   their lists ([`cipher_suites!`](crate::cipher_suites));
 //! - [`Ecdh`], for Diffie-Hellman on a curve: key exchange ([`EcdhGroup`]);
 //! - [`HpkeDh`], for Diffie-Hellman with serialisable keys: HPKE, with an AEAD and a hash function
 //!   ([`HpkeBase`]);
@@ -35,9 +36,9 @@ pub use signing::{
 pub use suites::{Tls12Suite, Tls13Suite};
 
 pub use crate::crypto::aead::{
-    Aead, AeadAlgorithm, AeadError, Aes128Gcm, Aes256Gcm, BulkCipher, Chacha20Poly1305, Cipher,
-    InPlace, OpeningKey, SealingKey, TAG_LEN, Tag, split_tag,
+    Aead, AeadAlgorithm, AeadError, InPlace, OpeningKey, SealingKey, TAG_LEN, Tag, split_tag,
 };
+pub use crate::crypto::bulk_cipher::*;
 pub use crate::crypto::quic::{
     AeadPacketKey, HeaderMask, MASK_LEN, MaskHeaderKey, PacketAlgorithm, QuicPackets, SAMPLE_LEN,
 };

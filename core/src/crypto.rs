@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::sign::SigningKey;
 
 pub mod aead;
+pub mod bulk_cipher;
 pub mod cipher;
 pub mod hash;
 pub mod hmac;

@@ -5,54 +5,65 @@ use core::marker::PhantomData;
 use aws_lc_rs::aead::quic::{self, HeaderProtectionKey};
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, UnboundKey};
 use rustls_core::blocks::{
-    Aead, AeadAlgorithm, AeadError, BulkCipher, Cipher, HeaderMask, MASK_LEN, OpeningKey,
-    PacketAlgorithm, SAMPLE_LEN, SealingKey, Tag,
+    Aead, AeadAlgorithm, AeadError, Aes128Gcm, Aes256Gcm, BulkCipher, Chacha20Poly1305, Cipher,
+    HeaderMask, MASK_LEN, OpeningKey, PacketAlgorithm, SAMPLE_LEN, SealingKey, Tag,
 };
 use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
+
+/// A cipher of aws-lc-rs, by the library's names.
+pub(crate) trait LibraryCipher: Cipher {
+    const AEAD: &'static aead::Algorithm;
+    /// The cipher of QUIC's headers.
+    const HEADER: &'static quic::Algorithm;
+}
+
+impl LibraryCipher for Aes128Gcm {
+    const AEAD: &'static aead::Algorithm = &aead::AES_128_GCM;
+    const HEADER: &'static quic::Algorithm = &quic::AES_128;
+}
+
+impl LibraryCipher for Aes256Gcm {
+    const AEAD: &'static aead::Algorithm = &aead::AES_256_GCM;
+    const HEADER: &'static quic::Algorithm = &quic::AES_256;
+}
+
+impl LibraryCipher for Chacha20Poly1305 {
+    const AEAD: &'static aead::Algorithm = &aead::CHACHA20_POLY1305;
+    const HEADER: &'static quic::Algorithm = &quic::CHACHA20;
+}
 
 /// The cipher `C` over aws-lc-rs.
 pub(crate) struct AwsLc<C>(PhantomData<C>);
 
-impl<C: Cipher> AeadAlgorithm for AwsLc<C> {
+impl<C: LibraryCipher> AeadAlgorithm for AwsLc<C> {
     type SealingKey = Key;
     type OpeningKey = Key;
 
     const CIPHER: BulkCipher = C::CIPHER;
 
     fn sealing_key(key: &AeadKey) -> Key {
-        Key::new(C::CIPHER, key)
+        Key::new::<C>(key)
     }
 
     fn opening_key(key: &AeadKey) -> Key {
-        Key::new(C::CIPHER, key)
+        Key::new::<C>(key)
     }
 
     fn fips() -> bool {
-        // a list of approved ciphers, so that a new one is not approved by mistake
-        let is_approved = matches!(C::CIPHER, BulkCipher::Aes128Gcm | BulkCipher::Aes256Gcm);
-        is_approved && crate::is_fips_module()
+        C::CIPHER.is_nist_approved() && crate::is_fips_module()
     }
 }
 
-impl<C: Cipher> PacketAlgorithm for AwsLc<C> {
+impl<C: LibraryCipher> PacketAlgorithm for AwsLc<C> {
     type PacketKey = Key;
     type HeaderKey = HeaderKey;
 
     fn packet_key(key: &AeadKey, _: &Iv) -> Key {
-        Key::new(C::CIPHER, key)
+        Key::new::<C>(key)
     }
 
     fn header_key(key: &AeadKey) -> HeaderKey {
-        HeaderKey::new(C::CIPHER, key)
-    }
-}
-
-/// Returns the library's algorithm for `cipher`.
-pub(crate) fn algorithm(cipher: BulkCipher) -> &'static aead::Algorithm {
-    match cipher {
-        BulkCipher::Aes128Gcm => &aead::AES_128_GCM,
-        BulkCipher::Aes256Gcm => &aead::AES_256_GCM,
-        BulkCipher::Chacha20Poly1305 => &aead::CHACHA20_POLY1305,
+        HeaderKey::new::<C>(key)
     }
 }
 
@@ -61,8 +72,8 @@ pub(crate) const KEY_LEN: &str = "the key has the length BulkCipher::key_len";
 pub(crate) struct Key(LessSafeKey);
 
 impl Key {
-    pub(crate) fn new(cipher: BulkCipher, key: &AeadKey) -> Self {
-        let key = UnboundKey::new(algorithm(cipher), key.as_ref()).expect(KEY_LEN);
+    pub(crate) fn new<C: LibraryCipher>(key: &AeadKey) -> Self {
+        let key = UnboundKey::new(C::AEAD, key.as_ref()).expect(KEY_LEN);
         Self(LessSafeKey::new(key))
     }
 }
@@ -141,13 +152,8 @@ impl Aead for Key {
 pub(crate) struct HeaderKey(HeaderProtectionKey);
 
 impl HeaderKey {
-    pub(crate) fn new(cipher: BulkCipher, key: &AeadKey) -> Self {
-        let algorithm = match cipher {
-            BulkCipher::Aes128Gcm => &quic::AES_128,
-            BulkCipher::Aes256Gcm => &quic::AES_256,
-            BulkCipher::Chacha20Poly1305 => &quic::CHACHA20,
-        };
-        Self(HeaderProtectionKey::new(algorithm, key.as_ref()).expect(KEY_LEN))
+    pub(crate) fn new<C: LibraryCipher>(key: &AeadKey) -> Self {
+        Self(HeaderProtectionKey::new(C::HEADER, key.as_ref()).expect(KEY_LEN))
     }
 }
 

@@ -19,12 +19,12 @@ use std::sync::{Mutex, PoisonError};
 
 use aws_lc_rs::aead::{Aad, TlsProtocolId, TlsRecordOpeningKey, TlsRecordSealingKey};
 use rustls_core::blocks::{
-    Aead, AeadAlgorithm, AeadError, BulkCipher, Cipher, OpeningKey, PacketAlgorithm, SealingKey,
-    Tag, split_tag,
+    Aead, AeadAlgorithm, AeadError, BulkCipher, OpeningKey, PacketAlgorithm, SealingKey, Tag,
+    split_tag,
 };
 use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
 
-use crate::aead::{HeaderKey, KEY_LEN, algorithm, to_library};
+use crate::aead::{HeaderKey, KEY_LEN, LibraryCipher, to_library};
 
 /// AES-GCM for the records of TLS 1.3, and for the packets of QUIC.
 pub(crate) type Tls13Gcm<C> = Gcm<C, Tls13>;
@@ -52,7 +52,7 @@ impl Protocol for Tls12 {
     const ID: TlsProtocolId = TlsProtocolId::TLS12;
 }
 
-impl<C: Cipher, P: Protocol> AeadAlgorithm for Gcm<C, P> {
+impl<C: LibraryCipher, P: Protocol> AeadAlgorithm for Gcm<C, P> {
     type SealingKey = RecordSealingKey;
     type OpeningKey = RecordOpeningKey;
 
@@ -60,12 +60,12 @@ impl<C: Cipher, P: Protocol> AeadAlgorithm for Gcm<C, P> {
     const NONCES_GROW: bool = true;
 
     fn sealing_key(key: &AeadKey) -> RecordSealingKey {
-        let key = TlsRecordSealingKey::new(algorithm(C::CIPHER), P::ID, key.as_ref());
+        let key = TlsRecordSealingKey::new(C::AEAD, P::ID, key.as_ref());
         RecordSealingKey(key.expect(KEY_LEN))
     }
 
     fn opening_key(key: &AeadKey) -> RecordOpeningKey {
-        let key = TlsRecordOpeningKey::new(algorithm(C::CIPHER), P::ID, key.as_ref());
+        let key = TlsRecordOpeningKey::new(C::AEAD, P::ID, key.as_ref());
         RecordOpeningKey(key.expect(KEY_LEN))
     }
 
@@ -136,7 +136,7 @@ impl OpeningKey for RecordOpeningKey {
     }
 }
 
-impl<C: Cipher> PacketAlgorithm for Gcm<C, Tls13> {
+impl<C: LibraryCipher> PacketAlgorithm for Gcm<C, Tls13> {
     type PacketKey = PacketKey;
     type HeaderKey = HeaderKey;
 
@@ -151,7 +151,7 @@ impl<C: Cipher> PacketAlgorithm for Gcm<C, Tls13> {
     }
 
     fn header_key(key: &AeadKey) -> HeaderKey {
-        HeaderKey::new(C::CIPHER, key)
+        HeaderKey::new::<C>(key)
     }
 }
 

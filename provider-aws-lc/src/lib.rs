@@ -1,8 +1,9 @@
 //! The crypto-provider interface of rustls-inplace over [aws-lc-rs](aws_lc_rs).
 //!
 //! `rustls` re-exports this crate as `rustls::crypto::aws_lc_rs`. It contains the public paths and
-//! the lists of what is offered, in order. The other modules implement the traits of
-//! [`rustls_core::blocks`] over aws-lc-rs.
+//! the lists of what is offered, in order. The lists of suites follow from the table in
+//! [`cipher_suite`]. The other modules implement the traits of [`rustls_core::blocks`] over
+//! aws-lc-rs.
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -70,21 +71,7 @@ pub mod kx_group {
 /// The default cipher suites, most preferred first.
 ///
 /// These are [`ALL_CIPHER_SUITES`], or with feature `fips`, those that FIPS approves.
-#[cfg(not(feature = "fips"))]
-pub static DEFAULT_CIPHER_SUITES: &[SupportedCipherSuite] = ALL_CIPHER_SUITES;
-
-/// The default cipher suites, most preferred first.
-///
-/// These are the suites of [`ALL_CIPHER_SUITES`] that FIPS approves.
-#[cfg(feature = "fips")]
-pub static DEFAULT_CIPHER_SUITES: &[SupportedCipherSuite] = &[
-    cipher_suite::TLS13_AES_256_GCM_SHA384,
-    cipher_suite::TLS13_AES_128_GCM_SHA256,
-    cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
-    cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-    cipher_suite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
-    cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-];
+pub static DEFAULT_CIPHER_SUITES: &[SupportedCipherSuite] = cipher_suite::DEFAULT;
 
 /// The default key exchange groups, most preferred first.
 ///
@@ -122,17 +109,7 @@ pub static ALL_KX_GROUPS: &[&dyn SupportedKxGroup] = &[
 ];
 
 /// All cipher suites, most preferred first.
-pub static ALL_CIPHER_SUITES: &[SupportedCipherSuite] = &[
-    cipher_suite::TLS13_AES_256_GCM_SHA384,
-    cipher_suite::TLS13_AES_128_GCM_SHA256,
-    cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
-    cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
-    cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-    cipher_suite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
-    cipher_suite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
-    cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-    cipher_suite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-];
+pub static ALL_CIPHER_SUITES: &[SupportedCipherSuite] = cipher_suite::ALL;
 
 /// True if aws-lc-rs runs as a FIPS module, which requires feature `fips`.
 fn is_fips_module() -> bool {

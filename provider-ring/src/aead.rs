@@ -7,44 +7,61 @@ use core::marker::PhantomData;
 use ring::aead::quic::{self, HeaderProtectionKey};
 use ring::aead::{self, Aad, LessSafeKey, UnboundKey};
 use rustls_core::blocks::{
-    Aead, AeadAlgorithm, AeadError, BulkCipher, Cipher, HeaderMask, InPlace, MASK_LEN,
-    PacketAlgorithm, SAMPLE_LEN, Tag,
+    Aead, AeadAlgorithm, AeadError, Aes128Gcm, Aes256Gcm, BulkCipher, Chacha20Poly1305, Cipher,
+    HeaderMask, InPlace, MASK_LEN, PacketAlgorithm, SAMPLE_LEN, Tag,
 };
 use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
+
+/// A cipher of ring, by the library's names.
+pub(crate) trait LibraryCipher: Cipher {
+    const AEAD: &'static aead::Algorithm;
+    /// The cipher of QUIC's headers.
+    const HEADER: &'static quic::Algorithm;
+}
+
+impl LibraryCipher for Aes128Gcm {
+    const AEAD: &'static aead::Algorithm = &aead::AES_128_GCM;
+    const HEADER: &'static quic::Algorithm = &quic::AES_128;
+}
+
+impl LibraryCipher for Aes256Gcm {
+    const AEAD: &'static aead::Algorithm = &aead::AES_256_GCM;
+    const HEADER: &'static quic::Algorithm = &quic::AES_256;
+}
+
+impl LibraryCipher for Chacha20Poly1305 {
+    const AEAD: &'static aead::Algorithm = &aead::CHACHA20_POLY1305;
+    const HEADER: &'static quic::Algorithm = &quic::CHACHA20;
+}
 
 /// The cipher `C` over ring.
 pub(crate) struct Ring<C>(PhantomData<C>);
 
-impl<C: Cipher> AeadAlgorithm for Ring<C> {
+impl<C: LibraryCipher> AeadAlgorithm for Ring<C> {
     type SealingKey = InPlace<Key>;
     type OpeningKey = InPlace<Key>;
 
     const CIPHER: BulkCipher = C::CIPHER;
 
     fn sealing_key(key: &AeadKey) -> InPlace<Key> {
-        InPlace(Key::new(C::CIPHER, key))
+        InPlace(Key::new::<C>(key))
     }
 
     fn opening_key(key: &AeadKey) -> InPlace<Key> {
-        InPlace(Key::new(C::CIPHER, key))
+        InPlace(Key::new::<C>(key))
     }
 }
 
-impl<C: Cipher> PacketAlgorithm for Ring<C> {
+impl<C: LibraryCipher> PacketAlgorithm for Ring<C> {
     type PacketKey = Key;
     type HeaderKey = HeaderKey;
 
     fn packet_key(key: &AeadKey, _: &Iv) -> Key {
-        Key::new(C::CIPHER, key)
+        Key::new::<C>(key)
     }
 
     fn header_key(key: &AeadKey) -> HeaderKey {
-        let algorithm = match C::CIPHER {
-            BulkCipher::Aes128Gcm => &quic::AES_128,
-            BulkCipher::Aes256Gcm => &quic::AES_256,
-            BulkCipher::Chacha20Poly1305 => &quic::CHACHA20,
-        };
-        HeaderKey(HeaderProtectionKey::new(algorithm, key.as_ref()).expect(KEY_LEN))
+        HeaderKey(HeaderProtectionKey::new(C::HEADER, key.as_ref()).expect(KEY_LEN))
     }
 }
 
@@ -53,13 +70,8 @@ const KEY_LEN: &str = "the key has the length BulkCipher::key_len";
 pub(crate) struct Key(LessSafeKey);
 
 impl Key {
-    pub(crate) fn new(cipher: BulkCipher, key: &AeadKey) -> Self {
-        let algorithm = match cipher {
-            BulkCipher::Aes128Gcm => &aead::AES_128_GCM,
-            BulkCipher::Aes256Gcm => &aead::AES_256_GCM,
-            BulkCipher::Chacha20Poly1305 => &aead::CHACHA20_POLY1305,
-        };
-        let key = UnboundKey::new(algorithm, key.as_ref()).expect(KEY_LEN);
+    pub(crate) fn new<C: LibraryCipher>(key: &AeadKey) -> Self {
+        let key = UnboundKey::new(C::AEAD, key.as_ref()).expect(KEY_LEN);
         Self(LessSafeKey::new(key))
     }
 }

@@ -1,8 +1,8 @@
 //! The crypto-provider interface of rustls-inplace over [ring].
 //!
 //! `rustls` re-exports this crate as `rustls::crypto::ring`. It contains the public paths and the
-//! lists of what is offered, in order. The other modules implement the traits of
-//! [`rustls_core::blocks`] over ring.
+//! lists of what is offered, in order. The lists of suites follow from the table in
+//! [`cipher_suite`]. The other modules implement the traits of [`rustls_core::blocks`] over ring.
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -61,7 +61,7 @@ pub mod kx_group {
 }
 
 /// The default cipher suites: [`ALL_CIPHER_SUITES`].
-pub static DEFAULT_CIPHER_SUITES: &[SupportedCipherSuite] = ALL_CIPHER_SUITES;
+pub static DEFAULT_CIPHER_SUITES: &[SupportedCipherSuite] = cipher_suite::DEFAULT;
 
 /// The default key exchange groups: [`ALL_KX_GROUPS`].
 pub static DEFAULT_KX_GROUPS: &[&dyn SupportedKxGroup] = ALL_KX_GROUPS;
@@ -71,14 +71,4 @@ pub static ALL_KX_GROUPS: &[&dyn SupportedKxGroup] =
     &[kx_group::X25519, kx_group::SECP256R1, kx_group::SECP384R1];
 
 /// All cipher suites, most preferred first.
-pub static ALL_CIPHER_SUITES: &[SupportedCipherSuite] = &[
-    cipher_suite::TLS13_AES_256_GCM_SHA384,
-    cipher_suite::TLS13_AES_128_GCM_SHA256,
-    cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
-    cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
-    cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-    cipher_suite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
-    cipher_suite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
-    cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-    cipher_suite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-];
+pub static ALL_CIPHER_SUITES: &[SupportedCipherSuite] = cipher_suite::ALL;

@@ -1,7 +1,7 @@
 //! Ticket protection by AES-256-GCM.
 
 rustls_core::provider_ticketer!(
-    |key| crate::aead::Key::new(rustls_core::blocks::BulkCipher::Aes256Gcm, &key),
+    |key| crate::aead::Key::new::<rustls_core::blocks::Aes256Gcm>(&key),
     crate::hash::Sha384,
     &crate::random::Random
 );

@@ -10,9 +10,7 @@ use rustls_core::suites::SupportedCipherSuite;
 
 /// The cipher suites.
 pub mod cipher_suite {
-    pub use crate::cipher_suite::{
-        TLS13_AES_128_GCM_SHA256, TLS13_AES_256_GCM_SHA384, TLS13_CHACHA20_POLY1305_SHA256,
-    };
+    pub use crate::cipher_suite::tls13_only::*;
 }
 
 /// Returns a provider of [`DEFAULT_CIPHER_SUITES`]. The rest is that of [the other
@@ -22,11 +20,7 @@ pub fn default_provider() -> CryptoProvider {
 }
 
 /// The default cipher suites: [`ALL_CIPHER_SUITES`].
-pub static DEFAULT_CIPHER_SUITES: &[SupportedCipherSuite] = ALL_CIPHER_SUITES;
+pub static DEFAULT_CIPHER_SUITES: &[SupportedCipherSuite] = cipher_suite::DEFAULT;
 
 /// All cipher suites, most preferred first.
-pub static ALL_CIPHER_SUITES: &[SupportedCipherSuite] = &[
-    cipher_suite::TLS13_AES_256_GCM_SHA384,
-    cipher_suite::TLS13_AES_128_GCM_SHA256,
-    cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
-];
+pub static ALL_CIPHER_SUITES: &[SupportedCipherSuite] = cipher_suite::ALL;

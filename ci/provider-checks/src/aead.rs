@@ -17,6 +17,7 @@ pub fn check_aead<A: PacketAlgorithm>() {
     let name = match A::CIPHER {
         BulkCipher::Aes128Gcm | BulkCipher::Aes256Gcm => TestName::AesGcm,
         BulkCipher::Chacha20Poly1305 => TestName::ChaCha20Poly1305,
+        cipher => panic!("name the vectors of {cipher:?} here"),
     };
     check_vectors::<A>(name);
     check_wrong_lengths::<A>();

@@ -26,7 +26,7 @@ use subtle::ConstantTimeEq;
 
 use super::ecdh::Curve;
 use super::hash::HashFunction;
-use crate::crypto::aead::{AeadAlgorithm, BulkCipher, OpeningKey, SealingKey, TAG_LEN};
+use crate::crypto::aead::{AeadAlgorithm, OpeningKey, SealingKey, TAG_LEN};
 use crate::crypto::cipher::{AeadKey, Iv, NONCE_LEN, Nonce};
 use crate::crypto::hash::HashAlgorithm;
 use crate::crypto::hmac::{Key, Tag};
@@ -112,11 +112,10 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
         _ => panic!("no KDF of RFC 9180 §7.2"),
     };
 
-    const AEAD: HpkeAead = match A::CIPHER {
-        BulkCipher::Aes128Gcm => HpkeAead::AES_128_GCM,
-        BulkCipher::Aes256Gcm => HpkeAead::AES_256_GCM,
-        BulkCipher::Chacha20Poly1305 => HpkeAead::CHACHA20_POLY_1305,
-    };
+    const AEAD: HpkeAead = A::CIPHER
+        .properties()
+        .hpke
+        .expect("no AEAD of RFC 9180 §7.3");
 
     /// `Nsk` of RFC 9180 §7.1: the length of a private key in bytes.
     const PRIVATE_KEY_LEN: usize = match D::CURVE {
@@ -489,6 +488,7 @@ impl From<HpkeError> for Error {
 mod tests {
     use super::*;
     use crate::crypto::aead::InPlace;
+    use crate::crypto::bulk_cipher::BulkCipher;
     use crate::crypto::toy::ToyAead;
 
     struct ToyAlgorithm;

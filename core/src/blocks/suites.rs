@@ -1,14 +1,15 @@
 //! Cipher suites over a library's AEADs and hash functions: code points, limits, signature schemes.
 //!
-//! The AEAD and the hash function determine the suite. A pair without a TLS cipher suite does not
-//! compile.
+//! The AEAD and the hash function determine the suite, by the table of
+//! [`bulk_cipher`](crate::crypto::bulk_cipher). A pair without a TLS cipher suite does not compile.
 
 use core::marker::PhantomData;
 
 use super::{
-    AeadAlgorithm, BulkCipher, HashFunction, Hashing, KeyKind, PacketAlgorithm, QuicPackets,
+    AeadAlgorithm, HashFunction, Hashing, KeyKind, PacketAlgorithm, QuicPackets,
     Tls12Chacha20Framing, Tls12GcmFraming, Tls13Framing,
 };
+use crate::crypto::bulk_cipher::{Tls12Nonce, Tls12Properties};
 use crate::crypto::cipher::Tls12AeadAlgorithm;
 use crate::crypto::hash::HashAlgorithm;
 use crate::crypto::quic;
@@ -25,18 +26,7 @@ impl<A: AeadAlgorithm, H: HashFunction> Tls13Suite<A, H> {
 
     const fn suite(quic: Option<&'static dyn quic::Algorithm>) -> Tls13CipherSuite {
         Tls13CipherSuite {
-            common: common::<A, H>(match (A::CIPHER, H::ALGORITHM) {
-                (BulkCipher::Aes128Gcm, HashAlgorithm::SHA256) => {
-                    CipherSuite::TLS13_AES_128_GCM_SHA256
-                }
-                (BulkCipher::Aes256Gcm, HashAlgorithm::SHA384) => {
-                    CipherSuite::TLS13_AES_256_GCM_SHA384
-                }
-                (BulkCipher::Chacha20Poly1305, HashAlgorithm::SHA256) => {
-                    CipherSuite::TLS13_CHACHA20_POLY1305_SHA256
-                }
-                _ => panic!("{}", NO_SUITE),
-            }),
+            common: common::<A, H>(A::CIPHER.properties().tls13),
             hkdf_provider: H::HKDF,
             aead_alg: &Tls13Framing::<A>::NEW,
             quic,
@@ -57,46 +47,20 @@ pub struct Tls12Suite<A, H>(PhantomData<(A, H)>);
 impl<A: AeadAlgorithm, H: HashFunction> Tls12Suite<A, H> {
     /// The suite whose server signs with ECDSA or EdDSA.
     pub const ECDHE_ECDSA: SupportedCipherSuite = SupportedCipherSuite::Tls12(
-        const {
-            let suite = match (A::CIPHER, H::ALGORITHM) {
-                (BulkCipher::Aes128Gcm, HashAlgorithm::SHA256) => {
-                    CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
-                }
-                (BulkCipher::Aes256Gcm, HashAlgorithm::SHA384) => {
-                    CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384
-                }
-                (BulkCipher::Chacha20Poly1305, HashAlgorithm::SHA256) => {
-                    CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256
-                }
-                _ => panic!("{}", NO_SUITE),
-            };
-            &Self::suite(suite, ECDSA_SCHEMES)
-        },
+        const { &Self::suite(Self::PROPERTIES.ecdhe_ecdsa, ECDSA_SCHEMES) },
     );
 
     /// The suite whose server signs with RSA.
     pub const ECDHE_RSA: SupportedCipherSuite = SupportedCipherSuite::Tls12(
-        const {
-            let suite = match (A::CIPHER, H::ALGORITHM) {
-                (BulkCipher::Aes128Gcm, HashAlgorithm::SHA256) => {
-                    CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256
-                }
-                (BulkCipher::Aes256Gcm, HashAlgorithm::SHA384) => {
-                    CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
-                }
-                (BulkCipher::Chacha20Poly1305, HashAlgorithm::SHA256) => {
-                    CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256
-                }
-                _ => panic!("{}", NO_SUITE),
-            };
-            &Self::suite(suite, KeyKind::Rsa.schemes())
-        },
+        const { &Self::suite(Self::PROPERTIES.ecdhe_rsa, KeyKind::Rsa.schemes()) },
     );
 
+    const PROPERTIES: Tls12Properties = A::CIPHER.properties().tls12.expect(NO_SUITE);
+
     const fn suite(suite: CipherSuite, sign: &'static [SignatureScheme]) -> Tls12CipherSuite {
-        let aead_alg: &dyn Tls12AeadAlgorithm = match A::CIPHER {
-            BulkCipher::Aes128Gcm | BulkCipher::Aes256Gcm => &Tls12GcmFraming::<A>::NEW,
-            BulkCipher::Chacha20Poly1305 => &Tls12Chacha20Framing::<A>::NEW,
+        let aead_alg: &dyn Tls12AeadAlgorithm = match Self::PROPERTIES.nonce {
+            Tls12Nonce::PartlyExplicit => &Tls12GcmFraming::<A>::NEW,
+            Tls12Nonce::Implicit => &Tls12Chacha20Framing::<A>::NEW,
         };
         Tls12CipherSuite {
             common: common::<A, H>(suite),
@@ -111,15 +75,16 @@ impl<A: AeadAlgorithm, H: HashFunction> Tls12Suite<A, H> {
 const NO_SUITE: &str = "no cipher suite of TLS has this AEAD with this hash function";
 
 const fn common<A: AeadAlgorithm, H: HashFunction>(suite: CipherSuite) -> CipherSuiteCommon {
+    let cipher = A::CIPHER.properties();
+    match (H::ALGORITHM, cipher.hash) {
+        (HashAlgorithm::SHA256, HashAlgorithm::SHA256)
+        | (HashAlgorithm::SHA384, HashAlgorithm::SHA384) => {}
+        _ => panic!("{}", NO_SUITE),
+    }
     CipherSuiteCommon {
         suite,
         hash_provider: &Hashing::<H>::NEW,
-        confidentiality_limit: match A::CIPHER {
-            // RFC 9846 §5.5: up to 2^24.5 full-size records under one key
-            BulkCipher::Aes128Gcm | BulkCipher::Aes256Gcm => 1 << 24,
-            // RFC 9846 §5.5: sequence numbers run out before the AEAD wears out
-            BulkCipher::Chacha20Poly1305 => u64::MAX,
-        },
+        confidentiality_limit: cipher.limits.records,
     }
 }
 
@@ -130,3 +95,42 @@ const ECDSA_SCHEMES: &[SignatureScheme] = &[
     SignatureScheme::ECDSA_NISTP384_SHA384,
     SignatureScheme::ECDSA_NISTP256_SHA256,
 ];
+
+/// Defines the cipher suites of a provider from one table, most preferred first.
+///
+/// Each row is a name and a constant of [`Tls13Suite`](crate::blocks::Tls13Suite) or
+/// [`Tls12Suite`](crate::blocks::Tls12Suite). It becomes a public
+/// static. A row that ends with `default if CONDITION` is among the defaults only if `cfg` of the
+/// condition holds.
+///
+/// Also defines the lists `ALL` and `DEFAULT`, and the module `tls13_only` with the rows and lists
+/// of TLS 1.3: a program without TLS 1.2 refers to nothing else, so the linker drops the rest.
+#[macro_export]
+macro_rules! cipher_suites {
+    (
+        tls13 { $($(#[$doc13:meta])* $name13:ident = $suite13:expr
+            $(, default if $default13:meta)?;)+ }
+        tls12 { $($(#[$doc12:meta])* $name12:ident = $suite12:expr
+            $(, default if $default12:meta)?;)* }
+    ) => {
+        $($(#[$doc13])* pub static $name13: $crate::suites::SupportedCipherSuite = $suite13;)+
+        $($(#[$doc12])* pub static $name12: $crate::suites::SupportedCipherSuite = $suite12;)*
+
+        pub(crate) static ALL: &[$crate::suites::SupportedCipherSuite] =
+            &[$($name13,)+ $($name12,)*];
+
+        pub(crate) static DEFAULT: &[$crate::suites::SupportedCipherSuite] = &[
+            $($(#[cfg($default13)])? $name13,)+
+            $($(#[cfg($default12)])? $name12,)*
+        ];
+
+        pub(crate) mod tls13_only {
+            pub use super::{$($name13),+};
+
+            pub(crate) static ALL: &[$crate::suites::SupportedCipherSuite] = &[$($name13),+];
+
+            pub(crate) static DEFAULT: &[$crate::suites::SupportedCipherSuite] =
+                &[$($(#[cfg($default13)])? $name13,)+];
+        }
+    };
+}

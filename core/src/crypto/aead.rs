@@ -4,15 +4,15 @@
 //! operations. There are three kinds of keys, by use:
 //!
 //! - [`SealingKey`] and [`OpeningKey`]: the records of one direction. They have one owner, so they
-//!   may
-//!   keep mutable state, such as a nonce counter or a cipher context.
+//!   may keep mutable state, such as a nonce counter or a cipher context.
 //! - [`Aead`]: many users at once. QUIC packets and tickets are sealed behind a shared reference.
 //!
 //! TLS 1.2 and TLS 1.3 record framing ([`crate::record::framing`]), QUIC packet protection
 //! ([`super::quic`]) and ticket protection ([`crate::ticketer`]) are implemented on top of these in
 //! `core`, not by the provider.
 
-use super::cipher::{AeadKey, ConnectionTrafficSecrets, EncryptError, Iv, Nonce};
+use super::bulk_cipher::BulkCipher;
+use super::cipher::{AeadKey, EncryptError, Nonce};
 use crate::copy::copy;
 
 /// The length in bytes of the authentication tag of every AEAD used here.
@@ -219,64 +219,6 @@ pub trait AeadAlgorithm: Send + Sync + 'static {
     fn fips() -> bool {
         false
     }
-}
-
-/// The AEADs of TLS 1.3 and of the TLS 1.2 suites of this library.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BulkCipher {
-    /// AEAD_AES_128_GCM (RFC 5116 §5.1)
-    Aes128Gcm,
-    /// AEAD_AES_256_GCM (RFC 5116 §5.2)
-    Aes256Gcm,
-    /// AEAD_CHACHA20_POLY1305 (RFC 8439 §2.8)
-    Chacha20Poly1305,
-}
-
-impl BulkCipher {
-    /// The length of the key in bytes.
-    pub const fn key_len(self) -> usize {
-        match self {
-            Self::Aes128Gcm => 16,
-            Self::Aes256Gcm | Self::Chacha20Poly1305 => 32,
-        }
-    }
-
-    /// Returns a key and an IV of this cipher in the form that secret extraction uses.
-    pub fn traffic_secrets(self, key: AeadKey, iv: Iv) -> ConnectionTrafficSecrets {
-        match self {
-            Self::Aes128Gcm => ConnectionTrafficSecrets::Aes128Gcm { key, iv },
-            Self::Aes256Gcm => ConnectionTrafficSecrets::Aes256Gcm { key, iv },
-            Self::Chacha20Poly1305 => ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv },
-        }
-    }
-}
-
-/// A [`BulkCipher`] as a type, so that one generic implementation can serve all ciphers of a
-/// provider.
-pub trait Cipher: Send + Sync + 'static {
-    /// The cipher of this type.
-    const CIPHER: BulkCipher;
-}
-
-/// [`BulkCipher::Aes128Gcm`].
-pub struct Aes128Gcm;
-
-/// [`BulkCipher::Aes256Gcm`].
-pub struct Aes256Gcm;
-
-/// [`BulkCipher::Chacha20Poly1305`].
-pub struct Chacha20Poly1305;
-
-impl Cipher for Aes128Gcm {
-    const CIPHER: BulkCipher = BulkCipher::Aes128Gcm;
-}
-
-impl Cipher for Aes256Gcm {
-    const CIPHER: BulkCipher = BulkCipher::Aes256Gcm;
-}
-
-impl Cipher for Chacha20Poly1305 {
-    const CIPHER: BulkCipher = BulkCipher::Chacha20Poly1305;
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::aead::{Aead, AeadAlgorithm, AeadError, BulkCipher, InPlace, TAG_LEN};
+use super::aead::{Aead, AeadAlgorithm, AeadError, InPlace, TAG_LEN};
+use super::bulk_cipher::BulkCipher;
 use super::cipher::{AeadKey, Iv, Nonce};
 use super::hash::{Context, Hash, HashAlgorithm, Output};
 use super::hmac::{Hmac, Key, Tag};

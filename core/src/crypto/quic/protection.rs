@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::marker::PhantomData;
 
 use super::{Algorithm, HeaderProtectionKey, PacketKey, Tag};
-use crate::crypto::aead::{Aead, AeadAlgorithm, AeadError, BulkCipher, TAG_LEN};
+use crate::crypto::aead::{Aead, AeadAlgorithm, AeadError, TAG_LEN};
 use crate::crypto::cipher::{AeadKey, Iv, Nonce};
 use crate::error::Error;
 
@@ -16,12 +16,16 @@ pub trait PacketAlgorithm: AeadAlgorithm {
     /// The key that masks headers.
     type HeaderKey: HeaderMask + 'static;
 
-    /// Creates a packet key from the [`BulkCipher::key_len`] bytes of `key`. Its nonces are packet
-    /// numbers XORed into `iv`.
+    /// Creates a packet key from the [`key_len`] bytes of `key`. Its nonces are packet numbers
+    /// XORed into `iv`.
+    ///
+    /// [`key_len`]: crate::crypto::bulk_cipher::BulkCipher::key_len
     fn packet_key(key: &AeadKey, iv: &Iv) -> Self::PacketKey;
 
-    /// Creates a header key from the [`BulkCipher::key_len`] bytes of `key`, for AES-128, AES-256
-    /// or ChaCha20 (RFC 9001 §5.4.3, §5.4.4).
+    /// Creates a header key from the [`key_len`] bytes of `key`, for the cipher's block or stream
+    /// cipher: AES or ChaCha20 (RFC 9001 §5.4.3, §5.4.4).
+    ///
+    /// [`key_len`]: crate::crypto::bulk_cipher::BulkCipher::key_len
     fn header_key(key: &AeadKey) -> Self::HeaderKey;
 }
 
@@ -31,29 +35,16 @@ pub struct QuicPackets<A>(PhantomData<A>);
 impl<A: PacketAlgorithm> QuicPackets<A> {
     /// The only value of this type.
     pub const NEW: Self = Self(PhantomData);
-
-    /// The number of packets encrypted under one key (RFC 9001 §6.6). ChaCha20-Poly1305 has no
-    /// limit: it would exceed the number of possible packets (2^62).
-    const CONFIDENTIALITY_LIMIT: u64 = match A::CIPHER {
-        BulkCipher::Aes128Gcm | BulkCipher::Aes256Gcm => 1 << 23,
-        BulkCipher::Chacha20Poly1305 => u64::MAX,
-    };
-
-    /// The number of packets that failed to authenticate, over all keys of a connection (RFC 9001
-    /// §6.6).
-    const INTEGRITY_LIMIT: u64 = match A::CIPHER {
-        BulkCipher::Aes128Gcm | BulkCipher::Aes256Gcm => 1 << 52,
-        BulkCipher::Chacha20Poly1305 => 1 << 36,
-    };
 }
 
 impl<A: PacketAlgorithm> Algorithm for QuicPackets<A> {
     fn packet_key(&self, key: AeadKey, iv: Iv) -> Box<dyn PacketKey> {
+        let limits = A::CIPHER.properties().limits;
         Box::new(AeadPacketKey::new(
             A::packet_key(&key, &iv),
             iv,
-            Self::CONFIDENTIALITY_LIMIT,
-            Self::INTEGRITY_LIMIT,
+            limits.packets,
+            limits.forged_packets,
         ))
     }
 
