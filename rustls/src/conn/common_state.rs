@@ -9,23 +9,20 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
-use pki_types::CertificateDer;
-use rustls_core::crypto::SupportedKxGroup;
 use rustls_core::quic::KeyChange;
 
 use super::quic::Quic;
 use super::records::{Receiving, Records, Sending};
 use super::unwinding::{Abandon, fail_on_panic};
-use crate::certificates::PeerIdentity;
-use crate::enums::{AlertDescription, ProtocolVersion, Side};
+use crate::enums::{AlertDescription, Side};
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::established::Established;
-use crate::handshake::negotiated::{HandshakeKind, Negotiated};
+use crate::handshake::negotiated::{Negotiated, negotiated_accessors};
 use crate::handshake::transport::Transport;
 use crate::logging::warn;
 use crate::record::joiner::HandshakeJoiner;
-use crate::suites::{ExtractedSecrets, SupportedCipherSuite};
+use crate::suites::ExtractedSecrets;
 
 /// The default of `set_buffer_limit`, in bytes.
 #[cfg(feature = "std")]
@@ -50,6 +47,8 @@ pub struct CommonState {
     /// The error that ended the connection. Boxed because few connections have one.
     failed: Option<Box<Error>>,
 }
+
+negotiated_accessors!(CommonState);
 
 impl CommonState {
     pub(crate) fn new(side: Side) -> Self {
@@ -147,51 +146,6 @@ impl CommonState {
             Some(quic) => quic.is_handshaking(),
             None => self.records.is_handshaking(),
         }
-    }
-
-    /// Returns the peer's certificate chain, end entity first, once the peer has proven possession
-    /// of its key. Servers always have one, clients only if they sent one.
-    ///
-    /// In a full handshake, the proof is the signature with that key. In a resumed one it is the
-    /// peer's Finished, because anyone may have seen the ticket. TLS 1.3 proves it earlier: for a
-    /// client once the server's EncryptedExtensions are decrypted with keys that depend on the
-    /// session, and for a server once it accepts early data.
-    pub fn peer_certificates(&self) -> Option<&[CertificateDer<'static>]> {
-        self.peer_identity().map(PeerIdentity::certificates)
-    }
-
-    /// Returns the peer's identity, with the properties read from its certificates. It is available
-    /// at the same time as [`peer_certificates`](Self::peer_certificates).
-    ///
-    /// It may be kept for longer than the connection.
-    pub fn peer_identity(&self) -> Option<&PeerIdentity> {
-        self.negotiated.proven_peer()
-    }
-
-    /// Returns the negotiated application protocol (RFC 7301).
-    pub fn alpn_protocol(&self) -> Option<&[u8]> {
-        self.negotiated.alpn_protocol.as_deref()
-    }
-
-    /// Returns the negotiated cipher suite.
-    pub fn negotiated_cipher_suite(&self) -> Option<SupportedCipherSuite> {
-        self.negotiated.suite
-    }
-
-    /// Returns the negotiated key exchange group.
-    pub fn negotiated_key_exchange_group(&self) -> Option<&'static dyn SupportedKxGroup> {
-        self.negotiated.handshake_kind?;
-        self.negotiated.kx_group
-    }
-
-    /// Returns the negotiated protocol version.
-    pub fn protocol_version(&self) -> Option<ProtocolVersion> {
-        self.negotiated.version
-    }
-
-    /// Returns the kind of handshake, which is known from the ServerHello on.
-    pub fn handshake_kind(&self) -> Option<HandshakeKind> {
-        self.negotiated.handshake_kind
     }
 
     /// Queues a close_notify: nothing more is sent on this connection (RFC 9846 §6.1). A handshake

@@ -23,9 +23,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 
-use pki_types::CertificateDer;
 pub use receiver::{Receiver, ReceiverState};
-use rustls_core::crypto::SupportedKxGroup;
 pub use sender::Sender;
 #[cfg(feature = "std")]
 pub use sender::Writer;
@@ -33,12 +31,10 @@ pub use sender::Writer;
 use super::common_state::CommonState;
 use super::driver::Driver;
 use super::records::{Receiving, Sending};
-use crate::certificates::PeerIdentity;
-use crate::enums::{ProtocolVersion, Side};
+use crate::enums::Side;
 use crate::error::Error;
 use crate::handshake::Link;
-use crate::handshake::negotiated::{HandshakeKind, Negotiated};
-use crate::suites::SupportedCipherSuite;
+use crate::handshake::negotiated::{Negotiated, negotiated_accessors};
 
 /// True if the sending half has something to send because of what the receiving half received.
 fn wants_sender(link: &Link) -> bool {
@@ -98,6 +94,8 @@ pub struct Facts {
     is_fips: bool,
 }
 
+negotiated_accessors!(Facts);
+
 impl Facts {
     fn new(common: &CommonState) -> Self {
         Self {
@@ -111,41 +109,6 @@ impl Facts {
     /// Returns the side of the connection.
     pub fn side(&self) -> Side {
         self.side
-    }
-
-    /// See [`CommonState::peer_certificates`].
-    pub fn peer_certificates(&self) -> Option<&[CertificateDer<'static>]> {
-        self.peer_identity().map(PeerIdentity::certificates)
-    }
-
-    /// See [`CommonState::peer_identity`].
-    pub fn peer_identity(&self) -> Option<&PeerIdentity> {
-        self.negotiated.proven_peer()
-    }
-
-    /// Returns the negotiated application protocol (RFC 7301).
-    pub fn alpn_protocol(&self) -> Option<&[u8]> {
-        self.negotiated.alpn_protocol.as_deref()
-    }
-
-    /// Returns the negotiated cipher suite.
-    pub fn negotiated_cipher_suite(&self) -> Option<SupportedCipherSuite> {
-        self.negotiated.suite
-    }
-
-    /// Returns the negotiated key exchange group.
-    pub fn negotiated_key_exchange_group(&self) -> Option<&'static dyn SupportedKxGroup> {
-        self.negotiated.kx_group
-    }
-
-    /// Returns the negotiated protocol version.
-    pub fn protocol_version(&self) -> Option<ProtocolVersion> {
-        self.negotiated.version
-    }
-
-    /// Returns the kind of handshake.
-    pub fn handshake_kind(&self) -> Option<HandshakeKind> {
-        self.negotiated.handshake_kind
     }
 
     /// True if the connection runs in FIPS-approved mode.

@@ -52,6 +52,63 @@ impl Negotiated {
     }
 }
 
+/// Implements the accessors of the facts for `$face`, which holds them in its field `negotiated`.
+macro_rules! negotiated_accessors {
+    ($face:ty) => {
+        impl $face {
+            /// Returns the peer's certificate chain, end entity first, once the peer has proven
+            /// possession of its key. Servers always have one, clients only if they sent one.
+            ///
+            /// In a full handshake, the proof is the signature with that key. In a resumed one it
+            /// is the peer's Finished, because anyone may have seen the ticket. TLS 1.3 proves it
+            /// earlier: for a client once the server's EncryptedExtensions are decrypted with keys
+            /// that depend on the session, and for a server once it accepts early data.
+            pub fn peer_certificates(&self) -> Option<&[pki_types::CertificateDer<'static>]> {
+                self.peer_identity()
+                    .map($crate::certificates::PeerIdentity::certificates)
+            }
+
+            /// Returns the peer's identity, with the properties read from its certificates. It is
+            /// available at the same time as [`peer_certificates`](Self::peer_certificates).
+            ///
+            /// It may be kept for longer than the connection.
+            pub fn peer_identity(&self) -> Option<&$crate::certificates::PeerIdentity> {
+                self.negotiated.proven_peer()
+            }
+
+            /// Returns the negotiated application protocol (RFC 7301).
+            pub fn alpn_protocol(&self) -> Option<&[u8]> {
+                self.negotiated.alpn_protocol.as_deref()
+            }
+
+            /// Returns the negotiated cipher suite.
+            pub fn negotiated_cipher_suite(&self) -> Option<$crate::suites::SupportedCipherSuite> {
+                self.negotiated.suite
+            }
+
+            /// Returns the negotiated key exchange group.
+            pub fn negotiated_key_exchange_group(
+                &self,
+            ) -> Option<&'static dyn rustls_core::crypto::SupportedKxGroup> {
+                self.negotiated.handshake_kind?;
+                self.negotiated.kx_group
+            }
+
+            /// Returns the negotiated protocol version.
+            pub fn protocol_version(&self) -> Option<$crate::enums::ProtocolVersion> {
+                self.negotiated.version
+            }
+
+            /// Returns the kind of handshake, which is known from the ServerHello on.
+            pub fn handshake_kind(&self) -> Option<$crate::handshake::negotiated::HandshakeKind> {
+                self.negotiated.handshake_kind
+            }
+        }
+    };
+}
+
+pub(crate) use negotiated_accessors;
+
 /// The kind of handshake that a connection performed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HandshakeKind {
