@@ -1,8 +1,9 @@
 //! Crypto providers whose suites differ from the genuine ones: keys that wear out soon, ciphers
 //! that call a hook. In [`ffdhe`] finite-field groups, which the providers lack; in
 //! [`transparent`] a provider without encryption and randomness; in [`tickets`] ticketers of
-//! functions.
+//! functions; in [`constant`] groups and signing keys with constant results.
 
+pub mod constant;
 pub mod ffdhe;
 pub mod tickets;
 pub mod transparent;

@@ -3,6 +3,7 @@
 
 mod noted;
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 pub use noted::noted;
@@ -90,4 +91,29 @@ static LATER_DEVIATIONS: LazyLock<Vec<Deviation>> =
 pub fn is_known(ours: &str, theirs: &str, case: &str) -> bool {
     let mut later = LATER_DEVIATIONS.iter();
     find(ours, theirs, case).is_some() || later.any(|it| it.covers(ours, theirs, case))
+}
+
+/// Differences that were found: each kind with its count and a few examples.
+#[derive(Default)]
+pub struct Differences(BTreeMap<String, (usize, Vec<String>)>);
+
+impl Differences {
+    pub fn add(&mut self, kind: String, example: &str) {
+        let (count, examples) = self.0.entry(kind).or_default();
+        *count += 1;
+        if examples.len() < 5 {
+            examples.push(example.to_owned());
+        }
+    }
+
+    /// True if there are none. Prints them otherwise.
+    pub fn is_empty(&self) -> bool {
+        for (kind, (count, examples)) in &self.0 {
+            println!("{count} times: {kind}");
+            for example in examples {
+                println!("    {example:.300}");
+            }
+        }
+        self.0.is_empty()
+    }
 }

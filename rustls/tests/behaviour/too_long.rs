@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use harness::peers::configs::{self, ClientAuth, Provider, Versions, server_name};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
+use harness::providers::constant::this::{Group, Key};
 use harness::providers::tickets::this::Tickets;
 use harness::verifiers::this::Verifier;
 use rustls::client::UnbufferedClientConnection;
-use rustls::crypto::{
-    ActiveKeyExchange, CryptoProvider, SharedSecret, SupportedKxGroup, aws_lc_rs,
-};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::CertificateDer;
 use rustls::server::UnbufferedServerConnection;
-use rustls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::version::TLS13;
 use rustls::{
     ClientConfig, ClientConnection, DistinguishedName, Error, NamedGroup, ServerConfig,
@@ -79,28 +78,27 @@ fn client_with_provider(provider: CryptoProvider, verifier: Verifier) -> ClientC
 #[track_caller]
 fn server_refusal(config: ServerConfig) -> String {
     let config = Arc::new(config);
-    let error = ServerConnection::new(config.clone()).unwrap_err();
-    assert_eq!(UnbufferedServerConnection::new(config).unwrap_err(), error);
-    general(error)
+    let buffered = ServerConnection::new(config.clone()).map(drop);
+    refusal([buffered, UnbufferedServerConnection::new(config).map(drop)])
 }
 
 /// The text of the error that prevents a client connection of either API.
 #[track_caller]
 fn client_refusal(config: ClientConfig) -> String {
     let config = Arc::new(config);
-    let error = ClientConnection::new(config.clone(), server_name()).unwrap_err();
-    assert_eq!(
-        UnbufferedClientConnection::new(config, server_name()).unwrap_err(),
-        error
-    );
-    general(error)
+    let buffered = ClientConnection::new(config.clone(), server_name()).map(drop);
+    refusal([
+        buffered,
+        UnbufferedClientConnection::new(config, server_name()).map(drop),
+    ])
 }
 
 #[track_caller]
-fn general(error: Error) -> String {
-    match error {
-        Error::General(text) => text,
-        error => panic!("{error:?}"),
+fn refusal([buffered, unbuffered]: [Result<(), Error>; 2]) -> String {
+    assert_eq!(unbuffered, buffered);
+    match buffered {
+        Err(Error::General(text)) => text,
+        other => panic!("{other:?}"),
     }
 }
 
@@ -171,38 +169,10 @@ fn lists_of_a_client() {
     assert!(client_refusal(suites).contains("ClientHello cannot be sent"));
 }
 
-/// A group whose key shares have 2^16 bytes.
-#[derive(Debug)]
-struct LargeShares;
-
-impl SupportedKxGroup for LargeShares {
-    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
-        Ok(Box::new(Self))
-    }
-
-    fn name(&self) -> NamedGroup {
-        NamedGroup::X25519
-    }
-}
-
-impl ActiveKeyExchange for LargeShares {
-    fn complete(self: Box<Self>, _: &[u8]) -> Result<SharedSecret, Error> {
-        Ok(SharedSecret::from(&[7; 32][..]))
-    }
-
-    fn pub_key(&self) -> &[u8] {
-        &[7; 0x1_0000]
-    }
-
-    fn group(&self) -> NamedGroup {
-        NamedGroup::X25519
-    }
-}
-
 #[test]
 fn key_shares() {
     let mut provider = PROVIDER.this();
-    provider.kx_groups = vec![&LargeShares];
+    provider.kx_groups = vec![Group::new(NamedGroup::X25519, &[7; 0x1_0000]).leak()];
     let client = client_with_provider(provider.clone(), verifier(Vec::new()));
     assert!(client_refusal(client).contains("ClientHello cannot be sent"));
 
@@ -213,34 +183,15 @@ fn key_shares() {
     assert_ends(client, server, Role::Server, "ServerHello cannot be sent");
 }
 
-/// Makes signatures of a given length.
-#[derive(Clone, Debug)]
-struct Signs(usize);
-
-impl SigningKey for Signs {
-    fn choose_scheme(&self, _: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
-        Some(Box::new(self.clone()))
-    }
-
-    fn algorithm(&self) -> SignatureAlgorithm {
-        SignatureAlgorithm::ED25519
-    }
-}
-
-impl Signer for Signs {
-    fn sign(&self, _: &[u8]) -> Result<Vec<u8>, Error> {
-        Ok(vec![7; self.0])
-    }
-
-    fn scheme(&self) -> SignatureScheme {
-        SignatureScheme::ED25519
-    }
-}
-
 /// A certificate of `cert_len` bytes with a key that makes signatures of `signature_len`.
 fn certified_key(cert_len: usize, signature_len: usize) -> CertifiedKey {
     let cert = CertificateDer::from(vec![7; cert_len]);
-    CertifiedKey::new(vec![cert], Arc::new(Signs(signature_len)))
+    let key = Key {
+        algorithm: SignatureAlgorithm::ED25519,
+        scheme: SignatureScheme::ED25519,
+        signature: vec![7; signature_len],
+    };
+    CertifiedKey::new(vec![cert], Arc::new(key))
 }
 
 /// A client and a server that accept any certificate. The side `role` uses the given one.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use harness::peers::deviations::{self, DEVIATIONS};
+use harness::peers::deviations::{self, DEVIATIONS, Differences};
 use harness::scripted::recorded::Scene;
 use harness::scripted::recorded::outcome::Outcome;
 
@@ -17,8 +17,7 @@ struct Findings {
     cases: usize,
     /// The uses of each entry of [`DEVIATIONS`].
     used: BTreeMap<usize, usize>,
-    /// The count and examples of each kind of difference.
-    differences: BTreeMap<String, (usize, Vec<String>)>,
+    differences: Differences,
 }
 
 impl Judge {
@@ -39,7 +38,7 @@ impl Judge {
         if buffered != unbuffered {
             let class = format!("buffered   {buffered}\n  unbuffered {unbuffered}");
             let case = format!("{}: {what}", scene.name);
-            self.0.lock().unwrap().differ(class, case);
+            self.0.lock().unwrap().differences.add(class, &case);
         }
     }
 
@@ -59,7 +58,7 @@ impl Judge {
                 } else {
                     format!("ours   {our_name}\n  theirs {their_name}")
                 };
-                findings.differ(class, case.to_owned());
+                findings.differences.add(class, case);
             }
         }
     }
@@ -67,31 +66,13 @@ impl Judge {
     /// Fails if a difference has no reason, or a reason has no difference.
     pub(crate) fn conclude(self) {
         let findings = self.0.into_inner().unwrap();
-        for (class, (count, examples)) in &findings.differences {
-            println!("{count} times:\n  {class}");
-            for example in examples {
-                println!("    {example}");
-            }
-        }
+        let none_differ = findings.differences.is_empty();
         let unused = |(reason, _): &(usize, _)| !findings.used.contains_key(reason);
         let unused: Vec<_> = DEVIATIONS.iter().enumerate().filter(unused).collect();
         for (_, deviation) in &unused {
             println!("never: {} for {}", deviation.ours, deviation.theirs);
         }
         println!("{} cases, deviations {:?}", findings.cases, findings.used);
-        assert!(
-            findings.differences.is_empty() && unused.is_empty(),
-            "see above"
-        );
-    }
-}
-
-impl Findings {
-    fn differ(&mut self, class: String, case: String) {
-        let (count, examples) = self.differences.entry(class).or_default();
-        *count += 1;
-        if examples.len() < 5 {
-            examples.push(case);
-        }
+        assert!(none_differ && unused.is_empty(), "see above");
     }
 }

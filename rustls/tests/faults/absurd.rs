@@ -67,50 +67,22 @@ macro_rules! absurd {
             use std::sync::Mutex;
             use std::sync::atomic::{AtomicBool, Ordering};
 
-            use harness::peers::callbacks::$module::Sessions;
+            use harness::peers::callbacks::$module::{ServerKey, Sessions};
+            use harness::providers::constant::$module::{Group, Key};
+            use harness::providers::tickets::$module::Tickets;
             use $tls::client::{ClientSessionStore, Resumption};
-            use $tls::crypto::{ActiveKeyExchange, SharedSecret, SupportedKxGroup};
-            use $tls::server::{
-                ClientHello, NoServerSessionStorage, ProducesTickets, ResolvesServerCert,
-                StoresServerSessions,
-            };
-            use $tls::sign::{CertifiedKey, Signer, SigningKey};
+            use $tls::server::{NoServerSessionStorage, StoresServerSessions};
+            use $tls::sign::CertifiedKey;
             use $tls::time_provider::TimeProvider;
-            use $tls::{Error, NamedGroup, SignatureAlgorithm, SignatureScheme};
+            use $tls::{NamedGroup, SignatureAlgorithm, SignatureScheme};
 
             use super::*;
 
+            /// A storage that returns this many bytes as any session.
             #[derive(Debug)]
-            struct Callback(Absurd);
+            struct Storage(Option<usize>);
 
-            impl ProducesTickets for Callback {
-                fn enabled(&self) -> bool {
-                    true
-                }
-
-                fn lifetime(&self) -> u32 {
-                    match self.0 {
-                        Absurd::Lifetime(seconds) => seconds,
-                        _ => 3600,
-                    }
-                }
-
-                fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
-                    match self.0 {
-                        Absurd::EmptyTicket => Some(Vec::new()),
-                        _ => Some(plain.to_vec()),
-                    }
-                }
-
-                fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
-                    match self.0 {
-                        Absurd::Decrypted(len) => Some(vec![0xff; len]),
-                        _ => Some(cipher.to_vec()),
-                    }
-                }
-            }
-
-            impl StoresServerSessions for Callback {
+            impl StoresServerSessions for Storage {
                 fn can_cache(&self) -> bool {
                     true
                 }
@@ -120,77 +92,11 @@ macro_rules! absurd {
                 }
 
                 fn get(&self, _: &[u8]) -> Option<Vec<u8>> {
-                    match self.0 {
-                        Absurd::Stored(len) => Some(vec![0xff; len]),
-                        _ => None,
-                    }
+                    Some(vec![0xff; self.0?])
                 }
 
                 fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
                     self.get(key)
-                }
-            }
-
-            impl ResolvesServerCert for Callback {
-                fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-                    let chain = match self.0 {
-                        Absurd::EmptyChain => Vec::new(),
-                        _ => KEY_TYPE.identities().server.chain.clone(),
-                    };
-                    Some(Arc::new(CertifiedKey::new(chain, Arc::new(Self(self.0)))))
-                }
-            }
-
-            impl SigningKey for Callback {
-                fn choose_scheme(&self, _: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
-                    Some(Box::new(Self(self.0)))
-                }
-
-                fn algorithm(&self) -> SignatureAlgorithm {
-                    SignatureAlgorithm::ECDSA
-                }
-            }
-
-            impl Signer for Callback {
-                fn sign(&self, _: &[u8]) -> Result<Vec<u8>, Error> {
-                    Ok(Vec::new())
-                }
-
-                fn scheme(&self) -> SignatureScheme {
-                    match self.0 {
-                        Absurd::OtherScheme => SignatureScheme::Unknown(0xfeed),
-                        _ => SignatureScheme::ECDSA_NISTP256_SHA256,
-                    }
-                }
-            }
-
-            impl SupportedKxGroup for Callback {
-                fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
-                    Ok(Box::new(Self(self.0)))
-                }
-
-                fn name(&self) -> NamedGroup {
-                    NamedGroup::X25519
-                }
-            }
-
-            impl ActiveKeyExchange for Callback {
-                fn complete(self: Box<Self>, _: &[u8]) -> Result<SharedSecret, Error> {
-                    Ok(match self.0 {
-                        Absurd::EmptySecret => SharedSecret::from(&[][..]),
-                        _ => SharedSecret::from(&[7; 32][..]),
-                    })
-                }
-
-                fn pub_key(&self) -> &[u8] {
-                    match self.0 {
-                        Absurd::EmptyShare => &[],
-                        _ => &[9; 32],
-                    }
-                }
-
-                fn group(&self) -> NamedGroup {
-                    NamedGroup::X25519
                 }
             }
 
@@ -215,9 +121,14 @@ macro_rules! absurd {
             /// Each is as seen from both sides.
             pub(super) fn outcomes(versions: Versions, absurd: Absurd) -> Vec<String> {
                 let mut provider = Provider::Ring.$module();
+                let mut group = Group::new(NamedGroup::X25519, &[9; 32]);
+                match absurd {
+                    Absurd::EmptyShare => group.share.clear(),
+                    Absurd::EmptySecret => group.secret.clear(),
+                    _ => {}
+                }
                 if matches!(absurd, Absurd::EmptyShare | Absurd::EmptySecret) {
-                    let group: &dyn SupportedKxGroup = Box::leak(Box::new(Callback(absurd)));
-                    provider.kx_groups = vec![group];
+                    provider.kx_groups = vec![group.leak()];
                 }
                 let auth = ClientAuth::None;
                 let mut client =
@@ -225,14 +136,38 @@ macro_rules! absurd {
                 let mut server = configs::$module::server_of(versions, provider, KEY_TYPE, auth);
                 match absurd {
                     Absurd::Lifetime(_) | Absurd::Decrypted(_) | Absurd::EmptyTicket => {
-                        server.ticketer = Arc::new(Callback(absurd));
+                        let lifetime = match absurd {
+                            Absurd::Lifetime(seconds) => seconds,
+                            _ => 3600,
+                        };
+                        let encrypt = move |plain: &[u8]| match absurd {
+                            Absurd::EmptyTicket => Some(Vec::new()),
+                            _ => Some(plain.to_vec()),
+                        };
+                        let decrypt = move |cipher: &[u8]| match absurd {
+                            Absurd::Decrypted(len) => Some(vec![0xff; len]),
+                            _ => Some(cipher.to_vec()),
+                        };
+                        server.ticketer = Arc::new(Tickets::new(lifetime, encrypt, decrypt));
                         server.session_storage = Arc::new(NoServerSessionStorage {});
                     }
-                    Absurd::Stored(_) | Absurd::Forgetful => {
-                        server.session_storage = Arc::new(Callback(absurd));
-                    }
+                    Absurd::Stored(len) => server.session_storage = Arc::new(Storage(Some(len))),
+                    Absurd::Forgetful => server.session_storage = Arc::new(Storage(None)),
                     Absurd::EmptyChain | Absurd::EmptySignature | Absurd::OtherScheme => {
-                        server.cert_resolver = Arc::new(Callback(absurd));
+                        let mut chain = KEY_TYPE.identities().server.chain.clone();
+                        let mut scheme = SignatureScheme::ECDSA_NISTP256_SHA256;
+                        match absurd {
+                            Absurd::EmptyChain => chain.clear(),
+                            Absurd::OtherScheme => scheme = SignatureScheme::Unknown(0xfeed),
+                            _ => {}
+                        }
+                        let key = Key {
+                            algorithm: SignatureAlgorithm::ECDSA,
+                            scheme,
+                            signature: Vec::new(),
+                        };
+                        let key = Arc::new(CertifiedKey::new(chain, Arc::new(key)));
+                        server.cert_resolver = ServerKey::by(move |_| Some(key.clone()));
                     }
                     Absurd::EmptyShare | Absurd::EmptySecret => {}
                     Absurd::UnknownHint => {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use harness::peers::configs::Versions;
 use harness::peers::endpoints::Endpoint;
+use harness::providers::constant::this::Group;
 use harness::scripted::{Script, bytes};
 use harness::verifiers::this::Verifier;
 use harness::wire::client_hello::{
@@ -16,11 +17,10 @@ use harness::wire::{Reader, plain_messages, u8_vec, u16_vec, u16s};
 use rustls::client::{
     ClientSessionMemoryCache, ClientSessionStore, Resumption, UnbufferedClientConnection,
 };
-use rustls::crypto::{ActiveKeyExchange, CryptoProvider, SharedSecret, SupportedKxGroup};
+use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 use rustls::pki_types::ServerName;
 use rustls::{
-    ClientConfig, ClientConnection, DistinguishedName, Error, NamedGroup, ProtocolVersion,
-    SignatureScheme,
+    ClientConfig, ClientConnection, DistinguishedName, Error, NamedGroup, SignatureScheme,
 };
 
 use crate::Peers;
@@ -78,19 +78,6 @@ fn fixed_fields_and_what_the_configuration_offers() {
 fn share_groups(hello: &ClientHello) -> Vec<NamedGroup> {
     let shares = hello.key_shares().into_iter();
     shares.map(|(group, _)| group.into()).collect()
-}
-
-#[test]
-fn the_name_is_sent_unless_it_is_an_address_or_disabled() {
-    let server_name = |server, enable_sni| {
-        let mut config = config_with(provider());
-        config.enable_sni = enable_sni;
-        sent_to(server, config).extension(SERVER_NAME).is_some()
-    };
-    assert!(server_name("example.com", true));
-    assert!(!server_name("example.com", false));
-    assert!(!server_name("192.0.2.1", true));
-    assert!(!server_name("2001:db8::1", true));
 }
 
 #[test]
@@ -197,7 +184,7 @@ fn the_group_a_server_chose_before_is_tried_first() {
 fn groups_without_tls13_and_duplicates_are_left_out() {
     let mut provider = provider();
     let x25519 = provider.kx_groups[0];
-    provider.kx_groups = vec![&OnlyTls12, x25519, x25519];
+    provider.kx_groups = vec![only_tls12(), x25519, x25519];
     let hello = sent_to("localhost", config_with(provider));
     let groups = Reader(hello.extension(SUPPORTED_GROUPS).unwrap()).vector(2);
     assert_eq!(read_u16s(groups), [u16::from(NamedGroup::X25519)]);
@@ -205,53 +192,15 @@ fn groups_without_tls13_and_duplicates_are_left_out() {
 }
 
 /// A group that TLS 1.3 cannot use.
-#[derive(Debug)]
-struct OnlyTls12;
-
-impl SupportedKxGroup for OnlyTls12 {
-    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
-        Err(Error::General("not called".into()))
-    }
-
-    fn name(&self) -> NamedGroup {
-        NamedGroup::secp521r1
-    }
-
-    fn usable_for_version(&self, version: ProtocolVersion) -> bool {
-        version == ProtocolVersion::TLSv1_2
-    }
+fn only_tls12() -> &'static dyn SupportedKxGroup {
+    Group::only_tls12(NamedGroup::secp521r1).leak()
 }
 
 /// A hybrid with X25519 as its component.
-#[derive(Debug)]
-struct Hybrid;
-
-impl SupportedKxGroup for Hybrid {
-    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
-        Ok(Box::new(Self))
-    }
-
-    fn name(&self) -> NamedGroup {
-        NamedGroup::X25519MLKEM768
-    }
-}
-
-impl ActiveKeyExchange for Hybrid {
-    fn complete(self: Box<Self>, _: &[u8]) -> Result<SharedSecret, Error> {
-        Err(Error::General("not called".into()))
-    }
-
-    fn hybrid_component(&self) -> Option<(NamedGroup, &[u8])> {
-        Some((NamedGroup::X25519, b"component"))
-    }
-
-    fn pub_key(&self) -> &[u8] {
-        b"hybrid"
-    }
-
-    fn group(&self) -> NamedGroup {
-        NamedGroup::X25519MLKEM768
-    }
+fn hybrid() -> &'static dyn SupportedKxGroup {
+    let mut hybrid = Group::new(NamedGroup::X25519MLKEM768, b"hybrid");
+    hybrid.component = Some((NamedGroup::X25519, b"component".to_vec()));
+    hybrid.leak()
 }
 
 #[test]
@@ -266,10 +215,10 @@ fn the_component_of_a_hybrid_is_offered_if_it_comes_later_in_the_list() {
     };
     let (x25519, secp256r1) = (groups[0], groups[1]);
     let both = [NamedGroup::X25519MLKEM768, NamedGroup::X25519];
-    assert_eq!(shares(vec![&Hybrid, x25519]), both);
-    assert_eq!(shares(vec![&Hybrid, secp256r1, x25519]), both);
-    assert_eq!(shares(vec![&Hybrid, secp256r1]), both[..1]);
-    assert_eq!(shares(vec![x25519, &Hybrid]), both[1..]);
+    assert_eq!(shares(vec![hybrid(), x25519]), both);
+    assert_eq!(shares(vec![hybrid(), secp256r1, x25519]), both);
+    assert_eq!(shares(vec![hybrid(), secp256r1]), both[..1]);
+    assert_eq!(shares(vec![x25519, hybrid()]), both[1..]);
 }
 
 #[cfg(all(feature = "aws_lc_rs", feature = "prefer-post-quantum"))]
@@ -315,7 +264,7 @@ fn oversized_alpn_names_are_refused_at_the_start() {
 #[test]
 fn without_a_group_for_tls13_there_is_no_configuration() {
     let mut provider = provider();
-    provider.kx_groups = vec![&OnlyTls12];
+    provider.kx_groups = vec![only_tls12()];
     let built = ClientConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(&[&rustls::version::TLS13]);
     assert!(matches!(built.err(), Some(Error::General(_))));

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use harness::peers::endpoints::Endpoint;
+use harness::providers::constant::this::Group;
 use harness::scripted::ScriptedClient;
 use harness::wire::client_hello::*;
 use harness::wire::*;
 use rustls::AlertDescription::{
     self, DecodeError, HandshakeFailure, IllegalParameter, NoApplicationProtocol,
 };
-use rustls::crypto::{ActiveKeyExchange, SupportedKxGroup};
+use rustls::NamedGroup;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
-use rustls::{Error, NamedGroup, ProtocolVersion};
 
 use crate::client_hello::{
     Answer, answer, expect_same, flight, incompatible, invalid, misbehaved, refused, retry_request,
@@ -167,30 +167,12 @@ fn client_without_a_suitable_certificate_is_refused() {
     );
 }
 
-/// X25519, restricted to TLS 1.2.
-#[derive(Debug)]
-struct ForTls12;
-
-impl SupportedKxGroup for ForTls12 {
-    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
-        Err(Error::General("not for TLS 1.3".into()))
-    }
-
-    fn name(&self) -> NamedGroup {
-        NamedGroup::X25519
-    }
-
-    fn usable_for_version(&self, version: ProtocolVersion) -> bool {
-        version == ProtocolVersion::TLSv1_2
-    }
-}
-
 #[test]
 fn groups_for_tls12_are_skipped() {
     let mut setup = Setup::new(PROVIDERS[0]);
     let groups = &mut setup.crypto.kx_groups;
     groups.retain(|group| group.name() == NamedGroup::secp256r1);
-    groups.insert(0, &ForTls12);
+    groups.insert(0, Group::only_tls12(NamedGroup::X25519).leak());
     assert_eq!(
         answer(&mut setup.ours(), &[ClientHello::new().record()]),
         retry_request()

@@ -8,7 +8,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::{LazyLock, Mutex};
 
 use harness::peers::configs::Provider;
-use harness::peers::deviations::{self, DEVIATIONS, Deviation};
+use harness::peers::deviations::{self, DEVIATIONS, Deviation, Differences};
 
 use crate::conversation::{Alert, Conversation, Outcome, Report, UPSTREAM_PANICKED};
 use crate::kinds::{Api, Kind, Pair};
@@ -49,8 +49,7 @@ struct Findings {
     conversations: usize,
     comparisons: usize,
     panics_of_upstream: usize,
-    /// The count and examples of each finding.
-    happened: BTreeMap<String, (usize, Vec<String>)>,
+    happened: Differences,
     /// The uses of each entry of [`MORE`].
     used: BTreeMap<usize, usize>,
 }
@@ -186,23 +185,13 @@ impl Judge {
 
     /// Records a finding.
     pub(crate) fn differ(&self, what: String, case: &str) {
-        let mut findings = self.0.lock().unwrap();
-        let (count, examples) = findings.happened.entry(what).or_default();
-        *count += 1;
-        if examples.len() < 5 {
-            examples.push(case.to_owned());
-        }
+        self.0.lock().unwrap().happened.add(what, case);
     }
 
     /// Fails if there are findings.
     pub(crate) fn conclude(self) {
         let findings = self.0.into_inner().unwrap();
-        for (what, (count, examples)) in &findings.happened {
-            println!("{count} times: {what}");
-            for example in examples {
-                println!("    {example:.300}");
-            }
-        }
+        let nothing_happened = findings.happened.is_empty();
         println!(
             "{} plans, {} conversations, {} comparisons, further deviations {:?}; upstream panicked {} times",
             findings.plans,
@@ -211,7 +200,7 @@ impl Judge {
             findings.used,
             findings.panics_of_upstream,
         );
-        assert!(findings.happened.is_empty(), "see above");
+        assert!(nothing_happened, "see above");
     }
 }
 

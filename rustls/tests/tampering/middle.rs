@@ -274,7 +274,10 @@ impl Middle {
         let steps = self.plan.iter();
         let steps = steps.filter(|step| step.direction == direction && step.record == number);
         let changes: Vec<_> = steps.map(|step| step.change.clone()).collect();
-        let mut passing = Passing::new(record.to_bytes());
+        let mut passing = Passing {
+            bytes: record.to_bytes(),
+            ..Passing::default()
+        };
         for change in &changes {
             self.applied += usize::from(passing.apply(change, self.lines.each_ref(), direction));
         }
@@ -326,6 +329,7 @@ impl Line {
 }
 
 /// The results of a record's changes.
+#[derive(Default)]
 struct Passing {
     before: Vec<u8>,
     bytes: Vec<u8>,
@@ -337,18 +341,6 @@ struct Passing {
 }
 
 impl Passing {
-    fn new(bytes: Vec<u8>) -> Self {
-        Self {
-            before: Vec::new(),
-            bytes,
-            behind: Vec::new(),
-            back: Vec::new(),
-            held: Vec::new(),
-            merges: false,
-            ends: false,
-        }
-    }
-
     /// Applies a change; returns false if there is nothing to change.
     fn apply(&mut self, change: &Change, lines: [&Line; 2], direction: Direction) -> bool {
         let until = |own, other| {

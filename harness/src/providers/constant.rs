@@ -1,0 +1,113 @@
+//! Groups and signing keys with constant results, for both crates.
+
+// A macro, because the types of the two crates have the same names, but are distinct.
+macro_rules! constant {
+    ($module:ident, $tls:ident) => {
+        /// The group and the key of one crate.
+        pub mod $module {
+            use $tls::crypto::{ActiveKeyExchange, SharedSecret, SupportedKxGroup};
+            use $tls::sign::{Signer, SigningKey};
+            use $tls::{Error, NamedGroup, ProtocolVersion, SignatureAlgorithm, SignatureScheme};
+
+            /// A group whose share and secret are always the same.
+            #[derive(Clone, Debug)]
+            pub struct Group {
+                pub name: NamedGroup,
+                pub share: Vec<u8>,
+                pub secret: Vec<u8>,
+                /// The other group of a hybrid, and its share.
+                pub component: Option<(NamedGroup, Vec<u8>)>,
+                /// True if TLS 1.3 cannot use it.
+                pub only_tls12: bool,
+            }
+
+            impl Group {
+                pub fn new(name: NamedGroup, share: &[u8]) -> Self {
+                    Self {
+                        name,
+                        share: share.to_vec(),
+                        secret: vec![7; 32],
+                        component: None,
+                        only_tls12: false,
+                    }
+                }
+
+                pub fn only_tls12(name: NamedGroup) -> Self {
+                    Self {
+                        only_tls12: true,
+                        ..Self::new(name, &[7; 32])
+                    }
+                }
+
+                /// Makes the group one that a provider can have.
+                pub fn leak(self) -> &'static dyn SupportedKxGroup {
+                    Box::leak(Box::new(self))
+                }
+            }
+
+            impl SupportedKxGroup for Group {
+                fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+                    Ok(Box::new(self.clone()))
+                }
+
+                fn name(&self) -> NamedGroup {
+                    self.name
+                }
+
+                fn usable_for_version(&self, version: ProtocolVersion) -> bool {
+                    !self.only_tls12 || version == ProtocolVersion::TLSv1_2
+                }
+            }
+
+            impl ActiveKeyExchange for Group {
+                fn complete(self: Box<Self>, _: &[u8]) -> Result<SharedSecret, Error> {
+                    Ok(SharedSecret::from(&self.secret[..]))
+                }
+
+                fn hybrid_component(&self) -> Option<(NamedGroup, &[u8])> {
+                    let component = self.component.as_ref();
+                    component.map(|(group, share)| (*group, &share[..]))
+                }
+
+                fn pub_key(&self) -> &[u8] {
+                    &self.share
+                }
+
+                fn group(&self) -> NamedGroup {
+                    self.name
+                }
+            }
+
+            /// A key that makes the same signature for every message, by any scheme.
+            #[derive(Clone, Debug)]
+            pub struct Key {
+                pub algorithm: SignatureAlgorithm,
+                pub scheme: SignatureScheme,
+                pub signature: Vec<u8>,
+            }
+
+            impl SigningKey for Key {
+                fn choose_scheme(&self, _: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+                    Some(Box::new(self.clone()))
+                }
+
+                fn algorithm(&self) -> SignatureAlgorithm {
+                    self.algorithm
+                }
+            }
+
+            impl Signer for Key {
+                fn sign(&self, _: &[u8]) -> Result<Vec<u8>, Error> {
+                    Ok(self.signature.clone())
+                }
+
+                fn scheme(&self) -> SignatureScheme {
+                    self.scheme
+                }
+            }
+        }
+    };
+}
+
+constant!(this, rustls);
+constant!(upstream, rustls_upstream);
