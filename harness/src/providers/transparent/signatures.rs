@@ -1,71 +1,45 @@
-//! Ed25519 with a cache of signatures and of successful verifications. Of equal connections only
-//! the first one pays for them. Cached results are real, and changed inputs miss the cache. Also
-//! keys that sign with zeros.
+//! Ed25519 with a cache of successful verifications. Of equal connections only the first one pays
+//! for them, and changed inputs miss the cache. Also keys that sign with zeros.
 
-use std::collections::HashMap;
-use std::fmt;
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use pki_types::{AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm};
 
 use crate::peers::configs::Identity;
 
-/// More than genuine connections need.
-const REMEMBERED: usize = 1024;
+/// More than genuine connections need. A full cache stays unchanged.
+const CACHE_LEN: usize = 1024;
 
-/// Results by input. A full cache stays unchanged.
-#[derive(Default)]
-struct Memory(Mutex<HashMap<Vec<u8>, Vec<u8>>>);
+type Algorithm = &'static dyn SignatureVerificationAlgorithm;
 
-impl Memory {
-    fn get_or_try<E>(
-        &self,
-        of: Vec<u8>,
-        make: impl FnOnce() -> Result<Vec<u8>, E>,
-    ) -> Result<Vec<u8>, E> {
-        if let Some(known) = self.0.lock().unwrap().get(&of) {
-            return Ok(known.clone());
-        }
-        let made = make()?;
-        let mut all = self.0.lock().unwrap();
-        if all.len() < REMEMBERED {
-            all.insert(of, made.clone());
-        }
-        Ok(made)
-    }
-}
-
-impl fmt::Debug for Memory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Memory").finish_non_exhaustive()
-    }
-}
-
-/// Verifies with the underlying algorithm.
+/// An algorithm and the public keys, signatures and messages that it has verified.
 #[derive(Debug)]
-struct Verifying {
-    algorithm: &'static dyn SignatureVerificationAlgorithm,
-    right: Memory,
+struct Cached {
+    algorithm: Algorithm,
+    verified: Mutex<HashSet<Vec<u8>>>,
 }
 
-impl SignatureVerificationAlgorithm for Verifying {
+impl SignatureVerificationAlgorithm for Cached {
     fn verify_signature(
         &self,
         public_key: &[u8],
         message: &[u8],
         signature: &[u8],
     ) -> Result<(), InvalidSignature> {
-        let verify = || {
-            self.algorithm
-                .verify_signature(public_key, message, signature)
-        };
+        let input = [public_key, signature, message].concat();
         // fixed lengths make the concatenation unambiguous
-        if (public_key.len(), signature.len()) != (32, 64) {
-            return verify();
+        let may_be_cached = (public_key.len(), signature.len()) == (32, 64);
+        if may_be_cached && self.verified.lock().unwrap().contains(&input) {
+            return Ok(());
         }
-        let of = [public_key, signature, message].concat();
-        let right = self.right.get_or_try(of, || verify().map(|()| Vec::new()));
-        right.map(drop)
+        self.algorithm
+            .verify_signature(public_key, message, signature)?;
+        let mut verified = self.verified.lock().unwrap();
+        if may_be_cached && verified.len() < CACHE_LEN {
+            verified.insert(input);
+        }
+        Ok(())
     }
 
     fn public_key_alg_id(&self) -> AlgorithmIdentifier {
@@ -77,109 +51,49 @@ impl SignatureVerificationAlgorithm for Verifying {
     }
 }
 
+/// Returns `algorithms`, with `cached` in the place of the one that it caches.
+fn with_cached(algorithms: &[Algorithm], cached: &'static Cached) -> &'static [Algorithm] {
+    let choose = |algorithm: &Algorithm| -> Algorithm {
+        if algorithm.signature_alg_id() == cached.signature_alg_id() {
+            cached
+        } else {
+            *algorithm
+        }
+    };
+    Vec::leak(algorithms.iter().map(choose).collect())
+}
+
 macro_rules! signatures {
     ($module:ident, $tls:ident, $provider:path) => {
         pub(super) mod $module {
-            use $tls::crypto::{CryptoProvider, KeyProvider, WebPkiSupportedAlgorithms};
-            use $tls::pki_types::{PrivateKeyDer, SubjectPublicKeyInfoDer};
+            use $tls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
             use $tls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
             use $tls::{Error, SignatureAlgorithm, SignatureScheme};
 
             use super::*;
 
-            /// The underlying provider, with cached signatures.
+            /// The underlying provider, with cached verifications.
             pub(crate) fn provider() -> CryptoProvider {
                 static MADE: OnceLock<WebPkiSupportedAlgorithms> = OnceLock::new();
                 let mut provider = $provider();
                 let algorithms = provider.signature_verification_algorithms;
                 provider.signature_verification_algorithms =
-                    *MADE.get_or_init(|| remembering(algorithms));
-                provider.key_provider = &Keys;
+                    *MADE.get_or_init(|| caching(algorithms));
                 provider
             }
 
-            fn remembering(of: WebPkiSupportedAlgorithms) -> WebPkiSupportedAlgorithms {
+            fn caching(of: WebPkiSupportedAlgorithms) -> WebPkiSupportedAlgorithms {
                 let is_ed25519 = |scheme| scheme == SignatureScheme::ED25519;
                 let (_, ed25519) = of.mapping.iter().find(|(s, _)| is_ed25519(*s)).unwrap();
-                let verifying: &'static dyn SignatureVerificationAlgorithm =
-                    Box::leak(Box::new(Verifying {
-                        algorithm: ed25519[0],
-                        right: Memory::default(),
-                    }));
-                let of_ed25519 = ed25519[0].signature_alg_id();
-                let all = of.all.iter().map(|&algorithm| {
-                    if algorithm.signature_alg_id() == of_ed25519 {
-                        verifying
-                    } else {
-                        algorithm
-                    }
-                });
-                let mapping = of.mapping.iter().map(|&(scheme, algorithms)| {
-                    if is_ed25519(scheme) {
-                        (scheme, &*Box::leak(Box::new([verifying])) as &'static [_])
-                    } else {
-                        (scheme, algorithms)
-                    }
-                });
+                let cached = Box::leak(Box::new(Cached {
+                    algorithm: ed25519[0],
+                    verified: Mutex::default(),
+                }));
+                let mapping = of.mapping.iter();
+                let mapping = mapping.map(|(scheme, all)| (*scheme, with_cached(all, cached)));
                 WebPkiSupportedAlgorithms {
-                    all: Vec::leak(all.collect()),
+                    all: with_cached(of.all, cached),
                     mapping: Vec::leak(mapping.collect()),
-                }
-            }
-
-            #[derive(Debug)]
-            struct Keys;
-
-            impl KeyProvider for Keys {
-                fn load_private_key(
-                    &self,
-                    key: PrivateKeyDer<'static>,
-                ) -> Result<Arc<dyn SigningKey>, Error> {
-                    let key = $provider().key_provider.load_private_key(key)?;
-                    let signed = Arc::default();
-                    Ok(Arc::new(Key { key, signed }))
-                }
-            }
-
-            #[derive(Debug)]
-            struct Key {
-                key: Arc<dyn SigningKey>,
-                signed: Arc<Memory>,
-            }
-
-            impl SigningKey for Key {
-                fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
-                    let signer = self.key.choose_scheme(offered)?;
-                    if signer.scheme() != SignatureScheme::ED25519 {
-                        return Some(signer);
-                    }
-                    let signed = self.signed.clone();
-                    Some(Box::new(Signing { signer, signed }))
-                }
-
-                fn public_key(&self) -> Option<SubjectPublicKeyInfoDer<'_>> {
-                    self.key.public_key()
-                }
-
-                fn algorithm(&self) -> SignatureAlgorithm {
-                    self.key.algorithm()
-                }
-            }
-
-            #[derive(Debug)]
-            struct Signing {
-                signer: Box<dyn Signer>,
-                signed: Arc<Memory>,
-            }
-
-            impl Signer for Signing {
-                fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
-                    let of = message.to_vec();
-                    self.signed.get_or_try(of, || self.signer.sign(message))
-                }
-
-                fn scheme(&self) -> SignatureScheme {
-                    self.signer.scheme()
                 }
             }
 
