@@ -3,7 +3,7 @@
 
 mod properties;
 
-use harness::scripted::recorded::Side;
+use harness::peers::roles::Role;
 use harness::wire::vector;
 use rustls::compress::{
     BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CertCompressor, CertDecompressor, CompressionLevel,
@@ -29,10 +29,10 @@ pub fn certificates(input: &[u8]) {
 const CERTIFICATE: u8 = 11;
 const COMPRESSED_CERTIFICATE: u8 = 25;
 
-fn receiver(choice: u8) -> Side {
+fn receiver(choice: u8) -> Role {
     match choice & 4 {
-        0 => Side::Client,
-        _ => Side::Server,
+        0 => Role::Client,
+        _ => Role::Server,
     }
 }
 

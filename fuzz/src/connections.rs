@@ -2,9 +2,10 @@
 
 use std::sync::OnceLock;
 
+use harness::peers::roles::Role;
 use harness::scripted::recorded::flights::Record;
 use harness::scripted::recorded::outcome::Outcome;
-use harness::scripted::recorded::{Receiver, Scene, Side, scenes};
+use harness::scripted::recorded::{Receiver, Scene, scenes};
 
 use super::INPUT_LIMIT;
 use super::edits::{CHANGES, edited};
@@ -13,16 +14,16 @@ use super::edits::{CHANGES, edited};
 /// continues after a change.
 pub fn client(input: &[u8]) {
     static SCENES: OnceLock<Vec<Edited>> = OnceLock::new();
-    both_ways(input, SCENES.get_or_init(|| edited_scenes(Side::Client)));
+    both_ways(input, SCENES.get_or_init(|| edited_scenes(Role::Client)));
 }
 
 pub fn server(input: &[u8]) {
     static SCENES: OnceLock<Vec<Edited>> = OnceLock::new();
-    both_ways(input, SCENES.get_or_init(|| edited_scenes(Side::Server)));
+    both_ways(input, SCENES.get_or_init(|| edited_scenes(Role::Server)));
 }
 
 /// The scenes that [`client`] or [`server`] choose from.
-pub fn scenes_of(side: Side) -> Vec<Scene> {
+pub fn scenes_of(side: Role) -> Vec<Scene> {
     let mut scenes = scenes(false);
     scenes.retain(|scene| scene.side() == side && !scene.is_quic());
     scenes
@@ -35,7 +36,7 @@ pub const EDITS: u8 = 0x80;
 /// A scene, with the messages of its flight and of those after it.
 type Edited = (Scene, Vec<Record>);
 
-fn edited_scenes(side: Side) -> Vec<Edited> {
+fn edited_scenes(side: Role) -> Vec<Edited> {
     let scenes = scenes_of(side).into_iter();
     scenes
         .map(|scene| {

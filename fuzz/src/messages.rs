@@ -4,10 +4,11 @@
 mod conversations;
 
 use harness::peers::endpoints::{Endpoint, ThisBuffered};
+use harness::peers::roles::Role;
+use harness::scripted::recorded::Receiver;
 use harness::scripted::recorded::flights::{
     ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, Framing, HANDSHAKE, Record, encode,
 };
-use harness::scripted::recorded::{Receiver, Side};
 use harness::wire::message;
 use rustls::PeerMisbehaved;
 use rustls::server::Acceptor;
@@ -55,9 +56,9 @@ pub fn messages(input: &[u8]) {
         return;
     };
     let side = if which & 1 == 0 {
-        Side::Client
+        Role::Client
     } else {
-        Side::Server
+        Role::Server
     };
     let all = conversations();
     let conversation = &all[usize::from(which >> 1) % all.len()];
@@ -81,7 +82,7 @@ pub fn messages(input: &[u8]) {
             trial.outcome(Receiver::Buffered, piece_len),
             "in pieces"
         ),
-        1 if side == Side::Server && position == 0 => trial.compare_acceptor(&whole),
+        1 if side == Role::Server && position == 0 => trial.compare_acceptor(&whole),
         1 | 2 => {
             let unbuffered = trial.outcome(Receiver::Unbuffered, usize::MAX);
             assert_eq!(whole, unbuffered, "unbuffered");
@@ -95,7 +96,7 @@ pub fn messages(input: &[u8]) {
 
 /// True if `body` is accepted as a message of this type at the point of a certificate that may be
 /// compressed. The peer accepts any certificate.
-pub(super) fn is_certificate_accepted(side: Side, typ: u8, body: &[u8]) -> bool {
+pub(super) fn is_certificate_accepted(side: Role, typ: u8, body: &[u8]) -> bool {
     let conversation = &conversations()[COMPRESSING];
     let genuine = conversation.messages(side);
     let is_certificate = |it: &Record| it.typ == HANDSHAKE && it.content[0] == 25;
@@ -128,7 +129,7 @@ fn framed(kind: Kind, next: &Record, body: &[u8]) -> Record {
 /// A message at some point of a conversation, followed by the genuine ones.
 struct Trial {
     conversation: &'static Conversation,
-    side: Side,
+    side: Role,
     position: usize,
     message: Record,
     /// The index of the first genuine message that follows.
@@ -150,7 +151,7 @@ struct Outcome {
 impl Trial {
     fn new(
         conversation: &'static Conversation,
-        side: Side,
+        side: Role,
         position: usize,
         message: Record,
         rest: usize,

@@ -9,7 +9,7 @@
 //!   roles ─────── configurations of either role
 //!   pki ───────── valid chains, and chains that are invalid in a chosen way
 //!   memory ────── a transport over memory
-//!   os ────────── loopback sockets, the limit on open files, CPU time of threads
+//!   os ────────── loopback sockets, CPU time of threads
 //!   programs ──── programs of other stacks, and the files that they read
 //!   ports ─────── reserved ports for servers of other stacks
 //!   deviations ── intended differences to upstream's answers to wrong bytes

@@ -11,7 +11,7 @@ use harness::peers::configs::{
 };
 use harness::peers::endpoints::Transfer;
 use harness::peers::pki;
-use harness::providers::transparent::{self, TAG};
+use harness::providers::transparent::{self, Setup, TAG};
 use rustls::certificates::PeerChains;
 use rustls::compress::{
     BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CompressionLevel, ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR,
@@ -364,8 +364,8 @@ fn half_closed(provider: Provider) {
 /// Unread plaintext is limited by its length, and padding does not use memory. As with upstream,
 /// the limit is 16 KiB of plaintext.
 fn padded_records() {
-    let mut client = transparent::this::client(ClientAuth::None);
-    let mut server = transparent::this::server(ClientAuth::None);
+    let configs = transparent::this::Configs::new(Setup::usual(ClientAuth::None));
+    let (mut client, mut server) = (configs.client(), configs.server());
     connect(&mut client, &mut server);
     let inner = [&b"x\x17"[..], &[0; (1 << 14) - 1]].concat();
     let [high, low] = ((inner.len() + TAG.len()) as u16).to_be_bytes();

@@ -4,7 +4,7 @@
 use bench_allocator::{bytes_of_this_thread, so_far, take_peak};
 use harness::peers::endpoints::Endpoint;
 use harness::peers::os::thread_cpu_time;
-use harness::scripted::recorded::Side;
+use harness::peers::roles::Role;
 use harness::wire::records;
 
 use crate::Result;
@@ -14,7 +14,7 @@ use crate::kinds::Kind;
 /// The configurations shared by all attacked connections of one library.
 pub(crate) trait Victims {
     /// A new connection of this side.
-    fn connect(&self, side: Side) -> Result<Box<dyn Endpoint>>;
+    fn connect(&self, side: Role) -> Result<Box<dyn Endpoint>>;
 }
 
 /// The result of a connection with its hostile peer.

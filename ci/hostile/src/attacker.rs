@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use harness::peers::configs::{ClientAuth, KeyType, Provider, server_name, upstream as configs};
-use harness::scripted::recorded::Side;
+use harness::peers::roles::Role;
 use harness::wire::bare_records::Records;
 use harness::wire::{self, Record};
 use pki_types::CertificateDer;
@@ -196,7 +196,7 @@ fn connection(kind: &Kind) -> Result<Connection> {
     let provider = Provider::AwsLc.upstream();
     let key_type = KeyType::EcdsaP256;
     match kind.victim {
-        Side::Server => {
+        Role::Server => {
             let mut config: ClientConfig =
                 configs::client_of(kind.versions, provider, key_type, ClientAuth::None);
             config.enable_secret_extraction = true;
@@ -206,7 +206,7 @@ fn connection(kind: &Kind) -> Result<Connection> {
             }
             Ok(ClientConnection::new(Arc::new(config), server_name())?.into())
         }
-        Side::Client => {
+        Role::Client => {
             let mut config: ServerConfig =
                 configs::server_of(kind.versions, provider, key_type, ClientAuth::None);
             config.enable_secret_extraction = true;
@@ -223,8 +223,8 @@ fn chain(kind: &Kind) -> Result<SingleCertAndKey> {
     const PIECE: usize = 4000;
     let identities = KeyType::EcdsaP256.identities();
     let identity = match kind.victim {
-        Side::Server => &identities.client,
-        Side::Client => &identities.server,
+        Role::Server => &identities.client,
+        Role::Client => &identities.server,
     };
     let provider = Provider::AwsLc.upstream();
     let key = provider.key_provider.load_private_key(identity.key())?;

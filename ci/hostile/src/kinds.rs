@@ -1,8 +1,8 @@
 //! The kinds of hostile peers. Each is a row of a table with a function that sends its next step.
 
-use Side::{Client, Server};
+use Role::{Client, Server};
 use harness::peers::configs::Versions;
-use harness::scripted::recorded::Side;
+use harness::peers::roles::Role;
 use harness::wire::client_hello::{
     ALPN, ClientHello, EARLY_DATA, KEY_SHARE, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES,
     SIGNATURE_ALGORITHMS, SUPPORTED_GROUPS, key_shares,
@@ -16,7 +16,7 @@ use crate::attacker::Tools;
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     /// The side that it attacks.
-    pub(crate) victim: Side,
+    pub(crate) victim: Role,
     pub(crate) versions: Versions,
     /// The extent of its honesty.
     pub(crate) until: Until,
@@ -60,7 +60,7 @@ impl Kind {
     /// A peer that attacks `victim` after the handshake.
     const fn connected(
         name: &'static str,
-        victim: Side,
+        victim: Role,
         next: fn(&mut Tools, usize) -> Result<Option<Vec<u8>>>,
     ) -> Self {
         Self {
@@ -71,7 +71,7 @@ impl Kind {
     }
 
     /// A peer that sends a long chain in the handshake.
-    const fn chain(name: &'static str, victim: Side, chain_len: usize) -> Self {
+    const fn chain(name: &'static str, victim: Role, chain_len: usize) -> Self {
         Self {
             victim,
             until: Until::Handshake,

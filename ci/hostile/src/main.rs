@@ -8,6 +8,7 @@ mod alone;
 mod attacker;
 mod beside;
 mod kinds;
+mod open_files;
 #[cfg(test)]
 mod tests;
 mod this;
@@ -19,9 +20,8 @@ use std::time::Duration;
 use bench_allocator::count;
 use clap::Parser;
 use harness::peers::configs::{PROVIDERS, Provider};
-use harness::peers::os;
 pub(crate) use harness::peers::pairs::Result;
-use harness::scripted::recorded::Side;
+use harness::peers::roles::Role;
 
 use self::alone::Victims;
 use self::beside::{Plan, Run, Serve};
@@ -124,7 +124,7 @@ fn run(args: &Args) -> Result<()> {
             if let Some(serve) = library.serve {
                 println!("\n{}, {}, beside", library.name, provider.name());
                 // two sockets for each client, and some for the process
-                os::allow_files(2 * (plan.hostile + plan.honest) + KINDS.len() + 64)?;
+                open_files::allow(2 * (plan.hostile + plan.honest) + KINDS.len() + 64)?;
                 print_runs(&plan, &count(|| plan.measure(serve, provider)).0?);
             }
         }
@@ -159,7 +159,7 @@ fn alone(kinds: &[&'static Kind], victims: &dyn Victims, steps: usize) -> Result
 
 /// The clients of a server: all hostile kinds that attack servers.
 fn plan(kinds: &[&'static Kind], args: &Args) -> Plan {
-    let kinds = kinds.iter().filter(|kind| kind.victim == Side::Server);
+    let kinds = kinds.iter().filter(|kind| kind.victim == Role::Server);
     let kinds: Vec<_> = kinds.copied().collect();
     Plan {
         hostile: args.hostile.max(kinds.len()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use harness::peers::configs::{ClientAuth, KeyType, Provider, Versions, server_name};
 use harness::peers::endpoints::Endpoint;
-use harness::scripted::recorded::Side;
+use harness::peers::roles::Role;
 use tls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection};
 
 use super::{Buffered, configs, crypto, ticketer, tls};
@@ -36,13 +36,13 @@ pub(super) fn server(provider: Provider) -> Arc<ServerConfig> {
 }
 
 impl Victims for Configs {
-    fn connect(&self, side: Side) -> Result<Box<dyn Endpoint>> {
+    fn connect(&self, side: Role) -> Result<Box<dyn Endpoint>> {
         Ok(match side {
-            Side::Client => {
+            Role::Client => {
                 let connection = ClientConnection::new(self.client.clone(), server_name())?;
                 Box::new(Buffered::new(connection))
             }
-            Side::Server => {
+            Role::Server => {
                 let connection = ServerConnection::new(self.server.clone())?;
                 Box::new(Buffered::new(connection))
             }

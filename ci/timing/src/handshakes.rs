@@ -6,8 +6,8 @@ use core::ops::DerefMut;
 use std::time::Instant;
 
 use harness::peers::configs::{ClientAuth, Versions};
+use harness::peers::roles::{ROLES, Role};
 use harness::providers::transparent::{Resumes, Setup, TAG};
-use harness::scripted::recorded::Side;
 use harness::wire::{Record, records};
 use tls::ConnectionCommon;
 
@@ -27,7 +27,7 @@ pub(super) fn cases() -> Vec<Case> {
     };
     let mut cases = Vec::new();
     for (name, versions) in [("TLS 1.3", Versions::Tls13), ("TLS 1.2", Versions::Tls12)] {
-        for side in Side::BOTH {
+        for side in ROLES {
             cases.push(case(
                 format!("{name} Finished, read by the {}", side.name()),
                 Box::new(move || finished(versions, side)),
@@ -74,7 +74,7 @@ where
 }
 
 /// The peer's Finished, received by `side`.
-fn finished(versions: Versions, side: Side) -> Result<Subject> {
+fn finished(versions: Versions, side: Role) -> Result<Subject> {
     let configs = Configs::new(Setup {
         versions: [versions; 2],
         ..Setup::usual(ClientAuth::None)
@@ -92,19 +92,19 @@ fn finished(versions: Versions, side: Side) -> Result<Subject> {
     }
     let [of_client, of_server] = flights;
     let mut flights = match side {
-        Side::Server => of_client,
-        Side::Client => of_server,
+        Role::Server => of_client,
+        Role::Client => of_server,
     };
     // messages after the client's Finished are not part of the handshake
-    if (versions, side) == (Versions::Tls13, Side::Client) {
+    if (versions, side) == (Versions::Tls13, Role::Client) {
         flights.truncate(1);
     }
     let flight = flights.pop().ok_or("no flight")?;
     let (before, last, secret) = split_finished(&flight, versions)?;
     flights.push(before);
     match side {
-        Side::Server => refused(move || configs.server(), flights, last, secret),
-        Side::Client => refused(move || configs.client(), flights, last, secret),
+        Role::Server => refused(move || configs.server(), flights, last, secret),
+        Role::Client => refused(move || configs.client(), flights, last, secret),
     }
 }
 

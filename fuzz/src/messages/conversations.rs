@@ -4,9 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use harness::peers::configs::{ClientAuth, Versions};
 use harness::peers::endpoints::Endpoint;
+use harness::peers::roles::{ROLES, Role};
 use harness::providers::transparent::{Resumes, Setup};
 use harness::scripted::recorded::flights::{Record, encode};
-use harness::scripted::recorded::{self, Receiver, Side};
+use harness::scripted::recorded::{self, Receiver};
 
 /// A handshake with everything needed to repeat one side of it.
 pub struct Conversation {
@@ -57,11 +58,11 @@ impl Conversation {
         let recorded: &_ = Box::leak(Box::new(recorded::Conversation::new(setup, resumes)));
         let mut conversation = Self {
             recorded,
-            messages: Side::BOTH.map(|side| recorded.messages(side)),
+            messages: ROLES.map(|side| recorded.messages(side)),
             leaves: [None, None],
         };
         if !setup.trusts {
-            conversation.leaves = Side::BOTH.map(|side| {
+            conversation.leaves = ROLES.map(|side| {
                 let end = conversation.staged(side, usize::MAX, Receiver::Buffered);
                 end.peer_certificates().into_iter().next()
             });
@@ -70,13 +71,13 @@ impl Conversation {
     }
 
     /// The messages that this side receives, and records of other types.
-    pub fn messages(&self, side: Side) -> &[Record] {
+    pub fn messages(&self, side: Role) -> &[Record] {
         &self.messages[side as usize]
     }
 
     /// The certificate that the peer of this side has proven to have, in a conversation with
     /// authentication.
-    pub(super) fn leaf(&self, side: Side) -> Option<&[u8]> {
+    pub(super) fn leaf(&self, side: Role) -> Option<&[u8]> {
         self.leaves[side as usize].as_deref()
     }
 
@@ -87,7 +88,7 @@ impl Conversation {
     /// Creates a connection that has received the first `received` messages.
     pub(super) fn staged(
         &self,
-        side: Side,
+        side: Role,
         received: usize,
         receiver: Receiver,
     ) -> Box<dyn Endpoint> {

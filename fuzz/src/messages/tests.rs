@@ -1,9 +1,11 @@
+use harness::peers::roles::ROLES;
+
 use super::*;
 
 #[test]
 fn genuine_messages_are_accepted() {
     for conversation in conversations() {
-        for side in Side::BOTH {
+        for side in ROLES {
             for (position, message) in conversation.messages(side).iter().enumerate() {
                 let (message, rest) = (message.clone(), position + 1);
                 let trial = Trial::new(conversation, side, position, message, rest);
@@ -24,9 +26,9 @@ fn genuine_messages_are_accepted() {
 #[should_panic(expected = "completed without Finished")]
 fn completion_without_finished_is_detected() {
     let conversation = &conversations()[0];
-    let next = &conversation.messages(Side::Server)[0];
+    let next = &conversation.messages(Role::Server)[0];
     let message = framed(Kind::Message(FINISHED), next, &[]);
-    let trial = Trial::new(conversation, Side::Server, 0, message, usize::MAX);
+    let trial = Trial::new(conversation, Role::Server, 0, message, usize::MAX);
     let mut outcome = trial.outcome(Receiver::Buffered, 1);
     outcome.is_handshaking = false;
     trial.check_accepted(&outcome);

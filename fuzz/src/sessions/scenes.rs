@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use harness::peers::configs::{ClientAuth, Versions};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
+use harness::peers::roles::Role;
 use harness::providers::tickets::this::Tickets;
 use harness::providers::transparent::this::{Configs, forget_sessions};
 use harness::providers::transparent::{Resumes, Setup};
-use harness::quic::Framed;
 use rustls::server::{NoServerSessionStorage, StoresServerSessions};
-use rustls::{Connection, HandshakeKind, ServerConfig, ServerConnection};
+use rustls::{HandshakeKind, ServerConfig, ServerConnection};
 
 use super::value::Session;
 
@@ -122,10 +122,7 @@ impl Scene {
             server: Arc::new(server),
         };
         let ends = || {
-            let client: Box<dyn Endpoint> = match version {
-                Version::Quic => Box::new(configs.quic_client()),
-                _ => Box::new(ThisBuffered::new(configs.client())),
-            };
+            let client = configs.endpoint(Role::Client, version == Version::Quic);
             (client, Server::new(version, &configs))
         };
         forget_sessions();
@@ -167,13 +164,13 @@ impl Scene {
 /// A server of a scene.
 pub(super) enum Server {
     Records(Box<ThisBuffered>),
-    Quic(Framed),
+    Quic(Box<dyn Endpoint>),
 }
 
 impl Server {
     fn new(version: Version, configs: &Configs) -> Self {
         match version {
-            Version::Quic => Self::Quic(configs.quic_server()),
+            Version::Quic => Self::Quic(configs.endpoint(Role::Server, true)),
             _ => Self::Records(Box::new(ThisBuffered::new(configs.server()))),
         }
     }
@@ -181,7 +178,7 @@ impl Server {
     pub(super) fn end(&mut self) -> &mut dyn Endpoint {
         match self {
             Self::Records(end) => &mut **end,
-            Self::Quic(end) => end,
+            Self::Quic(end) => &mut **end,
         }
     }
 
@@ -209,10 +206,7 @@ impl Server {
 
     fn over_records(&mut self) -> Option<&mut ServerConnection> {
         match self {
-            Self::Records(end) => match &mut end.conn {
-                Connection::Server(conn) => Some(conn),
-                Connection::Client(_) => None,
-            },
+            Self::Records(end) => Some(end.as_server()),
             Self::Quic(_) => None,
         }
     }

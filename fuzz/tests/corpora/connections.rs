@@ -1,7 +1,8 @@
 //! Inputs for connections: genuine flights, and programs that change them.
 
 use fuzz::connections::{EDITS, scenes_of};
-use harness::scripted::recorded::{Scene, Side, scenes};
+use harness::peers::roles::Role;
+use harness::scripted::recorded::{Scene, scenes};
 
 /// Inputs with their names.
 type Inputs = Vec<(String, Vec<u8>)>;
@@ -9,8 +10,8 @@ type Inputs = Vec<(String, Vec<u8>)>;
 /// The inputs of each target.
 pub(crate) fn inputs() -> [(&'static str, Inputs); 4] {
     [
-        ("client", of_scenes(&scenes_of(Side::Client), &[0, 7], 16)),
-        ("server", of_scenes(&scenes_of(Side::Server), &[0, 7], 16)),
+        ("client", of_scenes(&scenes_of(Role::Client), &[0, 7], 16)),
+        ("server", of_scenes(&scenes_of(Role::Server), &[0, 7], 16)),
         ("differential", of_changes(&scenes(false))),
         ("quic", of_pairs()),
     ]

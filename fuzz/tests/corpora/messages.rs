@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use fuzz::messages::{FINISHED, conversations};
-use harness::scripted::recorded::Side;
+use harness::peers::roles::ROLES;
 use harness::scripted::recorded::flights::HANDSHAKE;
 
 /// Each message at its own place, with the following ones.
 pub(crate) fn inputs() -> Vec<(String, Vec<u8>)> {
     let mut inputs: Vec<(String, Vec<u8>)> = Vec::new();
     for (number, conversation) in conversations().iter().enumerate() {
-        for side in Side::BOTH {
+        for side in ROLES {
             for (position, message) in conversation.messages(side).iter().enumerate() {
                 let body = match message.typ {
                     HANDSHAKE => &message.content[4..],
@@ -37,7 +37,7 @@ pub(crate) fn inputs() -> Vec<(String, Vec<u8>)> {
 fn genuine_inputs_have_every_message() {
     let types: BTreeSet<u8> = conversations()
         .iter()
-        .flat_map(|it| Side::BOTH.map(|side| it.messages(side)).concat())
+        .flat_map(|it| ROLES.map(|side| it.messages(side)).concat())
         .filter(|message| message.typ == HANDSHAKE)
         .map(|message| message.content[0])
         .collect();

@@ -27,34 +27,6 @@ pub fn configure(stream: &TcpStream) -> io::Result<()> {
     stream.set_write_timeout(Some(TIMEOUT))
 }
 
-/// Raises this process's soft limit on open files to `needed`, if the hard limit allows it.
-#[cfg(unix)]
-pub fn allow_files(needed: usize) -> io::Result<()> {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let needed = needed as u64;
-    if limit.current.is_none_or(|current| current >= needed) {
-        return Ok(());
-    }
-    if limit.maximum.is_some_and(|maximum| maximum < needed) {
-        let most = limit.maximum.unwrap_or_default();
-        return Err(io::Error::other(format!(
-            "this needs {needed} open files, but the limit is {most}: use fewer connections, or raise `ulimit -Hn`"
-        )));
-    }
-    let raised = Rlimit {
-        current: Some(needed),
-        ..limit
-    };
-    Ok(setrlimit(Resource::Nofile, raised)?)
-}
-
-/// No limit is known on this platform.
-#[cfg(not(unix))]
-pub fn allow_files(_: usize) -> io::Result<()> {
-    Ok(())
-}
-
 /// The CPU time of the calling thread, user and system.
 #[cfg(unix)]
 pub fn thread_cpu_time() -> Duration {

@@ -17,6 +17,13 @@ pub enum Role {
 pub const ROLES: [Role; 2] = [Role::Client, Role::Server];
 
 impl Role {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+
     /// The role of its peer.
     pub fn other(self) -> Self {
         match self {

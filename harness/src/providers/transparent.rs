@@ -13,6 +13,8 @@ use std::sync::{Arc, OnceLock};
 
 use crate::peers::callbacks::Clock;
 use crate::peers::configs::{self, ClientAuth, KeyType, Versions};
+use crate::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
+use crate::peers::roles::Role;
 use crate::quic::{self, Framed, Version};
 
 /// The last bytes of every protected record.
@@ -128,7 +130,7 @@ pub enum Resumes {
 pub const NOW: u64 = 1_780_000_000;
 
 macro_rules! transparent {
-    ($module:ident, $tls:ident, $configs:ident, $provider:path) => {
+    ($module:ident, $tls:ident, $buffered:ident, $provider:path) => {
         /// The provider, configurations and connections of one crate.
         pub mod $module {
             use $tls::client::Resumption;
@@ -173,13 +175,13 @@ macro_rules! transparent {
                         [&[&FIRST], &[&FIRST]]
                     };
                     let [client, server] = groups.map(|groups| provider_with(groups, setup));
-                    let mut client = configs::$configs::client_of(
+                    let mut client = configs::$module::client_of(
                         setup.versions[0],
                         client,
                         KeyType::Ed25519,
                         auth,
                     );
-                    let mut server = configs::$configs::server_of(
+                    let mut server = configs::$module::server_of(
                         setup.versions[1],
                         server,
                         KeyType::Ed25519,
@@ -239,15 +241,22 @@ macro_rules! transparent {
                     $tls::ServerConnection::new(self.server.clone()).unwrap()
                 }
 
-                /// Creates a QUIC client. The setup must be for QUIC.
-                pub fn quic_client(&self) -> Framed {
-                    let client = quic::$module::client(&self.client, Version::V1, PARAMETERS);
-                    Framed::new(Box::new(client.unwrap()))
-                }
-
-                pub fn quic_server(&self) -> Framed {
-                    let server = quic::$module::server(&self.server, Version::V1, PARAMETERS);
-                    Framed::new(Box::new(server.unwrap()))
+                /// Creates a connection over records, or over QUIC if the setup is for that.
+                pub fn endpoint(&self, side: Role, is_quic: bool) -> Box<dyn Endpoint> {
+                    use quic::$module::{client, server};
+                    let v1 = Version::V1;
+                    match side {
+                        Role::Client if is_quic => {
+                            let client = client(&self.client, v1, PARAMETERS).unwrap();
+                            Box::new(Framed::new(Box::new(client)))
+                        }
+                        Role::Server if is_quic => {
+                            let server = server(&self.server, v1, PARAMETERS).unwrap();
+                            Box::new(Framed::new(Box::new(server)))
+                        }
+                        Role::Client => Box::new($buffered::new(self.client())),
+                        Role::Server => Box::new($buffered::new(self.server())),
+                    }
                 }
             }
 
@@ -288,14 +297,6 @@ macro_rules! transparent {
             /// The provider of the usual setup.
             pub fn provider() -> CryptoProvider {
                 provider_with(&[&FIRST], Setup::usual(ClientAuth::None))
-            }
-
-            pub fn client(auth: ClientAuth) -> $tls::ClientConnection {
-                Configs::new(Setup::usual(auth)).client()
-            }
-
-            pub fn server(auth: ClientAuth) -> $tls::ServerConnection {
-                Configs::new(Setup::usual(auth)).server()
             }
 
             /// ring's provider, with all random and secret parts replaced.
@@ -616,10 +617,15 @@ macro_rules! upstream {
     };
 }
 
-transparent!(this, rustls, this, rustls_provider_ring::default_provider);
+transparent!(
+    this,
+    rustls,
+    ThisBuffered,
+    rustls_provider_ring::default_provider
+);
 transparent!(
     upstream,
     rustls_upstream,
-    upstream,
+    UpstreamBuffered,
     rustls_upstream::crypto::ring::default_provider
 );

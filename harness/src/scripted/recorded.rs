@@ -15,6 +15,7 @@ use self::flights::{APPLICATION_DATA, Framing, Record};
 use self::outcome::Outcome;
 use crate::peers::deviations::noted;
 use crate::peers::endpoints::Endpoint;
+use crate::peers::roles::{ROLES, Role};
 use crate::providers::transparent::TAG;
 use crate::wire::records;
 
@@ -22,26 +23,9 @@ use crate::wire::records;
 pub struct Scene {
     pub name: String,
     conversation: &'static Conversation,
-    side: Side,
+    side: Role,
     /// The index of the flight among those for this side.
     index: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Side {
-    Client,
-    Server,
-}
-
-impl Side {
-    pub const BOTH: [Self; 2] = [Self::Client, Self::Server];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Client => "client",
-            Self::Server => "server",
-        }
-    }
 }
 
 /// The outcomes on each kind of connection.
@@ -54,7 +38,7 @@ pub struct Outcomes {
 
 impl Scene {
     /// The side of the receiver.
-    pub fn side(&self) -> Side {
+    pub fn side(&self) -> Role {
         self.side
     }
 
@@ -178,7 +162,7 @@ pub enum Receiver {
 pub fn scenes(hashes_transcript: bool) -> Vec<Scene> {
     let mut scenes = Vec::new();
     for (conversation, names) in conversations(hashes_transcript) {
-        for side in [Side::Client, Side::Server] {
+        for side in ROLES {
             let names = &names[side as usize];
             assert_eq!(names.len(), conversation.ours[side as usize].len());
             for (index, name) in names

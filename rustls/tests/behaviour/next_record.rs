@@ -110,7 +110,8 @@ macro_rules! first {
             /// Returns the bytes that a connected server discards of `bytes`, and its state.
             pub(super) fn first(bytes: &[u8]) -> (usize, String) {
                 let setup = Setup::usual(ClientAuth::None);
-                let mut client = ThisBuffered::new(transparent::this::client(setup.auth));
+                let client = transparent::this::Configs::new(setup).client();
+                let mut client = ThisBuffered::new(client);
                 let mut server =
                     $endpoint::server(transparent::$module::Configs::new(setup).server);
                 handshake(&mut client, &mut server);

@@ -6,13 +6,14 @@ use std::collections::HashMap;
 
 use rustls::HandshakeType;
 
+use super::Receiver;
 use super::flights::{self, Framing, HANDSHAKE, Record};
-use super::{Receiver, Side};
 use crate::peers::configs::Versions;
-use crate::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use crate::peers::endpoints::{Endpoint, ThisUnbuffered};
+use crate::peers::roles::Role;
 use crate::providers::transparent::{self, Setup};
 
-/// The input of each side in a conversation with an upstream peer, by [`Side`].
+/// The input of each side in a conversation with an upstream peer, by [`Role`].
 pub struct Conversation {
     pub this: transparent::this::Configs,
     upstream: transparent::upstream::Configs,
@@ -44,20 +45,20 @@ impl Conversation {
         let peers = transparent::upstream::Configs::new(setup);
         let record_ours = |kind| {
             let (mut client, mut peer) = (
-                of_this(&this, Side::Client, setup.quic),
-                of_upstream(&peers, Side::Server, setup.quic),
+                this.endpoint(Role::Client, setup.quic),
+                peers.endpoint(Role::Server, setup.quic),
             );
             let [to_client, _] = record(kind, &mut *client, &mut *peer);
             let (mut peer, mut server) = (
-                of_upstream(&peers, Side::Client, setup.quic),
-                of_this(&this, Side::Server, setup.quic),
+                peers.endpoint(Role::Client, setup.quic),
+                this.endpoint(Role::Server, setup.quic),
             );
             let [_, to_server] = record(kind, &mut *peer, &mut *server);
             [to_client, to_server]
         };
         let record_theirs = |kind| {
-            let mut client = of_upstream(&upstream, Side::Client, setup.quic);
-            let mut server = of_upstream(&upstream, Side::Server, setup.quic);
+            let mut client = upstream.endpoint(Role::Client, setup.quic);
+            let mut server = upstream.endpoint(Role::Server, setup.quic);
             record(kind, &mut *client, &mut *server)
         };
         let before = resumes.then(|| {
@@ -90,15 +91,15 @@ impl Conversation {
     }
 
     /// The messages that this side of this crate receives, in all flights.
-    pub fn messages(&self, side: Side) -> Vec<Record> {
+    pub fn messages(&self, side: Role) -> Vec<Record> {
         flights::messages(self.framing, &self.ours[side as usize].concat())
     }
 
     /// Creates a new connection. A resuming client has made only the previous connection.
-    pub fn endpoint(&'static self, side: Side, receiver: Receiver) -> Box<dyn Endpoint> {
+    pub fn endpoint(&'static self, side: Role, receiver: Receiver) -> Box<dyn Endpoint> {
         transparent::this::forget_sessions();
         transparent::upstream::forget_sessions();
-        if side == Side::Client
+        if side == Role::Client
             && let Some([ours, theirs]) = &self.before
         {
             let (flights, receiver) = match receiver {
@@ -111,7 +112,7 @@ impl Conversation {
             }
         }
         let mut endpoint = self.new_endpoint(side, receiver);
-        if self.sends_early && side == Side::Client {
+        if self.sends_early && side == Role::Client {
             endpoint.send_early(EARLY);
         }
         endpoint
@@ -119,7 +120,7 @@ impl Conversation {
 
     /// Creates a client that has received `flights`.
     fn client_after(&self, receiver: Receiver, flights: &[Vec<u8>]) -> Box<dyn Endpoint> {
-        let mut client = self.new_endpoint(Side::Client, receiver);
+        let mut client = self.new_endpoint(Role::Client, receiver);
         for flight in flights {
             client.take_output();
             client.receive(flight).unwrap();
@@ -151,7 +152,7 @@ impl Conversation {
         });
     }
 
-    fn new_endpoint(&self, side: Side, receiver: Receiver) -> Box<dyn Endpoint> {
+    fn new_endpoint(&self, side: Role, receiver: Receiver) -> Box<dyn Endpoint> {
         let Self {
             this,
             upstream,
@@ -159,38 +160,15 @@ impl Conversation {
             ..
         } = self;
         match (receiver, side) {
-            (Receiver::Unbuffered, Side::Client) if !is_quic => {
+            (Receiver::Unbuffered, Role::Client) if !is_quic => {
                 Box::new(ThisUnbuffered::client(this.client.clone()))
             }
-            (Receiver::Unbuffered, Side::Server) if !is_quic => {
+            (Receiver::Unbuffered, Role::Server) if !is_quic => {
                 Box::new(ThisUnbuffered::server(this.server.clone()))
             }
-            (Receiver::Upstream, _) => of_upstream(upstream, side, *is_quic),
-            _ => of_this(this, side, *is_quic),
+            (Receiver::Upstream, _) => upstream.endpoint(side, *is_quic),
+            _ => this.endpoint(side, *is_quic),
         }
-    }
-}
-
-/// Creates a connection of this crate, over records (buffered) or QUIC.
-fn of_this(configs: &transparent::this::Configs, side: Side, is_quic: bool) -> Box<dyn Endpoint> {
-    match (side, is_quic) {
-        (Side::Client, false) => Box::new(ThisBuffered::new(configs.client())),
-        (Side::Server, false) => Box::new(ThisBuffered::new(configs.server())),
-        (Side::Client, true) => Box::new(configs.quic_client()),
-        (Side::Server, true) => Box::new(configs.quic_server()),
-    }
-}
-
-fn of_upstream(
-    configs: &transparent::upstream::Configs,
-    side: Side,
-    is_quic: bool,
-) -> Box<dyn Endpoint> {
-    match (side, is_quic) {
-        (Side::Client, false) => Box::new(UpstreamBuffered::new(configs.client())),
-        (Side::Server, false) => Box::new(UpstreamBuffered::new(configs.server())),
-        (Side::Client, true) => Box::new(configs.quic_client()),
-        (Side::Server, true) => Box::new(configs.quic_server()),
     }
 }
 
