@@ -187,32 +187,24 @@ impl Refusal for InsufficientSizeError {
     }
 }
 
-impl Refusal for EncryptError {
-    fn required_size(&self) -> Option<usize> {
-        match self {
-            Self::InsufficientSize(error) => error.required_size(),
-            Self::EncryptExhausted => None,
+macro_rules! refusal {
+    ($($error:ident::$with_size:ident),*) => {$(
+        impl Refusal for $error {
+            fn required_size(&self) -> Option<usize> {
+                match self {
+                    Self::$with_size(error) => error.required_size(),
+                    _ => None,
+                }
+            }
         }
-    }
+    )*};
 }
 
-impl Refusal for EncodeError {
-    fn required_size(&self) -> Option<usize> {
-        match self {
-            Self::InsufficientSize(error) => error.required_size(),
-            Self::AlreadyEncoded => None,
-        }
-    }
-}
-
-impl Refusal for EarlyDataError {
-    fn required_size(&self) -> Option<usize> {
-        match self {
-            Self::Encrypt(error) => error.required_size(),
-            Self::ExceededAllowedEarlyData => None,
-        }
-    }
-}
+refusal!(
+    EncryptError::InsufficientSize,
+    EncodeError::InsufficientSize,
+    EarlyDataError::Encrypt
+);
 
 /// Lets `write` write into a buffer whose length the input chooses, and appends the result to
 /// `outgoing`. A buffer that is too short must stay unchanged, and the reported length must be

@@ -131,19 +131,23 @@ pub fn exchange_in_pieces(
 ) -> Result<(), String> {
     let mut to_server = client.take_crypto();
     let mut to_client = server.take_crypto();
+    let mut deliver_all = |name, to: &mut dyn QuicEndpoint, all: Vec<Crypto>| {
+        let mut answers = Vec::new();
+        for Crypto { level, bytes } in all {
+            for piece in cut(&bytes) {
+                let answer = deliver(to, level, piece);
+                answers.extend(answer.map_err(|error| format!("{name}: {error}"))?);
+            }
+        }
+        Ok::<_, String>(answers)
+    };
     while !to_server.is_empty() || !to_client.is_empty() {
-        for Crypto { level, bytes } in std::mem::take(&mut to_server) {
-            for piece in cut(&bytes) {
-                let answer = deliver(server, level, piece);
-                to_client.extend(answer.map_err(|error| format!("server: {error}"))?);
-            }
-        }
-        for Crypto { level, bytes } in std::mem::take(&mut to_client) {
-            for piece in cut(&bytes) {
-                let answer = deliver(client, level, piece);
-                to_server.extend(answer.map_err(|error| format!("client: {error}"))?);
-            }
-        }
+        to_client.extend(deliver_all(
+            "server",
+            server,
+            std::mem::take(&mut to_server),
+        )?);
+        to_server = deliver_all("client", client, std::mem::take(&mut to_client))?;
     }
     Ok(())
 }

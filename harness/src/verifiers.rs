@@ -19,38 +19,30 @@ macro_rules! signature_by {
     }};
 }
 
+// Methods that check a signature of the given version by `check_signature`.
+macro_rules! signatures {
+    ($($name:ident of $is_tls12:literal),*) => {$(
+        fn $name(
+            &self,
+            message: &[u8],
+            signer: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            let is_tls12 = $is_tls12;
+            self.check_signature(&Signed {
+                is_tls12,
+                message,
+                signer,
+                signature,
+            })
+        }
+    )*};
+}
+
 // The methods that the verifiers of both sides share.
 macro_rules! signatures_and_schemes {
     () => {
-        fn verify_tls12_signature(
-            &self,
-            message: &[u8],
-            signer: &CertificateDer<'_>,
-            signature: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            let is_tls12 = true;
-            self.check_signature(&Signed {
-                is_tls12,
-                message,
-                signer,
-                signature,
-            })
-        }
-
-        fn verify_tls13_signature(
-            &self,
-            message: &[u8],
-            signer: &CertificateDer<'_>,
-            signature: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            let is_tls12 = false;
-            self.check_signature(&Signed {
-                is_tls12,
-                message,
-                signer,
-                signature,
-            })
-        }
+        signatures!(verify_tls12_signature of true, verify_tls13_signature of false);
 
         fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
             self.schemes.clone()

@@ -14,12 +14,8 @@ use crate::sending::Sent;
 use crate::streams::Kind;
 
 /// A connection that can be split.
-pub(super) trait Splits: Sized {
+pub(super) trait Splits: Transfer + Sized {
     type Data;
-
-    fn take_output(&mut self) -> Vec<u8>;
-
-    fn receive(&mut self, bytes: &[u8]);
 
     /// Writes `len` bytes of the stream, and leaves them unsent.
     fn write(&mut self, sent: &mut Sent, len: usize);
@@ -38,14 +34,6 @@ macro_rules! splits {
     ($buffered:ident, $unbuffered:ident, $data:ident) => {
         impl Splits for $buffered {
             type Data = $data;
-
-            fn take_output(&mut self) -> Vec<u8> {
-                self.output()
-            }
-
-            fn receive(&mut self, bytes: &[u8]) {
-                self.input(bytes);
-            }
 
             fn write(&mut self, sent: &mut Sent, len: usize) {
                 use std::io::Write;
@@ -72,14 +60,6 @@ macro_rules! splits {
         impl Splits for ThisUnbuffered<$unbuffered> {
             type Data = $data;
 
-            fn take_output(&mut self) -> Vec<u8> {
-                Endpoint::take_output(self)
-            }
-
-            fn receive(&mut self, bytes: &[u8]) {
-                Endpoint::receive(self, bytes).unwrap();
-            }
-
             fn write(&mut self, _: &mut Sent, _: usize) {
                 if let Some(traffic) = self.conn.write_traffic() {
                     let _ = traffic.refresh_traffic_keys();
@@ -92,7 +72,7 @@ macro_rules! splits {
             }
 
             fn into_split(mut self) -> Result<Halves<$data>, (Self, Error)> {
-                let output = Endpoint::take_output(&mut self);
+                let output = self.output();
                 match self.conn.into_split() {
                     Ok((sender, receiver)) => Ok((sender, receiver, output)),
                     Err(refused) => {
@@ -132,10 +112,10 @@ pub(super) fn run<C: Splits>(
     let mut peer = Peer::new(kind, peer);
     let waits = input.byte();
     loop {
-        let to_peer = conn.take_output();
+        let to_peer = conn.output();
         peer.end.receive(&to_peer).unwrap();
         let from_peer = peer.end.take_output();
-        conn.receive(&from_peer);
+        conn.input(&from_peer);
         if from_peer.is_empty() {
             break;
         }

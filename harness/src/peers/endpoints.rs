@@ -204,6 +204,8 @@ macro_rules! transfer {
 transfer!(
     rustls::ConnectionCommon<D>, D;
     rustls::Connection;
+    rustls::ClientConnection;
+    rustls::ServerConnection;
     rustls_upstream::ConnectionCommon<D>, D;
     rustls_upstream::Connection;
 );

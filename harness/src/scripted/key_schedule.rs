@@ -35,8 +35,7 @@ impl Transcript {
     }
 
     pub(super) fn hash(&self) -> Vec<u8> {
-        let hash = self.suite.common.hash_provider.hash(&self.messages);
-        hash.as_ref().to_vec()
+        self.hash_with(&[])
     }
 
     /// The hash including `message`, which is not added.

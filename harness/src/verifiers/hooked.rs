@@ -44,29 +44,24 @@ impl<V: ?Sized, H> Hooked<V, H> {
     }
 }
 
+macro_rules! signature {
+    ($name:literal, $method:ident) => {
+        fn $method(
+            &self,
+            message: &[u8],
+            cert: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            self.hook.fails(concat!($name, "::", stringify!($method)))?;
+            self.inner.$method(message, cert, signature)
+        }
+    };
+}
+
 macro_rules! forwarded {
     ($name:literal) => {
-        fn verify_tls12_signature(
-            &self,
-            message: &[u8],
-            cert: &CertificateDer<'_>,
-            signature: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            self.hook
-                .fails(concat!($name, "::verify_tls12_signature"))?;
-            self.inner.verify_tls12_signature(message, cert, signature)
-        }
-
-        fn verify_tls13_signature(
-            &self,
-            message: &[u8],
-            cert: &CertificateDer<'_>,
-            signature: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            self.hook
-                .fails(concat!($name, "::verify_tls13_signature"))?;
-            self.inner.verify_tls13_signature(message, cert, signature)
-        }
+        signature!($name, verify_tls12_signature);
+        signature!($name, verify_tls13_signature);
 
         fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
             let is_wrong = self

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pki_types::ServerName;
 
-use super::{End, Endpoint};
+use super::{End, Endpoint, Transfer};
 use crate::peers::configs::server_name;
 
 macro_rules! buffered_endpoint {
@@ -62,11 +62,7 @@ macro_rules! buffered_endpoint {
 
         impl Endpoint for $name {
             fn take_output(&mut self) -> Vec<u8> {
-                let mut out = Vec::new();
-                while self.conn.wants_write() {
-                    self.conn.write_tls(&mut out).unwrap();
-                }
-                out
+                self.conn.output()
             }
 
             fn receive(&mut self, mut bytes: &[u8]) -> Result<(), String> {

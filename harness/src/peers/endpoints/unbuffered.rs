@@ -1,6 +1,6 @@
 //! Unbuffered connections of this crate and of upstream, driven as their documentation describes.
 
-use super::Endpoint;
+use super::{Endpoint, Transfer};
 
 macro_rules! unbuffered_endpoint {
     ($module:ident, $name:ident, $tls:ident, $exported:expr) => {
@@ -274,6 +274,16 @@ impl<C: Unbuffered> ThisUnbuffered<C> {
         let mut end = Self::new(conn);
         end.encrypt = encrypt_in_place::<C::Data>;
         end
+    }
+}
+
+impl<C: Unbuffered> Transfer for ThisUnbuffered<C> {
+    fn output(&mut self) -> Vec<u8> {
+        self.take_output()
+    }
+
+    fn input(&mut self, bytes: &[u8]) {
+        self.receive(bytes).unwrap();
     }
 }
 
