@@ -9,6 +9,7 @@
 //!   roles ─────── configurations of either role
 //!   pki ───────── valid chains, and chains that are invalid in a chosen way
 //!   memory ────── a transport over memory
+//!   faulty ────── a transport to a peer that goes wrong at a chosen call
 //!   os ────────── loopback sockets, CPU time of threads
 //!   programs ──── programs of other stacks, and the files that they read
 //!   ports ─────── reserved ports for servers of other stacks
@@ -21,6 +22,7 @@ pub mod callbacks;
 pub mod configs;
 pub mod deviations;
 pub mod endpoints;
+pub mod faulty;
 pub mod log_lines;
 pub mod memory;
 pub mod os;

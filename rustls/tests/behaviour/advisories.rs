@@ -9,8 +9,9 @@ use std::ops::DerefMut;
 use std::path::Path;
 
 use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Versions};
-use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, Transfer, handshake};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, Transfer, handshake};
 use harness::peers::memory::Memory;
+use harness::peers::roles::this::Config;
 use harness::providers::transparent::{Setup, this};
 use harness::scripted::Identity;
 use harness::scripted::recorded::flights::{
@@ -20,7 +21,7 @@ use harness::scripted::tls12::client::ScriptedClient;
 use harness::scripted::tls12::server::Script;
 use harness::wire::client_hello::ClientHello;
 use harness::wire::{self, message, record};
-use rustls::{ContentType, ServerConnection};
+use rustls::ContentType;
 
 fn configs(versions: Versions, auth: ClientAuth) -> this::Configs {
     this::Configs::new(Setup {
@@ -31,20 +32,16 @@ fn configs(versions: Versions, auth: ClientAuth) -> this::Configs {
 
 /// A client of each API.
 fn clients(configs: &this::Configs) -> [Box<dyn Endpoint>; 2] {
-    let config = configs.client.clone();
-    [
-        Box::new(ThisBuffered::new(configs.client())),
-        Box::new(ThisUnbuffered::client(config)),
-    ]
+    ends(&Config::Client(configs.client.clone()))
 }
 
 /// A server of each API.
 fn servers(configs: &this::Configs) -> [Box<dyn Endpoint>; 2] {
-    let config = configs.server.clone();
-    [
-        Box::new(ThisBuffered::new(configs.server())),
-        Box::new(ThisUnbuffered::server(config)),
-    ]
+    ends(&Config::Server(configs.server.clone()))
+}
+
+fn ends(config: &Config) -> [Box<dyn Endpoint>; 2] {
+    [Box::new(config.buffered()), config.unbuffered()]
 }
 
 /// A TLS 1.3 record that the transparent cipher protects.
@@ -305,24 +302,17 @@ fn downgrades_are_seen() {
             assert!(error.contains("Selected"), "{suite:#x}: {error}");
         }
         // a server of both versions marks its random when it negotiates TLS 1.2
-        let config = configs::this::server_of(
-            Versions::Both,
-            provider.this(),
-            KeyType::EcdsaP256,
-            ClientAuth::None,
-        );
-        let server = ServerConnection::new(config.into()).unwrap();
+        let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+        let server = configs::this::server_of(Versions::Both, provider.this(), key_type, auth);
         let client = ScriptedClient::new(
-            Box::new(ThisBuffered::new(server)),
+            Box::new(ThisBuffered::server(server)),
             &provider.this(),
             &ClientHello::tls12(),
             None,
         );
         // after header, version and the first 24 bytes of the random
-        assert_eq!(
-            &client.unwrap().flight[0][4 + 2 + 24..][..8],
-            b"DOWNGRD\x01"
-        );
+        let marker = &client.unwrap().flight[0][4 + 2 + 24..][..8];
+        assert_eq!(marker, b"DOWNGRD\x01");
     }
 }
 

@@ -1,50 +1,120 @@
-//! Tickets of a fleet: any machine opens the tickets of another, whichever provider each uses.
+//! Tickets and sessions of a fleet: any machine opens the tickets of another, whichever provider
+//! each uses, and though their clocks differ.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product};
-use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, handshake, send_and_check};
+use harness::peers::callbacks::Clock;
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, product3,
+};
+use harness::peers::endpoints::{
+    Endpoint, ThisBuffered, UpstreamBuffered, handshake, send_and_check,
+};
 use rustls::crypto::{aws_lc_rs, ring};
-use rustls::pki_types::UnixTime;
-use rustls::server::ProducesTickets;
+use rustls::time_provider::TimeProvider;
+use rustls::{HandshakeKind, ServerConfig};
+use rustls_upstream::ClientConfig;
+
+const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
 
 const SECRET: [u8; 32] = [0x5e; 32];
+const OTHER_SECRET: [u8; 32] = [0x5f; 32];
 const HOUR: u32 = 60 * 60;
+const EPOCH: u32 = 6 * HOUR;
+const WEEK: u64 = 7 * 24 * 60 * 60;
 
-/// The ticketer of a machine whose clock shows `secs` since 1970.
-fn machine(provider: Provider, secret: &[u8], secs: u64) -> Arc<dyn ProducesTickets> {
-    let clock = move || Some(UnixTime::since_unix_epoch(Duration::from_secs(secs)));
-    let made = match provider {
-        Provider::AwsLc => aws_lc_rs::Ticketer::for_fleet_with_clock(secret, 6 * HOUR, clock),
-        Provider::Ring => ring::Ticketer::for_fleet_with_clock(secret, 6 * HOUR, clock),
-    };
-    made.unwrap()
+/// The tolerated difference between clocks, in seconds.
+const TOLERANCE: u64 = 300;
+
+/// The start of an epoch.
+const BEGIN: u64 = 80_000 * EPOCH as u64;
+
+struct Machine {
+    config: Arc<ServerConfig>,
+    clock: Arc<Clock>,
+}
+
+impl Machine {
+    fn new(provider: Provider, versions: Versions) -> Self {
+        Self::with(provider, versions, ClientAuth::None, &SECRET)
+    }
+
+    fn with(provider: Provider, versions: Versions, auth: ClientAuth, secret: &[u8]) -> Self {
+        let mut config =
+            configs::this::server_of(versions, provider.this(), KeyType::Ed25519, auth);
+        let clock = Clock::at(BEGIN);
+        let of_ticketer = clock.clone();
+        let now = move || of_ticketer.current_time();
+        let ticketer = match provider {
+            Provider::AwsLc => aws_lc_rs::Ticketer::for_fleet_with_clock(secret, EPOCH, now),
+            Provider::Ring => ring::Ticketer::for_fleet_with_clock(secret, EPOCH, now),
+        };
+        config.ticketer = ticketer.unwrap();
+        config.time_provider = clock.clone();
+        Self {
+            config: Arc::new(config),
+            clock,
+        }
+    }
+
+    /// Opens a ticket while this machine's clock shows `secs`.
+    fn decrypt(&self, secs: u64, ticket: &[u8]) -> Option<Vec<u8>> {
+        self.clock.set(secs);
+        self.config.ticketer.decrypt(ticket)
+    }
+
+    /// Serves `client` while this machine's clock shows `secs`.
+    fn serve(&self, secs: u64, client: &Arc<ClientConfig>) -> ThisBuffered {
+        self.clock.set(secs);
+        let mut client = UpstreamBuffered::client(client.clone());
+        let mut server = ThisBuffered::server(self.config.clone());
+        handshake(&mut client, &mut server);
+        send_and_check(&mut server, &mut client, b"data");
+        server
+    }
+
+    /// The same; true if the session resumes.
+    fn resumes(&self, secs: u64, client: &Arc<ClientConfig>) -> bool {
+        self.serve(secs, client).conn.handshake_kind() == Some(HandshakeKind::Resumed)
+    }
+}
+
+fn client(provider: Provider, versions: Versions, auth: ClientAuth) -> Arc<ClientConfig> {
+    configs::upstream::client_of(versions, provider.upstream(), KeyType::Ed25519, auth).into()
+}
+
+fn for_each(test: impl Fn(Provider, Versions)) {
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        test(provider, versions);
+    }
 }
 
 #[test]
 fn machines_with_one_secret_open_each_others_tickets() {
     for (maker, opener) in product(PROVIDERS, PROVIDERS) {
-        let begin = 80_000 * 6 * u64::from(HOUR);
-        let maker = machine(maker, &SECRET, begin);
-        let ticket = maker.encrypt(b"session").unwrap();
+        let [maker, opener] = [maker, opener].map(|it| Machine::new(it, Versions::Tls13));
+        let ticketer = &maker.config.ticketer;
+        let ticket = ticketer.encrypt(b"session").unwrap();
         for (at, opens) in [
-            (begin - 1, true),
-            (begin, true),
-            (begin + u64::from(maker.lifetime()), true),
-            (begin + 12 * u64::from(HOUR), false),
+            (BEGIN - 1, true),
+            (BEGIN, true),
+            (BEGIN + u64::from(ticketer.lifetime()), true),
+            (BEGIN + 2 * u64::from(EPOCH), false),
         ] {
-            let plain = machine(opener, &SECRET, at).decrypt(&ticket);
-            assert_eq!(plain.as_deref(), opens.then_some(&b"session"[..]));
+            let plain = opener.decrypt(at, &ticket);
+            assert_eq!(plain.as_deref(), opens.then_some(&b"session"[..]), "{at}");
         }
-        let opener = machine(opener, &SECRET, begin);
         for at in 0..ticket.len() {
             let mut changed = ticket.clone();
             changed[at] ^= 0x10;
-            assert!(opener.decrypt(&changed).is_none(), "byte {at} changed");
+            assert!(
+                opener.decrypt(BEGIN, &changed).is_none(),
+                "byte {at} changed"
+            );
         }
-        let stranger = machine(Provider::Ring, &[0x5f; 32], begin);
-        assert!(stranger.decrypt(&ticket).is_none());
+        let (tls13, auth) = (Versions::Tls13, ClientAuth::None);
+        let stranger = Machine::with(Provider::Ring, tls13, auth, &OTHER_SECRET);
+        assert!(stranger.decrypt(BEGIN, &ticket).is_none());
     }
 }
 
@@ -52,14 +122,7 @@ fn machines_with_one_secret_open_each_others_tickets() {
 /// may differ. They do not resume at a machine with another secret.
 #[test]
 fn sessions_resume_at_another_machine() {
-    let begin = 80_000 * 6 * u64::from(HOUR);
-    let server = |provider: Provider, auth, versions, secret: &[u8], secs| {
-        let mut config =
-            configs::this::server_of(versions, provider.this(), KeyType::Ed25519, auth);
-        config.ticketer = machine(provider, secret, secs);
-        Arc::new(config)
-    };
-    for (one, other) in product(PROVIDERS, PROVIDERS) {
+    for (one, other, versions) in product3(PROVIDERS, PROVIDERS, VERSIONS) {
         // the providers' verifiers support different signature schemes, and a session with a client
         // certificate does not resume under a different verifier
         let auth = if one == other {
@@ -67,24 +130,17 @@ fn sessions_resume_at_another_machine() {
         } else {
             ClientAuth::None
         };
-        for versions in [Versions::Tls12, Versions::Tls13] {
-            let client =
-                configs::upstream::client_of(versions, one.upstream(), KeyType::Ed25519, auth);
-            let client = Arc::new(client);
-            let later = begin + u64::from(HOUR);
-            for (server, kind) in [
-                (server(one, auth, versions, &SECRET, begin), "Full"),
-                (server(other, auth, versions, &SECRET, later), "Resumed"),
-                (server(other, auth, versions, &[0x5f; 32], later), "Full"),
-            ] {
-                let mut client = UpstreamBuffered::client(client.clone());
-                let mut server = ThisBuffered::server(server);
-                handshake(&mut client, &mut server);
-                let is = format!("{:?}", server.conn.handshake_kind().unwrap());
-                assert_eq!(is, kind, "{one:?} {other:?} {versions:?}");
-                assert_eq!(server.conn.peer_certificates().is_some(), one == other);
-                send_and_check(&mut server, &mut client, b"data");
-            }
+        let client = client(one, versions, auth);
+        let later = BEGIN + u64::from(HOUR);
+        for (provider, secret, secs, kind) in [
+            (one, SECRET, BEGIN, HandshakeKind::Full),
+            (other, SECRET, later, HandshakeKind::Resumed),
+            (other, OTHER_SECRET, later, HandshakeKind::Full),
+        ] {
+            let server = Machine::with(provider, versions, auth, &secret).serve(secs, &client);
+            let is = server.conn.handshake_kind();
+            assert_eq!(is, Some(kind), "{one:?} {other:?} {versions:?}");
+            assert_eq!(server.peer_certificates().is_empty(), one != other);
         }
     }
 }
@@ -93,12 +149,72 @@ fn sessions_resume_at_another_machine() {
 fn system_clock_and_refused_secrets() {
     let makers = [aws_lc_rs::Ticketer::for_fleet, ring::Ticketer::for_fleet];
     for make in makers {
-        let machine = make(&SECRET, 6 * HOUR).unwrap();
+        let machine = make(&SECRET, EPOCH).unwrap();
         assert!(machine.enabled());
         let ticket = machine.encrypt(b"session").unwrap();
         // even if an epoch ended in between
         assert_eq!(machine.decrypt(&ticket).unwrap(), b"session");
-        assert!(make(&SECRET[1..], 6 * HOUR).is_err());
+        assert!(make(&SECRET[1..], EPOCH).is_err());
         assert!(make(&SECRET, HOUR - 1).is_err());
     }
+}
+
+/// A client returns at the end of its ticket's lifetime and meets a clock that is ahead.
+#[test]
+fn a_ticket_is_good_for_its_lifetime_by_clocks_that_are_ahead() {
+    for_each(|provider, versions| {
+        let [one, other] = [(); 2].map(|()| Machine::new(provider, versions));
+        let lifetime = u64::from(one.config.ticketer.lifetime());
+        assert_eq!(lifetime, u64::from(EPOCH) - TOLERANCE);
+        for (ahead, resumes) in [
+            (0, true),
+            (290, true),
+            (TOLERANCE, true),
+            (TOLERANCE + 1, false),
+        ] {
+            let client = client(provider, versions, ClientAuth::None);
+            assert!(!one.resumes(BEGIN, &client));
+            let now = BEGIN + lifetime + ahead;
+            assert_eq!(
+                other.resumes(now, &client),
+                resumes,
+                "{ahead} seconds ahead"
+            );
+        }
+    });
+}
+
+/// To clocks that are behind, a ticket is dated in the future and comes from an epoch not yet
+/// begun.
+#[test]
+fn a_ticket_is_good_at_once_by_clocks_that_are_behind() {
+    for_each(|provider, versions| {
+        let [one, other] = [(); 2].map(|()| Machine::new(provider, versions));
+        let client = client(provider, versions, ClientAuth::None);
+        assert!(!one.resumes(BEGIN, &client));
+        for behind in [1, 290, TOLERANCE] {
+            assert!(other.resumes(BEGIN - behind, &client));
+        }
+    });
+}
+
+/// A chain of sessions lasts a week, and its tickets carry the time left.
+#[test]
+fn the_last_ticket_of_a_chain_is_good_for_its_lifetime_by_clocks_that_are_ahead() {
+    for_each(|provider, versions| {
+        let [one, other] = [(); 2].map(|()| Machine::new(provider, versions));
+        for (ahead, resumes) in [(TOLERANCE, true), (TOLERANCE + 1, false)] {
+            let client = client(provider, versions, ClientAuth::None);
+            assert!(!one.resumes(BEGIN, &client));
+            for hours in (5..7 * 24).step_by(5) {
+                assert!(one.resumes(BEGIN + hours * 60 * 60, &client));
+            }
+            let now = BEGIN + WEEK + ahead;
+            assert_eq!(
+                other.resumes(now, &client),
+                resumes,
+                "{ahead} seconds ahead"
+            );
+        }
+    });
 }

@@ -17,7 +17,6 @@ mod counted;
 mod debug_output;
 mod failing;
 mod fleet;
-mod fleet_clocks;
 mod floods;
 mod fragmentation;
 mod in_place;

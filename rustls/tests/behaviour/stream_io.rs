@@ -1,138 +1,32 @@
 //! `complete_io`, `Stream` and `StreamOwned` over a transport that blocks, fails, ends or moves one
 //! byte at a time, at each call in turn. Every call returns what upstream's returns.
 
-use std::collections::VecDeque;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::ops::{Deref, DerefMut};
 
 use harness::peers::configs::{PROVIDERS, Provider, product, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::faulty::{Call, Fault, Plan, Then, Transport};
 use harness::peers::memory::Memory;
 
 use crate::compared::{describe, for_all, same};
 use crate::connected::{self, ROLES, Role, fresh_peer};
 
-/// The fault of the transport.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Fault {
-    /// Fails once with this kind.
-    Once(ErrorKind),
-    /// Fails with this kind from then on.
-    Always(ErrorKind),
-    /// Returns `Ok(0)` from then on.
-    Zero,
-    /// Moves one byte at a time from then on.
-    OneByte,
-    /// Moves one byte, then blocks from then on.
-    OneByteThenBlocks,
-    /// Blocks on every second call.
-    BlocksAndMoves,
-}
-
-/// The calls that are counted and go wrong.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Call {
-    Read,
-    Write,
-    Flush,
-}
-
-/// A fault and the call at which it begins.
-#[derive(Clone, Copy, Debug)]
-struct Plan {
-    call: Call,
-    at: usize,
-    fault: Fault,
-}
-
 /// A transport to a peer that sends back everything reversed.
-struct Transport {
-    peer: UpstreamBuffered,
-    incoming: VecDeque<u8>,
-    plan: Option<Plan>,
-    /// The number of reads, writes and flushes.
-    counts: [usize; 3],
+fn transport(provider: Provider, role: Role, plan: Option<Plan>) -> Transport {
+    let mut transport = Transport::new(fresh_peer(provider, role), plan);
+    transport.echoes = true;
+    transport
 }
 
-impl Transport {
-    fn new(provider: Provider, role: Role, plan: Option<Plan>) -> Self {
-        Self {
-            peer: fresh_peer(provider, role),
-            incoming: VecDeque::new(),
-            plan,
-            counts: [0; 3],
-        }
-    }
-
-    /// Describes the final state of the peer. A close_notify written during the handshake waits
-    /// behind buffered data here; upstream sends it first.
-    fn seen(&self, handshaking: bool) -> String {
-        format!(
-            "peer handshaking {}, closed {}",
-            self.peer.is_handshaking(),
-            self.peer.peer_has_closed() && !handshaking
-        )
-    }
-
-    /// Counts the call. Returns the bytes it may move, or its failure.
-    fn call(&mut self, call: Call) -> io::Result<usize> {
-        let count = &mut self.counts[call as usize];
-        let at = *count;
-        *count += 1;
-        assert!(at < 20_000, "endless loop");
-        let plan = self.plan.filter(|plan| plan.call == call);
-        // the number of calls since the fault began
-        let Some((plan, since)) = plan.and_then(|it| Some((it, at.checked_sub(it.at)?))) else {
-            return Ok(usize::MAX);
-        };
-        let blocks = Err(ErrorKind::WouldBlock.into());
-        match plan.fault {
-            Fault::Once(kind) if since == 0 => Err(kind.into()),
-            Fault::Always(kind) => Err(kind.into()),
-            Fault::Zero => Ok(0),
-            Fault::OneByte => Ok(1),
-            Fault::OneByteThenBlocks if since == 0 => Ok(1),
-            Fault::OneByteThenBlocks => blocks,
-            Fault::BlocksAndMoves if since % 2 == 0 => blocks,
-            _ => Ok(usize::MAX),
-        }
-    }
-}
-
-impl Read for Transport {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let most = self.call(Call::Read)?;
-        if !self.peer.is_handshaking() {
-            let mut plaintext = self.peer.read_all();
-            plaintext.reverse();
-            self.peer.send(&plaintext);
-        }
-        self.incoming.extend(self.peer.take_output());
-        let len = self.incoming.len().min(buf.len()).min(most);
-        if len == 0 && most != 0 && !self.peer.peer_has_closed() {
-            return Err(ErrorKind::WouldBlock.into());
-        }
-        self.incoming.read_exact(&mut buf[..len])?;
-        Ok(len)
-    }
-}
-
-impl Write for Transport {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        let len = self.call(Call::Write)?.min(buf.len());
-        // the connection reports errors, its peer does not
-        let _ = self.peer.receive(&buf[..len]);
-        Ok(len)
-    }
-
-    fn write_vectored(&mut self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
-        let all: Vec<u8> = bufs.iter().flat_map(|buf| buf.iter().copied()).collect();
-        self.write(&all)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.call(Call::Flush).map(|_| ())
-    }
+/// Describes the final state of the peer. A close_notify written during the handshake waits behind
+/// buffered data here; upstream sends it first.
+fn seen(peer: &UpstreamBuffered, handshaking: bool) -> String {
+    format!(
+        "peer handshaking {}, closed {}",
+        peer.is_handshaking(),
+        peer.peer_has_closed() && !handshaking
+    )
 }
 
 const REQUEST: &[u8] = b"request";
@@ -166,7 +60,7 @@ macro_rules! scripts {
                 plan: Option<Plan>,
             ) -> Vec<String> {
                 let mut conn = fresh(provider, role);
-                let mut transport = Transport::new(provider, role, plan);
+                let mut transport = transport(provider, role, plan);
                 let mut log = Vec::new();
                 let mut step = |conn: &mut $tls::Connection, what: &str| {
                     for _ in 0..TRIES {
@@ -196,7 +90,7 @@ macro_rules! scripts {
                 step(&mut conn, "after close");
                 let read = describe(conn.reader().read(&mut buf));
                 step(&mut conn, &format!("after read {read}"));
-                log.push(transport.seen(conn.is_handshaking()));
+                log.push(seen(&transport.peer, conn.is_handshaking()));
                 log
             }
 
@@ -239,14 +133,14 @@ macro_rules! scripts {
                 role: Role,
                 plan: Option<Plan>,
             ) -> Vec<String> {
-                let mut transport = Transport::new(provider, role, plan);
+                let mut transport = transport(provider, role, plan);
                 for_role!($tls, $module, provider, role, conn => {
                     let mut stream = $tls::Stream::new(&mut conn, &mut transport);
                     let mut log = calls(&mut stream);
                     conn.send_close_notify();
                     let mut stream = $tls::Stream::new(&mut conn, &mut transport);
                     log.extend(calls_after_close(&mut stream));
-                    log.push(transport.seen(conn.is_handshaking()));
+                    log.push(seen(&transport.peer, conn.is_handshaking()));
                     log
                 })
             }
@@ -257,14 +151,14 @@ macro_rules! scripts {
                 role: Role,
                 plan: Option<Plan>,
             ) -> Vec<String> {
-                let transport = Transport::new(provider, role, plan);
+                let transport = transport(provider, role, plan);
                 for_role!($tls, $module, provider, role, conn => {
                     conn.set_buffer_limit(None);
                     let mut stream = $tls::StreamOwned::new(conn, transport);
                     let mut log = calls(&mut stream);
                     stream.conn.send_close_notify();
                     log.extend(calls_after_close(&mut stream));
-                    log.push(stream.get_ref().seen(stream.conn.is_handshaking()));
+                    log.push(seen(&stream.get_ref().peer, stream.conn.is_handshaking()));
                     log
                 })
             }
@@ -322,22 +216,26 @@ fn calls_after_close<S: BufRead + Write>(stream: &mut S) -> Vec<String> {
 /// Every fault at every call, and no fault.
 fn plans() -> Vec<Option<Plan>> {
     const CALLS: usize = 6;
+    let (blocks, resets) = (ErrorKind::WouldBlock, ErrorKind::ConnectionReset);
     let faults = [
-        Fault::Once(ErrorKind::WouldBlock),
-        Fault::Always(ErrorKind::WouldBlock),
-        Fault::Once(ErrorKind::Interrupted),
-        Fault::Once(ErrorKind::ConnectionReset),
-        Fault::Always(ErrorKind::ConnectionReset),
-        Fault::Zero,
-        Fault::OneByte,
-        Fault::OneByteThenBlocks,
-        Fault::BlocksAndMoves,
+        (Fault::Fails(blocks), Then::Work),
+        (Fault::Fails(blocks), Then::Repeat),
+        (Fault::Fails(blocks), Then::Alternate),
+        (Fault::Fails(ErrorKind::Interrupted), Then::Work),
+        (Fault::Fails(resets), Then::Work),
+        (Fault::Fails(resets), Then::Repeat),
+        (Fault::Nothing, Then::Repeat),
+        (Fault::Short, Then::Repeat),
+        (Fault::Short, Then::Block),
     ];
-    let mut plans = vec![None];
-    for (call, at, fault) in product3([Call::Read, Call::Write, Call::Flush], 0..CALLS, faults) {
-        plans.push(Some(Plan { call, at, fault }));
-    }
-    plans
+    let calls = [Call::Read, Call::Write, Call::Flush];
+    let plans = product3(calls, 0..CALLS, faults).map(|(call, at, (fault, then))| Plan {
+        call,
+        at,
+        fault,
+        then,
+    });
+    [None].into_iter().chain(plans.map(Some)).collect()
 }
 
 same!(

@@ -22,6 +22,13 @@ macro_rules! part {
     };
 }
 
+/// Prints fields of a configuration.
+macro_rules! printed {
+    ($config:ident: $($field:ident),*) => {
+        [$(format!("{} {:?}", stringify!($field), $config.$field)),*]
+    };
+}
+
 macro_rules! configurations {
     ($module:ident, $lib:ident) => {
         mod $module {
@@ -76,48 +83,35 @@ macro_rules! configurations {
                     let algorithms = of.iter().map(|it| it.algorithm());
                     format!("decompressors {:?}", algorithms.collect::<Vec<_>>())
                 };
-                let resumption = format!("{:?}", client.resumption);
-                vec![
-                    format!("alpn_protocols {:?}", client.alpn_protocols),
-                    format!("check_selected_alpn {}", client.check_selected_alpn),
-                    format!("resumption {}", resumption.replace(" { .. }", "")),
-                    format!("max_fragment_size {:?}", client.max_fragment_size),
-                    format!("has_certs {}", client.client_auth_cert_resolver.has_certs()),
-                    format!(
-                        "only_raw_public_keys {}",
-                        client.client_auth_cert_resolver.only_raw_public_keys()
-                    ),
-                    format!("enable_sni {}", client.enable_sni),
-                    format!("key_log {:?}", client.key_log),
+                let resumption = format!("{:?}", client.resumption).replace(" { .. }", "");
+                let resolver = &client.client_auth_cert_resolver;
+                let mut log = vec![
+                    format!("resumption {resumption}"),
+                    format!("has_certs {}", resolver.has_certs()),
+                    format!("only_raw_public_keys {}", resolver.only_raw_public_keys()),
                     format!("will_log {}", client.key_log.will_log("CLIENT_RANDOM")),
-                    format!("extraction {}", client.enable_secret_extraction),
-                    format!("enable_early_data {}", client.enable_early_data),
-                    format!("require_ems {}", client.require_ems),
-                    format!("time_provider {:?}", client.time_provider),
                     compressors(&client.cert_compressors),
-                    format!("compression_cache {:?}", client.cert_compression_cache),
                     decompressors(&client.cert_decompressors),
-                    format!("ticket_request {:?}", client.send_ticket_request),
                     format!("fips {}", client.fips()),
                     // the server's
-                    format!("ignore_client_order {}", server.ignore_client_order),
-                    format!("max_fragment_size {:?}", server.max_fragment_size),
                     format!("session_storage {}", server.session_storage.can_cache()),
                     format!("ticketer {}", server.ticketer.enabled()),
-                    format!("alpn_protocols {:?}", server.alpn_protocols),
-                    format!("key_log {:?}", server.key_log),
-                    format!("extraction {}", server.enable_secret_extraction),
-                    format!("max_early_data_size {}", server.max_early_data_size),
-                    format!("send_half_rtt_data {}", server.send_half_rtt_data),
-                    format!("send_tls13_tickets {}", server.send_tls13_tickets),
-                    format!("max_tls13_tickets {}", server.max_tls13_tickets),
-                    format!("require_ems {}", server.require_ems),
-                    format!("time_provider {:?}", server.time_provider),
                     compressors(&server.cert_compressors),
-                    format!("compression_cache {:?}", server.cert_compression_cache),
                     decompressors(&server.cert_decompressors),
                     format!("fips {}", server.fips()),
-                ]
+                ];
+                log.extend(printed! { client:
+                    alpn_protocols, check_selected_alpn, max_fragment_size, enable_sni, key_log,
+                    enable_secret_extraction, enable_early_data, require_ems, time_provider,
+                    cert_compression_cache, send_ticket_request
+                });
+                log.extend(printed! { server:
+                    ignore_client_order, max_fragment_size, alpn_protocols, key_log,
+                    enable_secret_extraction, max_early_data_size, send_half_rtt_data,
+                    send_tls13_tickets, max_tls13_tickets, require_ems, time_provider,
+                    cert_compression_cache
+                });
+                log
             }
 
             /// The FIPS status if every part of the provider except `missing` is approved.

@@ -11,7 +11,7 @@ use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
 use harness::peers::roles::{self, ROLES, Role};
 
 use crate::pieces::{Pieces, piece};
-use crate::transport::{Call, Counts, ERRORS, Fault, KINDS, Plan, PlannedPanic, Transport};
+use crate::transport::{Call, Counts, ERRORS, Fault, KINDS, Plan, PlannedPanic, Then, Transport};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
@@ -462,7 +462,13 @@ pub(crate) fn plans(counts: Counts, faults: &[Fault]) -> Vec<Plan> {
         for (at, &fault) in product(0..count, faults) {
             // a flush moves no bytes
             if call != Call::Flush || matches!(fault, Fault::Fails(_) | Fault::Panics) {
-                plans.push(Plan { call, at, fault });
+                let then = Then::Work;
+                plans.push(Plan {
+                    call,
+                    at,
+                    fault,
+                    then,
+                });
             }
         }
     }
