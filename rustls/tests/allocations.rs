@@ -3,7 +3,9 @@
 //!
 //! This test has a program of its own because the count is for the whole process.
 
-use std::alloc::System;
+#[path = "memory/counting.rs"]
+mod counting;
+
 use std::io::{BufRead, Read, Write};
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,44 +16,22 @@ use harness::peers::configs::{
 use harness::peers::endpoints::Transfer;
 use harness::peers::pairs::this::{Configs, buffered, unbuffered};
 use harness::wire::client_hello::{self, ClientHello, host_name};
-use rustls::client::{Resumption, UnbufferedClientConnection};
+use rustls::client::{ClientConnectionData, Resumption, UnbufferedClientConnection};
+use rustls::crypto::CryptoProvider;
 use rustls::server::{
     Acceptor, ResolvesServerCert, ResolvesServerCertUsingSni, UnbufferedServerConnection,
 };
 use rustls::sign::CertifiedKey;
-use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+use rustls::unbuffered::{ConnectionState, UnbufferedStatus, WriteTraffic};
 use rustls::version::{TLS12, TLS13};
 use rustls::{CipherSuite, ConnectionCommon, HandshakeKind, NamedGroup, ServerConfig};
-use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
-#[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+use crate::counting::{assert_counting, assert_no_allocation, region};
+
+const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
 /// Plaintext sizes on either side of each limit of the record layer.
 const SIZES: [usize; 7] = [1, 64, 1400, 16383, 16384, 16385, 60_000];
-
-const ROUNDS: usize = 50;
-
-/// Warms up with a few calls of `round`, then asserts that many more allocate nothing.
-fn assert_no_allocation(what: &str, mut round: impl FnMut()) {
-    for _ in 0..10 {
-        round();
-    }
-    let region = Region::new(ALLOCATOR);
-    for _ in 0..ROUNDS {
-        round();
-    }
-    let change = region.change();
-    assert_eq!(
-        (
-            change.allocations,
-            change.reallocations,
-            change.deallocations
-        ),
-        (0, 0, 0),
-        "{what}"
-    );
-}
 
 /// One suite for each record framing: the TLS 1.3 nonce, the explicit nonce of TLS 1.2's GCM, and
 /// the implicit nonce of its ChaCha20-Poly1305.
@@ -80,17 +60,10 @@ impl Case {
     }
 
     fn configs(self) -> Configs {
-        let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
         let mut provider = self.provider.this();
-        provider
-            .cipher_suites
-            .retain(|suite| suite.suite() == self.suite);
-        let server = provider.clone();
-        let versions = Versions::Both;
-        Configs {
-            client: Arc::new(this::client_of(versions, provider, key, auth)),
-            server: Arc::new(this::server_of(versions, server, key, auth)),
-        }
+        let suites = &mut provider.cipher_suites;
+        suites.retain(|suite| suite.suite() == self.suite);
+        configs(Versions::Both, provider)
     }
 }
 
@@ -118,10 +91,7 @@ fn no_allocation_for_a_record() {
         stapled_responses(provider);
         certificates_by_name(provider);
     }
-    // check that the counter counts at all
-    let region = Region::new(ALLOCATOR);
-    drop(Box::new([0u8; 100]));
-    assert_ne!(region.change().allocations, 0);
+    assert_counting();
 }
 
 /// The most allocations for a client that receives two tickets. Two per ticket last: the session
@@ -130,10 +100,9 @@ const TWO_TICKETS_LIMIT: usize = 2 * 2 + 1;
 
 /// Counts the client's allocations for two tickets: the first from a server, then later ones.
 fn received_tickets(provider: Provider) {
-    let Configs { client, server } = configs(provider);
+    let configs = configs(Versions::Tls13, provider.this());
     for round in 0..6 {
-        let mut client = rustls::ClientConnection::new(client.clone(), server_name()).unwrap();
-        let mut server = rustls::ServerConnection::new(server.clone()).unwrap();
+        let (mut client, mut server) = ends(&configs);
         let mut wire = Vec::with_capacity(10_000);
         move_tls(&mut client, &mut server, &mut wire);
         move_tls(&mut server, &mut client, &mut wire);
@@ -143,7 +112,7 @@ fn received_tickets(provider: Provider) {
         wire.clear();
         server.write_tls(&mut wire).unwrap();
         let before = client.tls13_tickets_received();
-        let region = Region::new(ALLOCATOR);
+        let region = region();
         client.read_tls(&mut &wire[..]).unwrap();
         client.process_new_packets().unwrap();
         let change = region.change();
@@ -167,49 +136,28 @@ const RESUMED_LIMIT: usize = 60;
 
 /// Uses X25519, because the providers' post-quantum groups allocate more.
 fn handshakes(provider: Provider) {
-    let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
     let mut crypto = provider.this();
-    crypto
-        .kx_groups
-        .retain(|group| group.name() == NamedGroup::X25519);
-    let client = Arc::new(this::client(crypto.clone(), key, auth));
-    let mut server = this::server(crypto, key, auth);
-    server.send_tls13_tickets = 2;
-    let with_tickets = Arc::new(server.clone());
+    let groups = &mut crypto.kx_groups;
+    groups.retain(|group| group.name() == NamedGroup::X25519);
+    let with_tickets = configs(Versions::Tls13, crypto);
+    let mut server = (*with_tickets.server).clone();
     server.send_tls13_tickets = 0;
-    let without_tickets = Arc::new(server);
+    let without_tickets = Configs {
+        client: with_tickets.client.clone(),
+        server: Arc::new(server),
+    };
 
     // warm up: one-time setup and the thread's record buffers are not part of a handshake
     for _ in 0..4 {
-        handshake(&client, &without_tickets, HandshakeKind::Full);
+        cost(&without_tickets, HandshakeKind::Full);
     }
-    let full = handshake(&client, &without_tickets, HandshakeKind::Full);
-    handshake(&client, &with_tickets, HandshakeKind::Full);
-    handshake(&client, &without_tickets, HandshakeKind::Resumed);
-    let resumed = handshake(&client, &without_tickets, HandshakeKind::Resumed);
+    let (_, full) = cost(&without_tickets, HandshakeKind::Full);
+    cost(&with_tickets, HandshakeKind::Full);
+    cost(&without_tickets, HandshakeKind::Resumed);
+    let (_, resumed) = cost(&without_tickets, HandshakeKind::Resumed);
     println!("{provider:?}: full {full}, resumed {resumed}");
     assert!(full <= FULL_LIMIT, "{provider:?}: {full}");
     assert!(resumed <= RESUMED_LIMIT, "{provider:?}: {resumed}");
-}
-
-/// Returns the allocations of a handshake and asserts its kind.
-fn handshake(
-    client: &Arc<rustls::ClientConfig>,
-    server: &Arc<ServerConfig>,
-    kind: HandshakeKind,
-) -> usize {
-    let mut wire = Vec::with_capacity(10_000);
-    let region = Region::new(ALLOCATOR);
-    let mut client = rustls::ClientConnection::new(client.clone(), server_name()).unwrap();
-    let mut server = rustls::ServerConnection::new(server.clone()).unwrap();
-    move_tls(&mut client, &mut server, &mut wire);
-    move_tls(&mut server, &mut client, &mut wire);
-    move_tls(&mut client, &mut server, &mut wire);
-    let change = region.change();
-    assert!(!client.is_handshaking() && !server.is_handshaking());
-    assert_eq!(client.handshake_kind(), Some(kind));
-    move_tls(&mut server, &mut client, &mut wire);
-    change.allocations + change.reallocations
 }
 
 /// A stapled OCSP response is forwarded unparsed, however many certificates it contains. Each of
@@ -224,11 +172,10 @@ fn stapled_responses(provider: Provider) {
     const POOLED: usize = 72 * 1024;
 
     for versions in [Versions::Tls12, Versions::Tls13] {
-        let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
-        let mut client = this::client_of(versions, provider.this(), key, auth);
+        let mut client = (*configs(versions, provider.this()).client).clone();
         client.resumption = Resumption::disabled();
         let client = Arc::new(client);
-        let identity = &key.identities().server;
+        let identity = &KEY_TYPE.identities().server;
         let costs = [1, 2, 3, 4, 5].map(|steps| {
             let response = vec![7; steps * STEP];
             let server = ServerConfig::builder_with_provider(Arc::new(provider.this()))
@@ -237,10 +184,13 @@ fn stapled_responses(provider: Provider) {
                 .with_no_client_auth()
                 .with_single_cert_with_ocsp(identity.chain.clone(), identity.key(), response)
                 .unwrap();
-            let server = Arc::new(server);
+            let configs = Configs {
+                client: client.clone(),
+                server: Arc::new(server),
+            };
             // warm up: one-time setup is not part of a response
-            cost(&client, &server);
-            cost(&client, &server)
+            cost(&configs, HandshakeKind::Full);
+            cost(&configs, HandshakeKind::Full)
         });
         let summary = format!("{provider:?} {versions:?}: {costs:?}");
         assert!(
@@ -252,21 +202,27 @@ fn stapled_responses(provider: Provider) {
     }
 }
 
-/// Returns the bytes and the number of allocations of both sides in a handshake.
-fn cost(client: &Arc<rustls::ClientConfig>, server: &Arc<ServerConfig>) -> (usize, usize) {
+/// Returns the bytes and the number of allocations of both sides in a handshake of this kind.
+fn cost(configs: &Configs, kind: HandshakeKind) -> (usize, usize) {
     let mut wire = Vec::with_capacity(100_000);
-    let region = Region::new(ALLOCATOR);
-    let mut client = rustls::ClientConnection::new(client.clone(), server_name()).unwrap();
-    let mut server = rustls::ServerConnection::new(server.clone()).unwrap();
+    let region = region();
+    let (mut client, mut server) = ends(configs);
     while client.is_handshaking() || server.is_handshaking() {
         move_tls(&mut client, &mut server, &mut wire);
         move_tls(&mut server, &mut client, &mut wire);
     }
     let change = region.change();
-    assert_eq!(client.handshake_kind(), Some(HandshakeKind::Full));
+    assert_eq!(client.handshake_kind(), Some(kind));
     (
         change.bytes_allocated,
         change.allocations + change.reallocations,
+    )
+}
+
+fn ends(configs: &Configs) -> (rustls::ClientConnection, rustls::ServerConnection) {
+    (
+        rustls::ClientConnection::new(configs.client.clone(), server_name()).unwrap(),
+        rustls::ServerConnection::new(configs.server.clone()).unwrap(),
     )
 }
 
@@ -374,11 +330,9 @@ fn by_unbuffered(
     let plaintext = vec![7; size];
     let mut wire = vec![0; 2 * size + 1000];
     assert_no_allocation(&format!("{case:?} unbuffered {size}"), || {
-        let UnbufferedStatus { state, .. } = client.process_tls_records(&mut []);
-        let Ok(ConnectionState::WriteTraffic(mut state)) = state else {
-            panic!("{state:?}");
-        };
-        let len = state.encrypt(&plaintext, &mut wire).unwrap();
+        let len = write_traffic(client)
+            .encrypt(&plaintext, &mut wire)
+            .unwrap();
         assert_eq!(receive(server, &mut wire[..len], &plaintext), size);
     });
 }
@@ -393,7 +347,7 @@ fn to_vec_and_one_by_one(
 ) {
     let plaintext = vec![7; size];
     let mut wire = Vec::new();
-    let region = Region::new(ALLOCATOR);
+    let region = region();
     let len = encrypt_to_vec(client, &plaintext, &mut wire);
     let change = region.change();
     assert_eq!((change.allocations, change.reallocations), (1, 0));
@@ -414,6 +368,15 @@ fn to_vec_and_one_by_one(
     });
 }
 
+fn write_traffic(
+    client: &mut UnbufferedClientConnection,
+) -> WriteTraffic<'_, ClientConnectionData> {
+    match client.process_tls_records(&mut []).state {
+        Ok(ConnectionState::WriteTraffic(traffic)) => traffic,
+        other => panic!("{other:?}"),
+    }
+}
+
 fn encrypt_to_vec(
     client: &mut UnbufferedClientConnection,
     plaintext: &[u8],
@@ -429,18 +392,11 @@ fn unbuffered_in_place(
     server: &mut UnbufferedServerConnection,
 ) {
     let plaintext = [9; 16384];
-    let UnbufferedStatus { state, .. } = client.process_tls_records(&mut []);
-    let Ok(ConnectionState::WriteTraffic(state)) = state else {
-        panic!("{state:?}");
-    };
-    let (mut buf, payload) = framed(state.in_place_room(), &plaintext);
+    let (mut buf, payload) = framed(write_traffic(client).in_place_room(), &plaintext);
     assert_no_allocation(&format!("{case:?} unbuffered in place"), || {
         buf[payload.clone()].copy_from_slice(&plaintext);
-        let UnbufferedStatus { state, .. } = client.process_tls_records(&mut []);
-        let Ok(ConnectionState::WriteTraffic(mut state)) = state else {
-            panic!("{state:?}");
-        };
-        let record = state.encrypt_in_place(&mut buf, payload.clone()).unwrap();
+        let mut traffic = write_traffic(client);
+        let record = traffic.encrypt_in_place(&mut buf, payload.clone()).unwrap();
         assert_eq!(
             receive(server, &mut buf[record], &plaintext),
             plaintext.len()
@@ -473,7 +429,7 @@ fn receive(
 
 /// A server looks up the certificate for a name spelled in capitals.
 fn certificates_by_name(provider: Provider) {
-    let identity = &KeyType::EcdsaP256.identities().server;
+    let identity = &KEY_TYPE.identities().server;
     let chain = identity.chain.clone();
     let key = CertifiedKey::from_der(chain, identity.key(), &provider.this()).unwrap();
     let mut resolver = ResolvesServerCertUsingSni::new();
@@ -490,10 +446,10 @@ fn certificates_by_name(provider: Provider) {
     });
 }
 
-fn configs(provider: Provider) -> Configs {
-    let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+fn configs(versions: Versions, provider: CryptoProvider) -> Configs {
+    let auth = ClientAuth::None;
     Configs {
-        client: Arc::new(this::client(provider.this(), key, auth)),
-        server: Arc::new(this::server(provider.this(), key, auth)),
+        client: Arc::new(this::client_of(versions, provider.clone(), KEY_TYPE, auth)),
+        server: Arc::new(this::server_of(versions, provider, KEY_TYPE, auth)),
     }
 }

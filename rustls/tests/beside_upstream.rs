@@ -3,32 +3,16 @@
 //!
 //! This test has a program of its own because the count is for the whole process.
 
-use std::alloc::System;
+#[path = "memory/counting.rs"]
+mod counting;
+
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
 
-use harness::peers::configs::{
-    self, ClientAuth, KeyType, Provider, Versions, product, server_name,
-};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, product, server_name};
 use harness::peers::endpoints::Transfer;
-use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
-#[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
-
-fn heap() -> usize {
-    let stats = ALLOCATOR.stats();
-    // both totals already include the changes of reallocations
-    stats.bytes_allocated - stats.bytes_deallocated
-}
-
-/// The heap bytes that `value` holds. A separate thread drops it, and that thread's buffer pool
-/// ends with it.
-fn held_by<T: Send>(value: T) -> usize {
-    let before = heap();
-    std::thread::scope(|scope| scope.spawn(|| drop(value)).join()).unwrap();
-    before.saturating_sub(heap())
-}
+use crate::counting::{heap, held_by, region};
 
 /// A transport with nothing to read that accepts no output.
 struct Blocked;
@@ -77,26 +61,26 @@ macro_rules! measures {
             pub(super) fn configs() -> Configs {
                 let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
                 let provider = Provider::AwsLc.$module();
-                let client =
-                    configs::$module::client_of(Versions::Tls13, provider.clone(), key, auth);
-                let server = configs::$module::server_of(Versions::Tls13, provider, key, auth);
                 Configs {
-                    client: Arc::new(client),
-                    server: Arc::new(server),
+                    client: Arc::new(configs::$module::client(provider.clone(), key, auth)),
+                    server: Arc::new(configs::$module::server(provider, key, auth)),
                 }
             }
 
-            pub(super) fn waiting(configs: &Configs, state: Waiting<'_>) -> usize {
+            /// A connection over which plaintexts of these lengths went both ways.
+            fn after(configs: &Configs, lens: &[usize]) -> Pair {
                 let mut pair = Pair::connect(configs).unwrap();
-                for len in state.before {
+                for len in lens {
                     pair.exchange(&vec![1; *len], &mut Vec::new(), &mut [0; 100_000])
                         .unwrap();
                 }
-                let mut wire = Vec::new();
+                pair
+            }
+
+            pub(super) fn waiting(configs: &Configs, state: Waiting<'_>) -> usize {
+                let mut pair = after(configs, state.before);
                 pair.client.writer().write_all(&vec![1; state.len]).unwrap();
-                while pair.client.wants_write() {
-                    pair.client.write_tls(&mut wire).unwrap();
-                }
+                let mut wire = pair.client.output();
                 wire.truncate(state.part.unwrap_or(usize::MAX));
                 pair.server.input(&wire);
                 if state.until_blocked {
@@ -108,13 +92,8 @@ macro_rules! measures {
             /// Returns the bytes that a connection holds for `len` bytes of blocked output, after
             /// it has sent long output.
             pub(super) fn blocked_output(configs: &Configs, len: usize) -> usize {
-                let mut pair = Pair::connect(configs).unwrap();
-                pair.exchange(&[1; 64_000], &mut Vec::new(), &mut [0; 100_000])
-                    .unwrap();
-                let idle = pair.server;
-                let mut pair = Pair::connect(configs).unwrap();
-                pair.exchange(&[1; 64_000], &mut Vec::new(), &mut [0; 100_000])
-                    .unwrap();
+                let idle = after(configs, &[64_000]).server;
+                let mut pair = after(configs, &[64_000]);
                 pair.server.writer().write_all(&vec![1; len]).unwrap();
                 pair.server.write_tls(&mut Blocked).unwrap_err();
                 held_by(pair.server) - held_by(idle)
@@ -131,7 +110,7 @@ macro_rules! measures {
                 let (record, last) = hello.split_at(hello.len().min(16_000) - 1);
                 assert!(!last.is_empty());
                 let mut server = $tls::ServerConnection::new(configs.server.clone()).unwrap();
-                let region = Region::new(ALLOCATOR);
+                let region = region();
                 for byte in record {
                     server.read_tls(&mut &[*byte][..]).unwrap();
                     server.process_new_packets().unwrap();

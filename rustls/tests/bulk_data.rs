@@ -1,11 +1,8 @@
 //! Bulk data, written in pieces of every kind of size and received in arbitrary pieces.
 
 use std::io::{Read, Write};
-use std::sync::Arc;
 
-use harness::peers::configs::{
-    ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this, upstream,
-};
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, this, upstream};
 use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, handshake};
 use harness::wire::Noise;
 use rustls::CipherSuite;
@@ -14,9 +11,6 @@ const MIB: usize = 1 << 20;
 
 /// The bytes sent each way: several times the longest write and the pattern's period.
 const TOTAL: usize = 8 * MIB;
-
-/// The bytes sent each way if each has its own record.
-const TOTAL_OF_SINGLE_BYTES: usize = MIB;
 
 /// The size of each write.
 #[derive(Clone, Copy, Debug)]
@@ -154,39 +148,40 @@ const KEY: KeyType = KeyType::EcdsaP256;
 const AUTH: ClientAuth = ClientAuth::None;
 const VERSIONS: Versions = Versions::Both;
 
-fn our_client(case: Case) -> (rustls::Connection, rustls_upstream::Connection) {
-    let (this_provider, upstream_provider) = case.providers();
-    let config = Arc::new(this::client_of(VERSIONS, this_provider, KEY, AUTH));
-    let client = rustls::ClientConnection::new(config, server_name()).unwrap();
-    let config = Arc::new(upstream::server_of(VERSIONS, upstream_provider, KEY, AUTH));
-    let server = rustls_upstream::ServerConnection::new(config).unwrap();
-    let (mut client, mut server) = (ThisBuffered::new(client), UpstreamBuffered::new(server));
+/// The ends of a connection: of this crate and of upstream.
+type Ends = (rustls::Connection, rustls_upstream::Connection);
+
+fn our_client(case: Case) -> Ends {
+    let (ours, theirs) = case.providers();
+    let mut client = ThisBuffered::client(this::client_of(VERSIONS, ours, KEY, AUTH));
+    let mut server = UpstreamBuffered::server(upstream::server_of(VERSIONS, theirs, KEY, AUTH));
     handshake(&mut client, &mut server);
     (client.conn, server.conn)
 }
 
-fn our_server(case: Case) -> (rustls::Connection, rustls_upstream::Connection) {
-    let (this_provider, upstream_provider) = case.providers();
-    let config = Arc::new(upstream::client_of(VERSIONS, upstream_provider, KEY, AUTH));
-    let client = rustls_upstream::ClientConnection::new(config, server_name()).unwrap();
-    let config = Arc::new(this::server_of(VERSIONS, this_provider, KEY, AUTH));
-    let server = rustls::ServerConnection::new(config).unwrap();
-    let (mut client, mut server) = (UpstreamBuffered::new(client), ThisBuffered::new(server));
+fn our_server(case: Case) -> Ends {
+    let (ours, theirs) = case.providers();
+    let mut client = UpstreamBuffered::client(upstream::client_of(VERSIONS, theirs, KEY, AUTH));
+    let mut server = ThisBuffered::server(this::server_of(VERSIONS, ours, KEY, AUTH));
     handshake(&mut client, &mut server);
     (server.conn, client.conn)
+}
+
+/// Sends this many bytes from the client and from the server, with this crate as each of them.
+fn each_way(case: Case, size: WriteSize, from_client: usize, from_server: usize) {
+    println!("{case:?} {size:?}");
+    let (mut ours, mut theirs) = our_client(case);
+    this_to_upstream(&mut ours, &mut theirs, size, from_client);
+    upstream_to_this(&mut theirs, &mut ours, size, from_server);
+    let (mut ours, mut theirs) = our_server(case);
+    this_to_upstream(&mut ours, &mut theirs, size, from_server);
+    upstream_to_this(&mut theirs, &mut ours, size, from_client);
 }
 
 /// Every write size except one byte, in both directions, with this crate as client and as server.
 fn eight_mebibytes_each_way(provider: Provider) {
     for size in WRITE_SIZES {
-        println!("{provider:?} {size:?}");
-        let case = Case::of_tls13(provider);
-        let (mut ours, mut theirs) = our_client(case);
-        this_to_upstream(&mut ours, &mut theirs, size, TOTAL);
-        upstream_to_this(&mut theirs, &mut ours, size, TOTAL / 4);
-        let (mut ours, mut theirs) = our_server(case);
-        this_to_upstream(&mut ours, &mut theirs, size, TOTAL / 4);
-        upstream_to_this(&mut theirs, &mut ours, size, TOTAL);
+        each_way(Case::of_tls13(provider), size, TOTAL, TOTAL / 4);
     }
 }
 
@@ -209,19 +204,12 @@ fn two_mebibytes_each_way_of_tls12() {
             CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
             CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
         ] {
-            let case = Case { provider, suite };
-            println!("{case:?}");
             for size in [
                 WriteSize::Fixed(1400),
                 WriteSize::Fixed(16385),
                 WriteSize::Random,
             ] {
-                let (mut ours, mut theirs) = our_client(case);
-                this_to_upstream(&mut ours, &mut theirs, size, TOTAL / 4);
-                upstream_to_this(&mut theirs, &mut ours, size, TOTAL / 4);
-                let (mut ours, mut theirs) = our_server(case);
-                this_to_upstream(&mut ours, &mut theirs, size, TOTAL / 4);
-                upstream_to_this(&mut theirs, &mut ours, size, TOTAL / 4);
+                each_way(Case { provider, suite }, size, TOTAL / 4, TOTAL / 4);
             }
         }
     }
@@ -232,21 +220,11 @@ fn two_mebibytes_each_way_of_tls12() {
 #[test]
 fn one_byte_at_a_time_from_our_client() {
     let (mut ours, mut theirs) = our_client(Case::of_tls13(Provider::AwsLc));
-    this_to_upstream(
-        &mut ours,
-        &mut theirs,
-        WriteSize::Fixed(1),
-        TOTAL_OF_SINGLE_BYTES,
-    );
+    this_to_upstream(&mut ours, &mut theirs, WriteSize::Fixed(1), MIB);
 }
 
 #[test]
 fn one_byte_at_a_time_to_our_server() {
     let (mut ours, mut theirs) = our_server(Case::of_tls13(Provider::AwsLc));
-    upstream_to_this(
-        &mut theirs,
-        &mut ours,
-        WriteSize::Fixed(1),
-        TOTAL_OF_SINGLE_BYTES,
-    );
+    upstream_to_this(&mut theirs, &mut ours, WriteSize::Fixed(1), MIB);
 }

@@ -2,7 +2,9 @@
 //!
 //! This test has a program of its own because the count is for the whole process.
 
-use std::alloc::System;
+#[path = "memory/counting.rs"]
+mod counting;
+
 use std::io::{Read, Write};
 use std::sync::Arc;
 
@@ -19,24 +21,8 @@ use rustls::compress::{
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::server::{ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls::{ClientConfig, ClientConnection, ConnectionCommon, ServerConfig, ServerConnection};
-use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
-#[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
-
-fn heap() -> usize {
-    let stats = ALLOCATOR.stats();
-    // both totals already include the changes of reallocations
-    stats.bytes_allocated - stats.bytes_deallocated
-}
-
-/// The heap bytes that `value` holds. A separate thread drops it, and that thread's buffer pool
-/// ends with it.
-fn held_by<T: Send>(value: T) -> usize {
-    let before = heap();
-    std::thread::scope(|scope| scope.spawn(|| drop(value)).join()).unwrap();
-    before.saturating_sub(heap())
-}
+use crate::counting::{heap, held_by, region};
 
 #[test]
 fn held_memory_is_in_proportion_to_received_bytes() {
@@ -75,7 +61,7 @@ fn disconnected_peers() {
         server.session_storage = ServerSessionMemoryCache::new(ROOM);
         let server = Arc::new(server);
 
-        for (issuer, is_accepted) in [(&stranger, false), (&issuer, true)] {
+        for (issuer, accepted) in [(&stranger, false), (&issuer, true)] {
             let mut held = Vec::new();
             for number in 0..40 {
                 let leaf = pki::leaf_of(&key, issuer, |params| {
@@ -92,24 +78,24 @@ fn disconnected_peers() {
                         PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
                     )
                     .unwrap();
-                assert_eq!(is_accepted_by(&Arc::new(client), &server), is_accepted);
+                let configs = (Arc::new(client), server.clone());
+                assert_eq!(is_accepted(&configs), accepted);
                 held.push(heap());
             }
             // signatures vary in length, and so do sessions with them
             let (after_some, in_the_end) = (held[10], held[39]);
             let is_flat = in_the_end.abs_diff(after_some) < 1024;
-            assert!(is_flat, "{provider:?}, {is_accepted}: {held:?}");
+            assert!(is_flat, "{provider:?}, {accepted}: {held:?}");
         }
         assert!(server.peer_chains.stats().entries <= ROOM);
     }
 }
 
 /// True if the server completes a handshake.
-fn is_accepted_by(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> bool {
-    let mut client = ClientConnection::new(client.clone(), server_name()).unwrap();
-    let mut server = ServerConnection::new(server.clone()).unwrap();
+fn is_accepted(configs: &Configs) -> bool {
+    let (mut client, mut server) = ends(configs);
     loop {
-        let sent = output(&mut client);
+        let sent = client.output();
         let mut wire = &sent[..];
         while !wire.is_empty() {
             server.read_tls(&mut wire).unwrap();
@@ -117,7 +103,7 @@ fn is_accepted_by(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> boo
                 return false;
             }
         }
-        let wire = output(&mut server);
+        let wire = server.output();
         if wire.is_empty() {
             return !server.is_handshaking();
         }
@@ -137,9 +123,9 @@ fn compression_bombs() {
             .compress(vec![0; 1 << 22], CompressionLevel::Interactive)
             .unwrap();
         let mut output = vec![0; 0xffff];
-        let before = ALLOCATOR.stats().bytes_allocated;
+        let region = region();
         assert!(decompressor.decompress(&bomb, &mut output).is_err());
-        let taken = ALLOCATOR.stats().bytes_allocated - before;
+        let taken = region.change().bytes_allocated;
         assert!(taken < MOST, "{decompressor:?} takes {taken} bytes");
     }
 }
@@ -154,15 +140,24 @@ fn configs(provider: Provider) -> Configs {
     )
 }
 
-fn connect(client: &mut ClientConnection, server: &mut ServerConnection) {
-    while client.is_handshaking() || server.is_handshaking() || server.wants_write() {
-        feed(server, &output(client));
-        feed(client, &output(server));
-    }
+fn ends((client, server): &Configs) -> (ClientConnection, ServerConnection) {
+    (
+        ClientConnection::new(client.clone(), server_name()).unwrap(),
+        ServerConnection::new(server.clone()).unwrap(),
+    )
 }
 
-fn output<Data>(conn: &mut ConnectionCommon<Data>) -> Vec<u8> {
-    conn.output()
+fn connected(configs: &Configs) -> (ClientConnection, ServerConnection) {
+    let (mut client, mut server) = ends(configs);
+    connect(&mut client, &mut server);
+    (client, server)
+}
+
+fn connect(client: &mut ClientConnection, server: &mut ServerConnection) {
+    while client.is_handshaking() || server.is_handshaking() || server.wants_write() {
+        feed(server, &client.output());
+        feed(client, &server.output());
+    }
 }
 
 /// Reads until nothing is left, as a program does after a readiness event.
@@ -184,13 +179,11 @@ fn feed<Data>(conn: &mut ConnectionCommon<Data>, mut wire: &[u8]) {
 
 /// Fills the thread's pool with buffers of all lengths.
 fn use_buffers(configs: &Configs) {
-    let mut client = ClientConnection::new(configs.0.clone(), server_name()).unwrap();
-    let mut server = ServerConnection::new(configs.1.clone()).unwrap();
-    connect(&mut client, &mut server);
+    let (mut client, mut server) = connected(configs);
     for (len, _) in product([1, 1000, 2000, 4000, 16_000, 64_000], 0..3) {
         client.writer().write_all(&vec![1; len]).unwrap();
         let mut plaintext = vec![0; len];
-        let wire = output(&mut client);
+        let wire = client.output();
         let mut used = 0;
         for wire in wire.chunks(5_000) {
             feed(&mut server, wire);
@@ -264,7 +257,7 @@ fn client_hello(config: &ClientConfig, protocols: usize) -> Vec<u8> {
     let mut config = config.clone();
     config.alpn_protocols = vec![vec![b'a'; 250]; protocols];
     let mut client = ClientConnection::new(Arc::new(config), server_name()).unwrap();
-    output(&mut client)
+    client.output()
 }
 
 /// Splits the handshake messages in `payload` into records of `len` bytes. Record headers inside
@@ -299,16 +292,14 @@ fn slow_records(provider: Provider) {
             (true, true, true),
             (false, true, false),
         ] {
-            let mut client = ClientConnection::new(configs.0.clone(), server_name()).unwrap();
-            let mut server = ServerConnection::new(configs.1.clone()).unwrap();
-            connect(&mut client, &mut server);
+            let (mut client, mut server) = connected(&configs);
             let mut wire = Vec::new();
             if with_data {
                 client.writer().write_all(&vec![1; len]).unwrap();
-                wire = output(&mut client);
+                wire = client.output();
             }
             client.writer().write_all(&vec![2; len]).unwrap();
-            let second = output(&mut client);
+            let second = client.output();
             if with_part {
                 wire.extend_from_slice(&second[..part]);
             }
@@ -337,19 +328,12 @@ fn half_closed(provider: Provider) {
     const COUNT: usize = 20;
     let configs = configs(provider);
     use_buffers(&configs);
-    let mut conns: Vec<_> = (0..COUNT)
-        .map(|_| {
-            let mut client = ClientConnection::new(configs.0.clone(), server_name()).unwrap();
-            let mut server = ServerConnection::new(configs.1.clone()).unwrap();
-            connect(&mut client, &mut server);
-            (client, server)
-        })
-        .collect();
+    let mut conns: Vec<_> = (0..COUNT).map(|_| connected(&configs)).collect();
     let before = heap();
     for (client, server) in &mut conns {
         client.writer().write_all(b"last").unwrap();
         client.send_close_notify();
-        let wire = [&output(client)[..], b"\x17\x03\x03\xff\xff"].concat();
+        let wire = [&client.output()[..], b"\x17\x03\x03\xff\xff"].concat();
         assert_eq!(server.read_tls(&mut &wire[..]).unwrap(), wire.len());
         server.process_new_packets().unwrap();
         // earlier data is still there

@@ -2,17 +2,17 @@
 //!
 //! This test has a program of its own because the count is for the whole process.
 
-use std::alloc::System;
+#[path = "memory/counting.rs"]
+mod counting;
+
 use std::sync::Arc;
 
 use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, this};
 use harness::peers::pairs::this::Configs;
 use harness::peers::pairs::this::buffered::Pair;
 use rustls::{ClientConnection, ServerConnection};
-use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
-#[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+use crate::counting::heap;
 
 /// The maximum size in bytes of an idle client's connection, including the connection itself, and
 /// of a server's.
@@ -20,12 +20,6 @@ const CLIENT_LIMIT: usize = 3_000;
 const SERVER_LIMIT: usize = 2_300;
 
 const CONNECTIONS: usize = 16;
-
-fn heap() -> isize {
-    let stats = ALLOCATOR.stats();
-    // both totals already include the changes of reallocations
-    stats.bytes_allocated as isize - stats.bytes_deallocated as isize
-}
 
 #[test]
 fn idle_connection_holds_no_record_buffer() {
@@ -46,7 +40,7 @@ fn idle_connection_holds_no_record_buffer() {
         drop(servers);
         let after = heap();
 
-        let each = |bytes: isize| usize::try_from(bytes).unwrap() / CONNECTIONS;
+        let each = |bytes: usize| bytes / CONNECTIONS;
         let (client, server) = (each(with_both - with_servers), each(with_servers - after));
         println!("{provider:?} {versions:?}: client {client}, server {server} bytes");
         assert!(client <= CLIENT_LIMIT, "client holds {client} bytes");

@@ -3,10 +3,12 @@
 //!
 //! This test has a program of its own because the count is for the whole process.
 
+#[path = "memory/counting.rs"]
+mod counting;
+
 #[path = "peer_chains/kit.rs"]
 mod kit;
 
-use std::alloc::System;
 use std::sync::{Arc, Mutex};
 
 use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
@@ -14,23 +16,14 @@ use rustls::certificates::PeerChains;
 use rustls::client::Resumption;
 use rustls::server::{ServerSessionMemoryCache, ServerSessionValue, StoresServerSessions};
 use rustls::{ClientConfig, HandshakeKind, ServerConfig};
-use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
+use crate::counting::heap;
 use crate::kit::{Authority, connect, with_tickets};
-
-#[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
 
 /// More than maps and pools vary by chance, and far less than a leak would use.
 const SLACK: usize = 16 << 10;
-
-fn heap() -> usize {
-    let stats = ALLOCATOR.stats();
-    // both totals already include the changes of reallocations
-    stats.bytes_allocated - stats.bytes_deallocated
-}
 
 #[test]
 fn memory_grows_with_different_chains() {

@@ -3,7 +3,9 @@
 //!
 //! This test has a program of its own because the count is for the whole process.
 
-use std::alloc::System;
+#[path = "memory/counting.rs"]
+mod counting;
+
 use std::io::{BufRead, Read, Write};
 use std::sync::Arc;
 
@@ -13,31 +15,11 @@ use harness::peers::pairs::this::buffered::Pair;
 use rustls::client::ClientConnectionData;
 use rustls::server::ServerConnectionData;
 use rustls::split::{Receiver, Sender};
-use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
-#[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+use crate::counting::{assert_counting, assert_no_allocation};
 
 /// Plaintext sizes on either side of each limit of the record layer.
 const SIZES: [usize; 6] = [1, 64, 1400, 16384, 16385, 60_000];
-
-/// Warms up with a few calls of `round`, then asserts that many more allocate nothing.
-fn assert_no_allocation(what: &str, mut round: impl FnMut()) {
-    for _ in 0..10 {
-        round();
-    }
-    let region = Region::new(ALLOCATOR);
-    for _ in 0..50 {
-        round();
-    }
-    let change = region.change();
-    let counts = (
-        change.allocations,
-        change.reallocations,
-        change.deallocations,
-    );
-    assert_eq!(counts, (0, 0, 0), "{what}");
-}
 
 #[test]
 fn no_allocation_for_a_record() {
@@ -49,10 +31,7 @@ fn no_allocation_for_a_record() {
             in_the_callers_buffers(&what, size, &mut sender, &mut receiver);
         }
     }
-    // check that the counter counts at all
-    let region = Region::new(ALLOCATOR);
-    drop(Box::new([0u8; 100]));
-    assert_ne!(region.change().allocations, 0);
+    assert_counting();
 }
 
 /// A client's sending half, and the receiving half of its server.
