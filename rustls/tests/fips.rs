@@ -1,16 +1,12 @@
 //! Connections with the provider validated for FIPS 140-3, between two ends of this crate and with
 //! upstream.
 
-use std::sync::Arc;
-
-use harness::peers::configs::{
-    ClientAuth, KeyType, Provider, Versions, product, server_name, this, upstream,
-};
+use harness::peers::configs::{ClientAuth, KeyType, Provider, Versions, product, this, upstream};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, handshake, send_and_check,
 };
 use rustls::crypto::{CryptoProvider, default_fips_provider};
-use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
+use rustls::{ClientConfig, Connection, ServerConfig};
 
 const KEY_TYPES: [KeyType; 3] = [KeyType::EcdsaP256, KeyType::EcdsaP384, KeyType::Rsa2048];
 
@@ -75,10 +71,8 @@ fn the_provider_is_the_default_once_installed() {
 fn both_ends() {
     for_all(|versions, key_type| {
         let (client, server) = configs(versions, key_type);
-        let client = ClientConnection::new(Arc::new(client), server_name()).unwrap();
-        let server = ServerConnection::new(Arc::new(server)).unwrap();
-        let mut client = ThisBuffered::new(client);
-        let mut server = ThisBuffered::new(server);
+        let mut client = ThisBuffered::client(client);
+        let mut server = ThisBuffered::server(server);
         connect(&mut client, &mut server);
         assert_approved(&client.conn);
         assert_approved(&server.conn);
@@ -95,14 +89,11 @@ fn upstream_without_fips_at_the_other_end() {
         let other_server = upstream::server_of(versions, ring(), key_type, auth);
 
         let mut client = ThisBuffered::client(client);
-        let other = rustls_upstream::ServerConnection::new(Arc::new(other_server)).unwrap();
-        connect(&mut client, &mut UpstreamBuffered::new(other));
+        connect(&mut client, &mut UpstreamBuffered::server(other_server));
         assert_approved(&client.conn);
 
         let mut server = ThisBuffered::server(server);
-        let other = Arc::new(other_client);
-        let other = rustls_upstream::ClientConnection::new(other, server_name()).unwrap();
-        connect(&mut UpstreamBuffered::new(other), &mut server);
+        connect(&mut UpstreamBuffered::client(other_client), &mut server);
         assert_approved(&server.conn);
     });
 }

@@ -18,6 +18,7 @@ macro_rules! public_api_of {
     ($name:ident, $lib:ident) => {
         mod $name {
             use $lib as r;
+            use $lib::client::danger::HandshakeSignatureValid;
 
             use super::*;
 
@@ -25,6 +26,39 @@ macro_rules! public_api_of {
             struct Everything;
 
             impl r::SideData for Everything {}
+
+            /// The methods that verifiers of either side have.
+            macro_rules! signatures {
+                () => {
+                    fn verify_tls12_signature(
+                        &self,
+                        message: &[u8],
+                        cert: &pki::CertificateDer<'_>,
+                        dss: &r::DigitallySignedStruct,
+                    ) -> Result<HandshakeSignatureValid, r::Error> {
+                        let (_, _): (r::SignatureScheme, &[u8]) = (dss.scheme, dss.signature());
+                        r::crypto::verify_tls12_signature(message, cert, dss, &algorithms())
+                    }
+
+                    fn verify_tls13_signature(
+                        &self,
+                        message: &[u8],
+                        cert: &pki::CertificateDer<'_>,
+                        dss: &r::DigitallySignedStruct,
+                    ) -> Result<HandshakeSignatureValid, r::Error> {
+                        let _: HandshakeSignatureValid = HandshakeSignatureValid::assertion();
+                        r::crypto::verify_tls13_signature(message, cert, dss, &algorithms())
+                    }
+
+                    fn supported_verify_schemes(&self) -> Vec<r::SignatureScheme> {
+                        algorithms().supported_schemes()
+                    }
+
+                    fn requires_raw_public_keys(&self) -> bool {
+                        false
+                    }
+                };
+            }
 
             impl r::client::danger::ServerCertVerifier for Everything {
                 fn verify_server_cert(
@@ -38,34 +72,7 @@ macro_rules! public_api_of {
                     Ok(r::client::danger::ServerCertVerified::assertion())
                 }
 
-                fn verify_tls12_signature(
-                    &self,
-                    message: &[u8],
-                    cert: &pki::CertificateDer<'_>,
-                    dss: &r::DigitallySignedStruct,
-                ) -> Result<r::client::danger::HandshakeSignatureValid, r::Error> {
-                    let (_, _): (r::SignatureScheme, &[u8]) = (dss.scheme, dss.signature());
-                    let algorithms = algorithms();
-                    r::crypto::verify_tls12_signature(message, cert, dss, &algorithms)
-                }
-
-                fn verify_tls13_signature(
-                    &self,
-                    message: &[u8],
-                    cert: &pki::CertificateDer<'_>,
-                    dss: &r::DigitallySignedStruct,
-                ) -> Result<r::client::danger::HandshakeSignatureValid, r::Error> {
-                    let algorithms = algorithms();
-                    r::crypto::verify_tls13_signature(message, cert, dss, &algorithms)
-                }
-
-                fn supported_verify_schemes(&self) -> Vec<r::SignatureScheme> {
-                    algorithms().supported_schemes()
-                }
-
-                fn requires_raw_public_keys(&self) -> bool {
-                    false
-                }
+                signatures!();
 
                 fn root_hint_subjects(&self) -> Option<&[r::DistinguishedName]> {
                     None
@@ -101,31 +108,18 @@ macro_rules! public_api_of {
                     Ok(r::server::danger::ClientCertVerified::assertion())
                 }
 
-                fn verify_tls12_signature(
-                    &self,
-                    _: &[u8],
-                    _: &pki::CertificateDer<'_>,
-                    _: &r::DigitallySignedStruct,
-                ) -> Result<r::client::danger::HandshakeSignatureValid, r::Error> {
-                    Ok(r::client::danger::HandshakeSignatureValid::assertion())
-                }
+                signatures!();
+            }
 
-                fn verify_tls13_signature(
-                    &self,
-                    _: &[u8],
-                    _: &pki::CertificateDer<'_>,
-                    _: &r::DigitallySignedStruct,
-                ) -> Result<r::client::danger::HandshakeSignatureValid, r::Error> {
-                    Ok(r::client::danger::HandshakeSignatureValid::assertion())
-                }
-
-                fn supported_verify_schemes(&self) -> Vec<r::SignatureScheme> {
-                    Vec::new()
-                }
-
-                fn requires_raw_public_keys(&self) -> bool {
-                    false
-                }
+            fn read_hello(hello: &r::server::ClientHello<'_>) {
+                let _: Option<&str> = hello.server_name();
+                let _: &[r::SignatureScheme] = hello.signature_schemes();
+                let _: Option<Vec<&[u8]>> = hello.alpn().map(Iterator::collect);
+                let _: [Option<&[r::server::CertificateType]>; 2] =
+                    [hello.server_cert_types(), hello.client_cert_types()];
+                let _: &[r::CipherSuite] = hello.cipher_suites();
+                let _: Option<&[r::DistinguishedName]> = hello.certificate_authorities();
+                let _: Option<&[r::NamedGroup]> = hello.named_groups();
             }
 
             impl r::client::ResolvesClientCert for Everything {
@@ -151,14 +145,7 @@ macro_rules! public_api_of {
                     &self,
                     hello: r::server::ClientHello<'_>,
                 ) -> Option<Arc<r::sign::CertifiedKey>> {
-                    let _: Option<&str> = hello.server_name();
-                    let _: &[r::SignatureScheme] = hello.signature_schemes();
-                    let _: Option<Vec<&[u8]>> = hello.alpn().map(Iterator::collect);
-                    let _: Option<&[r::server::CertificateType]> = hello.server_cert_types();
-                    let _: Option<&[r::server::CertificateType]> = hello.client_cert_types();
-                    let _: &[r::CipherSuite] = hello.cipher_suites();
-                    let _: Option<&[r::DistinguishedName]> = hello.certificate_authorities();
-                    let _: Option<&[r::NamedGroup]> = hello.named_groups();
+                    read_hello(&hello);
                     None
                 }
 
@@ -434,7 +421,7 @@ macro_rules! public_api_of {
                 read: &mut dyn std::io::Read,
                 write: &mut dyn std::io::Write,
             ) -> Result<r::ServerConnection, r::Error> {
-                use r::server::{Accepted, AcceptedAlert, Acceptor, CertificateType, ClientHello};
+                use r::server::{Accepted, AcceptedAlert, Acceptor, ClientHello};
 
                 let mut acceptor: Acceptor = Acceptor::default();
                 let _: std::io::Result<usize> = acceptor.read_tls(read);
@@ -444,17 +431,10 @@ macro_rules! public_api_of {
                     return Err(r::Error::HandshakeNotComplete);
                 };
                 let hello: ClientHello<'_> = accepted.client_hello();
-                let _: Option<&str> = hello.server_name();
-                let _: &[r::SignatureScheme] = hello.signature_schemes();
-                let _: Option<Vec<&[u8]>> = hello.alpn().map(|names| names.collect());
+                read_hello(&hello);
                 // the names outlive the ClientHello that they came from
                 let names = accepted.client_hello().alpn();
-                let _: Option<Vec<&[u8]>> = names.map(|names| names.collect());
-                let _: &[r::CipherSuite] = hello.cipher_suites();
-                let _: Option<&[CertificateType]> = hello.server_cert_types();
-                let _: Option<&[CertificateType]> = hello.client_cert_types();
-                let _: Option<&[r::DistinguishedName]> = hello.certificate_authorities();
-                let _: Option<&[r::NamedGroup]> = hello.named_groups();
+                let _: Option<Vec<&[u8]>> = names.map(Iterator::collect);
                 accepted.into_connection(config).map_err(
                     |(error, mut alert): (r::Error, AcceptedAlert)| {
                         let _: std::io::Result<usize> = alert.write(write);

@@ -2,18 +2,16 @@
 //! nothing is written or lost, and the same call succeeds with enough space.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use harness::peers::configs::{
-    ClientAuth, KeyType, PROVIDERS, Provider, server_name, this, upstream,
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, product, this, upstream};
+use harness::peers::endpoints::{
+    Endpoint, ThisBuffered, ThisUnbuffered, Unbuffered, UpstreamBuffered,
 };
-use harness::peers::endpoints::{Endpoint, ThisBuffered, Unbuffered, UpstreamBuffered};
-use rustls::InPlaceError;
-use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{
     ConnectionState, EncodeError, EncodeTlsData, EncryptError, UnbufferedStatus, WriteTraffic,
 };
+use rustls::{InPlaceError, InPlaceRoom};
 
 const UNTOUCHED: u8 = 0xa5;
 
@@ -126,6 +124,19 @@ fn write_traffic<C: Unbuffered>(conn: &mut C) -> WriteTraffic<'_, C::Data> {
     }
 }
 
+/// Encodes the only message of a connection, which is then transmitted.
+fn encoded<C: Unbuffered>(conn: &mut C) -> Vec<u8> {
+    let encoded = match conn.process(&mut []).state {
+        Ok(ConnectionState::EncodeTlsData(mut state)) => encode(&mut state),
+        other => panic!("{other:?}"),
+    };
+    match conn.process(&mut []).state {
+        Ok(ConnectionState::TransmitTlsData(state)) => state.done(),
+        other => panic!("{other:?}"),
+    }
+    encoded
+}
+
 /// Writes everything that a connection can write.
 fn everything<C: Unbuffered>(mut conn: C, mut peer: UpstreamBuffered) {
     handshake(&mut conn, &mut peer, b"as soon as possible");
@@ -141,32 +152,20 @@ fn everything<C: Unbuffered>(mut conn: C, mut peer: UpstreamBuffered) {
     }
     // a KeyUpdate, and data under the new keys
     write_traffic(&mut conn).refresh_traffic_keys().unwrap();
-    let wire = match conn.process(&mut []).state {
-        Ok(ConnectionState::EncodeTlsData(mut state)) => encode(&mut state),
-        other => panic!("{other:?}"),
-    };
+    let wire = encoded(&mut conn);
     arrives(&wire, b"");
-    match conn.process(&mut []).state {
-        Ok(ConnectionState::TransmitTlsData(state)) => state.done(),
-        other => panic!("{other:?}"),
-    }
     let wire = encrypt(&mut write_traffic(&mut conn), b"new keys");
     arrives(&wire, b"new keys");
 
     let mut traffic = write_traffic(&mut conn);
     let room = traffic.in_place_room();
     for len in [1, 100, room.max_payload] {
-        let record = in_place_everywhere(room.headroom, room.tailroom, len, |buf, payload| {
+        let record = in_place_everywhere(room, len, |buf, payload| {
             traffic.encrypt_in_place(buf, payload)
         });
         arrives(&record, &vec![7; len]);
     }
-    in_place_misuse(
-        room.headroom,
-        room.tailroom,
-        room.max_payload,
-        |buf, payload| traffic.encrypt_in_place(buf, payload),
-    );
+    in_place_misuse(room, |buf, payload| traffic.encrypt_in_place(buf, payload));
 
     let wire = write_everywhere(every_length, |out| {
         traffic.queue_close_notify(out).map_err(required_size)
@@ -179,19 +178,15 @@ fn everything<C: Unbuffered>(mut conn: C, mut peer: UpstreamBuffered) {
 
 /// Seals `len` bytes in place with too little headroom, too little tailroom, and enough of both.
 fn in_place_everywhere(
-    headroom: usize,
-    tailroom: usize,
+    room: InPlaceRoom,
     len: usize,
     mut seal: impl FnMut(&mut [u8], Range<usize>) -> Result<Range<usize>, InPlaceError>,
 ) -> Vec<u8> {
+    let (headroom, tailroom) = (room.headroom, room.tailroom);
     let plaintext = vec![7; len];
-    for (head, tail) in (0..=headroom).flat_map(|h| (0..=tailroom).map(move |t| (h, t))) {
-        let mut buf = [
-            &vec![UNTOUCHED; head][..],
-            &plaintext,
-            &vec![UNTOUCHED; tail],
-        ]
-        .concat();
+    for (head, tail) in product(0..=headroom, 0..=tailroom) {
+        let (before, behind) = (vec![UNTOUCHED; head], vec![UNTOUCHED; tail]);
+        let mut buf = [&before[..], &plaintext, &behind].concat();
         let before = buf.clone();
         let sealed = seal(&mut buf, head..head + len);
         if head == headroom && tail == tailroom {
@@ -212,12 +207,11 @@ fn in_place_everywhere(
 }
 
 fn in_place_misuse(
-    headroom: usize,
-    tailroom: usize,
-    max: usize,
+    room: InPlaceRoom,
     mut seal: impl FnMut(&mut [u8], Range<usize>) -> Result<Range<usize>, InPlaceError>,
 ) {
-    let mut buf = vec![UNTOUCHED; headroom + max + 1 + tailroom];
+    let (headroom, max) = (room.headroom, room.max_payload);
+    let mut buf = vec![UNTOUCHED; headroom + max + 1 + room.tailroom];
     let too_long = seal(&mut buf, headroom..headroom + max + 1);
     assert_eq!(too_long, Err(InPlaceError::PayloadTooLong { max }));
     let end = buf.len();
@@ -229,79 +223,66 @@ fn in_place_misuse(
     assert!(buf.iter().all(|byte| *byte == UNTOUCHED));
 }
 
-fn this_client(provider: Provider) -> Arc<rustls::ClientConfig> {
-    Arc::new(this::client(
-        provider.this(),
-        KeyType::Ed25519,
-        ClientAuth::None,
-    ))
-}
+const KEY_TYPE: KeyType = KeyType::Ed25519;
+const AUTH: ClientAuth = ClientAuth::None;
 
-fn this_server(provider: Provider) -> Arc<rustls::ServerConfig> {
-    Arc::new(this::server(
-        provider.this(),
-        KeyType::Ed25519,
-        ClientAuth::None,
-    ))
-}
-
-fn upstream_server(provider: Provider) -> UpstreamBuffered {
-    let config = upstream::server(provider.upstream(), KeyType::Ed25519, ClientAuth::None);
-    UpstreamBuffered::server(config)
+fn our_server(provider: Provider) -> rustls::ServerConfig {
+    this::server(provider.this(), KEY_TYPE, AUTH)
 }
 
 fn upstream_client(provider: Provider) -> UpstreamBuffered {
-    let config = upstream::client(provider.upstream(), KeyType::Ed25519, ClientAuth::None);
-    UpstreamBuffered::client(config)
+    UpstreamBuffered::client(upstream::client(provider.upstream(), KEY_TYPE, AUTH))
 }
 
 #[test]
 fn unbuffered_client() {
     for provider in PROVIDERS {
-        let conn = UnbufferedClientConnection::new(this_client(provider), server_name());
-        everything(conn.unwrap(), upstream_server(provider));
+        let config = this::client(provider.this(), KEY_TYPE, AUTH);
+        let server = upstream::server(provider.upstream(), KEY_TYPE, AUTH);
+        let server = UpstreamBuffered::server(server);
+        everything(ThisUnbuffered::client(config).conn, server);
     }
 }
 
 #[test]
 fn unbuffered_server() {
     for provider in PROVIDERS {
-        let conn = UnbufferedServerConnection::new(this_server(provider)).unwrap();
-        everything(conn, upstream_client(provider));
+        let server = ThisUnbuffered::server(our_server(provider));
+        everything(server.conn, upstream_client(provider));
     }
 }
 
 #[test]
 fn in_place_on_buffered_connections() {
     for provider in PROVIDERS {
-        let server = rustls::ServerConnection::new(this_server(provider)).unwrap();
-        let (mut server, mut client) = (ThisBuffered::new(server), upstream_client(provider));
+        let mut server = ThisBuffered::server(our_server(provider));
+        let mut client = upstream_client(provider);
         harness::peers::endpoints::handshake(&mut client, &mut server);
         let conn = server.as_server();
         let room = conn.in_place_room();
         for len in [1, 100, room.max_payload] {
-            let record = in_place_everywhere(room.headroom, room.tailroom, len, |buf, payload| {
+            let record = in_place_everywhere(room, len, |buf, payload| {
                 conn.encrypt_in_place(buf, payload)
             });
             client.receive(&record).unwrap();
             let received = client.read_all();
             assert!(received == vec![7; len]);
         }
-        in_place_misuse(
-            room.headroom,
-            room.tailroom,
-            room.max_payload,
-            |buf, payload| conn.encrypt_in_place(buf, payload),
-        );
+        in_place_misuse(room, |buf, payload| conn.encrypt_in_place(buf, payload));
     }
+}
+
+/// A server after its handshake with upstream's client.
+fn connected() -> (UnbufferedServerConnection, UpstreamBuffered) {
+    let mut conn = ThisUnbuffered::server(our_server(Provider::Ring)).conn;
+    let mut peer = upstream_client(Provider::Ring);
+    handshake(&mut conn, &mut peer, b"");
+    (conn, peer)
 }
 
 #[test]
 fn peeked_data_is_offered_again() {
-    let provider = Provider::Ring;
-    let mut conn = UnbufferedServerConnection::new(this_server(provider)).unwrap();
-    let mut peer = upstream_client(provider);
-    handshake(&mut conn, &mut peer, b"");
+    let (mut conn, mut peer) = connected();
     peer.send(b"first");
     peer.send(b"second");
     let mut incoming = peer.take_output();
@@ -332,10 +313,7 @@ fn peeked_data_is_offered_again() {
 
 #[test]
 fn unread_data_must_be_offered_again() {
-    let provider = Provider::Ring;
-    let mut conn = UnbufferedServerConnection::new(this_server(provider)).unwrap();
-    let mut peer = upstream_client(provider);
-    handshake(&mut conn, &mut peer, b"");
+    let (mut conn, mut peer) = connected();
     peer.send(b"first");
     let mut incoming = peer.take_output();
     let state = conn.process(&mut incoming).state;
@@ -343,16 +321,8 @@ fn unread_data_must_be_offered_again() {
     let error = conn.process(&mut []).state.unwrap_err();
     assert!(matches!(error, rustls::Error::General(_)), "{error:?}");
     // the peer receives an alert, and the error repeats
-    let mut alert = Vec::new();
-    let Ok(ConnectionState::EncodeTlsData(mut state)) = conn.process(&mut []).state else {
-        panic!("no alert");
-    };
-    state.encode_to_vec(&mut alert, 0).unwrap();
+    let alert = encoded(&mut conn);
     let alert_error = peer.receive(&alert).unwrap_err();
     assert_eq!(alert_error, "AlertReceived(InternalError)");
-    let Ok(ConnectionState::TransmitTlsData(state)) = conn.process(&mut []).state else {
-        panic!("nothing to transmit");
-    };
-    state.done();
     assert_eq!(conn.process(&mut []).state.unwrap_err(), error);
 }
