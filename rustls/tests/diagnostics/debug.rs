@@ -6,8 +6,9 @@ use std::io::{BufRead, Write};
 use std::sync::Arc;
 
 use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, product3, server_name,
 };
+use harness::peers::endpoints::Transfer;
 use rustls::client::{
     ClientSessionMemoryCache, ClientSessionStore, Resumption, Tls12ClientSessionValue,
     Tls13ClientSessionValue, UnbufferedClientConnection,
@@ -148,39 +149,23 @@ impl Ends {
 fn private_scalar(key: &PrivateKeyDer<'_>) -> Vec<u8> {
     const BEFORE: &[u8] = b"\x02\x01\x01\x04\x20";
     let der = key.secret_der();
-    let at = der
-        .windows(BEFORE.len())
-        .position(|it| it == BEFORE)
-        .unwrap()
-        + BEFORE.len();
-    der[at..at + 32].to_vec()
-}
-
-fn output(conn: &mut Connection) -> Vec<u8> {
-    let mut out = Vec::new();
-    while conn.wants_write() {
-        conn.write_tls(&mut out).unwrap();
-    }
-    out
+    let at = der.windows(BEFORE.len()).position(|it| it == BEFORE);
+    der[at.unwrap() + BEFORE.len()..][..32].to_vec()
 }
 
 /// Processes `bytes` in small pieces and checks the connection after each.
 fn input(conn: &mut Connection, bytes: &[u8]) {
     for piece in bytes.chunks(700) {
-        let mut piece = piece;
-        while !piece.is_empty() {
-            conn.read_tls(&mut piece).unwrap();
-            conn.process_new_packets().unwrap();
-        }
+        conn.input(piece);
         check(conn);
     }
 }
 
 fn exchange_all([client, server]: &mut [Connection; 2]) {
     loop {
-        let to_server = output(client);
+        let to_server = client.output();
         input(server, &to_server);
-        let to_client = output(server);
+        let to_client = server.output();
         input(client, &to_client);
         if to_server.is_empty() && to_client.is_empty() {
             break;
@@ -188,14 +173,18 @@ fn exchange_all([client, server]: &mut [Connection; 2]) {
     }
 }
 
+fn apart(pair: [Connection; 2]) -> (ClientConnection, ServerConnection) {
+    match pair {
+        [Connection::Client(client), Connection::Server(server)] => (client, server),
+        _ => panic!("not in this order"),
+    }
+}
+
 fn for_all(test: impl Fn(Provider, Versions, bool)) {
-    for provider in PROVIDERS {
-        for versions in [Versions::Tls12, Versions::Tls13] {
-            for tickets in [false, true] {
-                test(provider, versions, tickets);
-                assert!(forget() > 5);
-            }
-        }
+    let versions = [Versions::Tls12, Versions::Tls13];
+    for (provider, versions, tickets) in product3(PROVIDERS, versions, [false, true]) {
+        test(provider, versions, tickets);
+        assert!(forget() > 5);
     }
 }
 
@@ -227,11 +216,7 @@ fn connections_and_their_sessions() {
                 check(&conn.process_new_packets());
             }
             ends.check();
-            let [client, server] = pair;
-            let (Connection::Client(mut client), Connection::Server(server)) = (client, server)
-            else {
-                panic!("not in this order");
-            };
+            let (mut client, server) = apart(pair);
             check(&Stream::new(&mut client, &mut std::io::empty()));
             check(&client);
             check(&StreamOwned::new(server, std::io::empty()));
@@ -273,15 +258,13 @@ fn unbuffered_connections_and_acceptors() {
         }
         check(&client);
         let mut server = UnbufferedServerConnection::new(ends.server.clone()).unwrap();
-        let [mut client, _] = ends.connect();
-        let mut hello = output(&mut client);
+        let mut hello = ends.connect()[0].output();
         for _ in 0..2 {
             check(&server.process_tls_records(&mut hello));
         }
         check(&server);
 
-        let [mut client, _] = ends.connect();
-        let hello = output(&mut client);
+        let hello = ends.connect()[0].output();
         let mut acceptor = Acceptor::default();
         acceptor.read_tls(&mut &hello[..]).unwrap();
         check(&acceptor.accept().unwrap_or_else(|_| panic!("refused")));
@@ -332,10 +315,7 @@ fn split_connections() {
         for conn in &mut pair {
             conn.writer().write_all(DATA).unwrap();
         }
-        let [client, server] = pair;
-        let (Connection::Client(client), Connection::Server(server)) = (client, server) else {
-            panic!("not in this order");
-        };
+        let (client, server) = apart(pair);
         let (mut sender, mut receiver) = client.into_split().unwrap();
         sender.writer().write_all(DATA).unwrap();
         check(&sender);
@@ -352,40 +332,31 @@ fn split_connections() {
 /// Keys of every kind, and signers made from them.
 #[test]
 fn keys() {
-    for provider in PROVIDERS {
-        for key_type in configs::KEY_TYPES {
-            if !key_type.usable_with(provider) {
-                continue;
+    let all = product(PROVIDERS, configs::KEY_TYPES);
+    for (provider, key_type) in all.filter(|(provider, key)| key.usable_with(*provider)) {
+        let identity = &key_type.identities().server;
+        let loader = provider.this().key_provider;
+        let key = loader.load_private_key(identity.key()).unwrap();
+        // a key contains its public half, which may be printed
+        let public = key.public_key().unwrap().to_vec();
+        let der = identity.key();
+        for piece in der.secret_der().chunks_exact(16) {
+            let is_public = |it: &[u8]| it == &piece[..8] || it == &piece[8..];
+            if !public.windows(8).any(is_public) {
+                keep(piece);
             }
-            let identity = &key_type.identities().server;
-            let loaded = provider
-                .this()
-                .key_provider
-                .load_private_key(identity.key());
-            let key = loaded.unwrap();
-            // a key contains its public half, which may be printed
-            let public = key.public_key().unwrap().to_vec();
-            let der = identity.key();
-            for piece in der.secret_der().chunks_exact(16) {
-                if !public
-                    .windows(8)
-                    .any(|it| it == &piece[..8] || it == &piece[8..])
-                {
-                    keep(piece);
-                }
-            }
-            check(&key);
-            for scheme in [
-                SignatureScheme::ECDSA_NISTP256_SHA256,
-                SignatureScheme::ED25519,
-                SignatureScheme::RSA_PSS_SHA256,
-            ] {
-                if let Some(signer) = key.choose_scheme(&[scheme]) {
-                    check(&signer);
-                }
-            }
-            check(&CertifiedKey::new(identity.chain.clone(), key));
-            assert!(forget() > 1);
         }
+        check(&key);
+        for scheme in [
+            SignatureScheme::ECDSA_NISTP256_SHA256,
+            SignatureScheme::ED25519,
+            SignatureScheme::RSA_PSS_SHA256,
+        ] {
+            if let Some(signer) = key.choose_scheme(&[scheme]) {
+                check(&signer);
+            }
+        }
+        check(&CertifiedKey::new(identity.chain.clone(), key));
+        assert!(forget() > 1);
     }
 }

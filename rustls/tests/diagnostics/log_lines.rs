@@ -4,16 +4,27 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name,
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product3, server_name,
 };
+use harness::peers::endpoints::Transfer;
 use harness::peers::log_lines::{Line, listen};
 use log::Level;
 
 use crate::recording::{self, assert_no_secret};
 
-/// An event in the life of a connection.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Event {
+macro_rules! all_events {
+    ($($event:ident),*) => {
+        /// An event in the life of a connection.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        enum Event {
+            $($event),*
+        }
+
+        const EVENTS: &[Event] = &[$(Event::$event),*];
+    };
+}
+
+all_events!(
     Handshake,
     Retry,
     Resumption,
@@ -35,33 +46,8 @@ enum Event {
     KeyUpdate,
     EarlyData,
     EarlyDataRejected,
-    LongValues,
-}
-
-const EVENTS: [Event; 22] = [
-    Event::Handshake,
-    Event::Retry,
-    Event::Resumption,
-    Event::CloseSent,
-    Event::CloseReceived,
-    Event::WarningReceived,
-    Event::FatalReceived,
-    Event::BadRecord,
-    Event::NoRecord,
-    Event::UnknownIssuer,
-    Event::NoSuiteInCommon,
-    Event::NoAlpnInCommon,
-    Event::NoCertificate,
-    Event::ClientCertificate,
-    Event::NoClientCertificate,
-    Event::UnexpectedMessage,
-    Event::UnexpectedRecord,
-    Event::ChangeCipherSpec,
-    Event::KeyUpdate,
-    Event::EarlyData,
-    Event::EarlyDataRejected,
-    Event::LongValues,
-];
+    LongValues
+);
 
 macro_rules! events {
     ($module:ident, $tls:ident) => {
@@ -108,22 +94,18 @@ macro_rules! events {
                 {
                     conn.reject_early_data();
                 }
+                let bad_record = [&[23, 3, 3, 0, 40][..], &[7; 40]].concat();
+                let instead: Option<&[u8]> = match event {
+                    Event::WarningReceived => Some(&[21, 3, 3, 0, 2, 1, 112]),
+                    Event::FatalReceived => Some(&[21, 3, 3, 0, 2, 2, 40]),
+                    Event::UnexpectedMessage => Some(&[22, 3, 3, 0, 4, 14, 0, 0, 0]),
+                    Event::UnexpectedRecord => Some(&[23, 3, 3, 0, 1, 7]),
+                    _ => None,
+                };
                 match event {
                     Event::NoRecord => {
                         ends[0].receive(b"HTTP/1.1 400 Bad Request\r\n\r\n");
                         ends[1].receive(b"GET / HTTP/1.1\r\n\r\n");
-                    }
-                    Event::WarningReceived => {
-                        ends.iter_mut().for_each(|end| {
-                            end.send();
-                            end.receive(&[21, 3, 3, 0, 2, 1, 112]);
-                        });
-                    }
-                    Event::FatalReceived => {
-                        ends.iter_mut().for_each(|end| {
-                            end.send();
-                            end.receive(&[21, 3, 3, 0, 2, 2, 40]);
-                        });
                     }
                     Event::ChangeCipherSpec => {
                         let hello = ends[0].send();
@@ -131,52 +113,28 @@ macro_rules! events {
                         ends.iter_mut()
                             .for_each(|end| end.receive(&[20, 3, 3, 0, 1, 1]));
                     }
-                    Event::UnexpectedMessage => {
-                        ends.iter_mut().for_each(|end| {
+                    _ => match instead {
+                        Some(record) => ends.iter_mut().for_each(|end| {
                             end.send();
-                            end.receive(&[22, 3, 3, 0, 4, 14, 0, 0, 0]);
-                        });
-                    }
-                    Event::UnexpectedRecord => {
-                        ends.iter_mut().for_each(|end| {
-                            end.send();
-                            end.receive(&[23, 3, 3, 0, 1, 7]);
-                        });
-                    }
-                    _ => exchange_all(&mut ends),
+                            end.receive(record);
+                        }),
+                        None => exchange_all(&mut ends),
+                    },
                 }
                 // events after the handshake
-                match event {
-                    Event::CloseSent
-                    | Event::CloseReceived
-                    | Event::BadRecord
-                    | Event::KeyUpdate => {
-                        ends.iter_mut().for_each(|end| end.lines.clear());
-                    }
-                    _ => {}
+                let each: fn(&mut End, &[u8]) = match event {
+                    Event::CloseSent => |end, _| end.call(|conn| conn.send_close_notify()),
+                    Event::CloseReceived => |end, _| end.conn.send_close_notify(),
+                    Event::BadRecord => |end, bad_record| end.receive(bad_record),
+                    Event::KeyUpdate => |end, _| end.call(|conn| drop(conn.refresh_traffic_keys())),
+                    _ => return ends.map(|end| end.lines),
+                };
+                for end in &mut ends {
+                    end.lines.clear();
                 }
-                match event {
-                    Event::CloseSent => {
-                        ends.iter_mut().for_each(|end| {
-                            end.call(|conn| conn.send_close_notify());
-                        });
-                    }
-                    Event::CloseReceived => {
-                        ends.iter_mut().for_each(|end| end.conn.send_close_notify());
-                        exchange_all(&mut ends);
-                    }
-                    Event::BadRecord => {
-                        ends.iter_mut().for_each(|end| {
-                            end.receive(&[&[23, 3, 3, 0, 40][..], &[7; 40]].concat());
-                        });
-                    }
-                    Event::KeyUpdate => {
-                        ends.iter_mut().for_each(|end| {
-                            end.call(|conn| drop(conn.refresh_traffic_keys()));
-                        });
-                        exchange_all(&mut ends);
-                    }
-                    _ => {}
+                ends.iter_mut().for_each(|end| each(end, &bad_record));
+                if matches!(event, Event::CloseReceived | Event::KeyUpdate) {
+                    exchange_all(&mut ends);
                 }
                 ends.map(|end| end.lines)
             }
@@ -253,13 +211,7 @@ macro_rules! events {
                 }
 
                 fn send(&mut self) -> Vec<u8> {
-                    self.call(|conn| {
-                        let mut out = Vec::new();
-                        while conn.wants_write() {
-                            conn.write_tls(&mut out).unwrap();
-                        }
-                        out
-                    })
+                    self.call(|conn| conn.output())
                 }
 
                 fn receive(&mut self, mut bytes: &[u8]) {
@@ -293,75 +245,54 @@ events!(this, rustls);
 events!(upstream, rustls_upstream);
 
 /// A logged fact, as prefixes of its lines in this crate and in upstream.
-struct Fact {
-    ours: &'static [&'static str],
-    theirs: &'static [&'static str],
-}
+type Fact = (&'static [&'static str], &'static [&'static str]);
 
 const FACTS: [Fact; 14] = [
-    Fact {
-        ours: &["received ClientHello"],
-        theirs: &["we got a clienthello"],
-    },
-    Fact {
-        ours: &["received ServerHello,"],
-        theirs: &["We got ServerHello", "Got HRR"],
-    },
-    Fact {
-        ours: &["choosing a certificate"],
-        theirs: &["Resolving server certificate"],
-    },
-    Fact {
-        ours: &["sending NewSessionTicket"],
-        theirs: &["sending new ticket"],
-    },
-    Fact {
-        ours: &["dropped a change_cipher_spec"],
-        theirs: &["Dropping CCS"],
-    },
-    Fact {
-        ours: &["dropped early data"],
-        theirs: &["Dropping undecryptable"],
-    },
-    Fact {
-        ours: &["cipher suite "],
-        theirs: &["Using ciphersuite", "decided upon suite"],
-    },
-    Fact {
-        ours: &["application protocol "],
-        theirs: &["ALPN protocol is", "Chosen ALPN protocol"],
-    },
-    Fact {
-        ours: &["resuming a session"],
-        theirs: &["Resuming", "Server agreed to resume"],
-    },
-    Fact {
-        ours: &["client authentication"],
-        theirs: &[
+    (&["received ClientHello"], &["we got a clienthello"]),
+    (
+        &["received ServerHello,"],
+        &["We got ServerHello", "Got HRR"],
+    ),
+    (
+        &["choosing a certificate"],
+        &["Resolving server certificate"],
+    ),
+    (&["sending NewSessionTicket"], &["sending new ticket"]),
+    (&["dropped a change_cipher_spec"], &["Dropping CCS"]),
+    (&["dropped early data"], &["Dropping undecryptable"]),
+    (
+        &["cipher suite "],
+        &["Using ciphersuite", "decided upon suite"],
+    ),
+    (
+        &["application protocol "],
+        &["ALPN protocol is", "Chosen ALPN protocol"],
+    ),
+    (
+        &["resuming a session"],
+        &["Resuming", "Server agreed to resume"],
+    ),
+    (
+        &["client authentication"],
+        &[
             "Attempting client auth",
             "Client auth requested",
             "client auth requested",
         ],
-    },
-    Fact {
-        ours: &["the client's early data is not accepted"],
-        theirs: &["Client requested early_data, but not accepted"],
-    },
-    Fact {
-        ours: &["sending Warning alert"],
-        theirs: &["Sending warning alert"],
-    },
-    Fact {
-        ours: &["received warning alert"],
-        theirs: &["TLS alert warning received"],
-    },
-    Fact {
-        ours: &[
+    ),
+    (
+        &["the client's early data is not accepted"],
+        &["Client requested early_data, but not accepted"],
+    ),
+    (&["sending Warning alert"], &["Sending warning alert"]),
+    (&["received warning alert"], &["TLS alert warning received"]),
+    (
+        &[
             "received unexpected message",
             "received unexpected handshake message",
         ],
-        theirs: &["Received a "],
-    },
+        &["Received a "],
+    ),
 ];
 
 /// The longest line in bytes. Peers must not be able to fill a disk.
@@ -397,56 +328,47 @@ fn behaves_differently(versions: Versions, event: Event, of_client: bool) -> boo
 
 #[test]
 fn facts_are_logged_at_the_same_level() {
-    for provider in PROVIDERS {
-        for versions in [Versions::Tls12, Versions::Tls13] {
-            for event in EVENTS {
-                let ours = this::lines(provider, versions, event);
-                let texts: Vec<&str> = ours.iter().flatten().map(|line| &line.text[..]).collect();
-                assert_no_secret(&texts.join("\n"));
-                for text in texts {
-                    assert!(text.len() <= LONGEST, "{text}");
-                }
-                let secrets = recording::forget();
-                let derived = [
-                    Event::Handshake,
-                    Event::Resumption,
-                    Event::ClientCertificate,
-                ];
-                assert!(secrets != 0 || !derived.contains(&event), "{event:?}");
-                let theirs = upstream::lines(provider, versions, event);
-                recording::forget();
-                for (side, (ours, theirs)) in
-                    ["client", "server"].iter().zip(ours.iter().zip(&theirs))
-                {
-                    if behaves_differently(versions, event, *side == "client") {
-                        continue;
-                    }
-                    for fact in &FACTS {
-                        let expected = levels(theirs, fact.theirs);
-                        // this crate may log more, except as checked below
-                        if !expected.is_empty() {
-                            assert_eq!(
-                                levels(ours, fact.ours),
-                                expected,
-                                "{provider:?} {versions:?} {event:?} {side} {:?}\n{ours:#?}",
-                                fact.ours
-                            );
-                        }
-                    }
-                    // lines that may alert an operator
-                    let warned = |lines: &[Line]| {
-                        lines
-                            .iter()
-                            .filter(|line| line.level <= Level::Warn)
-                            .count()
-                    };
+    let versions = [Versions::Tls12, Versions::Tls13];
+    for (provider, versions, &event) in product3(PROVIDERS, versions, EVENTS) {
+        let ours = this::lines(provider, versions, event);
+        let texts: Vec<&str> = ours.iter().flatten().map(|line| &line.text[..]).collect();
+        assert_no_secret(&texts.join("\n"));
+        for text in texts {
+            assert!(text.len() <= LONGEST, "{text}");
+        }
+        let secrets = recording::forget();
+        let derived = [
+            Event::Handshake,
+            Event::Resumption,
+            Event::ClientCertificate,
+        ];
+        assert!(secrets != 0 || !derived.contains(&event), "{event:?}");
+        let theirs = upstream::lines(provider, versions, event);
+        recording::forget();
+        for (side, (ours, theirs)) in ["client", "server"].iter().zip(ours.iter().zip(&theirs)) {
+            if behaves_differently(versions, event, *side == "client") {
+                continue;
+            }
+            for (prefixes, upstreams) in FACTS {
+                let expected = levels(theirs, upstreams);
+                // this crate may log more, except as checked below
+                if !expected.is_empty() {
                     assert_eq!(
-                        warned(ours),
-                        warned(theirs),
-                        "{versions:?} {event:?} {side} {ours:#?} {theirs:#?}"
+                        levels(ours, prefixes),
+                        expected,
+                        "{provider:?} {versions:?} {event:?} {side} {:?}\n{ours:#?}",
+                        prefixes
                     );
                 }
             }
+            // lines that may alert an operator
+            let is_warning = |line: &&Line| line.level <= Level::Warn;
+            let warned = |lines: &[Line]| lines.iter().filter(is_warning).count();
+            assert_eq!(
+                warned(ours),
+                warned(theirs),
+                "{versions:?} {event:?} {side} {ours:#?} {theirs:#?}"
+            );
         }
     }
 }

@@ -4,7 +4,9 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
-use harness::peers::endpoints::Transfer;
+use harness::peers::endpoints::{
+    ThisBuffered, ThisUnbuffered, Transfer, UpstreamBuffered, UpstreamUnbuffered, handshake,
+};
 
 use crate::log::Log;
 
@@ -31,22 +33,13 @@ impl Write for Transport<'_> {
     }
 }
 
-/// The kind and the text of an I/O error.
-type IoError = (io::ErrorKind, String);
-
-fn describe(error: io::Error) -> IoError {
-    (error.kind(), error.to_string())
-}
-
 macro_rules! connections {
-    ($module:ident, $tls:ident) => {
+    ($module:ident, $tls:ident, $buffered:ident, $unbuffered:ident) => {
         // upstream deprecates `dangerous_extract_secrets` for unbuffered connections
         #[allow(deprecated)]
         pub mod $module {
-            use $tls::client::UnbufferedClientConnection;
             use $tls::kernel::KernelConnection;
-            use $tls::server::{Acceptor, UnbufferedServerConnection};
-            use $tls::unbuffered::{ConnectionState, UnbufferedConnectionCommon, UnbufferedStatus};
+            use $tls::server::Acceptor;
             use $tls::{
                 ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection, Stream,
                 quic,
@@ -89,27 +82,11 @@ macro_rules! connections {
                 ServerConnection::new(Arc::new(server_config(provider, versions))).unwrap()
             }
 
-            fn output(conn: &mut Connection) -> Vec<u8> {
-                conn.output()
-            }
-
-            fn input(conn: &mut Connection, mut bytes: &[u8]) {
-                while !bytes.is_empty() {
-                    conn.read_tls(&mut bytes).unwrap();
-                    conn.process_new_packets().unwrap();
-                }
-            }
-
             fn connected(provider: Provider, versions: Versions) -> [Connection; 2] {
-                let mut client = Connection::from(client(provider, versions));
-                let mut server = Connection::from(server(provider, versions));
-                for _ in 0..3 {
-                    let bytes = output(&mut client);
-                    input(&mut server, &bytes);
-                    let bytes = output(&mut server);
-                    input(&mut client, &bytes);
-                }
-                [client, server]
+                let mut client = $buffered::client(client_config(provider, versions));
+                let mut server = $buffered::server(server_config(provider, versions));
+                handshake(&mut client, &mut server);
+                [client.conn, server.conn]
             }
 
             fn export(log: &mut Log, provider: Provider, versions: Versions) {
@@ -132,68 +109,13 @@ macro_rules! connections {
                 }
             }
 
-            /// Sends `from`'s output to `to` until neither has any left.
-            fn drive<T, U>(
-                from: &mut UnbufferedConnectionCommon<T>,
-                to: &mut Vec<u8>,
-                incoming: &mut Vec<u8>,
-                process: for<'c, 'i> fn(
-                    &'c mut UnbufferedConnectionCommon<T>,
-                    &'i mut [u8],
-                ) -> UnbufferedStatus<'c, 'i, U>,
-            ) -> bool {
-                loop {
-                    let UnbufferedStatus { discard, state, .. } = process(from, incoming);
-                    let done = match state.unwrap() {
-                        ConnectionState::EncodeTlsData(mut state) => {
-                            let mut out = vec![0; 20_000];
-                            let len = state.encode(&mut out).unwrap();
-                            to.extend_from_slice(&out[..len]);
-                            false
-                        }
-                        ConnectionState::TransmitTlsData(state) => {
-                            state.done();
-                            false
-                        }
-                        ConnectionState::WriteTraffic(_) => true,
-                        _ => {
-                            incoming.drain(..discard);
-                            return false;
-                        }
-                    };
-                    incoming.drain(..discard);
-                    if done {
-                        return true;
-                    }
-                }
-            }
-
             fn move_to_kernel(log: &mut Log, provider: Provider, versions: Versions) {
                 let what = format!("kernel {versions:?}");
-                let config = Arc::new(client_config(provider, versions));
-                let mut client = UnbufferedClientConnection::new(config, server_name()).unwrap();
-                let config = Arc::new(server_config(provider, versions));
-                let mut server = UnbufferedServerConnection::new(config).unwrap();
-                let (mut to_client, mut to_server) = (Vec::new(), Vec::new());
-                loop {
-                    let client_done = drive(
-                        &mut client,
-                        &mut to_server,
-                        &mut to_client,
-                        |conn, bytes| conn.process_tls_records(bytes),
-                    );
-                    let server_done = drive(
-                        &mut server,
-                        &mut to_client,
-                        &mut to_server,
-                        |conn, bytes| conn.process_tls_records(bytes),
-                    );
-                    if client_done && server_done && to_client.is_empty() && to_server.is_empty() {
-                        break;
-                    }
-                }
-                let (_, mut client) = client.dangerous_into_kernel_connection().unwrap();
-                let (_, mut server) = server.dangerous_into_kernel_connection().unwrap();
+                let mut client = $unbuffered::client(client_config(provider, versions));
+                let mut server = $unbuffered::server(server_config(provider, versions));
+                handshake(&mut client, &mut server);
+                let (_, mut client) = client.conn.dangerous_into_kernel_connection().unwrap();
+                let (_, mut server) = server.conn.dangerous_into_kernel_connection().unwrap();
                 for payload in [&[][..], &[0; 3], &[0; 40], &[0xff; 40]] {
                     log.call(&what, || client.handle_new_session_ticket(payload));
                 }
@@ -246,33 +168,25 @@ macro_rules! connections {
                 let what = format!("I/O {versions:?}");
                 let http = b"HTTP/1.1 400 Bad Request\r\n\r\n";
                 // a ClientHello, truncated anywhere or missing; bytes that are not TLS
-                let hello = output(&mut Connection::from(client(provider, versions)));
+                let hello = client(provider, versions).output();
                 for bytes in [&[][..], &hello[..3], &hello[..20], &hello[..], http] {
                     let mut conn = server(provider, versions);
                     let mut transport = Transport(bytes);
-                    log.call(&what, || conn.complete_io(&mut transport).map_err(describe));
-                    log.call(&what, || conn.complete_io(&mut transport).map_err(describe));
+                    log.io(&what, || conn.complete_io(&mut transport));
+                    log.io(&what, || conn.complete_io(&mut transport));
                     if bytes != http {
-                        log.call(&what, || conn.reader().read(&mut [0; 9]).map_err(describe));
+                        log.io(&what, || conn.reader().read(&mut [0; 9]));
                     }
                     log.call(&what, || conn.process_new_packets());
                     let mut conn = client(provider, versions);
                     let mut transport = Transport(bytes);
-                    log.call(&what, || {
-                        Stream::new(&mut conn, &mut transport)
-                            .read(&mut [0])
-                            .map_err(describe)
+                    log.io(&what, || {
+                        Stream::new(&mut conn, &mut transport).read(&mut [0])
                     });
-                    log.call(&what, || {
-                        Stream::new(&mut conn, &mut transport)
-                            .write(b"data")
-                            .map_err(describe)
+                    log.io(&what, || {
+                        Stream::new(&mut conn, &mut transport).write(b"data")
                     });
-                    log.call(&what, || {
-                        Stream::new(&mut conn, &mut transport)
-                            .flush()
-                            .map_err(describe)
-                    });
+                    log.io(&what, || Stream::new(&mut conn, &mut transport).flush());
                 }
 
                 // the end of the stream, with and without a close_notify
@@ -281,17 +195,17 @@ macro_rules! connections {
                     if closes {
                         peer.send_close_notify();
                     }
-                    let bytes = output(&mut peer);
+                    let bytes = peer.output();
                     let mut transport = Transport(&bytes);
-                    log.call(&what, || conn.complete_io(&mut transport).map_err(describe));
-                    log.call(&what, || conn.complete_io(&mut transport).map_err(describe));
-                    log.call(&what, || conn.reader().read(&mut [0; 9]).map_err(describe));
+                    log.io(&what, || conn.complete_io(&mut transport));
+                    log.io(&what, || conn.complete_io(&mut transport));
+                    log.io(&what, || conn.reader().read(&mut [0; 9]));
                     let Connection::Client(conn) = &mut conn else {
                         panic!("the first is the client");
                     };
                     let mut stream = Stream::new(conn, &mut transport);
-                    log.call(&what, || stream.read(&mut [0; 9]).map_err(describe));
-                    log.call(&what, || stream.write(b"data").map_err(describe));
+                    log.io(&what, || stream.read(&mut [0; 9]));
+                    log.io(&what, || stream.write(b"data"));
                 }
 
                 // more than the buffer holds
@@ -299,29 +213,26 @@ macro_rules! connections {
                 let mut bytes = Vec::new();
                 for _ in 0..9 {
                     peer.writer().write_all(&[7; 16_384]).unwrap();
-                    bytes.extend(output(&mut peer));
+                    bytes.extend(peer.output());
                 }
-                let mut rest = &bytes[..];
-                log.call(&what, || -> Result<(), IoError> {
-                    while !rest.is_empty() {
-                        conn.read_tls(&mut rest).map_err(describe)?;
-                        conn.process_new_packets().unwrap();
-                    }
-                    Ok(())
-                });
-                let [mut conn, _] = connected(provider, versions);
-                let mut rest = &bytes[..];
-                log.call(&what, || -> Result<(), IoError> {
-                    while !rest.is_empty() {
-                        conn.read_tls(&mut rest).map_err(describe)?;
-                    }
-                    Ok(())
-                });
+                for processes in [true, false] {
+                    let mut rest = &bytes[..];
+                    log.io(&what, || {
+                        while !rest.is_empty() {
+                            conn.read_tls(&mut rest)?;
+                            if processes {
+                                conn.process_new_packets().unwrap();
+                            }
+                        }
+                        Ok(())
+                    });
+                    [conn, _] = connected(provider, versions);
+                }
             }
 
             fn accept(log: &mut Log, provider: Provider) {
                 let what = "acceptor";
-                let hello = output(&mut Connection::from(client(provider, Versions::Tls13)));
+                let hello = client(provider, Versions::Tls13).output();
                 let tls12 = || Arc::new(server_config(provider, Versions::Tls12));
                 for bytes in [
                     &hello[..],
@@ -329,9 +240,7 @@ macro_rules! connections {
                     &[22, 3, 1, 0, 0],
                 ] {
                     let mut acceptor = Acceptor::default();
-                    log.call(what, || {
-                        acceptor.read_tls(&mut &bytes[..]).map_err(describe)
-                    });
+                    log.io(what, || acceptor.read_tls(&mut &bytes[..]));
                     let accepted = acceptor.accept();
                     log.call(what, || match accepted {
                         Ok(Some(accepted)) => {
@@ -344,14 +253,17 @@ macro_rules! connections {
                     log.call(what, || {
                         acceptor.accept().map(|_| ()).map_err(|(error, _)| error)
                     });
-                    log.call(what, || {
-                        acceptor.read_tls(&mut &bytes[..]).map_err(describe)
-                    });
+                    log.io(what, || acceptor.read_tls(&mut &bytes[..]));
                 }
             }
         }
     };
 }
 
-connections!(this, rustls);
-connections!(upstream, rustls_upstream);
+connections!(this, rustls, ThisBuffered, ThisUnbuffered);
+connections!(
+    upstream,
+    rustls_upstream,
+    UpstreamBuffered,
+    UpstreamUnbuffered
+);

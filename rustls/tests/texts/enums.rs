@@ -35,16 +35,13 @@ macro_rules! enums {
                     };
                     let value = T::from(number);
                     let variant = name(&value).unwrap_or("Unknown");
-                    log.push(Printed::debug(
-                        &format!("rustls::{path}::{variant}"),
-                        &value,
-                    ));
+                    log.push(Printed::debug(&format!("{path}::{variant}"), &value));
                 }
             }
 
             fn show<T: Debug>(log: &mut Vec<Printed>, module: &str, values: Vec<(&str, T)>) {
                 for (path, value) in values {
-                    log.push(Printed::debug(&format!("rustls::{module}{path}"), &value));
+                    log.push(Printed::debug(&format!("{module}{path}"), &value));
                 }
             }
 
@@ -54,70 +51,46 @@ macro_rules! enums {
                 wire::<u8, _>(&mut log, "ContentType", ContentType::as_str);
                 wire::<u8, _>(&mut log, "HandshakeType", HandshakeType::as_str);
                 wire::<u8, _>(&mut log, "SignatureAlgorithm", SignatureAlgorithm::as_str);
-                wire::<u8, _>(
-                    &mut log,
-                    "crypto::hash::HashAlgorithm",
-                    HashAlgorithm::as_str,
-                );
+                let hashes = "crypto::hash::HashAlgorithm";
+                wire::<u8, _>(&mut log, hashes, HashAlgorithm::as_str);
                 wire::<u8, _>(&mut log, "server::CertificateType", CertificateType::as_str);
                 wire::<u16, _>(&mut log, "CipherSuite", CipherSuite::as_str);
                 wire::<u16, _>(&mut log, "NamedGroup", NamedGroup::as_str);
                 wire::<u16, _>(&mut log, "SignatureScheme", SignatureScheme::as_str);
                 wire::<u16, _>(&mut log, "ProtocolVersion", ProtocolVersion::as_str);
-                wire::<u16, _>(
-                    &mut log,
-                    "CertificateCompressionAlgorithm",
-                    CertificateCompressionAlgorithm::as_str,
-                );
+                let name = CertificateCompressionAlgorithm::as_str;
+                wire::<u16, _>(&mut log, "CertificateCompressionAlgorithm", name);
                 show(&mut log, "", named![Side::Client, Side::Server]);
-                show(
-                    &mut log,
-                    "",
-                    named![
-                        HandshakeKind::Full,
-                        HandshakeKind::FullWithHelloRetryRequest,
-                        HandshakeKind::Resumed
-                    ],
-                );
-                show(
-                    &mut log,
-                    "client::",
-                    named![
-                        EchStatus::NotOffered,
-                        EchStatus::Grease,
-                        EchStatus::Offered,
-                        EchStatus::Accepted,
-                        EchStatus::Rejected
-                    ],
-                );
-                show(
-                    &mut log,
-                    "client::",
-                    named![
-                        Tls12Resumption::Disabled,
-                        Tls12Resumption::SessionIdOnly,
-                        Tls12Resumption::SessionIdOrTickets
-                    ],
-                );
-                show(
-                    &mut log,
-                    "compress::",
-                    named![CompressionLevel::Interactive, CompressionLevel::Amortized],
-                );
-                show(
-                    &mut log,
-                    "crypto::",
-                    named![KeyExchangeAlgorithm::DHE, KeyExchangeAlgorithm::ECDHE],
-                );
-                show(
-                    &mut log,
-                    "quic::",
-                    named![Version::V1Draft, Version::V1, Version::V2],
-                );
+                let kinds = named![
+                    HandshakeKind::Full,
+                    HandshakeKind::FullWithHelloRetryRequest,
+                    HandshakeKind::Resumed,
+                ];
+                show(&mut log, "", kinds);
+                let statuses = named![
+                    EchStatus::NotOffered,
+                    EchStatus::Grease,
+                    EchStatus::Offered,
+                    EchStatus::Accepted,
+                    EchStatus::Rejected,
+                ];
+                show(&mut log, "client::", statuses);
+                let resumption = named![
+                    Tls12Resumption::Disabled,
+                    Tls12Resumption::SessionIdOnly,
+                    Tls12Resumption::SessionIdOrTickets,
+                ];
+                show(&mut log, "client::", resumption);
+                let levels = named![CompressionLevel::Interactive, CompressionLevel::Amortized];
+                show(&mut log, "compress::", levels);
+                let algorithms = named![KeyExchangeAlgorithm::DHE, KeyExchangeAlgorithm::ECDHE];
+                show(&mut log, "crypto::", algorithms);
+                let versions = named![Version::V1Draft, Version::V1, Version::V2];
+                show(&mut log, "quic::", versions);
                 for suite in PROVIDERS.iter().flat_map(|it| it.$module().cipher_suites) {
                     let path = match suite.tls13() {
-                        Some(_) => "rustls::SupportedCipherSuite::Tls13",
-                        None => "rustls::SupportedCipherSuite::Tls12",
+                        Some(_) => "SupportedCipherSuite::Tls13",
+                        None => "SupportedCipherSuite::Tls12",
                     };
                     log.push(Printed::debug(path, &suite));
                 }

@@ -50,52 +50,12 @@ macro_rules! errors {
                 let mut errors = named![
                     CertificateError::BadEncoding,
                     CertificateError::Expired,
-                    CertificateError::ExpiredContext {
-                        time: at(10),
-                        not_after: at(7)
-                    },
-                    CertificateError::ExpiredContext {
-                        time: at(10),
-                        not_after: at(9)
-                    },
-                    CertificateError::ExpiredContext {
-                        time: at(7),
-                        not_after: at(10)
-                    },
-                    CertificateError::ExpiredContext {
-                        time: at(7),
-                        not_after: at(7)
-                    },
                     CertificateError::NotValidYet,
-                    CertificateError::NotValidYetContext {
-                        time: at(7),
-                        not_before: at(10)
-                    },
-                    CertificateError::NotValidYetContext {
-                        time: at(9),
-                        not_before: at(10)
-                    },
-                    CertificateError::NotValidYetContext {
-                        time: at(10),
-                        not_before: at(7)
-                    },
                     CertificateError::Revoked,
                     CertificateError::UnhandledCriticalExtension,
                     CertificateError::UnknownIssuer,
                     CertificateError::UnknownRevocationStatus,
                     CertificateError::ExpiredRevocationList,
-                    CertificateError::ExpiredRevocationListContext {
-                        time: at(10),
-                        next_update: at(7)
-                    },
-                    CertificateError::ExpiredRevocationListContext {
-                        time: at(10),
-                        next_update: at(9)
-                    },
-                    CertificateError::ExpiredRevocationListContext {
-                        time: at(7),
-                        next_update: at(10)
-                    },
                     CertificateError::BadSignature,
                     CertificateError::UnsupportedSignatureAlgorithm,
                     CertificateError::UnsupportedSignatureAlgorithmContext {
@@ -116,6 +76,23 @@ macro_rules! errors {
                     CertificateError::ApplicationVerificationFailure,
                     CertificateError::Other(other()),
                 ];
+                for (time, limit) in [(10, 7), (10, 9), (7, 10), (9, 10), (7, 7)] {
+                    let (time, limit) = (at(time), at(limit));
+                    errors.extend(named![
+                        CertificateError::ExpiredContext {
+                            time: time,
+                            not_after: limit
+                        },
+                        CertificateError::NotValidYetContext {
+                            time: time,
+                            not_before: limit
+                        },
+                        CertificateError::ExpiredRevocationListContext {
+                            time: time,
+                            next_update: limit
+                        },
+                    ]);
+                }
                 let presented: [&[&str]; 4] = [
                     &[],
                     &["DnsName(\"b.example\")"],
@@ -215,24 +192,18 @@ macro_rules! errors {
                     HandshakeType::Finished,
                 ];
                 for len in 0..=3 {
-                    errors.extend(named![
-                        Error::InappropriateMessage {
+                    for got in [ContentType::ApplicationData, ContentType::Unknown(200)] {
+                        errors.extend(named![Error::InappropriateMessage {
                             expect_types: content[..len].to_vec(),
-                            got_type: ContentType::ApplicationData
-                        },
-                        Error::InappropriateMessage {
-                            expect_types: content[..len].to_vec(),
-                            got_type: ContentType::Unknown(200)
-                        },
-                        Error::InappropriateHandshakeMessage {
+                            got_type: got
+                        }]);
+                    }
+                    for got in [HandshakeType::Unknown(78), HandshakeType::CertificateURL] {
+                        errors.extend(named![Error::InappropriateHandshakeMessage {
                             expect_types: handshake[..len].to_vec(),
-                            got_type: HandshakeType::Unknown(78)
-                        },
-                        Error::InappropriateHandshakeMessage {
-                            expect_types: handshake[..len].to_vec(),
-                            got_type: HandshakeType::CertificateURL
-                        },
-                    ]);
+                            got_type: got
+                        }]);
+                    }
                 }
                 for number in 0..=u8::MAX {
                     errors.extend(named![Error::AlertReceived(AlertDescription::from(number))]);
@@ -249,9 +220,9 @@ macro_rules! errors {
                 Error: From<T>,
             {
                 for (path, cause) in causes {
-                    log.push(Printed::debug(&format!("rustls::{path}"), cause));
+                    log.push(Printed::debug(path, cause));
                     log.push(Printed::error(
-                        &format!("rustls::Error::{error}"),
+                        &format!("Error::{error}"),
                         &Error::from(cause.clone()),
                     ));
                 }
@@ -282,55 +253,52 @@ macro_rules! errors {
                     )],
                 );
                 for (path, error) in plain_errors() {
-                    log.push(Printed::error(&format!("rustls::{path}"), &error));
+                    log.push(Printed::error(path, &error));
                 }
                 log.push(Printed::error(
-                    "rustls::Error::FailedToGetRandomBytes",
+                    "Error::FailedToGetRandomBytes",
                     &Error::from(GetRandomFailed),
                 ));
                 let no_time = SystemTime::UNIX_EPOCH
                     .duration_since(SystemTime::UNIX_EPOCH + Duration::from_secs(1));
                 log.push(Printed::error(
-                    "rustls::Error::FailedToGetCurrentTime",
+                    "Error::FailedToGetCurrentTime",
                     &Error::from(no_time.unwrap_err()),
                 ));
                 for (path, error) in certificate_errors() {
-                    log.push(Printed::display(&format!("rustls::{path}"), &error));
+                    log.push(Printed::display(path, &error));
                 }
                 for (path, purpose) in purposes() {
-                    log.push(Printed::display(&format!("rustls::{path}"), &purpose));
+                    log.push(Printed::display(path, &purpose));
                 }
-                log.push(Printed::error("rustls::OtherError", &other()));
+                log.push(Printed::error("OtherError", &other()));
                 log.push(Printed::error(
-                    "rustls::crypto::cipher::UnsupportedOperationError",
+                    "crypto::cipher::UnsupportedOperationError",
                     &UnsupportedOperationError,
                 ));
                 for (_, error) in revocation_list_errors() {
                     for path in ["client", "server"] {
                         log.push(Printed::error(
-                            &format!("rustls::{path}::VerifierBuilderError::InvalidCrl"),
+                            &format!("{path}::VerifierBuilderError::InvalidCrl"),
                             &VerifierBuilderError::from(error.clone()),
                         ));
                     }
                 }
                 for path in ["client", "server"] {
                     log.push(Printed::error(
-                        &format!("rustls::{path}::VerifierBuilderError::NoRootAnchors"),
+                        &format!("{path}::VerifierBuilderError::NoRootAnchors"),
                         &VerifierBuilderError::NoRootAnchors,
                     ));
                 }
                 for (path, error) in encrypt_errors() {
+                    log.push(Printed::error(&format!("unbuffered::{path}"), &error));
                     log.push(Printed::error(
-                        &format!("rustls::unbuffered::{path}"),
-                        &error,
-                    ));
-                    log.push(Printed::error(
-                        "rustls::client::EarlyDataError::Encrypt",
+                        "client::EarlyDataError::Encrypt",
                         &EarlyDataError::Encrypt(error),
                     ));
                 }
                 log.push(Printed::error(
-                    "rustls::client::EarlyDataError::ExceededAllowedEarlyData",
+                    "client::EarlyDataError::ExceededAllowedEarlyData",
                     &EarlyDataError::ExceededAllowedEarlyData,
                 ));
                 let short = InsufficientSizeError { required_size: 77 };
@@ -338,10 +306,7 @@ macro_rules! errors {
                     EncodeError::InsufficientSize(short),
                     EncodeError::AlreadyEncoded,
                 ] {
-                    log.push(Printed::error(
-                        &format!("rustls::unbuffered::{path}"),
-                        &error,
-                    ));
+                    log.push(Printed::error(&format!("unbuffered::{path}"), &error));
                 }
                 for (path, value) in [
                     (
@@ -362,7 +327,7 @@ macro_rules! errors {
                         &$tls::compress::DecompressionFailed,
                     ),
                 ] {
-                    log.push(Printed::debug(&format!("rustls::{path}"), value));
+                    log.push(Printed::debug(path, value));
                 }
                 log
             }

@@ -1,6 +1,7 @@
 //! The results of calls, for comparison between the two crates.
 
 use std::fmt::Debug;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use harness::peers::texts::agree;
@@ -18,6 +19,13 @@ impl Log {
             Err(_) => "panic".to_owned(),
         };
         self.0.push(format!("{what}: {outcome}"));
+    }
+
+    /// Like [`Self::call`], with the kind and the text of an I/O error.
+    pub fn io<T>(&mut self, what: &str, call: impl FnOnce() -> io::Result<T>) {
+        self.call(what, || {
+            call().map_err(|error| (error.kind(), error.to_string()))
+        });
     }
 
     /// Fails unless all lines agree with `theirs`.

@@ -16,9 +16,10 @@ pub struct Printed {
 }
 
 impl Printed {
+    /// `path` lacks the name of the crate.
     pub fn debug(path: &str, value: &dyn Debug) -> Self {
         Self {
-            path: path.to_owned(),
+            path: format!("rustls::{path}"),
             debug: format!("{value:?}"),
             pretty_debug: format!("{value:#?}"),
             display: None,
