@@ -1,8 +1,8 @@
 //! 0-RTT keys, and the values that sessions remember for early data.
 
-use harness::peers::endpoints::Transfer;
+use harness::peers::endpoints::{ThisBuffered, handshake};
+use rustls::HandshakeKind;
 use rustls::quic::PacketKey;
-use rustls::{HandshakeKind, NamedGroup};
 
 use super::*;
 
@@ -17,6 +17,13 @@ fn is_accepted(client: &Connection) -> bool {
     match client {
         Connection::Client(client) => client.is_early_data_accepted(),
         Connection::Server(_) => panic!("a server"),
+    }
+}
+
+fn reject(server: &mut Connection) {
+    match server {
+        Connection::Server(server) => server.reject_early_data(),
+        Connection::Client(_) => panic!("a client"),
     }
 }
 
@@ -54,20 +61,13 @@ fn keys_last_until_the_handshake_is_complete() {
 #[test]
 fn keys_are_dropped_when_the_server_rejects() {
     for configs in PROVIDERS.map(with_session) {
-        let mut client = configs.client();
-        let mut server = configs.server();
-        let Connection::Server(conn) = &mut server else {
-            panic!("a server");
-        };
-        conn.reject_early_data();
-        relay(&mut client, &mut server);
+        let (mut client, mut server) = (configs.client(), configs.server());
+        reject(&mut server);
+        let [hello, flight] = two_levels(&mut client, &mut server);
         assert!(server.zero_rtt_keys().is_none());
-        let [hello, flight] = &write_all(&mut server)[..] else {
-            panic!("two levels");
-        };
-        client.read_hs(&hello.bytes).unwrap();
+        client.read_hs(&hello).unwrap();
         assert!(client.zero_rtt_keys().is_some());
-        let [extensions, finished] = &messages::split(&flight.bytes)[..] else {
+        let [extensions, finished] = &messages::split(&flight)[..] else {
             panic!("resumed");
         };
         client.read_hs(extensions).unwrap();
@@ -86,12 +86,11 @@ fn keys_are_dropped_without_resumption() {
         configs.server = Arc::new(server_config(provider));
         let (mut client, mut server) = (configs.client(), configs.server());
         assert!(client.zero_rtt_keys().is_some());
-        relay(&mut client, &mut server);
+        let [hello, flight] = two_levels(&mut client, &mut server);
         assert!(server.zero_rtt_keys().is_none());
-        let flight = write_all(&mut server);
-        client.read_hs(&flight[0].bytes).unwrap();
+        client.read_hs(&hello).unwrap();
         assert!(client.zero_rtt_keys().is_none());
-        client.read_hs(&flight[1].bytes).unwrap();
+        client.read_hs(&flight).unwrap();
         exchange(&mut client, &mut server);
         assert!(!is_accepted(&client) && !server.is_handshaking());
         assert_eq!(server.handshake_kind(), Some(HandshakeKind::Full));
@@ -104,10 +103,7 @@ fn a_server_may_reject_after_the_client_hello() {
     let configs = with_session(Provider::Ring);
     let (mut client, mut server) = (configs.client(), configs.server());
     relay(&mut client, &mut server);
-    let Connection::Server(conn) = &mut server else {
-        panic!("a server");
-    };
-    conn.reject_early_data();
+    reject(&mut server);
     assert!(server.zero_rtt_keys().is_none());
     exchange(&mut client, &mut server);
     assert!(!server.is_handshaking());
@@ -118,13 +114,7 @@ fn a_server_may_reject_after_the_client_hello() {
 fn keys_are_dropped_after_a_retry() {
     for provider in PROVIDERS {
         let mut configs = with_session(provider);
-        let mut only_p256 = provider.this();
-        only_p256
-            .kx_groups
-            .retain(|group| group.name() == NamedGroup::secp256r1);
-        let mut config = this::server(only_p256, KeyType::Ed25519, ClientAuth::None);
-        config.alpn_protocols = configs.server.alpn_protocols.clone();
-        config.max_early_data_size = u32::MAX;
+        let mut config = retrying(provider);
         config.session_storage = configs.server.session_storage.clone();
         configs.server = Arc::new(config);
 
@@ -185,19 +175,10 @@ fn keys_have_conditions() {
 #[test]
 fn a_session_made_over_records_has_no_early_data() {
     for configs in PROVIDERS.map(Configs::new) {
-        let mut client =
-            rustls::ClientConnection::new(configs.client.clone(), server_name()).unwrap();
-        let mut server = rustls::ServerConnection::new(configs.server.clone()).unwrap();
-        while client.is_handshaking() || server.is_handshaking() || server.wants_write() {
-            let mut bytes = client.output();
-            server.input(&bytes);
-            bytes.clear();
-            while server.wants_write() {
-                server.write_tls(&mut bytes).unwrap();
-            }
-            client.input(&bytes);
-        }
-        assert_eq!(client.tls13_tickets_received(), 2);
+        let mut client = ThisBuffered::client(configs.client.clone());
+        let mut server = ThisBuffered::server(configs.server.clone());
+        handshake(&mut client, &mut server);
+        assert_eq!(client.as_client().tls13_tickets_received(), 2);
 
         let (mut client, mut server) = (configs.client(), configs.server());
         assert!(client.zero_rtt_keys().is_none());

@@ -29,29 +29,41 @@ fn connect(config: &Arc<ClientConfig>, name: ServerName<'static>) -> Connection 
         .into()
 }
 
+/// Runs a handshake until the server's flight tells the client of the rejection. Neither end has
+/// keys for early data. Returns the ClientHello.
+fn rejected_flight(client: &mut Connection, server: &mut Connection) -> Vec<u8> {
+    let hello = write(client).bytes;
+    server.read_hs(&hello).unwrap();
+    assert!(server.zero_rtt_keys().is_none());
+    let flight = write_all(server);
+    client.read_hs(&flight[0].bytes).unwrap();
+    assert!(client.zero_rtt_keys().is_none());
+    assert_eq!(write(client).keys, Some("Handshake"));
+    let rejected = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
+    assert_eq!(client.read_hs(&flight[1].bytes), Err(rejected.into()));
+    hello
+}
+
+fn ech() -> EchMode {
+    let key = EchKey::new(7, SERVER_NAME, (0x20, 1, 1));
+    let list = EchConfigListBytes::from(key.config.list());
+    EchConfig::new(list, ALL_SUPPORTED_SUITES).unwrap().into()
+}
+
 /// The handshake with the public name runs to its end, then fails with an alert and without 1-RTT
 /// keys.
 #[test]
 fn a_rejection_ends_the_connection() {
     for provider in PROVIDERS {
-        let key = EchKey::new(7, SERVER_NAME, (0x20, 1, 1));
-        let list = EchConfigListBytes::from(key.config.list());
-        let ech = EchConfig::new(list, ALL_SUPPORTED_SUITES).unwrap();
         let name = ServerName::try_from("secret.example").unwrap();
-        let mut client = connect(&config(provider, ech.into()), name);
+        let mut client = connect(&config(provider, ech()), name);
         let mut server = server(&Arc::new(server_config(provider)), Version::V1);
 
-        let hello = write(&mut client).bytes;
+        let hello = rejected_flight(&mut client, &mut server);
         let types = messages::extension_types(&hello);
         assert!(types.contains(&ECH) && types.contains(&57));
         // RFC 9001 §8.4: no legacy_session_id
         assert_eq!(hello[4 + 2 + 32], 0);
-        server.read_hs(&hello).unwrap();
-        let flight = write_all(&mut server);
-        client.read_hs(&flight[0].bytes).unwrap();
-        assert_eq!(write(&mut client).keys, Some("Handshake"));
-        let rejected = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
-        assert_eq!(client.read_hs(&flight[1].bytes), Err(rejected.into()));
         assert_eq!(client.alert(), Some(Alert::EncryptedClientHelloRequired));
         assert_eq!(client.alpn_protocol(), None);
         assert!(client.peer_certificates().is_none());
@@ -72,10 +84,7 @@ fn early_data_ends_with_a_rejection() {
                 .unwrap();
         plain.dangerous().set_certificate_verifier(verifier.clone());
 
-        let key = EchKey::new(7, SERVER_NAME, (0x20, 1, 1));
-        let list = EchConfigListBytes::from(key.config.list());
-        let ech = EchConfig::new(list, ALL_SUPPORTED_SUITES).unwrap();
-        let mut encrypting = ClientConfig::clone(&config(provider, ech.into()));
+        let mut encrypting = ClientConfig::clone(&config(provider, ech()));
         encrypting.enable_early_data = true;
         encrypting.resumption = plain.resumption.clone();
         encrypting.client_auth_cert_resolver = plain.client_auth_cert_resolver.clone();
@@ -89,22 +98,13 @@ fn early_data_ends_with_a_rejection() {
 
         let mut client = connect(&Arc::new(encrypting), server_name());
         assert!(client.zero_rtt_keys().is_some());
-        let hello = write(&mut client).bytes;
+        // this server has the session, but the outer hello does not name it
+        let mut server = configs.server();
+        let hello = rejected_flight(&mut client, &mut server);
         let types = messages::extension_types(&hello);
         const EARLY_DATA: u16 = 42;
         const PRE_SHARED_KEY: u16 = 41;
         assert!(types.contains(&EARLY_DATA) && types.contains(&PRE_SHARED_KEY));
-
-        // this server has the session, but the outer hello does not name it
-        let mut server = configs.server();
-        server.read_hs(&hello).unwrap();
-        assert!(server.zero_rtt_keys().is_none());
-        let flight = write_all(&mut server);
-        client.read_hs(&flight[0].bytes).unwrap();
-        assert!(client.zero_rtt_keys().is_none());
-        assert_eq!(write(&mut client).keys, Some("Handshake"));
-        let rejected = PeerIncompatible::ServerRejectedEncryptedClientHello(None);
-        assert_eq!(client.read_hs(&flight[1].bytes), Err(rejected.into()));
         assert!(client.zero_rtt_keys().is_none());
         assert!(write_all(&mut client).is_empty());
         assert!(

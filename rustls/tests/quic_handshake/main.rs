@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
 use rustls::quic::{ClientConnection, Connection, KeyChange, ServerConnection, Version};
-use rustls::{ClientConfig, ServerConfig};
+use rustls::{ClientConfig, NamedGroup, ServerConfig};
 
 const CLIENT_PARAMETERS: &[u8] = b"parameters of the client";
 const SERVER_PARAMETERS: &[u8] = b"parameters of the server";
@@ -75,6 +75,25 @@ fn server(config: &Arc<ServerConfig>, version: Version) -> Connection {
     ServerConnection::new(config.clone(), version, SERVER_PARAMETERS.to_vec())
         .unwrap()
         .into()
+}
+
+/// A ClientHello read by `server`, and the server's flight in two levels.
+fn two_levels(client: &mut Connection, server: &mut Connection) -> [Vec<u8>; 2] {
+    relay(client, server);
+    let levels = write_all(server).into_iter().map(|it| it.bytes);
+    let levels = <[_; 2]>::try_from(levels.collect::<Vec<_>>());
+    levels.expect("two levels")
+}
+
+/// A server's configuration with a single group, of which clients send no share.
+fn retrying(provider: Provider) -> ServerConfig {
+    let mut only_p256 = provider.this();
+    let groups = &mut only_p256.kx_groups;
+    groups.retain(|group| group.name() == NamedGroup::secp256r1);
+    let mut config = this::server(only_p256, KeyType::Ed25519, ClientAuth::None);
+    config.alpn_protocols = vec![b"h3".to_vec()];
+    config.max_early_data_size = u32::MAX;
+    config
 }
 
 /// The result of one call of `write_hs`.

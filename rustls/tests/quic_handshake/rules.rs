@@ -1,13 +1,13 @@
 //! Rules of RFC 9001 for handshake messages.
 
-use harness::peers::configs::product;
+use harness::peers::configs::{Versions, product};
+use harness::peers::endpoints::Transfer;
 use rustls::quic::Version;
-use rustls::{
-    AlertDescription as Alert, ContentType, Error, HandshakeType, PeerIncompatible, PeerMisbehaved,
-};
+use rustls::{AlertDescription as Alert, Error, HandshakeType, PeerIncompatible, PeerMisbehaved};
 
 use super::*;
 
+const KEY_TYPE: KeyType = KeyType::Ed25519;
 const TRANSPORT_PARAMETERS: u16 = 57;
 const DRAFT_PARAMETERS: u16 = 0xffa5;
 const SUPPORTED_VERSIONS: u16 = 43;
@@ -25,12 +25,8 @@ fn a_client_hello_follows_the_rules() {
         (Version::V1, TRANSPORT_PARAMETERS),
         (Version::V2, TRANSPORT_PARAMETERS),
     ] {
-        let mut config = this::client_of(
-            harness::peers::configs::Versions::Both,
-            Provider::Ring.this(),
-            KeyType::Ed25519,
-            ClientAuth::None,
-        );
+        let crypto = Provider::Ring.this();
+        let mut config = this::client_of(Versions::Both, crypto, KEY_TYPE, ClientAuth::None);
         config.alpn_protocols = vec![b"h3".to_vec()];
         let hello = write(&mut client(&Arc::new(config), version)).bytes;
         // legacy_session_id is empty, and there are no TLS 1.2 suites
@@ -72,12 +68,9 @@ fn parameters_of_another_version_are_missing() {
 fn a_client_needs_the_server_s_parameters() {
     for configs in PROVIDERS.map(Configs::new) {
         let (mut client, mut server) = (configs.client(), configs.server());
-        relay(&mut client, &mut server);
-        let [hello, flight] = &write_all(&mut server)[..] else {
-            panic!("two levels");
-        };
-        client.read_hs(&hello.bytes).unwrap();
-        let extensions = &messages::split(&flight.bytes)[0];
+        let [hello, flight] = two_levels(&mut client, &mut server);
+        client.read_hs(&hello).unwrap();
+        let extensions = &messages::split(&flight)[0];
         let without = messages::with_extensions(extensions, |typ, body| {
             (typ != TRANSPORT_PARAMETERS).then(|| body.to_vec())
         });
@@ -103,12 +96,8 @@ fn a_server_refuses_a_session_id() {
 /// RFC 9001 §4.2: QUIC requires TLS 1.3.
 #[test]
 fn older_versions_are_refused() {
-    let mut config = this::server_of(
-        harness::peers::configs::Versions::Both,
-        Provider::Ring.this(),
-        KeyType::Ed25519,
-        ClientAuth::None,
-    );
+    let crypto = Provider::Ring.this();
+    let mut config = this::server_of(Versions::Both, crypto, KEY_TYPE, ClientAuth::None);
     config.alpn_protocols = vec![b"h3".to_vec()];
     let config = Arc::new(config);
     let configs = Configs::new(Provider::Ring);
@@ -189,43 +178,29 @@ fn parameters_over_records_are_refused() {
     for (provider, version) in product(PROVIDERS, [Version::V1Draft, Version::V1]) {
         let configs = Configs::new(provider);
         let hello = write(&mut client(&configs.client, version)).bytes;
-        let mut record = vec![22, 3, 1];
-        record.extend((hello.len() as u16).to_be_bytes());
-        record.extend(hello);
         let mut server = rustls::ServerConnection::new(configs.server.clone()).unwrap();
+        let record = harness::wire::record(22, &hello);
         server.read_tls(&mut &record[..]).unwrap();
         assert_eq!(
             server.process_new_packets().unwrap_err(),
             Error::General("QUIC's transport parameters came over TLS records".into())
         );
-        let mut alert = Vec::new();
-        server.write_tls(&mut alert).unwrap();
-        assert_eq!(
-            alert,
-            [
-                u8::from(ContentType::Alert),
-                3,
-                3,
-                0,
-                2,
-                2,
-                u8::from(Alert::UnsupportedExtension)
-            ]
-        );
+        let alert = [21, 3, 3, 0, 2, 2, u8::from(Alert::UnsupportedExtension)];
+        assert_eq!(server.output(), alert);
     }
 }
 
 #[test]
 fn unusable_configurations_are_refused() {
     let general = |message: &str| Some(Error::General(message.into()));
-    let (ring, key_type, auth) = (Provider::Ring, KeyType::Ed25519, ClientAuth::None);
+    let (ring, key_type, auth) = (Provider::Ring, KEY_TYPE, ClientAuth::None);
     let client = |config| {
         let config = Arc::new(config);
         ClientConnection::new(config, Version::V1, server_name(), Vec::new()).err()
     };
     let server = |config| ServerConnection::new(Arc::new(config), Version::V1, Vec::new()).err();
 
-    let tls12 = harness::peers::configs::Versions::Tls12;
+    let tls12 = Versions::Tls12;
     let error = general("TLS 1.3 support is required for QUIC");
     assert_eq!(
         client(this::client_of(tls12, ring.this(), key_type, auth)),
@@ -313,10 +288,7 @@ fn an_application_protocol_is_required_if_either_side_has_any() {
         names.collect::<Vec<_>>()
     };
     let sets: [&[&str]; 4] = [&[], &["h3"], &["x"], &["x", "h3"]];
-    for (ours, theirs) in sets
-        .into_iter()
-        .flat_map(|ours| sets.map(|theirs| (ours, theirs)))
-    {
+    for (ours, theirs) in product(sets, sets) {
         let mut configs = Configs::new(Provider::Ring);
         Arc::get_mut(&mut configs.client).unwrap().alpn_protocols = with(ours);
         Arc::get_mut(&mut configs.server).unwrap().alpn_protocols = with(theirs);
@@ -342,10 +314,9 @@ fn a_client_insists_on_an_application_protocol() {
         let config = Arc::get_mut(&mut configs.client).unwrap();
         config.check_selected_alpn = check_selected_alpn;
         let (mut client, mut server) = (configs.client(), configs.server());
-        relay(&mut client, &mut server);
-        let flight = write_all(&mut server);
-        client.read_hs(&flight[0].bytes).unwrap();
-        let extensions = &messages::split(&flight[1].bytes)[0];
+        let [hello, flight] = two_levels(&mut client, &mut server);
+        client.read_hs(&hello).unwrap();
+        let extensions = &messages::split(&flight)[0];
         let without =
             messages::with_extensions(extensions, |typ, body| (typ != 16).then(|| body.to_vec()));
         let alert = Some(Alert::NoApplicationProtocol);

@@ -8,7 +8,7 @@ use harness::quic::{
 };
 
 use crate::ends::{
-    Case, Client, Crate, ENDS, SERVER_PARAMETERS, SUITES, Server, Sessions, for_all_ends,
+    Case, Client, Crate, ENDS, SERVER_PARAMETERS, SUITES, Server, Sessions, changed, for_all_ends,
 };
 
 /// Makes a first connection for the session, without early data.
@@ -105,10 +105,8 @@ fn early_data_is_rejected_with_another_protocol() {
     for_all_ends(|ends, provider| {
         let (client, server) = Case::with_early_data(ends, provider).sides();
         first(&client, &server);
-        let server = server.with(
-            |config| config.alpn_protocols = vec![b"other".to_vec()],
-            |config| config.alpn_protocols = vec![b"other".to_vec()],
-        );
+        let others = vec![b"other".to_vec()];
+        let server = changed!(server, |config| config.alpn_protocols = others.clone());
         let second = second(&client, &server, |_| ());
         assert!(!second.is_accepted());
         assert!(second.kind().contains(&format!("Some({:?})", b"other")));
@@ -120,10 +118,7 @@ fn early_data_is_rejected_by_a_server_that_takes_none() {
     for_all_ends(|ends, provider| {
         let (client, server) = Case::with_early_data(ends, provider).sides();
         first(&client, &server);
-        let server = server.with(
-            |config| config.max_early_data_size = 0,
-            |config| config.max_early_data_size = 0,
-        );
+        let server = changed!(server, |config| config.max_early_data_size = 0);
         assert!(!second(&client, &server, |_| ()).is_accepted());
     });
 }
@@ -168,10 +163,7 @@ fn early_data_is_offered_only_where_it_may_be_taken() {
     for ends in ENDS {
         let (client, server) = Case::with_early_data(ends, PROVIDERS[0]).sides();
         first(&client, &server);
-        let client = client.with(
-            |config| config.enable_early_data = false,
-            |config| config.enable_early_data = false,
-        );
+        let client = changed!(client, |config| config.enable_early_data = false);
         assert_eq!(client.connect().has_keys(Level::EarlyData), [false; 2]);
 
         let case = Case {

@@ -91,14 +91,20 @@ impl Case {
     }
 }
 
+/// The two ends of a connection.
+pub(crate) type Pair = (Box<dyn QuicEndpoint>, Box<dyn QuicEndpoint>);
+
+/// The ends of the first connection of a case.
+pub(crate) fn pair(case: Case) -> Pair {
+    let (client, server) = case.sides();
+    (client.connect(), server.accept())
+}
+
 impl Client {
     pub(crate) fn connect_over_records(&self) -> Box<dyn Endpoint> {
         match self.of {
             Crate::This => Box::new(ThisBuffered::client(self.this.clone())),
-            Crate::Upstream => {
-                let config = self.upstream.clone();
-                Box::new(UpstreamBuffered::client(config))
-            }
+            Crate::Upstream => Box::new(UpstreamBuffered::client(self.upstream.clone())),
         }
     }
 }
@@ -130,6 +136,15 @@ pub(crate) fn for_all_ends(test: impl Fn([Crate; 2], Provider)) {
 /// The transport parameters of each side, unless a test sets others.
 pub(crate) const CLIENT_PARAMETERS: &[u8] = b"parameters of the client";
 pub(crate) const SERVER_PARAMETERS: &[u8] = b"of the server";
+
+/// Changes the configurations of both crates in the same way.
+macro_rules! changed {
+    ($side:expr, |$config:ident| $change:expr) => {
+        $side.with(|$config| $change, |$config| $change)
+    };
+}
+
+pub(crate) use changed;
 
 macro_rules! sides {
     ($($side:ident: $config:ident, $start:ident, $constructor:ident, $parameters:ident;)*) => {

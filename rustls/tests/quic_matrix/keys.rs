@@ -6,7 +6,7 @@ use harness::quic::{
     self, Level, QuicEndpoint, Use, VERSIONS, exchange, handshake, send_and_check,
 };
 
-use crate::ends::{Case, Crate, SUITES, for_all_ends};
+use crate::ends::{Case, Crate, SUITES, for_all_ends, pair};
 
 const GENERATIONS: usize = 5;
 
@@ -14,13 +14,11 @@ const GENERATIONS: usize = 5;
 fn keys_are_updated_again_and_again() {
     for_all_ends(|ends, provider| {
         for (version, suite) in product(VERSIONS, SUITES) {
-            let case = Case {
+            let (mut client, mut server) = pair(Case {
                 version,
                 suite,
                 ..Case::usual(ends, provider)
-            };
-            let (client, server) = case.sides();
-            let (mut client, mut server) = (client.connect(), server.accept());
+            });
             handshake(&mut *client, &mut *server);
             for generation in 1..=GENERATIONS {
                 client.update_keys();
@@ -44,12 +42,10 @@ fn keys_are_updated_again_and_again() {
 fn packets_belong_to_their_path() {
     for_all_ends(|ends, provider| {
         for suite in SUITES {
-            let case = Case {
+            let (mut client, mut server) = pair(Case {
                 suite,
                 ..Case::usual(ends, provider)
-            };
-            let (client, server) = case.sides();
-            let (mut client, mut server) = (client.connect(), server.accept());
+            });
             handshake(&mut *client, &mut *server);
             for path in [0, 1, 0x0102_0304, u32::MAX] {
                 send_and_check(&*client, &*server, Level::OneRtt, Use::Path(path));
@@ -79,17 +75,11 @@ fn initial_packets_are_the_same_in_both_crates() {
                 quic::upstream::seal(theirs_local.0, theirs_local.1, None, level, 9, payload)
             );
         }
-        let [ours, theirs] = [
-            (
-                ours.remote.packet.confidentiality_limit(),
-                ours.remote.packet.integrity_limit(),
-            ),
-            (
-                theirs.remote.packet.confidentiality_limit(),
-                theirs.remote.packet.integrity_limit(),
-            ),
-        ];
-        assert_eq!(ours, theirs);
+        let (ours, theirs) = (ours.remote.packet, theirs.remote.packet);
+        assert_eq!(
+            (ours.confidentiality_limit(), ours.integrity_limit()),
+            (theirs.confidentiality_limit(), theirs.integrity_limit())
+        );
     }
 }
 
@@ -111,21 +101,17 @@ fn packets_of_all_levels_are_the_same_in_both_crates() {
                 let this = transparent::this::Configs::new(setup);
                 let upstream = transparent::upstream::Configs::new(setup);
                 ["Full", "Resumed"].map(|kind| {
-                    let client: Box<dyn QuicEndpoint> = match client {
-                        Crate::This => {
-                            Box::new(quic::this::client(&this.client, version, b"c").unwrap())
-                        }
-                        Crate::Upstream => Box::new(
-                            quic::upstream::client(&upstream.client, version, b"c").unwrap(),
-                        ),
+                    let client: Box<dyn QuicEndpoint> = if client == Crate::This {
+                        Box::new(quic::this::client(&this.client, version, b"c").unwrap())
+                    } else {
+                        let config = &upstream.client;
+                        Box::new(quic::upstream::client(config, version, b"c").unwrap())
                     };
-                    let server: Box<dyn QuicEndpoint> = match server {
-                        Crate::This => {
-                            Box::new(quic::this::server(&this.server, version, b"s").unwrap())
-                        }
-                        Crate::Upstream => Box::new(
-                            quic::upstream::server(&upstream.server, version, b"s").unwrap(),
-                        ),
+                    let server: Box<dyn QuicEndpoint> = if server == Crate::This {
+                        Box::new(quic::this::server(&this.server, version, b"s").unwrap())
+                    } else {
+                        let config = &upstream.server;
+                        Box::new(quic::upstream::server(config, version, b"s").unwrap())
                     };
                     all_packets([client, server], kind)
                 })
@@ -147,10 +133,10 @@ fn all_packets([mut client, mut server]: [Box<dyn QuicEndpoint>; 2], kind: &str)
         packets.push(client.seal(Level::EarlyData, Use::First, 1, b"early"));
     }
     exchange(&mut *client, &mut *server).unwrap();
+    let negotiated = client.negotiated();
     assert!(
-        client.negotiated().ends_with(&format!("Some({kind})")),
-        "{}",
-        client.negotiated()
+        negotiated.ends_with(&format!("Some({kind})")),
+        "{negotiated}"
     );
     for end in [&mut client, &mut server] {
         for level in [Level::Initial, Level::Handshake, Level::OneRtt] {

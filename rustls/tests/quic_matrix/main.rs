@@ -10,12 +10,16 @@ mod parameters;
 mod refused;
 
 use ends::{
-    CLIENT_PARAMETERS, Case, Crate, ENDS, SERVER_PARAMETERS, SUITES, Sessions, for_all_ends,
+    CLIENT_PARAMETERS, Case, Crate, ENDS, SERVER_PARAMETERS, SUITES, Sessions, for_all_ends, pair,
 };
-use harness::peers::configs::{CLIENT_AUTHS, ClientAuth, KeyType, PROVIDERS, SERVER_NAME, product};
+use harness::peers::configs::{
+    CLIENT_AUTHS, ClientAuth, KeyType, PROVIDERS, SERVER_NAME, product3,
+};
 use harness::quic::{
     Level, QuicEndpoint, VERSIONS, Version, check_connected, deliver, exchange, exchange_in_pieces,
 };
+
+const SESSIONS: [Sessions; 3] = [Sessions::None, Sessions::Stored, Sessions::Tickets];
 
 /// Checks a complete connection.
 fn check(case: &Case, kind: &str, client: &mut dyn QuicEndpoint, server: &mut dyn QuicEndpoint) {
@@ -72,15 +76,13 @@ fn connect_twice(case: &Case) {
 #[test]
 fn every_version_and_suite_connects() {
     for_all_ends(|ends, provider| {
-        for (version, suite) in product(VERSIONS, SUITES) {
-            for sessions in [Sessions::None, Sessions::Stored, Sessions::Tickets] {
-                connect_twice(&Case {
-                    version,
-                    suite,
-                    sessions,
-                    ..Case::usual(ends, provider)
-                });
-            }
+        for (version, suite, sessions) in product3(VERSIONS, SUITES, SESSIONS) {
+            connect_twice(&Case {
+                version,
+                suite,
+                sessions,
+                ..Case::usual(ends, provider)
+            });
         }
     });
 }
@@ -88,15 +90,13 @@ fn every_version_and_suite_connects() {
 #[test]
 fn retries_and_client_certificates_go_with_everything() {
     for_all_ends(|ends, provider| {
-        for (auth, retry) in product(CLIENT_AUTHS, [false, true]) {
-            for sessions in [Sessions::None, Sessions::Stored, Sessions::Tickets] {
-                connect_twice(&Case {
-                    retry,
-                    auth,
-                    sessions,
-                    ..Case::usual(ends, provider)
-                });
-            }
+        for (auth, retry, sessions) in product3(CLIENT_AUTHS, [false, true], SESSIONS) {
+            connect_twice(&Case {
+                retry,
+                auth,
+                sessions,
+                ..Case::usual(ends, provider)
+            });
         }
     });
 }
@@ -155,9 +155,7 @@ fn every_level_may_be_cut_anywhere() {
 #[test]
 fn levels_come_in_their_order() {
     for_all_ends(|ends, provider| {
-        let case = Case::usual(ends, provider);
-        let (client, server) = case.sides();
-        let (mut client, mut server) = (client.connect(), server.accept());
+        let (mut client, mut server) = pair(Case::usual(ends, provider));
         assert_eq!(client.has_keys(Level::Handshake), [false; 2]);
         assert_eq!(client.read_level(), Level::Initial);
 
@@ -199,9 +197,7 @@ fn levels(crypto: &[harness::quic::Crypto]) -> Vec<Level> {
 #[test]
 fn no_compatibility_with_middleboxes_is_offered() {
     for of in [Crate::This, Crate::Upstream] {
-        let case = Case::usual([of; 2], PROVIDERS[0]);
-        let (client, server) = case.sides();
-        let (mut client, mut server) = (client.connect(), server.accept());
+        let (mut client, mut server) = pair(Case::usual([of; 2], PROVIDERS[0]));
         let hello = client.take_crypto().remove(0).bytes;
         let read = harness::wire::client_hello::ClientHello::read(&hello);
         assert_eq!(read.session_id, b"");
@@ -238,40 +234,36 @@ fn versions_do_not_mix() {
 #[test]
 fn sessions_stay_within_their_version() {
     for_all_ends(|ends, provider| {
-        for (first, second) in product(VERSIONS, VERSIONS) {
-            for sessions in [Sessions::Stored, Sessions::Tickets] {
-                let case = Case {
-                    sessions,
-                    early_data: true,
-                    ..Case::usual(ends, provider)
-                };
-                let (client, server) = case.sides();
-                let (client, server) = (client.over(first), server.over(first));
-                exchange(&mut *client.connect(), &mut *server.accept()).unwrap();
+        let sessions = [Sessions::Stored, Sessions::Tickets];
+        for (first, second, sessions) in product3(VERSIONS, VERSIONS, sessions) {
+            let case = Case {
+                sessions,
+                early_data: true,
+                ..Case::usual(ends, provider)
+            };
+            let (client, server) = case.sides();
+            let (client, server) = (client.over(first), server.over(first));
+            exchange(&mut *client.connect(), &mut *server.accept()).unwrap();
 
-                let (client, server) = (client.over(second), server.over(second));
-                let (mut client, mut server) = (client.connect(), server.accept());
-                let is_kept = first == second || ends == [Crate::Upstream; 2];
-                let offers_early_data =
-                    (first == second || ends[0] == Crate::Upstream) && sessions == Sessions::Stored;
-                assert_eq!(client.has_keys(Level::EarlyData)[0], offers_early_data);
-                exchange(&mut *client, &mut *server).unwrap();
-                check_connected(&mut *client, &mut *server);
-                let kind = if is_kept {
-                    "Some(Resumed)"
-                } else {
-                    "Some(Full)"
-                };
-                assert!(
-                    client.negotiated().ends_with(kind),
-                    "{}",
-                    client.negotiated()
-                );
-                assert_eq!(
-                    client.is_early_data_accepted(),
-                    is_kept && offers_early_data
-                );
-            }
+            let (client, server) = (client.over(second), server.over(second));
+            let (mut client, mut server) = (client.connect(), server.accept());
+            let is_kept = first == second || ends == [Crate::Upstream; 2];
+            let offers_early_data =
+                (first == second || ends[0] == Crate::Upstream) && sessions == Sessions::Stored;
+            assert_eq!(client.has_keys(Level::EarlyData)[0], offers_early_data);
+            exchange(&mut *client, &mut *server).unwrap();
+            check_connected(&mut *client, &mut *server);
+            let kind = if is_kept {
+                "Some(Resumed)"
+            } else {
+                "Some(Full)"
+            };
+            let negotiated = client.negotiated();
+            assert!(negotiated.ends_with(kind), "{negotiated}");
+            assert_eq!(
+                client.is_early_data_accepted(),
+                is_kept && offers_early_data
+            );
         }
     });
 }

@@ -3,7 +3,7 @@
 use harness::peers::configs::PROVIDERS;
 use harness::quic::{Level, VERSIONS, deliver, exchange};
 
-use crate::ends::{Case, ENDS, for_all_ends};
+use crate::ends::{Case, ENDS, for_all_ends, pair};
 
 #[test]
 fn parameters_arrive_unchanged() {
@@ -36,8 +36,7 @@ fn parameters_arrive_unchanged() {
 #[test]
 fn parameters_are_available_once_read() {
     for ends in ENDS {
-        let (client, server) = Case::usual(ends, PROVIDERS[0]).sides();
-        let (mut client, mut server) = (client.connect(), server.accept());
+        let (mut client, mut server) = pair(Case::usual(ends, PROVIDERS[0]));
         let hello = client.take_crypto();
         let flight = deliver(&mut *server, Level::Initial, &hello[0].bytes).unwrap();
         assert!(server.peer_parameters().is_some());

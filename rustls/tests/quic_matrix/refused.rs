@@ -2,7 +2,7 @@
 
 use harness::peers::configs::PROVIDERS;
 
-use crate::ends::{Case, Client, Crate, Server};
+use crate::ends::{Case, Client, Crate, Server, changed};
 
 /// The errors of both crates' constructors with these changes.
 fn errors(
@@ -30,12 +30,7 @@ fn early_data_is_unlimited_or_absent() {
     ] {
         let [this, upstream] = errors(
             |client| client,
-            |server| {
-                server.with(
-                    |c| c.max_early_data_size = size,
-                    |c| c.max_early_data_size = size,
-                )
-            },
+            |server| changed!(server, |config| config.max_early_data_size = size),
         );
         assert_eq!(this, upstream);
         assert_eq!(this[1].is_none(), is_good, "{size}");
