@@ -4,9 +4,9 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, server_name,
+    self, ClientAuth, KeyType, PROVIDERS, Provider, product, product3, server_name,
 };
-use harness::peers::endpoints::{Endpoint, Transfer};
+use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Transfer, UpstreamUnbuffered};
 use harness::peers::texts::agree;
 use harness::wire::bare_records::Records;
 use rustls::Error;
@@ -15,43 +15,30 @@ use rustls::unbuffered::ConnectionState;
 use crate::{ROLES, Role, tls13};
 
 macro_rules! conditions {
-    ($module:ident, $tls:ident) => {
+    ($module:ident, $tls:ident, $unbuffered:ident) => {
         // upstream's method is deprecated for unbuffered connections
         #[allow(deprecated)]
         mod $module {
-            use $tls::client::UnbufferedClientConnection;
-            use $tls::server::UnbufferedServerConnection;
             use $tls::{ClientConnection, Connection, Error, ServerConnection};
 
             use super::*;
 
-            fn client_config(provider: Provider, enabled: bool) -> Arc<$tls::ClientConfig> {
-                let mut config = configs::$module::client_of(
-                    Versions::Tls13,
-                    provider.$module(),
-                    KeyType::EcdsaP256,
-                    ClientAuth::None,
-                );
-                assert!(!config.enable_secret_extraction);
-                config.enable_secret_extraction = enabled;
-                Arc::new(config)
-            }
-
-            fn server_config(provider: Provider, enabled: bool) -> Arc<$tls::ServerConfig> {
-                let mut config = configs::$module::server_of(
-                    Versions::Tls13,
-                    provider.$module(),
-                    KeyType::EcdsaP256,
-                    ClientAuth::None,
-                );
-                assert!(!config.enable_secret_extraction);
-                config.enable_secret_extraction = enabled;
-                Arc::new(config)
+            /// Configurations that allow the extraction of secrets, or do not.
+            fn configs(
+                provider: Provider,
+                enabled: bool,
+            ) -> (Arc<$tls::ClientConfig>, Arc<$tls::ServerConfig>) {
+                let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+                let mut client = configs::$module::client(provider.$module(), key_type, auth);
+                let mut server = configs::$module::server(provider.$module(), key_type, auth);
+                assert!(!client.enable_secret_extraction && !server.enable_secret_extraction);
+                client.enable_secret_extraction = enabled;
+                server.enable_secret_extraction = enabled;
+                (client.into(), server.into())
             }
 
             pub(super) fn fresh(provider: Provider, enabled: bool) -> [Connection; 2] {
-                let client = client_config(provider, enabled);
-                let server = server_config(provider, enabled);
+                let (client, server) = configs(provider, enabled);
                 [
                     ClientConnection::new(client, server_name()).unwrap().into(),
                     ServerConnection::new(server).unwrap().into(),
@@ -72,6 +59,14 @@ macro_rules! conditions {
                 [client, server]
             }
 
+            pub(super) fn failed(provider: Provider) -> Connection {
+                let [_, mut server] = connected(provider);
+                let garbage = [&b"\x17\x03\x03\x00\x20"[..], &[7; 32]].concat();
+                server.read_tls(&mut &garbage[..]).unwrap();
+                server.process_new_packets().unwrap_err();
+                server
+            }
+
             /// Returns the error, or a note that secrets were extracted.
             fn answer<T>(extracted: Result<T, Error>) -> String {
                 match extracted {
@@ -88,16 +83,9 @@ macro_rules! conditions {
                 let mut log = Vec::new();
                 for enabled in [false, true] {
                     log.extend(fresh(provider, enabled).map(extract));
-                    let (client, server) = (
-                        || {
-                            let config = client_config(provider, enabled);
-                            UnbufferedClientConnection::new(config, server_name()).unwrap()
-                        },
-                        || {
-                            UnbufferedServerConnection::new(server_config(provider, enabled))
-                                .unwrap()
-                        },
-                    );
+                    let (client, server) = configs(provider, enabled);
+                    let client = || $unbuffered::client(client.clone()).conn;
+                    let server = || $unbuffered::server(server.clone()).conn;
                     log.push(answer(client().dangerous_extract_secrets()));
                     log.push(answer(server().dangerous_extract_secrets()));
                     log.push(answer(client().dangerous_into_kernel_connection()));
@@ -134,10 +122,7 @@ macro_rules! conditions {
                 log.push(format!("has closed: {}", extract(client)));
                 log.push(format!("peer has closed: {}", extract(server)));
 
-                let [_, mut server] = connected(provider);
-                let garbage = [&b"\x17\x03\x03\x00\x20"[..], &[7; 32]].concat();
-                server.read_tls(&mut &garbage[..]).unwrap();
-                server.process_new_packets().unwrap_err();
+                let mut server = failed(provider);
                 server.write_tls(&mut Vec::new()).unwrap();
                 log.push(format!("failed: {}", extract(server)));
                 log
@@ -146,8 +131,8 @@ macro_rules! conditions {
     };
 }
 
-conditions!(this, rustls);
-conditions!(upstream, rustls_upstream);
+conditions!(this, rustls, ThisUnbuffered);
+conditions!(upstream, rustls_upstream, UpstreamUnbuffered);
 
 #[test]
 fn secrets_are_extracted_under_the_same_conditions_as_upstream() {
@@ -165,46 +150,40 @@ fn secrets_are_extracted_under_the_same_conditions_as_upstream() {
 /// A failed connection has no secrets, even before its alert is sent.
 #[test]
 fn a_failure_takes_precedence() {
-    let [_, mut server] = this::connected(PROVIDERS[0]);
-    let garbage = [&b"\x17\x03\x03\x00\x20"[..], &[7; 32]].concat();
-    server.read_tls(&mut &garbage[..]).unwrap();
-    server.process_new_packets().unwrap_err();
+    let server = this::failed(PROVIDERS[0]);
     assert!(server.wants_write());
     let extracted = server.dangerous_extract_secrets();
     assert_eq!(extracted.err(), Some(Error::DecryptError));
+}
+
+fn assert_refused(conn: rustls::Connection, what: &str) {
+    let extracted = conn.dangerous_extract_secrets();
+    assert!(matches!(extracted, Err(Error::General(_))), "{what}");
 }
 
 /// Upstream silently drops received data that was not read. The new owner of the keys would miss
 /// data, or see a record or message without its beginning.
 #[test]
 fn not_with_unread_input() {
-    fn assert_refused(conn: rustls::Connection, what: &str) {
-        let extracted = conn.dangerous_extract_secrets();
-        assert!(matches!(extracted, Err(Error::General(_))), "{what}");
-    }
-
     for provider in PROVIDERS {
-        let [mut client, mut server] = this::connected(provider);
-        client.writer().write_all(b"data").unwrap();
-        let mut record = Vec::new();
-        client.write_tls(&mut record).unwrap();
+        let sent = || {
+            let [mut client, server] = this::connected(provider);
+            client.writer().write_all(b"data").unwrap();
+            (client.output(), server)
+        };
+        let (record, mut server) = sent();
         server.read_tls(&mut &record[..]).unwrap();
         assert_refused(server, "a record that was not processed");
 
         // partial records
         for len in [1, 5, record.len() - 1] {
-            let [mut client, mut server] = this::connected(provider);
-            client.writer().write_all(b"data").unwrap();
-            let mut record = Vec::new();
-            client.write_tls(&mut record).unwrap();
-            server.read_tls(&mut &record[..len]).unwrap();
-            server.process_new_packets().unwrap();
+            let (record, mut server) = sent();
+            server.input(&record[..len]);
             assert_refused(server, "a part of a record");
         }
 
-        let [mut client, mut server] = this::connected(provider);
-        client.writer().write_all(b"data").unwrap();
-        this::hand_over(&mut client, &mut server);
+        let (record, mut server) = sent();
+        server.input(&record);
         let mut data = [0; 4];
         for len in [1, 2] {
             assert_eq!(server.reader().read(&mut data[..len]).unwrap(), len);
@@ -212,18 +191,15 @@ fn not_with_unread_input() {
         assert_refused(server, "plaintext");
 
         // with everything read
-        let [mut client, mut server] = this::connected(provider);
-        client.writer().write_all(b"data").unwrap();
-        this::hand_over(&mut client, &mut server);
+        let (record, mut server) = sent();
+        server.input(&record);
         server.reader().read_exact(&mut data).unwrap();
         assert_eq!(server.dangerous_extract_secrets().unwrap().rx.0, 1);
 
         // data after a close_notify is ignored
         let [mut client, mut server] = this::connected(provider);
         client.send_close_notify();
-        let mut bytes = Vec::new();
-        client.write_tls(&mut bytes).unwrap();
-        bytes.extend(b"more");
+        let bytes = [&client.output()[..], b"more"].concat();
         server.read_tls(&mut &bytes[..]).unwrap();
         assert!(server.process_new_packets().unwrap().peer_has_closed());
         server.dangerous_extract_secrets().unwrap();
@@ -233,28 +209,26 @@ fn not_with_unread_input() {
 /// The same with data in the caller's buffer, because its record is already counted.
 #[test]
 fn not_with_data_that_was_only_peeked() {
-    for provider in PROVIDERS {
-        for (peeks, takes) in [(false, false), (true, false), (false, true), (true, true)] {
-            let case = tls13(provider, Role::Client);
-            let (mut ours, mut peer) = (case.unbuffered_client(), case.peer());
-            case.connect(&mut ours, &mut peer);
-            peer.send(b"data");
-            let mut incoming = peer.take_output();
-            let mut conn = ours.conn;
-            let status = conn.process_tls_records(&mut incoming);
-            let Ok(ConnectionState::ReadTraffic(mut state)) = status.state else {
-                panic!("no data");
-            };
-            if peeks {
-                assert_eq!(state.peek_len().unwrap().get(), 4);
-            }
-            if takes {
-                state.next_record().unwrap().unwrap();
-            }
-            match conn.dangerous_into_kernel_connection() {
-                Ok(_) => assert!(takes),
-                Err(error) => assert!(!takes && matches!(error, Error::General(_))),
-            }
+    for (provider, peeks, takes) in product3(PROVIDERS, [false, true], [false, true]) {
+        let case = tls13(provider, Role::Client);
+        let (mut ours, mut peer) = (case.unbuffered_client(), case.peer());
+        case.connect(&mut ours, &mut peer);
+        peer.send(b"data");
+        let mut incoming = peer.take_output();
+        let mut conn = ours.conn;
+        let status = conn.process_tls_records(&mut incoming);
+        let Ok(ConnectionState::ReadTraffic(mut state)) = status.state else {
+            panic!("no data");
+        };
+        if peeks {
+            assert_eq!(state.peek_len().unwrap().get(), 4);
+        }
+        if takes {
+            state.next_record().unwrap().unwrap();
+        }
+        match conn.dangerous_into_kernel_connection() {
+            Ok(_) => assert!(takes),
+            Err(error) => assert!(!takes && matches!(error, Error::General(_))),
         }
     }
 }
@@ -270,8 +244,7 @@ fn not_in_the_middle_of_a_message() {
         let secrets = peer.conn.dangerous_extract_secrets().unwrap();
         let mut sending = Records::new(true, secrets.tx);
         ours.receive(&sending.seal(22, &[4, 0, 0])).unwrap();
-        let extracted = ours.conn.dangerous_extract_secrets();
-        assert!(matches!(extracted, Err(Error::General(_))));
+        assert_refused(ours.conn, "a part of a message");
     }
 }
 
@@ -288,8 +261,7 @@ fn not_while_a_key_update_is_owed() {
             [client, server]
         };
         let [_, server] = owing();
-        let extracted = server.dangerous_extract_secrets();
-        assert!(matches!(extracted, Err(Error::General(_))));
+        assert_refused(server, "an owed KeyUpdate");
 
         let [mut client, mut server] = owing();
         server.refresh_traffic_keys().unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, PROVIDERS, Versions, product};
+use harness::peers::configs::{PROVIDERS, product};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, UpstreamUnbuffered,
 };
@@ -166,14 +166,7 @@ fn exchange_keys(case: &Case, peer: &mut dyn Endpoint) {
 #[test]
 fn updates_match_upstream() {
     for case in cases().filter(|case| case.is_tls13() && case.role == Role::Client) {
-        let mut config = configs::upstream::server_of(
-            Versions::Tls13,
-            case.provider.upstream(),
-            case.key_type(),
-            ClientAuth::None,
-        );
-        config.enable_secret_extraction = true;
-        let mut server = UpstreamUnbuffered::server(config);
+        let mut server = UpstreamUnbuffered::server(case.upstream_server());
         let mut client = case.unbuffered_client();
         case.connect(&mut client, &mut server);
         let (_, mut client) = client.conn.dangerous_into_kernel_connection().unwrap();
@@ -191,13 +184,7 @@ fn updates_match_upstream() {
 fn later_tickets_are_stored() {
     for provider in PROVIDERS {
         let case = tls13(provider, Role::Client);
-        let server = configs::upstream::server_of(
-            Versions::Tls13,
-            provider.upstream(),
-            case.key_type(),
-            ClientAuth::None,
-        );
-        let server = Arc::new(server);
+        let server = Arc::new(case.upstream_server());
         let client_config = case.client_config();
 
         let mut peer = UpstreamBuffered::server(server.clone());
@@ -213,11 +200,8 @@ fn later_tickets_are_stored() {
         assert_eq!(end.tickets, 2);
         drop(end);
 
-        for kind in [
-            HandshakeKind::Resumed,
-            HandshakeKind::Resumed,
-            HandshakeKind::Full,
-        ] {
+        use HandshakeKind::{Full, Resumed};
+        for kind in [Resumed, Resumed, Full] {
             // these servers send no tickets
             let mut server = (*server).clone();
             server.send_tls13_tickets = 0;
@@ -229,14 +213,18 @@ fn later_tickets_are_stored() {
     }
 }
 
+fn client(case: &Case) -> KernelConnection<ClientConnectionData> {
+    match End::connected(case, &mut case.peer()).kernel {
+        Kernel::Client(conn) => conn,
+        Kernel::Server(_) => panic!("a server"),
+    }
+}
+
 #[test]
 fn wrong_tickets_are_refused() {
     const TICKET: [u8; 16] = [0, 0, 1, 0, 0, 0, 0, 1, 1, 5, 0, 1, 7, 0, 0, 9];
     let case = tls13(PROVIDERS[0], Role::Client);
-    let End { kernel, .. } = End::connected(&case, &mut case.peer());
-    let Kernel::Client(mut conn) = kernel else {
-        unreachable!();
-    };
+    let mut conn = client(&case);
     let mut give = |payload: &[u8]| conn.handle_new_session_ticket(payload);
     for len in 0..15 {
         assert!(
@@ -273,10 +261,7 @@ fn a_failure_is_the_end() {
     ));
     for provider in PROVIDERS {
         let case = tls13(provider, Role::Client);
-        let End { kernel, .. } = End::connected(&case, &mut case.peer());
-        let Kernel::Client(mut conn) = kernel else {
-            unreachable!();
-        };
+        let mut conn = client(&case);
         assert_eq!(conn.handle_new_session_ticket(&TICKET), refused);
         let right = [&TICKET[..12], &[0, 0]].concat();
         assert_eq!(conn.handle_new_session_ticket(&right), refused);

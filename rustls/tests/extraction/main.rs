@@ -9,7 +9,7 @@ mod records;
 
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions};
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake, send_and_check,
 };
@@ -36,15 +36,14 @@ struct Case {
 
 /// All cases.
 fn cases() -> impl Iterator<Item = Case> {
-    PROVIDERS.into_iter().flat_map(|provider| {
+    let suites = PROVIDERS.into_iter().flat_map(|provider| {
         let suites = provider.this().cipher_suites.into_iter();
-        suites.flat_map(move |suite| {
-            ROLES.map(|role| Case {
-                provider,
-                suite,
-                role,
-            })
-        })
+        suites.map(move |suite| (provider, suite))
+    });
+    product(suites, ROLES).map(|((provider, suite), role)| Case {
+        provider,
+        suite,
+        role,
     })
 }
 
@@ -88,24 +87,27 @@ impl Case {
         Arc::new(config)
     }
 
-    /// Upstream's connection on the other side.
-    fn peer(&self) -> UpstreamBuffered {
+    /// Upstream's server for this case.
+    fn upstream_server(&self) -> rustls_upstream::ServerConfig {
         let (versions, key_type) = (self.versions(), self.key_type());
         let provider = self.provider.upstream();
-        match self.role {
-            Role::Client => {
-                let mut config =
-                    configs::upstream::server_of(versions, provider, key_type, ClientAuth::None);
-                config.enable_secret_extraction = true;
-                UpstreamBuffered::server(config)
-            }
-            Role::Server => {
-                let mut config =
-                    configs::upstream::client_of(versions, provider, key_type, ClientAuth::None);
-                config.enable_secret_extraction = true;
-                UpstreamBuffered::client(config)
-            }
+        let mut config =
+            configs::upstream::server_of(versions, provider, key_type, ClientAuth::None);
+        config.enable_secret_extraction = true;
+        config
+    }
+
+    /// Upstream's connection on the other side.
+    fn peer(&self) -> UpstreamBuffered {
+        if self.role == Role::Client {
+            return UpstreamBuffered::server(self.upstream_server());
         }
+        let (versions, key_type) = (self.versions(), self.key_type());
+        let provider = self.provider.upstream();
+        let mut config =
+            configs::upstream::client_of(versions, provider, key_type, ClientAuth::None);
+        config.enable_secret_extraction = true;
+        UpstreamBuffered::client(config)
     }
 
     /// Our connection on the other side.

@@ -15,7 +15,10 @@ use harness::peers::configs::{
 };
 use harness::peers::programs::{Files, Program, listen};
 use harness::wire::Noise;
-use rustls::{ClientConfig, ClientConnection, ServerConnection, Stream};
+use rustls::{
+    ClientConfig, ClientConnection, HandshakeKind, NamedGroup, ServerConfig, ServerConnection,
+    Stream,
+};
 
 /// The restrictions of a connection, named as in OpenSSL where both names exist.
 #[derive(Clone, Copy, Debug)]
@@ -39,32 +42,14 @@ const SUITES: [&str; 3] = [
 /// Our clients send a share of the first group; the others need a HelloRetryRequest.
 const GROUPS: [&str; 3] = ["X25519", "P-256", "P-384"];
 
-/// The suites of TLS 1.2 with ECDSA or EdDSA, then with RSA, by OpenSSL's name and ours.
-const TLS12_SUITES: [(&str, &str); 6] = [
-    (
-        "ECDHE-ECDSA-AES128-GCM-SHA256",
-        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
-    ),
-    (
-        "ECDHE-ECDSA-AES256-GCM-SHA384",
-        "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
-    ),
-    (
-        "ECDHE-ECDSA-CHACHA20-POLY1305",
-        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
-    ),
-    (
-        "ECDHE-RSA-AES128-GCM-SHA256",
-        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
-    ),
-    (
-        "ECDHE-RSA-AES256-GCM-SHA384",
-        "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
-    ),
-    (
-        "ECDHE-RSA-CHACHA20-POLY1305",
-        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
-    ),
+/// The suites of TLS 1.2 with ECDSA or EdDSA, then with RSA.
+const TLS12_SUITES: [&str; 6] = [
+    "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "ECDHE-RSA-AES128-GCM-SHA256",
+    "ECDHE-RSA-AES256-GCM-SHA384",
+    "ECDHE-RSA-CHACHA20-POLY1305",
 ];
 
 /// The TLS 1.2 suites for a key of this type.
@@ -73,7 +58,7 @@ fn tls12_suites(key_type: KeyType) -> impl Iterator<Item = &'static str> {
         KeyType::Rsa2048 => "ECDHE-RSA-",
         _ => "ECDHE-ECDSA-",
     };
-    let suites = TLS12_SUITES.iter().map(|(theirs, _)| *theirs);
+    let suites = TLS12_SUITES.into_iter();
     suites.filter(move |suite| suite.starts_with(kind))
 }
 
@@ -83,13 +68,15 @@ fn cases() -> Vec<Case> {
     cases
 }
 
+fn usable(provider: Provider) -> impl Iterator<Item = KeyType> {
+    let key_types = KEY_TYPES.into_iter();
+    key_types.filter(move |key| key.usable_with(provider))
+}
+
 fn tls12_cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for provider in PROVIDERS {
-        for key_type in KEY_TYPES
-            .into_iter()
-            .filter(|key| key.usable_with(provider))
-        {
+        for key_type in usable(provider) {
             let case = |suite, group, auth| Case {
                 version: Versions::Tls12,
                 provider,
@@ -130,10 +117,7 @@ fn tls13_cases() -> Vec<Case> {
                 ..base
             }));
         }
-        for key_type in KEY_TYPES
-            .into_iter()
-            .filter(|key| key.usable_with(provider))
-        {
+        for key_type in usable(provider) {
             cases.extend(CLIENT_AUTHS.map(|auth| Case {
                 key_type,
                 auth,
@@ -167,32 +151,22 @@ impl Case {
     /// Our provider with a single suite, and the groups X25519, P-256 and P-384 in this order.
     fn our_provider(&self) -> rustls::crypto::CryptoProvider {
         let mut provider = self.provider.this();
-        let name = match TLS12_SUITES
-            .iter()
-            .find(|(theirs, _)| *theirs == self.suite)
-        {
-            Some((_, ours)) => ours.to_string(),
-            None => self.suite.replacen("TLS_", "TLS13_", 1),
+        let name = if self.is_tls12() {
+            let name = self.suite.replace('-', "_").replace("AES", "WITH_AES_");
+            let name = name.replace("CHACHA20_POLY1305", "WITH_CHACHA20_POLY1305_SHA256");
+            format!("TLS_{name}")
+        } else {
+            self.suite.replacen("TLS_", "TLS13_", 1)
         };
-        provider
-            .cipher_suites
-            .retain(|suite| suite.suite().as_str() == Some(&name));
+        let suites = &mut provider.cipher_suites;
+        suites.retain(|suite| suite.suite().as_str() == Some(&name));
         assert_eq!(provider.cipher_suites.len(), 1);
-        provider.kx_groups = match self.provider {
-            Provider::AwsLc => {
-                use rustls::crypto::aws_lc_rs::kx_group::{SECP256R1, SECP384R1, X25519};
-                vec![X25519, SECP256R1, SECP384R1]
-            }
-            Provider::Ring => {
-                use rustls::crypto::ring::kx_group::{SECP256R1, SECP384R1, X25519};
-                vec![X25519, SECP256R1, SECP384R1]
-            }
-        };
+        let all = self.provider.this_groups();
+        let named = |name| *all.iter().find(|it| it.name() == our_name(name)).unwrap();
+        provider.kx_groups = GROUPS.map(named).to_vec();
         provider
     }
-}
 
-impl Case {
     fn is_tls12(&self) -> bool {
         self.version == Versions::Tls12
     }
@@ -217,11 +191,11 @@ impl Case {
     }
 
     /// The kind of a full handshake.
-    fn kind(&self) -> rustls::HandshakeKind {
+    fn kind(&self) -> HandshakeKind {
         if self.is_tls12() || self.group == GROUPS[0] {
-            rustls::HandshakeKind::Full
+            HandshakeKind::Full
         } else {
-            rustls::HandshakeKind::FullWithHelloRetryRequest
+            HandshakeKind::FullWithHelloRetryRequest
         }
     }
 
@@ -235,11 +209,10 @@ impl Case {
         this::client_of(self.version, provider, self.key_type, self.auth)
     }
 
-    fn our_server(&self) -> rustls::ServerConfig {
+    fn our_server(&self) -> ServerConfig {
         let mut provider = self.our_provider();
-        provider
-            .kx_groups
-            .retain(|group| our_name(self.group) == group.name());
+        let groups = &mut provider.kx_groups;
+        groups.retain(|group| our_name(self.group) == group.name());
         this::server_of(self.version, provider, self.key_type, self.auth)
     }
 }
@@ -266,10 +239,8 @@ fn s_client(
     all.extend(["-connect".into(), format!("127.0.0.1:{port}")]);
     all.extend(["-servername".into(), SERVER_NAME.into()]);
     all.extend(more);
-    (
-        openssl(&[&["s_client"], args].concat(), all, stderr),
-        listener,
-    )
+    let client = openssl(&[&["s_client"], args].concat(), all, stderr);
+    (client, listener)
 }
 
 /// Connects a client to the port.
@@ -330,13 +301,21 @@ fn s_server(
     let args = ["s_server", "-accept", "127.0.0.1:0", "-rev", "-alpn", "h2"];
     let mut server = openssl(&args, more, Stdio::null());
     let mut output = BufReader::new(server.child.stdout.take().unwrap());
-    let mut line = String::new();
-    while !line.starts_with("ACCEPT") {
-        line.clear();
-        assert_ne!(output.read_line(&mut line).unwrap(), 0, "s_server ended");
-    }
+    let line = wait_for_line(&mut output, |line| line.starts_with("ACCEPT"));
     let port = line.trim().rsplit(':').next().unwrap().parse().unwrap();
     (server, port, output)
+}
+
+/// Reads lines until one `is_it`, and returns that one.
+fn wait_for_line(output: &mut impl BufRead, is_it: impl Fn(&str) -> bool) -> String {
+    let mut line = String::new();
+    loop {
+        line.clear();
+        assert_ne!(output.read_line(&mut line).unwrap(), 0, "openssl ended");
+        if is_it(&line) {
+            return line;
+        }
+    }
 }
 
 #[test]
@@ -489,30 +468,22 @@ fn ask_after_key_updates(
     mut stdout: BufReader<ChildStdout>,
     request: &[u8],
 ) {
-    let mut line = String::new();
     for _ in 0..3 {
         stdin.write_all(b"K\n").unwrap();
         // s_client takes everything it reads at once for one command, so wait until this one is
         // done
-        while !line.starts_with("KEYUPDATE") {
-            line.clear();
-            assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "s_client ended");
-        }
-        line.clear();
+        wait_for_line(&mut stderr, |line| line.starts_with("KEYUPDATE"));
     }
     stdin.write_all(request).unwrap();
-    while line.as_bytes() != request {
-        line.clear();
-        assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "no answer");
-    }
+    wait_for_line(&mut stdout, |line| line.as_bytes() == request);
     // s_client closes cleanly at the end of its input
     drop(stdin);
 }
 
-fn our_name(group: &str) -> rustls::NamedGroup {
+fn our_name(group: &str) -> NamedGroup {
     match group {
-        "X25519" => rustls::NamedGroup::X25519,
-        "P-256" => rustls::NamedGroup::secp256r1,
-        _ => rustls::NamedGroup::secp384r1,
+        "X25519" => NamedGroup::X25519,
+        "P-256" => NamedGroup::secp256r1,
+        _ => NamedGroup::secp384r1,
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, this};
 use harness::providers::ffdhe::{self, Key};
 use rustls::ffdhe_groups::{FFDHE2048, FFDHE3072};
-use rustls::{NamedGroup, ServerConnection, Stream};
+use rustls::{CommonState, HandshakeKind, NamedGroup, ServerConnection, Stream};
 
 use crate::{
     Case, GROUPS, TLS12_SUITES, ask_to_close, client_certificate, connect, files, s_client,
@@ -18,7 +18,7 @@ use crate::{
 /// One TLS 1.2 case for each provider, and whether its sessions use tickets.
 fn resuming_cases() -> impl Iterator<Item = (Case, bool)> {
     let cases = tls12_cases().into_iter().filter(|case| {
-        case.suite == TLS12_SUITES[0].0
+        case.suite == TLS12_SUITES[0]
             && case.group == GROUPS[0]
             && matches!(case.auth, ClientAuth::None | ClientAuth::Required)
             && case.key_type == KeyType::EcdsaP256
@@ -26,14 +26,26 @@ fn resuming_cases() -> impl Iterator<Item = (Case, bool)> {
     cases.flat_map(|case| [false, true].map(|tickets| (case, tickets)))
 }
 
+/// Only the first connection has a full handshake.
+fn assert_kind(conn: &CommonState, round: usize, case: &Case) {
+    let kind = match round {
+        0 => HandshakeKind::Full,
+        _ => HandshakeKind::Resumed,
+    };
+    assert_eq!(conn.handshake_kind(), Some(kind), "{round} {case:?}");
+}
+
+/// The option without which sessions use tickets.
+fn no_ticket(tickets: bool) -> Option<String> {
+    (!tickets).then(|| "-no_ticket".into())
+}
+
 #[test]
 fn their_client_resumes_tls12_with_our_server() {
     for (case, tickets) in resuming_cases() {
         let files = files("resuming-client", case.key_type);
         let mut more = case.their_options("X25519:P-256".into());
-        if !tickets {
-            more.push("-no_ticket".into());
-        }
+        more.extend(no_ticket(tickets));
         more.extend(client_certificate(&case, &files));
         // connects once, then five times with the same session
         let args = ["-reconnect", "-verify_return_error"];
@@ -50,11 +62,7 @@ fn their_client_resumes_tls12_with_our_server() {
             while conn.is_handshaking() {
                 conn.complete_io(&mut sock).unwrap();
             }
-            let kind = match round {
-                0 => rustls::HandshakeKind::Full,
-                _ => rustls::HandshakeKind::Resumed,
-            };
-            assert_eq!(conn.handshake_kind(), Some(kind), "{round} {case:?}");
+            assert_kind(&conn, round, &case);
             assert_eq!(conn.peer_certificates().is_some(), case.auth.is_presented());
         }
     }
@@ -64,20 +72,13 @@ fn their_client_resumes_tls12_with_our_server() {
 fn our_client_resumes_tls12_with_their_server() {
     for (case, tickets) in resuming_cases() {
         let files = files("resuming-server", case.key_type);
-        let mut more = vec![];
-        if !tickets {
-            more.push("-no_ticket".into());
-        }
+        let more = no_ticket(tickets).into_iter().collect();
         let (_server, port, _output) = s_server(&case, &files, more);
         let config = Arc::new(case.our_client());
         for round in 0..3 {
             let (mut conn, mut sock) = connect(config.clone(), port);
             send_a_line(&mut conn, &mut sock);
-            let kind = match round {
-                0 => rustls::HandshakeKind::Full,
-                _ => rustls::HandshakeKind::Resumed,
-            };
-            assert_eq!(conn.handshake_kind(), Some(kind), "{round} {case:?}");
+            assert_kind(&conn, round, &case);
             assert!(conn.peer_certificates().is_some());
             ask_to_close(&mut conn, &mut sock);
         }

@@ -1,11 +1,9 @@
 //! `gnutls-serv` and `gnutls-cli`.
 
-use std::io::Read;
-
 use harness::peers::configs::{ClientAuth, KEY_TYPES, SERVER_NAME, Versions};
 use harness::peers::programs::{Files, Program, listen};
 
-use crate::{Case, answer_twice, ask_twice, files};
+use crate::{Case, answer_twice, ask_twice, files, output};
 
 fn priority(case: &Case) -> String {
     let version = match case.version {
@@ -30,19 +28,13 @@ fn our_client_with_their_server() {
         let files = files("gnutls-serv", &case);
         let started = Program::serve("gnutls-serv", |port| {
             let mut args = identity(&files, "server");
-            args.extend([
-                "--echo".into(),
-                "--quiet".into(),
-                priority(&case),
-                format!("--port={port}"),
-            ]);
-            match case.auth {
-                ClientAuth::None => args.push("--disable-client-cert".into()),
-                _ => args.extend([
-                    "--require-client-cert".into(),
-                    "--verify-client-cert".into(),
-                ]),
-            }
+            args.extend([priority(&case), format!("--port={port}")]);
+            let auth: &[&str] = match case.auth {
+                ClientAuth::None => &["--disable-client-cert"],
+                _ => &["--require-client-cert", "--verify-client-cert"],
+            };
+            let options = ["--echo", "--quiet"].iter().chain(auth);
+            args.extend(options.map(ToString::to_string));
             args
         });
         let Some((_server, port, socket)) = started else {
@@ -82,9 +74,7 @@ fn their_client_with_our_server() {
                 let _ = tls.read(&mut [0; 100]);
             }
         });
-        let mut output = String::new();
-        let stdout = client.child.stdout.as_mut().unwrap();
-        stdout.read_to_string(&mut output).unwrap();
+        let output = output(&mut client);
         assert!(output.contains("hello of the server"), "{case:?}: {output}");
     }
 }

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, server_name,
+    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, product3, server_name,
 };
-use harness::peers::programs::Files;
+use harness::peers::programs::{Files, Program};
 use rustls::{
     ClientConfig, ClientConnection, HandshakeKind, ServerConfig, ServerConnection, Stream,
 };
@@ -30,22 +30,17 @@ struct Case {
 impl Case {
     /// All cases with these key types.
     fn all(key_types: &[KeyType]) -> Vec<Self> {
-        let mut cases = Vec::new();
-        for (provider, version) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
-            for &key_type in key_types {
-                for auth in [ClientAuth::None, ClientAuth::Required] {
-                    if key_type.usable_with(provider) {
-                        cases.push(Self {
-                            provider,
-                            version,
-                            key_type,
-                            auth,
-                        });
-                    }
-                }
-            }
-        }
-        cases
+        let versions = [Versions::Tls12, Versions::Tls13];
+        let auths = [ClientAuth::None, ClientAuth::Required];
+        let all = product(product3(PROVIDERS, versions, key_types), auths);
+        all.map(|((provider, version, &key_type), auth)| Self {
+            provider,
+            version,
+            key_type,
+            auth,
+        })
+        .filter(|case| case.key_type.usable_with(case.provider))
+        .collect()
     }
 
     fn client(&self) -> Arc<ClientConfig> {
@@ -134,6 +129,14 @@ fn answer_twice(case: &Case, listener: &TcpListener, serve: impl Fn(&mut dyn Rea
         tls.conn.send_close_notify();
         tls.flush().unwrap();
     }
+}
+
+/// Everything that a program prints until it ends.
+fn output(program: &mut Program) -> String {
+    let mut output = String::new();
+    let stdout = program.child.stdout.as_mut().unwrap();
+    stdout.read_to_string(&mut output).unwrap();
+    output
 }
 
 trait ReadWrite: Read + Write {}

@@ -1,12 +1,11 @@
 //! NSS's `selfserv` and `tstclnt`, and the databases that they need.
 
 use std::fs;
-use std::io::Read;
 
 use harness::peers::configs::{ClientAuth, KeyType, SERVER_NAME, Versions};
 use harness::peers::programs::{Files, Program, listen};
 
-use crate::{Case, answer_twice, ask_twice, files};
+use crate::{Case, answer_twice, ask_twice, files, output};
 
 /// Old versions of NSS do not support Ed25519 certificates.
 const KEY_TYPES: [KeyType; 3] = [KeyType::EcdsaP256, KeyType::EcdsaP384, KeyType::Rsa2048];
@@ -24,20 +23,12 @@ fn database(files: &Files, name: &str) -> Option<String> {
     Program::run("certutil", &trust)?;
     let (cert, key) = (format!("{name}.pem"), format!("{name}.key"));
     let (cert, key, both) = (files.path(&cert), files.path(&key), files.path("both.p12"));
+    let key = ["-in", &cert, "-inkey", &key, "-name", name];
     let export = [
-        "pkcs12",
-        "-export",
-        "-name",
-        name,
-        "-in",
-        &cert,
-        "-inkey",
-        &key,
-        "-out",
-        &both,
-        "-passout",
-        "pass:test",
-    ];
+        &["pkcs12", "-export", "-passout", "pass:test", "-out", &both],
+        &key[..],
+    ]
+    .concat();
     Program::run("openssl", &export)?;
     let import = ["-i", &both, "-d", &database, "-W", "test", "-K", ""];
     Program::run("pk12util", &import)?;
@@ -64,13 +55,9 @@ fn our_client_with_their_server() {
                 KeyType::Rsa2048 => "-n",
                 _ => "-e",
             };
-            let mut args = vec![
-                "-d".to_owned(),
-                database.clone(),
-                name.into(),
-                "server".into(),
-            ];
-            args.extend(["-p".into(), port.to_string(), "-u".into(), "-G".into()]);
+            let port = port.to_string();
+            let args = ["-d", &database, name, "server", "-p", &port, "-u", "-G"];
+            let mut args = args.map(str::to_owned).to_vec();
             args.extend(versions(&case));
             if case.auth == ClientAuth::Required {
                 args.extend(["-r".into(), "-r".into()]);
@@ -94,16 +81,20 @@ fn their_client_with_our_server() {
             return;
         };
         let (listener, port) = listen();
-        let mut args = vec!["-d".to_owned(), database, "-h".into(), "127.0.0.1".into()];
-        args.extend([
-            "-p".into(),
-            port.to_string(),
-            "-a".into(),
-            SERVER_NAME.into(),
-        ]);
+        let (port, request) = (port.to_string(), files.path("request"));
+        let to = [
+            "-d",
+            &database,
+            "-h",
+            "127.0.0.1",
+            "-p",
+            &port,
+            "-a",
+            SERVER_NAME,
+        ];
         // the certificate does not cover the address; everything else is checked
-        args.extend(["-o".into(), "-u".into(), "-G".into(), "-4".into()]);
-        args.extend(["-L".into(), "2".into(), "-A".into(), files.path("request")]);
+        let how = ["-o", "-u", "-G", "-4", "-L", "2", "-A", &request];
+        let mut args: Vec<String> = to.iter().chain(&how).map(ToString::to_string).collect();
         args.extend(versions(&case));
         if case.auth == ClientAuth::Required {
             args.extend(["-n".into(), "client".into()]);
@@ -116,9 +107,7 @@ fn their_client_with_our_server() {
             tls.read_exact(&mut request).unwrap();
             tls.write_all(b"hello of the server\n").unwrap();
         });
-        let mut output = String::new();
-        let stdout = client.child.stdout.as_mut().unwrap();
-        stdout.read_to_string(&mut output).unwrap();
+        let output = output(&mut client);
         let answers = output.matches("hello of the server").count();
         assert_eq!(answers, 2, "{case:?}: {output}");
     }

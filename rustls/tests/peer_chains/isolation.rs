@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
 use rustls::certificates::PeerChains;
-use rustls::client::Resumption;
+use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::{CertificateError, ClientConfig, Error, HandshakeKind, ServerConfig};
 
 use crate::kit::{Authority, connect, with_tickets};
@@ -51,15 +51,11 @@ fn configurations_share_on_request() {
 #[test]
 fn a_clone_of_a_configuration_shares() {
     let config = server(Provider::Ring, Versions::Tls13);
-    assert!(Arc::ptr_eq(
-        &config.peer_chains,
-        &config.clone().peer_chains
-    ));
+    let clone = config.clone();
+    assert!(Arc::ptr_eq(&config.peer_chains, &clone.peer_chains));
     let config = client(Provider::Ring, Versions::Tls13);
-    assert!(Arc::ptr_eq(
-        &config.peer_chains,
-        &config.clone().peer_chains
-    ));
+    let clone = config.clone();
+    assert!(Arc::ptr_eq(&config.peer_chains, &clone.peer_chains));
 }
 
 /// Chains of other authorities, and ours without the key, never enter the map on either side.
@@ -77,20 +73,16 @@ fn unauthenticated_peers_leave_nothing() {
         let unknown = || Error::from(CertificateError::UnknownIssuer);
         let bad = || Error::from(CertificateError::BadSignature);
 
-        let mut untrusted = other.client(provider, versions, other.client_chain(0));
-        untrusted
-            .dangerous()
-            .set_certificate_verifier(verifier_of(authority, provider));
-        let (_, stats) = expect(untrusted, server(provider, versions), unknown());
-        assert_eq!((stats.entries, stats.hits), (0, 0));
-
-        let mut thief = other.client(provider, versions, other.client_chain(0));
-        thief
-            .dangerous()
-            .set_certificate_verifier(verifier_of(authority, provider));
-        thief.client_auth_cert_resolver = stolen(authority, &other, provider);
-        let (_, stats) = expect(thief, server(provider, versions), bad());
-        assert_eq!((stats.entries, stats.hits), (0, 0));
+        for (steals, error) in [(false, unknown()), (true, bad())] {
+            let mut untrusted = other.client(provider, versions, other.client_chain(0));
+            let verifier = verifier_of(authority, provider);
+            untrusted.dangerous().set_certificate_verifier(verifier);
+            if steals {
+                untrusted.client_auth_cert_resolver = stolen(authority, &other, provider);
+            }
+            let (_, stats) = expect(untrusted, server(provider, versions), error);
+            assert_eq!((stats.entries, stats.hits), (0, 0));
+        }
 
         let impostor = other.server(provider, versions);
         let (stats, _) = expect(client(provider, versions), impostor, unknown());
@@ -98,16 +90,10 @@ fn unauthenticated_peers_leave_nothing() {
     });
 }
 
-fn verifier_of(
-    authority: &Authority,
-    provider: Provider,
-) -> Arc<rustls::client::WebPkiServerVerifier> {
-    rustls::client::WebPkiServerVerifier::builder_with_provider(
-        authority.roots(),
-        Arc::new(provider.this()),
-    )
-    .build()
-    .unwrap()
+fn verifier_of(authority: &Authority, provider: Provider) -> Arc<WebPkiServerVerifier> {
+    let crypto = Arc::new(provider.this());
+    let builder = WebPkiServerVerifier::builder_with_provider(authority.roots(), crypto);
+    builder.build().unwrap()
 }
 
 /// A chain of `authority` with a key of `other`.

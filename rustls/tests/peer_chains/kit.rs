@@ -1,10 +1,10 @@
 //! Both sides authenticate with chains of three certificates. Clients can have any number of
 //! different ones.
 
-use std::io::{Read, Write};
 use std::sync::{Arc, OnceLock};
 
 use harness::peers::configs::{Provider, SERVER_NAME, Versions, server_name};
+use harness::peers::endpoints::Transfer;
 use pki_types::{CertificateDer, PrivateKeyDer};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
@@ -14,7 +14,7 @@ use rustls::server::{ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls::version::{TLS12, TLS13};
 use rustls::{
     ClientConfig, ClientConnection, ConnectionCommon, Error, RootCertStore, ServerConfig,
-    ServerConnection, SideData,
+    ServerConnection,
 };
 
 /// A root with two intermediate authorities.
@@ -139,17 +139,14 @@ pub(crate) fn connect(
     Ok((client, server))
 }
 
-fn pass<From: SideData, To: SideData>(
+fn pass<From, To>(
     from: &mut ConnectionCommon<From>,
     to: &mut ConnectionCommon<To>,
 ) -> Result<(), Error> {
-    let mut wire = Vec::new();
-    while from.wants_write() {
-        from.write_tls(&mut wire as &mut dyn Write).unwrap();
-    }
+    let wire = from.output();
     let mut wire = &wire[..];
     while !wire.is_empty() {
-        to.read_tls(&mut wire as &mut dyn Read).unwrap();
+        to.read_tls(&mut wire).unwrap();
         to.process_new_packets()?;
     }
     Ok(())

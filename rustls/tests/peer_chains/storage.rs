@@ -19,6 +19,13 @@ struct Bytes {
     longest: AtomicUsize,
 }
 
+impl Bytes {
+    fn new(inner: Arc<ServerSessionMemoryCache>) -> Self {
+        let longest = AtomicUsize::new(0);
+        Self { inner, longest }
+    }
+}
+
 impl StoresServerSessions for Bytes {
     fn can_cache(&self) -> bool {
         true
@@ -107,12 +114,7 @@ fn resumes(storage: impl Fn(Arc<ServerSessionMemoryCache>) -> Arc<dyn StoresServ
 
 #[test]
 fn storages_of_bytes_resume() {
-    resumes(|inner| {
-        Arc::new(Bytes {
-            inner,
-            longest: AtomicUsize::new(0),
-        })
-    });
+    resumes(|inner| Arc::new(Bytes::new(inner)));
 }
 
 #[test]
@@ -137,10 +139,7 @@ fn bytes_contain_the_chain() {
         let len: usize = chain.iter().map(|cert| cert.len()).sum();
         let client = Arc::new(authority.client(PROVIDERS[0], versions, chain));
         let mut config = authority.server(PROVIDERS[0], versions);
-        let storage = Arc::new(Bytes {
-            inner: ServerSessionMemoryCache::new(100),
-            longest: AtomicUsize::new(0),
-        });
+        let storage = Arc::new(Bytes::new(ServerSessionMemoryCache::new(100)));
         config.session_storage = storage.clone();
         drop(connect(&client, &Arc::new(config)).unwrap());
         assert!(storage.longest.load(Ordering::SeqCst) > len);
