@@ -1,6 +1,5 @@
 //! 0-RTT keys, and the values that sessions remember for early data.
 
-use harness::peers::endpoints::{ThisBuffered, handshake};
 use rustls::HandshakeKind;
 use rustls::quic::PacketKey;
 
@@ -169,21 +168,4 @@ fn keys_have_conditions() {
         without(&|config| config.alpn_protocols = vec![b"other".to_vec()]),
         (true, Some(SERVER_PARAMETERS.to_vec()))
     );
-}
-
-/// RFC 9000 §7.4.1: such a session remembers no transport parameters.
-#[test]
-fn a_session_made_over_records_has_no_early_data() {
-    for configs in PROVIDERS.map(Configs::new) {
-        let mut client = ThisBuffered::client(configs.client.clone());
-        let mut server = ThisBuffered::server(configs.server.clone());
-        handshake(&mut client, &mut server);
-        assert_eq!(client.as_client().tls13_tickets_received(), 2);
-
-        let (mut client, mut server) = (configs.client(), configs.server());
-        assert!(client.zero_rtt_keys().is_none());
-        exchange(&mut client, &mut server);
-        assert!(!is_accepted(&client));
-        assert_eq!(client.handshake_kind(), Some(HandshakeKind::Resumed));
-    }
 }

@@ -1,6 +1,5 @@
 //! Messages and the keys that protect them.
 
-use rustls::quic::Version;
 use rustls::{HandshakeKind, PeerMisbehaved};
 
 use super::*;
@@ -100,27 +99,6 @@ fn existing_bytes_in_the_buffer_stay() {
     }
 }
 
-#[test]
-fn bytes_may_be_cut_anywhere() {
-    let configs = Configs::new(Provider::Ring);
-    let (mut client, mut server) = (configs.client(), configs.server());
-    while relay_bytewise(&mut client, &mut server) + relay_bytewise(&mut server, &mut client) != 0 {
-    }
-    assert!(!client.is_handshaking() && !server.is_handshaking());
-}
-
-fn relay_bytewise(from: &mut Connection, to: &mut Connection) -> usize {
-    let mut moved = 0;
-    for written in write_all(from) {
-        to.read_hs(&[]).unwrap();
-        for byte in written.bytes {
-            to.read_hs(&[byte]).unwrap();
-            moved += 1;
-        }
-    }
-    moved
-}
-
 /// RFC 9846 §5.1: no handshake bytes may follow a message that changes keys.
 #[test]
 fn nothing_follows_a_message_that_changes_keys() {
@@ -150,18 +128,4 @@ fn refused(conn: &mut Connection, bytes: &[u8]) {
         conn.alert(),
         Some(rustls::AlertDescription::UnexpectedMessage)
     );
-}
-
-#[test]
-fn both_ends_have_the_other_s_parameters() {
-    for version in [Version::V1Draft, Version::V1, Version::V2] {
-        let configs = Configs::new(Provider::Ring);
-        let mut client = client(&configs.client, version);
-        let mut server = server(&configs.server, version);
-        assert_eq!(client.quic_transport_parameters(), None);
-        relay(&mut client, &mut server);
-        assert_eq!(server.quic_transport_parameters(), Some(CLIENT_PARAMETERS));
-        relay(&mut server, &mut client);
-        assert_eq!(client.quic_transport_parameters(), Some(SERVER_PARAMETERS));
-    }
 }

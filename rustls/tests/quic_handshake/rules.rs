@@ -219,6 +219,7 @@ fn unusable_configurations_are_refused() {
     for (size, error) in [
         (0, None),
         (1, error.clone()),
+        (16_384, error.clone()),
         (u32::MAX - 1, error),
         (u32::MAX, None),
     ] {

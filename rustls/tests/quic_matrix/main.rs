@@ -7,7 +7,6 @@ mod early_data;
 mod ends;
 mod keys;
 mod parameters;
-mod refused;
 
 use ends::{
     CLIENT_PARAMETERS, Case, Crate, ENDS, SERVER_PARAMETERS, SUITES, Sessions, for_all_ends, pair,

@@ -154,7 +154,7 @@ macro_rules! connections {
                         let version = quic::Version::V1;
                         quic::ClientConnection::new(client.into(), version, server_name(), params())
                     });
-                    for size in [0, 1, u32::MAX] {
+                    for size in [0, 1, 16_384, u32::MAX - 1, u32::MAX] {
                         server.max_early_data_size = size;
                         let server = Arc::new(server.clone());
                         log.call(&what, || {
