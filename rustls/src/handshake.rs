@@ -39,6 +39,8 @@ pub(crate) mod tolerance;
 pub(crate) mod transcript;
 pub(crate) mod transport;
 
+#[cfg(feature = "tls12")]
+pub(crate) use context::SessionInUse;
 pub(crate) use context::{ClientContext, Context, Machine, ServerContext};
 
 #[cfg(feature = "tls12")]

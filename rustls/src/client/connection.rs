@@ -44,16 +44,23 @@ pub(crate) fn start(
         config.fips(),
     )?;
     let mut data = ClientConnectionData::default();
+    #[cfg(feature = "tls12")]
+    let mut session = None;
     let (transport, negotiated, established) = common.parts();
     let mut cx = Context {
         transport,
         negotiated,
         established,
         tolerance: &mut Tolerance::default(),
+        #[cfg(feature = "tls12")]
+        session: &mut session,
         data: &mut data,
     };
     let handshake = ClientHandshake::start(config, name, alpn_protocols, &mut cx)?;
-    Ok(Driver::new(Box::new(handshake), data, common))
+    let driver = Driver::new(Box::new(handshake), data, common);
+    #[cfg(feature = "tls12")]
+    let driver = driver.with_session(session);
+    Ok(driver)
 }
 
 /// A buffered client connection.

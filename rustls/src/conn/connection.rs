@@ -113,6 +113,10 @@ impl<Data> ConnectionCommon<Data> {
         Self: Sized,
         T: io::Read + io::Write,
     {
+        // a failed write leaves the handshake's secrets and the session to the next call
+        if self.driver.common.has_failed() {
+            let _ = fail_on_panic(&mut self.driver, Driver::check_failed);
+        }
         let handshaking = self.driver.common.records.is_handshaking();
         let (mut read, mut written) = (0, 0);
         let mut eof = false;

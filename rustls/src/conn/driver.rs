@@ -15,6 +15,8 @@ use super::unwinding::Abandon;
 use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion, Side};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
+#[cfg(feature = "tls12")]
+use crate::handshake::SessionInUse;
 use crate::handshake::tolerance::Tolerance;
 use crate::handshake::{Context, Machine};
 use crate::logging::{trace, warn};
@@ -31,6 +33,9 @@ pub(crate) struct Driver<Data> {
     pub(crate) data: Data,
     machine: Box<dyn Machine<Data>>,
     tolerance: Tolerance,
+    /// The session that is removed from its store if the connection fails.
+    #[cfg(feature = "tls12")]
+    session: Option<Box<dyn SessionInUse>>,
     change_cipher_specs: u8,
     /// The length in bytes of the record whose content ended the connection. Records are shorter
     /// than 2^16.
@@ -69,9 +74,18 @@ impl<Data> Driver<Data> {
             data,
             machine,
             tolerance: Tolerance::default(),
+            #[cfg(feature = "tls12")]
+            session: None,
             change_cipher_specs: 0,
             refused_len: 0,
         }
+    }
+
+    /// Sets the session that is removed from its store if the connection fails.
+    #[cfg(feature = "tls12")]
+    pub(crate) fn with_session(mut self, session: Option<Box<dyn SessionInUse>>) -> Self {
+        self.session = session;
+        self
     }
 
     /// Returns the length of the record whose content caused the last error, once. Returns 0 if
@@ -327,6 +341,8 @@ impl<Data> Driver<Data> {
             negotiated,
             established,
             tolerance: &mut self.tolerance,
+            #[cfg(feature = "tls12")]
+            session: &mut self.session,
             data: &mut self.data,
         };
         (&mut *self.machine, cx)
@@ -416,13 +432,13 @@ impl<Data> Driver<Data> {
         machine.handle_change_cipher_spec(&mut cx)
     }
 
-    /// Returns the error that ended the connection, if it has failed. Drops the handshake's secrets
-    /// if a write has failed since the last call.
+    /// Returns the error that ended the connection, if it has failed. Ends the handshake if a write
+    /// has failed, or the application's code has panicked, since the last call.
     #[inline]
     pub(crate) fn check_failed(&mut self) -> Result<(), Error> {
         let failed = self.common.check_failed();
         if failed.is_err() {
-            self.machine.fail();
+            self.end_handshake();
         }
         failed
     }
@@ -431,8 +447,18 @@ impl<Data> Driver<Data> {
     #[cold]
     pub(super) fn fail(&mut self, failure: Failure) -> Error {
         let error = self.common.fail(failure);
-        self.machine.fail();
+        self.end_handshake();
         error
+    }
+
+    /// Drops the handshake's secrets, and then removes the session from its store.
+    #[cold]
+    fn end_handshake(&mut self) {
+        self.machine.fail();
+        #[cfg(feature = "tls12")]
+        if let Some(session) = self.session.take() {
+            session.forget();
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 //!                             │ ServerHello: which version?         (version)
 //!                    ┌────────┴────────┐
 //!                    ▼                 ▼
-//!               Tls13(State)      Tls12(Tls12Client)                (tls13::client, tls12::client)
+//!               Tls13(State)      Tls12(State)                      (tls13::client, tls12::client)
 //! ```
 //!
 //! - `offer`: content and encoding of a ClientHello; `offer_tls12`: the parts that only TLS 1.2
@@ -53,7 +53,7 @@ use crate::handshake::client::connection_data::ClientConnectionData;
 #[cfg(feature = "tls12")]
 use crate::handshake::tls12;
 #[cfg(feature = "tls12")]
-use crate::handshake::tls12::client::resumption::{SessionInUse, forget, stored_session};
+use crate::handshake::tls12::client::resumption::{StoreEntry, stored_session};
 use crate::handshake::tls13::client::resumption::OfferedSession;
 use crate::handshake::{ech, tls13};
 use crate::msgs::HandshakeMessage;
@@ -66,7 +66,7 @@ pub(crate) enum ClientHandshake {
     Hello(Box<SentHello>),
     Tls13(tls13::client::State),
     #[cfg(feature = "tls12")]
-    Tls12(tls12::client::Tls12Client),
+    Tls12(tls12::client::State),
     /// A handler has failed.
     Failed,
 }
@@ -107,25 +107,16 @@ impl ClientHandshake {
         };
         #[cfg(feature = "tls12")]
         let offer = match tls12_session {
-            Some(session) => offer.with_tls12_session(session, shares.as_ref())?,
+            Some(session) => {
+                *cx.session = Some(StoreEntry::of(&offer));
+                offer.with_tls12_session(session, shares.as_ref())?
+            }
             None => offer,
         };
         let (offer, outer) = ech::prepare(offer, shares.as_ref(), session.as_deref())?;
         cx.data.ech_status = offer.ech.status();
         let sent = SentHello::send_first(offer, shares, session, outer, cx.transport)?;
         Ok(Self::Hello(Box::new(sent)))
-    }
-
-    /// Returns the TLS 1.2 session that is offered and not yet answered. The session may cause the
-    /// failure of a connection, and would then be offered again and again.
-    #[cfg(feature = "tls12")]
-    fn offered_session(&self) -> Option<Box<SessionInUse>> {
-        match self {
-            Self::Hello(sent) if sent.offer.tls12_session.is_some() => {
-                Some(SessionInUse::of(&sent.offer))
-            }
-            _ => None,
-        }
     }
 
     /// Dispatches a message to its handler. Decides which message is legal until a version is
@@ -155,11 +146,15 @@ impl ClientHandshake {
                     Received::ServerHello(hello) => match select_version(&state, &hello)? {
                         #[cfg(feature = "tls12")]
                         Version::Tls12 => {
-                            tls12::client::Tls12Client::start(state, &hello, encoded, cx)
-                                .map(Self::Tls12)
+                            tls12::client::State::start(state, &hello, encoded, cx).map(Self::Tls12)
                         }
                         Version::Tls13 => {
-                            tls13::client::State::start(state, &hello, encoded, cx).map(Self::Tls13)
+                            let next = tls13::client::State::start(state, &hello, encoded, cx)?;
+                            #[cfg(feature = "tls12")]
+                            {
+                                *cx.session = None;
+                            }
+                            Ok(Self::Tls13(next))
                         }
                     },
                 }
@@ -187,13 +182,8 @@ impl Machine<ClientConnectionData> for ClientHandshake {
         message: HandshakeMessage<'_>,
         cx: &mut ClientContext<'_>,
     ) -> Result<(), Failure> {
-        #[cfg(feature = "tls12")]
-        let offered = self.offered_session();
         let state = mem::replace(self, Self::Failed);
-        let next = state.read(message, cx);
-        #[cfg(feature = "tls12")]
-        let next = next.inspect_err(|_| forget(offered.as_deref()));
-        *self = next?;
+        *self = state.read(message, cx)?;
         Ok(())
     }
 
@@ -212,15 +202,6 @@ impl Machine<ClientConnectionData> for ClientHandshake {
     }
 
     fn fail(&mut self) {
-        #[cfg(feature = "tls12")]
-        let offered = self.offered_session();
-        // drop the secrets first: the store may panic, even each time
-        match mem::replace(self, Self::Failed) {
-            #[cfg(feature = "tls12")]
-            Self::Tls12(state) => state.fail(),
-            _ => {}
-        }
-        #[cfg(feature = "tls12")]
-        forget(offered.as_deref());
+        *self = Self::Failed;
     }
 }

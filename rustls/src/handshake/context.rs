@@ -1,5 +1,8 @@
 //! The interface between a connection and its handshake.
 
+#[cfg(feature = "tls12")]
+use alloc::boxed::Box;
+
 use crate::failure::Failure;
 use crate::handshake::client::connection_data::ClientConnectionData;
 use crate::handshake::established::Established;
@@ -31,7 +34,7 @@ pub(crate) trait Machine<Data>: Send + Sync {
         true
     }
 
-    /// Drops all secrets. Every later message is rejected.
+    /// Drops all secrets. Every later message is rejected. Calls no store of the application.
     fn fail(&mut self);
 }
 
@@ -45,7 +48,21 @@ pub(crate) struct Context<'a, Data> {
     pub(crate) established: &'a mut Option<Established>,
     /// Counts useless messages of the peer.
     pub(crate) tolerance: &'a mut Tolerance,
+    /// The session that is removed from its store if the connection fails.
+    #[cfg(feature = "tls12")]
+    pub(crate) session: &'a mut Option<Box<dyn SessionInUse>>,
     pub(crate) data: &'a mut Data,
+}
+
+/// A TLS 1.2 session that a connection offers, resumes or has created.
+///
+/// RFC 5246 §7.2.2: it must not be resumed after a fatal alert. Only the driver forgets it, once
+/// the failure is recorded and all secrets are dropped: the store belongs to the application, and
+/// may panic.
+#[cfg(feature = "tls12")]
+pub(crate) trait SessionInUse: Send + Sync {
+    /// Removes the session from its store.
+    fn forget(&self);
 }
 
 /// The parts of a client's connection that its handlers may access.

@@ -147,10 +147,6 @@ impl Machine<ServerConnectionData> for ServerHandshake {
     }
 
     fn fail(&mut self) {
-        match mem::replace(self, Self::Failed) {
-            #[cfg(feature = "tls12")]
-            Self::Tls12(state) => state.fail(),
-            _ => {}
-        }
+        *self = Self::Failed;
     }
 }

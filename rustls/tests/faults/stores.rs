@@ -7,21 +7,47 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use harness::peers::callbacks::this::Sessions;
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Versions, server_name};
-use harness::peers::endpoints::{ThisBuffered, exchange};
+use harness::peers::configs::{
+    self, ClientAuth, KeyType, PROVIDERS, Versions, product, server_name,
+};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, Transfer, exchange};
 use harness::peers::memory::Memory;
 use rustls::client::Resumption;
 use rustls::{AlertDescription, ClientConnection, Error};
 
-use crate::bomb::{self, Wrong};
+use crate::bomb::{self, Wrong, survives};
+use crate::ends::Api;
 use crate::other_calls::{TLS13, connected};
 use crate::rigged::{Rig, Setup};
+use crate::talk::good;
 
-/// The first call panics; later ones return the error that ended the connection.
+const TLS12: Setup = Setup {
+    versions: Versions::Tls12,
+    ..TLS13
+};
+
+/// Records to a client that waits for the ServerHello, the error that they cause, and the output.
+type Refused = (&'static [u8], fn(&Error) -> bool, &'static [u8]);
+
+const REFUSED: [Refused; 2] = [
+    (
+        &[21, 3, 3, 0, 2, 2, 40],
+        |error| *error == Error::AlertReceived(AlertDescription::HandshakeFailure),
+        &[],
+    ),
+    // a Finished, which a handler refuses
+    (
+        &[22, 3, 3, 0, 4, 20, 0, 0, 0],
+        |error| matches!(error, Error::InappropriateHandshakeMessage { .. }),
+        &[21, 3, 3, 0, 2, 2, 10],
+    ),
+];
+
+/// The first call panics; later ones return the error that ended the connection. The peer gets the
+/// alert for it.
 #[test]
 fn a_handshake_is_over_although_its_store_panics_each_time() {
-    const HANDSHAKE_FAILURE: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];
-    for provider in PROVIDERS {
+    for (provider, (records, is_expected, alert)) in product(PROVIDERS, REFUSED) {
         let is_poisoned = Arc::new(AtomicBool::new(false));
         let poison = is_poisoned.clone();
         let store = Sessions::when(move |call| {
@@ -43,33 +69,63 @@ fn a_handshake_is_over_although_its_store_panics_each_time() {
         .unwrap();
 
         let mut client = ClientConnection::new(client, server_name()).unwrap();
-        client.read_tls(&mut &HANDSHAKE_FAILURE[..]).unwrap();
+        client.output();
+        client.read_tls(&mut &records[..]).unwrap();
         is_poisoned.store(true, Ordering::Relaxed);
         let first = catch_unwind(AssertUnwindSafe(|| client.process_new_packets()));
         assert!(first.is_err());
         for _ in 0..2 {
             let error = client.process_new_packets().unwrap_err();
-            let expected = Error::AlertReceived(AlertDescription::HandshakeFailure);
-            assert_eq!(error, expected);
+            assert!(is_expected(&error), "{error}");
         }
+        assert_eq!(client.output(), alert);
+    }
+}
+
+/// The handler that panics cannot forget the session: the next call does.
+#[test]
+fn a_session_is_forgotten_after_a_panic() {
+    bomb::rig_logger();
+    let rig = Rig::new(TLS12);
+    for line in 0.. {
+        // creates a session, because the one before is forgotten
+        good(&rig, TLS12, Api::Buffered);
+        let mut client = ClientConnection::new(rig.client.clone(), server_name()).unwrap();
+        let mut server = ThisBuffered::server(rig.server.clone());
+        server.receive(&client.output()).unwrap();
+        client.read_tls(&mut &server.take_output()[..]).unwrap();
+        bomb::arm("Log::log", line, Wrong::Panics);
+        let processed = survives(|| client.process_new_packets());
+        if !bomb::disarm() {
+            processed.unwrap().unwrap();
+            assert!(line > 2, "{line} lines");
+            return;
+        }
+        assert!(processed.is_none());
+        bomb::forget_calls();
+        client.process_new_packets().unwrap_err();
+        let calls = bomb::calls();
+        let is_forgotten = calls.contains_key("ClientSessionStore::remove_tls12_session");
+        assert!(is_forgotten, "line {line}");
     }
 }
 
 /// RFC 5246 §7.2.2: a session ended by a fatal alert must not be resumed. Streams do not process
-/// records after a failed write, but `complete_io` sends the alert.
+/// records after a failed write, so `complete_io` forgets it, also if it has output to write.
 #[test]
 fn complete_io_forgets_the_session_after_a_failed_write() {
-    let tls12 = Setup {
-        versions: Versions::Tls12,
-        ..TLS13
-    };
-    let (_client, mut server) = connected(&Rig::new(tls12));
-    bomb::arm("MessageEncrypter::encrypt", 0, Wrong::Fails);
-    server.writer().write_all(b"data").unwrap_err();
-    assert!(bomb::disarm());
-    bomb::forget_calls();
-    let mut transport = Memory::new(&[]);
-    server.complete_io(&mut transport).unwrap_err();
-    assert_eq!(transport.reads, 0, "a failed connection reads");
-    assert!(bomb::calls().contains_key("StoresServerSessions::take"));
+    for is_first in [true, false] {
+        let (_client, mut server) = connected(&Rig::new(TLS12));
+        if !is_first {
+            server.writer().write_all(b"before").unwrap();
+        }
+        bomb::arm("MessageEncrypter::encrypt", 0, Wrong::Fails);
+        server.writer().write_all(b"data").unwrap_err();
+        assert!(bomb::disarm());
+        bomb::forget_calls();
+        let mut transport = Memory::new(&[]);
+        assert_eq!(server.complete_io(&mut transport).is_err(), is_first);
+        assert_eq!(transport.reads, 0, "a failed connection reads");
+        assert!(bomb::calls().contains_key("StoresServerSessions::take"));
+    }
 }

@@ -81,6 +81,8 @@ impl End {
             negotiated: &mut Default::default(),
             established: &mut self.established,
             tolerance: &mut self.tolerance,
+            #[cfg(feature = "tls12")]
+            session: &mut None,
             data: &mut (),
         };
         read_key_update(request, &mut cx)

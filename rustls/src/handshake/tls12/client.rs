@@ -44,7 +44,6 @@ use alloc::boxed::Box;
 use rustls_core::codec::Codec;
 
 use self::finished::{WaitChangeCipherSpec, WaitFinished, WaitNewSessionTicket};
-use self::resumption::{SessionInUse, forget};
 use self::second_flight::WaitServerHelloDone;
 use self::server_auth::{WaitCertificate, WaitServerKeyExchange};
 use super::renegotiation::refuse_renegotiation;
@@ -61,67 +60,9 @@ use crate::msgs::tls12::session_ticket::NewSessionTicket;
 use crate::msgs::tls12::{HelloRequest, ServerHelloDone};
 use crate::msgs::{Finished, HandshakeMessage};
 
-/// A client after TLS 1.2 was chosen.
-pub(crate) struct Tls12Client {
-    state: State,
-    /// The session of this connection, if it may be resumed.
-    session: Option<Box<SessionInUse>>,
-}
-
-impl Tls12Client {
-    /// Starts with a ServerHello that selects TLS 1.2.
-    pub(crate) fn start(
-        sent: Box<SentHello>,
-        hello: &ServerHello<'_>,
-        encoded: &[u8],
-        cx: &mut ClientContext<'_>,
-    ) -> Result<Self, Failure> {
-        let mut session = None;
-        let state = server_hello::read_server_hello(sent, hello, encoded, &mut session, cx)?;
-        Ok(Self { state, session })
-    }
-
-    /// Handles a message.
-    pub(crate) fn read(
-        mut self,
-        message: HandshakeMessage<'_>,
-        cx: &mut ClientContext<'_>,
-    ) -> Result<Self, Failure> {
-        let next = self.state.read(message, &mut self.session, cx);
-        Self::advance(next, self.session)
-    }
-
-    /// Handles a change_cipher_spec.
-    pub(crate) fn read_change_cipher_spec(
-        self,
-        cx: &mut ClientContext<'_>,
-    ) -> Result<Self, Failure> {
-        let next = self.state.read_change_cipher_spec(cx);
-        Self::advance(next, self.session)
-    }
-
-    fn advance(
-        next: Result<State, Failure>,
-        session: Option<Box<SessionInUse>>,
-    ) -> Result<Self, Failure> {
-        match next {
-            Ok(state) => Ok(Self { state, session }),
-            Err(failure) => {
-                forget(session.as_deref());
-                Err(failure)
-            }
-        }
-    }
-
-    /// Called when the connection fails outside of a handler: by a received record, or by sending.
-    pub(crate) fn fail(&self) {
-        forget(self.session.as_deref());
-    }
-}
-
 /// The states of a client after TLS 1.2 was chosen. They are small, because each message moves them
 /// several times.
-enum State {
+pub(crate) enum State {
     WaitCertificate(WaitCertificate),
     WaitServerKeyExchange(Box<WaitServerKeyExchange>),
     WaitServerHelloDone(Box<WaitServerHelloDone>),
@@ -132,11 +73,20 @@ enum State {
 }
 
 impl State {
+    /// Starts with a ServerHello that selects TLS 1.2.
+    pub(crate) fn start(
+        sent: Box<SentHello>,
+        hello: &ServerHello<'_>,
+        encoded: &[u8],
+        cx: &mut ClientContext<'_>,
+    ) -> Result<Self, Failure> {
+        server_hello::read_server_hello(sent, hello, encoded, cx)
+    }
+
     /// Dispatches a message to its handler. Decides which message is legal.
-    fn read(
+    pub(crate) fn read(
         self,
         message: HandshakeMessage<'_>,
-        session: &mut Option<Box<SessionInUse>>,
         cx: &mut ClientContext<'_>,
     ) -> Result<Self, Failure> {
         let encoded = message.encoded;
@@ -182,7 +132,7 @@ impl State {
 
             (Self::WaitFinished(state), HandshakeType::Finished) => {
                 let finished = message.decode(Finished::read)?;
-                state.read_finished(&finished, encoded, session, cx)?;
+                state.read_finished(&finished, encoded, cx)?;
                 Ok(Self::Connected)
             }
 
@@ -205,7 +155,10 @@ impl State {
 
     /// Handles the server's change_cipher_spec. RFC 5246 §7.1: it is only legal before the
     /// Finished, when all keys are known.
-    fn read_change_cipher_spec(self, cx: &mut ClientContext<'_>) -> Result<Self, Failure> {
+    pub(crate) fn read_change_cipher_spec(
+        self,
+        cx: &mut ClientContext<'_>,
+    ) -> Result<Self, Failure> {
         match self {
             Self::WaitChangeCipherSpec(state) => state
                 .read_change_cipher_spec(cx.transport)

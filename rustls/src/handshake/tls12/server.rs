@@ -25,13 +25,12 @@
 //!     WaitFinished                                                                finished
 //!       │ Finished; after a full handshake NewSessionTicket, ChangeCipherSpec, Finished
 //!       ▼
-//!     Connected ◄─┐                                                               connected
+//!     Connected ◄─┐
 //!       └─────────┘ ClientHello: refused                                          ../renegotiation
 //! ```
 
 mod abbreviated;
 mod client_auth;
-mod connected;
 mod finished;
 mod full;
 mod handshake;
@@ -47,9 +46,9 @@ use alloc::boxed::Box;
 use rustls_core::codec::Codec;
 
 use self::client_auth::{WaitCertificate, WaitCertificateVerify};
-use self::connected::Connected;
 use self::finished::{WaitChangeCipherSpec, WaitFinished};
 use self::key_exchange::{AfterKeyExchange, WaitClientKeyExchange};
+use super::renegotiation::refuse_renegotiation;
 use crate::enums::{ContentType, HandshakeType};
 use crate::failure::Failure;
 use crate::handshake::{ServerContext, unexpected, unexpected_content};
@@ -65,7 +64,7 @@ pub(crate) enum State {
     WaitCertificateVerify(Box<WaitCertificateVerify>),
     WaitChangeCipherSpec(Box<WaitChangeCipherSpec>),
     WaitFinished(Box<WaitFinished>),
-    Connected(Connected),
+    Connected,
 }
 
 impl State {
@@ -96,20 +95,21 @@ impl State {
 
             (Self::WaitFinished(state), HandshakeType::Finished) => state
                 .read_finished(&message.decode(Finished::read)?, encoded, cx)
-                .map(Self::Connected),
+                .map(|()| Self::Connected),
 
-            (Self::Connected(state), HandshakeType::ClientHello) => {
-                state.refuse_renegotiation(cx).map(Self::Connected)
+            (Self::Connected, HandshakeType::ClientHello) => {
+                refuse_renegotiation(cx)?;
+                Ok(Self::Connected)
             }
 
             (Self::WaitChangeCipherSpec(_), _) => Err(unexpected_content(
                 ContentType::Handshake,
                 &[ContentType::ChangeCipherSpec],
             )),
-            (Self::Connected(state), _) => Err(state.fail(unexpected_content(
+            (Self::Connected, _) => Err(unexpected_content(
                 ContentType::Handshake,
                 &[ContentType::ApplicationData],
-            ))),
+            )),
             // RFC 5246 §7.4: a message out of order is an unexpected_message
             (state, _) => Err(unexpected(&message, state.expected())),
         }
@@ -124,10 +124,7 @@ impl State {
             Self::WaitChangeCipherSpec(state) => {
                 return state.read_change_cipher_spec(cx).map(Self::WaitFinished);
             }
-            Self::Connected(state) => {
-                state.forget_session();
-                ContentType::ApplicationData
-            }
+            Self::Connected => ContentType::ApplicationData,
             _ => ContentType::Handshake,
         };
         Err(unexpected_content(
@@ -136,20 +133,13 @@ impl State {
         ))
     }
 
-    /// Called when the connection has failed.
-    pub(crate) fn fail(self) {
-        if let Self::Connected(state) = self {
-            state.forget_session();
-        }
-    }
-
     fn expected(&self) -> &'static [HandshakeType] {
         match self {
             Self::WaitCertificate(_) => &[HandshakeType::Certificate],
             Self::WaitClientKeyExchange(_) => &[HandshakeType::ClientKeyExchange],
             Self::WaitCertificateVerify(_) => &[HandshakeType::CertificateVerify],
             Self::WaitFinished(_) => &[HandshakeType::Finished],
-            Self::WaitChangeCipherSpec(_) | Self::Connected(_) => &[],
+            Self::WaitChangeCipherSpec(_) | Self::Connected => &[],
         }
     }
 }

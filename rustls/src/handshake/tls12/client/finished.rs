@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use super::State;
 use super::in_progress::Handshake;
-use super::resumption::{SessionInUse, store_session};
+use super::resumption::{StoreEntry, store_session};
 use crate::config::session::client::Tls12ClientSessionValue;
 use crate::enums::Side;
 use crate::error::Error;
@@ -143,7 +143,6 @@ impl WaitFinished {
         self,
         finished: &Finished<'_>,
         encoded: &[u8],
-        in_use: &mut Option<Box<SessionInUse>>,
         cx: &mut ClientContext<'_>,
     ) -> Result<(), Failure> {
         let mut finishing = self.0;
@@ -159,7 +158,7 @@ impl WaitFinished {
             send_finished(&mut finishing, cx.transport)?;
         }
         if store_session(&finishing, cx.negotiated.peer_chain()) {
-            *in_use = Some(SessionInUse::of(&finishing.handshake.offer));
+            *cx.session = Some(StoreEntry::of(&finishing.handshake.offer));
         }
         *cx.established = Some(Established::Tls12(Box::new(finishing.master_secret)));
         cx.transport.start_receiving();

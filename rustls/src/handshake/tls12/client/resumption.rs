@@ -15,6 +15,7 @@ use crate::config::session::client::{
 use crate::config::settings::ClientSettings;
 use crate::enums::ProtocolVersion;
 use crate::error::PeerMisbehaved;
+use crate::handshake::SessionInUse;
 use crate::handshake::client::offer::Offer;
 use crate::msgs::client_hello::SessionId;
 use crate::msgs::server_hello::ServerHello;
@@ -97,14 +98,14 @@ fn check_unchanged_parameters(
     Ok(())
 }
 
-/// A stored session that a connection offers, resumes, or has created.
-pub(crate) struct SessionInUse {
+/// The entry of a session in the client's store.
+pub(crate) struct StoreEntry {
     config: Arc<ClientConfig>,
     server_name: ServerName<'static>,
 }
 
-impl SessionInUse {
-    /// Returns the session with the server of `offer`.
+impl StoreEntry {
+    /// Returns the entry of the server that `offer` goes to.
     pub(crate) fn of(offer: &Offer) -> Box<Self> {
         Box::new(Self {
             config: offer.config.config().clone(),
@@ -113,14 +114,11 @@ impl SessionInUse {
     }
 }
 
-/// Removes the session of a failed connection from the store. RFC 5246 §7.2.2: it must not be
-/// resumed.
-pub(crate) fn forget(session: Option<&SessionInUse>) {
-    let Some(session) = session else {
-        return;
-    };
-    if let Some(store) = &session.config.resumption.store {
-        store.remove_tls12_session(&session.server_name);
+impl SessionInUse for StoreEntry {
+    fn forget(&self) {
+        if let Some(store) = &self.config.resumption.store {
+            store.remove_tls12_session(&self.server_name);
+        }
     }
 }
 

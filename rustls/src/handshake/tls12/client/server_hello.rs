@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use super::State;
 use super::finished::resume;
 use super::in_progress::Handshake;
-use super::resumption::{SessionInUse, resumed_session};
+use super::resumption::resumed_session;
 use super::server_auth::WaitCertificate;
 use crate::enums::{AlertDescription, Compression, ECPointFormat, ExtensionType, ProtocolVersion};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
@@ -19,12 +19,11 @@ use crate::logging::debug;
 use crate::msgs::server_hello::{ServerHello, ServerHelloExtensions};
 use crate::suites::SupportedCipherSuite;
 
-/// Continues with a new session, or resumes the offered one. Sets `in_use` if a session is resumed.
+/// Continues with a new session, or resumes the offered one.
 pub(super) fn read_server_hello(
     sent: Box<SentHello>,
     hello: &ServerHello<'_>,
     encoded: &[u8],
-    in_use: &mut Option<Box<SessionInUse>>,
     cx: &mut ClientContext<'_>,
 ) -> Result<State, Failure> {
     let suite = sent.offer.tls12_suite(hello.cipher_suite)?;
@@ -77,11 +76,12 @@ pub(super) fn read_server_hello(
         may_send_status: hello.extensions.status_request_ack,
     });
     match session {
-        Some(session) => {
-            *in_use = Some(SessionInUse::of(&handshake.offer));
-            Ok(resume(handshake, &session, cx))
+        Some(session) => Ok(resume(handshake, &session, cx)),
+        None => {
+            // an offered session that the server did not accept is not in use
+            *cx.session = None;
+            Ok(State::WaitCertificate(WaitCertificate::new(handshake)))
         }
-        None => Ok(State::WaitCertificate(WaitCertificate::new(handshake))),
     }
 }
 

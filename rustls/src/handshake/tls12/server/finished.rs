@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 
-use super::connected::Connected;
 use super::handshake::Handshake;
 use super::hello::Kind;
 use crate::enums::Side;
@@ -41,7 +40,7 @@ impl WaitFinished {
         finished: &Finished<'_>,
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
-    ) -> Result<Connected, Failure> {
+    ) -> Result<(), Failure> {
         let WaitChangeCipherSpec {
             mut handshake,
             master_secret,
@@ -64,6 +63,7 @@ impl WaitFinished {
         *cx.established = Some(Established::Tls12(Box::new(master_secret)));
         cx.transport.start_receiving();
         cx.transport.start_sending();
-        Ok(Connected::new(handshake))
+        *cx.session = handshake.into_stored_session();
+        Ok(())
     }
 }

@@ -1,6 +1,8 @@
 //! Storage and lookup of TLS 1.2 sessions, in tickets (RFC 5077) or by session id (RFC 5246
 //! §7.4.1.3).
 
+use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use pki_types::UnixTime;
@@ -15,7 +17,7 @@ use crate::config::session::value::{ClientChain, SessionFacts, SessionValue, Tls
 use crate::config::session::{Lifetime, MAX_TICKET_LIFETIME};
 use crate::config::settings::ServerSettings;
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::ServerContext;
+use crate::handshake::{ServerContext, SessionInUse};
 use crate::keys::tls12::{MasterSecret, SessionSecret};
 use crate::msgs::EncodeMessage;
 use crate::msgs::client_hello::{ClientHello, SessionId};
@@ -130,9 +132,17 @@ fn find_candidate(hello: &ClientHello<'_>, config: &ServerConfig) -> Option<Cand
     }
 }
 
-/// Removes the session `id` from the storage.
-pub(super) fn forget_session(id: &SessionId, config: &ServerConfig) {
-    drop(config.session_storage.take_session(&storage_key(id)));
+/// A session in the server's storage.
+struct StoredSession {
+    config: Arc<ServerConfig>,
+    id: SessionId,
+}
+
+impl SessionInUse for StoredSession {
+    fn forget(&self) {
+        let storage = &self.config.session_storage;
+        drop(storage.take_session(&storage_key(&self.id)));
+    }
 }
 
 /// Returns the storage key of the session `id`. TLS 1.3 removes the sessions that it looks up, by
@@ -163,6 +173,20 @@ impl Handshake {
             let storage = &self.config.session_storage;
             storage.put_session(storage_key(&self.session_id), session.to_stored());
         }
+    }
+
+    /// Returns the session of a complete handshake, if it is in the storage.
+    ///
+    /// Not before the client's Finished has proved that it has the session: anybody who has seen
+    /// the id could remove the session.
+    pub(super) fn into_stored_session(self) -> Option<Box<dyn SessionInUse>> {
+        if !self.is_stored {
+            return None;
+        }
+        Some(Box::new(StoredSession {
+            config: self.config.into_config(),
+            id: self.session_id,
+        }))
     }
 
     /// Creates the ticket for the session. Returns `None` if that fails.
