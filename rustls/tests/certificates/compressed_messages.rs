@@ -488,7 +488,11 @@ fn outcomes_of_servers(setup: Setup, algorithms: &[u16], sent: &[u8]) -> [Outcom
         let refused = sent.err();
         Outcome {
             error: refused.as_ref().map(|refused| refused.error.clone()),
-            alert: refused.and_then(|refused| Some(refused.alert?[1].into())),
+            alert: refused.and_then(|refused| {
+                let alert = refused.alert?;
+                assert_eq!(alert[0], 2, "the alert is not fatal");
+                Some(alert[1].into())
+            }),
         }
     })
 }

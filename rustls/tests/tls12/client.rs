@@ -169,12 +169,12 @@ pub(crate) fn end(clients: &[Client; 3], script: &Script) -> End {
 #[track_caller]
 pub(crate) fn our_end(clients: &[Client; 3], script: &Script) -> End {
     let [buffered, unbuffered, _] = clients.each_ref().map(|client| client.end(script));
-    assert!(buffered.is_like(&unbuffered), "{buffered:?} {unbuffered:?}");
+    assert_eq!(buffered, unbuffered);
     buffered
 }
 
 /// The end of a handshake for the client.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct End {
     pub(crate) error: Option<String>,
     pub(crate) alert: Option<u8>,

@@ -203,7 +203,10 @@ fn good_chains(world: &World) -> Vec<Case> {
         }),
         with("with its root", &[world.root.der().clone()]),
         with("with a stranger", &[stranger.der().clone()]),
-        with("everything twice", &world.good("").presented.chain),
+        world.good("everything twice").with(|case| {
+            let again = case.presented.chain.clone();
+            case.presented.chain.extend(again);
+        }),
         world.under("directly below the root", &[&world.root]),
         world.good("trust in the intermediate").with(|case| {
             case.trust.roots = vec![world.lower.der().clone()];

@@ -171,11 +171,16 @@ fn for_each_site(test: impl Fn(&Site, Versions, Outcome)) {
 #[test]
 fn a_server_of_another_name_resumes_nothing() {
     for_each_site(|site, versions, resumed| {
+        let server = site.server();
+        let other = site.with_certificate_for(&[OTHER]);
         for client in site.clients(versions, true) {
-            let server = site.server();
+            assert_eq!(connect(&client, &server), Outcome::Full);
+            assert_eq!(connect(&client, &server), resumed);
+            assert_eq!(connect(&client, &other), Outcome::Refused { early_data: 0 });
+        }
+        for client in site.clients(versions, true) {
             let renewed = site.with_certificate_for(&[pki::SERVER]);
             let both = site.with_certificate_for(&[OTHER, pki::SERVER]);
-            let other = site.with_certificate_for(&[OTHER]);
             assert_eq!(connect(&client, &server), Outcome::Full);
             for (what, server) in [
                 ("same", &server),
