@@ -1,10 +1,18 @@
 //! The library's source of randomness.
 
+use core::fmt;
+
 use ring::rand::{SecureRandom as _, SystemRandom};
 use rustls_core::crypto::{GetRandomFailed, SecureRandom};
 
-#[derive(Debug)]
 pub(crate) struct Random;
+
+impl fmt::Debug for Random {
+    /// Prints the name of the library, by which programs tell providers apart.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ring")
+    }
+}
 
 impl SecureRandom for Random {
     fn fill(&self, buf: &mut [u8]) -> Result<(), GetRandomFailed> {

@@ -220,7 +220,8 @@ same!(
     a_handshake_behind_a_close_notify
 );
 
-/// RFC 9846 §6.1: nothing may follow close_notify. Writers drop such data, as upstream's do.
+/// RFC 9846 §6.1: nothing may follow close_notify. Writers accept such data and drop it; upstream
+/// sends it.
 #[test]
 fn data_written_after_close_notify_is_dropped() {
     for_all(|provider, role| {

@@ -360,3 +360,19 @@ fn keys() {
         assert!(forget() > 1);
     }
 }
+
+/// Programs print a provider to show which library it is.
+#[test]
+fn providers_name_their_library() {
+    fn library(provider: &str) -> &str {
+        let (_, generator) = provider.split_once("secure_random: ").unwrap();
+        generator.split([',', ' ']).next().unwrap()
+    }
+    for provider in PROVIDERS {
+        let [ours, theirs] = [
+            format!("{:?}", provider.this()),
+            format!("{:?}", provider.upstream()),
+        ];
+        assert_eq!(library(&ours), library(&theirs));
+    }
+}
