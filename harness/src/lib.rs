@@ -23,6 +23,10 @@
 // `pairs` is compiled twice on purpose, once for each implementation
 #![allow(clippy::duplicate_mod)]
 #![allow(
+    clippy::new_without_default,
+    reason = "no test needs a default, and `new` says what it makes"
+)]
+#![allow(
     missing_docs,
     reason = "only this workspace reads it; the names are the RFC's"
 )]

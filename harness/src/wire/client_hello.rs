@@ -39,12 +39,6 @@ pub struct ClientHello {
     pub trailing: Vec<u8>,
 }
 
-impl Default for ClientHello {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl ClientHello {
     /// Returns a ClientHello that every server accepts.
     pub fn new() -> Self {

@@ -58,12 +58,6 @@ pub struct Script {
     pub resumes: Option<Session>,
 }
 
-impl Default for Script {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Script {
     /// A full handshake without tickets.
     pub fn new() -> Self {
