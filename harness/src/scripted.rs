@@ -62,6 +62,7 @@ pub mod recorded;
 mod records;
 mod refused;
 mod server;
+mod server_hello;
 mod ticket;
 pub mod tls12;
 

@@ -6,9 +6,10 @@ use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 use rustls::sign::SigningKey;
 use rustls::{CipherSuite, ContentType, HandshakeType, NamedGroup};
 
-use super::key_schedule::{Secret, Stage, Suite, Transcript, find_suite, signed_content};
+use super::key_schedule::{Secret, Stage, Transcript, find_suite, signed_content};
 use super::records::{Joiner, Opening, Sealing};
 use super::refused::{Refused, deliver};
+use super::server_hello::ServerHello;
 use crate::peers::endpoints::Endpoint;
 use crate::wire::client_hello::{
     ClientHello, EARLY_DATA, KEY_SHARE, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES, X25519, key_shares,
@@ -130,20 +131,19 @@ impl ScriptedClient {
         let mut received = received.iter();
         let is_handshake = |record: &&wire::Record| record.typ == ContentType::Handshake.into();
         let server_hello = &received.find(is_handshake).unwrap().payload;
-        let ReadHello {
-            suite,
-            share,
-            is_resumed,
-        } = ReadHello::new(server_hello, provider);
+        let mut messages = Reader(server_hello);
+        let read = ServerHello::read(&mut messages);
+        assert!(messages.is_empty(), "bytes after the ServerHello");
+        let suite = find_suite(provider, read.suite);
+        let mut share = Reader(read.extension(KEY_SHARE).unwrap());
+        assert_eq!(share.u16(), X25519);
+        let is_resumed = read.extension(PRE_SHARED_KEY).is_some();
 
         let mut transcript = Transcript::new(suite);
         transcript.add(&hello);
-        let early = offer.map(|offer| {
-            let early = offer.early_secret(provider);
-            early.secret("c e traffic", &transcript.hash_by(offer.suite, provider))
-        });
+        let early = offer.map(|offer| offer.early_secret(provider).early_traffic_secret(&hello));
         transcript.add(server_hello);
-        let shared = kx.complete(&share).unwrap();
+        let shared = kx.complete(share.vector(2)).unwrap();
         let psk = offer
             .filter(|_| is_resumed)
             .map(|offer| offer.psk.as_slice());
@@ -296,31 +296,5 @@ impl ScriptedClient {
         let signer = key.choose_scheme(&[scheme.into()]).unwrap();
         let content = signed_content("client", &self.transcript.hash());
         Self::certificate_verify_of(scheme, &signer.sign(&content).unwrap())
-    }
-}
-
-/// The selections of a ServerHello.
-struct ReadHello {
-    suite: Suite,
-    share: Vec<u8>,
-    is_resumed: bool,
-}
-
-impl ReadHello {
-    fn new(message: &[u8], provider: &CryptoProvider) -> Self {
-        let mut body = Reader::of_message(message, HandshakeType::ServerHello.into());
-        let _version_and_random = body.bytes(2 + 32);
-        let _session_id_echo = body.vector(1);
-        let suite = find_suite(provider, body.u16().into());
-        let _compression_method = body.bytes(1);
-        let extensions = body.extensions();
-        let find = |wanted| extensions.iter().find(|(typ, _)| *typ == wanted);
-        let mut share = Reader(&find(KEY_SHARE).unwrap().1);
-        assert_eq!(share.u16(), X25519);
-        Self {
-            suite,
-            share: share.vector(2).to_vec(),
-            is_resumed: find(PRE_SHARED_KEY).is_some(),
-        }
     }
 }

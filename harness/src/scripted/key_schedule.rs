@@ -45,16 +45,6 @@ impl Transcript {
         hash.as_ref().to_vec()
     }
 
-    /// The hash with the function of another suite: that of an offered session.
-    pub(super) fn hash_by(
-        &self,
-        suite: CipherSuite,
-        provider: &rustls::crypto::CryptoProvider,
-    ) -> Vec<u8> {
-        let hash = find_suite(provider, suite).common.hash_provider;
-        hash.hash(&self.messages).as_ref().to_vec()
-    }
-
     /// RFC 9846 §4.1: before a HelloRetryRequest the ClientHello is replaced by its hash.
     pub(super) fn replace_with_message_hash(&mut self) {
         const MESSAGE_HASH: u8 = 254;
@@ -102,6 +92,12 @@ impl Stage {
         let of_nothing = self.suite.common.hash_provider.hash(&[]);
         let key = self.secret("res binder", of_nothing.as_ref());
         key.verify_data(transcript_hash)
+    }
+
+    /// The client_early_traffic_secret after this ClientHello.
+    pub(super) fn early_traffic_secret(&self, client_hello: &[u8]) -> Secret {
+        let hash = self.suite.common.hash_provider.hash(client_hello);
+        self.secret("c e traffic", hash.as_ref())
     }
 
     /// The main secret that follows the handshake secret.

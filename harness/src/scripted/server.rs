@@ -497,10 +497,8 @@ impl Server<'_> {
     fn read_early(&mut self, script: &Script, hello: &[u8], output: &[u8]) -> Option<Opening> {
         let psk = script.early_psk.as_deref()?;
         let suite = find_suite(&self.identity.provider, SUITE);
-        let hash = suite.common.hash_provider.hash(hello);
-        let secret = Stage::early(suite, Some(psk)).secret("c e traffic", hash.as_ref());
         let mut opening = Opening::default();
-        opening.set_key(&secret);
+        opening.set_key(&Stage::early(suite, Some(psk)).early_traffic_secret(hello));
         let protected = wire::records(output).into_iter();
         let protected =
             protected.filter(|record| record.typ == ContentType::ApplicationData.into());

@@ -11,6 +11,7 @@ use super::secrets::{
 use crate::peers::endpoints::Endpoint;
 use crate::scripted::records::{Joiner, Opening, Sealing};
 use crate::scripted::refused::{Refused, deliver};
+use crate::scripted::server_hello::ServerHello;
 use crate::wire::client_hello::{ClientHello, EXTENDED_MASTER_SECRET};
 use crate::wire::{self, Reader, message, record, u8_vec, vector};
 
@@ -59,7 +60,7 @@ impl ScriptedClient {
         let received = deliver(&records, &mut *server, &mut Opening::default())?;
 
         let server_hello = received.first().unwrap();
-        let read = ReadHello::new(&server_hello.payload);
+        let read = ServerHello::read(&mut Reader(&server_hello.payload));
         let mut client = Self {
             server,
             suite: read.suite,
@@ -222,42 +223,5 @@ impl ScriptedClient {
         let signer = key.choose_scheme(&[scheme.into()]).unwrap();
         let signature = signer.sign(self.transcript.messages()).unwrap();
         Self::certificate_verify_of(scheme, &signature)
-    }
-}
-
-/// The contents of a ServerHello.
-struct ReadHello {
-    random: [u8; 32],
-    session_id: Vec<u8>,
-    suite: CipherSuite,
-    extensions: Vec<(u16, Vec<u8>)>,
-}
-
-impl ReadHello {
-    /// Reads the ServerHello at the start of `messages`.
-    fn new(messages: &[u8]) -> Self {
-        let mut messages = Reader(messages);
-        assert_eq!(
-            messages.number(1),
-            usize::from(u8::from(HandshakeType::ServerHello))
-        );
-        let mut body = Reader(messages.vector(3));
-        let _version = body.u16();
-        let random = body.bytes(32).try_into().unwrap();
-        let session_id = body.vector(1).to_vec();
-        let suite = body.u16().into();
-        let _compression_method = body.number(1);
-        // RFC 5246 §7.4.1.3: the extensions may be absent altogether
-        let extensions = if body.is_empty() {
-            vec![]
-        } else {
-            body.extensions()
-        };
-        Self {
-            random,
-            session_id,
-            suite,
-            extensions,
-        }
     }
 }
