@@ -3,26 +3,22 @@
 use std::sync::OnceLock;
 
 use harness::peers::roles::Role;
-use harness::scripted::recorded::flights::Record;
 use harness::scripted::recorded::outcome::Outcome;
 use harness::scripted::recorded::{Receiver, Scene, scenes};
 
 use super::INPUT_LIMIT;
 use super::edits::{CHANGES, edited};
 
-/// The scenes of one side, without those of QUIC. Transcripts are not hashed, so that a handshake
-/// continues after a change.
 pub fn client(input: &[u8]) {
-    static SCENES: OnceLock<Vec<Edited>> = OnceLock::new();
-    both_ways(input, SCENES.get_or_init(|| edited_scenes(Role::Client)));
+    both_ways(input, Role::Client);
 }
 
 pub fn server(input: &[u8]) {
-    static SCENES: OnceLock<Vec<Edited>> = OnceLock::new();
-    both_ways(input, SCENES.get_or_init(|| edited_scenes(Role::Server)));
+    both_ways(input, Role::Server);
 }
 
-/// The scenes that [`client`] or [`server`] choose from.
+/// The scenes of one side, without those of QUIC. Transcripts are not hashed, so that a handshake
+/// continues after a change.
 pub fn scenes_of(side: Role) -> Vec<Scene> {
     let mut scenes = scenes(false);
     scenes.retain(|scene| scene.side() == side && !scene.is_quic());
@@ -33,32 +29,21 @@ pub fn scenes_of(side: Role) -> Vec<Scene> {
 /// not bytes to receive.
 pub const EDITS: u8 = 0x80;
 
-/// A scene, with the messages of its flight and of those after it.
-type Edited = (Scene, Vec<Record>);
-
-fn edited_scenes(side: Role) -> Vec<Edited> {
-    let scenes = scenes_of(side).into_iter();
-    scenes
-        .map(|scene| {
-            let messages = scene.messages(&scene.rest());
-            (scene, messages)
-        })
-        .collect()
-}
-
 /// The first byte chooses the scene. The second chooses the kind of the rest ([`EDITS`]), and a
 /// second connection. This must behave like a buffered connection that receives everything at once.
 /// There is none from 64 on; 0 means an unbuffered connection, other numbers a buffered one that
 /// receives pieces of this length.
-fn both_ways(input: &[u8], scenes: &[Edited]) {
+fn both_ways(input: &[u8], side: Role) {
+    static SCENES: [OnceLock<Vec<Scene>>; 2] = [const { OnceLock::new() }; 2];
     let &[which, how, ref rest @ ..] = input else {
         return;
     };
-    let (scene, messages) = &scenes[usize::from(which) % scenes.len()];
+    let scenes = SCENES[side as usize].get_or_init(|| scenes_of(side));
+    let scene = &scenes[usize::from(which) % scenes.len()];
     let rest = &rest[..rest.len().min(INPUT_LIMIT)];
     let bytes = match how & EDITS {
         0 => rest.to_vec(),
-        _ => edited(scene.framing(), messages, rest, CHANGES),
+        _ => edited(scene, &scene.rest(), rest, CHANGES),
     };
     let whole = Outcome::new(&mut *scene.receiver(Receiver::Buffered), &bytes);
     let other = match usize::from(how & !EDITS) {

@@ -4,7 +4,6 @@
 use std::sync::OnceLock;
 
 use harness::peers::deviations;
-use harness::scripted::recorded::flights::Record;
 use harness::scripted::recorded::outcome::Outcome;
 use harness::scripted::recorded::{Receiver, Scene, scenes};
 
@@ -34,12 +33,10 @@ pub fn differential(input: &[u8]) {
     }
 }
 
-/// A scene with its flight and those after it, as received by each crate: their bytes and their
-/// messages.
+/// A scene with its flight and those after it, as received by each crate.
 struct Flights {
     scene: Scene,
     bytes: [Vec<u8>; 2],
-    messages: [Vec<Record>; 2],
 }
 
 struct Compared {
@@ -63,21 +60,15 @@ impl Compared {
 impl Flights {
     fn new(scene: Scene) -> Self {
         let bytes = [scene.rest(), scene.upstream_rest()];
-        let messages = bytes.each_ref().map(|flights| scene.messages(flights));
-        Self {
-            scene,
-            bytes,
-            messages,
-        }
+        Self { scene, bytes }
     }
 
     /// Compares both crates after the first `changes` changes of `program`; `None` if that is
     /// impossible.
     fn compare(&self, edits: bool, program: &[u8], changes: usize) -> Option<Compared> {
-        let framing = self.scene.framing();
-        let bytes = [0, 1].map(|of| match edits {
-            true => edited(framing, &self.messages[of], program, changes),
-            false => spliced(&self.bytes[of], program, changes),
+        let bytes = self.bytes.each_ref().map(|flights| match edits {
+            true => edited(&self.scene, flights, program, changes),
+            false => spliced(flights, program, changes),
         });
         if !self.scene.are_comparable([&bytes[0], &bytes[1]]) {
             return None;

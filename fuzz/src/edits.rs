@@ -1,10 +1,10 @@
 //! A genuine flight with changes: to its records, messages and extensions, whose lengths are then
 //! corrected, or to its bytes.
 
-use harness::scripted::recorded::extensions;
 use harness::scripted::recorded::flights::{
     ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, Framing, HANDSHAKE, Record, encode, message,
 };
+use harness::scripted::recorded::{Scene, extensions};
 
 use super::input::Input;
 
@@ -12,14 +12,9 @@ use super::input::Input;
 pub(super) const CHANGES: usize = 64;
 const LONGEST: usize = 17_000;
 
-/// A flight, with one message in each of `records`, after the first `changes` changes of `program`.
-pub(super) fn edited(
-    framing: Framing,
-    records: &[Record],
-    program: &[u8],
-    changes: usize,
-) -> Vec<u8> {
-    let mut records = records.to_vec();
+/// The messages of `flights` in `scene`, after the first `changes` changes of `program`.
+pub(super) fn edited(scene: &Scene, flights: &[u8], program: &[u8], changes: usize) -> Vec<u8> {
+    let (framing, mut records) = (scene.framing(), scene.messages(flights));
     let mut input = Input(program);
     for _ in 0..changes {
         if input.is_empty() || records.is_empty() {
