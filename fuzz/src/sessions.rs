@@ -14,7 +14,7 @@ use rustls::HandshakeKind;
 use rustls::server::ProducesTickets;
 
 pub use self::scenes::scenes;
-use self::scenes::{Scene, Version, hand_out};
+use self::scenes::{Scene, Version, set_found};
 use self::value::{SESSION_13, Session};
 use super::input::Input;
 
@@ -124,7 +124,7 @@ fn resumption(scene: &Scene, value: &[u8]) {
         .as_ref()
         .map_or(Answer::Full, |session| answer(scene, session));
 
-    hand_out(Some(value.to_vec()));
+    set_found(Some(value.to_vec()));
     let mut server = scene.server();
     let result = server.end().receive(&scene.hello);
     let incorrect_binder = "PeerMisbehaved(IncorrectBinder)";
@@ -140,7 +140,7 @@ fn resumption(scene: &Scene, value: &[u8]) {
     assert_eq!(answered, expected, "{session:?}");
     assert!(server.end().is_handshaking());
     let Some(session) = session.filter(|_| answered == Answer::Resumed) else {
-        hand_out(None);
+        set_found(None);
         return;
     };
 
@@ -164,7 +164,7 @@ fn resumption(scene: &Scene, value: &[u8]) {
     } else {
         assert!(finished.is_err() && server.end().is_handshaking());
     }
-    hand_out(None);
+    set_found(None);
 }
 
 /// The expected answer to the scene's client, whose session is `scene.session`.

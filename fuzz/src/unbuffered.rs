@@ -69,7 +69,7 @@ fn read_early(
 struct World<C> {
     conn: C,
     peer: Peer,
-    told_of_close: bool,
+    has_seen_close: bool,
     /// True if application data was returned and left.
     is_left: bool,
 }
@@ -79,7 +79,7 @@ impl<C: Unbuffered> World<C> {
         Self {
             conn,
             peer,
-            told_of_close: false,
+            has_seen_close: false,
             is_left: false,
         }
     }
@@ -105,7 +105,7 @@ impl<C: Unbuffered> World<C> {
             assert!(stream.has_arrived(), "{stream:?}");
         }
         assert_eq!(peer.end.peer_has_closed(), sent.has_closed);
-        assert_eq!(self.told_of_close, of_peer.has_closed);
+        assert_eq!(self.has_seen_close, of_peer.has_closed);
     }
 
     fn step(&mut self, input: &mut Input<'_>) {
@@ -176,12 +176,12 @@ impl<C: Unbuffered> World<C> {
                         use_traffic(sent, input, traffic, is_tls13);
                     }
                     ConnectionState::PeerClosed => {
-                        assert!(!self.told_of_close);
-                        self.told_of_close = true;
+                        assert!(!self.has_seen_close);
+                        self.has_seen_close = true;
                     }
                     ConnectionState::Closed => {
                         is_idle = true;
-                        assert!(self.told_of_close && sent.is_over());
+                        assert!(self.has_seen_close && sent.is_over());
                     }
                     ConnectionState::BlockedHandshake => {
                         is_idle = true;

@@ -39,42 +39,42 @@ pub enum Version {
 }
 
 thread_local! {
-    /// The value for every ticket and session ID in this thread, and the last value put.
-    static HANDED_OUT: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
-    static PUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    /// The value for every ticket and session ID in this thread, and the last value stored.
+    static FOUND: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
+    static STORED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Lets servers of this thread find `value` for anything.
-pub(super) fn hand_out(value: Option<Vec<u8>>) {
-    HANDED_OUT.set(value);
+pub(super) fn set_found(value: Option<Vec<u8>>) {
+    FOUND.set(value);
 }
 
-/// A ticketer that returns the value handed out.
+/// A ticketer whose tickets all open to the value to find.
 fn ticketer() -> Tickets {
     let encrypt = |plain: &[u8]| {
-        PUT.set(plain.to_vec());
+        STORED.set(plain.to_vec());
         Some(b"a ticket".to_vec())
     };
-    let decrypt = |_: &[u8]| HANDED_OUT.with_borrow(Clone::clone);
+    let decrypt = |_: &[u8]| FOUND.with_borrow(Clone::clone);
     Tickets::new(super::TICKET_LIFETIME as u32, encrypt, decrypt)
 }
 
-/// A storage that returns the value handed out.
+/// A storage that has the value to find under every key.
 #[derive(Debug)]
-struct HandsOut;
+struct FoundSession;
 
-impl StoresServerSessions for HandsOut {
+impl StoresServerSessions for FoundSession {
     fn can_cache(&self) -> bool {
         true
     }
 
     fn put(&self, _: Vec<u8>, value: Vec<u8>) -> bool {
-        PUT.set(value);
+        STORED.set(value);
         true
     }
 
     fn get(&self, _: &[u8]) -> Option<Vec<u8>> {
-        HANDED_OUT.with_borrow(Clone::clone)
+        FOUND.with_borrow(Clone::clone)
     }
 
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
@@ -111,7 +111,7 @@ impl Scene {
         let mut server = ServerConfig::clone(&server);
         let is_stored = setup.resumes == Some(Resumes::Stored);
         if is_stored {
-            server.session_storage = Arc::new(HandsOut);
+            server.session_storage = Arc::new(FoundSession);
         } else {
             server.session_storage = Arc::new(NoServerSessionStorage {});
             server.ticketer = Arc::new(ticketer());
@@ -126,13 +126,13 @@ impl Scene {
             (client, Server::new(version, &configs))
         };
         forget_sessions();
-        hand_out(None);
+        set_found(None);
         let (mut client, mut server) = ends();
         exchange(&mut *client, server.end()).unwrap();
         assert_eq!(server.kind(), Some(HandshakeKind::Full));
-        let value = PUT.take();
+        let value = STORED.take();
 
-        hand_out(Some(value.clone()));
+        set_found(Some(value.clone()));
         let (mut client, mut server) = ends();
         let hello = client.take_output();
         server.end().receive(&hello).unwrap();
@@ -140,7 +140,7 @@ impl Scene {
         let finished = client.take_output();
         server.end().receive(&finished).unwrap();
         assert_eq!(server.kind(), Some(HandshakeKind::Resumed));
-        hand_out(None);
+        set_found(None);
         Self {
             version,
             is_stored,
