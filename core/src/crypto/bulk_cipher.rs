@@ -1,6 +1,6 @@
 //! The bulk ciphers: the AEADs of TLS 1.3 and of the TLS 1.2 suites of this library.
 //!
-//! [`BulkCipher::properties`] is the only place that knows what distinguishes them. Cipher suites,
+//! `BulkCipher::properties` is the only place that knows what distinguishes them. Cipher suites,
 //! record framing, QUIC and HPKE take their lengths, limits and code points from it.
 
 use super::cipher::{AeadKey, ConnectionTrafficSecrets, Iv};
