@@ -1,67 +1,16 @@
-//! Raw public keys (RFC 7250) between this crate and upstream, in both directions, with each key
-//! type.
+//! Raw public keys (RFC 7250) that are refused, in both directions. The test `matrix` combines
+//! accepted ones with every other feature.
 
 use std::sync::Arc;
 
 use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
-use harness::peers::endpoints::{
-    Endpoint, ThisUnbuffered, UpstreamUnbuffered, exchange, handshake, talk_and_close,
-};
+use harness::peers::endpoints::{exchange, handshake};
 use harness::peers::pki;
 use pki_types::PrivatePkcs8KeyDer;
 use rustls::sign::CertifiedKey;
 use rustls_upstream as theirs;
 
 use crate::kit::{Kind, Setup, assert_refused, this, upstream};
-
-/// A name, the client and the server.
-type Pair = (&'static str, Box<dyn Endpoint>, Box<dyn Endpoint>);
-
-/// Both ends of this crate in each API, and upstream as either end.
-fn pairs(setup: Setup) -> Vec<Pair> {
-    let client = || Box::new(this::client_of(setup));
-    let server = || Box::new(this::server_of(setup));
-    let unbuffered_server = || Box::new(ThisUnbuffered::server(this::server_config(setup)));
-    let unbuffered_client = ThisUnbuffered::client(this::client_config(setup));
-    let upstream_unbuffered = UpstreamUnbuffered::client(upstream::client_config(setup));
-    let upstream_client = Box::new(upstream::client_of(setup));
-    let upstream_server = Box::new(upstream::server_of(setup));
-    vec![
-        ("buffered", client(), server()),
-        (
-            "unbuffered",
-            Box::new(unbuffered_client),
-            unbuffered_server(),
-        ),
-        ("upstream's server", client(), upstream_server),
-        ("upstream's client", upstream_client, server()),
-        (
-            "upstream's unbuffered client",
-            Box::new(upstream_unbuffered),
-            unbuffered_server(),
-        ),
-    ]
-}
-
-#[test]
-fn every_kind_authenticates_either_side() {
-    for setup in Setup::all() {
-        let identities = setup.key_type.identities();
-        let expected = |identity, kind| match kind {
-            Kind::Raw => vec![this::raw_key(identity, setup.provider).cert[0].to_vec()],
-            Kind::X509 => identity.chain.iter().map(|cert| cert.to_vec()).collect(),
-        };
-        for (name, mut client, mut server) in pairs(setup) {
-            println!("{setup:?}, {name}");
-            handshake(&mut *client, &mut *server);
-            let of_server = expected(&identities.server, setup.server);
-            assert_eq!(client.peer_certificates(), of_server);
-            let of_client = setup.client.map(|kind| expected(&identities.client, kind));
-            assert_eq!(server.peer_certificates(), of_client.unwrap_or_default());
-            talk_and_close(&mut *client, &mut *server);
-        }
-    }
-}
 
 /// Raw public keys require TLS 1.3. A server configured for them refuses TLS 1.2 and clients that
 /// offer only that. Upstream's TLS 1.2 form of them differs from RFC 7250 §3.
@@ -158,18 +107,6 @@ fn an_empty_key_is_refused() {
     let empty = |key: &mut theirs::sign::CertifiedKey| key.cert = vec![Vec::new().into()];
     let error = "InvalidMessage(IllegalEmptyValue)";
     refuse_both(both(Provider::AwsLc), empty, error, "BadCertificate");
-}
-
-/// With both versions enabled on both sides, TLS 1.3 is negotiated and raw public keys work.
-#[test]
-fn tls12_may_be_enabled_as_well() {
-    let setup = Setup {
-        versions: Versions::Both,
-        ..both(Provider::AwsLc)
-    };
-    for (_, mut client, mut server) in pairs(setup) {
-        handshake(&mut *client, &mut *server);
-    }
 }
 
 /// A raw public key other than the trusted one.

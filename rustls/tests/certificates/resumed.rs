@@ -1,8 +1,9 @@
-//! Sessions authenticated by a raw public key resume, but never under the other kind of credential.
+//! Sessions never resume under another kind of credential. The test `matrix` resumes them under the
+//! same kind.
 
 use std::sync::Arc;
 
-use harness::peers::configs::{PROVIDERS, Provider, product};
+use harness::peers::configs::{Provider, product};
 use harness::peers::endpoints::{Endpoint, exchange, handshake};
 use rustls::client::Resumption;
 
@@ -11,55 +12,6 @@ use crate::kit::{KINDS, Kind, Setup, this, upstream};
 /// Reads the last word of the negotiated values.
 fn is_resumed(end: &dyn Endpoint) -> bool {
     end.negotiated().ends_with("Some(Resumed)")
-}
-
-fn setups() -> impl Iterator<Item = Setup> {
-    PROVIDERS.into_iter().flat_map(|provider| {
-        [
-            (Kind::Raw, None),
-            (Kind::Raw, Some(Kind::X509)),
-            (Kind::X509, Some(Kind::Raw)),
-            (Kind::Raw, Some(Kind::Raw)),
-        ]
-        .map(|(server, client)| Setup {
-            server,
-            client,
-            ..Setup::new(provider)
-        })
-    })
-}
-
-#[test]
-fn raw_public_keys_are_remembered() {
-    for setup in setups() {
-        let mut ours = this::client_config(setup);
-        ours.resumption = Resumption::in_memory_sessions(8);
-        let mut theirs = upstream::client_config(setup);
-        theirs.resumption = rustls_upstream::client::Resumption::in_memory_sessions(8);
-        let (ours, theirs) = (Arc::new(ours), Arc::new(theirs));
-        let our_server = Arc::new(this::server_config(setup));
-        let their_server = Arc::new(upstream::server_config(setup));
-
-        let our_client = || Box::new(this::client(ours.clone())) as Box<dyn Endpoint>;
-        let their_client = || Box::new(upstream::client(theirs.clone())) as Box<dyn Endpoint>;
-        let to_ours = || Box::new(this::server(our_server.clone())) as Box<dyn Endpoint>;
-        let to_theirs = || Box::new(upstream::server(their_server.clone())) as Box<dyn Endpoint>;
-        for (client, server) in [
-            (&our_client as &dyn Fn() -> _, &to_ours as &dyn Fn() -> _),
-            (&our_client, &to_theirs),
-            (&their_client, &to_ours),
-        ] {
-            let (mut first, mut peer) = (client(), server());
-            handshake(&mut *first, &mut *peer);
-            let (of_server, of_client) = (first.peer_certificates(), peer.peer_certificates());
-
-            let (mut second, mut peer) = (client(), server());
-            handshake(&mut *second, &mut *peer);
-            assert!(is_resumed(&*second) && is_resumed(&*peer), "{setup:?}");
-            assert_eq!(second.peer_certificates(), of_server);
-            assert_eq!(peer.peer_certificates(), of_client);
-        }
-    }
 }
 
 /// A client remembers sessions under one kind of server authentication and reconnects under the

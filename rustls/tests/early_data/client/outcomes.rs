@@ -1,6 +1,6 @@
 //! Early data that is accepted, rejected or never offered.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 use harness::peers::callbacks::KeyLines;
@@ -296,40 +296,6 @@ fn unbuffered_without_a_session_encrypts_no_early_data() {
     assert!(state.may_encrypt_early_data().is_none());
     assert!(state.may_encrypt_app_data().is_none());
     state.done();
-}
-
-/// Our client with our server.
-#[test]
-fn between_our_own_ends() {
-    for (provider, api, accepted) in product3(PROVIDERS, APIS, [true, false]) {
-        let auth = ClientAuth::None;
-        let mut server_config = configs::this::server(provider.this(), KeyType::Ed25519, auth);
-        server_config.max_early_data_size = LIMIT;
-        let accepting = Arc::new(server_config.clone());
-        server_config.alpn_protocols = vec![b"h2".to_vec()];
-        let rejecting = Arc::new(server_config);
-        let client_config = Arc::new(client_config(provider));
-        let server = |config: &Arc<rustls::ServerConfig>| ThisBuffered::server(config.clone());
-        let mut first = ThisBuffered::client(client_config.clone());
-        handshake(&mut first, &mut server(&accepting));
-
-        let early = vec![5; LIMIT as usize];
-        let (mut client, flight) = Client::start(api, &client_config, &[&early]);
-        let mut server = server(if accepted { &accepting } else { &rejecting });
-        let mut read = Vec::new();
-        for piece in flight.chunks(1000) {
-            server.receive(piece).unwrap();
-            let conn = server.as_server();
-            if let Some(mut early) = conn.early_data() {
-                early.read_to_end(&mut read).unwrap();
-            }
-        }
-        handshake(client.endpoint(), &mut server);
-        assert!(client.endpoint().negotiated().contains("Resumed"));
-        assert_eq!(client.is_early_data_accepted(), accepted);
-        assert!(read == if accepted { early } else { vec![] });
-        talk_and_close(client.endpoint(), &mut server);
-    }
 }
 
 /// RFC 9846 §E.3: a client that has sent early data accepts TLS 1.3 only. An older server may have

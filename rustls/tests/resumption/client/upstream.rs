@@ -113,25 +113,6 @@ fn sessions_are_resumed_again_and_again() {
 }
 
 #[test]
-fn every_suite_is_resumed() {
-    for provider in PROVIDERS {
-        for suite in provider.this().cipher_suites {
-            let Some(suite) = suite.tls13() else { continue };
-            let mut crypto = provider.upstream();
-            let is_it = |known| u16::from(known) == u16::from(suite.common.suite);
-            crypto.cipher_suites.retain(|known| is_it(known.suite()));
-            let server = configs::upstream::server(crypto, KEY_TYPE, ClientAuth::None);
-            let server = Arc::new(server);
-            let client = Arc::new(client_config(provider));
-            for new in APIS {
-                connect(new, &client, &server);
-                assert_eq!(connect(new, &client, &server), "Resumed", "{suite:?}");
-            }
-        }
-    }
-}
-
-#[test]
 fn a_ticket_is_offered_once() {
     for provider in PROVIDERS {
         let client = Arc::new(client_config(provider));
@@ -203,23 +184,6 @@ fn sessions_do_not_cross_verifiers_and_client_certificates() {
         let mut config = prime();
         config.client_auth_cert_resolver = client_config(provider).client_auth_cert_resolver;
         assert_eq!(connect(new, &Arc::new(config), &server), "Full");
-    }
-}
-
-#[test]
-fn client_authentication_is_resumed_with_the_session() {
-    for (provider, new) in product(PROVIDERS, APIS) {
-        let auth = ClientAuth::Required;
-        let client = Arc::new(configs::this::client(provider.this(), KEY_TYPE, auth));
-        let server_config = configs::upstream::server(provider.upstream(), KEY_TYPE, auth);
-        let server_config = Arc::new(server_config);
-        assert_eq!(connect(new, &client, &server_config), "Full");
-        let mut client = new(&client);
-        let mut server = server(&server_config);
-        handshake(&mut *client, &mut server);
-        assert!(client.negotiated().contains("Resumed"));
-        let expected = &KEY_TYPE.identities().client.chain;
-        assert!(server.peer_certificates() == ders(expected));
     }
 }
 

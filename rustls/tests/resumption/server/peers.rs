@@ -70,26 +70,6 @@ fn sessions_are_resumed_again_and_again() {
 }
 
 #[test]
-fn every_suite_is_resumed() {
-    for provider in PROVIDERS {
-        for suite in provider.this().cipher_suites {
-            if suite.tls13().is_none() {
-                continue;
-            }
-            let mut crypto = provider.this();
-            crypto.cipher_suites.retain(|known| *known == suite);
-            let config = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
-            for client in Client::both(&Settings::new(provider), ClientAuth::None) {
-                for (first, second) in pairs(config.clone(), config.clone()) {
-                    kind(&client, &first);
-                    assert_eq!(kind(&client, &second), "Resumed", "{suite:?}");
-                }
-            }
-        }
-    }
-}
-
-#[test]
 fn a_client_keeps_its_identity() {
     for (provider, auth, sealed) in product3(PROVIDERS, CLIENT_AUTHS, [false, true]) {
         let settings = Settings {
