@@ -9,8 +9,9 @@
 //!   record::sender ◄── one Vec for a flight ◄── EncodeMessage::encode_message
 //! ```
 //!
-//! There is one file for each family of messages. The extensions that several messages share are in
-//! [`extensions`], with the table of which extension is allowed in which message.
+//! There is one file for each family of messages. Messages with extensions have a table of them,
+//! [`extension_block`]. The extensions that several messages share are in [`extensions`], with the
+//! table of which extension is allowed in which message.
 
 pub(crate) mod certificate;
 pub(crate) mod certificate_request;
@@ -20,6 +21,7 @@ pub(crate) mod client_hello;
 pub(crate) mod compressed_certificate;
 pub(crate) mod ech;
 pub(crate) mod encrypted_extensions;
+mod extension_block;
 pub(crate) mod extensions;
 pub(crate) mod key_update;
 pub(crate) mod pre_shared_key;

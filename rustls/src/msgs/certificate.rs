@@ -9,7 +9,8 @@ use rustls_core::enums::{CertificateStatusType, ExtensionType, HandshakeType};
 use rustls_core::error::{Error, InvalidMessage};
 
 use super::EncodeMessage;
-use super::extensions::{ExtensionContext, encode_extensions, read_extensions, read_value};
+use super::extension_block::{ExtensionBlock, ExtensionWriter, Form, Value, extension_block};
+use super::extensions::read_value;
 
 /// The longest accepted `certificate_list`, in bytes. The wire format allows 2^24 - 1.
 pub(crate) const MAX_CERTIFICATE_LIST_LEN: usize = 0x1_0000;
@@ -52,13 +53,17 @@ impl<'a> CertificateMsg<'a> {
     }
 }
 
-/// `CertificateEntry`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CertificateEntry<'a> {
-    /// `cert_data`, or `ASN1_subjectPublicKeyInfo` if raw public keys were negotiated.
-    pub(crate) cert: CertificateDer<'a>,
-    /// `status_request`: the OCSP response, not empty if received. No other extension is accepted.
-    pub(crate) ocsp_response: Option<&'a [u8]>,
+extension_block! {
+    /// `CertificateEntry`. Any other extension is an error.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct CertificateEntry<'a> in Certificate {
+        /// The OCSP response, not empty if received.
+        StatusRequest => ocsp_response: Option<&'a [u8]> as OcspResponse,
+    }
+    besides {
+        /// `cert_data`, or `ASN1_subjectPublicKeyInfo` if raw public keys were negotiated.
+        cert: CertificateDer<'a>,
+    }
 }
 
 impl<'a> Codec<'a> for CertificateMsg<'a> {
@@ -85,31 +90,37 @@ impl<'a> Codec<'a> for CertificateMsg<'a> {
 impl<'a> Codec<'a> for CertificateEntry<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
         encode_bytes(bytes, LengthSize::U24, &self.cert);
-        encode_extensions(bytes, |block| {
-            let status = self.ocsp_response.map(CertificateStatus);
-            block.value(ExtensionType::StatusRequest, status.as_ref());
-        });
+        self.encode_block(bytes);
     }
 
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
-        // RFC 9846 §4.5.1: at least one byte
-        let cert = CertificateDer::from(read_value(r, LengthSize::U24)?);
-        let mut ocsp_response = None;
-        read_extensions(r, ExtensionContext::Certificate, |typ, body| {
-            match typ {
-                ExtensionType::StatusRequest => {
-                    ocsp_response = Some(CertificateStatus::read(body)?.0)
-                }
-                // RFC 9846 §4.5.1: nothing unsolicited, and this library only asks for
-                // status_request
-                _ => return Err(InvalidMessage::UnknownCertificateExtension),
-            }
-            Ok(())
-        })?;
-        Ok(Self {
-            cert,
-            ocsp_response,
-        })
+        let mut entry = Self {
+            // RFC 9846 §4.5.1: at least one byte
+            cert: CertificateDer::from(read_value(r, LengthSize::U24)?),
+            ocsp_response: None,
+        };
+        // RFC 9846 §4.5.1: nothing unsolicited, and this library only asks for status_request
+        entry.read_closed_block(r, InvalidMessage::UnknownCertificateExtension)?;
+        Ok(entry)
+    }
+}
+
+/// The form of an entry's `status_request`: a [`CertificateStatus`].
+struct OcspResponse;
+
+impl<'a> Form<'a, Option<&'a [u8]>> for OcspResponse {
+    fn encode(self, typ: ExtensionType, field: &Option<&'a [u8]>, block: &mut ExtensionWriter<'_>) {
+        Value.encode(typ, &field.map(CertificateStatus), block);
+    }
+
+    fn read(
+        self,
+        _: ExtensionType,
+        field: &mut Option<&'a [u8]>,
+        r: &mut Reader<'a>,
+    ) -> Result<(), InvalidMessage> {
+        *field = Some(CertificateStatus::read(r)?.0);
+        Ok(())
     }
 }
 

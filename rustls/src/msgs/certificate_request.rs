@@ -4,7 +4,8 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
 
-use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes};
+use rustls_core::codec::LengthSize::{U8, U16};
+use rustls_core::codec::{Codec, Reader, encode_bytes};
 use rustls_core::enums::{
     CertificateCompressionAlgorithm, ExtensionType, HandshakeType, SignatureScheme,
 };
@@ -12,29 +13,36 @@ use rustls_core::error::{Error, InvalidMessage};
 
 use super::EncodeMessage;
 use super::client_hello::fmt_hex;
-use super::extensions::{
-    ExtensionContext, encode_extensions, read_extensions, read_list, read_signature_schemes,
-    read_value,
-};
+use super::extension_block::{ExtensionBlock, Items, MaybeEmpty, extension_block};
+use super::extensions::{SignatureSchemes, read_value};
 use super::short_list::ShortList;
 
 /// The maximum length of the authorities' names in a CertificateRequest, in bytes. The rest is for
 /// its other extensions and for headers.
 const MAX_AUTHORITIES_LEN: usize = 0xffff - 0x400;
 
-/// `CertificateRequest`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct CertificateRequest<'a> {
-    /// `certificate_request_context`: empty during the handshake.
-    pub(crate) context: &'a [u8],
-    /// `signature_algorithms`: `None` if this mandatory extension is missing.
-    pub(crate) signature_algorithms: Option<ShortList<SignatureScheme>>,
-    /// `certificate_authorities`.
-    pub(crate) certificate_authorities: Option<Vec<DistinguishedName>>,
-    /// `compress_certificate`: the algorithms with which the client may compress its Certificate.
-    pub(crate) compress_certificate: Option<ShortList<CertificateCompressionAlgorithm>>,
-    /// The types of all received extensions, in order. Not sent.
-    pub(crate) received: ShortList<ExtensionType>,
+extension_block! {
+    /// `CertificateRequest`.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct CertificateRequest<'a> in CertificateRequest {
+        /// `None` if this mandatory extension is missing.
+        SignatureAlgorithms =>
+            signature_algorithms: Option<ShortList<SignatureScheme>> as SignatureSchemes,
+        // deviates from RFC 9846 §4.3.4: an empty list, which rustls 0.23 accepts too, is no
+        // restriction
+        CertificateAuthorities =>
+            certificate_authorities: Option<Vec<DistinguishedName>> as MaybeEmpty(U16),
+        /// The algorithms with which the client may compress its Certificate.
+        CompressCertificate =>
+            compress_certificate: Option<ShortList<CertificateCompressionAlgorithm>>
+                as Items(U8, "CertificateCompressionAlgorithms"),
+    }
+    besides {
+        /// `certificate_request_context`: empty during the handshake.
+        context: &'a [u8],
+        /// The types of all received extensions, in order. Not sent.
+        received: ShortList<ExtensionType>,
+    }
 }
 
 impl CertificateRequest<'_> {
@@ -63,54 +71,17 @@ impl CertificateRequest<'_> {
 
 impl<'a> Codec<'a> for CertificateRequest<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
-        encode_bytes(bytes, LengthSize::U8, self.context);
-        encode_extensions(bytes, |block| {
-            block.list(
-                ExtensionType::SignatureAlgorithms,
-                LengthSize::U16,
-                self.signature_algorithms.as_deref(),
-            );
-            block.list(
-                ExtensionType::CertificateAuthorities,
-                LengthSize::U16,
-                self.certificate_authorities.as_deref(),
-            );
-            block.list(
-                ExtensionType::CompressCertificate,
-                LengthSize::U8,
-                self.compress_certificate.as_deref(),
-            );
-        });
+        encode_bytes(bytes, U8, self.context);
+        self.encode_block(bytes);
     }
 
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
         let mut request = Self {
-            context: r.prefixed_bytes(LengthSize::U8)?,
+            context: r.prefixed_bytes(U8)?,
             ..Self::default()
         };
-        let received = read_extensions(r, ExtensionContext::CertificateRequest, |typ, body| {
-            match typ {
-                ExtensionType::SignatureAlgorithms => {
-                    request.signature_algorithms = Some(read_signature_schemes(body)?);
-                }
-                ExtensionType::CertificateAuthorities => {
-                    request.certificate_authorities = Some(read_authorities(body)?);
-                }
-                ExtensionType::CompressCertificate => {
-                    request.compress_certificate = Some(read_list(
-                        body,
-                        LengthSize::U8,
-                        "CertificateCompressionAlgorithms",
-                    )?);
-                }
-                // RFC 9846 §4.4.2: clients ignore unrecognized extensions
-                _ => {
-                    body.rest();
-                }
-            }
-            Ok(())
-        })?;
-        request.received = received;
+        // RFC 9846 §4.4.2: clients ignore unrecognized extensions
+        request.received = request.read_block(r)?;
         Ok(request)
     }
 }
@@ -121,15 +92,6 @@ impl EncodeMessage for CertificateRequest<'_> {
     fn encode_body(&self, bytes: &mut Vec<u8>) {
         self.encode(bytes);
     }
-}
-
-/// Reads the body of `certificate_authorities`: RFC 9846 §4.3.4.
-///
-/// Deviates from its lower bound: an empty list, which rustls 0.23 accepts too, is no restriction.
-pub(super) fn read_authorities(
-    r: &mut Reader<'_>,
-) -> Result<Vec<DistinguishedName>, InvalidMessage> {
-    r.prefixed(LengthSize::U16)?.list()
 }
 
 /// The name of a certification authority: a DER-encoded X.501 `Name`. The encoding is not checked.
@@ -182,12 +144,12 @@ impl From<Vec<u8>> for DistinguishedName {
 
 impl Codec<'_> for DistinguishedName {
     fn encode(&self, bytes: &mut Vec<u8>) {
-        encode_bytes(bytes, LengthSize::U16, &self.0);
+        encode_bytes(bytes, U16, &self.0);
     }
 
     fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
         // RFC 9846 §4.3.4: a name has at least one byte
-        read_value(r, LengthSize::U16).map(|der| Self(der.to_vec()))
+        read_value(r, U16).map(|der| Self(der.to_vec()))
     }
 }
 

@@ -2,65 +2,84 @@
 
 use alloc::vec::Vec;
 
-use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes};
+use rustls_core::codec::LengthSize::{U8, U16};
+use rustls_core::codec::{Codec, Reader, encode_bytes};
 use rustls_core::enums::{
     CertificateCompressionAlgorithm, CertificateStatusType, CertificateType, ECPointFormat,
     ExtensionType, NamedGroup, ProtocolVersion, PskKeyExchangeMode, SignatureScheme,
 };
 use rustls_core::error::InvalidMessage;
 
-use super::certificate_request::{DistinguishedName, read_authorities};
-use super::extensions::{
-    ExtensionContext, ExtensionWriter, KeyShareEntry, ProtocolName, encode_extensions,
-    read_code_list, read_empty, read_extensions, read_list, read_signature_schemes, read_value,
+use super::certificate_request::DistinguishedName;
+use super::extension_block::{
+    Codes, ExtensionBlock, ExtensionWriter, Flag, Items, MaybeEmpty, NonEmpty, Opaque, Unparsed,
+    Value, encode_extensions, encode_items, extension_block,
 };
+use super::extensions::{KeyShareEntry, ProtocolName, SignatureSchemes};
 use super::pre_shared_key::OfferedPsks;
-use super::server_name::ServerNamePayload;
-use super::short_list::{ShortList, read_items};
-use super::transport_parameters::TransportParameters;
+use super::server_name::{HostName, ServerNamePayload};
+use super::short_list::ShortList;
+use super::transport_parameters::{EitherCodePoint, TransportParameters};
 
-/// The extensions of a ClientHello: a field for each extension that this library supports.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ClientExtensions<'a> {
-    pub(crate) server_name: Option<ServerNamePayload<'a>>,
-    pub(crate) status_request: Option<CertificateStatusRequest>,
-    pub(crate) supported_groups: Option<ShortList<NamedGroup>>,
-    pub(crate) ec_point_formats: Option<Vec<ECPointFormat>>,
-    pub(crate) signature_algorithms: Option<ShortList<SignatureScheme>>,
-    /// `application_layer_protocol_negotiation`.
-    pub(crate) alpn_protocol_names: Option<Vec<ProtocolName<'a>>>,
-    pub(crate) client_certificate_type: Option<Vec<CertificateType>>,
-    pub(crate) server_certificate_type: Option<Vec<CertificateType>>,
-    /// `extended_master_secret`, which is empty.
-    pub(crate) extended_master_secret: bool,
-    pub(crate) compress_certificate: Option<ShortList<CertificateCompressionAlgorithm>>,
-    /// `session_ticket`: a TLS 1.2 ticket; empty to ask for one.
-    pub(crate) session_ticket: Option<&'a [u8]>,
-    pub(crate) pre_shared_key: Option<OfferedPsks<'a>>,
-    /// `early_data`, which is empty.
-    pub(crate) early_data: bool,
-    pub(crate) supported_versions: Option<ShortList<ProtocolVersion>>,
-    /// `cookie`, not empty if received.
-    pub(crate) cookie: Option<&'a [u8]>,
-    pub(crate) psk_key_exchange_modes: Option<ShortList<PskKeyExchangeMode>>,
-    pub(crate) certificate_authorities: Option<Vec<DistinguishedName>>,
-    /// `key_share`; empty to ask for a HelloRetryRequest.
-    pub(crate) key_shares: Option<Vec<KeyShareEntry<'a>>>,
-    /// `quic_transport_parameters`.
-    pub(crate) transport_parameters: TransportParameters<'a>,
-    pub(crate) ticket_request: Option<TicketRequest>,
-    /// `encrypted_client_hello`, as encoded by `msgs::ech`.
-    pub(crate) encrypted_client_hello: Option<&'a [u8]>,
-    /// `renegotiation_info`: empty in an initial handshake.
-    pub(crate) renegotiation_info: Option<&'a [u8]>,
+extension_block! {
+    /// The extensions of a ClientHello that this library supports. The order of the rows, shuffled,
+    /// is the order on the wire.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct ClientExtensions<'a> in ClientHello {
+        ServerName => server_name: Option<ServerNamePayload<'a>> as HostName,
+        StatusRequest => status_request: Option<CertificateStatusRequest> as Value,
+        SupportedGroups =>
+            supported_groups: Option<ShortList<NamedGroup>> as Codes(U16, "NamedGroups"),
+        EcPointFormats =>
+            ec_point_formats: Option<Vec<ECPointFormat>> as Items(U8, "ECPointFormats"),
+        SignatureAlgorithms =>
+            signature_algorithms: Option<ShortList<SignatureScheme>> as SignatureSchemes,
+        ApplicationLayerProtocolNegotiation =>
+            alpn_protocol_names: Option<Vec<ProtocolName<'a>>> as Items(U16, "ProtocolNames"),
+        ClientCertificateType =>
+            client_certificate_type: Option<Vec<CertificateType>> as Items(U8, "CertificateTypes"),
+        ServerCertificateType =>
+            server_certificate_type: Option<Vec<CertificateType>> as Items(U8, "CertificateTypes"),
+        ExtendedMasterSecret => extended_master_secret: bool as Flag,
+        CompressCertificate =>
+            compress_certificate: Option<ShortList<CertificateCompressionAlgorithm>>
+                as Codes(U8, "CertificateCompressionAlgorithms"),
+        /// A TLS 1.2 ticket; empty to ask for one.
+        SessionTicket => session_ticket: Option<&'a [u8]> as Unparsed,
+        EarlyData => early_data: bool as Flag,
+        SupportedVersions =>
+            supported_versions: Option<ShortList<ProtocolVersion>> as Codes(U8, "ProtocolVersions"),
+        // RFC 9846 §4.3.2: a cookie has at least one byte
+        Cookie => cookie: Option<&'a [u8]> as NonEmpty(U16),
+        PskKeyExchangeModes =>
+            psk_key_exchange_modes: Option<ShortList<PskKeyExchangeMode>>
+                as Items(U8, "PskKeyExchangeModes"),
+        // deviates from RFC 9846 §4.3.4: an empty list, which rustls 0.23 accepts too, is no
+        // restriction
+        CertificateAuthorities =>
+            certificate_authorities: Option<Vec<DistinguishedName>> as MaybeEmpty(U16),
+        TicketRequest => ticket_request: Option<TicketRequest> as Value,
+        /// Empty to ask for a HelloRetryRequest.
+        KeyShare => key_shares: Option<Vec<KeyShareEntry<'a>>> as MaybeEmpty(U16),
+        QuicTransportParameters | QuicTransportParametersDraft =>
+            transport_parameters: TransportParameters<'a> as EitherCodePoint,
+        /// Encoded by `msgs::ech`.
+        EncryptedClientHello => encrypted_client_hello: Option<&'a [u8]> as Unparsed,
+        /// Empty in an initial handshake.
+        RenegotiationInfo => renegotiation_info: Option<&'a [u8]> as Opaque(U8),
 
-    /// The seed that determines the order of the sent extensions. The order does not depend on
-    /// which fields are set, because a ClientHello after a retry must keep it. Not received.
-    pub(crate) order_seed: u32,
-    /// The layout of the extensions. Not received.
-    pub(crate) layout: Layout,
-    /// The types of all received extensions, in order. Not sent.
-    pub(crate) received: ShortList<ExtensionType>,
+        // RFC 9846 §4.3.11: the last extension, so it is not shuffled
+        PreSharedKey => pre_shared_key: Option<OfferedPsks<'a>> as Value,
+    }
+    besides {
+        /// The seed that determines the order of the sent extensions. The order does not depend on
+        /// which fields are set, because a ClientHello after a retry must keep it. Not received.
+        order_seed: u32,
+        /// The layout of the extensions. Not received.
+        layout: Layout,
+        /// The types of all received extensions, in order. Not sent.
+        received: ShortList<ExtensionType>,
+    }
 }
 
 /// The layout of a ClientHello's extensions.
@@ -78,30 +97,11 @@ pub(crate) enum Layout {
 }
 
 /// All extensions that are sent in shuffled order: all except `pre_shared_key`.
-const SHUFFLED: [ExtensionType; 22] = [
-    ExtensionType::ServerName,
-    ExtensionType::StatusRequest,
-    ExtensionType::SupportedGroups,
-    ExtensionType::EcPointFormats,
-    ExtensionType::SignatureAlgorithms,
-    ExtensionType::ApplicationLayerProtocolNegotiation,
-    ExtensionType::ClientCertificateType,
-    ExtensionType::ServerCertificateType,
-    ExtensionType::ExtendedMasterSecret,
-    ExtensionType::CompressCertificate,
-    ExtensionType::SessionTicket,
-    ExtensionType::EarlyData,
-    ExtensionType::SupportedVersions,
-    ExtensionType::Cookie,
-    ExtensionType::PskKeyExchangeModes,
-    ExtensionType::CertificateAuthorities,
-    ExtensionType::TicketRequest,
-    ExtensionType::KeyShare,
-    ExtensionType::QuicTransportParameters,
-    ExtensionType::QuicTransportParametersDraft,
-    ExtensionType::EncryptedClientHello,
-    ExtensionType::RenegotiationInfo,
-];
+const SHUFFLED: [ExtensionType; ClientExtensions::TYPES.len() - 1] =
+    match ClientExtensions::TYPES.split_last_chunk() {
+        Some((rows, [ExtensionType::PreSharedKey])) => *rows.first_chunk().unwrap(),
+        _ => panic!("pre_shared_key is not the last row"),
+    };
 
 impl<'a> Codec<'a> for ClientExtensions<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
@@ -117,11 +117,7 @@ impl<'a> Codec<'a> for ClientExtensions<'a> {
                     self.encode_each(order.into_iter().filter(|typ| !is_outer(*typ)), block);
                     let outer = order.into_iter().filter(|typ| is_outer(*typ));
                     let outer: ShortList<_> = outer.filter(|typ| self.has(*typ)).collect();
-                    block.list(
-                        ExtensionType::EchOuterExtensions,
-                        LengthSize::U8,
-                        Some(&outer),
-                    );
+                    encode_items(U8, ExtensionType::EchOuterExtensions, Some(&outer), block);
                 }
             }
             // RFC 9846 §4.3.11: pre_shared_key is the last extension
@@ -135,15 +131,13 @@ impl<'a> Codec<'a> for ClientExtensions<'a> {
         if !r.any_left() {
             return Ok(extensions);
         }
-        let received = read_extensions(r, ExtensionContext::ClientHello, |typ, body| {
-            extensions.read_one(typ, body)
-        })?;
-        extensions.received = received;
+        // RFC 9846 §4.2.2: servers ignore unrecognized extensions
+        extensions.received = extensions.read_block(r)?;
         Ok(extensions)
     }
 }
 
-impl<'a> ClientExtensions<'a> {
+impl ClientExtensions<'_> {
     fn encode_each(
         &self,
         types: impl Iterator<Item = ExtensionType>,
@@ -159,134 +153,6 @@ impl<'a> ClientExtensions<'a> {
         let mut bytes = Vec::new();
         self.encode_one(typ, &mut ExtensionWriter::new(&mut bytes));
         !bytes.is_empty()
-    }
-
-    /// Appends the extension `typ` to `block` if its field is set.
-    fn encode_one(&self, typ: ExtensionType, block: &mut ExtensionWriter<'_>) {
-        use LengthSize::{U8, U16};
-
-        match typ {
-            ExtensionType::ServerName => {
-                let name = self.server_name.as_ref();
-                block.value(
-                    typ,
-                    name.filter(|name| matches!(name, ServerNamePayload::DnsName(_))),
-                );
-            }
-            ExtensionType::StatusRequest => block.value(typ, self.status_request.as_ref()),
-            ExtensionType::SupportedGroups => {
-                block.list(typ, U16, self.supported_groups.as_deref());
-            }
-            ExtensionType::EcPointFormats => block.list(typ, U8, self.ec_point_formats.as_deref()),
-            ExtensionType::SignatureAlgorithms => {
-                block.list(typ, U16, self.signature_algorithms.as_deref());
-            }
-            ExtensionType::ApplicationLayerProtocolNegotiation => {
-                block.list(typ, U16, self.alpn_protocol_names.as_deref());
-            }
-            ExtensionType::ClientCertificateType => {
-                block.list(typ, U8, self.client_certificate_type.as_deref());
-            }
-            ExtensionType::ServerCertificateType => {
-                block.list(typ, U8, self.server_certificate_type.as_deref());
-            }
-            ExtensionType::ExtendedMasterSecret => block.flag(typ, self.extended_master_secret),
-            ExtensionType::CompressCertificate => {
-                block.list(typ, U8, self.compress_certificate.as_deref());
-            }
-            ExtensionType::SessionTicket => block.raw(typ, self.session_ticket),
-            ExtensionType::PreSharedKey => block.value(typ, self.pre_shared_key.as_ref()),
-            ExtensionType::EarlyData => block.flag(typ, self.early_data),
-            ExtensionType::SupportedVersions => {
-                block.list(typ, U8, self.supported_versions.as_deref());
-            }
-            ExtensionType::Cookie => block.opaque(typ, U16, self.cookie),
-            ExtensionType::PskKeyExchangeModes => {
-                block.list(typ, U8, self.psk_key_exchange_modes.as_deref());
-            }
-            ExtensionType::CertificateAuthorities => {
-                block.list(typ, U16, self.certificate_authorities.as_deref());
-            }
-            ExtensionType::KeyShare => block.list(typ, U16, self.key_shares.as_deref()),
-            ExtensionType::QuicTransportParameters
-            | ExtensionType::QuicTransportParametersDraft => {
-                block.raw(typ, self.transport_parameters.get(typ));
-            }
-            ExtensionType::TicketRequest => block.value(typ, self.ticket_request.as_ref()),
-            ExtensionType::EncryptedClientHello => block.raw(typ, self.encrypted_client_hello),
-            ExtensionType::RenegotiationInfo => block.opaque(typ, U8, self.renegotiation_info),
-            _ => {}
-        }
-    }
-
-    /// Reads the body of the extension `typ` into its field.
-    fn read_one(&mut self, typ: ExtensionType, r: &mut Reader<'a>) -> Result<(), InvalidMessage> {
-        use LengthSize::{U8, U16};
-
-        match typ {
-            ExtensionType::ServerName => self.server_name = Some(ServerNamePayload::read(r)?),
-            ExtensionType::StatusRequest => {
-                self.status_request = Some(CertificateStatusRequest::read(r)?);
-            }
-            ExtensionType::SupportedGroups => {
-                self.supported_groups = Some(read_code_list(r, U16, "NamedGroups")?);
-            }
-            ExtensionType::EcPointFormats => {
-                self.ec_point_formats = Some(read_list(r, U8, "ECPointFormats")?);
-            }
-            ExtensionType::SignatureAlgorithms => {
-                self.signature_algorithms = Some(read_signature_schemes(r)?);
-            }
-            ExtensionType::ApplicationLayerProtocolNegotiation => {
-                self.alpn_protocol_names = Some(read_list(r, U16, "ProtocolNames")?);
-            }
-            ExtensionType::ClientCertificateType => {
-                self.client_certificate_type = Some(read_list(r, U8, "CertificateTypes")?);
-            }
-            ExtensionType::ServerCertificateType => {
-                self.server_certificate_type = Some(read_list(r, U8, "CertificateTypes")?);
-            }
-            ExtensionType::ExtendedMasterSecret => {
-                read_empty(r)?;
-                self.extended_master_secret = true;
-            }
-            ExtensionType::CompressCertificate => {
-                self.compress_certificate =
-                    Some(read_code_list(r, U8, "CertificateCompressionAlgorithms")?);
-            }
-            ExtensionType::SessionTicket => self.session_ticket = Some(r.rest()),
-            ExtensionType::PreSharedKey => self.pre_shared_key = Some(OfferedPsks::read(r)?),
-            ExtensionType::EarlyData => {
-                read_empty(r)?;
-                self.early_data = true;
-            }
-            ExtensionType::SupportedVersions => {
-                self.supported_versions = Some(read_code_list(r, U8, "ProtocolVersions")?);
-            }
-            // RFC 9846 §4.3.2: a cookie has at least one byte
-            ExtensionType::Cookie => self.cookie = Some(read_value(r, U16)?),
-            ExtensionType::PskKeyExchangeModes => {
-                self.psk_key_exchange_modes = Some(read_list(r, U8, "PskKeyExchangeModes")?);
-            }
-            ExtensionType::CertificateAuthorities => {
-                self.certificate_authorities = Some(read_authorities(r)?);
-            }
-            ExtensionType::KeyShare => self.key_shares = Some(read_items(&mut r.prefixed(U16)?)?),
-            ExtensionType::QuicTransportParameters
-            | ExtensionType::QuicTransportParametersDraft => {
-                self.transport_parameters.set(typ, r.rest());
-            }
-            ExtensionType::TicketRequest => self.ticket_request = Some(TicketRequest::read(r)?),
-            ExtensionType::EncryptedClientHello => self.encrypted_client_hello = Some(r.rest()),
-            ExtensionType::RenegotiationInfo => {
-                self.renegotiation_info = Some(r.prefixed_bytes(U8)?);
-            }
-            // RFC 9846 §4.2.2: servers ignore unrecognized extensions
-            _ => {
-                r.rest();
-            }
-        }
-        Ok(())
     }
 }
 
@@ -333,8 +199,8 @@ impl Codec<'_> for CertificateStatusRequest {
         match self {
             Self::Ocsp => {
                 CertificateStatusType::Ocsp.encode(bytes);
-                encode_bytes(bytes, LengthSize::U16, &[]);
-                encode_bytes(bytes, LengthSize::U16, &[]);
+                encode_bytes(bytes, U16, &[]);
+                encode_bytes(bytes, U16, &[]);
             }
             Self::Unknown(typ) => typ.encode(bytes),
         }
@@ -343,11 +209,11 @@ impl Codec<'_> for CertificateStatusRequest {
     fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
         match CertificateStatusType::read(r)? {
             CertificateStatusType::Ocsp => {
-                let mut responder_ids = r.prefixed(LengthSize::U16)?;
+                let mut responder_ids = r.prefixed(U16)?;
                 while responder_ids.any_left() {
-                    responder_ids.prefixed_bytes(LengthSize::U16)?;
+                    responder_ids.prefixed_bytes(U16)?;
                 }
-                r.prefixed_bytes(LengthSize::U16)?;
+                r.prefixed_bytes(U16)?;
                 Ok(Self::Ocsp)
             }
             typ => {
@@ -464,11 +330,11 @@ mod tests {
 
     /// Splits a block into the types and bodies of its extensions.
     fn block(bytes: &[u8]) -> Vec<(ExtensionType, &[u8])> {
-        let mut r = Reader::new(bytes).prefixed(LengthSize::U16).unwrap();
+        let mut r = Reader::new(bytes).prefixed(U16).unwrap();
         let mut block = Vec::new();
         while r.any_left() {
             let typ = ExtensionType::read(&mut r).unwrap();
-            block.push((typ, r.prefixed_bytes(LengthSize::U16).unwrap()));
+            block.push((typ, r.prefixed_bytes(U16).unwrap()));
         }
         block
     }
@@ -513,7 +379,7 @@ mod tests {
                     decoded.push((typ, body));
                     continue;
                 }
-                let mut types = Reader::new(body).prefixed(LengthSize::U8).unwrap();
+                let mut types = Reader::new(body).prefixed(U8).unwrap();
                 let types: Vec<ExtensionType> = types.list().unwrap();
                 assert!(types.len() >= 5);
                 // they are in outer order, so each is found after the previous one

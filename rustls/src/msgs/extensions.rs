@@ -1,18 +1,18 @@
-//! Extension blocks (RFC 9846 §4.3): their framing, the table of which extension is allowed in
-//! which message, and the bodies that several messages share.
+//! Extensions (RFC 9846 §4.3): the table of which extension is allowed in which message, the
+//! framing of received blocks, and the bodies that several messages share.
 //!
 //! The handshake checks whether a received extension was solicited. For that, every message keeps
 //! the list of the types it was received with.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use core::slice;
 
-use rustls_core::codec::{
-    Codec, LengthSize, Reader, encode_bytes, encode_list, with_length_prefix,
-};
+use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes};
 use rustls_core::enums::{ExtensionType, NamedGroup, SignatureScheme};
 use rustls_core::error::InvalidMessage;
 
+use super::extension_block::{ExtensionWriter, Form, encode_items};
 use super::short_list::{List, ShortList, read_code_points, read_items};
 
 /// A message that carries extensions.
@@ -179,77 +179,21 @@ impl ExtensionSet {
     }
 }
 
-/// Appends an extension block to `bytes`: its length, and the extensions that `body` adds.
-pub(super) fn encode_extensions(bytes: &mut Vec<u8>, body: impl FnOnce(&mut ExtensionWriter<'_>)) {
-    with_length_prefix(bytes, LengthSize::U16, |bytes| {
-        body(&mut ExtensionWriter::new(bytes))
-    });
-}
-
-/// Adds extensions to a block. Each method adds one, or none if its argument is `None` or `false`.
-pub(super) struct ExtensionWriter<'b>(&'b mut Vec<u8>);
-
-impl<'b> ExtensionWriter<'b> {
-    /// Creates a writer that appends to `bytes`.
-    pub(super) fn new(bytes: &'b mut Vec<u8>) -> Self {
-        Self(bytes)
-    }
-
-    /// Adds an extension without a body.
-    pub(super) fn flag(&mut self, typ: ExtensionType, set: bool) {
-        self.raw(typ, set.then_some(&[]));
-    }
-
-    /// Adds an extension whose body is `value`.
-    pub(super) fn value<'a>(&mut self, typ: ExtensionType, value: Option<&impl Codec<'a>>) {
-        if let Some(value) = value {
-            self.one(typ, |bytes| value.encode(bytes));
-        }
-    }
-
-    /// Adds an extension whose body is a vector of `items`.
-    pub(super) fn list<'a>(
-        &mut self,
-        typ: ExtensionType,
-        size: LengthSize,
-        items: Option<&[impl Codec<'a>]>,
-    ) {
-        if let Some(items) = items {
-            self.one(typ, |bytes| encode_list(bytes, size, items));
-        }
-    }
-
-    /// Adds an extension whose body is an opaque vector.
-    pub(super) fn opaque(&mut self, typ: ExtensionType, size: LengthSize, contents: Option<&[u8]>) {
-        if let Some(contents) = contents {
-            self.one(typ, |bytes| encode_bytes(bytes, size, contents));
-        }
-    }
-
-    /// Adds an extension whose body is exactly `body`.
-    pub(super) fn raw(&mut self, typ: ExtensionType, body: Option<&[u8]>) {
-        if let Some(body) = body {
-            self.one(typ, |bytes| bytes.extend_from_slice(body));
-        }
-    }
-
-    fn one(&mut self, typ: ExtensionType, body: impl FnOnce(&mut Vec<u8>)) {
-        typ.encode(self.0);
-        with_length_prefix(self.0, LengthSize::U16, body);
-    }
-}
-
 /// Reads the body of an extension whose body must be empty.
 pub(super) fn read_empty(r: &mut Reader<'_>) -> Result<(), InvalidMessage> {
     r.expect_empty("Empty")
 }
 
 /// Reads a vector of `T`. Returns [`InvalidMessage::IllegalEmptyList`] with `name` if it is empty.
-pub(super) fn read_list<'a, T: Codec<'a>, L: List<T>>(
+pub(super) fn read_list<'a, L>(
     r: &mut Reader<'a>,
     size: LengthSize,
     name: &'static str,
-) -> Result<L, InvalidMessage> {
+) -> Result<L, InvalidMessage>
+where
+    L: List,
+    L::Item: Codec<'a>,
+{
     let list: L = read_items(&mut r.prefixed(size)?)?;
     if list.is_empty() {
         return Err(InvalidMessage::IllegalEmptyList(name));
@@ -281,20 +225,6 @@ pub(super) fn read_value<'a>(
     }
 }
 
-/// Reads a server's `ProtocolNameList`, which has exactly one protocol.
-pub(super) fn read_selected_protocol<'a>(
-    r: &mut Reader<'a>,
-) -> Result<ProtocolName<'a>, InvalidMessage> {
-    let mut list = r.prefixed(LengthSize::U16)?;
-    if !list.any_left() {
-        return Err(InvalidMessage::IllegalEmptyList("ProtocolNames"));
-    }
-    let selected = ProtocolName::read(&mut list)?;
-    // RFC 7301 §3.1: the server's list holds exactly one name
-    list.expect_empty("SingleProtocolName")?;
-    Ok(selected)
-}
-
 /// Reads a `SignatureSchemeList`. Returns [`InvalidMessage::NoSignatureSchemes`] if it is empty.
 pub(super) fn read_signature_schemes(
     r: &mut Reader<'_>,
@@ -305,6 +235,32 @@ pub(super) fn read_signature_schemes(
         return Err(InvalidMessage::NoSignatureSchemes);
     }
     Ok(schemes)
+}
+
+/// The form of `signature_algorithms`: a `SignatureSchemeList`.
+pub(super) struct SignatureSchemes;
+
+impl Form<'_, Option<ShortList<SignatureScheme>>> for SignatureSchemes {
+    #[inline]
+    fn encode(
+        self,
+        typ: ExtensionType,
+        field: &Option<ShortList<SignatureScheme>>,
+        block: &mut ExtensionWriter<'_>,
+    ) {
+        encode_items(LengthSize::U16, typ, field.as_deref(), block);
+    }
+
+    #[inline]
+    fn read(
+        self,
+        _: ExtensionType,
+        field: &mut Option<ShortList<SignatureScheme>>,
+        r: &mut Reader<'_>,
+    ) -> Result<(), InvalidMessage> {
+        *field = Some(read_signature_schemes(r)?);
+        Ok(())
+    }
 }
 
 /// `KeyShareEntry`: RFC 9846 §4.3.8.
@@ -345,11 +301,49 @@ impl<'a> Codec<'a> for ProtocolName<'a> {
     }
 }
 
+/// The form of a server's `application_layer_protocol_negotiation`: a `ProtocolNameList` of exactly
+/// one protocol.
+pub(super) struct SelectedProtocol;
+
+impl<'a> Form<'a, Option<ProtocolName<'a>>> for SelectedProtocol {
+    #[inline]
+    fn encode(
+        self,
+        typ: ExtensionType,
+        field: &Option<ProtocolName<'a>>,
+        block: &mut ExtensionWriter<'_>,
+    ) {
+        encode_items(
+            LengthSize::U16,
+            typ,
+            field.as_ref().map(slice::from_ref),
+            block,
+        );
+    }
+
+    #[inline]
+    fn read(
+        self,
+        _: ExtensionType,
+        field: &mut Option<ProtocolName<'a>>,
+        r: &mut Reader<'a>,
+    ) -> Result<(), InvalidMessage> {
+        let mut list = r.prefixed(LengthSize::U16)?;
+        if !list.any_left() {
+            return Err(InvalidMessage::IllegalEmptyList("ProtocolNames"));
+        }
+        *field = Some(ProtocolName::read(&mut list)?);
+        // RFC 7301 §3.1: the server's list holds exactly one name
+        list.expect_empty("SingleProtocolName")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use alloc::vec;
 
     use super::*;
+    use crate::msgs::extension_block::encode_extensions;
 
     /// The table of RFC 9846 §4.3; below the line, extensions of TLS 1.2 and earlier.
     const TABLE: &str = "
@@ -435,7 +429,7 @@ mod tests {
     ) -> Result<ShortList<ExtensionType>, InvalidMessage> {
         let mut bytes = vec![];
         encode_extensions(&mut bytes, |block| {
-            types.for_each(|typ| block.flag(typ.into(), true));
+            types.for_each(|typ| block.add(typ.into(), |_| ()));
         });
         read_extensions(
             &mut Reader::new(&bytes),

@@ -2,9 +2,9 @@
 //! same structure on the wire. The random distinguishes them.
 
 use alloc::vec::Vec;
-use core::slice;
 
-use rustls_core::codec::{Codec, LengthSize, Reader};
+use rustls_core::codec::LengthSize::{U8, U16};
+use rustls_core::codec::{Codec, Reader};
 use rustls_core::enums::{
     CipherSuite, Compression, ECPointFormat, ExtensionType, HandshakeType, NamedGroup,
     ProtocolVersion,
@@ -13,10 +13,10 @@ use rustls_core::error::InvalidMessage;
 
 use super::EncodeMessage;
 use super::client_hello::{Random, SessionId};
-use super::extensions::{
-    ExtensionContext, KeyShareEntry, ProtocolName, encode_extensions, read_empty, read_extensions,
-    read_list, read_selected_protocol, read_value,
+use super::extension_block::{
+    ExtensionBlock, Flag, Items, NonEmpty, Opaque, Unparsed, Value, extension_block,
 };
+use super::extensions::{KeyShareEntry, ProtocolName, SelectedProtocol};
 use super::short_list::ShortList;
 
 /// The random of a HelloRetryRequest: SHA-256 of `HelloRetryRequest` (RFC 9846 §4.2.3).
@@ -37,33 +37,37 @@ pub(crate) struct ServerHello<'a> {
     pub(crate) extensions: ServerHelloExtensions<'a>,
 }
 
-/// The extensions of a ServerHello. The version determines which are allowed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ServerHelloExtensions<'a> {
-    // TLS 1.3
-    /// `supported_versions`: the selected version.
-    pub(crate) supported_version: Option<ProtocolVersion>,
-    pub(crate) key_share: Option<KeyShareEntry<'a>>,
-    /// `pre_shared_key`: the index of the selected identity.
-    pub(crate) pre_shared_key: Option<u16>,
+extension_block! {
+    /// The extensions of a ServerHello. The version determines which are allowed.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct ServerHelloExtensions<'a> in ServerHello {
+        // TLS 1.3
+        /// The selected version.
+        SupportedVersions => supported_version: Option<ProtocolVersion> as Value,
+        KeyShare => key_share: Option<KeyShareEntry<'a>> as Value,
+        /// The index of the selected identity.
+        PreSharedKey => pre_shared_key: Option<u16> as Value,
 
-    // TLS 1.2
-    /// `server_name`, empty: the name was used.
-    pub(crate) server_name_ack: bool,
-    /// `status_request`, empty: a CertificateStatus may follow.
-    pub(crate) status_request_ack: bool,
-    pub(crate) ec_point_formats: Option<ShortList<ECPointFormat>>,
-    /// `application_layer_protocol_negotiation`: the selected protocol.
-    pub(crate) selected_protocol: Option<ProtocolName<'a>>,
-    /// `extended_master_secret`, empty: RFC 7627 §5.1.
-    pub(crate) extended_master_secret_ack: bool,
-    /// `session_ticket`, empty: a NewSessionTicket will follow (RFC 5077 §3.2).
-    pub(crate) session_ticket_ack: bool,
-    /// `renegotiation_info`: empty in an initial handshake.
-    pub(crate) renegotiation_info: Option<&'a [u8]>,
-
-    /// The types of all received extensions, in order. Not sent.
-    pub(crate) received: ShortList<ExtensionType>,
+        // TLS 1.2
+        /// Empty in an initial handshake.
+        RenegotiationInfo => renegotiation_info: Option<&'a [u8]> as Opaque(U8),
+        /// The name was used.
+        ServerName => server_name_ack: bool as Flag,
+        /// A CertificateStatus may follow.
+        StatusRequest => status_request_ack: bool as Flag,
+        EcPointFormats =>
+            ec_point_formats: Option<ShortList<ECPointFormat>> as Items(U8, "ECPointFormats"),
+        ApplicationLayerProtocolNegotiation =>
+            selected_protocol: Option<ProtocolName<'a>> as SelectedProtocol,
+        /// RFC 7627 §5.1.
+        ExtendedMasterSecret => extended_master_secret_ack: bool as Flag,
+        /// A NewSessionTicket will follow (RFC 5077 §3.2).
+        SessionTicket => session_ticket_ack: bool as Flag,
+    }
+    besides {
+        /// The types of all received extensions, in order. Not sent.
+        received: ShortList<ExtensionType>,
+    }
 }
 
 /// `HelloRetryRequest`.
@@ -75,17 +79,20 @@ pub(crate) struct HelloRetryRequest<'a> {
     pub(crate) extensions: HelloRetryRequestExtensions<'a>,
 }
 
-/// The extensions of a HelloRetryRequest. Any other extension is an error.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct HelloRetryRequestExtensions<'a> {
-    /// `supported_versions`: the selected version.
-    pub(crate) supported_version: Option<ProtocolVersion>,
-    /// `key_share`: the group for which a share is requested.
-    pub(crate) key_share: Option<NamedGroup>,
-    /// `cookie`, not empty if received.
-    pub(crate) cookie: Option<&'a [u8]>,
-    /// `encrypted_client_hello`: the confirmation that ECH was accepted, unparsed.
-    pub(crate) encrypted_client_hello: Option<&'a [u8]>,
+extension_block! {
+    /// The extensions of a HelloRetryRequest. Any other extension is an error.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct HelloRetryRequestExtensions<'a> in HelloRetryRequest {
+        /// The selected version.
+        SupportedVersions => supported_version: Option<ProtocolVersion> as Value,
+        /// The group for which a share is requested.
+        KeyShare => key_share: Option<NamedGroup> as Value,
+        // RFC 9846 §4.3.2: a cookie has at least one byte
+        Cookie => cookie: Option<&'a [u8]> as NonEmpty(U16),
+        /// The confirmation that ECH was accepted.
+        EncryptedClientHello => encrypted_client_hello: Option<&'a [u8]> as Unparsed,
+    }
+    besides {}
 }
 
 /// A received message of type `server_hello`.
@@ -131,40 +138,8 @@ pub(crate) fn read<'a>(r: &mut Reader<'a>) -> Result<Received<'a>, InvalidMessag
 
 impl<'a> Codec<'a> for ServerHelloExtensions<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
-        use LengthSize::{U8, U16};
-
         let start = bytes.len();
-        encode_extensions(bytes, |block| {
-            block.value(
-                ExtensionType::SupportedVersions,
-                self.supported_version.as_ref(),
-            );
-            block.value(ExtensionType::KeyShare, self.key_share.as_ref());
-            block.value(ExtensionType::PreSharedKey, self.pre_shared_key.as_ref());
-
-            block.opaque(
-                ExtensionType::RenegotiationInfo,
-                U8,
-                self.renegotiation_info,
-            );
-            block.flag(ExtensionType::ServerName, self.server_name_ack);
-            block.flag(ExtensionType::StatusRequest, self.status_request_ack);
-            block.list(
-                ExtensionType::EcPointFormats,
-                U8,
-                self.ec_point_formats.as_deref(),
-            );
-            block.list(
-                ExtensionType::ApplicationLayerProtocolNegotiation,
-                U16,
-                self.selected_protocol.as_ref().map(slice::from_ref),
-            );
-            block.flag(
-                ExtensionType::ExtendedMasterSecret,
-                self.extended_master_secret_ack,
-            );
-            block.flag(ExtensionType::SessionTicket, self.session_ticket_ack);
-        });
+        self.encode_block(bytes);
         // RFC 5246 §7.4.1.3: a client without extensions may not know the extension block, so omit
         // it
         if bytes.len() == start + U16.width() {
@@ -178,96 +153,21 @@ impl<'a> Codec<'a> for ServerHelloExtensions<'a> {
         if !r.any_left() {
             return Ok(extensions);
         }
-        let received = read_extensions(r, ExtensionContext::ServerHello, |typ, body| {
-            extensions.read_one(typ, body)
-        })?;
-        extensions.received = received;
+        // the handshake checks whether they are allowed at all
+        extensions.received = extensions.read_block(r)?;
         Ok(extensions)
-    }
-}
-
-impl<'a> ServerHelloExtensions<'a> {
-    /// Reads the body of the extension `typ` into its field.
-    fn read_one(&mut self, typ: ExtensionType, r: &mut Reader<'a>) -> Result<(), InvalidMessage> {
-        match typ {
-            ExtensionType::SupportedVersions => {
-                self.supported_version = Some(ProtocolVersion::read(r)?);
-            }
-            ExtensionType::KeyShare => self.key_share = Some(KeyShareEntry::read(r)?),
-            ExtensionType::PreSharedKey => self.pre_shared_key = Some(u16::read(r)?),
-
-            ExtensionType::ServerName => {
-                read_empty(r)?;
-                self.server_name_ack = true;
-            }
-            ExtensionType::StatusRequest => {
-                read_empty(r)?;
-                self.status_request_ack = true;
-            }
-            ExtensionType::EcPointFormats => {
-                self.ec_point_formats = Some(read_list(r, LengthSize::U8, "ECPointFormats")?);
-            }
-            ExtensionType::ApplicationLayerProtocolNegotiation => {
-                self.selected_protocol = Some(read_selected_protocol(r)?);
-            }
-            ExtensionType::ExtendedMasterSecret => {
-                read_empty(r)?;
-                self.extended_master_secret_ack = true;
-            }
-            ExtensionType::SessionTicket => {
-                read_empty(r)?;
-                self.session_ticket_ack = true;
-            }
-            ExtensionType::RenegotiationInfo => {
-                self.renegotiation_info = Some(r.prefixed_bytes(LengthSize::U8)?);
-            }
-            // the handshake checks whether it is allowed at all
-            _ => {
-                r.rest();
-            }
-        }
-        Ok(())
     }
 }
 
 impl<'a> Codec<'a> for HelloRetryRequestExtensions<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
-        encode_extensions(bytes, |block| {
-            block.value(
-                ExtensionType::SupportedVersions,
-                self.supported_version.as_ref(),
-            );
-            block.value(ExtensionType::KeyShare, self.key_share.as_ref());
-            block.opaque(ExtensionType::Cookie, LengthSize::U16, self.cookie);
-            block.raw(
-                ExtensionType::EncryptedClientHello,
-                self.encrypted_client_hello,
-            );
-        });
+        self.encode_block(bytes);
     }
 
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
         let mut extensions = Self::default();
-        read_extensions(r, ExtensionContext::HelloRetryRequest, |typ, body| {
-            match typ {
-                ExtensionType::SupportedVersions => {
-                    extensions.supported_version = Some(ProtocolVersion::read(body)?);
-                }
-                ExtensionType::KeyShare => {
-                    extensions.key_share = Some(NamedGroup::read(body)?);
-                }
-                ExtensionType::Cookie => {
-                    // RFC 9846 §4.3.2: a cookie has at least one byte
-                    extensions.cookie = Some(read_value(body, LengthSize::U16)?);
-                }
-                ExtensionType::EncryptedClientHello => {
-                    extensions.encrypted_client_hello = Some(body.rest());
-                }
-                // RFC 9846 §4.2.4: a HelloRetryRequest has no other extension
-                _ => return Err(InvalidMessage::UnknownHelloRetryRequestExtension),
-            }
-            Ok(())
-        })?;
+        // RFC 9846 §4.2.4: a HelloRetryRequest has no other extension
+        extensions.read_closed_block(r, InvalidMessage::UnknownHelloRetryRequestExtension)?;
         Ok(extensions)
     }
 }

@@ -4,9 +4,10 @@ use alloc::vec::Vec;
 
 use pki_types::{DnsName, ServerName};
 use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_prefix};
-use rustls_core::enums::ServerNameType;
+use rustls_core::enums::{ExtensionType, ServerNameType};
 use rustls_core::error::InvalidMessage;
 
+use super::extension_block::{ExtensionWriter, Form, Value};
 use super::extensions::read_value;
 
 /// The content of the extension. Only a `DnsName` is ever sent.
@@ -63,6 +64,33 @@ impl<'a> Codec<'a> for ServerNamePayload<'a> {
             Some(Ok(ServerName::IpAddress(_))) => Self::IpAddress,
             _ => Self::Invalid,
         })
+    }
+}
+
+/// The form of a client's `server_name`. Anything except a `DnsName` is not sent.
+pub(super) struct HostName;
+
+impl<'a> Form<'a, Option<ServerNamePayload<'a>>> for HostName {
+    #[inline]
+    fn encode(
+        self,
+        typ: ExtensionType,
+        field: &Option<ServerNamePayload<'a>>,
+        block: &mut ExtensionWriter<'_>,
+    ) {
+        if matches!(field, Some(ServerNamePayload::DnsName(_))) {
+            Value.encode(typ, field, block);
+        }
+    }
+
+    #[inline]
+    fn read(
+        self,
+        typ: ExtensionType,
+        field: &mut Option<ServerNamePayload<'a>>,
+        r: &mut Reader<'a>,
+    ) -> Result<(), InvalidMessage> {
+        Value.read(typ, field, r)
     }
 }
 

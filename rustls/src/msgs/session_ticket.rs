@@ -7,24 +7,28 @@ use rustls_core::enums::{ExtensionType, HandshakeType};
 use rustls_core::error::InvalidMessage;
 
 use super::EncodeMessage;
-use super::extensions::{ExtensionContext, encode_extensions, read_extensions};
+use super::extension_block::{ExtensionBlock, Value, extension_block};
 use super::short_list::ShortList;
 
-/// `NewSessionTicket`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct NewSessionTicket<'a> {
-    /// `ticket_lifetime`, in seconds.
-    pub(crate) lifetime: u32,
-    /// `ticket_age_add`.
-    pub(crate) age_add: u32,
-    /// `ticket_nonce`.
-    pub(crate) nonce: &'a [u8],
-    /// `ticket`, not empty if received.
-    pub(crate) ticket: &'a [u8],
-    /// `early_data`: the number of bytes of 0-RTT data that the ticket allows, if any.
-    pub(crate) max_early_data_size: Option<u32>,
-    /// The types of all received extensions, in order. Not sent.
-    pub(crate) received: ShortList<ExtensionType>,
+extension_block! {
+    /// `NewSessionTicket`.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct NewSessionTicket<'a> in NewSessionTicket {
+        /// The number of bytes of 0-RTT data that the ticket allows, if any.
+        EarlyData => max_early_data_size: Option<u32> as Value,
+    }
+    besides {
+        /// `ticket_lifetime`, in seconds.
+        lifetime: u32,
+        /// `ticket_age_add`.
+        age_add: u32,
+        /// `ticket_nonce`.
+        nonce: &'a [u8],
+        /// `ticket`, not empty if received.
+        ticket: &'a [u8],
+        /// The types of all received extensions, in order. Not sent.
+        received: ShortList<ExtensionType>,
+    }
 }
 
 impl<'a> Codec<'a> for NewSessionTicket<'a> {
@@ -33,9 +37,7 @@ impl<'a> Codec<'a> for NewSessionTicket<'a> {
         self.age_add.encode(bytes);
         encode_bytes(bytes, LengthSize::U8, self.nonce);
         encode_bytes(bytes, LengthSize::U16, self.ticket);
-        encode_extensions(bytes, |block| {
-            block.value(ExtensionType::EarlyData, self.max_early_data_size.as_ref());
-        });
+        self.encode_block(bytes);
     }
 
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
@@ -51,18 +53,8 @@ impl<'a> Codec<'a> for NewSessionTicket<'a> {
             return Err(InvalidMessage::EmptyTicketValue);
         }
 
-        message.received = read_extensions(r, ExtensionContext::NewSessionTicket, |typ, body| {
-            match typ {
-                ExtensionType::EarlyData => {
-                    message.max_early_data_size = Some(u32::read(body)?);
-                }
-                // RFC 9846 §4.7.1: clients ignore unrecognized extensions
-                _ => {
-                    body.rest();
-                }
-            }
-            Ok(())
-        })?;
+        // RFC 9846 §4.7.1: clients ignore unrecognized extensions
+        message.received = message.read_block(r)?;
         Ok(message)
     }
 }

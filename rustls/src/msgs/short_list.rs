@@ -11,14 +11,18 @@ use smallvec::SmallVec;
 pub(crate) type ShortList<T> = SmallVec<[T; 16]>;
 
 /// A list that is read item by item.
-pub(super) trait List<T>: Deref<Target = [T]> {
+pub(super) trait List: Deref<Target = [Self::Item]> {
+    type Item;
+
     /// Creates a list with room for a few items.
     fn with_room() -> Self;
 
-    fn push(&mut self, item: T);
+    fn push(&mut self, item: Self::Item);
 }
 
-impl<T> List<T> for Vec<T> {
+impl<T> List for Vec<T> {
+    type Item = T;
+
     #[inline]
     fn with_room() -> Self {
         // as much as the first `push` would allocate
@@ -31,7 +35,9 @@ impl<T> List<T> for Vec<T> {
     }
 }
 
-impl<T> List<T> for ShortList<T> {
+impl<T> List for ShortList<T> {
+    type Item = T;
+
     #[inline]
     fn with_room() -> Self {
         Self::new()
@@ -44,13 +50,15 @@ impl<T> List<T> for ShortList<T> {
 }
 
 /// Reads items until no byte is left.
-pub(super) fn read_items<'a, T: Codec<'a>, L: List<T>>(
-    r: &mut Reader<'a>,
-) -> Result<L, InvalidMessage> {
+pub(super) fn read_items<'a, L>(r: &mut Reader<'a>) -> Result<L, InvalidMessage>
+where
+    L: List,
+    L::Item: Codec<'a>,
+{
     let mut items = L::with_room();
     // collecting an iterator of results takes twice as many instructions
     while r.any_left() {
-        items.push(T::read(r)?);
+        items.push(L::Item::read(r)?);
     }
     Ok(items)
 }
@@ -92,7 +100,7 @@ mod tests {
         for bytes in [&[0, 1, 2][..], &[0]] {
             let error = Err(InvalidMessage::MissingData("u16"));
             let mut r = Reader::new(bytes);
-            assert_eq!(read_items::<u16, ShortList<_>>(&mut r), error);
+            assert_eq!(read_items::<ShortList<u16>>(&mut r), error);
             assert_eq!(read_code_points::<u16>(&mut Reader::new(bytes)), error);
         }
     }

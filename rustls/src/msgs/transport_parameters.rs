@@ -1,5 +1,9 @@
 //! `quic_transport_parameters` (RFC 9001 §8.2). QUIC defines the content.
 
+use rustls_core::codec::Reader;
+use rustls_core::error::InvalidMessage;
+
+use super::extension_block::{ExtensionWriter, Form};
 use crate::enums::ExtensionType;
 
 /// The extension, unparsed, under its old and new code points.
@@ -38,5 +42,33 @@ impl<'a> TransportParameters<'a> {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.parameters.is_none() && self.draft.is_none()
+    }
+}
+
+/// The form of the extension, which has two code points.
+pub(super) struct EitherCodePoint;
+
+impl<'a> Form<'a, TransportParameters<'a>> for EitherCodePoint {
+    #[inline]
+    fn encode(
+        self,
+        typ: ExtensionType,
+        field: &TransportParameters<'a>,
+        block: &mut ExtensionWriter<'_>,
+    ) {
+        if let Some(body) = field.get(typ) {
+            block.add(typ, |bytes| bytes.extend_from_slice(body));
+        }
+    }
+
+    #[inline]
+    fn read(
+        self,
+        typ: ExtensionType,
+        field: &mut TransportParameters<'a>,
+        r: &mut Reader<'a>,
+    ) -> Result<(), InvalidMessage> {
+        field.set(typ, r.rest());
+        Ok(())
     }
 }

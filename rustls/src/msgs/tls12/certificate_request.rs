@@ -7,7 +7,7 @@ use rustls_core::enums::{ClientCertificateType, HandshakeType, SignatureScheme};
 use rustls_core::error::InvalidMessage;
 
 use crate::msgs::EncodeMessage;
-use crate::msgs::certificate_request::{DistinguishedName, read_authorities};
+use crate::msgs::certificate_request::DistinguishedName;
 use crate::msgs::extensions::{read_list, read_signature_schemes};
 use crate::msgs::short_list::ShortList;
 
@@ -34,7 +34,7 @@ impl Codec<'_> for CertificateRequest {
             // RFC 5246 §7.4.4: at least one type
             certificate_types: read_list(r, LengthSize::U8, "ClientCertificateTypes")?,
             signature_schemes: read_signature_schemes(r)?,
-            authorities: read_authorities(r)?,
+            authorities: r.prefixed(LengthSize::U16)?.list()?,
         })
     }
 }
