@@ -1,6 +1,7 @@
 //! The cipher suites, the providers that have them, and those that can be measured.
 
 use clap::builder::PossibleValue;
+use harness::peers::additions;
 use itertools::Itertools;
 use rustls as tls;
 use serde_json::json;
@@ -20,13 +21,14 @@ pub(crate) struct Suite {
 }
 
 impl Suite {
-    /// The suites of `provider`, in its order of preference.
+    /// The suites of `provider` that upstream has, too, in its order of preference.
     pub(crate) fn all(provider: Provider) -> Vec<Self> {
         let suites = match provider {
             Provider::AwsLc => tls::crypto::aws_lc_rs::ALL_CIPHER_SUITES,
             Provider::Ring => tls::crypto::ring::ALL_CIPHER_SUITES,
         };
-        let suites = suites.iter().filter_map(|suite| {
+        let suites = suites.iter().filter(|it| additions::is_shared(it));
+        let suites = suites.filter_map(|suite| {
             let name = format!("{:?}", suite.suite());
             let version = match suite {
                 tls::SupportedCipherSuite::Tls13(_) => Version::Tls13,
@@ -154,9 +156,10 @@ mod tests {
 
     #[test]
     fn every_suite_of_every_provider_is_known() {
-        let [aws_lc_rs, ring] = [Provider::AwsLc, Provider::Ring].map(|p| Suite::all(p).len());
-        assert_eq!(aws_lc_rs, tls::crypto::aws_lc_rs::ALL_CIPHER_SUITES.len());
-        assert_eq!(ring, tls::crypto::ring::ALL_CIPHER_SUITES.len());
+        for &provider in Provider::ALL {
+            let shared = provider.this().cipher_suites.len();
+            assert_eq!(Suite::all(provider).len(), shared, "{}", provider.name());
+        }
         let suite = Suite::find("TLS13_CHACHA20_POLY1305_SHA256", Provider::ALL).unwrap();
         assert_eq!(suite.cipher, Cipher::Chacha20Poly1305);
     }

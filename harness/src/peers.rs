@@ -4,6 +4,7 @@
 //!   endpoints ─── connections of both crates, each API, behind one trait
 //!   pairs ─────── connected sides over the caller's memory, for measuring and counting
 //!   servers ───── servers of both crates that answer one connection after the other
+//!   additions ─── cipher suites and extensions that upstream lacks
 //!   configs ───── certificates and configurations, for both crates and both providers
 //!   callbacks ─── objects that configurations call: a clock, a key log, resolvers, a session store
 //!   roles ─────── configurations of either role
@@ -18,6 +19,7 @@
 //!   texts ─────── errors that consist only of a text, compared with upstream's
 //! ```
 
+pub mod additions;
 pub mod callbacks;
 pub mod configs;
 pub mod deviations;

@@ -5,7 +5,8 @@ use std::io::{Read, Write};
 use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, this, upstream};
 use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, handshake};
 use harness::wire::Noise;
-use rustls::CipherSuite;
+use rustls::SignatureAlgorithm::ECDSA;
+use rustls::{CipherSuite, SupportedCipherSuite};
 
 const MIB: usize = 1 << 20;
 
@@ -110,6 +111,7 @@ macro_rules! transfer {
 
 transfer!(this_to_upstream, rustls, rustls_upstream);
 transfer!(upstream_to_this, rustls_upstream, rustls);
+transfer!(this_to_this, rustls, rustls);
 
 /// The provider and suite of the connections.
 #[derive(Clone, Copy, Debug)]
@@ -199,11 +201,10 @@ fn eight_mebibytes_each_way_with_ring() {
 #[test]
 fn two_mebibytes_each_way_of_tls12() {
     for provider in PROVIDERS {
-        for suite in [
-            CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-            CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
-            CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
-        ] {
+        let mut suites = provider.this().cipher_suites;
+        suites.retain(|it| it.tls12().is_some() && it.usable_for_signature_algorithm(ECDSA));
+        assert_eq!(suites.len(), 3);
+        for suite in suites.iter().map(SupportedCipherSuite::suite) {
             for size in [
                 WriteSize::Fixed(1400),
                 WriteSize::Fixed(16385),
@@ -227,4 +228,31 @@ fn one_byte_at_a_time_from_our_client() {
 fn one_byte_at_a_time_to_our_server() {
     let (mut ours, mut theirs) = our_server(Case::of_tls13(Provider::AwsLc));
     upstream_to_this(&mut theirs, &mut ours, WriteSize::Fixed(1), MIB);
+}
+
+/// Includes the suites that upstream lacks.
+#[test]
+fn half_a_mebibyte_each_way_with_every_suite_of_this_crate() {
+    const SIZE: WriteSize = WriteSize::Random;
+    for provider in PROVIDERS {
+        for suite in provider.this_suites() {
+            println!("{provider:?} {suite:?}");
+            let mut restricted = provider.this();
+            restricted.cipher_suites = vec![suite];
+            let version = suite.tls13().map_or(Versions::Tls12, |_| Versions::Tls13);
+            let key = if suite.usable_for_signature_algorithm(ECDSA) {
+                KEY
+            } else {
+                KeyType::Rsa2048
+            };
+            let config = this::client_of(version, restricted.clone(), key, AUTH);
+            let mut client = ThisBuffered::client(config);
+            let config = this::server_of(version, restricted, key, AUTH);
+            let mut server = ThisBuffered::server(config);
+            handshake(&mut client, &mut server);
+            assert_eq!(client.conn.negotiated_cipher_suite(), Some(suite));
+            this_to_this(&mut client.conn, &mut server.conn, SIZE, MIB / 2);
+            this_to_this(&mut server.conn, &mut client.conn, SIZE, MIB / 2);
+        }
+    }
 }

@@ -9,6 +9,8 @@ use rcgen::{
     KeyPair, SignatureAlgorithm,
 };
 
+use super::additions;
+
 /// The crypto providers of both crates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Provider {
@@ -52,10 +54,21 @@ impl Provider {
         ticketer.unwrap()
     }
 
+    /// The default provider, without [`additions`].
     pub fn this(self) -> rustls::crypto::CryptoProvider {
-        match self {
+        let mut provider = match self {
             Self::AwsLc => rustls_provider_aws_lc::default_provider(),
             Self::Ring => rustls_provider_ring::default_provider(),
+        };
+        provider.cipher_suites.retain(additions::is_shared);
+        provider
+    }
+
+    /// All cipher suites, including those that are off by default and [`additions`].
+    pub fn this_suites(self) -> Vec<rustls::SupportedCipherSuite> {
+        match self {
+            Self::AwsLc => rustls_provider_aws_lc::ALL_CIPHER_SUITES.to_vec(),
+            Self::Ring => rustls_provider_ring::ALL_CIPHER_SUITES.to_vec(),
         }
     }
 

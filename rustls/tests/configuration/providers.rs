@@ -1,5 +1,6 @@
 //! Contents of providers, their order and their properties match upstream's.
 
+use harness::peers::additions;
 use harness::peers::configs::Provider;
 
 macro_rules! providers {
@@ -18,17 +19,20 @@ macro_rules! providers {
                     let names = groups.iter().map(|group| group.name());
                     format!("groups {:?}", names.collect::<Vec<_>>())
                 };
+                let suites = |suites: &[SupportedCipherSuite]| {
+                    let is_shared =
+                        |suite: &$tls::CipherSuite| !additions::SUITES.contains(&u16::from(*suite));
+                    let names = suites.iter().map(|suite| suite.suite()).filter(is_shared);
+                    format!("suites {:?}", names.collect::<Vec<_>>())
+                };
                 macro_rules! of {
                     ($name:ident) => {
                         [
-                            format!("all suites {:?}", $tls::crypto::$name::ALL_CIPHER_SUITES),
-                            format!("suites {:?}", $tls::crypto::$name::DEFAULT_CIPHER_SUITES),
+                            suites($tls::crypto::$name::ALL_CIPHER_SUITES),
+                            suites($tls::crypto::$name::DEFAULT_CIPHER_SUITES),
                             names($tls::crypto::$name::ALL_KX_GROUPS),
                             names($tls::crypto::$name::DEFAULT_KX_GROUPS),
-                            format!(
-                                "suites {:?}",
-                                $tls::crypto::$name::default_provider().cipher_suites
-                            ),
+                            suites(&$tls::crypto::$name::default_provider().cipher_suites),
                             names(&$tls::crypto::$name::default_provider().kx_groups),
                         ]
                     };

@@ -74,7 +74,7 @@ pub(super) fn samples() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-pub(super) fn client_hello() -> ClientHello<'static> {
+fn client_hello() -> ClientHello<'static> {
     ClientHello {
         legacy_version: ProtocolVersion::TLSv1_2,
         random: Random([1; 32]),
@@ -179,7 +179,7 @@ fn hello_retry_request() -> HelloRetryRequest<'static> {
     }
 }
 
-pub(super) fn encrypted_extensions() -> EncryptedExtensions<'static> {
+fn encrypted_extensions() -> EncryptedExtensions<'static> {
     EncryptedExtensions {
         server_name_ack: true,
         selected_protocol: Some(ProtocolName(b"h2")),

@@ -5,6 +5,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
+use harness::peers::additions;
+use harness::wire::Reader;
+use harness::wire::client_hello::ClientHello;
 use rustls_core::enums::ExtensionType;
 use rustls_core::error::InvalidMessage;
 use rustls_upstream::internal::msgs::base::Payload;
@@ -12,21 +15,27 @@ use rustls_upstream::internal::msgs::message::{Message, PlainMessage};
 use rustls_upstream::{ContentType, ProtocolVersion};
 
 use super::decoded::{self, Decoded};
-use super::samples::{client_hello, encode, encrypted_extensions, message, samples};
+use super::samples::{message, samples};
 
-/// Returns the samples without the body of the ECH extension: upstream parses it, this crate does
-/// not.
+/// Returns the samples without the extensions that only one of the crates parses: ECH, which
+/// upstream parses, and additions.
 fn shared_samples() -> Vec<(&'static str, Vec<u8>)> {
-    let mut hello = client_hello();
-    hello.extensions.encrypted_client_hello = None;
-    let mut answer = encrypted_extensions();
-    answer.encrypted_client_hello = None;
-
+    const ECH: u16 = 0xfe0d;
+    let is_shared = |(typ, _): &(u16, Vec<u8>)| *typ != ECH && !additions::EXTENSIONS.contains(typ);
     let mut samples = samples();
     for (name, bytes) in &mut samples {
         match *name {
-            "ClientHello" => *bytes = encode(&hello),
-            "EncryptedExtensions" => *bytes = encode(&answer),
+            "ClientHello" => {
+                let mut hello = ClientHello::read(bytes);
+                hello.extensions.retain(is_shared);
+                *bytes = hello.message();
+            }
+            "EncryptedExtensions" => {
+                let mut block = Reader::of_message(bytes, bytes[0]).extensions();
+                block.retain(is_shared);
+                let block = block.iter().map(|(typ, body)| extension(*typ, body));
+                *bytes = message(bytes[0], &vector16(&block.collect::<Vec<_>>().concat()));
+            }
             _ => {}
         }
     }
@@ -137,7 +146,7 @@ fn extension_bodies() {
     .into();
 
     for block in Block::ALL {
-        for typ in EXTENSION_TYPES {
+        for typ in extension_types() {
             for body in &bodies {
                 let once = extension(typ, body);
                 assert_same_verdict(&format!("{block:?} {typ} {body:?}"), &block.message(&once));
@@ -158,9 +167,9 @@ fn duplicate_extensions() {
     ];
     let mut compared = 0;
     for block in Block::ALL {
-        for (typ, body) in EXTENSION_TYPES
-            .iter()
-            .flat_map(|typ| bodies.map(|body| (*typ, body)))
+        for (typ, body) in extension_types()
+            .into_iter()
+            .flat_map(|typ| bodies.map(|body| (typ, body)))
         {
             let once = extension(typ, body);
             // so that only the second one is an error
@@ -294,11 +303,15 @@ fn certificate_lists() {
     assert_same_verdict("claims to be longer", &message(11, &[0, 1, 0, 1]));
 }
 
-/// All types that either side knows, and some that neither does.
-const EXTENSION_TYPES: [u16; 38] = [
-    0, 1, 5, 10, 11, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 27, 28, 34, 35, 41, 42, 43, 44, 45,
-    47, 48, 49, 50, 51, 57, 58, 0x0a0a, 0x1234, 0xfafa, 0xfd00, 0xfe0d, 0xff01, 0xffa5,
-];
+/// All types with a name, except additions, and some without one.
+fn extension_types() -> Vec<u16> {
+    let is_known = |typ: &u16| {
+        let is_named = ExtensionType::from(*typ).as_str().is_some();
+        is_named && !additions::EXTENSIONS.contains(typ)
+    };
+    let known = (0..=u16::MAX).filter(is_known);
+    known.chain([0x0a0a, 0x1234, 0xfafa]).collect()
+}
 
 /// A message around an extension block.
 #[derive(Clone, Copy, Debug)]

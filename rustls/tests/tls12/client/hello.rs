@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use harness::peers::additions;
 use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions};
 use harness::peers::endpoints::{Endpoint, ThisBuffered};
 use harness::scripted::Identity;
@@ -29,8 +30,10 @@ fn sent_by(config: ClientConfig) -> ClientHello {
     sent(&mut ThisBuffered::client_of(localhost(), config))
 }
 
+/// The types of the extensions that upstream may have, too.
 fn types(hello: &ClientHello) -> Vec<u16> {
-    let mut types: Vec<u16> = hello.extensions.iter().map(|(typ, _)| *typ).collect();
+    let mut types = hello.extension_types();
+    types.retain(|typ| !additions::EXTENSIONS.contains(typ));
     types.sort_unstable();
     types
 }
