@@ -14,9 +14,7 @@ use harness::peers::memory::Memory;
 use harness::peers::roles::this::Config;
 use harness::providers::transparent::{Setup, this};
 use harness::scripted::Identity;
-use harness::scripted::recorded::flights::{
-    self, APPLICATION_DATA, Framing, HANDSHAKE, Record, encode,
-};
+use harness::scripted::recorded::flights::{self, Framing, HANDSHAKE, Record, encode};
 use harness::scripted::tls12::client::ScriptedClient;
 use harness::scripted::tls12::server::Script;
 use harness::wire::client_hello::ClientHello;
@@ -47,11 +45,6 @@ fn ends(config: &Config) -> [Box<dyn Endpoint>; 2] {
 /// A TLS 1.3 record that the transparent cipher protects.
 fn protected(typ: u8, content: &[u8]) -> Vec<u8> {
     Record::protected(Framing::Tls13, typ, content).encode()
-}
-
-/// A TLS 1.2 record that the transparent cipher protects.
-fn protected12(typ: u8, content: &[u8]) -> Vec<u8> {
-    Record::protected(Framing::Tls12, typ, content).encode()
 }
 
 /// The flight with `rest` appended to the handshake messages of its record number `at`.
@@ -188,65 +181,6 @@ where
     assert!(!matches!(stream.read(&mut [0; 10]), Ok(len) if len > 0));
     let _ = stream.write(b"data");
     let _ = stream.flush();
-}
-
-/// The number of these records that an end accepts, at most 1000, and the error that stopped it.
-fn taken(end: &mut dyn Endpoint, record: &[u8]) -> (usize, String) {
-    for count in 0..1000 {
-        if let Err(error) = end.receive(record) {
-            return (count, error);
-        }
-        end.take_output();
-    }
-    (1000, String::new())
-}
-
-/// Useless records are bounded in both versions.
-#[test]
-fn floods_are_bounded() {
-    let tls13 = configs(Versions::Tls13, ClientAuth::None);
-    let tls12 = configs(Versions::Tls12, ClientAuth::None);
-    let hello = ClientHello::tls12().message();
-    let hello_request = message(0, &[]);
-    let alert = ContentType::Alert.into();
-    let key_update = message(24, &[1]);
-    let (empty, warnings) = ("TooManyEmptyFragments", "TooManyWarningAlertsReceived");
-    let floods = [
-        (&tls13, protected(APPLICATION_DATA, b""), empty),
-        (&tls12, protected12(APPLICATION_DATA, b""), empty),
-        (&tls13, protected(alert, &[1, 90]), warnings),
-        (&tls12, protected12(alert, &[1, 90]), warnings),
-        (
-            &tls13,
-            protected(HANDSHAKE, &key_update),
-            "TooManyKeyUpdateRequests",
-        ),
-    ];
-    let check = |end: &mut dyn Endpoint, record: &[u8], what: &str| {
-        let (count, error) = taken(end, record);
-        assert!(count < 100, "{what}: {count}");
-        assert_eq!(error, format!("PeerMisbehaved({what})"));
-    };
-    for (configs, record, what) in &floods {
-        for mut server in servers(configs) {
-            handshake(&mut ThisBuffered::new(configs.client()), &mut *server);
-            check(&mut *server, record, what);
-        }
-        for mut client in clients(configs) {
-            handshake(&mut *client, &mut ThisBuffered::new(configs.server()));
-            check(&mut *client, record, what);
-        }
-    }
-    // requests to renegotiate, sent by either side
-    let what = "TooManyRenegotiationRequests";
-    for mut server in servers(&tls12) {
-        handshake(&mut ThisBuffered::new(tls12.client()), &mut *server);
-        check(&mut *server, &protected12(HANDSHAKE, &hello), what);
-    }
-    for mut client in clients(&tls12) {
-        handshake(&mut *client, &mut ThisBuffered::new(tls12.server()));
-        check(&mut *client, &protected12(HANDSHAKE, &hello_request), what);
-    }
 }
 
 /// The length of a handshake message is checked as soon as its header has arrived.

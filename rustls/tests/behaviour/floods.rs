@@ -1,15 +1,15 @@
 //! Floods of useless records: the number that a connection accepts, of one kind and of several
 //! kinds in turn.
 
-use harness::peers::configs::{ClientAuth, product};
+use harness::peers::configs::{ClientAuth, Versions, product};
 use harness::peers::endpoints::{Endpoint, handshake};
 use harness::peers::roles::this::Config;
 use harness::peers::roles::{ROLES, Role, upstream};
 use harness::providers::transparent::{self, Setup};
 use harness::scripted::recorded::flights::{Framing, Record};
+use harness::wire::client_hello::ClientHello;
+use harness::wire::message;
 use rustls::ContentType;
-
-const SETUP: Setup = Setup::usual(ClientAuth::None);
 
 /// A record protected by the transparent cipher.
 fn protected(typ: ContentType, content: &[u8]) -> Vec<u8> {
@@ -30,17 +30,21 @@ fn key_update(request: u8) -> Vec<u8> {
 
 /// Connections in `role` after the handshake: both APIs of this crate, then upstream.
 fn connected(role: Role) -> [Box<dyn Endpoint>; 3] {
-    let ours = transparent::this::Configs::new(SETUP);
-    let theirs = transparent::upstream::Configs::new(SETUP);
-    let (ours, peer, theirs) = match role {
-        Role::Client => {
-            let (client, server) = (Config::Client(ours.client), Config::Server(ours.server));
-            (client, server, upstream::Config::Client(theirs.client))
-        }
-        Role::Server => {
-            let (client, server) = (Config::Client(ours.client), Config::Server(ours.server));
-            (server, client, upstream::Config::Server(theirs.server))
-        }
+    connected_of(Versions::Tls13, role)
+}
+
+fn connected_of(versions: Versions, role: Role) -> [Box<dyn Endpoint>; 3] {
+    let setup = Setup {
+        versions: [versions; 2],
+        ..Setup::usual(ClientAuth::None)
+    };
+    let ours = transparent::this::Configs::new(setup);
+    let theirs = transparent::upstream::Configs::new(setup);
+    let (client, server) = (Config::Client(ours.client), Config::Server(ours.server));
+    let (ours, peer) = role.client_and_server(client, server);
+    let theirs = match role {
+        Role::Client => upstream::Config::Client(theirs.client),
+        Role::Server => upstream::Config::Server(theirs.server),
     };
     let ends: [Box<dyn Endpoint>; 3] = [
         Box::new(ours.buffered()),
@@ -67,6 +71,46 @@ fn rounds(end: &mut dyn Endpoint, records: &[Vec<u8>]) -> (usize, String) {
         end.read_into(&mut Vec::new());
     }
     (1000, String::new())
+}
+
+/// Useless records are bounded in both versions.
+#[test]
+fn floods_are_bounded() {
+    use ContentType::{Alert, ApplicationData, Handshake};
+    let (hello_request, hello) = (message(0, &[]), ClientHello::tls12().message());
+    let (asks, renegotiation) = (message(24, &[1]), "TooManyRenegotiationRequests");
+    let (empty, warnings) = ("TooManyEmptyFragments", "TooManyWarningAlertsReceived");
+    let (tls12, tls13) = (Versions::Tls12, Versions::Tls13);
+    for role in ROLES {
+        let asks_again = match role {
+            Role::Client => &hello_request,
+            Role::Server => &hello,
+        };
+        for (versions, typ, content, what) in [
+            (tls13, ApplicationData, &b""[..], empty),
+            (tls12, ApplicationData, b"", empty),
+            (tls13, Alert, &[1, 90], warnings),
+            (tls12, Alert, &[1, 90], warnings),
+            (tls13, Handshake, &asks, "TooManyKeyUpdateRequests"),
+            (tls12, Handshake, asks_again, renegotiation),
+        ] {
+            let framing = match versions {
+                Versions::Tls12 => Framing::Tls12,
+                _ => Framing::Tls13,
+            };
+            let record = Record::protected(framing, typ.into(), content).encode();
+            let [buffered, unbuffered, _] = connected_of(versions, role);
+            for mut end in [buffered, unbuffered] {
+                let (count, error) = rounds(&mut *end, std::slice::from_ref(&record));
+                assert!(count < 100, "{versions:?} {role:?} {what}: {count}");
+                assert_eq!(
+                    error,
+                    format!("PeerMisbehaved({what})"),
+                    "{versions:?} {role:?}"
+                );
+            }
+        }
+    }
 }
 
 /// No data resets the count of warnings, because an honest peer sends at most one.

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use harness::scripted::{Extension, SUITE, Script, bytes, extensions};
 use harness::wire::{message, vector};
-use rustls::client::{ClientSessionMemoryCache, ClientSessionStore, Resumption};
+use rustls::client::{
+    ClientSessionMemoryCache, ClientSessionStore, Resumption, Tls13ClientSessionValue,
+};
 use rustls::pki_types::{ServerName, UnixTime};
 use rustls::time_provider::TimeProvider;
 use rustls::{Error, HandshakeType, InvalidMessage, PeerMisbehaved};
@@ -80,48 +82,46 @@ impl TimeProvider for OneMoment {
     }
 }
 
-#[test]
-fn tickets_are_counted_and_stored_unless_they_expire_at_once() {
+/// Runs the script on a client with this clock, if any. Returns the number of tickets that it
+/// counted, and those that it stored, the newest first.
+fn stored(
+    script: &Script,
+    clock: Option<Arc<dyn TimeProvider>>,
+) -> (u32, Vec<Tls13ClientSessionValue>) {
     let peers = Peers::new();
     let store = Arc::new(ClientSessionMemoryCache::new(32));
     let mut config = config(&peers.identity, provider());
     config.resumption = Resumption::store(store.clone());
+    if let Some(clock) = clock {
+        config.time_provider = clock;
+    }
     let mut client = our_client(config);
+    assert_eq!(peers.identity.run(&mut client, script), ACCEPTED);
+    let name = ServerName::try_from("localhost").unwrap();
+    let stored = std::iter::from_fn(|| store.take_tls13_ticket(&name)).collect();
+    (client.as_client().tls13_tickets_received(), stored)
+}
+
+#[test]
+fn tickets_are_counted_and_stored_unless_they_expire_at_once() {
     let script = after(vec![
         ticket(10, b"first", &[]),
         ticket(0, b"gone", &[]),
         ticket(10, b"second", &[bytes(42, &[0, 0, 1, 0])]),
     ]);
-    assert_eq!(peers.identity.run(&mut client, &script), ACCEPTED);
-    assert_eq!(client.as_client().tls13_tickets_received(), 3);
-
-    let name = ServerName::try_from("localhost").unwrap();
-    let newest = store.take_tls13_ticket(&name).unwrap();
-    assert_eq!(newest.max_early_data_size(), 0x100);
-    assert_eq!(newest.suite().common.suite, SUITE);
-    assert_eq!(
-        store
-            .take_tls13_ticket(&name)
-            .unwrap()
-            .max_early_data_size(),
-        0
-    );
-    assert!(store.take_tls13_ticket(&name).is_none());
+    let (counted, stored) = stored(&script, None);
+    assert_eq!(counted, 3);
+    let early_data: Vec<_> = stored.iter().map(|it| it.max_early_data_size()).collect();
+    assert_eq!(early_data, [0x100, 0]);
+    assert_eq!(stored[0].suite().common.suite, SUITE);
 }
 
 #[test]
 fn a_ticket_that_cannot_be_dated_is_dropped() {
-    let peers = Peers::new();
-    let store = Arc::new(ClientSessionMemoryCache::new(32));
-    let mut config = config(&peers.identity, provider());
-    config.resumption = Resumption::store(store.clone());
-    config.time_provider = Arc::new(OneMoment(AtomicBool::new(true)));
-    let mut client = our_client(config);
     let script = after(vec![ticket(10, b"ticket", &[])]);
-    assert_eq!(peers.identity.run(&mut client, &script), ACCEPTED);
-    assert_eq!(client.as_client().tls13_tickets_received(), 1);
-    let name = ServerName::try_from("localhost").unwrap();
-    assert!(store.take_tls13_ticket(&name).is_none());
+    let clock = OneMoment(AtomicBool::new(true));
+    let (counted, stored) = stored(&script, Some(Arc::new(clock)));
+    assert_eq!((counted, stored.len()), (1, 0));
 }
 
 #[test]

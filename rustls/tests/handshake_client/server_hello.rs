@@ -10,8 +10,19 @@ use rustls::{
 use crate::{Peers, illegal, refused, script, undecodable, unexpected, unsupported, wrong_version};
 
 #[test]
-fn a_valid_one_is_accepted() {
-    Peers::new().both_accept(&Script::new());
+fn valid_ones_are_accepted() {
+    let peers = Peers::new();
+    peers.both_accept(&Script::new());
+    // the echo of the session ID is ignored
+    for session_id in [vec![], vec![1; 32]] {
+        peers.both_accept(&script(|script| {
+            script.server_hello.session_id = Some(session_id);
+        }));
+    }
+    // a downgrade marker does not matter to TLS 1.3
+    peers.both_accept(&script(|script| {
+        script.server_hello.random[24..].copy_from_slice(b"DOWNGRD\x01");
+    }));
 }
 
 #[test]
@@ -21,16 +32,6 @@ fn legacy_version_must_be_tls12() {
     let error = PeerIncompatible::ServerDoesNotSupportTls12Or13;
     peers.both_refuse(&with(0x0302), wrong_version(error.clone()));
     peers.only_we_refuse(&with(0x0304), wrong_version(error));
-}
-
-#[test]
-fn the_echo_of_the_session_id_is_ignored() {
-    let peers = Peers::new();
-    for session_id in [vec![], vec![1; 32]] {
-        peers.both_accept(&script(|script| {
-            script.server_hello.session_id = Some(session_id);
-        }));
-    }
 }
 
 #[test]
@@ -98,13 +99,6 @@ fn downgrade_markers_are_seen() {
             illegal(PeerMisbehaved::AttemptedDowngradeToTls12WhenTls13IsSupported)
         );
     }
-}
-
-#[test]
-fn the_marker_does_not_matter_to_tls13() {
-    Peers::new().both_accept(&script(|script| {
-        script.server_hello.random[24..].copy_from_slice(b"DOWNGRD\x01");
-    }));
 }
 
 #[test]
