@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use harness::peers::configs::{PROVIDERS, Provider, product, product3};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
+use harness::wire::client_hello::{ClientHello, SERVER_NAME};
+use harness::wire::plain_messages;
 use rustls::pki_types::ServerName;
 
 use crate::compared::{for_all, outcome};
@@ -110,8 +112,13 @@ macro_rules! scripts {
                 config.enable_sni = enable;
                 let conn = $tls::ClientConnection::new(Arc::new(config), name).unwrap();
                 let mut conn = $endpoint::new(conn);
+                let hello = conn.take_output();
                 let mut server = connected::fresh_peer(provider, Role::Client);
-                server.receive(&conn.take_output()).unwrap();
+                server.receive(&hello).unwrap();
+                // upstream's server does not report an address that a client sends as a name
+                let sent = ClientHello::read(&plain_messages(&hello));
+                let has_name = sent.extension(SERVER_NAME).is_some();
+                assert_eq!(has_name, server.server_name().is_some());
                 server.server_name()
             }
 
