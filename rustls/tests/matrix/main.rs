@@ -138,6 +138,8 @@ tests! {
     upstream_to_unbuffered: "upstream to unbuffered",
     buffered_to_unbuffered: "buffered to unbuffered",
     unbuffered_to_buffered: "unbuffered to buffered",
+    buffered_to_buffered: "buffered to buffered",
+    unbuffered_to_unbuffered: "unbuffered to unbuffered",
     in_place_to_upstream: "in place to upstream unbuffered",
     upstream_to_in_place: "upstream unbuffered to in place",
 }

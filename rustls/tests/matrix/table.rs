@@ -26,15 +26,17 @@ pub(crate) const DIMENSIONS: [Dimension; 12] = [
     Dimension { name: "raw keys", values: &["none", "server's", "client's", "both"] },
 ];
 
-/// Client and server: each API of this crate in each role against upstream and against the other
-/// API.
-const PAIRS: [&str; 8] = [
+/// Client and server: each API of this crate in each role against upstream, against the other API
+/// and against itself.
+const PAIRS: [&str; 10] = [
     "buffered to upstream",
     "unbuffered to upstream",
     "upstream to buffered",
     "upstream to unbuffered",
     "buffered to unbuffered",
     "unbuffered to buffered",
+    "buffered to buffered",
+    "unbuffered to unbuffered",
     "in place to upstream unbuffered",
     "upstream unbuffered to in place",
 ];
