@@ -91,7 +91,7 @@ macro_rules! configs {
 
             pub(super) fn client(case: &Case) -> $tls::ClientConfig {
                 let (versions, _) = versions(case);
-                let provider = provider(case, case.is("retry", "yes"));
+                let provider = provider(case, case.is("retry", "yes"), false);
                 let mut config =
                     configs::$module::client_of(versions, provider, case.key_type(), case.auth());
                 if case.is("resumption", "none") {
@@ -115,7 +115,7 @@ macro_rules! configs {
 
             pub(super) fn server(case: &Case) -> $tls::ServerConfig {
                 let (_, versions) = versions(case);
-                let provider = provider(case, false);
+                let provider = provider(case, false, true);
                 let mut config = configs::$module::server_of(
                     versions,
                     provider.clone(),
@@ -170,10 +170,10 @@ macro_rules! configs {
                 }
             }
 
-            /// A provider with the group and suite of the case. Another group precedes it if the
-            /// server must request a retry. A suite of the other version allows both versions to be
-            /// offered.
-            fn provider(case: &Case, with_other_group: bool) -> CryptoProvider {
+            /// A provider with the group of the case. Another group precedes it if the server must
+            /// request a retry. If `restricts`, the suite of the case is the only one of its
+            /// version; those of the other version allow both versions to be negotiated.
+            fn provider(case: &Case, with_other_group: bool, restricts: bool) -> CryptoProvider {
                 let mut provider = case.provider().$module();
                 let is_named = |suite: &$tls::SupportedCipherSuite| {
                     format!("{:?}", suite.suite()) == case.value("suite")
@@ -181,7 +181,8 @@ macro_rules! configs {
                 let mut suites = provider.cipher_suites.iter().copied();
                 let suite = suites.find(is_named).unwrap();
                 provider.cipher_suites.retain(|other| {
-                    is_named(other) || other.version().version != suite.version().version
+                    let of_other_version = other.version().version != suite.version().version;
+                    !restricts || is_named(other) || of_other_version
                 });
 
                 let groups = case.provider().$groups();
