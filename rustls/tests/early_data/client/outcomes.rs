@@ -298,6 +298,38 @@ fn unbuffered_without_a_session_encrypts_no_early_data() {
     state.done();
 }
 
+/// Two records of early data, which this crate's server reads during the handshake.
+#[test]
+fn between_our_own_ends() {
+    for (provider, api, accepted) in product3(PROVIDERS, APIS, [true, false]) {
+        let (key_type, auth) = (KeyType::Ed25519, ClientAuth::None);
+        let mut server_config = configs::this::server(provider.this(), key_type, auth);
+        server_config.max_early_data_size = LIMIT;
+        let client_config = Arc::new(client_config(provider));
+        handshake(
+            &mut ThisBuffered::client(client_config.clone()),
+            &mut ThisBuffered::server(server_config.clone()),
+        );
+        if !accepted {
+            server_config.alpn_protocols = vec![b"h2".to_vec()];
+        }
+
+        let early = vec![5; LIMIT as usize];
+        let (mut client, flight) = Client::start(api, &client_config, &[&early]);
+        let mut server = ThisBuffered::server(server_config);
+        let mut read = Vec::new();
+        for piece in flight.chunks(1000) {
+            server.receive(piece).unwrap();
+            server.read_early_into(&mut read);
+        }
+        handshake(client.endpoint(), &mut server);
+        assert!(client.endpoint().negotiated().contains("Resumed"));
+        assert_eq!(client.is_early_data_accepted(), accepted);
+        assert!(read == if accepted { early } else { vec![] });
+        talk_and_close(client.endpoint(), &mut server);
+    }
+}
+
 /// RFC 9846 §E.3: a client that has sent early data accepts TLS 1.3 only. An older server may have
 /// replaced the original, but an attacker may also have forced the downgrade.
 #[test]
