@@ -62,8 +62,9 @@ fn keys_are_dropped_when_the_server_rejects() {
     for configs in PROVIDERS.map(with_session) {
         let (mut client, mut server) = (configs.client(), configs.server());
         reject(&mut server);
-        let [hello, flight] = two_levels(&mut client, &mut server);
+        relay(&mut client, &mut server);
         assert!(server.zero_rtt_keys().is_none());
+        let [hello, flight] = two_levels(&mut server);
         client.read_hs(&hello).unwrap();
         assert!(client.zero_rtt_keys().is_some());
         let [extensions, finished] = &messages::split(&flight)[..] else {
@@ -85,8 +86,9 @@ fn keys_are_dropped_without_resumption() {
         configs.server = Arc::new(server_config(provider));
         let (mut client, mut server) = (configs.client(), configs.server());
         assert!(client.zero_rtt_keys().is_some());
-        let [hello, flight] = two_levels(&mut client, &mut server);
+        relay(&mut client, &mut server);
         assert!(server.zero_rtt_keys().is_none());
+        let [hello, flight] = two_levels(&mut server);
         client.read_hs(&hello).unwrap();
         assert!(client.zero_rtt_keys().is_none());
         client.read_hs(&flight).unwrap();

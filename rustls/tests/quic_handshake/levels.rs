@@ -1,5 +1,6 @@
 //! Messages and the keys that protect them.
 
+use harness::peers::configs::product;
 use rustls::{HandshakeKind, PeerMisbehaved};
 
 use super::*;
@@ -21,6 +22,7 @@ fn messages_and_keys_come_in_the_order_of_the_packets() {
         let hello = write_all(&mut client);
         assert_eq!(calls(&hello), [(vec![1], None)]);
         server.read_hs(&hello[0].bytes).unwrap();
+        assert_eq!(server.quic_transport_parameters(), Some(CLIENT_PARAMETERS));
 
         let flight = write_all(&mut server);
         assert_eq!(
@@ -30,6 +32,7 @@ fn messages_and_keys_come_in_the_order_of_the_packets() {
         client.read_hs(&flight[0].bytes).unwrap();
         assert_eq!(calls(&write_all(&mut client)), [(vec![], HANDSHAKE)]);
         client.read_hs(&flight[1].bytes).unwrap();
+        assert_eq!(client.quic_transport_parameters(), Some(SERVER_PARAMETERS));
         assert!(!client.is_handshaking());
 
         let finished = write_all(&mut client);
@@ -48,12 +51,15 @@ fn messages_and_keys_come_in_the_order_of_the_packets() {
 /// RFC 9001 §4.1.3: data never uses another level's keys, however late it is written.
 #[test]
 fn levels_are_not_mixed_by_late_writing() {
-    for configs in PROVIDERS.map(Configs::new) {
+    for (provider, len) in product(PROVIDERS, [1, usize::MAX]) {
+        let configs = Configs::new(provider);
         let (mut client, mut server) = (configs.client(), configs.server());
-        let hello = write(&mut client);
-        server.read_hs(&hello.bytes).unwrap();
+        relay(&mut client, &mut server);
         for written in write_all(&mut server) {
-            client.read_hs(&written.bytes).unwrap();
+            client.read_hs(&[]).unwrap();
+            for piece in written.bytes.chunks(len) {
+                client.read_hs(piece).unwrap();
+            }
         }
         assert_eq!(
             calls(&write_all(&mut client)),
@@ -111,7 +117,8 @@ fn nothing_follows_a_message_that_changes_keys() {
 
     for reads_hello in [false, true] {
         let (mut client, mut server) = (configs.client(), configs.server());
-        let [hello, flight] = two_levels(&mut client, &mut server);
+        relay(&mut client, &mut server);
+        let [hello, flight] = two_levels(&mut server);
         if reads_hello {
             client.read_hs(&hello).unwrap();
             refused(&mut client, &[&flight[..], &[4]].concat());

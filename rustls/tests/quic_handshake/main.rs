@@ -77,9 +77,8 @@ fn server(config: &Arc<ServerConfig>, version: Version) -> Connection {
         .into()
 }
 
-/// A ClientHello read by `server`, and the server's flight in two levels.
-fn two_levels(client: &mut Connection, server: &mut Connection) -> [Vec<u8>; 2] {
-    relay(client, server);
+/// The flight of a server that has read a ClientHello, in two levels.
+fn two_levels(server: &mut Connection) -> [Vec<u8>; 2] {
     let levels = write_all(server).into_iter().map(|it| it.bytes);
     let levels = <[_; 2]>::try_from(levels.collect::<Vec<_>>());
     levels.expect("two levels")

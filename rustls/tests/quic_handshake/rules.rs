@@ -68,7 +68,8 @@ fn parameters_of_another_version_are_missing() {
 fn a_client_needs_the_server_s_parameters() {
     for configs in PROVIDERS.map(Configs::new) {
         let (mut client, mut server) = (configs.client(), configs.server());
-        let [hello, flight] = two_levels(&mut client, &mut server);
+        relay(&mut client, &mut server);
+        let [hello, flight] = two_levels(&mut server);
         client.read_hs(&hello).unwrap();
         let extensions = &messages::split(&flight)[0];
         let without = messages::with_extensions(extensions, |typ, body| {
@@ -315,7 +316,8 @@ fn a_client_insists_on_an_application_protocol() {
         let config = Arc::get_mut(&mut configs.client).unwrap();
         config.check_selected_alpn = check_selected_alpn;
         let (mut client, mut server) = (configs.client(), configs.server());
-        let [hello, flight] = two_levels(&mut client, &mut server);
+        relay(&mut client, &mut server);
+        let [hello, flight] = two_levels(&mut server);
         client.read_hs(&hello).unwrap();
         let extensions = &messages::split(&flight)[0];
         let without =

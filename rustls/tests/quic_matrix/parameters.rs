@@ -1,9 +1,9 @@
 //! Transport parameters of any size, which TLS passes on unchanged (RFC 9001 §8.2).
 
-use harness::peers::configs::PROVIDERS;
+use harness::peers::configs::{PROVIDERS, product};
 use harness::quic::{Level, VERSIONS, deliver, exchange};
 
-use crate::ends::{Case, ENDS, for_all_ends, pair};
+use crate::ends::{CLIENT_PARAMETERS, Case, ENDS, SERVER_PARAMETERS, for_all_ends, pair};
 
 #[test]
 fn parameters_arrive_unchanged() {
@@ -35,14 +35,18 @@ fn parameters_arrive_unchanged() {
 /// EncryptedExtensions.
 #[test]
 fn parameters_are_available_once_read() {
-    for ends in ENDS {
-        let (mut client, mut server) = pair(Case::usual(ends, PROVIDERS[0]));
+    for (ends, version) in product(ENDS, VERSIONS) {
+        let (mut client, mut server) = pair(Case {
+            version,
+            ..Case::usual(ends, PROVIDERS[0])
+        });
         let hello = client.take_crypto();
-        let flight = deliver(&mut *server, Level::Initial, &hello[0].bytes).unwrap();
-        assert!(server.peer_parameters().is_some());
+        server.receive(&hello[0].bytes).unwrap();
+        assert_eq!(server.peer_parameters().unwrap(), CLIENT_PARAMETERS);
+        let flight = server.take_crypto();
         deliver(&mut *client, Level::Initial, &flight[0].bytes).unwrap();
         assert_eq!(client.peer_parameters(), None);
-        deliver(&mut *client, Level::Handshake, &flight[1].bytes).unwrap();
-        assert!(client.peer_parameters().is_some());
+        client.receive(&flight[1].bytes).unwrap();
+        assert_eq!(client.peer_parameters().unwrap(), SERVER_PARAMETERS);
     }
 }
