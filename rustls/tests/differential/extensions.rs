@@ -1,9 +1,8 @@
 //! Extension blocks of every message. Each extension is omitted, repeated, moved and changed. Known
 //! and unknown types are inserted with several bodies where they do not belong.
 
-use harness::peers::configs::product;
 use harness::scripted::recorded::extensions::{self, Extensions};
-use harness::scripted::recorded::flights::{HANDSHAKE, encode};
+use harness::scripted::recorded::flights::{HANDSHAKE, encode, message};
 use harness::scripted::recorded::{Scene, scenes};
 
 use crate::judge::Judge;
@@ -87,20 +86,30 @@ impl Block<'_> {
         }
     }
 
-    /// Inserts [`OTHERS`] with each byte changed, and cut at each byte.
+    /// Inserts [`OTHERS`], with their bodies cut at each byte. Also changes each byte of the whole
+    /// extension and of the length before it, and cuts the message there.
     fn others_changed(&self, judge: &Judge) {
-        let insert = |what: String, typ, body: Vec<u8>| {
-            self.change(judge, &what, |extensions| {
-                extensions.retain(|(present, _)| *present != typ);
-                extensions.insert(0, (typ, body.clone()));
-            });
-        };
         for (typ, body) in OTHERS {
-            for (at, bits) in product(0..body.len(), [0, 0x01, 0x02, 0x10, 0x80, 0xff]) {
-                let mut changed = body.to_vec();
-                changed[at] ^= bits;
-                insert(format!("{typ} with byte {at} xor {bits:02x}"), typ, changed);
-                insert(format!("{typ} cut at {at}"), typ, body[..at].to_vec());
+            let insert = |len: usize| {
+                move |extensions: &mut Extensions| {
+                    extensions.retain(|(present, _)| *present != typ);
+                    extensions.insert(0, (typ, body[..len].to_vec()));
+                }
+            };
+            for len in 0..=body.len() {
+                self.change(judge, &format!("{typ} cut to {len}"), insert(len));
+            }
+            for at in 0..2 + 4 + body.len() {
+                for bits in [0x01, 0x02, 0x10, 0x80, 0xff] {
+                    let what = format!("{typ} with byte {at} xor {bits:02x}");
+                    self.edit(judge, &what, insert(body.len()), |content, block| {
+                        content[block + at] ^= bits;
+                    });
+                }
+                let what = format!("message cut at byte {at} of {typ}");
+                self.edit(judge, &what, insert(body.len()), |content, block| {
+                    *content = message(content[0], &content[4..block + at]);
+                });
             }
         }
     }
@@ -115,11 +124,26 @@ impl Block<'_> {
     }
 
     fn change(&self, judge: &Judge, what: &str, change: impl Fn(&mut Extensions)) {
+        self.edit(judge, what, change, |_, _| {});
+    }
+
+    /// Changes the extensions, then the message that contains them. `edit` also receives the
+    /// position of their length.
+    fn edit(
+        &self,
+        judge: &Judge,
+        what: &str,
+        change: impl Fn(&mut Extensions),
+        edit: impl Fn(&mut Vec<u8>, usize),
+    ) {
         let what = format!("message {}: {what}", self.at);
+        let framing = self.scene.framing();
         judge.compare(self.scene, &what, |flight| {
             let mut messages = self.scene.messages(flight);
             let content = &mut messages[self.at].content;
-            *content = extensions::change(self.scene.framing(), content, &change).unwrap();
+            *content = extensions::change(framing, content, &change).unwrap();
+            let block = extensions::block(framing, content).unwrap().start - 2;
+            edit(content, block);
             encode(&messages)
         });
     }

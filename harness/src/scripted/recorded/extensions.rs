@@ -41,7 +41,7 @@ pub fn change(
 const CERTIFICATE: u8 = 11;
 
 /// The range of the extensions in a message, without their length.
-fn block(framing: Framing, message: &[u8]) -> Option<Range<usize>> {
+pub fn block(framing: Framing, message: &[u8]) -> Option<Range<usize>> {
     let skip = |at: usize, size: usize| {
         let bytes = message.get(at..at + size)?;
         let len = bytes
