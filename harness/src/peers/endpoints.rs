@@ -9,6 +9,8 @@ use std::ops::{Deref, DerefMut};
 pub use buffered::{ThisBuffered, UpstreamBuffered};
 pub use unbuffered::{ThisUnbuffered, Unbuffered, UpstreamUnbuffered};
 
+use super::configs::KeyType;
+
 /// One end of a connection.
 pub trait Endpoint {
     /// Takes all pending output.
@@ -262,6 +264,15 @@ pub fn send_and_check(from: &mut dyn Endpoint, to: &mut dyn Endpoint, plaintext:
         to.read_into(&mut received);
     }
     assert!(received == plaintext, "plaintext arrived changed");
+}
+
+/// Checks that each end has the other's end-entity certificate of `key_type`, and nothing else.
+pub fn check_both_certificates(client: &dyn Endpoint, server: &dyn Endpoint, key_type: KeyType) {
+    let identities = key_type.identities();
+    let of_server = identities.server.chain[0].to_vec();
+    assert_eq!(client.peer_certificates(), [of_server]);
+    let of_client = identities.client.chain[0].to_vec();
+    assert_eq!(server.peer_certificates(), [of_client]);
 }
 
 /// Sends a few bytes each way, updates keys, sends more, and closes both directions.

@@ -15,15 +15,19 @@ fn take_filled(len: usize, owner: Owner, fill: u8) -> Memory {
     memory
 }
 
+fn put_all_back(memories: impl IntoIterator<Item = Memory>, owner: Owner) {
+    for memory in memories {
+        put_back(memory, owner);
+    }
+}
+
 #[test]
 fn the_memory_given_last_is_taken_first() {
     on_a_new_thread(|| {
         let owner = Owner::new();
         let memories = [1000, 1024, 257].map(|len| take(len, owner));
         let addresses = memories.each_ref().map(|memory| memory.as_ptr());
-        memories
-            .into_iter()
-            .for_each(|memory| put_back(memory, owner));
+        put_all_back(memories, owner);
         let again = [(); 3].map(|()| take(500, owner));
         let again = again.each_ref().map(|memory| memory.as_ptr());
         assert!(again.iter().eq(addresses.iter().rev()));
@@ -60,9 +64,7 @@ fn memories_are_no_longer_than_needed() {
 fn kept(len: usize, count: usize) -> usize {
     let owner = Owner::new();
     let memories: Vec<_> = (0..count).map(|_| take_filled(len, owner, 7)).collect();
-    memories
-        .into_iter()
-        .for_each(|memory| put_back(memory, owner));
+    put_all_back(memories, owner);
     let taken: Vec<_> = (0..count).map(|_| take(len, owner)).collect();
     let kept = taken.iter().filter(|memory| memory[0] == 7);
     kept.map(|memory| memory.len()).sum()
@@ -90,9 +92,7 @@ fn the_pool_keeps_no_more_than_its_budget() {
         for _ in 0..3 {
             for len in LENS.into_iter().chain(LENS.into_iter().rev()) {
                 let memories: Vec<_> = (0..6).map(|_| take_filled(len, owner, 7)).collect();
-                memories
-                    .into_iter()
-                    .for_each(|memory| put_back(memory, owner));
+                put_all_back(memories, owner);
                 assert!(
                     threads::pooled_len() <= 128 * 1024,
                     "{} bytes",
@@ -123,9 +123,7 @@ fn a_buffer_that_was_held_for_long_stays_within_the_budget() {
         let long = take(MAX_POOLED_LEN, owner);
         for len in [RECORD_LEN, 1 << 13, 1 << 12, 1 << 8] {
             let memories: Vec<_> = (0..5).map(|_| take(len, owner)).collect();
-            memories
-                .into_iter()
-                .for_each(|memory| put_back(memory, owner));
+            put_all_back(memories, owner);
         }
         put_back(long, owner);
         assert!(
@@ -164,9 +162,7 @@ fn nothing_of_another_connection_is_exposed() {
             put_back(take(1000, Owner::new()), first);
         }
         let memories = [(); 4].map(|()| take_filled(1000, first, 7));
-        memories
-            .into_iter()
-            .for_each(|memory| put_back(memory, first));
+        put_all_back(memories, first);
 
         let mut memory = take(1000, second);
         assert_eq!(memory[..1000], [7; 1000]);
@@ -201,9 +197,7 @@ fn the_first_memories_of_a_burst_stay() {
         let burst = |count| (0..count).map(|i| take([256, 1024][i % 2], owner));
         let memories: Vec<_> = burst(20).collect();
         let first: Vec<_> = memories[..8].iter().map(|memory| memory.as_ptr()).collect();
-        memories
-            .into_iter()
-            .for_each(|memory| put_back(memory, owner));
+        put_all_back(memories, owner);
         // the last one of the burst is still the newest
         let kept: Vec<_> = burst(10).collect();
         let kept: Vec<_> = kept.iter().map(|memory| memory.as_ptr()).collect();
@@ -218,9 +212,7 @@ fn nothing_is_exposed_by_a_full_pool() {
         let [first, second] = [(); 2].map(|()| Owner::new());
         let of_first = [(); 5].map(|()| take_filled(1000, first, 7));
         let of_second = take_filled(1000, second, 8);
-        of_first
-            .into_iter()
-            .for_each(|memory| put_back(memory, first));
+        put_all_back(of_first, first);
         put_back(of_second, second);
         let mut memory = take(1000, second);
         memory.expose(1000);
