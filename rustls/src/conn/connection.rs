@@ -114,9 +114,7 @@ impl<Data> ConnectionCommon<Data> {
         T: io::Read + io::Write,
     {
         // a failed write leaves the handshake's secrets and the session to the next call
-        if self.driver.common.has_failed() {
-            let _ = fail_on_panic(&mut self.driver, Driver::check_failed);
-        }
+        let _ = fail_on_panic(&mut self.driver, Driver::check_failed);
         let handshaking = self.driver.common.records.is_handshaking();
         let (mut read, mut written) = (0, 0);
         let mut eof = false;
@@ -140,7 +138,7 @@ impl<Data> ConnectionCommon<Data> {
             }
             // do not read after a failure: the read could block for ever, and its data would be
             // ignored
-            fail_on_panic(&mut self.driver, Driver::check_failed).map_err(invalid_data)?;
+            self.driver.common.check_failed().map_err(invalid_data)?;
             match self.read_tls(io) {
                 Ok(len) => {
                     read += len;

@@ -78,8 +78,8 @@ impl CommonState {
         Some(Ord::min(room, protectable)).filter(|room| *room != usize::MAX)
     }
 
-    /// Handles the rare cases of [`Self::write_plaintext`]: there are no keys, new keys are needed,
-    /// or `payload` is large.
+    /// Handles the other cases of [`Self::write_plaintext`]: there are no keys, new keys are
+    /// needed, or the payload does not need exactly one record.
     #[cfg(feature = "std")]
     #[cold]
     fn write_plaintext_slowly(

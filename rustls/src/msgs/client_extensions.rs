@@ -22,8 +22,7 @@ use super::short_list::ShortList;
 use super::transport_parameters::{EitherCodePoint, TransportParameters};
 
 extension_block! {
-    /// The extensions of a ClientHello that this library supports. The order of the rows, shuffled,
-    /// is the order on the wire.
+    /// The extensions of a ClientHello that this library supports. They are sent in shuffled order.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub(crate) struct ClientExtensions<'a> in ClientHello {
         ServerName => server_name: Option<ServerNamePayload<'a>> as HostName,

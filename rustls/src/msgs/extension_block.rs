@@ -6,9 +6,9 @@
 //!   Cookie => cookie: Option<&'a [u8]> as NonEmpty(U16),
 //! ```
 //!
-//! [`extension_block!`] derives from the rows the fields, and how each is sent and read. Forms that
-//! several extensions have are below; the form of a single extension is beside its payload. An
-//! extension is sent if its field is set.
+//! From the rows, [`extension_block!`] derives the fields and the code that sends and reads them.
+//! Forms that several extensions have are below; the form of a single extension is beside its
+//! payload. An extension is sent if its field is set.
 
 use alloc::vec::Vec;
 
@@ -81,7 +81,7 @@ macro_rules! extension_block {
                 }
             }
 
-            // each block is read in one place
+            // inlined, because each block is read in one place
             #[inline]
             fn read_one(
                 &mut self,
@@ -182,7 +182,7 @@ impl<'b> ExtensionWriter<'b> {
     }
 }
 
-/// The form of an extension's body, as the value of a field of type `F`.
+/// Converts between the body of an extension and a field of type `F`.
 pub(super) trait Form<'a, F> {
     /// Adds the extension `typ` to `block` if `field` is set.
     fn encode(self, typ: ExtensionType, field: &F, block: &mut ExtensionWriter<'_>);

@@ -177,8 +177,8 @@ impl Handshake {
 
     /// Returns the session of a complete handshake, if it is in the storage.
     ///
-    /// Not before the client's Finished has proved that it has the session: anybody who has seen
-    /// the id could remove the session.
+    /// Call this only after the client's Finished, which proves that the client has the session.
+    /// Before that, anybody who has seen the id could remove the session.
     pub(super) fn into_stored_session(self) -> Option<Box<dyn SessionInUse>> {
         if !self.is_stored {
             return None;
