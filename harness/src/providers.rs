@@ -130,6 +130,9 @@ impl<H: Hook + Clone + 'static> Tls13AeadAlgorithm
         key: AeadKey,
         iv: Iv,
     ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
+        if self.hook.called("Tls13AeadAlgorithm::extract_keys") {
+            return Err(UnsupportedOperationError);
+        }
         self.inner.extract_keys(key, iv)
     }
 }

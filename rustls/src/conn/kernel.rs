@@ -61,8 +61,9 @@ impl<Data> KernelConnection<Data> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] in TLS 1.2, which cannot replace keys, and after 2^48 - 1
-    /// updates. Returns the error that ended the connection if it has failed.
+    /// Returns [`Error::General`] in TLS 1.2, which cannot replace keys, after 2^48 - 1 updates,
+    /// and if the crypto provider does not export the key. The key is then not replaced. Returns
+    /// the error that ended the connection if it has failed.
     pub fn update_tx_secret(&mut self) -> Result<(u64, ConnectionTrafficSecrets), Error> {
         self.update(Established::update_extracted_sending)
     }
@@ -73,8 +74,9 @@ impl<Data> KernelConnection<Data> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] in TLS 1.2, which cannot replace keys, and the error that ended
-    /// the connection if it has failed.
+    /// Returns [`Error::General`] in TLS 1.2, which cannot replace keys, and if the crypto provider
+    /// does not export the key. The key is then not replaced. Returns the error that ended the
+    /// connection if it has failed.
     pub fn update_rx_secret(&mut self) -> Result<(u64, ConnectionTrafficSecrets), Error> {
         self.update(Established::update_extracted_receiving)
     }
@@ -83,9 +85,9 @@ impl<Data> KernelConnection<Data> {
         &mut self,
         next: impl FnOnce(&mut Established) -> Result<ConnectionTrafficSecrets, Error>,
     ) -> Result<(u64, ConnectionTrafficSecrets), Error> {
-        fail_on_panic(&mut self.driver.common, |common| {
-            common.check_failed()?;
-            let established = common.established.as_mut();
+        fail_on_panic(&mut self.driver, |driver| {
+            driver.check_failed()?;
+            let established = driver.common.established.as_mut();
             Ok((0, next(established.ok_or(Error::HandshakeNotComplete)?)?))
         })
     }

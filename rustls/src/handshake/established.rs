@@ -170,7 +170,8 @@ impl Established {
         }
     }
 
-    /// Switches to the next sending keys without sending a KeyUpdate, and returns them.
+    /// Switches to the next sending keys without sending a KeyUpdate, and returns them. An error
+    /// changes nothing.
     ///
     /// # Errors
     ///
@@ -184,19 +185,19 @@ impl Established {
                 "the keys have reached the limit of updates".into(),
             ));
         }
-        secrets.next();
-        secrets.extract()
+        let keys = extract_next(secrets.suite, &mut secrets.secret)?;
+        secrets.updates += 1;
+        Ok(keys)
     }
 
-    /// Switches to the peer's next keys, and returns them.
+    /// Switches to the peer's next keys, and returns them. An error changes nothing.
     ///
     /// # Errors
     ///
     /// Returns [`Error::General`] in TLS 1.2, and the errors of [`Self::extract`].
     pub(crate) fn update_extracted_receiving(&mut self) -> Result<ConnectionTrafficSecrets, Error> {
         let (secrets, _) = self.updatable().ok_or_else(no_updates)?;
-        secrets.next();
-        secrets.extract()
+        extract_next(secrets.suite, &mut secrets.secret)
     }
 
     /// Fills `output` with keying material.
@@ -243,6 +244,18 @@ fn extract_tls13(
 ) -> Result<ConnectionTrafficSecrets, Error> {
     let (key, iv) = TrafficSecret::with(suite, secret, |secret| secret.key());
     Ok(suite.aead_alg.extract_keys(key, iv)?)
+}
+
+/// Replaces `secret` with the next one if the keys of that can be extracted, and returns them. A
+/// key that was skipped could never be extracted again.
+fn extract_next(
+    suite: &'static Tls13CipherSuite,
+    secret: &mut OkmBlock,
+) -> Result<ConnectionTrafficSecrets, Error> {
+    let next = next_application_traffic_secret(suite, secret);
+    let keys = extract_tls13(suite, &next)?;
+    secret.clone_from(&next);
+    Ok(keys)
 }
 
 /// The secrets of a TLS 1.3 connection.

@@ -1,10 +1,15 @@
-//! Callbacks that panic in calls outside the talks of `callbacks`: exporters and kernel
+//! Callbacks that panic or fail in calls outside the talks of `callbacks`: exporters and kernel
 //! connections.
 
 use std::io::{Read, Write};
+use std::sync::Arc;
 
 use harness::peers::configs::Versions;
 use harness::peers::endpoints::{ThisBuffered, ThisUnbuffered, handshake};
+use harness::wire::bare_records::Keys;
+use rustls::client::ClientConnectionData;
+use rustls::kernel::KernelConnection;
+use rustls::server::ServerConnectionData;
 use rustls::{ClientConnection, Connection, Error, ServerConnection};
 
 use crate::bomb::{self, Wrong, survives};
@@ -80,6 +85,20 @@ fn exporters() {
     assert!(of_server.is_ok());
 }
 
+fn kernels(
+    rig: &Rig,
+) -> (
+    KernelConnection<ClientConnectionData>,
+    KernelConnection<ServerConnectionData>,
+) {
+    let mut client = ThisUnbuffered::client(rig.client.clone());
+    let mut server = ThisUnbuffered::server(rig.server.clone());
+    handshake(&mut client, &mut server);
+    let client = client.conn.dangerous_into_kernel_connection().unwrap();
+    let server = server.conn.dangerous_into_kernel_connection().unwrap();
+    (client.1, server.1)
+}
+
 #[test]
 fn kernel_connections() {
     let rig = Rig::new(TLS13);
@@ -89,10 +108,7 @@ fn kernel_connections() {
         ("Hkdf::expander_for_okm", true),
         ("ClientSessionStore::insert_tls13_ticket", true),
     ] {
-        let mut client = ThisUnbuffered::client(rig.client.clone());
-        let mut server = ThisUnbuffered::server(rig.server.clone());
-        handshake(&mut client, &mut server);
-        let (_, mut kernel) = client.conn.dangerous_into_kernel_connection().unwrap();
+        let (mut kernel, _) = kernels(&rig);
         panics(name, || {
             if name.starts_with("ClientSessionStore") {
                 // lifetime, age_add, nonce, ticket, extensions
@@ -105,7 +121,25 @@ fn kernel_connections() {
             }
         });
         assert_over(kernel.update_tx_secret().map(|_| ()));
+        // no secrets are left that use the configuration
+        assert_eq!(Arc::strong_count(&rig.client), 1);
         assert_over(kernel.update_rx_secret().map(|_| ()));
         assert_over(kernel.handle_new_session_ticket(&[]));
+    }
+}
+
+/// A key that the provider did not export is not skipped.
+#[test]
+fn kernel_connections_whose_keys_cannot_be_exported() {
+    let (mut client, mut server) = kernels(&Rig::new(TLS13));
+    for is_sender in [true, false] {
+        bomb::arm("Tls13AeadAlgorithm::extract_keys", 0, Wrong::Fails);
+        let updated = match is_sender {
+            true => client.update_tx_secret(),
+            false => server.update_rx_secret(),
+        };
+        assert!(updated.is_err() && bomb::disarm());
+        let sending = Keys::from(client.update_tx_secret().unwrap());
+        assert_eq!(sending, server.update_rx_secret().unwrap().into());
     }
 }

@@ -138,6 +138,7 @@ fn server(setup: Setup) -> ServerConfig {
     if setup.early_data {
         config.max_early_data_size = if setup.quic { u32::MAX } else { 1000 };
     }
+    config.enable_secret_extraction = true;
     config.key_log = Arc::new(Rigged(Arc::new(NoKeyLog)));
     config.cert_compressors = vec![Box::leak(Box::new(Rigged(ZLIB_COMPRESSOR)))];
     config.cert_decompressors = vec![Box::leak(Box::new(Rigged(ZLIB_DECOMPRESSOR)))];
