@@ -16,6 +16,7 @@
 //! - `split`: the two halves of a connection, each with its part of these.
 //! - `kernel`: a connection whose records are processed outside this library.
 //! - `unwinding`: ends a connection if the application's code panics.
+//! - `write_access`: ends the handshake if a write fails.
 //!
 //! No two of these modules import each other: the public types of an API import those that do the
 //! work, and these the records and buffers.
@@ -43,6 +44,7 @@ mod to_vec;
 pub(crate) mod unbuffered;
 mod unsent_plaintext;
 pub(crate) mod unwinding;
+pub(crate) mod write_access;
 pub(crate) mod write_early_data;
 #[cfg(feature = "std")]
 pub(crate) mod write_outgoing;

@@ -115,7 +115,7 @@ impl ClientConnection {
     ///
     /// Early data has no forward secrecy, and an attacker can replay it.
     pub fn early_data(&mut self) -> Option<WriteEarlyData<'_>> {
-        WriteEarlyData::new(&mut self.inner.driver.common)
+        WriteEarlyData::new(self.inner.driver.write_access())
     }
 
     /// True once the server has accepted early data.

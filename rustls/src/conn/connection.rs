@@ -45,7 +45,7 @@ impl<Data> ConnectionCommon<Data> {
 
     /// Returns a writer that encrypts plaintext as it is written.
     pub fn writer(&mut self) -> Writer<'_> {
-        Writer::new(&mut self.driver.common)
+        Writer::new(self.driver.write_access())
     }
 
     /// Reads TLS bytes into the connection's receive buffer, with one call to `rd.read`.
@@ -113,7 +113,7 @@ impl<Data> ConnectionCommon<Data> {
         Self: Sized,
         T: io::Read + io::Write,
     {
-        // a failed write leaves the handshake's secrets and the session to the next call
+        // a panic leaves the handshake's secrets and the session to the next call
         let _ = fail_on_panic(&mut self.driver, Driver::check_failed);
         let handshaking = self.driver.common.records.is_handshaking();
         let (mut read, mut written) = (0, 0);
@@ -229,7 +229,9 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete.
     pub fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
-        fail_on_panic(&mut self.driver.common, CommonState::refresh_traffic_keys)
+        self.driver
+            .write_access()
+            .send(CommonState::refresh_traffic_keys)
     }
 
     /// Returns the keys of both directions for another record layer, for example the Linux kernel's
@@ -301,9 +303,9 @@ impl<Data> ConnectionCommon<Data> {
         buf: &mut [u8],
         payload: Range<usize>,
     ) -> Result<Range<usize>, InPlaceError> {
-        fail_on_panic(&mut self.driver.common, |common| {
-            common.encrypt_in_place(buf, payload)
-        })
+        self.driver
+            .write_access()
+            .send(|common| common.encrypt_in_place(buf, payload))
     }
 }
 

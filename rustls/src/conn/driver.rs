@@ -12,6 +12,7 @@ use core::ops::Range;
 use super::common_state::CommonState;
 use super::records::Receiving;
 use super::unwinding::Abandon;
+use super::write_access::{EndHandshake, WriteAccess};
 use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion, Side};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
@@ -31,15 +32,31 @@ const MAX_CHANGE_CIPHER_SPECS: u8 = 2;
 pub(crate) struct Driver<Data> {
     pub(crate) common: CommonState,
     pub(crate) data: Data,
-    machine: Box<dyn Machine<Data>>,
+    handshake: Handshake<Data>,
     tolerance: Tolerance,
-    /// The session that is removed from its store if the connection fails.
-    #[cfg(feature = "tls12")]
-    session: Option<Box<dyn SessionInUse>>,
     change_cipher_specs: u8,
     /// The length in bytes of the record whose content ended the connection. Records are shorter
     /// than 2^16.
     refused_len: u16,
+}
+
+/// The handshake of a connection, and the session that ends with it.
+struct Handshake<Data> {
+    machine: Box<dyn Machine<Data>>,
+    /// The session that is removed from its store if the connection fails.
+    #[cfg(feature = "tls12")]
+    session: Option<Box<dyn SessionInUse>>,
+}
+
+impl<Data> EndHandshake for Handshake<Data> {
+    #[cold]
+    fn end(&mut self) {
+        self.machine.fail();
+        #[cfg(feature = "tls12")]
+        if let Some(session) = self.session.take() {
+            session.forget();
+        }
+    }
 }
 
 /// A processed record.
@@ -72,10 +89,12 @@ impl<Data> Driver<Data> {
         Self {
             common,
             data,
-            machine,
+            handshake: Handshake {
+                machine,
+                #[cfg(feature = "tls12")]
+                session: None,
+            },
             tolerance: Tolerance::default(),
-            #[cfg(feature = "tls12")]
-            session: None,
             change_cipher_specs: 0,
             refused_len: 0,
         }
@@ -84,8 +103,14 @@ impl<Data> Driver<Data> {
     /// Sets the session that is removed from its store if the connection fails.
     #[cfg(feature = "tls12")]
     pub(crate) fn with_session(mut self, session: Option<Box<dyn SessionInUse>>) -> Self {
-        self.session = session;
+        self.handshake.session = session;
         self
+    }
+
+    /// Returns the parts that a writer uses.
+    #[inline]
+    pub(crate) fn write_access(&mut self) -> WriteAccess<'_> {
+        WriteAccess::new(&mut self.common, &mut self.handshake)
     }
 
     /// Returns the length of the record whose content caused the last error, once. Returns 0 if
@@ -232,7 +257,7 @@ impl<Data> Driver<Data> {
     /// Does not open further records.
     #[cfg(feature = "std")]
     pub(crate) fn start_handshake(&mut self, machine: Box<dyn Machine<Data>>) -> Result<(), Error> {
-        self.machine = machine;
+        self.handshake.machine = machine;
         self.handle_messages().map_err(|failure| self.fail(failure))
     }
 
@@ -320,7 +345,7 @@ impl<Data> Driver<Data> {
     }
 
     fn handle_messages(&mut self) -> Result<(), Failure> {
-        while self.machine.is_ready() {
+        while self.handshake.machine.is_ready() {
             let Some(message) = self.common.joiner().next_message()? else {
                 break;
             };
@@ -342,10 +367,10 @@ impl<Data> Driver<Data> {
             established,
             tolerance: &mut self.tolerance,
             #[cfg(feature = "tls12")]
-            session: &mut self.session,
+            session: &mut self.handshake.session,
             data: &mut self.data,
         };
-        (&mut *self.machine, cx)
+        (&mut *self.handshake.machine, cx)
     }
 
     fn is_tls13(&self) -> bool {
@@ -432,13 +457,13 @@ impl<Data> Driver<Data> {
         machine.handle_change_cipher_spec(&mut cx)
     }
 
-    /// Returns the error that ended the connection, if it has failed. Ends the handshake if a write
-    /// has failed, or the application's code has panicked, since the last call.
+    /// Returns the error that ended the connection, if it has failed. Ends the handshake if the
+    /// application's code has panicked, or a close_notify was not sent, since the last call.
     #[inline]
     pub(crate) fn check_failed(&mut self) -> Result<(), Error> {
         let failed = self.common.check_failed();
         if failed.is_err() {
-            self.end_handshake();
+            self.handshake.end();
         }
         failed
     }
@@ -447,24 +472,14 @@ impl<Data> Driver<Data> {
     #[cold]
     pub(super) fn fail(&mut self, failure: Failure) -> Error {
         let error = self.common.fail(failure);
-        self.end_handshake();
+        self.handshake.end();
         error
-    }
-
-    /// Drops the handshake's secrets, and then removes the session from its store.
-    #[cold]
-    fn end_handshake(&mut self) {
-        self.machine.fail();
-        #[cfg(feature = "tls12")]
-        if let Some(session) = self.session.take() {
-            session.forget();
-        }
     }
 }
 
 impl<Data> Abandon for Driver<Data> {
-    /// Fails the connection. The handshake's secrets are dropped by the next call, as after a
-    /// failed write.
+    /// Fails the connection. The next call ends the handshake, because that calls the session's
+    /// store.
     fn abandon(&mut self) {
         self.common.fail_after_panic();
     }

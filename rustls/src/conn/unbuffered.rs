@@ -578,7 +578,7 @@ impl TransmitTlsData<'_, ClientConnectionData> {
     /// Returns a writer of early data to send with the encoded bytes, if that is allowed. It is
     /// allowed between the ClientHello and the server's answer, if the offered session permits it.
     pub fn may_encrypt_early_data(&mut self) -> Option<MayEncryptEarlyData<'_>> {
-        MayEncryptEarlyData::new(&mut self.conn.driver.common)
+        MayEncryptEarlyData::new(self.conn.driver.write_access())
     }
 }
 

@@ -5,10 +5,9 @@ use core::fmt;
 #[cfg(feature = "std")]
 use std::io;
 
-use crate::conn::common_state::CommonState;
 use crate::conn::early_data::EarlyDataError;
 use crate::conn::to_vec::write_to_vec;
-use crate::conn::unwinding::fail_on_panic;
+use crate::conn::write_access::WriteAccess;
 
 /// Encrypts early data and queues it behind the ClientHello in the connection's outgoing buffer.
 ///
@@ -17,21 +16,21 @@ use crate::conn::unwinding::fail_on_panic;
 /// [`ClientConnection::is_early_data_accepted`](crate::ClientConnection::is_early_data_accepted).
 #[cfg(feature = "std")]
 pub struct WriteEarlyData<'a> {
-    common: &'a mut CommonState,
+    connection: WriteAccess<'a>,
 }
 
 #[cfg(feature = "std")]
 impl<'a> WriteEarlyData<'a> {
     /// Returns `None` unless early data may be sent now.
-    pub(crate) fn new(common: &'a mut CommonState) -> Option<Self> {
-        common.early_data_left()?;
-        Some(Self { common })
+    pub(crate) fn new(connection: WriteAccess<'a>) -> Option<Self> {
+        connection.common.early_data_left()?;
+        Some(Self { connection })
     }
 
     /// Returns the number of bytes that may still be written: the ticket's limit less the bytes
     /// written so far.
     pub fn bytes_left(&self) -> usize {
-        self.common.early_data_left().unwrap_or(0)
+        self.connection.common.early_data_left().unwrap_or(0)
     }
 }
 
@@ -40,7 +39,7 @@ impl io::Write for WriteEarlyData<'_> {
     /// Accepts up to [`bytes_left`](Self::bytes_left) bytes, within the buffer limit. Returns
     /// `Ok(0)` once either is used up; send the rest after the handshake.
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        fail_on_panic(self.common, |common| common.write_early_data(buf))
+        self.connection.send(|common| common.write_early_data(buf))
     }
 
     /// Does nothing: `write_tls` sends the data.
@@ -66,14 +65,14 @@ impl fmt::Debug for WriteEarlyData<'_> {
 /// [`may_encrypt_early_data`]: crate::unbuffered::TransmitTlsData::may_encrypt_early_data
 /// [`is_early_data_accepted`]: crate::client::UnbufferedClientConnection::is_early_data_accepted
 pub struct MayEncryptEarlyData<'c> {
-    common: &'c mut CommonState,
+    connection: WriteAccess<'c>,
 }
 
 impl<'c> MayEncryptEarlyData<'c> {
     /// Returns `None` unless early data may be sent now.
-    pub(crate) fn new(common: &'c mut CommonState) -> Option<Self> {
-        common.early_data_left()?;
-        Some(Self { common })
+    pub(crate) fn new(connection: WriteAccess<'c>) -> Option<Self> {
+        connection.common.early_data_left()?;
+        Some(Self { connection })
     }
 
     /// Encrypts all of `early_data` into the front of `outgoing_tls`. Returns the number of bytes
@@ -90,9 +89,8 @@ impl<'c> MayEncryptEarlyData<'c> {
         early_data: &[u8],
         outgoing_tls: &mut [u8],
     ) -> Result<usize, EarlyDataError> {
-        fail_on_panic(self.common, |common| {
-            common.encrypt_early_data(early_data, outgoing_tls)
-        })
+        self.connection
+            .send(|common| common.encrypt_early_data(early_data, outgoing_tls))
     }
 
     /// Encrypts like [`Self::encrypt`], but behind the first `used` bytes of a `Vec` that grows as
@@ -119,7 +117,7 @@ impl<'c> MayEncryptEarlyData<'c> {
     /// Returns the number of bytes that may still be encrypted: the ticket's limit less the bytes
     /// encrypted so far.
     pub fn bytes_left(&self) -> usize {
-        self.common.early_data_left().unwrap_or(0)
+        self.connection.common.early_data_left().unwrap_or(0)
     }
 }
 

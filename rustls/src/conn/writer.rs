@@ -5,9 +5,8 @@ use std::io;
 
 use rustls_core::crypto::cipher::OutboundChunks;
 
-use super::common_state::CommonState;
 use super::sending::invalid_data;
-use super::unwinding::fail_on_panic;
+use super::write_access::WriteAccess;
 
 /// Encrypts plaintext into the connection's outgoing buffer, from which `write_tls` sends.
 ///
@@ -23,12 +22,12 @@ use super::unwinding::fail_on_panic;
 /// If memory runs out, a write accepts as much as there is memory for. If there is none, it returns
 /// [`io::ErrorKind::OutOfMemory`], and the connection stays usable.
 pub struct Writer<'a> {
-    common: &'a mut CommonState,
+    connection: WriteAccess<'a>,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(common: &'a mut CommonState) -> Self {
-        Self { common }
+    pub(super) fn new(connection: WriteAccess<'a>) -> Self {
+        Self { connection }
     }
 
     /// Returns the number of plaintext bytes that the next write accepts and sends, or `None` if
@@ -61,16 +60,15 @@ impl<'a> Writer<'a> {
     /// }
     /// ```
     pub fn room_left(&self) -> Option<usize> {
-        self.common.plaintext_room()
+        self.connection.common.plaintext_room()
     }
 }
 
 impl io::Write for Writer<'_> {
     /// Accepts bytes up to the buffer limit.
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        fail_on_panic(self.common, |common| {
-            common.write_plaintext(OutboundChunks::Single(buf))
-        })
+        self.connection
+            .send(|common| common.write_plaintext(OutboundChunks::Single(buf)))
     }
 
     /// Accepts bytes up to the buffer limit. Slices are joined into common records.
@@ -94,14 +92,13 @@ impl io::Write for Writer<'_> {
                 &many
             }
         };
-        fail_on_panic(self.common, |common| {
-            common.write_plaintext(OutboundChunks::new(chunks))
-        })
+        self.connection
+            .send(|common| common.write_plaintext(OutboundChunks::new(chunks)))
     }
 
     /// Returns the connection's error if it has failed. Sends nothing: `write_tls` does.
     fn flush(&mut self) -> io::Result<()> {
-        self.common.check_failed().map_err(invalid_data)
+        self.connection.common.check_failed().map_err(invalid_data)
     }
 }
 

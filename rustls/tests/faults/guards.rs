@@ -1,21 +1,25 @@
-//! Each public call that may reach a callback, with one that panics. Afterwards the connection has
-//! failed: later calls return errors, send nothing and use no keys.
+//! Each public call that may reach a callback, with one that panics or fails. Afterwards the
+//! connection has failed: later calls return errors, send nothing and use no keys.
 
 use std::io::{IoSlice, Write};
 use std::ops::Range;
+use std::sync::Arc;
 
-use harness::peers::configs::server_name;
+use harness::peers::configs::{Versions, server_name};
 use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Transfer, handshake};
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::split::{Receiver, Sender};
-use rustls::unbuffered::{ConnectionState, TransmitTlsData, UnbufferedStatus};
-use rustls::{AlertDescription, ClientConnection, Error, InPlaceError, InPlaceRoom, quic};
+use rustls::unbuffered::{ConnectionState, EncryptError, TransmitTlsData, UnbufferedStatus};
+use rustls::{
+    AlertDescription, ClientConfig, ClientConnection, Error, InPlaceError, InPlaceRoom, quic,
+};
 
-use crate::bomb::{self, calls};
+use crate::bomb::{self, Wrong, calls};
 use crate::callbacks::OVER;
 use crate::ends::Api;
 use crate::other_calls::{TLS13, connected, panics, panics_at};
 use crate::rigged::{Rig, Setup};
+use crate::stores::TLS12;
 use crate::talk::good;
 
 const SEAL: &str = "MessageEncrypter::encrypt";
@@ -51,13 +55,30 @@ fn each<C>(cases: &[Case<C>], new: impl Fn() -> C, check: impl Fn(C)) {
     }
 }
 
+/// Runs each call on a new connection, with a cipher that fails. RFC 9846 §6, RFC 5246 §7.2.2: the
+/// call itself drops all secrets, which leaves no user of the configuration, and forgets the
+/// session.
+fn each_ends_the_handshake<C>(cases: &[Case<C>], setup: Setup, new: impl Fn(&Rig) -> C) {
+    for &(what, callback, call) in cases {
+        let rig = Rig::new(setup);
+        let mut conn = new(&rig);
+        assert_ne!(Arc::strong_count(&rig.client), 1, "{what}");
+        bomb::arm(callback, 0, Wrong::Fails);
+        call(&mut conn);
+        assert!(bomb::disarm(), "{what}");
+        assert_eq!(Arc::strong_count(&rig.client), 1, "{what}");
+        let is_forgotten = calls().contains_key("ClientSessionStore::remove_tls12_session");
+        assert_eq!(is_forgotten, setup.versions == Versions::Tls12, "{what}");
+    }
+}
+
 fn is_over(error: Error) -> bool {
     error.to_string() == OVER
 }
 
 /// A buffered client that has received a record.
-fn buffered() -> ClientConnection {
-    let (mut client, mut server) = connected(&Rig::new(TLS13));
+fn buffered(rig: &Rig) -> ClientConnection {
+    let (mut client, mut server) = connected(rig);
     server.writer().write_all(b"data").unwrap();
     client.read_tls(&mut &server.output()[..]).unwrap();
     client
@@ -76,18 +97,28 @@ fn buffered_is_over(mut conn: ClientConnection) {
 
 #[test]
 fn buffered_connections() {
-    let cases = cases! { conn: ClientConnection;
+    let writes = cases! { conn: ClientConnection;
         "write", SEAL => conn.writer().write(b"data");
         "write_vectored", SEAL => conn.writer().write_vectored(&[IoSlice::new(b"data")]);
-        "refresh_traffic_keys", SEAL => conn.refresh_traffic_keys();
-        "send_close_notify", SEAL => conn.send_close_notify();
         "encrypt_in_place", SEAL_IN_PLACE => {
             let (mut buf, payload) = in_place(conn.in_place_room());
             conn.encrypt_in_place(&mut buf, payload)
         };
+    };
+    let refresh = cases! { conn: ClientConnection;
+        "refresh_traffic_keys", SEAL => conn.refresh_traffic_keys();
+    };
+    let others = cases! { conn: ClientConnection;
+        "send_close_notify", SEAL => conn.send_close_notify();
         "process_new_packets", OPEN => conn.process_new_packets();
     };
-    each(cases, buffered, buffered_is_over);
+    for cases in [writes, refresh, others] {
+        each(cases, || buffered(&Rig::new(TLS13)), buffered_is_over);
+    }
+    each_ends_the_handshake(writes, TLS12, buffered);
+    for cases in [writes, refresh] {
+        each_ends_the_handshake(cases, TLS13, buffered);
+    }
 }
 
 /// A buffer with a payload of ten bytes and `room` around it.
@@ -96,26 +127,26 @@ fn in_place(room: InPlaceRoom) -> (Vec<u8>, Range<usize>) {
     (vec![7; payload.end + room.tailroom], payload)
 }
 
-/// Configurations whose client has a session that allows early data.
-fn with_session() -> Rig {
-    let rig = Rig::new(EARLY);
-    good(&rig, EARLY, Api::Buffered);
-    rig
+/// Stores a session that allows early data, and returns the client's configuration.
+fn with_session(rig: &Rig) -> Arc<ClientConfig> {
+    good(rig, EARLY, Api::Buffered);
+    rig.client.clone()
 }
 
 #[test]
 fn early_data() {
-    let new = || ClientConnection::new(with_session().client, server_name()).unwrap();
+    let new = |rig: &Rig| ClientConnection::new(with_session(rig), server_name()).unwrap();
     let cases = cases! { conn: ClientConnection;
         "write", SEAL => conn.early_data().unwrap().write(b"early");
     };
-    each(cases, new, buffered_is_over);
+    each(cases, || new(&Rig::new(EARLY)), buffered_is_over);
+    each_ends_the_handshake(cases, EARLY, new);
 }
 
 #[test]
 fn early_data_of_unbuffered_connections() {
-    let new = || OwnBuffers {
-        conn: ThisUnbuffered::client(with_session().client).conn,
+    let new = |rig: &Rig| OwnBuffers {
+        conn: ThisUnbuffered::client(with_session(rig)).conn,
         incoming: Vec::new(),
         outgoing: vec![0; 2000],
     };
@@ -129,13 +160,18 @@ fn early_data_of_unbuffered_connections() {
             let _ = early_data.encrypt_to_vec(b"early", &mut vec![0; 100], 0);
         });
     };
-    each(cases, new, |mut own| {
-        own.transmit(|mut state| {
-            assert!(state.may_encrypt_early_data().is_none());
-            state.done();
-        });
-        unbuffered_is_over(own);
-    });
+    each_ends_the_handshake(cases, EARLY, new);
+    each(
+        cases,
+        || new(&Rig::new(EARLY)),
+        |mut own| {
+            own.transmit(|mut state| {
+                assert!(state.may_encrypt_early_data().is_none());
+                state.done();
+            });
+            unbuffered_is_over(own);
+        },
+    );
 }
 
 /// A client with its application's incoming and outgoing bytes.
@@ -146,8 +182,7 @@ struct OwnBuffers {
 }
 
 /// An unbuffered client that has received a record.
-fn unbuffered() -> OwnBuffers {
-    let rig = Rig::new(TLS13);
+fn unbuffered(rig: &Rig) -> OwnBuffers {
     let mut client = ThisUnbuffered::client(rig.client.clone());
     let mut server = ThisUnbuffered::server(rig.server.clone());
     handshake(&mut client, &mut server);
@@ -194,7 +229,7 @@ impl OwnBuffers {
 
 #[test]
 fn unbuffered_connections() {
-    let cases = cases! { own: OwnBuffers;
+    let processing = cases! { own: OwnBuffers;
         "process_tls_records", OPEN => own.process();
         "process_tls_records before the output is sent", OPEN => {
             own.conn.write_traffic().unwrap().refresh_traffic_keys().unwrap();
@@ -205,6 +240,8 @@ fn unbuffered_connections() {
             state.encode(&mut own.outgoing).unwrap();
             own.process()
         };
+    };
+    let writes = cases! { own: OwnBuffers;
         "encrypt", SEAL => own.conn.write_traffic().unwrap().encrypt(b"data", &mut own.outgoing);
         "encrypt_to_vec", SEAL => {
             let mut traffic = own.conn.write_traffic().unwrap();
@@ -219,9 +256,31 @@ fn unbuffered_connections() {
             let mut traffic = own.conn.write_traffic().unwrap();
             traffic.queue_close_notify(&mut own.outgoing)
         };
+    };
+    let refresh = cases! { own: OwnBuffers;
         "refresh_traffic_keys", SEAL => own.conn.write_traffic().unwrap().refresh_traffic_keys();
     };
-    each(cases, unbuffered, unbuffered_is_over);
+    for cases in [processing, writes, refresh] {
+        each(cases, || unbuffered(&Rig::new(TLS13)), unbuffered_is_over);
+    }
+    each_ends_the_handshake(writes, TLS12, unbuffered);
+    for cases in [writes, refresh] {
+        each_ends_the_handshake(cases, TLS13, unbuffered);
+    }
+}
+
+/// A close_notify that the cipher did not seal is an error, not an empty output.
+#[test]
+fn a_close_notify_that_cannot_be_sealed() {
+    for setup in [TLS12, TLS13] {
+        let mut own = unbuffered(&Rig::new(setup));
+        let mut traffic = own.conn.write_traffic().unwrap();
+        bomb::arm(SEAL, 0, Wrong::Fails);
+        let queued = traffic.queue_close_notify(&mut own.outgoing);
+        assert!(bomb::disarm());
+        assert!(matches!(queued, Err(EncryptError::EncryptExhausted)));
+        assert!(own.conn.write_traffic().is_none());
+    }
 }
 
 /// An application that drops a state without reading its data ends the connection, and the alert is
@@ -234,11 +293,15 @@ fn unbuffered_connections_after_a_loss_of_data() {
             own.process()
         };
     };
-    each(cases, unbuffered, |mut own| {
-        assert!(own.conn.write_traffic().is_none());
-        let UnbufferedStatus { state, .. } = own.conn.process_tls_records(&mut own.incoming);
-        assert!(matches!(state, Err(Error::General(_))));
-    });
+    each(
+        cases,
+        || unbuffered(&Rig::new(TLS13)),
+        |mut own| {
+            assert!(own.conn.write_traffic().is_none());
+            let UnbufferedStatus { state, .. } = own.conn.process_tls_records(&mut own.incoming);
+            assert!(matches!(state, Err(Error::General(_))));
+        },
+    );
 }
 
 /// A split client. Its server has requested a KeyUpdate, which was received, and sent a record,

@@ -21,7 +21,7 @@ use crate::other_calls::{TLS13, connected};
 use crate::rigged::{Rig, Setup};
 use crate::talk::good;
 
-const TLS12: Setup = Setup {
+pub(crate) const TLS12: Setup = Setup {
     versions: Versions::Tls12,
     ..TLS13
 };
@@ -110,22 +110,28 @@ fn a_session_is_forgotten_after_a_panic() {
     }
 }
 
-/// RFC 5246 §7.2.2: a session ended by a fatal alert must not be resumed. Streams do not process
-/// records after a failed write, so `complete_io` forgets it, also if it has output to write.
+/// RFC 5246 §7.2.2: a session ended by a fatal alert must not be resumed. A write that fails
+/// forgets it, because it may be the last call. After a panic, `complete_io` forgets it, also if it
+/// has output to write: streams then process no records.
 #[test]
-fn complete_io_forgets_the_session_after_a_failed_write() {
-    for is_first in [true, false] {
+fn a_write_that_fails_forgets_the_session() {
+    for (wrong, is_first) in product([Wrong::Fails, Wrong::Panics], [true, false]) {
         let (_client, mut server) = connected(&Rig::new(TLS12));
         if !is_first {
             server.writer().write_all(b"before").unwrap();
         }
-        bomb::arm("MessageEncrypter::encrypt", 0, Wrong::Fails);
-        server.writer().write_all(b"data").unwrap_err();
+        bomb::arm("MessageEncrypter::encrypt", 0, wrong);
+        let written = survives(|| server.writer().write_all(b"data"));
         assert!(bomb::disarm());
-        bomb::forget_calls();
+        assert!(written.is_none_or(|result| result.is_err()));
+        if wrong == Wrong::Panics {
+            bomb::forget_calls();
+        }
+        let is_forgotten = || bomb::calls().contains_key("StoresServerSessions::take");
+        assert_eq!(is_forgotten(), wrong == Wrong::Fails);
         let mut transport = Memory::new(&[]);
         assert_eq!(server.complete_io(&mut transport).is_err(), is_first);
         assert_eq!(transport.reads, 0, "a failed connection reads");
-        assert!(bomb::calls().contains_key("StoresServerSessions::take"));
+        assert!(is_forgotten());
     }
 }

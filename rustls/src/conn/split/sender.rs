@@ -16,6 +16,8 @@ use crate::conn::sending::EncryptError;
 use crate::conn::to_vec::write_to_vec;
 use crate::conn::unwinding::fail_on_panic;
 #[cfg(feature = "std")]
+use crate::conn::write_access::WriteAccess;
+#[cfg(feature = "std")]
 use crate::conn::write_outgoing::write_outgoing;
 #[cfg(feature = "tls12")]
 use crate::enums::AlertDescription;
@@ -348,7 +350,7 @@ impl Writer<'_> {
     #[inline]
     fn connection_writer(&mut self) -> crate::conn::writer::Writer<'_> {
         self.sender.handle_requests();
-        crate::conn::writer::Writer::new(&mut self.sender.common)
+        crate::conn::writer::Writer::new(WriteAccess::of_half(&mut self.sender.common))
     }
 
     /// Replaces the result of a write by [`io::ErrorKind::BrokenPipe`] if sending is over. The

@@ -10,7 +10,6 @@ use crate::conn::common_state::CommonState;
 use crate::conn::records::Sending;
 use crate::conn::sending::EncryptError;
 use crate::conn::to_vec::write_to_vec;
-use crate::conn::unwinding::fail_on_panic;
 use crate::error::Error;
 use crate::handshake::established::{Established, KEY_UPDATE_LEN};
 use crate::record::sender::{InPlaceError, InPlaceRoom};
@@ -42,9 +41,10 @@ impl<Data> WriteTraffic<'_, Data> {
         application_data: &[u8],
         outgoing_tls: &mut [u8],
     ) -> Result<usize, EncryptError> {
-        fail_on_panic(&mut self.conn.driver.common, |common| {
-            common.encrypt(application_data, outgoing_tls)
-        })
+        self.conn
+            .driver
+            .write_access()
+            .send(|common| common.encrypt(application_data, outgoing_tls))
     }
 
     /// Encrypts like [`Self::encrypt`], but behind the first `used` bytes of a `Vec` that grows as
@@ -139,9 +139,10 @@ impl<Data> WriteTraffic<'_, Data> {
         buf: &mut [u8],
         payload: Range<usize>,
     ) -> Result<Range<usize>, InPlaceError> {
-        fail_on_panic(&mut self.conn.driver.common, |common| {
-            common.encrypt_in_place(buf, payload)
-        })
+        self.conn
+            .driver
+            .write_access()
+            .send(|common| common.encrypt_in_place(buf, payload))
     }
 
     /// Encrypts a close_notify into the front of `outgoing_tls`. Returns the number of bytes to
@@ -149,28 +150,34 @@ impl<Data> WriteTraffic<'_, Data> {
     ///
     /// # Errors
     ///
-    /// Returns [`EncryptError::InsufficientSize`] if `outgoing_tls` is too short. The error holds
-    /// the size needed.
+    /// - [`EncryptError::InsufficientSize`] if `outgoing_tls` is too short. The error holds the
+    ///   size needed.
+    /// - [`EncryptError::EncryptExhausted`] if the cipher failed, which ends the connection.
     pub fn queue_close_notify(&mut self, outgoing_tls: &mut [u8]) -> Result<usize, EncryptError> {
         const ALERT_LEN: usize = 2;
-        let common = &mut self.conn.driver.common;
-        let records = &common.records;
-        let closing_len = if records.is_sending_over() {
-            0
-        } else {
-            let owes_update = common
-                .established
-                .as_ref()
-                .is_some_and(Established::owes_update);
-            let update_len = if owes_update { KEY_UPDATE_LEN } else { 0 };
-            records.sender.sealed_len(update_len) + records.sender.sealed_len(ALERT_LEN)
-        };
-        let required_size = records.outgoing.len() + closing_len;
-        if outgoing_tls.len() < required_size {
-            return Err(InsufficientSizeError { required_size }.into());
-        }
-        common.send_close_notify();
-        Ok(common.take_output(outgoing_tls)?)
+        self.conn.driver.write_access().send(|common| {
+            let records = &common.records;
+            let is_closing = !records.is_sending_over();
+            let closing_len = if is_closing {
+                let owes_update = common
+                    .established
+                    .as_ref()
+                    .is_some_and(Established::owes_update);
+                let update_len = if owes_update { KEY_UPDATE_LEN } else { 0 };
+                records.sender.sealed_len(update_len) + records.sender.sealed_len(ALERT_LEN)
+            } else {
+                0
+            };
+            let required_size = records.outgoing.len() + closing_len;
+            if outgoing_tls.len() < required_size {
+                return Err(InsufficientSizeError { required_size }.into());
+            }
+            common.send_close_notify();
+            if is_closing && common.has_failed() {
+                return Err(EncryptError::EncryptExhausted);
+            }
+            Ok(common.take_output(outgoing_tls)?)
+        })
     }
 
     /// Encrypts a close_notify like [`Self::queue_close_notify`], but behind the first `used` bytes
@@ -196,10 +203,10 @@ impl<Data> WriteTraffic<'_, Data> {
     ///
     /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete.
     pub fn refresh_traffic_keys(self) -> Result<(), Error> {
-        fail_on_panic(
-            &mut self.conn.driver.common,
-            CommonState::refresh_traffic_keys,
-        )
+        self.conn
+            .driver
+            .write_access()
+            .send(CommonState::refresh_traffic_keys)
     }
 }
 

@@ -1,0 +1,56 @@
+//! A writer's access to a connection. If a write fails, it ends the handshake too.
+
+use super::common_state::CommonState;
+use super::unwinding::fail_on_panic;
+
+/// A handshake that can end without the connection's other parts.
+pub(crate) trait EndHandshake: Send + Sync {
+    /// Drops all secrets, and then removes the session from its store.
+    fn end(&mut self);
+}
+
+/// The parts of a connection that its writers use.
+pub(crate) struct WriteAccess<'a> {
+    pub(super) common: &'a mut CommonState,
+    /// `None` in a sending half, which has no handshake.
+    handshake: Option<&'a mut dyn EndHandshake>,
+}
+
+impl<'a> WriteAccess<'a> {
+    pub(super) fn new(common: &'a mut CommonState, handshake: &'a mut dyn EndHandshake) -> Self {
+        Self {
+            common,
+            handshake: Some(handshake),
+        }
+    }
+
+    /// Creates the access to the sending half of a connection.
+    #[cfg(feature = "std")]
+    pub(super) fn of_half(common: &'a mut CommonState) -> Self {
+        Self {
+            common,
+            handshake: None,
+        }
+    }
+
+    /// Runs an operation that sends. A panic fails the connection. An error that ends the
+    /// connection also ends the handshake, because the application may make no further call.
+    #[inline(always)]
+    pub(super) fn send<R, E>(
+        &mut self,
+        operation: impl FnOnce(&mut CommonState) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let sent = fail_on_panic(self.common, operation);
+        if sent.is_err() {
+            self.end_failed_handshake();
+        }
+        sent
+    }
+
+    #[cold]
+    fn end_failed_handshake(&mut self) {
+        if let Some(handshake) = self.handshake.as_mut().filter(|_| self.common.has_failed()) {
+            handshake.end();
+        }
+    }
+}
