@@ -1,5 +1,6 @@
-//! Counts allocations: none for a record sent or received by either API, and few for handshakes and
-//! tickets. A stapled response takes no more bytes than a few copies of itself.
+//! Counts allocations: none for a record sent or received by either API, or by the halves of a
+//! split connection, and few for handshakes and tickets. A stapled response takes no more bytes
+//! than a few copies of itself.
 //!
 //! This test has a program of its own because the count is for the whole process.
 
@@ -17,11 +18,12 @@ use harness::peers::endpoints::Transfer;
 use harness::peers::pairs::this::{Configs, buffered, unbuffered};
 use harness::wire::client_hello::{self, ClientHello, host_name};
 use rustls::client::{ClientConnectionData, Resumption, UnbufferedClientConnection};
-use rustls::crypto::CryptoProvider;
 use rustls::server::{
-    Acceptor, ResolvesServerCert, ResolvesServerCertUsingSni, UnbufferedServerConnection,
+    Acceptor, ResolvesServerCert, ResolvesServerCertUsingSni, ServerConnectionData,
+    UnbufferedServerConnection,
 };
 use rustls::sign::CertifiedKey;
+use rustls::split::{Receiver, Sender};
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus, WriteTraffic};
 use rustls::version::{TLS12, TLS13};
 use rustls::{CipherSuite, ConnectionCommon, HandshakeKind, NamedGroup, ServerConfig};
@@ -60,11 +62,58 @@ impl Case {
     }
 
     fn configs(self) -> Configs {
-        let mut provider = self.provider.this();
-        let suites = &mut provider.cipher_suites;
-        suites.retain(|suite| suite.suite() == self.suite);
-        configs(Versions::Both, provider)
+        let provider = this::provider_of(self.provider, self.suite);
+        Configs::new(Versions::Both, provider, KEY_TYPE)
     }
+}
+
+/// Sends from a connection or half to another, and asserts that this allocates nothing.
+macro_rules! by_buffered {
+    ($what:expr, $size:expr, $from:expr, $to:expr) => {{
+        let (what, size, from, to) = ($what, $size, $from, $to);
+        let plaintext = vec![7; size];
+        let mut received = vec![0; size];
+        let mut wire = Vec::with_capacity(2 * size + 1000);
+        assert_no_allocation(&format!("{what} buffered {size}"), || {
+            wire.clear();
+            from.writer().write_all(&plaintext).unwrap();
+            while from.wants_write() {
+                from.write_tls(&mut wire).unwrap();
+            }
+            let (mut rest, mut used) = (&wire[..], 0);
+            while !rest.is_empty() {
+                to.read_tls(&mut rest).unwrap();
+                let state = to.process_new_packets().unwrap();
+                let end = used + state.plaintext_bytes_to_read();
+                to.reader().read_exact(&mut received[used..end]).unwrap();
+                used = end;
+            }
+            assert_eq!(received, plaintext);
+        });
+        // with vectored writes and without copying the plaintext out
+        assert_no_allocation(&format!("{what} vectored {size}"), || {
+            wire.clear();
+            let (front, back) = plaintext.split_at(size / 2);
+            let pieces = [front, back].map(std::io::IoSlice::new);
+            assert_eq!(from.writer().write_vectored(&pieces).unwrap(), size);
+            while from.wants_write() {
+                from.write_tls(&mut wire).unwrap();
+            }
+            let (mut rest, mut used) = (&wire[..], 0);
+            while !rest.is_empty() {
+                to.read_tls(&mut rest).unwrap();
+                to.process_new_packets().unwrap();
+                let mut reader = to.reader();
+                while let Ok(chunk) = reader.fill_buf() {
+                    let len = chunk.len();
+                    assert_eq!(chunk, &plaintext[used..used + len]);
+                    used += len;
+                    reader.consume(len);
+                }
+            }
+            assert_eq!(used, size);
+        });
+    }};
 }
 
 #[test]
@@ -74,8 +123,10 @@ fn no_allocation_for_a_record() {
             let case = Case { provider, suite };
             let pair = buffered::Pair::connect(&case.configs()).unwrap();
             let (mut client, mut server) = (pair.client, pair.server);
+            let what = format!("{case:?}");
             for size in SIZES {
-                by_buffered(case, size, &mut client, &mut server);
+                by_buffered!(&what, size, &mut client, &mut server);
+                by_buffered!(&what, size, &mut server, &mut client);
             }
             buffered_in_place(case, &mut client, &mut server);
             let pair = unbuffered::Pair::connect(&case.configs()).unwrap();
@@ -90,6 +141,8 @@ fn no_allocation_for_a_record() {
         handshakes(provider);
         stapled_responses(provider);
         certificates_by_name(provider);
+        halves(provider, Versions::Tls12);
+        halves(provider, Versions::Tls13);
     }
     assert_counting();
 }
@@ -100,7 +153,7 @@ const TWO_TICKETS_LIMIT: usize = 2 * 2 + 1;
 
 /// Counts the client's allocations for two tickets: the first from a server, then later ones.
 fn received_tickets(provider: Provider) {
-    let configs = configs(Versions::Tls13, provider.this());
+    let configs = Configs::new(Versions::Tls13, provider.this(), KEY_TYPE);
     for round in 0..6 {
         let (mut client, mut server) = ends(&configs);
         let mut wire = Vec::with_capacity(10_000);
@@ -139,7 +192,7 @@ fn handshakes(provider: Provider) {
     let mut crypto = provider.this();
     let groups = &mut crypto.kx_groups;
     groups.retain(|group| group.name() == NamedGroup::X25519);
-    let with_tickets = configs(Versions::Tls13, crypto);
+    let with_tickets = Configs::new(Versions::Tls13, crypto, KEY_TYPE);
     let mut server = (*with_tickets.server).clone();
     server.send_tls13_tickets = 0;
     let without_tickets = Configs {
@@ -172,7 +225,7 @@ fn stapled_responses(provider: Provider) {
     const POOLED: usize = 72 * 1024;
 
     for versions in [Versions::Tls12, Versions::Tls13] {
-        let mut client = (*configs(versions, provider.this()).client).clone();
+        let mut client = this::client_of(versions, provider.this(), KEY_TYPE, ClientAuth::None);
         client.resumption = Resumption::disabled();
         let client = Arc::new(client);
         let identity = &KEY_TYPE.identities().server;
@@ -238,55 +291,45 @@ fn move_tls<A, B>(
     to.input(wire);
 }
 
-/// Sends through `write`, `write_tls`, `read_tls`, `process_new_packets` and `read`.
-fn by_buffered(
-    case: Case,
+/// The halves of a split connection.
+fn halves(provider: Provider, versions: Versions) {
+    let what = format!("halves, {provider:?} {versions:?}");
+    let pair = buffered::Pair::connect(&Configs::new(versions, provider.this(), KEY_TYPE)).unwrap();
+    let (mut sender, _) = pair.client.into_split().unwrap();
+    let (_, mut receiver) = pair.server.into_split().unwrap();
+    for size in SIZES {
+        by_buffered!(&what, size, &mut sender, &mut receiver);
+        halves_in_the_callers_buffers(&what, size, &mut sender, &mut receiver);
+    }
+}
+
+fn halves_in_the_callers_buffers(
+    what: &str,
     size: usize,
-    client: &mut rustls::ClientConnection,
-    server: &mut rustls::ServerConnection,
+    sender: &mut Sender,
+    receiver: &mut Receiver<ServerConnectionData>,
 ) {
     let plaintext = vec![7; size];
-    let mut received = vec![0; size];
-    let mut wire = Vec::with_capacity(2 * size + 1000);
-    assert_no_allocation(&format!("{case:?} buffered {size}"), || {
-        wire.clear();
-        client.writer().write_all(&plaintext).unwrap();
-        while client.wants_write() {
-            client.write_tls(&mut wire).unwrap();
+    let mut wire = vec![0; 2 * size + 1000];
+    let open = |receiver: &mut Receiver<ServerConnectionData>, wire: &mut [u8]| {
+        let (mut done, mut used) = (0, 0);
+        while done < wire.len() {
+            let record = receiver.open_in_place(&mut wire[done..]).unwrap();
+            done += record.discard;
+            used += record.payload.len();
         }
-        let (mut rest, mut used) = (&wire[..], 0);
-        while !rest.is_empty() {
-            server.read_tls(&mut rest).unwrap();
-            let waiting = server.process_new_packets().unwrap();
-            let waiting = waiting.plaintext_bytes_to_read();
-            let into = &mut received[used..used + waiting];
-            server.reader().read_exact(into).unwrap();
-            used += waiting;
-        }
-        assert_eq!(received, plaintext);
+        used
+    };
+    assert_no_allocation(&format!("{what} encrypt {size}"), || {
+        let len = sender.encrypt(&plaintext, &mut wire).unwrap();
+        assert_eq!(open(receiver, &mut wire[..len]), size);
     });
-    // the other direction, with vectored writes and without copying the plaintext out
-    assert_no_allocation(&format!("{case:?} vectored {size}"), || {
-        wire.clear();
-        let (front, back) = plaintext.split_at(size / 2);
-        let pieces = [front, back].map(std::io::IoSlice::new);
-        assert_eq!(server.writer().write_vectored(&pieces).unwrap(), size);
-        while server.wants_write() {
-            server.write_tls(&mut wire).unwrap();
-        }
-        let (mut rest, mut used) = (&wire[..], 0);
-        while !rest.is_empty() {
-            client.read_tls(&mut rest).unwrap();
-            client.process_new_packets().unwrap();
-            let mut reader = client.reader();
-            while let Ok(chunk) = reader.fill_buf() {
-                let len = chunk.len();
-                assert_eq!(chunk, &plaintext[used..used + len]);
-                used += len;
-                reader.consume(len);
-            }
-        }
-        assert_eq!(used, size);
+    let room = sender.in_place_room();
+    let size = Ord::min(size, room.max_payload);
+    assert_no_allocation(&format!("{what} in place {size}"), || {
+        let payload = room.headroom..room.headroom + size;
+        let record = sender.encrypt_in_place(&mut wire, payload).unwrap();
+        assert_eq!(open(receiver, &mut wire[record]), size);
     });
 }
 
@@ -444,12 +487,4 @@ fn certificates_by_name(provider: Provider) {
     assert_no_allocation("a certificate by name", || {
         assert!(resolver.resolve(accepted.client_hello()).is_some());
     });
-}
-
-fn configs(versions: Versions, provider: CryptoProvider) -> Configs {
-    let auth = ClientAuth::None;
-    Configs {
-        client: Arc::new(this::client_of(versions, provider.clone(), KEY_TYPE, auth)),
-        server: Arc::new(this::server_of(versions, provider, KEY_TYPE, auth)),
-    }
 }

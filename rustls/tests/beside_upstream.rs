@@ -9,7 +9,7 @@ mod counting;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, Provider, product, server_name};
+use harness::peers::configs::{KeyType, Provider, Versions, product, server_name};
 use harness::peers::endpoints::Transfer;
 
 use crate::counting::{heap, held_by, region};
@@ -59,12 +59,8 @@ macro_rules! measures {
             use super::*;
 
             pub(super) fn configs() -> Configs {
-                let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
                 let provider = Provider::AwsLc.$module();
-                Configs {
-                    client: Arc::new(configs::$module::client(provider.clone(), key, auth)),
-                    server: Arc::new(configs::$module::server(provider, key, auth)),
-                }
+                Configs::new(Versions::Tls13, provider, KeyType::EcdsaP256)
             }
 
             /// A connection over which plaintexts of these lengths went both ways.

@@ -127,23 +127,6 @@ impl Case {
             suite: CipherSuite::TLS13_AES_128_GCM_SHA256,
         }
     }
-
-    /// Both crates' providers, restricted to this suite.
-    fn providers(
-        self,
-    ) -> (
-        rustls::crypto::CryptoProvider,
-        rustls_upstream::crypto::CryptoProvider,
-    ) {
-        let mut this = self.provider.this();
-        this.cipher_suites
-            .retain(|suite| suite.suite() == self.suite);
-        let mut upstream = self.provider.upstream();
-        upstream
-            .cipher_suites
-            .retain(|suite| u16::from(suite.suite()) == u16::from(self.suite));
-        (this, upstream)
-    }
 }
 
 const KEY: KeyType = KeyType::EcdsaP256;
@@ -154,7 +137,9 @@ const VERSIONS: Versions = Versions::Both;
 type Ends = (rustls::Connection, rustls_upstream::Connection);
 
 fn our_client(case: Case) -> Ends {
-    let (ours, theirs) = case.providers();
+    let Case { provider, suite } = case;
+    let ours = this::provider_of(provider, suite);
+    let theirs = upstream::provider_of(provider, suite);
     let mut client = ThisBuffered::client(this::client_of(VERSIONS, ours, KEY, AUTH));
     let mut server = UpstreamBuffered::server(upstream::server_of(VERSIONS, theirs, KEY, AUTH));
     handshake(&mut client, &mut server);
@@ -162,7 +147,9 @@ fn our_client(case: Case) -> Ends {
 }
 
 fn our_server(case: Case) -> Ends {
-    let (ours, theirs) = case.providers();
+    let Case { provider, suite } = case;
+    let ours = this::provider_of(provider, suite);
+    let theirs = upstream::provider_of(provider, suite);
     let mut client = UpstreamBuffered::client(upstream::client_of(VERSIONS, theirs, KEY, AUTH));
     let mut server = ThisBuffered::server(this::server_of(VERSIONS, ours, KEY, AUTH));
     handshake(&mut client, &mut server);

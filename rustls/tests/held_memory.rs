@@ -1,4 +1,4 @@
-//! Memory that a connection holds for a slow peer, or for one that pads its records.
+//! Memory that a connection holds when idle, for a slow peer, and for one that pads its records.
 //!
 //! This test has a program of its own because the count is for the whole process.
 
@@ -9,9 +9,11 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use harness::peers::configs::{
-    ClientAuth, KeyType, PROVIDERS, Provider, product, server_name, this,
+    ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, server_name, this,
 };
 use harness::peers::endpoints::Transfer;
+use harness::peers::pairs::this::Configs;
+use harness::peers::pairs::this::buffered::Pair;
 use harness::peers::pki;
 use harness::providers::transparent::{self, Setup, TAG};
 use rustls::certificates::PeerChains;
@@ -31,6 +33,8 @@ fn held_memory_is_in_proportion_to_received_bytes() {
         slow_records(provider);
         half_closed(provider);
         ended_threads(provider);
+        idle_connections(provider, Versions::Tls12);
+        idle_connections(provider, Versions::Tls13);
     }
     padded_records();
     compression_bombs();
@@ -47,7 +51,7 @@ fn disconnected_peers() {
     let [issuer, stranger] = ["Issuer", "Stranger"].map(|name| pki::root(name, lasting));
     let key = pki::key();
     for provider in PROVIDERS {
-        let (_, server) = configs(provider);
+        let Configs { server, .. } = configs(provider);
         let mut roots = rustls::RootCertStore::empty();
         roots.add(issuer.der().clone()).unwrap();
         let crypto = Arc::new(provider.this());
@@ -78,7 +82,10 @@ fn disconnected_peers() {
                         PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
                     )
                     .unwrap();
-                let configs = (Arc::new(client), server.clone());
+                let configs = Configs {
+                    client: client.into(),
+                    server: server.clone(),
+                };
                 assert_eq!(is_accepted(&configs), accepted);
                 held.push(heap());
             }
@@ -130,20 +137,14 @@ fn compression_bombs() {
     }
 }
 
-type Configs = (Arc<ClientConfig>, Arc<ServerConfig>);
-
 fn configs(provider: Provider) -> Configs {
-    let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
-    (
-        Arc::new(this::client(provider.this(), key, auth)),
-        Arc::new(this::server(provider.this(), key, auth)),
-    )
+    Configs::new(Versions::Tls13, provider.this(), KeyType::EcdsaP256)
 }
 
-fn ends((client, server): &Configs) -> (ClientConnection, ServerConnection) {
+fn ends(configs: &Configs) -> (ClientConnection, ServerConnection) {
     (
-        ClientConnection::new(client.clone(), server_name()).unwrap(),
-        ServerConnection::new(server.clone()).unwrap(),
+        ClientConnection::new(configs.client.clone(), server_name()).unwrap(),
+        ServerConnection::new(configs.server.clone()).unwrap(),
     )
 }
 
@@ -193,6 +194,37 @@ fn use_buffers(configs: &Configs) {
     }
 }
 
+/// An idle connection holds no record buffer, in either role.
+fn idle_connections(provider: Provider, versions: Versions) {
+    const CONNECTIONS: usize = 16;
+    /// The maximum size in bytes of an idle client's connection, including the connection itself,
+    /// and of a server's.
+    const CLIENT_LIMIT: usize = 3_000;
+    const SERVER_LIMIT: usize = 2_300;
+
+    let configs = Configs::new(versions, provider.this(), KeyType::EcdsaP256);
+    let after_traffic = || {
+        let mut pair = Pair::connect(&configs).unwrap();
+        pair.exchange(&[3; 100_000], &mut Vec::new(), &mut [0; 40_000])
+            .unwrap();
+        (pair.client, pair.server)
+    };
+    // warm up: one-time setup of a process or thread is not part of a connection
+    drop(after_traffic());
+    let (clients, servers): (Vec<_>, Vec<_>) = (0..CONNECTIONS).map(|_| after_traffic()).unzip();
+    let with_both = heap();
+    drop(clients);
+    let with_servers = heap();
+    drop(servers);
+    let after = heap();
+
+    let each = |bytes: usize| bytes / CONNECTIONS;
+    let (client, server) = (each(with_both - with_servers), each(with_servers - after));
+    println!("{provider:?} {versions:?}: client {client}, server {server} bytes");
+    assert!(client <= CLIENT_LIMIT, "client holds {client} bytes");
+    assert!(server <= SERVER_LIMIT, "server holds {server} bytes");
+}
+
 /// A thread that ends leaves no buffer behind.
 fn ended_threads(provider: Provider) {
     const SHORTEST: usize = 256;
@@ -216,7 +248,7 @@ fn slow_handshakes(provider: Provider) {
     let configs = configs(provider);
     use_buffers(&configs);
     for protocols in [0, 50, 170] {
-        let hello = client_hello(&configs.0, protocols);
+        let hello = client_hello(&configs.client, protocols);
         let in_three = in_records(&hello[5..], hello.len().div_ceil(3).min(16384));
         for (what, received) in [
             ("nothing", &[][..]),
@@ -236,7 +268,7 @@ fn slow_handshakes(provider: Provider) {
         ] {
             // all at once, byte by byte, and in between
             for piece in [usize::MAX, 1, 700] {
-                let mut conn = Box::new(ServerConnection::new(configs.1.clone()).unwrap());
+                let mut conn = Box::new(ServerConnection::new(configs.server.clone()).unwrap());
                 for bytes in received.chunks(piece) {
                     feed(&mut conn, bytes);
                 }

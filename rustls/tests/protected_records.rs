@@ -63,19 +63,16 @@ impl Setup {
     }
 
     fn client(self, receiver: Receiver) -> Box<dyn Endpoint> {
-        let mut ours = self.provider.this();
-        let suites = &mut ours.cipher_suites;
-        suites.retain(|suite| suite.suite() == self.suite);
-        let mut theirs = self.provider.upstream();
-        let suites = &mut theirs.cipher_suites;
-        suites.retain(|suite| u16::from(suite.suite()) == self.suite.into());
+        let ours = this::provider_of(self.provider, self.suite);
         let ours = this::client(ours, KEY_TYPE, AUTH);
         match receiver {
             Receiver::Buffered => Box::new(ThisBuffered::client(ours)),
             Receiver::Unbuffered => Box::new(ThisUnbuffered::client(ours)),
             Receiver::Upstream => {
-                let config = upstream::client(theirs, KEY_TYPE, AUTH);
-                Box::new(UpstreamBuffered::client(config))
+                let theirs = upstream::provider_of(self.provider, self.suite);
+                Box::new(UpstreamBuffered::client(upstream::client(
+                    theirs, KEY_TYPE, AUTH,
+                )))
             }
         }
     }

@@ -294,6 +294,15 @@ macro_rules! configs {
                 Arc::new(roots)
             }
 
+            /// The provider with this suite only.
+            pub fn provider_of(provider: Provider, suite: impl Into<u16>) -> CryptoProvider {
+                let (mut provider, suite) = (provider.$module(), suite.into());
+                let suites = &mut provider.cipher_suites;
+                suites.retain(|known| u16::from(known.suite()) == suite);
+                assert_eq!(suites.len(), 1);
+                provider
+            }
+
             /// A client with only TLS 1.3.
             pub fn client(
                 provider: CryptoProvider,

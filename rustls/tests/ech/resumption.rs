@@ -1,6 +1,6 @@
 //! Sessions and early data of the inner server (RFC 9849 §6.1, §6.1.2).
 
-use harness::peers::configs::PROVIDERS;
+use harness::peers::configs::{self, PROVIDERS};
 use harness::peers::endpoints::{Endpoint, ThisBuffered};
 use harness::scripted::Script;
 use harness::wire::client_hello::{EARLY_DATA, PRE_SHARED_KEY};
@@ -189,8 +189,7 @@ fn the_psk_of_the_outer_hello_is_offered_again_after_a_rejection() {
 /// A server of the public name without ECH keys, which requests a group whose share no client
 /// sends.
 fn public_server(peers: &Peers, suite: CipherSuite) -> ThisBuffered {
-    let mut provider = peers.provider.this();
-    provider.cipher_suites.retain(|it| it.suite() == suite);
+    let mut provider = configs::this::provider_of(peers.provider, suite);
     let group = NamedGroup::secp384r1;
     provider.kx_groups.retain(|it| it.name() == group);
     let key = PrivateKeyDer::Pkcs8(peers.client.1.clone().into());

@@ -158,9 +158,8 @@ fn early_data_needs_its_suite() {
     let roots = configs::this::roots(KeyType::Ed25519);
     let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider.this().into());
     let verifier = verifier.build().unwrap();
-    let with = |suite| {
-        let mut crypto = provider.this();
-        crypto.cipher_suites.retain(|known| known.suite() == suite);
+    let with = |suite: CipherSuite| {
+        let crypto = configs::this::provider_of(provider, suite);
         let mut config = ClientConfig::builder_with_provider(crypto.into())
             .with_protocol_versions(&[&rustls::version::TLS13])
             .unwrap()

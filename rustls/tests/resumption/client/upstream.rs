@@ -229,10 +229,8 @@ fn a_session_is_offered_with_a_suite_of_its_hash() {
     for provider in PROVIDERS {
         let server = Arc::new(server_config(provider));
         let verifier = verifier(provider);
-        let with = |suite| {
-            let mut crypto = provider.this();
-            crypto.cipher_suites.retain(|known| known.suite() == suite);
-            with_verifier(crypto, &verifier)
+        let with = |suite: CipherSuite| {
+            with_verifier(configs::this::provider_of(provider, suite), &verifier)
         };
         let first = Arc::new(with(CipherSuite::TLS13_AES_128_GCM_SHA256));
         for (suite, offered, kind) in [
