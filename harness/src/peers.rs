@@ -3,6 +3,7 @@
 //! ```text
 //!   endpoints ─── connections of both crates, each API, behind one trait
 //!   pairs ─────── connected sides over the caller's memory, for measuring and counting
+//!   clients ───── clients of both crates and both APIs, for one connection after the other
 //!   servers ───── servers of both crates that answer one connection after the other
 //!   additions ─── cipher suites and extensions that upstream lacks
 //!   configs ───── certificates and configurations, for both crates and both providers
@@ -21,6 +22,7 @@
 
 pub mod additions;
 pub mod callbacks;
+pub mod clients;
 pub mod configs;
 pub mod deviations;
 pub mod endpoints;

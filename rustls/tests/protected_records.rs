@@ -1,30 +1,18 @@
 //! Real ciphers with records that the peer did not send: changed, truncated, replayed, reordered,
 //! from another connection, or in the clear. Both APIs report upstream's error and alert.
 
-use harness::peers::configs::{
-    ClientAuth, KeyType, PROVIDERS, Provider, product, product3, this, upstream,
-};
-use harness::peers::endpoints::{
-    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake,
-};
+use harness::peers::configs::{self, KeyType, PROVIDERS, Provider, Versions, product, product3};
+use harness::peers::endpoints::Endpoint;
+use harness::peers::roles::{Implementation, Role, this, upstream};
 use rustls::CipherSuite;
 
 const KEY_TYPE: KeyType = KeyType::Ed25519;
-const AUTH: ClientAuth = ClientAuth::None;
 
 const SUITES: [CipherSuite; 3] = [
     CipherSuite::TLS13_AES_128_GCM_SHA256,
     CipherSuite::TLS13_AES_256_GCM_SHA384,
     CipherSuite::TLS13_CHACHA20_POLY1305_SHA256,
 ];
-
-/// The receiver of the records.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Receiver {
-    Buffered,
-    Unbuffered,
-    Upstream,
-}
 
 /// The error, the alert that the sender receives for it, and the data received before.
 #[derive(Debug, PartialEq)]
@@ -62,50 +50,41 @@ impl Setup {
         })
     }
 
-    fn client(self, receiver: Receiver) -> Box<dyn Endpoint> {
-        let ours = this::provider_of(self.provider, self.suite);
-        let ours = this::client(ours, KEY_TYPE, AUTH);
-        match receiver {
-            Receiver::Buffered => Box::new(ThisBuffered::client(ours)),
-            Receiver::Unbuffered => Box::new(ThisUnbuffered::client(ours)),
-            Receiver::Upstream => {
-                let theirs = upstream::provider_of(self.provider, self.suite);
-                Box::new(UpstreamBuffered::client(upstream::client(
-                    theirs, KEY_TYPE, AUTH,
-                )))
-            }
-        }
-    }
-
-    fn server(self, receiver: Receiver) -> Box<dyn Endpoint> {
-        let ours = this::server(self.provider.this(), KEY_TYPE, AUTH);
-        match receiver {
-            Receiver::Buffered => Box::new(ThisBuffered::server(ours)),
-            Receiver::Unbuffered => Box::new(ThisUnbuffered::server(ours)),
-            Receiver::Upstream => {
-                let config = upstream::server(self.provider.upstream(), KEY_TYPE, AUTH);
-                Box::new(UpstreamBuffered::server(config))
-            }
-        }
+    fn end(self, implementation: Implementation, role: Role) -> Box<dyn Endpoint> {
+        let Self {
+            provider, suite, ..
+        } = self;
+        implementation.end(
+            || {
+                let provider = configs::this::provider_of(provider, suite);
+                this::Config::new(role, Versions::Tls13, provider, KEY_TYPE)
+            },
+            || {
+                let provider = configs::upstream::provider_of(provider, suite);
+                upstream::Config::new(role, Versions::Tls13, provider, KEY_TYPE)
+            },
+        )
     }
 
     /// The receiver and upstream's sender, after the handshake.
-    fn connected(self, receiver: Receiver) -> [Box<dyn Endpoint>; 2] {
-        let [mut receiver, mut sender] = if self.to_client {
-            [self.client(receiver), self.server(Receiver::Upstream)]
+    fn connected(self, receiver: Implementation) -> [Box<dyn Endpoint>; 2] {
+        let role = if self.to_client {
+            Role::Client
         } else {
-            [self.server(receiver), self.client(Receiver::Upstream)]
+            Role::Server
         };
-        if self.to_client {
-            handshake(&mut *receiver, &mut *sender)
-        } else {
-            handshake(&mut *sender, &mut *receiver)
-        }
+        let mut receiver = self.end(receiver, role);
+        let mut sender = self.end(Implementation::Upstream, role.other());
+        role.handshake(&mut *receiver, &mut *sender);
         [receiver, sender]
     }
 
     /// Sends three records after `change` was applied to them.
-    fn outcome(self, receiver: Receiver, change: &dyn Fn([Vec<u8>; 3]) -> Vec<u8>) -> Outcome {
+    fn outcome(
+        self,
+        receiver: Implementation,
+        change: &dyn Fn([Vec<u8>; 3]) -> Vec<u8>,
+    ) -> Outcome {
         let [mut receiver, mut sender] = self.connected(receiver);
         let records = [&b"one"[..], b"two", b"three"].map(|data| {
             sender.send(data);
@@ -127,13 +106,13 @@ impl Setup {
 
     fn check(self, expected: &Outcome, change: impl Fn([Vec<u8>; 3]) -> Vec<u8>) {
         self.check_ours(expected, &change);
-        let outcome = self.outcome(Receiver::Upstream, &change);
+        let outcome = self.outcome(Implementation::Upstream, &change);
         assert_eq!(outcome, *expected, "{self:?} upstream");
     }
 
     /// Upstream's outcome differs.
     fn check_ours(self, expected: &Outcome, change: &dyn Fn([Vec<u8>; 3]) -> Vec<u8>) {
-        for receiver in [Receiver::Buffered, Receiver::Unbuffered] {
+        for receiver in [Implementation::Buffered, Implementation::Unbuffered] {
             let outcome = self.outcome(receiver, change);
             assert_eq!(outcome, *expected, "{self:?} {receiver:?}");
         }
@@ -207,7 +186,7 @@ fn records_come_once_and_in_order() {
 #[test]
 fn records_of_another_connection_are_refused() {
     for setup in Setup::all() {
-        let [_, mut other] = setup.connected(Receiver::Upstream);
+        let [_, mut other] = setup.connected(Implementation::Upstream);
         other.send(b"one");
         let record = other.take_output();
         setup.check(&bad_record_mac(b""), |_| record.clone());

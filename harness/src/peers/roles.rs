@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::configs::{self, ClientAuth, KeyType, Versions, server_name};
 use super::endpoints::{
-    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, UpstreamUnbuffered,
+    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, UpstreamUnbuffered, handshake,
 };
 
 /// The side of the connection under test.
@@ -32,11 +32,42 @@ impl Role {
         }
     }
 
+    /// Completes the handshake of an end of this role with its peer.
+    pub fn handshake(self, end: &mut dyn Endpoint, peer: &mut dyn Endpoint) {
+        match self {
+            Self::Client => handshake(end, peer),
+            Self::Server => handshake(peer, end),
+        }
+    }
+
     /// Returns an end of this role and its peer as client and server.
     pub fn client_and_server<T>(self, end: T, peer: T) -> (T, T) {
         match self {
             Self::Client => (end, peer),
             Self::Server => (peer, end),
+        }
+    }
+}
+
+/// The crate and API of an end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Implementation {
+    Buffered,
+    Unbuffered,
+    Upstream,
+}
+
+impl Implementation {
+    /// An end with the configuration of its crate.
+    pub fn end(
+        self,
+        this: impl FnOnce() -> this::Config,
+        upstream: impl FnOnce() -> upstream::Config,
+    ) -> Box<dyn Endpoint> {
+        match self {
+            Self::Buffered => Box::new(this().buffered()),
+            Self::Unbuffered => this().unbuffered(),
+            Self::Upstream => Box::new(upstream().buffered()),
         }
     }
 }
@@ -89,6 +120,30 @@ macro_rules! roles {
                         Self::Server(config) => server(Arc::make_mut(config)),
                     }
                     self
+                }
+
+                /// Allows secrets to be extracted.
+                pub fn extractable(self) -> Self {
+                    self.edit(
+                        |client| client.enable_secret_extraction = true,
+                        |server| server.enable_secret_extraction = true,
+                    )
+                }
+
+                /// The client's configuration.
+                pub fn client(self) -> Arc<ClientConfig> {
+                    match self {
+                        Self::Client(config) => config,
+                        Self::Server(_) => panic!("a server"),
+                    }
+                }
+
+                /// The server's configuration.
+                pub fn server(self) -> Arc<ServerConfig> {
+                    match self {
+                        Self::Server(config) => config,
+                        Self::Client(_) => panic!("a client"),
+                    }
                 }
 
                 /// # Errors

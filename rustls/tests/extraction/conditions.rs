@@ -1,11 +1,8 @@
 //! Conditions under which secrets are extracted, and the errors otherwise.
 
 use std::io::{Read, Write};
-use std::sync::Arc;
 
-use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, product, product3, server_name,
-};
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product, product3};
 use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Transfer, UpstreamUnbuffered};
 use harness::peers::texts::agree;
 use harness::wire::bare_records::Records;
@@ -19,30 +16,29 @@ macro_rules! conditions {
         // upstream's method is deprecated for unbuffered connections
         #[allow(deprecated)]
         mod $module {
-            use $tls::{ClientConnection, Connection, Error, ServerConnection};
+            use harness::peers::roles::$module::Config;
+            use $tls::{Connection, Error};
 
             use super::*;
 
             /// Configurations that allow the extraction of secrets, or do not.
-            fn configs(
-                provider: Provider,
-                enabled: bool,
-            ) -> (Arc<$tls::ClientConfig>, Arc<$tls::ServerConfig>) {
-                let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
-                let mut client = configs::$module::client(provider.$module(), key_type, auth);
-                let mut server = configs::$module::server(provider.$module(), key_type, auth);
-                assert!(!client.enable_secret_extraction && !server.enable_secret_extraction);
-                client.enable_secret_extraction = enabled;
-                server.enable_secret_extraction = enabled;
-                (client.into(), server.into())
+            fn configs(provider: Provider, enabled: bool) -> [Config; 2] {
+                ROLES.map(|role| {
+                    let (version, key_type) = (Versions::Tls13, KeyType::EcdsaP256);
+                    let config = Config::new(role, version, provider.$module(), key_type).edit(
+                        |client| assert!(!client.enable_secret_extraction),
+                        |server| assert!(!server.enable_secret_extraction),
+                    );
+                    if enabled {
+                        config.extractable()
+                    } else {
+                        config
+                    }
+                })
             }
 
             pub(super) fn fresh(provider: Provider, enabled: bool) -> [Connection; 2] {
-                let (client, server) = configs(provider, enabled);
-                [
-                    ClientConnection::new(client, server_name()).unwrap().into(),
-                    ServerConnection::new(server).unwrap().into(),
-                ]
+                configs(provider, enabled).map(|config| config.connection())
             }
 
             pub(super) fn hand_over(from: &mut Connection, to: &mut Connection) {
@@ -83,9 +79,9 @@ macro_rules! conditions {
                 let mut log = Vec::new();
                 for enabled in [false, true] {
                     log.extend(fresh(provider, enabled).map(extract));
-                    let (client, server) = configs(provider, enabled);
-                    let client = || $unbuffered::client(client.clone()).conn;
-                    let server = || $unbuffered::server(server.clone()).conn;
+                    let [client, server] = configs(provider, enabled);
+                    let client = || $unbuffered::client(client.clone().client()).conn;
+                    let server = || $unbuffered::server(server.clone().server()).conn;
                     log.push(answer(client().dangerous_extract_secrets()));
                     log.push(answer(server().dangerous_extract_secrets()));
                     log.push(answer(client().dangerous_into_kernel_connection()));

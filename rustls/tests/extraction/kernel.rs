@@ -1,7 +1,5 @@
 //! The kernel connection that remains when others make the records, here with the bare AEAD.
 
-use std::sync::Arc;
-
 use harness::peers::configs::{PROVIDERS, product};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, UpstreamUnbuffered,
@@ -66,23 +64,19 @@ impl End {
 
     /// Completes the handshake of `case` with `peer`.
     fn connected(case: &Case, peer: &mut dyn Endpoint) -> Self {
+        macro_rules! connected {
+            ($end:ident, $kernel:ident) => {{
+                let mut ours = case.$end();
+                case.connect(&mut ours, peer);
+                let (secrets, conn) = ours.conn.dangerous_into_kernel_connection().unwrap();
+                assert_eq!(conn.negotiated_cipher_suite(), case.suite);
+                assert_eq!(conn.protocol_version(), case.suite.version().version);
+                (secrets, Kernel::$kernel(conn))
+            }};
+        }
         let parts = match case.role {
-            Role::Client => {
-                let mut ours = case.unbuffered_client();
-                case.connect(&mut ours, peer);
-                let (secrets, conn) = ours.conn.dangerous_into_kernel_connection().unwrap();
-                assert_eq!(conn.negotiated_cipher_suite(), case.suite);
-                assert_eq!(conn.protocol_version(), case.suite.version().version);
-                (secrets, Kernel::Client(conn))
-            }
-            Role::Server => {
-                let mut ours = case.unbuffered_server();
-                case.connect(&mut ours, peer);
-                let (secrets, conn) = ours.conn.dangerous_into_kernel_connection().unwrap();
-                assert_eq!(conn.negotiated_cipher_suite(), case.suite);
-                assert_eq!(conn.protocol_version(), case.suite.version().version);
-                (secrets, Kernel::Server(conn))
-            }
+            Role::Client => connected!(unbuffered_client, Client),
+            Role::Server => connected!(unbuffered_server, Server),
         };
         Self::new(case, parts)
     }
@@ -166,7 +160,7 @@ fn exchange_keys(case: &Case, peer: &mut dyn Endpoint) {
 #[test]
 fn updates_match_upstream() {
     for case in cases().filter(|case| case.is_tls13() && case.role == Role::Client) {
-        let mut server = UpstreamUnbuffered::server(case.upstream_server());
+        let mut server = UpstreamUnbuffered::server(case.peer_config().server());
         let mut client = case.unbuffered_client();
         case.connect(&mut client, &mut server);
         let (_, mut client) = client.conn.dangerous_into_kernel_connection().unwrap();
@@ -184,8 +178,8 @@ fn updates_match_upstream() {
 fn later_tickets_are_stored() {
     for provider in PROVIDERS {
         let case = tls13(provider, Role::Client);
-        let server = Arc::new(case.upstream_server());
-        let client_config = case.client_config();
+        let server = case.peer_config().server();
+        let client_config = case.config().client();
 
         let mut peer = UpstreamBuffered::server(server.clone());
         let mut ours = ThisUnbuffered::client(client_config.clone());

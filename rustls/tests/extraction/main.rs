@@ -7,24 +7,15 @@ mod kernel;
 mod linux;
 mod records;
 
-use std::sync::Arc;
-
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product};
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product, this};
 use harness::peers::endpoints::{
-    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake, send_and_check,
+    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, send_and_check,
 };
+use harness::peers::roles::this::Config;
+use harness::peers::roles::{ROLES, Role, upstream};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::{SupportedCipherSuite, Tls13CipherSuite};
-
-/// The side of the connection under test.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Role {
-    Client,
-    Server,
-}
-
-const ROLES: [Role; 2] = [Role::Client, Role::Server];
 
 /// A provider, one of its suites, and our side.
 #[derive(Clone, Copy, Debug)]
@@ -69,77 +60,43 @@ impl Case {
         }
     }
 
-    fn client_config(&self) -> Arc<rustls::ClientConfig> {
-        let mut provider = self.provider.this();
-        provider.cipher_suites = vec![self.suite];
-        let mut config =
-            configs::this::client_of(self.versions(), provider, self.key_type(), ClientAuth::None);
-        config.enable_secret_extraction = true;
-        Arc::new(config)
+    fn config(&self) -> Config {
+        let provider = this::provider_of(self.provider, self.suite.suite());
+        Config::new(self.role, self.versions(), provider, self.key_type()).extractable()
     }
 
-    fn server_config(&self) -> Arc<rustls::ServerConfig> {
-        let mut provider = self.provider.this();
-        provider.cipher_suites = vec![self.suite];
-        let mut config =
-            configs::this::server_of(self.versions(), provider, self.key_type(), ClientAuth::None);
-        config.enable_secret_extraction = true;
-        Arc::new(config)
-    }
-
-    /// Upstream's server for this case.
-    fn upstream_server(&self) -> rustls_upstream::ServerConfig {
-        let (versions, key_type) = (self.versions(), self.key_type());
-        let provider = self.provider.upstream();
-        let mut config =
-            configs::upstream::server_of(versions, provider, key_type, ClientAuth::None);
-        config.enable_secret_extraction = true;
-        config
+    /// Upstream's configuration of the other side.
+    fn peer_config(&self) -> upstream::Config {
+        let (role, provider) = (self.role.other(), self.provider.upstream());
+        upstream::Config::new(role, self.versions(), provider, self.key_type()).extractable()
     }
 
     /// Upstream's connection on the other side.
     fn peer(&self) -> UpstreamBuffered {
-        if self.role == Role::Client {
-            return UpstreamBuffered::server(self.upstream_server());
-        }
-        let (versions, key_type) = (self.versions(), self.key_type());
-        let provider = self.provider.upstream();
-        let mut config =
-            configs::upstream::client_of(versions, provider, key_type, ClientAuth::None);
-        config.enable_secret_extraction = true;
-        UpstreamBuffered::client(config)
+        self.peer_config().buffered()
     }
 
     /// Our connection on the other side.
     fn our_peer(&self) -> ThisBuffered {
-        let role = match self.role {
-            Role::Client => Role::Server,
-            Role::Server => Role::Client,
-        };
+        let role = self.role.other();
         Self { role, ..*self }.buffered()
     }
 
     fn unbuffered_client(&self) -> ThisUnbuffered<UnbufferedClientConnection> {
-        ThisUnbuffered::client(self.client_config())
+        ThisUnbuffered::client(self.config().client())
     }
 
     fn unbuffered_server(&self) -> ThisUnbuffered<UnbufferedServerConnection> {
-        ThisUnbuffered::server(self.server_config())
+        ThisUnbuffered::server(self.config().server())
     }
 
     fn buffered(&self) -> ThisBuffered {
-        match self.role {
-            Role::Client => ThisBuffered::client(self.client_config()),
-            Role::Server => ThisBuffered::server(self.server_config()),
-        }
+        self.config().buffered()
     }
 
     /// Completes the handshake and sends a few records each way, so that sequence numbers differ.
     fn connect(&self, ours: &mut dyn Endpoint, peer: &mut dyn Endpoint) {
-        match self.role {
-            Role::Client => handshake(ours, peer),
-            Role::Server => handshake(peer, ours),
-        }
+        self.role.handshake(ours, peer);
         for len in [1, 100, 20_000] {
             send_and_check(ours, peer, &vec![1; len]);
         }

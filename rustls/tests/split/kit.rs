@@ -4,7 +4,7 @@
 use std::io::{self, ErrorKind, Read, Write};
 
 use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product3};
-use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 pub(crate) use harness::peers::roles::Role;
 use harness::peers::roles::this::Config;
 use harness::peers::roles::{ROLES, upstream};
@@ -66,11 +66,7 @@ impl Case {
     pub(crate) fn fresh_peer(self) -> UpstreamBuffered {
         let (role, provider) = (self.role.other(), self.provider.upstream());
         let config = upstream::Config::new(role, self.versions, provider, KEY_TYPE);
-        let config = config.edit(
-            |client| client.enable_secret_extraction = true,
-            |server| server.enable_secret_extraction = true,
-        );
-        config.buffered()
+        config.extractable().buffered()
     }
 
     /// Both ends after the handshake, with nothing in transit.
@@ -82,18 +78,9 @@ impl Case {
         self,
         provider: CryptoProvider,
     ) -> (rustls::Connection, UpstreamBuffered) {
-        let (mut conn, mut peer) = (self.config(provider).connection(), self.fresh_peer());
-        loop {
-            let to_peer = conn.output();
-            peer.receive(&to_peer).unwrap();
-            let from_peer = peer.take_output();
-            conn.input(&from_peer);
-            if to_peer.is_empty() && from_peer.is_empty() {
-                break;
-            }
-        }
-        assert!(!conn.is_handshaking() && !peer.is_handshaking());
-        (conn, peer)
+        let (mut conn, mut peer) = (self.config(provider).buffered(), self.fresh_peer());
+        self.role.handshake(&mut conn, &mut peer);
+        (conn.conn, peer)
     }
 
     /// The halves of the connection, and its peer.

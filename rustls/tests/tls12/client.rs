@@ -12,9 +12,9 @@ mod versions;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use harness::peers::callbacks;
 use harness::peers::configs::{Provider, Versions};
-use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use harness::peers::endpoints::Endpoint;
+use harness::peers::{callbacks, clients};
 use harness::scripted::Identity;
 use harness::scripted::tls12::server::{Outcome, Script};
 use rustls::client::Resumption;
@@ -24,14 +24,12 @@ use rustls::pki_types::ServerName;
 pub(crate) struct Client {
     pub(crate) name: &'static str,
     identity: Rc<Identity>,
-    make: Make,
+    end: clients::Client,
 }
-
-type Make = Box<dyn Fn() -> Box<dyn Endpoint>>;
 
 impl Client {
     pub(crate) fn connection(&self) -> Box<dyn Endpoint> {
-        (self.make)()
+        self.end.connect_to(localhost())
     }
 
     pub(crate) fn run(&self, script: &Script) -> Outcome {
@@ -63,25 +61,15 @@ pub(crate) fn clients_with(
     };
     let mut theirs = upstream_config(&identity, provider, versions);
     upstream(&mut theirs);
-    let (buffered, unbuffered, theirs) = (our_config(), our_config(), Arc::new(theirs));
-    let makes: [(_, Make); 3] = [
-        (
-            "buffered",
-            Box::new(move || Box::new(ThisBuffered::client_of(localhost(), buffered.clone()))),
-        ),
-        (
-            "unbuffered",
-            Box::new(move || Box::new(ThisUnbuffered::client_of(localhost(), unbuffered.clone()))),
-        ),
-        (
-            "upstream",
-            Box::new(move || Box::new(UpstreamBuffered::client_of(localhost(), theirs.clone()))),
-        ),
+    let ends = [
+        ("buffered", clients::Client::Buffered(our_config())),
+        ("unbuffered", clients::Client::Unbuffered(our_config())),
+        ("upstream", clients::Client::Upstream(theirs.into())),
     ];
-    makes.map(|(name, make)| Client {
+    ends.map(|(name, end)| Client {
         name,
         identity: identity.clone(),
-        make,
+        end,
     })
 }
 

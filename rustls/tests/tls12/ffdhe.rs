@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product};
-use harness::peers::endpoints::{
-    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, send_and_check,
-};
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product};
+use harness::peers::endpoints::{Endpoint, exchange, send_and_check};
+use harness::peers::roles::{Implementation, Role, this, upstream};
 use harness::providers::ffdhe::{self, Key, Public, power};
 use harness::scripted::Refused;
 use harness::scripted::tls12::client::ScriptedClient;
@@ -17,7 +16,6 @@ use rustls::ffdhe_groups::{FFDHE2048, FFDHE3072};
 use rustls::{ContentType, HandshakeType, NamedGroup};
 
 const KEY_TYPE: KeyType = KeyType::Rsa2048;
-const AUTH: ClientAuth = ClientAuth::None;
 
 /// The settings of an end.
 #[derive(Clone, Copy, Debug)]
@@ -28,13 +26,6 @@ struct End {
     /// True if X25519 follows the finite-field groups.
     curve: bool,
     key: Key,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Implementation {
-    Buffered,
-    Unbuffered,
-    Upstream,
 }
 
 use Implementation::{Buffered, Unbuffered, Upstream};
@@ -93,32 +84,25 @@ provider!(
     upstream_groups
 );
 
+fn connection(role: Role, provider: Provider, end: End) -> Box<dyn Endpoint> {
+    end.implementation.end(
+        || {
+            let provider = (*this_provider(provider, end)).clone();
+            this::Config::new(role, end.versions, provider, KEY_TYPE)
+        },
+        || {
+            let provider = (*upstream_provider(provider, end)).clone();
+            upstream::Config::new(role, end.versions, provider, KEY_TYPE)
+        },
+    )
+}
+
 fn client(provider: Provider, end: End) -> Box<dyn Endpoint> {
-    if end.implementation == Upstream {
-        let provider = (*upstream_provider(provider, end)).clone();
-        let config = configs::upstream::client_of(end.versions, provider, KEY_TYPE, AUTH);
-        return Box::new(UpstreamBuffered::client(config));
-    }
-    let provider = (*this_provider(provider, end)).clone();
-    let config = configs::this::client_of(end.versions, provider, KEY_TYPE, AUTH);
-    match end.implementation {
-        Buffered => Box::new(ThisBuffered::client(config)),
-        _ => Box::new(ThisUnbuffered::client(config)),
-    }
+    connection(Role::Client, provider, end)
 }
 
 fn server(provider: Provider, end: End) -> Box<dyn Endpoint> {
-    if end.implementation == Upstream {
-        let provider = (*upstream_provider(provider, end)).clone();
-        let config = configs::upstream::server_of(end.versions, provider, KEY_TYPE, AUTH);
-        return Box::new(UpstreamBuffered::server(config));
-    }
-    let provider = (*this_provider(provider, end)).clone();
-    let config = configs::this::server_of(end.versions, provider, KEY_TYPE, AUTH);
-    match end.implementation {
-        Buffered => Box::new(ThisBuffered::server(config)),
-        _ => Box::new(ThisUnbuffered::server(config)),
-    }
+    connection(Role::Server, provider, end)
 }
 
 /// A scripted client's hello with DHE only, for these groups.

@@ -9,7 +9,8 @@ mod tampering;
 use std::sync::Arc;
 
 use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product};
-use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use harness::peers::endpoints::Endpoint;
+use harness::peers::servers::Server as End;
 use harness::scripted::Refused;
 use harness::scripted::tls12::Session;
 use harness::scripted::tls12::client::ScriptedClient;
@@ -61,14 +62,12 @@ impl Setup {
 pub(crate) struct Server {
     pub(crate) name: &'static str,
     pub(crate) provider: rustls::crypto::CryptoProvider,
-    make: Make,
+    end: End,
 }
-
-type Make = Box<dyn Fn() -> Box<dyn Endpoint>>;
 
 impl Server {
     pub(crate) fn connection(&self) -> Box<dyn Endpoint> {
-        (self.make)()
+        self.end.accept()
     }
 
     /// A client that has sent `hello` and read the answer.
@@ -107,24 +106,14 @@ pub(crate) fn servers_with(
     this(&mut ours);
     upstream(&mut theirs);
     let (ours, theirs) = (Arc::new(ours), Arc::new(theirs));
-    let unbuffered = ours.clone();
-    let makes: [(_, Make); 3] = [
-        (
-            "this, buffered",
-            Box::new(move || Box::new(ThisBuffered::server(ours.clone()))),
-        ),
-        (
-            "this, unbuffered",
-            Box::new(move || Box::new(ThisUnbuffered::server(unbuffered.clone()))),
-        ),
-        (
-            "upstream",
-            Box::new(move || Box::new(UpstreamBuffered::server(theirs.clone()))),
-        ),
+    let ends = [
+        ("this, buffered", End::Buffered(ours.clone())),
+        ("this, unbuffered", End::Unbuffered(ours)),
+        ("upstream", End::Upstream(theirs)),
     ];
-    makes.map(|(name, make)| Server {
+    ends.map(|(name, end)| Server {
         name,
-        make,
+        end,
         provider: setup.provider.this(),
     })
 }

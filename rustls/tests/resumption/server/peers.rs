@@ -2,36 +2,23 @@
 
 use std::sync::Arc;
 
+use harness::peers::clients::Client;
 use harness::peers::configs::{self, CLIENT_AUTHS, ClientAuth, PROVIDERS, product3};
-use harness::peers::endpoints::{
-    Endpoint, ThisBuffered, UpstreamBuffered, handshake, send_and_check, talk_and_close,
-};
+use harness::peers::endpoints::{handshake, send_and_check, talk_and_close};
 use harness::peers::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
 use rustls::ServerConfig;
-use rustls_upstream as theirs;
 
 use crate::kind_of;
 
-/// A client of either crate.
-enum Client {
-    Upstream(Arc<theirs::ClientConfig>),
-    This(Arc<rustls::ClientConfig>),
-}
-
-impl Client {
-    fn both(settings: &Settings, auth: ClientAuth) -> [Self; 2] {
-        let provider = settings.provider;
-        let theirs = configs::upstream::client(provider.upstream(), KEY_TYPE, auth);
-        let ours = configs::this::client(provider.this(), KEY_TYPE, auth);
-        [Self::Upstream(Arc::new(theirs)), Self::This(Arc::new(ours))]
-    }
-
-    fn connect(&self) -> Box<dyn Endpoint> {
-        match self {
-            Self::Upstream(config) => Box::new(UpstreamBuffered::client(config.clone())),
-            Self::This(config) => Box::new(ThisBuffered::client(config.clone())),
-        }
-    }
+/// A client of each crate.
+fn clients(settings: &Settings, auth: ClientAuth) -> [Client; 2] {
+    let provider = settings.provider;
+    let theirs = configs::upstream::client(provider.upstream(), KEY_TYPE, auth);
+    let ours = configs::this::client(provider.this(), KEY_TYPE, auth);
+    [
+        Client::Upstream(theirs.into()),
+        Client::Buffered(ours.into()),
+    ]
 }
 
 /// Connects, checks that the connection works, and returns its kind of handshake.
@@ -58,7 +45,7 @@ fn pairs(first: ServerConfig, second: ServerConfig) -> [(Server, Server); 2] {
 #[test]
 fn sessions_are_resumed_again_and_again() {
     for settings in Settings::all() {
-        for client in Client::both(&settings, ClientAuth::None) {
+        for client in clients(&settings, ClientAuth::None) {
             for server in settings.servers() {
                 assert!(kind(&client, &server).starts_with("Full"));
                 for _ in 0..4 {
@@ -82,7 +69,7 @@ fn a_client_keeps_its_identity() {
         } else {
             &[]
         };
-        for client in Client::both(&settings, auth) {
+        for client in clients(&settings, auth) {
             for server in settings.servers() {
                 kind(&client, &server);
                 // sessions from resumed connections keep the identity, too
@@ -108,7 +95,7 @@ fn after_a_hello_retry_request() {
         after.session_storage = before.session_storage.clone();
         after.ticketer = before.ticketer.clone();
         for (first, second) in pairs(before, after) {
-            for client in Client::both(&settings, ClientAuth::None) {
+            for client in clients(&settings, ClientAuth::None) {
                 let first = kind(&client, &first);
                 assert!(first.starts_with("Full"), "{first}");
                 let (mut client, mut server) = (client.connect(), second.accept());
@@ -143,7 +130,7 @@ fn after_a_hello_retry_request_of_another_hash() {
         let mut after = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
         after.session_storage = before.session_storage.clone();
         for (first, second) in pairs(before, after) {
-            for client in Client::both(&settings, ClientAuth::None) {
+            for client in clients(&settings, ClientAuth::None) {
                 kind(&client, &first);
                 let (mut client, mut server) = (client.connect(), second.accept());
                 handshake(&mut *client, &mut *server);

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use harness::peers::callbacks::Clock;
 use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions};
-use harness::peers::endpoints::ThisBuffered;
 use harness::providers::tickets::this::Tickets;
 use harness::scripted::tls12::Session;
 use harness::scripted::tls12::client::ScriptedClient;
@@ -20,7 +19,7 @@ use rustls::server::NoServerSessionStorage;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ContentType, HandshakeType};
 
-use super::{Server, Setup, servers, servers_with};
+use super::{End, Server, Setup, servers, servers_with};
 
 /// A ClientHello that requests a session of this kind.
 pub(crate) fn hello(tickets: bool) -> ClientHello {
@@ -324,11 +323,10 @@ fn this_server(
     let mut config = setup.config();
     change(&mut config);
     let config = Arc::new(config);
-    let shared = config.clone();
     let server = Server {
         name: "this",
         provider: setup.provider.this(),
-        make: Box::new(move || Box::new(ThisBuffered::server(shared.clone()))),
+        end: End::Buffered(config.clone()),
     };
     (server, config)
 }
