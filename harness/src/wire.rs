@@ -3,6 +3,13 @@
 pub mod bare_records;
 pub mod client_hello;
 
+use std::iter;
+
+pub const CHANGE_CIPHER_SPEC: u8 = 20;
+pub const ALERT: u8 = 21;
+pub const HANDSHAKE: u8 = 22;
+pub const APPLICATION_DATA: u8 = 23;
+
 /// Encodes a vector with a length of `width` bytes.
 ///
 /// # Panics
@@ -27,10 +34,20 @@ pub fn u16_vec(body: &[u8]) -> Vec<u8> {
 
 /// Encodes two-byte numbers.
 pub fn u16s(values: &[u16]) -> Vec<u8> {
-    values
+    values.iter().copied().flat_map(u16::to_be_bytes).collect()
+}
+
+/// Encodes an extension, or an entry of a key_share, which has the same format.
+pub fn extension(typ: u16, body: &[u8]) -> Vec<u8> {
+    [&typ.to_be_bytes()[..], &u16_vec(body)].concat()
+}
+
+/// Encodes extensions or key shares, without the length of the list.
+pub fn extensions(list: &[(u16, impl AsRef<[u8]>)]) -> Vec<u8> {
+    let encoded = list
         .iter()
-        .flat_map(|value| value.to_be_bytes())
-        .collect()
+        .map(|(typ, body)| extension(*typ, body.as_ref()));
+    encoded.collect::<Vec<_>>().concat()
 }
 
 /// Encodes a handshake message.
@@ -38,9 +55,14 @@ pub fn message(typ: u8, body: &[u8]) -> Vec<u8> {
     [&[typ][..], &vector(3, body)].concat()
 }
 
-/// Encodes an unprotected record.
+/// Encodes a record of an initial ClientHello.
 pub fn record(typ: u8, payload: &[u8]) -> Vec<u8> {
     [&[typ, 3, 1][..], &u16_vec(payload)].concat()
+}
+
+/// Encodes any other record, with its outer type and body.
+pub fn frame(typ: u8, body: &[u8]) -> Vec<u8> {
+    [&[typ, 3, 3][..], &u16_vec(body)].concat()
 }
 
 /// A record on the wire.
@@ -134,20 +156,23 @@ impl<'a> Reader<'a> {
         Self(body)
     }
 
-    /// Reads a list of extensions, each a type and a body.
+    /// Reads a vector with a length of `width` bytes by `read`, value after value.
+    pub fn list<T>(&mut self, width: usize, mut read: impl FnMut(&mut Self) -> T) -> Vec<T> {
+        let mut list = Self(self.vector(width));
+        iter::from_fn(|| (!list.is_empty()).then(|| read(&mut list))).collect()
+    }
+
+    /// Reads a list of extensions or key shares, each a type or group and a body.
     pub fn extensions(&mut self) -> Vec<(u16, Vec<u8>)> {
-        let mut list = Self(self.vector(2));
-        let mut extensions = Vec::new();
-        while !list.is_empty() {
-            let typ = list.u16();
-            extensions.push((typ, list.vector(2).to_vec()));
-        }
-        extensions
+        self.list(2, |list| (list.u16(), list.vector(2).to_vec()))
     }
 }
 
-/// The content type of handshake messages.
-const HANDSHAKE: u8 = 22;
+/// The body of the first extension of type `typ`.
+pub fn find_extension(extensions: &[(u16, Vec<u8>)], typ: u16) -> Option<&[u8]> {
+    let found = extensions.iter().find(|(other, _)| *other == typ);
+    found.map(|(_, body)| &body[..])
+}
 
 /// A small generator of reproducible noise (xorshift64*).
 pub struct Noise(u64);

@@ -3,6 +3,7 @@
 use super::{Crypto, Level, QuicEndpoint};
 use crate::peers::endpoints::Endpoint;
 use crate::providers::transparent::TAG;
+use crate::wire::{ALERT, APPLICATION_DATA, HANDSHAKE, frame};
 
 /// Wraps CRYPTO bytes and alerts in records, as TLS would under the transparent cipher
 /// ([`crate::providers::transparent`]). Levels above Initial are in protected records. Each record
@@ -17,9 +18,6 @@ pub struct Framed {
     error: Option<String>,
 }
 
-const ALERT: u8 = 21;
-const HANDSHAKE: u8 = 22;
-const APPLICATION_DATA: u8 = 23;
 const HEADER_LEN: usize = 5;
 
 impl Framed {
@@ -54,17 +52,17 @@ impl Endpoint for Framed {
         for Crypto { level, bytes } in self.outgoing.drain(..) {
             // CRYPTO bytes may exceed a record's limit
             for piece in bytes.chunks(1 << 14) {
-                match level {
-                    Level::Initial => push(&mut output, HANDSHAKE, &[piece]),
-                    _ => push(&mut output, APPLICATION_DATA, &[piece, &[HANDSHAKE], &TAG]),
-                }
+                output.extend(match level {
+                    Level::Initial => frame(HANDSHAKE, piece),
+                    _ => frame(APPLICATION_DATA, &[piece, &[HANDSHAKE], &TAG].concat()),
+                });
             }
         }
         if let Some(alert) = self.end.alert()
             && !self.alert_sent
         {
             self.alert_sent = true;
-            push(&mut output, ALERT, &[&[2, alert]]);
+            output.extend(frame(ALERT, &[2, alert]));
         }
         output
     }
@@ -130,12 +128,4 @@ impl Endpoint for Framed {
     }
 
     fn refresh_traffic_keys(&mut self) {}
-}
-
-fn push(output: &mut Vec<u8>, typ: u8, body: &[&[u8]]) {
-    let body = body.concat();
-    let len = u16::try_from(body.len()).unwrap().to_be_bytes();
-    output.extend([typ, 3, 3]);
-    output.extend(len);
-    output.extend(body);
 }

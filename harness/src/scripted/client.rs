@@ -14,7 +14,7 @@ use crate::peers::endpoints::Endpoint;
 use crate::wire::client_hello::{
     ClientHello, EARLY_DATA, KEY_SHARE, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES, X25519, key_shares,
 };
-use crate::wire::{self, Reader, message, record, u8_vec, u16_vec, vector};
+use crate::wire::{self, Reader, find_extension, message, record, u8_vec, u16_vec, vector};
 
 /// A client that has read a server's flight up to its Finished. The test decides what it sends
 /// next.
@@ -77,9 +77,8 @@ impl OfferedPsk {
             hello = hello.with(EARLY_DATA, vec![]);
         }
         let identities = self.identities.iter();
-        let identities =
-            identities.flat_map(|(id, age)| [&u16_vec(id)[..], &age.to_be_bytes()].concat());
-        let identities = u16_vec(&identities.collect::<Vec<_>>());
+        let identities = identities.map(|(id, age)| [u16_vec(id), age.to_be_bytes().into()]);
+        let identities = u16_vec(&identities.flatten().collect::<Vec<_>>().concat());
         let stage = self.early_secret(provider);
         let binders = |binder: &[u8]| u16_vec(&u8_vec(binder).repeat(self.identities.len()));
         let mut body = [&identities[..], &binders(&stage.binder(&[]))].concat();
@@ -218,9 +217,8 @@ impl ScriptedClient {
     /// True if the server accepted early data in its EncryptedExtensions.
     pub fn early_data_accepted(&self) -> bool {
         let typ = HandshakeType::EncryptedExtensions.into();
-        let mut body = Reader::of_message(&self.flight[0], typ);
-        let extensions = body.extensions();
-        extensions.iter().any(|(typ, _)| *typ == EARLY_DATA)
+        let extensions = Reader::of_message(&self.flight[0], typ).extensions();
+        find_extension(&extensions, EARLY_DATA).is_some()
     }
 
     /// Opens records that the server sent after its Finished.
@@ -283,10 +281,10 @@ impl ScriptedClient {
 
     /// Encodes a Certificate for `chain`, with `extensions` for each entry.
     pub fn certificate(context: &[u8], chain: &[&[u8]], extensions: &[u8]) -> Vec<u8> {
-        let entries: Vec<u8> = chain
+        let entries = chain
             .iter()
-            .flat_map(|cert| [vector(3, cert), u16_vec(extensions)].concat())
-            .collect();
+            .flat_map(|cert| [vector(3, cert), u16_vec(extensions)]);
+        let entries = entries.collect::<Vec<_>>().concat();
         let body = [u8_vec(context), vector(3, &entries)].concat();
         message(HandshakeType::Certificate.into(), &body)
     }

@@ -7,7 +7,7 @@ use rustls::{ContentType, Error, ProtocolVersion};
 
 use super::key_schedule::Secret;
 use super::tls12::secrets::DirectionKeys;
-use crate::wire::{self, u16_vec};
+use crate::wire::{self, frame};
 
 /// RFC 9846 §5.1: the most bytes that a record carries.
 const MAX_FRAGMENT_LEN: usize = 1 << 14;
@@ -48,7 +48,7 @@ impl Sealing {
     fn seal_fragment(&mut self, typ: ContentType, payload: &[u8]) -> Vec<u8> {
         let version = ProtocolVersion::TLSv1_2;
         let Some(encrypter) = &mut self.encrypter else {
-            return [&[typ.into(), 3, 3][..], &u16_vec(payload)].concat();
+            return frame(typ.into(), payload);
         };
         let mut sealed = vec![0; encrypter.encrypted_payload_len(payload.len())];
         let message = OutboundPlainMessage {
@@ -64,7 +64,7 @@ impl Sealing {
         } else {
             typ
         };
-        [&[outer.into(), 3, 3][..], &u16_vec(&sealed)].concat()
+        frame(outer.into(), &sealed)
     }
 }
 

@@ -14,7 +14,8 @@ use super::key_schedule::{Secret, Stage, Suite, Transcript, find_suite, signed_c
 use super::records::{Joiner, Opening, Sealing};
 use crate::peers::endpoints::Endpoint;
 use crate::wire::client_hello::{ClientHello, EARLY_DATA, PRE_SHARED_KEY};
-use crate::wire::{self, message, plain_messages, vector};
+pub use crate::wire::client_hello::{KEY_SHARE, SUPPORTED_VERSIONS};
+use crate::wire::{self, extension, message, plain_messages, vector};
 
 /// An extension: its type, and its body or the way to create it.
 pub type Extension = (u16, Body);
@@ -82,8 +83,6 @@ pub struct Script {
     pub ech: Option<Ech>,
 }
 
-pub const SUPPORTED_VERSIONS: u16 = 43;
-pub const KEY_SHARE: u16 = 51;
 pub const SUITE: CipherSuite = CipherSuite::TLS13_AES_128_GCM_SHA256;
 /// RFC 9846 §4.2.3: SHA-256 of "HelloRetryRequest".
 const RETRY_RANDOM: [u8; 32] = [
@@ -465,24 +464,22 @@ impl Server<'_> {
             }
             _ => (vec![4; 65], vec![0; 32]),
         };
-        let group = u16::from(group).to_be_bytes();
-        ([&group[..], &vector(2, &share)].concat(), shared)
+        (extension(group.into(), &share), shared)
     }
 
     fn certificate(&self, script: &Script) -> Vec<u8> {
-        let entries: Vec<u8> = script
+        let own = || self.identity.certificate.to_vec();
+        let entries = script
             .certificates
             .iter()
-            .flat_map(|(certificate, entry_extensions)| {
-                let own = || self.identity.certificate.to_vec();
+            .flat_map(|(certificate, of_entry)| {
                 let certificate = certificate.clone().unwrap_or_else(own);
                 [
                     vector(3, &certificate),
-                    vector(2, &extensions(entry_extensions, &[])),
+                    vector(2, &extensions(of_entry, &[])),
                 ]
-                .concat()
-            })
-            .collect();
+            });
+        let entries = entries.collect::<Vec<_>>().concat();
         [vector(1, &script.certificate_context), vector(3, &entries)].concat()
     }
 
@@ -573,14 +570,9 @@ pub(super) fn hello_message(hello: &Hello, client_hello: &[u8], share: &[u8]) ->
 
 /// Encodes extensions; `share` replaces [`Body::KeyShare`].
 pub fn extensions(extensions: &[Extension], share: &[u8]) -> Vec<u8> {
-    extensions
-        .iter()
-        .flat_map(|(typ, body)| {
-            let body = match body {
-                Body::Bytes(bytes) => bytes,
-                Body::KeyShare => share,
-            };
-            [&typ.to_be_bytes()[..], &vector(2, body)].concat()
-        })
-        .collect()
+    let encoded = extensions.iter().map(|(typ, body)| match body {
+        Body::Bytes(bytes) => extension(*typ, bytes),
+        Body::KeyShare => extension(*typ, share),
+    });
+    encoded.collect::<Vec<_>>().concat()
 }

@@ -2,7 +2,7 @@
 
 use rustls::{CipherSuite, HandshakeType};
 
-use crate::wire::Reader;
+use crate::wire::{Reader, find_extension};
 
 pub(super) struct ServerHello {
     pub(super) random: [u8; 32],
@@ -38,8 +38,6 @@ impl ServerHello {
 
     /// The body of the extension of type `typ`.
     pub(super) fn extension(&self, typ: u16) -> Option<&[u8]> {
-        let mut extensions = self.extensions.iter();
-        let found = extensions.find(|(other, _)| *other == typ);
-        found.map(|(_, body)| &body[..])
+        find_extension(&self.extensions, typ)
     }
 }

@@ -3,8 +3,8 @@
 use rustls::{CipherSuite, HandshakeType};
 
 use super::{OfferedPsk, ScriptedClient};
-use crate::wire::Reader;
 use crate::wire::client_hello::EARLY_DATA;
+use crate::wire::{Reader, find_extension};
 
 /// A NewSessionTicket (RFC 9846 §4.7.1) and its PSK.
 #[derive(Clone)]
@@ -32,7 +32,7 @@ impl ScriptedClient {
         let nonce = body.vector(1).to_vec();
         let ticket = body.vector(2).to_vec();
         let extensions = body.extensions();
-        let mut early_data = extensions.iter().filter(|(typ, _)| *typ == EARLY_DATA);
+        let early_data = find_extension(&extensions, EARLY_DATA);
         Ticket {
             suite: self.suite(),
             psk: self.ticket_psk(&nonce),
@@ -40,9 +40,7 @@ impl ScriptedClient {
             age_add,
             nonce,
             ticket,
-            max_early_data_size: early_data
-                .next()
-                .map(|(_, body)| Reader(body).number(4) as u32),
+            max_early_data_size: early_data.map(|body| Reader(body).number(4) as u32),
         }
     }
 }

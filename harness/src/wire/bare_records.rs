@@ -5,7 +5,7 @@ use aws_lc_rs::aead::{
     AES_128_GCM, AES_256_GCM, Aad, Algorithm, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey,
 };
 
-use crate::wire::{self, u16_vec};
+use crate::wire::{self, frame};
 
 const TAG_LEN: usize = 16;
 
@@ -124,7 +124,7 @@ impl Records {
             body = [&nonce[4..], &body].concat();
         }
         self.seq += 1;
-        [&[outer, 3, 3][..], &u16_vec(&body)].concat()
+        frame(outer, &body)
     }
 
     /// Opens a record; returns its type and content, or `None` if it is not authentic.

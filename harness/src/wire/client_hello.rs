@@ -1,6 +1,6 @@
 //! ClientHellos, byte by byte: building them, valid or not, and parsing them.
 
-use crate::wire::{Reader, message, record, u8_vec, u16_vec, u16s};
+use crate::wire::{Reader, extensions, find_extension, message, record, u8_vec, u16_vec, u16s};
 
 pub const SERVER_NAME: u16 = 0;
 pub const STATUS_REQUEST: u16 = 5;
@@ -136,9 +136,7 @@ impl ClientHello {
 
     /// The body of the first extension of type `typ`.
     pub fn extension(&self, typ: u16) -> Option<&[u8]> {
-        let mut extensions = self.extensions.iter();
-        let found = extensions.find(|(other, _)| *other == typ);
-        found.map(|(_, body)| &body[..])
+        find_extension(&self.extensions, typ)
     }
 
     /// The types of the extensions in their order.
@@ -148,33 +146,22 @@ impl ClientHello {
 
     /// The group and content of each key share; empty without the extension.
     pub fn key_shares(&self) -> Vec<(u16, Vec<u8>)> {
-        let Some(body) = self.extension(KEY_SHARE) else {
-            return Vec::new();
-        };
-        let mut list = Reader(Reader(body).vector(2));
-        let mut shares = Vec::new();
-        while !list.is_empty() {
-            let group = list.u16();
-            shares.push((group, list.vector(2).to_vec()));
-        }
-        shares
+        let body = self.extension(KEY_SHARE);
+        body.map_or_else(Vec::new, |body| Reader(body).extensions())
     }
 
     /// Encodes the handshake message.
     pub fn message(&self) -> Vec<u8> {
-        let mut body = self.legacy_version.to_be_bytes().to_vec();
-        body.extend(self.random);
-        body.extend(u8_vec(&self.session_id));
-        body.extend(u16_vec(&u16s(&self.cipher_suites)));
-        body.extend(u8_vec(&self.compression));
-        let mut extensions = vec![];
-        for (typ, extension) in &self.extensions {
-            extensions.extend(typ.to_be_bytes());
-            extensions.extend(u16_vec(extension));
-        }
-        body.extend(u16_vec(&extensions));
-        body.extend(&self.trailing);
-        message(1, &body)
+        let body = [
+            &self.legacy_version.to_be_bytes()[..],
+            &self.random,
+            &u8_vec(&self.session_id),
+            &u16_vec(&u16s(&self.cipher_suites)),
+            &u8_vec(&self.compression),
+            &u16_vec(&extensions(&self.extensions)),
+            &self.trailing,
+        ];
+        message(1, &body.concat())
     }
 
     /// Encodes the message in a record.
@@ -185,20 +172,12 @@ impl ClientHello {
 
 /// Reads all of `bytes` as two-byte numbers.
 pub fn read_u16s(bytes: &[u8]) -> Vec<u16> {
-    let mut numbers = Reader(bytes);
-    let mut read = Vec::new();
-    while !numbers.is_empty() {
-        read.push(numbers.u16());
-    }
-    read
+    bytes.chunks(2).map(|pair| Reader(pair).u16()).collect()
 }
 
 /// The body of a key_share extension.
 pub fn key_shares(shares: &[(u16, &[u8])]) -> Vec<u8> {
-    let entries = shares
-        .iter()
-        .map(|(group, share)| [&group.to_be_bytes(), &u16_vec(share)[..]].concat());
-    u16_vec(&entries.collect::<Vec<_>>().concat())
+    u16_vec(&extensions(shares))
 }
 
 /// The body of a server_name extension with one name of type host_name.
@@ -211,8 +190,9 @@ pub fn protocols(names: &[&[u8]]) -> Vec<u8> {
     u16_vec(
         &names
             .iter()
-            .flat_map(|name| u8_vec(name))
-            .collect::<Vec<_>>(),
+            .map(|name| u8_vec(name))
+            .collect::<Vec<_>>()
+            .concat(),
     )
 }
 

@@ -1,10 +1,8 @@
 //! Notes on the bytes that an end received. They extend a case's description where the place of a
 //! change says too little.
 
-use crate::wire::{plain_messages, records};
+use crate::wire::{CHANGE_CIPHER_SPEC, HANDSHAKE, plain_messages, records};
 
-const CHANGE_CIPHER_SPEC: u8 = 20;
-const HANDSHAKE: u8 = 22;
 const SERVER_HELLO: u8 = 2;
 
 /// psk_key_exchange_modes.

@@ -8,7 +8,7 @@ use rustls_upstream::crypto::hpke as theirs;
 use super::ENCRYPTED_CLIENT_HELLO;
 use super::reading::{Broken, EchExtension};
 use crate::wire::client_hello::ClientHello;
-use crate::wire::{u8_vec, u16_vec};
+use crate::wire::{extension, extensions, u8_vec, u16_vec, u16s};
 
 /// The version of RFC 9849.
 pub const VERSION: u16 = ENCRYPTED_CLIENT_HELLO;
@@ -48,26 +48,19 @@ pub struct Config {
 impl Config {
     /// Encodes the ECHConfig.
     pub fn encoded(&self) -> Vec<u8> {
-        let suites = self.suites.iter().flat_map(|(kdf, aead)| {
-            let [kdf, aead] = [kdf, aead].map(|id| id.to_be_bytes());
-            [kdf, aead].concat()
-        });
-        let extensions = self.extensions.iter().flat_map(|(typ, data)| {
-            let typ = typ.to_be_bytes();
-            [&typ[..], &u16_vec(data)].concat()
-        });
+        let suites = self.suites.iter().map(|(kdf, aead)| u16s(&[*kdf, *aead]));
         let contents = [
             &[self.config_id][..],
             &self.kem.to_be_bytes(),
             &u16_vec(&self.public_key),
-            &u16_vec(&suites.collect::<Vec<_>>()),
+            &u16_vec(&suites.collect::<Vec<_>>().concat()),
             &[self.maximum_name_length],
             &u8_vec(&self.public_name),
-            &u16_vec(&extensions.collect::<Vec<_>>()),
+            &u16_vec(&extensions(&self.extensions)),
             &self.trailing,
         ]
         .concat();
-        [&self.version.to_be_bytes()[..], &u16_vec(&contents)].concat()
+        extension(self.version, &contents)
     }
 
     /// Encodes an ECHConfigList with only this one.

@@ -17,7 +17,10 @@ pub(super) fn check(opened: &Opened, config: &Config) -> Result<(), Broken> {
     check_alone(outer)?;
     check_alone(inner)?;
     check_inner(inner)?;
-    check_outer(outer, config)?;
+    require(
+        outer.extension(SERVER_NAME) == Some(&host_name(&config.public_name)[..]),
+        "§6.1: ClientHelloOuter names public_name",
+    )?;
     require(
         outer.random != inner.random,
         "§6.1: ClientHelloOuter.random differs",
@@ -81,13 +84,6 @@ fn check_inner(inner: &ClientHello) -> Result<(), Broken> {
     )
 }
 
-fn check_outer(outer: &ClientHello, config: &Config) -> Result<(), Broken> {
-    require(
-        outer.extension(SERVER_NAME) == Some(&host_name(&config.public_name)[..]),
-        "§6.1: ClientHelloOuter names public_name",
-    )
-}
-
 /// Checks the GREASE PSK, RFC 9849 §6.1.2.
 fn check_psk(outer: &ClientHello, inner: &ClientHello) -> Result<(), Broken> {
     require(
@@ -115,7 +111,7 @@ fn check_psk(outer: &ClientHello, inner: &ClientHello) -> Result<(), Broken> {
     let binders = outer_psk.binders.iter().zip(&inner_psk.binders);
     let ids = identities
         .clone()
-        .map(|((outer, _), (inner, _))| (outer, inner));
+        .map(|(outer, inner)| (&outer.0, &inner.0));
     for (outer, inner) in ids.chain(binders) {
         require(
             outer.len() == inner.len(),
@@ -144,19 +140,12 @@ struct Psks {
 impl Psks {
     fn read(body: &[u8]) -> Self {
         let mut body = Reader(body);
-        let (mut list, mut identities) = (Reader(body.vector(2)), Vec::new());
-        while !list.is_empty() {
-            identities.push((list.vector(2).to_vec(), list.number(4)));
-        }
-        let (mut list, mut binders) = (Reader(body.vector(2)), Vec::new());
-        while !list.is_empty() {
-            binders.push(list.vector(1).to_vec());
-        }
+        let read = Self {
+            identities: body.list(2, |list| (list.vector(2).to_vec(), list.number(4))),
+            binders: body.list(2, |list| list.vector(1).to_vec()),
+        };
         assert!(body.is_empty(), "bytes after the binders");
-        Self {
-            identities,
-            binders,
-        }
+        read
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::flights::Framing;
-use crate::wire::{message, vector};
+use crate::wire::{extensions, message, u16_vec};
 
 /// Types and bodies, in order.
 pub type Extensions = Vec<(u16, Vec<u8>)>;
@@ -21,14 +21,10 @@ pub fn change(
     change: impl FnOnce(&mut Extensions),
 ) -> Option<Vec<u8>> {
     let range = block(framing, content)?;
-    let mut extensions = parse(&content[range.clone()]);
-    change(&mut extensions);
-    let mut block = Vec::new();
-    for (typ, body) in &extensions {
-        block.extend(typ.to_be_bytes());
-        block.extend(vector(2, body));
-    }
-    let mut body = [&content[4..range.start - 2], &vector(2, &block)].concat();
+    let mut changed = parse(&content[range.clone()]);
+    change(&mut changed);
+    let block = u16_vec(&extensions(&changed));
+    let mut body = [&content[4..range.start - 2], &block].concat();
     // a certificate's entry is inside a list with its own length
     if content[0] == CERTIFICATE {
         let entries = u32::try_from(body.len() - 4).ok()?;

@@ -3,13 +3,8 @@
 
 use crate::providers::transparent::TAG;
 use crate::scripted::records::Joiner;
-pub use crate::wire::message;
-use crate::wire::{self, u16_vec};
-
-pub const CHANGE_CIPHER_SPEC: u8 = 20;
-pub const ALERT: u8 = 21;
-pub const HANDSHAKE: u8 = 22;
-pub const APPLICATION_DATA: u8 = 23;
+use crate::wire;
+pub use crate::wire::{ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HANDSHAKE, frame, message};
 
 /// The format of protected records.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,11 +53,6 @@ impl Record {
             }
         }
     }
-}
-
-/// Encodes a record with this outer type and body.
-pub fn frame(typ: u8, body: &[u8]) -> Vec<u8> {
-    [&[typ, 3, 3][..], &u16_vec(body)].concat()
 }
 
 /// Splits well-formed `bytes` into records. In TLS 1.3 the outer type application_data means that
