@@ -7,7 +7,7 @@ use rustls::sign::SigningKey;
 use rustls::{CipherSuite, ContentType, HandshakeType, NamedGroup};
 
 use super::key_schedule::{Secret, Stage, Transcript, find_suite, signed_content};
-use super::records::{Joiner, Opening, Sealing};
+use super::records::{Joiner, Records};
 use super::refused::{Refused, deliver};
 use super::server_hello::ServerHello;
 use crate::peers::endpoints::Endpoint;
@@ -22,8 +22,8 @@ pub struct ScriptedClient {
     /// The server.
     pub server: Box<dyn Endpoint>,
     transcript: Transcript,
-    sealing: Sealing,
-    opening: Opening,
+    sealing: Records,
+    opening: Records,
     joiner: Joiner,
     client_handshake_traffic_secret: Secret,
     client_application_traffic_secret: Secret,
@@ -126,7 +126,7 @@ impl ScriptedClient {
         };
 
         let records = record(ContentType::Handshake.into(), &hello);
-        let received = deliver(&records, &mut *server, &mut Opening::default())?;
+        let received = deliver(&records, &mut *server, &mut Records::default())?;
         let mut received = received.iter();
         let is_handshake = |record: &&wire::Record| record.typ == ContentType::Handshake.into();
         let server_hello = &received.find(is_handshake).unwrap().payload;
@@ -138,8 +138,7 @@ impl ScriptedClient {
         assert_eq!(share.u16(), X25519);
         let is_resumed = read.extension(PRE_SHARED_KEY).is_some();
 
-        let mut transcript = Transcript::new(suite);
-        transcript.add(&hello);
+        let mut transcript = Transcript::new(suite.common.hash_provider, &hello);
         let early = offer.map(|offer| offer.early_secret(provider).early_traffic_secret(&hello));
         transcript.add(server_hello);
         let shared = kx.complete(share.vector(2)).unwrap();
@@ -148,7 +147,7 @@ impl ScriptedClient {
             .map(|offer| offer.psk.as_slice());
         let stage = Stage::early(suite, psk).into_handshake(shared.secret_bytes());
         let hellos = transcript.hash();
-        let mut opening = Opening::default();
+        let mut opening = Records::default();
         opening.set_key(&stage.secret("s hs traffic", &hellos));
 
         // read up to Finished; the following records are under the next key
@@ -174,7 +173,7 @@ impl ScriptedClient {
             client_handshake_traffic_secret,
             main_secret,
             transcript,
-            sealing: Sealing::default(),
+            sealing: Records::default(),
             opening,
             joiner,
             is_resumed,
@@ -211,7 +210,7 @@ impl ScriptedClient {
 
     /// The selected suite.
     pub fn suite(&self) -> CipherSuite {
-        self.transcript.suite.common.suite
+        self.client_handshake_traffic_secret.suite.common.suite
     }
 
     /// True if the server accepted early data in its EncryptedExtensions.

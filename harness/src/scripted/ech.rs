@@ -18,7 +18,7 @@ pub use config::{Config, EchKey, SUITES, VERSION, config_list};
 pub use reading::{Broken, EchExtension, Opened, read_extension};
 
 use self::config::Openers;
-use super::key_schedule::{Stage, Transcript};
+use super::key_schedule::{Stage, Suite, Transcript};
 use crate::wire::Reader;
 use crate::wire::client_hello::{ClientHello, PRE_SHARED_KEY};
 
@@ -143,8 +143,8 @@ impl Connection {
     ///
     /// # Panics
     ///
-    /// If it is not the binder of `psk`.
-    pub(super) fn check_binder(&self, psk: &[u8], transcript: &Transcript, hello: &[u8]) {
+    /// If it is not the binder of the PSK of `stage`.
+    pub(super) fn check_binder(&self, stage: &Stage, transcript: &Transcript, hello: &[u8]) {
         let Some(opened) = self.opened.last() else {
             return;
         };
@@ -160,41 +160,39 @@ impl Connection {
         binders.number(2);
         let binder = binders.vector(1);
         let truncated = &hello[..hello.len() - binders_len];
-        let stage = Stage::early(transcript.suite, Some(psk));
         let expected = stage.binder_of(&transcript.hash_with(truncated));
         assert_eq!(binder, expected, "the binder of ClientHelloInner");
     }
 
     /// Confirms in a ServerHello that ClientHelloInner was used (RFC 9849 §7.2).
-    pub(super) fn confirm(&self, ech: &Ech, transcript: &Transcript, server_hello: &mut [u8]) {
-        if ech.accepts {
-            let at = CONFIRMATION_AT..CONFIRMATION_AT + CONFIRMATION_LEN;
-            let place = &mut server_hello[at];
-            place.fill(0);
-            let confirmation =
-                self.confirmation("ech accept confirmation", transcript, server_hello);
-            server_hello[CONFIRMATION_AT..][..CONFIRMATION_LEN].copy_from_slice(&confirmation);
-        }
+    pub(super) fn confirm(&self, suite: Suite, transcript: &Transcript, hello: &mut [u8]) {
+        let label = "ech accept confirmation";
+        self.confirm_at(CONFIRMATION_AT, label, suite, transcript, hello);
     }
 
     /// Confirms in a HelloRetryRequest, if it has the extension for this (RFC 9849 §7.2.1).
-    pub(super) fn confirm_retry(&self, ech: &Ech, transcript: &Transcript, retry: &mut [u8]) {
+    pub(super) fn confirm_retry(&self, suite: Suite, transcript: &Transcript, retry: &mut [u8]) {
         let header = [&ENCRYPTED_CLIENT_HELLO.to_be_bytes()[..], &[0, 8]].concat();
-        let found = retry.windows(header.len()).position(|at| at == header);
-        if let Some(found) = found.filter(|_| ech.accepts) {
-            let at = found + header.len()..found + header.len() + CONFIRMATION_LEN;
-            retry[at.clone()].fill(0);
+        if let Some(found) = retry.windows(header.len()).position(|at| at == header) {
             let label = "hrr ech accept confirmation";
-            let confirmation = self.confirmation(label, transcript, retry);
-            retry[at].copy_from_slice(&confirmation);
+            self.confirm_at(found + header.len(), label, suite, transcript, retry);
         }
     }
 
-    fn confirmation(&self, label: &str, transcript: &Transcript, message: &[u8]) -> Vec<u8> {
+    fn confirm_at(
+        &self,
+        at: usize,
+        label: &str,
+        suite: Suite,
+        transcript: &Transcript,
+        message: &mut [u8],
+    ) {
+        message[at..][..CONFIRMATION_LEN].fill(0);
         // the random of ClientHelloInner keys both confirmations; it does not change after a retry
         let random = &self.opened[0].inner.random;
-        let stage = Stage::early(transcript.suite, Some(random));
-        stage.expand(label, &transcript.hash_with(message), CONFIRMATION_LEN)
+        let hash = transcript.hash_with(message);
+        let confirmation = Stage::early(suite, Some(random)).expand(label, &hash, CONFIRMATION_LEN);
+        message[at..][..CONFIRMATION_LEN].copy_from_slice(&confirmation);
     }
 }
 

@@ -3,8 +3,11 @@
 //! It uses a provider's HKDF and HMAC, but none of the library's code above them.
 
 use rustls::crypto::cipher::{AeadKey, Iv};
+use rustls::crypto::hash::Hash;
 use rustls::crypto::tls13::{HkdfExpander, OkmBlock};
 use rustls::{CipherSuite, Tls13CipherSuite};
+
+use super::records::Keys;
 
 /// A TLS 1.3 suite. The suites of a provider are static.
 pub(super) type Suite = &'static Tls13CipherSuite;
@@ -16,18 +19,22 @@ pub(super) fn find_suite(provider: &rustls::crypto::CryptoProvider, name: Cipher
     found.unwrap().tls13().unwrap()
 }
 
-/// The messages of a handshake so far.
+/// The messages of a handshake so far, of either version.
 pub(super) struct Transcript {
-    pub(super) suite: Suite,
+    hash: &'static dyn Hash,
     messages: Vec<u8>,
 }
 
 impl Transcript {
-    pub(super) fn new(suite: Suite) -> Self {
-        Self {
-            suite,
-            messages: Vec::new(),
-        }
+    /// Creates a transcript that begins with `messages`.
+    pub(super) fn new(hash: &'static dyn Hash, messages: &[u8]) -> Self {
+        let messages = messages.to_vec();
+        Self { hash, messages }
+    }
+
+    /// RFC 5246 §7.4.8: the content that a client's CertificateVerify signs.
+    pub(super) fn messages(&self) -> &[u8] {
+        &self.messages
     }
 
     pub(super) fn add(&mut self, messages: &[u8]) {
@@ -41,8 +48,7 @@ impl Transcript {
     /// The hash including `message`, which is not added.
     pub(super) fn hash_with(&self, message: &[u8]) -> Vec<u8> {
         let messages = [&self.messages, message].concat();
-        let hash = self.suite.common.hash_provider.hash(&messages);
-        hash.as_ref().to_vec()
+        self.hash.hash(&messages).as_ref().to_vec()
     }
 
     /// RFC 9846 §4.1: before a HelloRetryRequest the ClientHello is replaced by its hash.
@@ -146,13 +152,6 @@ impl Secret {
         }
     }
 
-    /// RFC 9846 §7.3: the key and IV of this traffic secret.
-    pub(super) fn traffic_key(&self) -> (AeadKey, Iv) {
-        let key = self.expand("key", &[], self.suite.aead_alg.key_len());
-        let iv = self.expand("iv", &[], 12);
-        (AeadKey::new(&key), Iv::copy(&iv))
-    }
-
     /// RFC 9846 §4.5.3: the verify_data of a Finished.
     pub(super) fn verify_data(&self, transcript_hash: &[u8]) -> Vec<u8> {
         let key = OkmBlock::new(&self.expand("finished", &[], self.bytes.len()));
@@ -169,6 +168,20 @@ impl Secret {
         let hkdf = self.suite.hkdf_provider;
         let expander = hkdf.expander_for_okm(&OkmBlock::new(&self.bytes));
         expand_label(&*expander, label, context, len)
+    }
+}
+
+impl From<&Secret> for Keys {
+    /// RFC 9846 §7.3: the key and IV of a traffic secret.
+    fn from(secret: &Secret) -> Self {
+        let aead = secret.suite.aead_alg;
+        let key = || AeadKey::new(&secret.expand("key", &[], aead.key_len()));
+        let iv = || Iv::copy(&secret.expand("iv", &[], 12));
+        Self {
+            encrypter: aead.encrypter(key(), iv()),
+            decrypter: aead.decrypter(key(), iv()),
+            hides_type: true,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Delivery of a scripted client's records, and the server's rejection.
 
-use super::records::Opening;
+use super::records::Records;
 use crate::peers::endpoints::Endpoint;
 use crate::wire::{self, Record};
 
@@ -21,7 +21,7 @@ pub struct Refused {
 pub(super) fn deliver(
     records: &[u8],
     server: &mut dyn Endpoint,
-    opening: &mut Opening,
+    opening: &mut Records,
 ) -> Result<Vec<Record>, Refused> {
     let result = server.receive(records);
     let answer = wire::records(&server.take_output());

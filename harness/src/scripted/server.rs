@@ -11,7 +11,7 @@ use rustls::{
 
 use super::ech::{self, Ech, Opened};
 use super::key_schedule::{Secret, Stage, Suite, Transcript, find_suite, signed_content};
-use super::records::{Joiner, Opening, Sealing};
+use super::records::{Joiner, Records};
 use crate::peers::endpoints::Endpoint;
 use crate::wire::client_hello::{ClientHello, EARLY_DATA, PRE_SHARED_KEY};
 pub use crate::wire::client_hello::{KEY_SHARE, SUPPORTED_VERSIONS};
@@ -276,13 +276,13 @@ impl Identity {
         let mut server = Server {
             identity: self,
             suite,
-            sealing: Sealing::default(),
-            opening: Opening::default(),
+            sealing: Records::default(),
+            opening: Records::default(),
             previous: None,
             next_keys: Vec::new(),
             skips: false,
             joiner: Joiner::default(),
-            transcript: Transcript::new(suite),
+            transcript: Transcript::new(suite.common.hash_provider, &[]),
             main_secret: None,
             ech: ech::Connection::default(),
             conversation: Conversation::default(),
@@ -298,11 +298,11 @@ impl Identity {
 struct Server<'a> {
     identity: &'a Identity,
     suite: Suite,
-    sealing: Sealing,
-    opening: Opening,
+    sealing: Records,
+    opening: Records,
     /// The previous key, since a client that fails between its Finished and the next key still uses
     /// it.
-    previous: Option<Opening>,
+    previous: Option<Records>,
     /// The next keys of the client in reverse order: the handshake key if there is early data, the
     /// application key.
     next_keys: Vec<Secret>,
@@ -320,13 +320,15 @@ impl Server<'_> {
         let output = self.take(client);
         let mut client_hello = self.read_hello(script, &output);
         let early_opening = self.read_early(script, &client_hello, &output);
+        let accepts_ech = script.ech.as_ref().is_some_and(|ech| ech.accepts);
         for (i, retry) in script.retries.iter().enumerate() {
             let mut message = hello_message(retry, &client_hello, &[]);
             if i == 0 {
                 self.transcript.replace_with_message_hash();
             }
-            if let Some(ech) = &script.ech {
-                self.ech.confirm_retry(ech, &self.transcript, &mut message);
+            if accepts_ech {
+                self.ech
+                    .confirm_retry(self.suite, &self.transcript, &mut message);
             }
             (script.corrupt)(i, &mut message);
             self.transcript.add(&message);
@@ -345,8 +347,9 @@ impl Server<'_> {
         let (share, shared) = self.exchange(&client_hello, script.group);
         let mut server_hello = hello_message(&script.server_hello, &client_hello, &share);
         let mut sent = script.retries.len();
-        if let Some(ech) = &script.ech {
-            self.ech.confirm(ech, &self.transcript, &mut server_hello);
+        if accepts_ech {
+            self.ech
+                .confirm(self.suite, &self.transcript, &mut server_hello);
         }
         (script.corrupt)(sent, &mut server_hello);
         self.transcript.add(&server_hello);
@@ -361,9 +364,7 @@ impl Server<'_> {
             Some(opening) if accepts => {
                 self.opening = opening;
                 // a client that rejects the flight may have switched to the handshake key
-                let mut left_behind = Opening::default();
-                left_behind.set_key(&client_secret);
-                self.previous = Some(left_behind);
+                self.previous = Some(Records::under(&client_secret));
                 self.next_keys.push(client_secret);
             }
             // a client that fails before it learns of the rejection sends its alert under this key
@@ -417,7 +418,8 @@ impl Server<'_> {
             None => sent,
         };
         if let Some(psk) = &script.psk {
-            self.ech.check_binder(psk, &self.transcript, &hello);
+            let stage = Stage::early(self.suite, Some(psk));
+            self.ech.check_binder(&stage, &self.transcript, &hello);
         }
         self.transcript.add(&hello);
         self.conversation.messages.push(hello.clone());
@@ -491,11 +493,11 @@ impl Server<'_> {
 
     /// Reads the records after a ClientHello, which carry early data; returns the key for more of
     /// them.
-    fn read_early(&mut self, script: &Script, hello: &[u8], output: &[u8]) -> Option<Opening> {
+    fn read_early(&mut self, script: &Script, hello: &[u8], output: &[u8]) -> Option<Records> {
         let psk = script.early_psk.as_deref()?;
         let suite = find_suite(&self.identity.provider, SUITE);
-        let mut opening = Opening::default();
-        opening.set_key(&Stage::early(suite, Some(psk)).early_traffic_secret(hello));
+        let secret = Stage::early(suite, Some(psk)).early_traffic_secret(hello);
+        let mut opening = Records::under(&secret);
         let protected = wire::records(output).into_iter();
         let protected =
             protected.filter(|record| record.typ == ContentType::ApplicationData.into());

@@ -5,15 +5,14 @@ use rustls::sign::SigningKey;
 use rustls::{CipherSuite, ContentType, HandshakeType, Side};
 
 use super::Session;
-use super::secrets::{
-    Randoms, Suite, Transcript, direction_keys, find_suite, master_secret, verify_data,
-};
+use super::secrets::{Randoms, Suite, direction_keys, find_suite, master_secret, verify_data};
 use crate::peers::endpoints::Endpoint;
-use crate::scripted::records::{Joiner, Opening, Sealing};
+use crate::scripted::key_schedule::Transcript;
+use crate::scripted::records::{Joiner, Keys, Records};
 use crate::scripted::refused::{Refused, deliver};
 use crate::scripted::server_hello::ServerHello;
 use crate::wire::client_hello::{ClientHello, EXTENDED_MASTER_SECRET};
-use crate::wire::{self, Reader, message, record, u8_vec, vector};
+use crate::wire::{self, Reader, find_extension, message, record, u8_vec, vector};
 
 /// A client that has read a server's first flight. The test decides what it sends next.
 pub struct ScriptedClient {
@@ -36,8 +35,8 @@ pub struct ScriptedClient {
     randoms: Randoms,
     secret: Option<[u8; 48]>,
     transcript: Transcript,
-    sealing: Sealing,
-    opening: Opening,
+    sealing: Records,
+    opening: Records,
     joiner: Joiner,
 }
 
@@ -57,10 +56,11 @@ impl ScriptedClient {
     ) -> Result<Self, Refused> {
         let hello_message = hello.message();
         let records = record(ContentType::Handshake.into(), &hello_message);
-        let received = deliver(&records, &mut *server, &mut Opening::default())?;
+        let received = deliver(&records, &mut *server, &mut Records::default())?;
 
         let server_hello = received.first().unwrap();
         let read = ServerHello::read(&mut Reader(&server_hello.payload));
+        let tls12_suite = find_suite(provider, read.suite);
         let mut client = Self {
             server,
             suite: read.suite,
@@ -71,18 +71,17 @@ impl ScriptedClient {
             alerts: Vec::new(),
             server_finished: false,
             provider: provider.clone(),
-            tls12_suite: find_suite(provider, read.suite),
+            tls12_suite,
             randoms: Randoms {
                 client: hello.random,
                 server: read.random,
             },
             secret: session.map(|session| session.master_secret),
-            transcript: Transcript::default(),
-            sealing: Sealing::default(),
-            opening: Opening::default(),
+            transcript: Transcript::new(tls12_suite.common.hash_provider, &hello_message),
+            sealing: Records::default(),
+            opening: Records::default(),
             joiner: Joiner::default(),
         };
-        client.transcript.add(&hello_message);
         client.receive(&received);
         Ok(client)
     }
@@ -97,7 +96,7 @@ impl ScriptedClient {
                 ContentType::Alert => self.alerts.push(content),
                 ContentType::ChangeCipherSpec => {
                     let keys = self.keys(Side::Server);
-                    self.opening.set_tls12_keys(&keys);
+                    self.opening.set_key(keys);
                 }
                 _ => {}
             }
@@ -113,7 +112,7 @@ impl ScriptedClient {
         }
     }
 
-    fn keys(&self, sender: Side) -> super::secrets::DirectionKeys {
+    fn keys(&self, sender: Side) -> Keys {
         let secret = self.secret.as_ref().expect("keys were agreed on");
         direction_keys(self.tls12_suite, secret, &self.randoms, sender)
     }
@@ -139,7 +138,7 @@ impl ScriptedClient {
     /// Protects the following records without a change_cipher_spec.
     pub fn protect(&mut self) {
         let keys = self.keys(Side::Client);
-        self.sealing.set_tls12_keys(&keys);
+        self.sealing.set_key(keys);
     }
 
     /// Creates the ClientKeyExchange of ECDHE and derives the keys from the transcript including
@@ -157,13 +156,8 @@ impl ScriptedClient {
         let message = message(typ, &u8_vec(kx.pub_key()));
         let shared = kx.complete(theirs).unwrap();
 
-        let mut hashed = Transcript::default();
-        hashed.add(self.transcript.messages());
-        hashed.add(&message);
-        let extensions = &mut self.extensions.iter();
-        let hash = extensions
-            .any(|(typ, _)| *typ == EXTENDED_MASTER_SECRET)
-            .then(|| hashed.hash(self.tls12_suite));
+        let extended = find_extension(&self.extensions, EXTENDED_MASTER_SECRET);
+        let hash = extended.map(|_| self.transcript.hash_with(&message));
         self.secret = Some(master_secret(
             self.tls12_suite,
             shared.secret_bytes(),

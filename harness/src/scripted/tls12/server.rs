@@ -8,11 +8,10 @@ use rustls::{
 };
 
 use super::Session;
-use super::secrets::{
-    Randoms, Suite, Transcript, direction_keys, find_suite, master_secret, verify_data,
-};
+use super::secrets::{Randoms, Suite, direction_keys, find_suite, master_secret, verify_data};
 use crate::peers::endpoints::Endpoint;
-use crate::scripted::records::{Joiner, Opening, Sealing};
+use crate::scripted::key_schedule::Transcript;
+use crate::scripted::records::{Joiner, Records};
 use crate::scripted::server::{Corrupt, Extension, Hello, Identity, bytes, hello_message};
 use crate::wire::client_hello::{ClientHello, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO};
 use crate::wire::{self, message, plain_messages, u8_vec, u16_vec, vector};
@@ -183,29 +182,27 @@ impl Identity {
     pub fn run_tls12(&self, client: &mut dyn Endpoint, script: &Script) -> Outcome {
         let client_hello = plain_messages(&client.take_output());
         let hello = ClientHello::read(&client_hello);
+        let suite = find_suite(&self.provider, script.hello.suite.into());
         let mut server = Server {
             identity: self,
             script,
-            suite: find_suite(&self.provider, script.hello.suite.into()),
+            suite,
             randoms: Randoms {
                 client: hello.random,
                 server: script.hello.random,
             },
             kx: None,
             secret: script.resumes.as_ref().map(|session| session.master_secret),
-            sealing: Sealing::default(),
-            opening: Opening::default(),
+            sealing: Records::default(),
+            opening: Records::default(),
             joiner: Joiner::default(),
-            transcript: Transcript::default(),
+            transcript: Transcript::new(suite.common.hash_provider, &client_hello),
             outcome: Outcome {
                 messages: vec![client_hello],
                 ..Outcome::default()
             },
         };
-        server.transcript.add(&server.outcome.messages[0]);
-        if let Err(error) = server.talk(client) {
-            server.outcome.error = Some(error);
-        }
+        server.outcome.error = server.talk(client).err();
         server.read(&client.take_output());
         server.into_outcome()
     }
@@ -218,8 +215,8 @@ struct Server<'a> {
     randoms: Randoms,
     kx: Option<Box<dyn ActiveKeyExchange>>,
     secret: Option<[u8; 48]>,
-    sealing: Sealing,
-    opening: Opening,
+    sealing: Records,
+    opening: Records,
     joiner: Joiner,
     transcript: Transcript,
     outcome: Outcome,
@@ -248,7 +245,7 @@ impl Server<'_> {
                     // without keys, the following records stay in the clear
                     if let Some(secret) = &self.secret {
                         let keys = direction_keys(self.suite, secret, &self.randoms, Side::Server);
-                        self.sealing.set_tls12_keys(&keys);
+                        self.sealing.set_key(keys);
                     }
                 }
                 Step::Await => {
@@ -324,7 +321,7 @@ impl Server<'_> {
                 ContentType::ChangeCipherSpec => {
                     if let Some(secret) = &self.secret {
                         let keys = direction_keys(self.suite, secret, &self.randoms, Side::Client);
-                        self.opening.set_tls12_keys(&keys);
+                        self.opening.set_key(keys);
                     }
                 }
                 _ => self.joiner.push(&content),
@@ -350,7 +347,7 @@ impl Server<'_> {
             let shared = kx.complete(&message[5..]).unwrap();
             let extended = |(typ, _): &Extension| *typ == EXTENDED_MASTER_SECRET;
             let extended = self.script.hello.extensions.iter().any(extended);
-            let hash = extended.then(|| self.transcript.hash(self.suite));
+            let hash = extended.then(|| self.transcript.hash());
             let secret = master_secret(
                 self.suite,
                 shared.secret_bytes(),
