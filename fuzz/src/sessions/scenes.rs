@@ -9,7 +9,7 @@ use harness::peers::roles::Role;
 use harness::providers::tickets::this::Tickets;
 use harness::providers::transparent::this::{Configs, forget_sessions};
 use harness::providers::transparent::{Resumes, Setup};
-use rustls::server::{NoServerSessionStorage, StoresServerSessions};
+use rustls::server::NoServerSessionStorage;
 use rustls::{HandshakeKind, ServerConfig, ServerConnection};
 
 use super::value::Session;
@@ -49,37 +49,19 @@ pub(super) fn set_found(value: Option<Vec<u8>>) {
     FOUND.set(value);
 }
 
-/// A ticketer whose tickets all open to the value to find.
-fn ticketer() -> Tickets {
+/// A ticketer whose tickets all open to the value to find, or a storage that has it under every
+/// key.
+fn sessions() -> Arc<Tickets> {
     let encrypt = |plain: &[u8]| {
         STORED.set(plain.to_vec());
         Some(b"a ticket".to_vec())
     };
     let decrypt = |_: &[u8]| FOUND.with_borrow(Clone::clone);
-    Tickets::new(super::TICKET_LIFETIME as u32, encrypt, decrypt)
-}
-
-/// A storage that has the value to find under every key.
-#[derive(Debug)]
-struct FoundSession;
-
-impl StoresServerSessions for FoundSession {
-    fn can_cache(&self) -> bool {
-        true
-    }
-
-    fn put(&self, _: Vec<u8>, value: Vec<u8>) -> bool {
-        STORED.set(value);
-        true
-    }
-
-    fn get(&self, _: &[u8]) -> Option<Vec<u8>> {
-        FOUND.with_borrow(Clone::clone)
-    }
-
-    fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-        self.get(key)
-    }
+    Arc::new(Tickets::new(
+        super::TICKET_LIFETIME as u32,
+        encrypt,
+        decrypt,
+    ))
 }
 
 /// All scenes. Corpora refer to them by number, so append new ones at the end.
@@ -111,10 +93,10 @@ impl Scene {
         let mut server = ServerConfig::clone(&server);
         let is_stored = setup.resumes == Some(Resumes::Stored);
         if is_stored {
-            server.session_storage = Arc::new(FoundSession);
+            server.session_storage = sessions();
         } else {
             server.session_storage = Arc::new(NoServerSessionStorage {});
-            server.ticketer = Arc::new(ticketer());
+            server.ticketer = sessions();
         }
         let max_early_data_size = server.max_early_data_size;
         let configs = Configs {

@@ -7,7 +7,10 @@ macro_rules! constant {
         pub mod $module {
             use $tls::crypto::{ActiveKeyExchange, SharedSecret, SupportedKxGroup};
             use $tls::sign::{Signer, SigningKey};
-            use $tls::{Error, NamedGroup, ProtocolVersion, SignatureAlgorithm, SignatureScheme};
+            use $tls::{
+                Error, NamedGroup, PeerMisbehaved, ProtocolVersion, SignatureAlgorithm,
+                SignatureScheme,
+            };
 
             /// A group whose share and secret are always the same.
             #[derive(Clone, Debug)]
@@ -15,6 +18,8 @@ macro_rules! constant {
                 pub name: NamedGroup,
                 pub share: Vec<u8>,
                 pub secret: Vec<u8>,
+                /// The only length of a peer's share that is accepted, if not any.
+                pub peer_len: Option<usize>,
                 /// The other group of a hybrid, and its share.
                 pub component: Option<(NamedGroup, Vec<u8>)>,
                 /// True if TLS 1.3 cannot use it.
@@ -27,6 +32,7 @@ macro_rules! constant {
                         name,
                         share: share.to_vec(),
                         secret: vec![7; 32],
+                        peer_len: None,
                         component: None,
                         only_tls12: false,
                     }
@@ -60,7 +66,10 @@ macro_rules! constant {
             }
 
             impl ActiveKeyExchange for Group {
-                fn complete(self: Box<Self>, _: &[u8]) -> Result<SharedSecret, Error> {
+                fn complete(self: Box<Self>, peer: &[u8]) -> Result<SharedSecret, Error> {
+                    if self.peer_len.is_some_and(|len| len != peer.len()) {
+                        return Err(PeerMisbehaved::InvalidKeyShare.into());
+                    }
                     Ok(SharedSecret::from(&self.secret[..]))
                 }
 
@@ -78,7 +87,8 @@ macro_rules! constant {
                 }
             }
 
-            /// A key that makes the same signature for every message, by any scheme.
+            /// A key that makes the same signature for every message. Its scheme must be offered,
+            /// unless it is an unknown one.
             #[derive(Clone, Debug)]
             pub struct Key {
                 pub algorithm: SignatureAlgorithm,
@@ -87,8 +97,10 @@ macro_rules! constant {
             }
 
             impl SigningKey for Key {
-                fn choose_scheme(&self, _: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
-                    Some(Box::new(self.clone()))
+                fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+                    let is_unknown = matches!(self.scheme, SignatureScheme::Unknown(_));
+                    let signer = || Box::new(self.clone()) as Box<dyn Signer>;
+                    (is_unknown || offered.contains(&self.scheme)).then(signer)
                 }
 
                 fn algorithm(&self) -> SignatureAlgorithm {

@@ -1,4 +1,4 @@
-//! Ticketers of functions, for both crates.
+//! Ticketers and storages of functions, for both crates.
 
 // A macro, because the types of the two crates have the same names, but are distinct.
 macro_rules! tickets {
@@ -7,11 +7,12 @@ macro_rules! tickets {
         pub mod $module {
             use std::fmt;
 
-            use $tls::server::ProducesTickets;
+            use $tls::server::{ProducesTickets, StoresServerSessions};
 
             /// The content of a ticket for a session, or the session in a ticket.
             type Convert = Box<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>;
 
+            /// A ticketer; or a storage, which converts values that are put and keys to find.
             pub struct Tickets {
                 lifetime: u32,
                 encrypt: Convert,
@@ -53,6 +54,24 @@ macro_rules! tickets {
 
                 fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
                     (self.decrypt)(cipher)
+                }
+            }
+
+            impl StoresServerSessions for Tickets {
+                fn can_cache(&self) -> bool {
+                    true
+                }
+
+                fn put(&self, _: Vec<u8>, value: Vec<u8>) -> bool {
+                    (self.encrypt)(&value).is_some()
+                }
+
+                fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+                    (self.decrypt)(key)
+                }
+
+                fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+                    self.get(key)
                 }
             }
 

@@ -9,7 +9,7 @@ mod quick_mac;
 mod signatures;
 mod stores;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::peers::callbacks::Clock;
 use crate::peers::configs::{self, ClientAuth, KeyType, Versions};
@@ -21,8 +21,8 @@ use crate::quic::{self, Framed, Version};
 pub const TAG: [u8; 16] = [0x77; 16];
 /// The transport parameters of both sides.
 const PARAMETERS: &[u8] = b"transport parameters";
-const SHARE: [u8; 32] = [9; 32];
-const SECRET: [u8; 32] = [5; 32];
+/// The only ticket.
+const TICKET: [u8; 48] = [0x71; 48];
 
 /// The parameters of two connections.
 #[derive(Clone, Copy, Debug)]
@@ -140,24 +140,24 @@ macro_rules! transparent {
                 UnsupportedOperationError,
             };
             use $tls::crypto::hash::{Context, Hash, HashAlgorithm, Output};
-            use $tls::crypto::{
-                ActiveKeyExchange, CryptoProvider, GetRandomFailed, SecureRandom, SharedSecret,
-                SupportedKxGroup,
-            };
+            use $tls::crypto::{CryptoProvider, GetRandomFailed, SecureRandom};
             use $tls::server::danger::ClientCertVerifier;
-            use $tls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+            use $tls::server::{
+                NoServerSessionStorage, StoresServerSessions, WebPkiClientVerifier,
+            };
             use $tls::version::{TLS12, TLS13};
             use $tls::{
                 CipherSuite, CipherSuiteCommon, ConnectionTrafficSecrets, Error, NamedGroup,
-                PeerMisbehaved, SignatureScheme, SupportedCipherSuite, Tls12CipherSuite,
-                Tls13CipherSuite,
+                SignatureScheme, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite,
             };
 
             use super::quick_mac::$module::{HKDF, PRF};
-            use super::signatures::$module::unsigned;
+            use super::signatures::$module::{self as signatures, unsigned};
             pub use super::stores::$module::forget_sessions;
             use super::stores::$module::{FirstSessions, ThreadSessions};
             use super::*;
+            use crate::providers::constant::$module::Group;
+            use crate::providers::tickets::$module::Tickets;
             use crate::verifiers::$module::Verifier;
 
             /// Configurations of the two sides, shared by all connections.
@@ -169,12 +169,12 @@ macro_rules! transparent {
             impl Configs {
                 pub fn new(setup: Setup) -> Self {
                     let Setup { auth, retry, .. } = setup;
-                    let groups: [&[&dyn SupportedKxGroup]; 2] = if retry {
-                        [&[&FIRST, &SECOND], &[&SECOND]]
-                    } else {
-                        [&[&FIRST], &[&FIRST]]
+                    let (first, second) = (NamedGroup::X25519, NamedGroup::secp256r1);
+                    let groups = match retry {
+                        true => [vec![first, second], vec![second]],
+                        false => [vec![first], vec![first]],
                     };
-                    let [client, server] = groups.map(|groups| provider_with(groups, setup));
+                    let [client, server] = groups.map(|groups| provider_with(&groups, setup));
                     let mut client = configs::$module::client_of(
                         setup.versions[0],
                         client,
@@ -223,7 +223,13 @@ macro_rules! transparent {
                         Some(Resumes::Stored) => server.session_storage = sessions,
                         Some(Resumes::Tickets) => {
                             server.session_storage = Arc::new(NoServerSessionStorage {});
-                            server.ticketer = sessions;
+                            let sealed = sessions.clone();
+                            let encrypt = move |plain: &[u8]| {
+                                let is_put = sealed.put(TICKET.to_vec(), plain.to_vec());
+                                is_put.then(|| TICKET.to_vec())
+                            };
+                            let decrypt = move |ticket: &[u8]| sessions.get(ticket);
+                            server.ticketer = Arc::new(Tickets::new(60 * 60, encrypt, decrypt));
                         }
                     }
                     Self {
@@ -296,17 +302,19 @@ macro_rules! transparent {
 
             /// The provider of the usual setup.
             pub fn provider() -> CryptoProvider {
-                provider_with(&[&FIRST], Setup::usual(ClientAuth::None))
+                provider_with(&[NamedGroup::X25519], Setup::usual(ClientAuth::None))
             }
 
             /// ring's provider, with all random and secret parts replaced.
-            fn provider_with(
-                groups: &[&'static dyn SupportedKxGroup],
-                setup: Setup,
-            ) -> CryptoProvider {
-                let mut provider = super::signatures::$module::provider();
+            fn provider_with(groups: &[NamedGroup], setup: Setup) -> CryptoProvider {
+                let group = |name: &NamedGroup| {
+                    let mut group = Group::new(*name, &[9; 32]);
+                    (group.secret, group.peer_len) = (vec![5; 32], Some(32));
+                    group.leak()
+                };
+                let mut provider = signatures::provider();
                 provider.cipher_suites = suites(setup);
-                provider.kx_groups = groups.to_vec();
+                provider.kx_groups = groups.iter().map(group).collect();
                 provider.secure_random = &FixedRandom;
                 provider
             }
@@ -315,54 +323,48 @@ macro_rules! transparent {
             /// they seal, the TLS 1.3 suite is the one with the quickest hash, whose keys wear out
             /// after a few records, and the TLS 1.2 suite is unchanged.
             fn suites(setup: Setup) -> Vec<SupportedCipherSuite> {
-                static MADE: [OnceLock<[SupportedCipherSuite; 2]>; 3] =
-                    [const { OnceLock::new() }; 3];
                 let (seals, hashes) = (setup.seals, setup.hashes_transcript);
-                let which = if seals { 2 } else { hashes.into() };
-                let suites = MADE[which].get_or_init(|| {
-                    let all = $provider().cipher_suites;
-                    let find = |name| *all.iter().find(|suite| suite.suite() == name).unwrap();
-                    let tls13 = find(match seals {
-                        true => CipherSuite::TLS13_AES_128_GCM_SHA256,
-                        false => CipherSuite::TLS13_AES_256_GCM_SHA384,
-                    });
-                    let tls12 = find(CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384);
-                    let (SupportedCipherSuite::Tls13(tls13), SupportedCipherSuite::Tls12(tls12)) =
-                        (tls13, tls12)
-                    else {
-                        panic!("one suite of each version");
-                    };
-                    let common = |common: &CipherSuiteCommon| CipherSuiteCommon {
-                        suite: common.suite,
-                        hash_provider: if hashes {
-                            common.hash_provider
-                        } else {
-                            &FixedHash
-                        },
-                        confidentiality_limit: if seals { 12 } else { u64::MAX },
-                    };
-                    let new_tls13 = Tls13CipherSuite {
-                        common: common(&tls13.common),
-                        hkdf_provider: if hashes { tls13.hkdf_provider } else { &HKDF },
-                        aead_alg: if seals { tls13.aead_alg } else { &Identity13 },
-                        quic: tls13.quic,
-                    };
-                    let new_tls12 = Tls12CipherSuite {
-                        common: common(&tls12.common),
-                        prf_provider: if hashes { tls12.prf_provider } else { &PRF },
-                        aead_alg: &Identity12,
-                        ..*tls12
-                    };
-                    let new_tls13 = SupportedCipherSuite::Tls13(Box::leak(Box::new(new_tls13)));
-                    match seals {
-                        true => [SupportedCipherSuite::Tls12(tls12), new_tls13],
-                        false => [
-                            new_tls13,
-                            SupportedCipherSuite::Tls12(Box::leak(Box::new(new_tls12))),
-                        ],
-                    }
+                let all = $provider().cipher_suites;
+                let find = |name| *all.iter().find(|suite| suite.suite() == name).unwrap();
+                let tls13 = find(match seals {
+                    true => CipherSuite::TLS13_AES_128_GCM_SHA256,
+                    false => CipherSuite::TLS13_AES_256_GCM_SHA384,
                 });
-                suites.to_vec()
+                let tls12 = find(CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384);
+                let (SupportedCipherSuite::Tls13(tls13), SupportedCipherSuite::Tls12(tls12)) =
+                    (tls13, tls12)
+                else {
+                    panic!("one suite of each version");
+                };
+                let common = |common: &CipherSuiteCommon| CipherSuiteCommon {
+                    suite: common.suite,
+                    hash_provider: if hashes {
+                        common.hash_provider
+                    } else {
+                        &FixedHash
+                    },
+                    confidentiality_limit: if seals { 12 } else { u64::MAX },
+                };
+                let new_tls13: &_ = Box::leak(Box::new(Tls13CipherSuite {
+                    common: common(&tls13.common),
+                    hkdf_provider: if hashes { tls13.hkdf_provider } else { &HKDF },
+                    aead_alg: if seals {
+                        tls13.aead_alg
+                    } else {
+                        &Identity::<1>
+                    },
+                    quic: tls13.quic,
+                }));
+                let new_tls12: &_ = Box::leak(Box::new(Tls12CipherSuite {
+                    common: common(&tls12.common),
+                    prf_provider: if hashes { tls12.prf_provider } else { &PRF },
+                    aead_alg: &Identity::<0>,
+                    ..*tls12
+                }));
+                match seals {
+                    true => vec![tls12.into(), new_tls13.into()],
+                    false => vec![new_tls13.into(), new_tls12.into()],
+                }
             }
 
             /// Zlib compression, the same for both crates.
@@ -438,43 +440,11 @@ macro_rules! transparent {
                 }
             }
 
-            const FIRST: FixedKx = FixedKx(NamedGroup::X25519);
-            const SECOND: FixedKx = FixedKx(NamedGroup::secp256r1);
+            /// The record protection: the identity with an inner content type of one byte in TLS
+            /// 1.3, of none in TLS 1.2.
+            struct Identity<const INNER_TYPE: usize>;
 
-            #[derive(Clone, Copy, Debug)]
-            struct FixedKx(NamedGroup);
-
-            impl SupportedKxGroup for FixedKx {
-                fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
-                    Ok(Box::new(*self))
-                }
-
-                fn name(&self) -> NamedGroup {
-                    self.0
-                }
-            }
-
-            impl ActiveKeyExchange for FixedKx {
-                fn complete(self: Box<Self>, peer: &[u8]) -> Result<SharedSecret, Error> {
-                    if peer.len() != SHARE.len() {
-                        return Err(PeerMisbehaved::InvalidKeyShare.into());
-                    }
-                    Ok(SharedSecret::from(&SECRET[..]))
-                }
-
-                fn pub_key(&self) -> &[u8] {
-                    &SHARE
-                }
-
-                fn group(&self) -> NamedGroup {
-                    self.0
-                }
-            }
-
-            /// The record protection in TLS 1.3.
-            struct Identity13;
-
-            impl Tls13AeadAlgorithm for Identity13 {
+            impl Tls13AeadAlgorithm for Identity<1> {
                 fn encrypter(&self, _: AeadKey, _: Iv) -> Box<dyn MessageEncrypter> {
                     Box::new(Identity::<1>)
                 }
@@ -496,10 +466,7 @@ macro_rules! transparent {
                 }
             }
 
-            /// The record protection in TLS 1.2.
-            struct Identity12;
-
-            impl Tls12AeadAlgorithm for Identity12 {
+            impl Tls12AeadAlgorithm for Identity<0> {
                 fn encrypter(&self, _: AeadKey, _: &[u8], _: &[u8]) -> Box<dyn MessageEncrypter> {
                     Box::new(Identity::<0>)
                 }
@@ -525,9 +492,6 @@ macro_rules! transparent {
                     Err(UnsupportedOperationError)
                 }
             }
-
-            /// The identity with an inner content type of one byte, or none.
-            struct Identity<const INNER_TYPE: usize>;
 
             impl<const INNER_TYPE: usize> MessageDecrypter for Identity<INNER_TYPE> {
                 fn decrypt<'a>(

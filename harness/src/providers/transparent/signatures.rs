@@ -67,10 +67,11 @@ macro_rules! signatures {
     ($module:ident, $tls:ident, $provider:path) => {
         pub(super) mod $module {
             use $tls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
-            use $tls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
-            use $tls::{Error, SignatureAlgorithm, SignatureScheme};
+            use $tls::sign::{CertifiedKey, SingleCertAndKey};
+            use $tls::{SignatureAlgorithm, SignatureScheme};
 
             use super::*;
+            use crate::providers::constant::$module::Key;
 
             /// The underlying provider, with cached verifications.
             pub(crate) fn provider() -> CryptoProvider {
@@ -99,33 +100,14 @@ macro_rules! signatures {
 
             /// The certificate of `identity` with an OCSP response and a key that signs with zeros.
             pub(crate) fn unsigned(identity: &Identity) -> Arc<SingleCertAndKey> {
-                let mut key = CertifiedKey::new(identity.chain.clone(), Arc::new(NoKey));
+                let key = Key {
+                    algorithm: SignatureAlgorithm::ED25519,
+                    scheme: SignatureScheme::ED25519,
+                    signature: vec![0; 64],
+                };
+                let mut key = CertifiedKey::new(identity.chain.clone(), Arc::new(key));
                 key.ocsp = Some(b"an OCSP response".to_vec());
                 Arc::new(SingleCertAndKey::from(key))
-            }
-
-            #[derive(Debug)]
-            struct NoKey;
-
-            impl SigningKey for NoKey {
-                fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
-                    let signer: Box<dyn Signer> = Box::new(Self);
-                    offered.contains(&self.scheme()).then_some(signer)
-                }
-
-                fn algorithm(&self) -> SignatureAlgorithm {
-                    SignatureAlgorithm::ED25519
-                }
-            }
-
-            impl Signer for NoKey {
-                fn sign(&self, _: &[u8]) -> Result<Vec<u8>, Error> {
-                    Ok(vec![0; 64])
-                }
-
-                fn scheme(&self) -> SignatureScheme {
-                    SignatureScheme::ED25519
-                }
             }
         }
     };

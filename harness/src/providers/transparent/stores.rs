@@ -5,9 +5,6 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The only ticket.
-const TICKET: [u8; 48] = [0x71; 48];
-
 macro_rules! stores {
     ($module:ident, $tls:ident) => {
         pub(super) mod $module {
@@ -16,7 +13,7 @@ macro_rules! stores {
                 ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue,
             };
             use $tls::pki_types::ServerName;
-            use $tls::server::{ProducesTickets, StoresServerSessions};
+            use $tls::server::StoresServerSessions;
 
             use super::*;
 
@@ -113,25 +110,6 @@ macro_rules! stores {
 
                 fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
                     self.get(key)
-                }
-            }
-
-            impl ProducesTickets for FirstSessions {
-                fn enabled(&self) -> bool {
-                    true
-                }
-
-                fn lifetime(&self) -> u32 {
-                    60 * 60
-                }
-
-                fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
-                    self.put(TICKET.to_vec(), plain.to_vec())
-                        .then(|| TICKET.to_vec())
-                }
-
-                fn decrypt(&self, ticket: &[u8]) -> Option<Vec<u8>> {
-                    self.get(ticket)
                 }
             }
         }
