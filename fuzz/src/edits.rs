@@ -15,11 +15,8 @@ const LONGEST: usize = 17_000;
 /// The messages of `flights` in `scene`, after the first `changes` changes of `program`.
 pub(super) fn edited(scene: &Scene, flights: &[u8], program: &[u8], changes: usize) -> Vec<u8> {
     let (framing, mut records) = (scene.framing(), scene.messages(flights));
-    let mut input = Input(program);
-    for _ in 0..changes {
-        if input.is_empty() || records.is_empty() {
-            break;
-        }
+    let mut input = Input::new(program);
+    while input.begins_step(changes) && !records.is_empty() {
         let (what, at) = (input.byte(), usize::from(input.byte()) % records.len());
         match what % 16 {
             0..8 => change_content(what, &mut records[at], &mut input),
@@ -35,11 +32,8 @@ pub(super) fn edited(scene: &Scene, flights: &[u8], program: &[u8], changes: usi
 /// regardless of their meaning.
 pub(super) fn spliced(flight: &[u8], program: &[u8], changes: usize) -> Vec<u8> {
     let mut flight = flight.to_vec();
-    let mut input = Input(program);
-    for _ in 0..changes {
-        if input.is_empty() {
-            break;
-        }
+    let mut input = Input::new(program);
+    while input.begins_step(changes) {
         let at = input.position(flight.len() + 1);
         let end = flight.len().min(at + usize::from(input.byte()));
         let mut bytes = input.bytes();

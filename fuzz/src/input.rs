@@ -1,17 +1,27 @@
 //! An input as a program: a sequence of numbers, followed by zeros.
 
 /// The rest of an input.
-pub(super) struct Input<'a>(pub(super) &'a [u8]);
+pub(super) struct Input<'a> {
+    pub(super) rest: &'a [u8],
+    /// The steps begun so far.
+    pub(super) steps: usize,
+}
 
-impl Input<'_> {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+impl<'a> Input<'a> {
+    pub(super) fn new(rest: &'a [u8]) -> Self {
+        Self { rest, steps: 0 }
+    }
+
+    /// Begins a step, the last of at most `most`; returns false once the input ends.
+    pub(super) fn begins_step(&mut self, most: usize) -> bool {
+        self.steps += 1;
+        !self.rest.is_empty() && self.steps <= most
     }
 
     pub(super) fn byte(&mut self) -> u8 {
-        match self.0 {
+        match self.rest {
             [first, rest @ ..] => {
-                self.0 = rest;
+                self.rest = rest;
                 *first
             }
             [] => 0,
@@ -31,9 +41,9 @@ impl Input<'_> {
 
     /// Reads a length from the first byte, then as many bytes, if available.
     pub(super) fn bytes(&mut self) -> Vec<u8> {
-        let len = usize::from(self.byte()).min(self.0.len());
-        let (bytes, rest) = self.0.split_at(len);
-        self.0 = rest;
+        let len = usize::from(self.byte()).min(self.rest.len());
+        let (bytes, rest) = self.rest.split_at(len);
+        self.rest = rest;
         bytes.to_vec()
     }
 

@@ -30,7 +30,7 @@ pub fn quic(input: &[u8]) {
     static CONFIGS: OnceLock<Vec<(Setup, Configs)>> = OnceLock::new();
     let make = |setup| (setup, Configs::new(setup));
     let all = CONFIGS.get_or_init(|| setups().map(make).into());
-    let mut input = Input(input);
+    let mut input = Input::new(input);
     let which = usize::from(input.byte());
     let version = VERSIONS[which % VERSIONS.len()];
     let (setup, configs) = &all[which / VERSIONS.len() % all.len()];
@@ -39,10 +39,7 @@ pub fn quic(input: &[u8]) {
         Pair::new(configs, version, 1).finish();
     }
     let mut pair = Pair::new(configs, version, usize::from(input.byte()));
-    for _ in 0..STEPS {
-        if input.is_empty() {
-            break;
-        }
+    while input.begins_step(STEPS) {
         pair.step(&mut input);
     }
     pair.finish();

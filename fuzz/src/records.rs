@@ -17,9 +17,9 @@ pub fn records(input: &[u8]) {
     };
     match what % 4 {
         0 => open_and_join(rest),
-        1 => join(&mut Input(rest)),
-        2 => buffers::receive(&mut Input(rest)),
-        _ => buffers::send(&mut Input(rest)),
+        1 => join(&mut Input::new(rest)),
+        2 => buffers::receive(&mut Input::new(rest)),
+        _ => buffers::send(&mut Input::new(rest)),
     }
 }
 
@@ -74,10 +74,7 @@ fn join(input: &mut Input<'_>) {
     let (mut pushed, mut popped) = (Vec::new(), Vec::new());
     let mut wire = Vec::new();
     let mut lent = None;
-    for _ in 0..MOST_OPERATIONS {
-        if input.is_empty() {
-            break;
-        }
+    while input.begins_step(MOST_OPERATIONS) {
         match input.byte() % 8 {
             0 | 1 => {
                 let len = input.len();

@@ -30,56 +30,42 @@ pub(super) struct Sent {
     pub(super) updates: usize,
 }
 
-/// An API that encrypts application data.
-pub(super) trait Encrypts {
-    fn encrypt(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize, EncryptError>;
-    fn encrypt_to_vec(
-        &mut self,
-        plaintext: &[u8],
-        out: &mut Vec<u8>,
-        used: usize,
-    ) -> Result<usize, EncryptError>;
-    fn in_place_room(&self) -> InPlaceRoom;
-    fn encrypt_in_place(
-        &mut self,
-        buf: &mut [u8],
-        payload: Range<usize>,
-    ) -> Result<Range<usize>, InPlaceError>;
-}
-
 macro_rules! encrypts {
-    ($of:ty $(, $generic:ident)?) => {
-        impl$(<$generic>)? Encrypts for $of {
-            fn encrypt(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize, EncryptError> {
-                self.encrypt(plaintext, out)
-            }
+    ($(fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty;)*) => {
+        /// An API that encrypts application data.
+        pub(super) trait Encrypts {
+            fn in_place_room(&self) -> InPlaceRoom;
+            $(fn $name(&mut self, $($arg: $type),*) -> $out;)*
+        }
 
-            fn encrypt_to_vec(
-                &mut self,
-                plaintext: &[u8],
-                out: &mut Vec<u8>,
-                used: usize,
-            ) -> Result<usize, EncryptError> {
-                self.encrypt_to_vec(plaintext, out, used)
-            }
-
+        encrypts!(for WriteTraffic<'_, D>, <D>, $($name, ($($arg: $type),*), $out;)*);
+        encrypts!(for Sender, <>, $($name, ($($arg: $type),*), $out;)*);
+    };
+    (for $of:ty, <$($d:ident)?>, $($name:ident, ($($arg:ident: $type:ty),*), $out:ty;)*) => {
+        impl<$($d)?> Encrypts for $of {
             fn in_place_room(&self) -> InPlaceRoom {
                 self.in_place_room()
             }
 
-            fn encrypt_in_place(
-                &mut self,
-                buf: &mut [u8],
-                payload: Range<usize>,
-            ) -> Result<Range<usize>, InPlaceError> {
-                self.encrypt_in_place(buf, payload)
-            }
+            $(fn $name(&mut self, $($arg: $type),*) -> $out {
+                self.$name($($arg),*)
+            })*
         }
     };
 }
 
-encrypts!(WriteTraffic<'_, D>, D);
-encrypts!(Sender);
+encrypts! {
+    fn encrypt(plaintext: &[u8], out: &mut [u8]) -> Result<usize, EncryptError>;
+    fn encrypt_to_vec(
+        plaintext: &[u8],
+        out: &mut Vec<u8>,
+        used: usize
+    ) -> Result<usize, EncryptError>;
+    fn encrypt_in_place(
+        buf: &mut [u8],
+        payload: Range<usize>
+    ) -> Result<Range<usize>, InPlaceError>;
+}
 
 impl Sent {
     /// Encrypts some of the stream through one of the APIs.

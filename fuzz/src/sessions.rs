@@ -21,7 +21,7 @@ use super::input::Input;
 /// The first byte chooses tickets of a provider, or a scene whose server receives a session. The
 /// rest is the session, or changes to a genuine one.
 pub fn sessions(input: &[u8]) {
-    let mut input = Input(input);
+    let mut input = Input::new(input);
     let choice = input.byte();
     match choice % 8 {
         0 | 1 => sealed(usize::from(choice % 2), &mut input),
@@ -44,18 +44,15 @@ const WEEK: u64 = 7 * 24 * 60 * 60;
 fn changed(how: u8, genuine: &[u8], input: &mut Input<'_>) -> Vec<u8> {
     let mut value = genuine.to_vec();
     match how {
-        0 => return input.0.to_vec(),
+        0 => return input.rest.to_vec(),
         1 => {
             value.truncate(usize::from(input.byte()));
-            value.extend(input.0);
+            value.extend(input.rest);
             return value;
         }
         _ => {}
     }
-    for _ in 0..16 {
-        if input.is_empty() {
-            break;
-        }
+    while input.begins_step(16) {
         let at = usize::from(u16::from_be_bytes([input.byte(), input.byte()])) % (value.len() + 1);
         let (what, byte) = (input.byte(), input.byte());
         match what % 4 {

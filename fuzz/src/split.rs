@@ -19,7 +19,7 @@ use super::streams::kinds;
 /// kind (the rest). The second describes the data waiting in it at the split. Operations follow,
 /// each a byte and its arguments.
 pub fn split(input: &[u8]) {
-    let mut input = Input(input);
+    let mut input = Input::new(input);
     let choice = usize::from(input.byte());
     let kinds = kinds();
     let kind = &kinds[(choice >> 2) % kinds.len()];
@@ -48,10 +48,7 @@ struct World<Data> {
 
 impl<Data> World<Data> {
     fn run(&mut self, input: &mut Input<'_>) {
-        for _ in 0..MOST_OPERATIONS {
-            if input.is_empty() {
-                break;
-            }
+        while input.begins_step(MOST_OPERATIONS) {
             self.step(input);
             self.check_invariants();
         }
@@ -274,9 +271,9 @@ impl<Data> World<Data> {
             self.process();
             let before = self.peer.of_peer.stream.received;
             // a length for `read`, encoded like an input
-            self.read(&mut Input(&[0xc3, 0x03]));
+            self.read(&mut Input::new(&[0xc3, 0x03]));
             self.open_in_place(usize::MAX);
-            self.read_tls(&mut Input(&[0xfd, 0x00]));
+            self.read_tls(&mut Input::new(&[0xfd, 0x00]));
             let outgoing = &mut self.peer.sent.outgoing;
             if let Some(sender) = &mut self.sender {
                 let used = outgoing.len();

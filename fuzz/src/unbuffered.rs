@@ -19,7 +19,7 @@ use super::streams::{Stream, kinds};
 /// The first byte describes the connection: client or server (bit 0), before or after its handshake
 /// (bit 1), its kind (the rest). Operations follow, each a byte and its arguments.
 pub fn unbuffered(input: &[u8]) {
-    let mut input = Input(input);
+    let mut input = Input::new(input);
     let choice = usize::from(input.byte());
     let kinds = kinds();
     let kind = &kinds[(choice >> 2) % kinds.len()];
@@ -88,10 +88,7 @@ impl<C: Unbuffered> World<C> {
         if is_connected {
             self.deliver_all();
         }
-        for _ in 0..MOST_OPERATIONS {
-            if input.is_empty() {
-                break;
-            }
+        while input.begins_step(MOST_OPERATIONS) {
             self.step(input);
         }
         self.deliver_all();
@@ -221,7 +218,7 @@ impl<C: Unbuffered> World<C> {
         until_idle(|| {
             self.peer.arrive(usize::MAX);
             // uses each state to its end
-            let step = self.process(usize::MAX, &mut Input(&[0x12, 0x02]));
+            let step = self.process(usize::MAX, &mut Input::new(&[0x12, 0x02]));
             let sends = !self.peer.sent.outgoing.is_empty();
             self.peer.deliver(usize::MAX);
             step.is_idle && step.discarded == 0 && !sends && !self.peer.take_output()

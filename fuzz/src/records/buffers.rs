@@ -12,15 +12,12 @@ pub(super) fn receive(input: &mut Input<'_>) {
     let mut buffer = ReceiveBuffer::default();
     // the bytes not yet received, not yet opened, not yet read
     let (mut wire, mut unopened, mut unread) = (Vec::new(), Vec::new(), Vec::new());
-    for count in 0..MOST_OPERATIONS {
-        if input.is_empty() {
-            break;
-        }
+    while input.begins_step(MOST_OPERATIONS) {
         match input.byte() % 16 {
             0..3 => {
                 let len = input.len();
                 wire.extend([23, 3, 3, (len >> 8) as u8, len as u8]);
-                wire.extend((0..len).map(|at| (at >> 4) as u8 ^ at as u8 ^ count as u8));
+                wire.extend((0..len).map(|at| (at >> 4) as u8 ^ at as u8 ^ input.steps as u8));
             }
             3..7 => {
                 let most = input.len().min(wire.len());
@@ -79,13 +76,10 @@ pub(super) fn receive(input: &mut Input<'_>) {
 pub(super) fn send(input: &mut Input<'_>) {
     let mut buffer = OutgoingBuffer::default();
     let mut pending = Vec::new();
-    for count in 0..MOST_OPERATIONS {
-        if input.is_empty() {
-            break;
-        }
+    while input.begins_step(MOST_OPERATIONS) {
         match input.byte() % 4 {
             0 => {
-                let bytes = vec![count as u8; input.len()];
+                let bytes = vec![input.steps as u8; input.len()];
                 buffer.append(&bytes);
                 pending.extend(bytes);
             }
@@ -93,10 +87,10 @@ pub(super) fn send(input: &mut Input<'_>) {
                 let len = input.len();
                 let room = buffer.room(len);
                 assert_eq!(room.len(), len);
-                room.fill(count as u8);
+                room.fill(input.steps as u8);
                 let used = input.len().min(len);
                 buffer.commit(used);
-                pending.extend(vec![count as u8; used]);
+                pending.extend(vec![input.steps as u8; used]);
             }
             _ => {
                 let len = input.len();
