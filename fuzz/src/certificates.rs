@@ -3,7 +3,7 @@
 
 mod properties;
 
-use harness::peers::roles::Role;
+use harness::peers::roles::ROLES;
 use harness::wire::vector;
 use rustls::compress::{
     BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CertCompressor, CertDecompressor, CompressionLevel,
@@ -29,13 +29,6 @@ pub fn certificates(input: &[u8]) {
 const CERTIFICATE: u8 = 11;
 const COMPRESSED_CERTIFICATE: u8 = 25;
 
-fn receiver(choice: u8) -> Role {
-    match choice & 4 {
-        0 => Role::Client,
-        _ => Role::Server,
-    }
-}
-
 /// The first two bytes are the declared length. The decompressed bytes must survive another
 /// round trip.
 fn compressed(choice: u8, input: &[u8]) {
@@ -59,7 +52,7 @@ fn compressed(choice: u8, input: &[u8]) {
 
     let algorithm = u16::from(decompressor.algorithm()).to_be_bytes();
     let body = [&algorithm[..], &[0, high, low], &vector(3, bytes)].concat();
-    let side = receiver(choice);
+    let side = ROLES[usize::from(choice >> 2 & 1)];
     let is_accepted = is_certificate_accepted(side, COMPRESSED_CERTIFICATE, &body);
     let as_it_is = is_right && is_certificate_accepted(side, CERTIFICATE, &output);
     assert_eq!(is_accepted, as_it_is);
@@ -69,7 +62,7 @@ fn compressed(choice: u8, input: &[u8]) {
 /// neither way.
 fn compressed_and_plain(choice: u8, body: &[u8]) {
     let body = &body[..body.len().min(INPUT_LIMIT)];
-    let side = receiver(choice);
+    let side = ROLES[usize::from(choice >> 2 & 1)];
     let len = vector(3, body);
     // RFC 8879 §4: algorithm, uncompressed_length, compressed_certificate_message
     let compressed = [&[0, 1][..], &len[..3], &vector(3, &stored(body))].concat();

@@ -4,7 +4,7 @@
 mod conversations;
 
 use harness::peers::endpoints::{Endpoint, ThisBuffered};
-use harness::peers::roles::Role;
+use harness::peers::roles::{ROLES, Role};
 use harness::scripted::recorded::Receiver;
 use harness::scripted::recorded::flights::{
     ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, Framing, HANDSHAKE, Record, encode,
@@ -55,11 +55,7 @@ pub fn messages(input: &[u8]) {
     let &[which, position, kind, how, ref body @ ..] = input else {
         return;
     };
-    let side = if which & 1 == 0 {
-        Role::Client
-    } else {
-        Role::Server
-    };
+    let side = ROLES[usize::from(which & 1)];
     let all = conversations();
     let conversation = &all[usize::from(which >> 1) % all.len()];
     let genuine = conversation.messages(side);

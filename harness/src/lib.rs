@@ -31,19 +31,30 @@
     reason = "only this workspace reads it; the names are the RFC's"
 )]
 
-/// Formats the negotiated values of a connection of either crate.
-macro_rules! negotiated {
-    ($conn:expr) => {
-        format!(
-            "{:?} {:?} {:?} {:?} {:?}",
-            $conn.protocol_version(),
-            $conn.negotiated_cipher_suite(),
-            $conn
-                .negotiated_key_exchange_group()
-                .map(|group| group.name()),
-            $conn.alpn_protocol(),
-            $conn.handshake_kind(),
-        )
+/// The accessors that endpoints of either crate share. A macro, because the types of the two crates
+/// have the same names, but are distinct.
+macro_rules! accessors {
+    () => {
+        fn is_handshaking(&self) -> bool {
+            self.conn.is_handshaking()
+        }
+
+        fn negotiated(&self) -> String {
+            let conn = &self.conn;
+            format!(
+                "{:?} {:?} {:?} {:?} {:?}",
+                conn.protocol_version(),
+                conn.negotiated_cipher_suite(),
+                conn.negotiated_key_exchange_group().map(|it| it.name()),
+                conn.alpn_protocol(),
+                conn.handshake_kind(),
+            )
+        }
+
+        fn peer_certificates(&self) -> Vec<Vec<u8>> {
+            let chain = self.conn.peer_certificates().unwrap_or_default();
+            chain.iter().map(|cert| cert.to_vec()).collect()
+        }
     };
 }
 

@@ -1,5 +1,3 @@
-use harness::peers::roles::ROLES;
-
 use super::*;
 
 #[test]

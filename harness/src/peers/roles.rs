@@ -189,14 +189,8 @@ impl this::Config {
     /// An end that encrypts in place.
     pub fn in_place(&self) -> Box<dyn Endpoint> {
         match self.clone() {
-            Self::Client(config) => {
-                let client = ThisUnbuffered::client(config);
-                Box::new(ThisUnbuffered::in_place(client.conn))
-            }
-            Self::Server(config) => {
-                let server = ThisUnbuffered::server(config);
-                Box::new(ThisUnbuffered::in_place(server.conn))
-            }
+            Self::Client(config) => Box::new(ThisUnbuffered::client(config).in_place()),
+            Self::Server(config) => Box::new(ThisUnbuffered::server(config).in_place()),
         }
     }
 }

@@ -98,15 +98,6 @@ macro_rules! ends {
                     }
                 }
 
-                fn keys(&self, level: Level) -> Option<&Keys> {
-                    match level {
-                        Level::Initial => Some(&self.initial),
-                        Level::EarlyData => None,
-                        Level::Handshake => self.handshake.as_ref(),
-                        Level::OneRtt => self.one_rtt.as_ref().map(|(keys, _)| keys),
-                    }
-                }
-
                 /// The keys of 0-RTT, which the connection hands out once, for one direction.
                 fn early(&self) -> Option<&DirectionalKeys> {
                     if self.early.get().is_none()
@@ -117,22 +108,16 @@ macro_rules! ends {
                     self.early.get()
                 }
 
-                fn is_client(&self) -> bool {
-                    matches!(self.conn, Connection::Client(_))
-                }
-
-                fn local(&self, level: Level) -> Option<&DirectionalKeys> {
-                    match level {
-                        Level::EarlyData => self.early().filter(|_| self.is_client()),
-                        _ => self.keys(level).map(|keys| &keys.local),
-                    }
-                }
-
-                fn remote(&self, level: Level) -> Option<&DirectionalKeys> {
-                    match level {
-                        Level::EarlyData => self.early().filter(|_| !self.is_client()),
-                        _ => self.keys(level).map(|keys| &keys.remote),
-                    }
+                /// The keys to send with, or to receive with.
+                fn keys(&self, level: Level, sends: bool) -> Option<&DirectionalKeys> {
+                    let is_client = matches!(self.conn, Connection::Client(_));
+                    let keys = match level {
+                        Level::EarlyData => return self.early().filter(|_| is_client == sends),
+                        Level::Initial => Some(&self.initial),
+                        Level::Handshake => self.handshake.as_ref(),
+                        Level::OneRtt => self.one_rtt.as_ref().map(|(keys, _)| keys),
+                    };
+                    keys.map(|keys| if sends { &keys.local } else { &keys.remote })
                 }
             }
 
@@ -183,11 +168,11 @@ macro_rules! ends {
                 }
 
                 fn has_keys(&self, level: Level) -> [bool; 2] {
-                    [self.local(level).is_some(), self.remote(level).is_some()]
+                    [true, false].map(|sends| self.keys(level, sends).is_some())
                 }
 
                 fn seal(&self, level: Level, which: Use, number: u32, payload: &[u8]) -> Vec<u8> {
-                    let keys = self.local(level).expect("keys of this level exist");
+                    let keys = self.keys(level, true).expect("keys of this level exist");
                     let (packet, path) = match which {
                         Use::First => (&keys.packet, None),
                         Use::Path(path) => (&keys.packet, Some(path)),
@@ -202,7 +187,7 @@ macro_rules! ends {
                     which: Use,
                     sealed: &[u8],
                 ) -> Result<(u32, Vec<u8>), String> {
-                    let keys = self.remote(level).expect("keys of this level exist");
+                    let keys = self.keys(level, false).expect("keys of this level exist");
                     let (packet, path) = match which {
                         Use::First => (&keys.packet, None),
                         Use::Path(path) => (&keys.packet, Some(path)),
@@ -220,23 +205,12 @@ macro_rules! ends {
                     self.conn.quic_transport_parameters().map(<[u8]>::to_vec)
                 }
 
-                fn is_handshaking(&self) -> bool {
-                    self.conn.is_handshaking()
-                }
-
-                fn negotiated(&self) -> String {
-                    negotiated!(self.conn)
-                }
+                accessors!();
 
                 fn exported(&self) -> Result<[u8; 32], String> {
                     self.conn
                         .export_keying_material([0; 32], b"label", Some(b"context"))
                         .map_err(|error| format!("{error:?}"))
-                }
-
-                fn peer_certificates(&self) -> Vec<Vec<u8>> {
-                    let chain = self.conn.peer_certificates().unwrap_or_default();
-                    chain.iter().map(|cert| cert.to_vec()).collect()
                 }
 
                 fn server_name(&self) -> Option<String> {

@@ -154,23 +154,12 @@ macro_rules! buffered_endpoint {
                 }
             }
 
-            fn is_handshaking(&self) -> bool {
-                self.conn.is_handshaking()
-            }
-
-            fn negotiated(&self) -> String {
-                negotiated!(self.conn)
-            }
+            accessors!();
 
             fn exported(&self) -> Option<[u8; 32]> {
                 let conn = &self.conn;
                 let exported = conn.export_keying_material([0; 32], b"label", Some(b"context"));
                 Some(exported.unwrap())
-            }
-
-            fn peer_certificates(&self) -> Vec<Vec<u8>> {
-                let chain = self.conn.peer_certificates().unwrap_or_default();
-                chain.iter().map(|cert| cert.to_vec()).collect()
             }
 
             fn refresh_traffic_keys(&mut self) {

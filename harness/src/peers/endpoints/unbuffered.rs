@@ -224,21 +224,10 @@ macro_rules! unbuffered_endpoint {
                     self.peer_has_closed
                 }
 
-                fn is_handshaking(&self) -> bool {
-                    self.conn.is_handshaking()
-                }
-
-                fn negotiated(&self) -> String {
-                    negotiated!(self.conn)
-                }
+                accessors!();
 
                 fn exported(&self) -> Option<[u8; 32]> {
                     $exported(&*self.conn)
-                }
-
-                fn peer_certificates(&self) -> Vec<Vec<u8>> {
-                    let chain = self.conn.peer_certificates().unwrap_or_default();
-                    chain.iter().map(|cert| cert.to_vec()).collect()
                 }
 
                 fn refresh_traffic_keys(&mut self) {
@@ -269,11 +258,10 @@ pub use upstream::UpstreamUnbuffered;
 pub use crate::peers::pairs::this::unbuffered::Unbuffered;
 
 impl<C: Unbuffered> ThisUnbuffered<C> {
-    /// Creates an end that encrypts in place.
-    pub fn in_place(conn: C) -> Self {
-        let mut end = Self::new(conn);
-        end.encrypt = encrypt_in_place::<C::Data>;
-        end
+    /// Lets the end encrypt in place.
+    pub fn in_place(mut self) -> Self {
+        self.encrypt = encrypt_in_place::<C::Data>;
+        self
     }
 }
 
