@@ -134,33 +134,23 @@ impl EchKey {
         if extension.config_id != config.config_id {
             return Ok(None);
         }
-        let (kdf, aead) = extension.suite;
         if !config.suites.contains(&extension.suite) {
             return Err(Broken("§5: cipher_suite is one of the ECHConfig's"));
         }
-        let suite = (config.kem, kdf, aead);
-        let (Some(our_hpke), Some(their_hpke)) = (our_hpke(suite), their_hpke(suite)) else {
+        let (Some(ours), Some(theirs)) = (self.our_opener(extension), self.their_opener(extension))
+        else {
             return Err(Broken(
                 "§6.1: the KEM and the suite are ones that it supports",
             ));
         };
-        // RFC 9849 §7.1
-        let info = [&b"tls ech\0"[..], &config.encoded()].concat();
-        let ours = our_hpke.setup_opener(
-            &ours::EncapsulatedSecret(extension.enc.clone()),
-            &info,
-            &self.private_key.to_vec().into(),
+        assert_eq!(
+            ours.is_some(),
+            theirs.is_some(),
+            "the two implementations of HPKE"
         );
-        let theirs = their_hpke.setup_opener(
-            &theirs::EncapsulatedSecret(extension.enc.clone()),
-            &info,
-            &self.private_key.to_vec().into(),
-        );
-        match (ours, theirs) {
-            (Ok(ours), Ok(theirs)) => Ok(Some(Openers { ours, theirs })),
-            (Err(_), Err(_)) => Ok(None),
-            (ours, theirs) => panic!("{:?}, {:?}", ours.err(), theirs.err()),
-        }
+        Ok(ours
+            .zip(theirs)
+            .map(|(ours, theirs)| Openers { ours, theirs }))
     }
 }
 
@@ -185,20 +175,44 @@ impl Openers {
     }
 }
 
-fn our_hpke(suite: (u16, u16, u16)) -> Option<&'static dyn ours::Hpke> {
-    let mut all = rustls_provider_aws_lc::hpke::ALL_SUPPORTED_SUITES.iter();
-    let is_it = |hpke: &&&'static dyn ours::Hpke| {
-        let ours::HpkeSuite { kem, sym } = hpke.suite();
-        suite == (kem.into(), sym.kdf_id.into(), sym.aead_id.into())
+// A macro, because the types of the two crates have the same names, but are distinct.
+macro_rules! hpke {
+    ($find:ident, $opener:ident, $tls:ident, $all:expr) => {
+        fn $find(suite: (u16, u16, u16)) -> Option<&'static dyn $tls::Hpke> {
+            let is_it = |hpke: &&&'static dyn $tls::Hpke| {
+                let $tls::HpkeSuite { kem, sym } = hpke.suite();
+                suite == (kem.into(), sym.kdf_id.into(), sym.aead_id.into())
+            };
+            $all.iter().find(is_it).copied()
+        }
+
+        impl EchKey {
+            /// Creates a context for opening, if `enc` is valid; `None` without such a suite.
+            fn $opener(
+                &self,
+                extension: &EchExtension,
+            ) -> Option<Option<Box<dyn $tls::HpkeOpener>>> {
+                let (kdf, aead) = extension.suite;
+                let hpke = $find((self.config.kem, kdf, aead))?;
+                // RFC 9849 §7.1
+                let info = [&b"tls ech\0"[..], &self.config.encoded()].concat();
+                let enc = $tls::EncapsulatedSecret(extension.enc.clone());
+                let opener = hpke.setup_opener(&enc, &info, &self.private_key.to_vec().into());
+                Some(opener.ok())
+            }
+        }
     };
-    all.find(is_it).copied()
 }
 
-fn their_hpke(suite: (u16, u16, u16)) -> Option<&'static dyn theirs::Hpke> {
-    let mut all = rustls_upstream::crypto::aws_lc_rs::hpke::ALL_SUPPORTED_SUITES.iter();
-    let is_it = |hpke: &&&'static dyn theirs::Hpke| {
-        let theirs::HpkeSuite { kem, sym } = hpke.suite();
-        suite == (kem.into(), sym.kdf_id.into(), sym.aead_id.into())
-    };
-    all.find(is_it).copied()
-}
+hpke!(
+    our_hpke,
+    our_opener,
+    ours,
+    rustls_provider_aws_lc::hpke::ALL_SUPPORTED_SUITES
+);
+hpke!(
+    their_hpke,
+    their_opener,
+    theirs,
+    rustls_upstream::crypto::aws_lc_rs::hpke::ALL_SUPPORTED_SUITES
+);
