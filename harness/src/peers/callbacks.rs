@@ -192,49 +192,33 @@ macro_rules! callbacks {
                     }
                 }
 
-                fn kx_hint(&self, name: &ServerName<'_>) -> Option<NamedGroup> {
-                    self.memory("kx_hint")?.kx_hint(name)
-                }
-
-                fn set_tls12_session(
-                    &self,
+                open!(kx_hint(name: &ServerName<'_>) -> Option<NamedGroup>);
+                open!(set_tls12_session(
                     name: ServerName<'static>,
-                    it: Tls12ClientSessionValue,
-                ) {
-                    if let Some(memory) = self.memory("set_tls12_session") {
-                        memory.set_tls12_session(name, it);
-                    }
-                }
-
-                fn tls12_session(&self, name: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
-                    self.memory("tls12_session")?.tls12_session(name)
-                }
-
-                fn remove_tls12_session(&self, name: &ServerName<'static>) {
-                    if let Some(memory) = self.memory("remove_tls12_session") {
-                        memory.remove_tls12_session(name);
-                    }
-                }
-
-                fn insert_tls13_ticket(
-                    &self,
+                    value: Tls12ClientSessionValue
+                ) -> ());
+                open!(tls12_session(name: &ServerName<'_>) -> Option<Tls12ClientSessionValue>);
+                open!(remove_tls12_session(name: &ServerName<'static>) -> ());
+                open!(insert_tls13_ticket(
                     name: ServerName<'static>,
-                    it: Tls13ClientSessionValue,
-                ) {
-                    if let Some(memory) = self.memory("insert_tls13_ticket") {
-                        memory.insert_tls13_ticket(name, it);
-                    }
-                }
-
-                fn take_tls13_ticket(
-                    &self,
-                    name: &ServerName<'static>,
-                ) -> Option<Tls13ClientSessionValue> {
-                    self.memory("take_tls13_ticket")?.take_tls13_ticket(name)
-                }
+                    value: Tls13ClientSessionValue
+                ) -> ());
+                open!(take_tls13_ticket(
+                    name: &ServerName<'static>
+                ) -> Option<Tls13ClientSessionValue>);
             }
 
             debugs!(ServerKey, Sessions);
+        }
+    };
+}
+
+// A method that only an open memory answers.
+macro_rules! open {
+    ($call:ident($($arg:ident: $type:ty),*) -> $out:ty) => {
+        fn $call(&self, $($arg: $type),*) -> $out {
+            let memory = self.memory(stringify!($call));
+            memory.map_or_else(Default::default, |memory| memory.$call($($arg),*))
         }
     };
 }

@@ -20,15 +20,6 @@ pub trait Hook: fmt::Debug + Send + Sync {
     fn seals(&self, name: &'static str, _: ContentType) -> bool {
         self.called(name)
     }
-
-    /// Like [`Self::called`], but returns an error.
-    fn fails(&self, name: &'static str) -> Result<(), Error> {
-        if self.called(name) {
-            Err(Error::General("as told".into()))
-        } else {
-            Ok(())
-        }
-    }
 }
 
 /// A verifier with a hook.
@@ -44,124 +35,92 @@ impl<V: ?Sized, H> Hooked<V, H> {
     }
 }
 
-macro_rules! signature {
-    ($name:literal, $method:ident) => {
-        fn $method(
-            &self,
-            message: &[u8],
-            cert: &CertificateDer<'_>,
-            signature: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            self.hook.fails(concat!($name, "::", stringify!($method)))?;
-            self.inner.$method(message, cert, signature)
-        }
+/// Implements a trait by calls of the hook and then of the inner object. If the hook returns true,
+/// the answer is `wrong` instead, if there is one.
+macro_rules! hooked {
+    ($of:ident: $(fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $(, wrong $wrong:expr)?;)*) => {
+        $(fn $name(&self, $($arg: $type),*) -> $out {
+            let _is_wrong = self.hook.called(concat!(stringify!($of), "::", stringify!($name)));
+            $(if _is_wrong {
+                return $wrong;
+            })?
+            self.inner.$name($($arg),*)
+        })*
     };
 }
 
-macro_rules! forwarded {
-    ($name:literal) => {
-        signature!($name, verify_tls12_signature);
-        signature!($name, verify_tls13_signature);
-
-        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-            let is_wrong = self
-                .hook
-                .called(concat!($name, "::supported_verify_schemes"));
-            let schemes = self.inner.supported_verify_schemes();
-            if is_wrong { Vec::new() } else { schemes }
+// The methods that verifiers of both sides share.
+macro_rules! verifier {
+    ($of:ident) => {
+        hooked! {
+            $of:
+            fn verify_tls12_signature(
+                message: &[u8],
+                cert: &CertificateDer<'_>,
+                signature: &DigitallySignedStruct
+            ) -> Result<HandshakeSignatureValid, Error>, wrong Err(as_told());
+            fn verify_tls13_signature(
+                message: &[u8],
+                cert: &CertificateDer<'_>,
+                signature: &DigitallySignedStruct
+            ) -> Result<HandshakeSignatureValid, Error>, wrong Err(as_told());
+            fn supported_verify_schemes() -> Vec<SignatureScheme>, wrong Vec::new();
+            fn requires_raw_public_keys() -> bool, wrong true;
         }
 
-        fn requires_raw_public_keys(&self) -> bool {
-            let is_wrong = self
-                .hook
-                .called(concat!($name, "::requires_raw_public_keys"));
-            is_wrong || self.inner.requires_raw_public_keys()
+        /// Returns `None`, since another verifier would bypass the hook.
+        fn current_verifier(&self) -> Option<Arc<dyn $of>> {
+            self.hook
+                .called(concat!(stringify!($of), "::current_verifier"));
+            None
         }
     };
 }
 
 impl<V: ServerCertVerifier + ?Sized, H: Hook> ServerCertVerifier for Hooked<V, H> {
-    forwarded!("ServerCertVerifier");
+    verifier!(ServerCertVerifier);
 
-    /// Returns `None`, since another verifier would bypass the hook.
-    fn current_verifier(&self) -> Option<Arc<dyn ServerCertVerifier>> {
-        self.hook.called("ServerCertVerifier::current_verifier");
-        None
-    }
-
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        name: &ServerName<'_>,
-        ocsp: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        self.hook.fails("ServerCertVerifier::verify_server_cert")?;
-        self.inner
-            .verify_server_cert(end_entity, intermediates, name, ocsp, now)
-    }
-
-    fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
-        self.hook.called("ServerCertVerifier::root_hint_subjects");
-        self.inner.root_hint_subjects()
+    hooked! {
+        ServerCertVerifier:
+        fn verify_server_cert(
+            end_entity: &CertificateDer<'_>,
+            intermediates: &[CertificateDer<'_>],
+            name: &ServerName<'_>,
+            ocsp: &[u8],
+            now: UnixTime
+        ) -> Result<ServerCertVerified, Error>, wrong Err(as_told());
+        fn root_hint_subjects() -> Option<&[DistinguishedName]>;
     }
 }
 
 impl<V: ClientCertVerifier + ?Sized, H: Hook> ClientCertVerifier for Hooked<V, H> {
-    forwarded!("ClientCertVerifier");
+    verifier!(ClientCertVerifier);
 
-    /// Returns `None`, as for servers.
-    fn current_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
-        self.hook.called("ClientCertVerifier::current_verifier");
-        None
-    }
-
-    fn offer_client_auth(&self) -> bool {
-        self.hook.called("ClientCertVerifier::offer_client_auth");
-        self.inner.offer_client_auth()
-    }
-
-    fn client_auth_mandatory(&self) -> bool {
-        self.hook
-            .called("ClientCertVerifier::client_auth_mandatory");
-        self.inner.client_auth_mandatory()
-    }
-
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        self.hook.called("ClientCertVerifier::root_hint_subjects");
-        self.inner.root_hint_subjects()
-    }
-
-    fn verify_client_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        now: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        self.hook.fails("ClientCertVerifier::verify_client_cert")?;
-        self.inner
-            .verify_client_cert(end_entity, intermediates, now)
+    hooked! {
+        ClientCertVerifier:
+        fn offer_client_auth() -> bool;
+        fn client_auth_mandatory() -> bool;
+        fn root_hint_subjects() -> &[DistinguishedName];
+        fn verify_client_cert(
+            end_entity: &CertificateDer<'_>,
+            intermediates: &[CertificateDer<'_>],
+            now: UnixTime
+        ) -> Result<ClientCertVerified, Error>, wrong Err(as_told());
     }
 }
 
 impl<R: ResolvesClientCert + ?Sized, H: Hook> ResolvesClientCert for Hooked<R, H> {
-    fn resolve(
-        &self,
-        root_hint_subjects: &[&[u8]],
-        sigschemes: &[SignatureScheme],
-    ) -> Option<Arc<CertifiedKey>> {
-        let is_refused = self.hook.called("ResolvesClientCert::resolve");
-        let key = self.inner.resolve(root_hint_subjects, sigschemes);
-        key.filter(|_| !is_refused)
+    hooked! {
+        ResolvesClientCert:
+        fn resolve(
+            root_hint_subjects: &[&[u8]],
+            sigschemes: &[SignatureScheme]
+        ) -> Option<Arc<CertifiedKey>>, wrong None;
+        fn only_raw_public_keys() -> bool, wrong true;
+        fn has_certs() -> bool, wrong false;
     }
+}
 
-    fn only_raw_public_keys(&self) -> bool {
-        let is_wrong = self.hook.called("ResolvesClientCert::only_raw_public_keys");
-        is_wrong || self.inner.only_raw_public_keys()
-    }
-
-    fn has_certs(&self) -> bool {
-        !self.hook.called("ResolvesClientCert::has_certs") && self.inner.has_certs()
-    }
+fn as_told() -> Error {
+    Error::General("as told".into())
 }
