@@ -3,18 +3,19 @@
 
 mod conversations;
 
+use harness::peers::configs::{Identities, KeyType};
 use harness::peers::endpoints::{Endpoint, ThisBuffered};
 use harness::peers::roles::{ROLES, Role};
-use harness::scripted::recorded::Receiver;
 use harness::scripted::recorded::flights::{
     ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, Framing, HANDSHAKE, Record, encode,
 };
+use harness::scripted::recorded::{Conversation, Receiver};
 use harness::wire::message;
 use rustls::PeerMisbehaved;
 use rustls::server::Acceptor;
 
 use self::conversations::COMPRESSING;
-pub use self::conversations::{Conversation, conversations};
+pub use self::conversations::conversations;
 use super::{INPUT_LIMIT, records};
 
 pub const FINISHED: u8 = 20;
@@ -199,8 +200,13 @@ impl Trial {
         let has_finished =
             self.rest <= finished || content.windows(genuine.len()).any(|it| it == genuine);
         assert!(has_finished, "completed without Finished");
-        if let Some(leaf) = self.conversation.leaf(self.side) {
-            assert_eq!(outcome.certificates.first().map(|it| &it[..]), Some(leaf));
+        if !self.conversation.setup.trusts {
+            let Identities { server, client, .. } = KeyType::Ed25519.identities();
+            let peer = [server, client][self.side as usize];
+            assert_eq!(
+                outcome.certificates.first().map(|it| &it[..]),
+                Some(&peer.chain[0][..])
+            );
         }
     }
 
@@ -223,7 +229,7 @@ impl Trial {
         };
         let made = accepted.and_then(|accepted| {
             accepted.client_hello();
-            accepted.into_connection(self.conversation.server_config())
+            accepted.into_connection(self.conversation.this.server.clone())
         });
         match made {
             Ok(conn) => {

@@ -253,12 +253,10 @@ macro_rules! transparent {
                     let v1 = Version::V1;
                     match side {
                         Role::Client if is_quic => {
-                            let client = client(&self.client, v1, PARAMETERS).unwrap();
-                            Box::new(Framed::new(Box::new(client)))
+                            Framed::boxed(client(&self.client, v1, PARAMETERS).unwrap())
                         }
                         Role::Server if is_quic => {
-                            let server = server(&self.server, v1, PARAMETERS).unwrap();
-                            Box::new(Framed::new(Box::new(server)))
+                            Framed::boxed(server(&self.server, v1, PARAMETERS).unwrap())
                         }
                         Role::Client => Box::new($buffered::new(self.client())),
                         Role::Server => Box::new($buffered::new(self.server())),

@@ -21,14 +21,14 @@ pub struct Framed {
 const HEADER_LEN: usize = 5;
 
 impl Framed {
-    pub fn new(end: Box<dyn QuicEndpoint>) -> Self {
-        Self {
-            end,
+    pub fn boxed(end: impl QuicEndpoint + 'static) -> Box<Self> {
+        Box::new(Self {
+            end: Box::new(end),
             incoming: Vec::new(),
             outgoing: Vec::new(),
             alert_sent: false,
             error: None,
-        }
+        })
     }
 
     /// Delivers the CRYPTO bytes in a record, if it contains any.

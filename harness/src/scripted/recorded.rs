@@ -50,7 +50,7 @@ impl Scene {
 
     /// True for QUIC connections, which have one API.
     pub fn is_quic(&self) -> bool {
-        self.conversation.is_quic
+        self.conversation.setup.quic
     }
 
     pub fn framing(&self) -> Framing {

@@ -10,16 +10,17 @@ use super::Receiver;
 use super::flights::{self, Framing, HANDSHAKE, Record};
 use crate::peers::configs::Versions;
 use crate::peers::endpoints::{Endpoint, ThisUnbuffered};
-use crate::peers::roles::Role;
+use crate::peers::roles::{ROLES, Role};
 use crate::providers::transparent::{self, Setup};
 
 /// The input of each side in a conversation with an upstream peer, by [`Role`].
 pub struct Conversation {
     pub this: transparent::this::Configs,
     upstream: transparent::upstream::Configs,
+    pub setup: Setup,
     pub(super) framing: Framing,
-    pub(super) is_quic: bool,
-    sends_early: bool,
+    /// The messages of all flights that each side of this crate receives.
+    messages: [Vec<Record>; 2],
     pub(super) ours: Flights,
     pub(super) theirs: Flights,
     /// The client's input in the previous connection, which makes the session that this one
@@ -44,22 +45,15 @@ impl Conversation {
         // separate peers, so that the sessions of the two crates do not mix
         let peers = transparent::upstream::Configs::new(setup);
         let record_ours = |kind| {
-            let (mut client, mut peer) = (
-                this.endpoint(Role::Client, setup.quic),
-                peers.endpoint(Role::Server, setup.quic),
-            );
-            let [to_client, _] = record(kind, &mut *client, &mut *peer);
-            let (mut peer, mut server) = (
-                peers.endpoint(Role::Client, setup.quic),
-                this.endpoint(Role::Server, setup.quic),
-            );
-            let [_, to_server] = record(kind, &mut *peer, &mut *server);
+            let [client, server] = ROLES.map(|side| this.endpoint(side, setup.quic));
+            let [other_client, other_server] = ROLES.map(|side| peers.endpoint(side, setup.quic));
+            let [to_client, _] = record(kind, client, other_server);
+            let [_, to_server] = record(kind, other_client, server);
             [to_client, to_server]
         };
         let record_theirs = |kind| {
-            let mut client = upstream.endpoint(Role::Client, setup.quic);
-            let mut server = upstream.endpoint(Role::Server, setup.quic);
-            record(kind, &mut *client, &mut *server)
+            let [client, server] = ROLES.map(|side| upstream.endpoint(side, setup.quic));
+            record(kind, client, server)
         };
         let before = resumes.then(|| {
             let ([ours, _], [theirs, _]) = (record_ours("Full"), record_theirs("Full"));
@@ -68,11 +62,11 @@ impl Conversation {
         let kind = if resumes { "Resumed" } else { "Full" };
         let (ours, theirs) = (record_ours(kind), record_theirs(kind));
         assert_eq!(lengths(&ours), lengths(&theirs));
-        for flights in &ours {
-            let mut messages = flights
-                .iter()
-                .flat_map(|flight| flights::messages(framing, flight));
-            let is_compressed = messages.any(|message| {
+        let messages = ours
+            .each_ref()
+            .map(|flights| flights::messages(framing, &flights.concat()));
+        for messages in &messages {
+            let is_compressed = messages.iter().any(|message| {
                 message.typ == HANDSHAKE
                     && message.content[0] == HandshakeType::CompressedCertificate.into()
             });
@@ -81,9 +75,9 @@ impl Conversation {
         Self {
             this,
             upstream,
+            setup,
             framing,
-            is_quic: setup.quic,
-            sends_early: setup.early_data,
+            messages,
             ours,
             theirs,
             before,
@@ -91,8 +85,21 @@ impl Conversation {
     }
 
     /// The messages that this side of this crate receives, in all flights.
-    pub fn messages(&self, side: Role) -> Vec<Record> {
-        flights::messages(self.framing, &self.ours[side as usize].concat())
+    pub fn messages(&self, side: Role) -> &[Record] {
+        &self.messages[side as usize]
+    }
+
+    /// Creates a connection that has received the first `received` messages.
+    pub fn staged(
+        &'static self,
+        side: Role,
+        received: usize,
+        receiver: Receiver,
+    ) -> Box<dyn Endpoint> {
+        let mut end = self.endpoint(side, receiver);
+        end.receive(&flights::encode(&self.messages(side)[..received]))
+            .unwrap();
+        end
     }
 
     /// Creates a new connection. A resuming client has made only the previous connection.
@@ -112,7 +119,7 @@ impl Conversation {
             }
         }
         let mut endpoint = self.new_endpoint(side, receiver);
-        if self.sends_early && side == Role::Client {
+        if self.setup.early_data && side == Role::Client {
             endpoint.send_early(EARLY);
         }
         endpoint
@@ -153,28 +160,21 @@ impl Conversation {
     }
 
     fn new_endpoint(&self, side: Role, receiver: Receiver) -> Box<dyn Endpoint> {
-        let Self {
-            this,
-            upstream,
-            is_quic,
-            ..
-        } = self;
+        let Self { this, upstream, .. } = self;
+        let is_quic = self.setup.quic;
         match (receiver, side) {
-            (Receiver::Unbuffered, Role::Client) if !is_quic => {
-                Box::new(ThisUnbuffered::client(this.client.clone()))
-            }
-            (Receiver::Unbuffered, Role::Server) if !is_quic => {
-                Box::new(ThisUnbuffered::server(this.server.clone()))
-            }
-            (Receiver::Upstream, _) => upstream.endpoint(side, *is_quic),
-            _ => this.endpoint(side, *is_quic),
+            (Receiver::Upstream, _) => upstream.endpoint(side, is_quic),
+            (Receiver::Buffered, _) => this.endpoint(side, is_quic),
+            _ if is_quic => this.endpoint(side, is_quic),
+            (_, Role::Client) => Box::new(ThisUnbuffered::client(this.client.clone())),
+            (_, Role::Server) => Box::new(ThisUnbuffered::server(this.server.clone())),
         }
     }
 }
 
 /// Records all flights to each side: those of the handshake, which is of this `kind`, and one with
 /// tickets, data, a KeyUpdate, more data and the end.
-fn record(kind: &str, client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> Flights {
+fn record(kind: &str, mut client: Box<dyn Endpoint>, mut server: Box<dyn Endpoint>) -> Flights {
     let mut flights = Flights::default();
     let [to_client, to_server] = &mut flights;
     // accepted in the second connection only
@@ -194,8 +194,8 @@ fn record(kind: &str, client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> F
         "{}",
         client.negotiated()
     );
-    to_server.push(traffic(client));
-    to_client.push(traffic(server));
+    to_server.push(traffic(&mut *client));
+    to_client.push(traffic(&mut *server));
     client.receive(&to_client[to_client.len() - 1]).unwrap();
     flights
 }
