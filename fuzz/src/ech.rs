@@ -9,7 +9,7 @@ use harness::scripted::{Identity, Outcome, Script, bytes};
 use harness::wire::client_hello::ClientHello;
 use harness::wire::plain_messages;
 use rustls::client::{EchConfig, EchConfigPayload, EchMode, EchStatus};
-use rustls::{ClientConfig, ClientConnection, Connection, Error, PeerIncompatible, RootCertStore};
+use rustls::{ClientConfig, ClientConnection, Error, PeerIncompatible, RootCertStore};
 use rustls_core::codec::Reader;
 use rustls_provider_aws_lc::hpke::ALL_SUPPORTED_SUITES;
 
@@ -150,12 +150,9 @@ fn changes(mut script: Script, ech: Ech, changes: &[u8]) {
             }
         }
     });
-    let (client, outcome) = run(&script);
-    if outcome.error.is_none()
-        && let Connection::Client(conn) = &client.conn
-        && !conn.is_handshaking()
-    {
-        assert_eq!(conn.ech_status(), EchStatus::Accepted);
+    let (mut client, outcome) = run(&script);
+    if outcome.error.is_none() && !client.is_handshaking() {
+        assert_eq!(client.as_client().ech_status(), EchStatus::Accepted);
     }
 }
 
@@ -163,8 +160,7 @@ fn run(script: &Script) -> (ThisBuffered, Outcome) {
     let Fixed {
         identity, config, ..
     } = fixed();
-    let client = ClientConnection::new(config.clone(), NAME.try_into().unwrap());
-    let mut client = ThisBuffered::new(client.unwrap());
+    let mut client = ThisBuffered::client_of(NAME.try_into().unwrap(), config.clone());
     let outcome = identity.run(&mut client, script);
     (client, outcome)
 }

@@ -10,7 +10,7 @@ use harness::scripted::recorded::flights::{
     ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, Framing, HANDSHAKE, Record, encode,
 };
 use harness::scripted::recorded::{Conversation, Receiver};
-use harness::wire::message;
+use harness::wire::{fragments, message};
 use rustls::PeerMisbehaved;
 use rustls::server::Acceptor;
 
@@ -155,8 +155,7 @@ impl Trial {
     ) -> Self {
         let mut bytes = Vec::new();
         // over several records if it is too long
-        let pieces = message.content.chunks(1 << 14);
-        for content in pieces.chain(message.content.is_empty().then_some(&[][..])) {
+        for content in fragments(&message.content) {
             let content = content.to_vec();
             bytes.extend(Record { content, ..message }.encode());
         }

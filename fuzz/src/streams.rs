@@ -6,7 +6,7 @@ use harness::peers::configs::{ClientAuth, Versions};
 use harness::peers::endpoints::{ThisBuffered, handshake};
 use harness::providers::transparent::this::{Configs, forget_sessions};
 use harness::providers::transparent::{Setup, TAG};
-use harness::wire::{Noise, message, record};
+use harness::wire::{Noise, fragments, message, record};
 
 use super::input::Input;
 
@@ -85,10 +85,7 @@ pub(super) fn tamper(input: &mut Input<'_>, kind: &Kind, bytes: &mut Vec<u8>) ->
         5 => (22, message(value, &[0; 3])),
         _ => (23, vec![value; at]),
     };
-    for content in content
-        .chunks(1 << 14)
-        .chain(content.is_empty().then_some(&[][..]))
-    {
+    for content in fragments(&content) {
         bytes.extend(match kind.is_tls13 {
             true => record(23, &[content, &[typ], &TAG].concat()),
             false => record(typ, &[content, &TAG].concat()),

@@ -65,6 +65,15 @@ pub fn frame(typ: u8, body: &[u8]) -> Vec<u8> {
     [&[typ, 3, 3][..], &u16_vec(body)].concat()
 }
 
+/// RFC 9846 §5.1: the most bytes that a record carries.
+const MAX_FRAGMENT_LEN: usize = 1 << 14;
+
+/// Cuts `content` into fragments for records; an empty one is a single fragment.
+pub fn fragments(content: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let empty = content.is_empty().then_some(content);
+    content.chunks(MAX_FRAGMENT_LEN).chain(empty)
+}
+
 /// A record on the wire.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {

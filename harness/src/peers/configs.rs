@@ -29,6 +29,22 @@ impl FromStr for Provider {
     }
 }
 
+/// An item of a provider of this crate, or of upstream's.
+macro_rules! item {
+    ($self:ident, this: $($item:tt)+) => {
+        match $self {
+            Self::AwsLc => rustls_provider_aws_lc::$($item)+,
+            Self::Ring => rustls_provider_ring::$($item)+,
+        }
+    };
+    ($self:ident, upstream: $($item:tt)+) => {
+        match $self {
+            Self::AwsLc => rustls_upstream::crypto::aws_lc_rs::$($item)+,
+            Self::Ring => rustls_upstream::crypto::ring::$($item)+,
+        }
+    };
+}
+
 impl Provider {
     /// The name on command lines.
     pub fn name(self) -> &'static str {
@@ -39,59 +55,36 @@ impl Provider {
     }
 
     pub fn this_ticketer(self) -> Arc<dyn rustls::server::ProducesTickets> {
-        let ticketer = match self {
-            Self::AwsLc => rustls_provider_aws_lc::Ticketer::new(),
-            Self::Ring => rustls_provider_ring::Ticketer::new(),
-        };
-        ticketer.unwrap()
+        item!(self, this: Ticketer::new().unwrap())
     }
 
     pub fn upstream_ticketer(self) -> Arc<dyn rustls_upstream::server::ProducesTickets> {
-        let ticketer = match self {
-            Self::AwsLc => rustls_upstream::crypto::aws_lc_rs::Ticketer::new(),
-            Self::Ring => rustls_upstream::crypto::ring::Ticketer::new(),
-        };
-        ticketer.unwrap()
+        item!(self, upstream: Ticketer::new().unwrap())
     }
 
     /// The default provider, without [`additions`].
     pub fn this(self) -> rustls::crypto::CryptoProvider {
-        let mut provider = match self {
-            Self::AwsLc => rustls_provider_aws_lc::default_provider(),
-            Self::Ring => rustls_provider_ring::default_provider(),
-        };
+        let mut provider = item!(self, this: default_provider());
         provider.cipher_suites.retain(additions::is_shared);
         provider
     }
 
     /// All cipher suites, including those that are off by default and [`additions`].
     pub fn this_suites(self) -> Vec<rustls::SupportedCipherSuite> {
-        match self {
-            Self::AwsLc => rustls_provider_aws_lc::ALL_CIPHER_SUITES.to_vec(),
-            Self::Ring => rustls_provider_ring::ALL_CIPHER_SUITES.to_vec(),
-        }
+        item!(self, this: ALL_CIPHER_SUITES.to_vec())
     }
 
     pub fn upstream(self) -> rustls_upstream::crypto::CryptoProvider {
-        match self {
-            Self::AwsLc => rustls_upstream::crypto::aws_lc_rs::default_provider(),
-            Self::Ring => rustls_upstream::crypto::ring::default_provider(),
-        }
+        item!(self, upstream: default_provider())
     }
 
     /// All key exchange groups, including those that are off by default.
     pub fn this_groups(self) -> Vec<&'static dyn rustls::crypto::SupportedKxGroup> {
-        match self {
-            Self::AwsLc => rustls_provider_aws_lc::ALL_KX_GROUPS.to_vec(),
-            Self::Ring => rustls_provider_ring::ALL_KX_GROUPS.to_vec(),
-        }
+        item!(self, this: ALL_KX_GROUPS.to_vec())
     }
 
     pub fn upstream_groups(self) -> Vec<&'static dyn rustls_upstream::crypto::SupportedKxGroup> {
-        match self {
-            Self::AwsLc => rustls_upstream::crypto::aws_lc_rs::ALL_KX_GROUPS.to_vec(),
-            Self::Ring => rustls_upstream::crypto::ring::ALL_KX_GROUPS.to_vec(),
-        }
+        item!(self, upstream: ALL_KX_GROUPS.to_vec())
     }
 }
 
@@ -113,6 +106,10 @@ pub const KEY_TYPES: [KeyType; 5] = [
     KeyType::Rsa2048,
 ];
 
+/// RFC 8410 §7: a private key in version 1 of PKCS#8, without its last 32 bytes.
+const ED25519_PKCS8: [u8; 16] =
+    *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
+
 impl KeyType {
     /// True if `provider` supports this type: ring has no P-521.
     pub fn usable_with(self, provider: Provider) -> bool {
@@ -122,10 +119,8 @@ impl KeyType {
     /// The key of the authority (0) or of an entity that it certifies. Ed25519 keys are the same in
     /// all test runs.
     fn key(self, number: u8) -> KeyPair {
-        const PKCS8: [u8; 16] =
-            *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
         if self == Self::Ed25519 {
-            KeyPair::try_from([&PKCS8[..], &[number; 32]].concat()).unwrap()
+            KeyPair::try_from([&ED25519_PKCS8[..], &[number; 32]].concat()).unwrap()
         } else {
             KeyPair::generate_for(self.algorithm()).unwrap()
         }
@@ -170,12 +165,10 @@ impl Identity {
     }
 
     pub fn key_pem(&self) -> String {
-        // OpenSSL 3.0 cannot read version 2 of PKCS#8, which includes the public key (RFC 8410 §7)
-        const ED25519_V1: [u8; 16] =
-            *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
+        // OpenSSL 3.0 cannot read version 2 of PKCS#8, which includes the public key
         let ed25519 = self.key.len() < 100 && self.key[4] == 1;
         let key = if ed25519 {
-            [&ED25519_V1, &self.key[16..48]].concat()
+            [&ED25519_PKCS8, &self.key[16..48]].concat()
         } else {
             self.key.clone()
         };

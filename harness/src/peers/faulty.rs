@@ -64,13 +64,8 @@ impl Plan {
 /// The payload of the transport's panics.
 pub struct PlannedPanic;
 
-/// The number of calls of each kind.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
-    pub reads: usize,
-    pub writes: usize,
-    pub flushes: usize,
-}
+/// The number of calls of each kind, by [`Call`].
+pub type Counts = [usize; 3];
 
 pub struct Transport {
     pub peer: UpstreamBuffered,
@@ -98,11 +93,7 @@ impl Transport {
 
     /// Counts a call and returns its fault, if any.
     fn call(&mut self, call: Call) -> io::Result<Option<Fault>> {
-        let count = match call {
-            Call::Read => &mut self.counts.reads,
-            Call::Write => &mut self.counts.writes,
-            Call::Flush => &mut self.counts.flushes,
-        };
+        let count = &mut self.counts[call as usize];
         let at = *count;
         *count += 1;
         assert!(at < 20_000, "endless loop");

@@ -7,9 +7,6 @@ use rustls::{ContentType, Error, ProtocolVersion};
 
 use crate::wire::{self, frame};
 
-/// RFC 9846 §5.1: the most bytes that a record carries.
-const MAX_FRAGMENT_LEN: usize = 1 << 14;
-
 /// The keys of one direction.
 pub(super) struct Keys {
     pub(super) encrypter: Box<dyn MessageEncrypter>,
@@ -41,9 +38,8 @@ impl Records {
 
     /// Seals `payload` in as many records as needed; an empty one in one record.
     pub(super) fn seal(&mut self, typ: ContentType, payload: &[u8]) -> Vec<u8> {
-        let fragments = payload.chunks(MAX_FRAGMENT_LEN);
+        let fragments = wire::fragments(payload);
         fragments
-            .chain(payload.is_empty().then_some(payload))
             .flat_map(|fragment| self.seal_fragment(typ, fragment))
             .collect()
     }

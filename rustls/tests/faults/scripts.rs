@@ -454,12 +454,8 @@ scripts!(upstream, rustls_upstream);
 /// Every fault at every call.
 pub(crate) fn plans(counts: Counts, faults: &[Fault]) -> Vec<Plan> {
     let mut plans = Vec::new();
-    for (call, count) in [
-        (Call::Read, counts.reads),
-        (Call::Write, counts.writes),
-        (Call::Flush, counts.flushes),
-    ] {
-        for (at, &fault) in product(0..count, faults) {
+    for call in [Call::Read, Call::Write, Call::Flush] {
+        for (at, &fault) in product(0..counts[call as usize], faults) {
             // a flush moves no bytes
             if call != Call::Flush || matches!(fault, Fault::Fails(_) | Fault::Panics) {
                 let then = Then::Work;
