@@ -13,7 +13,7 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use harness::peers::os::thread_cpu_time;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::workload::Result;
 
@@ -115,7 +115,9 @@ impl<W> Work<'_, W> {
     where
         W: Timed<PARTS>,
     {
-        let layouts = (self.rounds() / FEWEST_ROUNDS as usize).clamp(1, LAYOUTS);
+        let layouts = (rounds(self.multiplier) / FEWEST_ROUNDS as usize).clamp(1, LAYOUTS);
+        let multiplier = self.multiplier / layouts as f64;
+        let bar = progress(&self.label, layouts * rounds(multiplier));
         let mut all: Rates<PARTS> = Vec::new();
         for layout in 0..layouts {
             let build = || {
@@ -125,11 +127,11 @@ impl<W> Work<'_, W> {
             };
             let part = Work {
                 build: &build,
-                multiplier: self.multiplier / layouts as f64,
-                label: format!("{}, layout {} of {layouts}", self.label, layout + 1),
+                multiplier,
+                label: String::new(),
                 ..*self
             };
-            let rates = part.interleaved()?;
+            let rates = part.reporting_to(&bar)?;
             all.resize_with(rates.len(), || array::from_fn(|_| Vec::new()));
             for (all, rates) in all.iter_mut().flatten().zip(rates.into_iter().flatten()) {
                 all.extend(rates);
@@ -143,7 +145,15 @@ impl<W> Work<'_, W> {
     where
         W: Timed<PARTS>,
     {
-        let shared = &Shared::new(self);
+        self.reporting_to(&progress(&self.label, rounds(self.multiplier)))
+    }
+
+    /// Measures in rounds, and advances `bar` by the number of planned ones.
+    fn reporting_to<const PARTS: usize>(&self, bar: &ProgressBar) -> Result<Rates<PARTS>>
+    where
+        W: Timed<PARTS>,
+    {
+        let shared = &Shared::new(self, bar);
         let of_threads: Vec<Result<Turns<PARTS>>> = thread::scope(|scope| {
             let start = |index| scope.spawn(move || shared.measure(index == 0));
             let threads: Vec<_> = (0..self.threads).map(start).collect();
@@ -151,7 +161,6 @@ impl<W> Work<'_, W> {
             let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(panicked);
             threads.into_iter().map(join).collect()
         });
-        shared.progress.finish_and_clear();
         let of_threads = of_threads.into_iter().collect::<Result<Vec<_>>>()?;
         let rates = (0..self.workloads).map(|workload| {
             let turns = |round: usize| of_threads.iter().map(move |turns| &turns[workload][round]);
@@ -162,21 +171,22 @@ impl<W> Work<'_, W> {
         });
         Ok(rates.collect())
     }
+}
 
-    /// The planned number of turns of every workload.
-    fn rounds(&self) -> usize {
-        (ROUNDS * self.multiplier).max(FEWEST_ROUNDS).round() as usize
-    }
+/// The planned number of turns of every workload.
+fn rounds(multiplier: f64) -> usize {
+    (ROUNDS * multiplier).max(FEWEST_ROUNDS).round() as usize
 }
 
 /// Creates a progress bar for `rounds` on stderr, if stderr is a terminal. The allocator precedes
-/// its label.
+/// its label. It disappears when it is dropped.
 pub(crate) fn progress(label: &str, rounds: usize) -> ProgressBar {
     let label = format!("{} · {label}", bench_allocator::selected().name());
     let bar = ProgressBar::new(rounds as u64).with_message(label);
     let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %");
     // only an invalid template is rejected
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        .with_finish(ProgressFinish::AndClear)
 }
 
 /// The measurements of one thread: `turns[workload][round]`.
@@ -221,13 +231,13 @@ struct Shared<'a, W> {
     batches: AtomicUsize,
     /// The number of rounds: fewer than planned if a batch takes long.
     rounds: AtomicUsize,
-    progress: ProgressBar,
+    progress: &'a ProgressBar,
     epoch: Instant,
 }
 
 impl<'a, W> Shared<'a, W> {
-    fn new(work: &'a Work<'a, W>) -> Self {
-        let rounds = work.rounds();
+    fn new(work: &'a Work<'a, W>, progress: &'a ProgressBar) -> Self {
+        let rounds = rounds(work.multiplier);
         let turns = (rounds * work.workloads) as u32;
         let turn = TOTAL.mul_f64(work.multiplier) / turns;
         Self {
@@ -237,7 +247,7 @@ impl<'a, W> Shared<'a, W> {
             barrier: Barrier::new(work.threads),
             batches: AtomicUsize::new(1),
             rounds: AtomicUsize::new(rounds),
-            progress: progress(&work.label, rounds),
+            progress,
             epoch: Instant::now(),
         }
     }
@@ -254,7 +264,8 @@ impl<'a, W> Shared<'a, W> {
             Err(_) => Ok(()),
         };
         let mut outcome = warm_up.and(workloads);
-        let (count, planned) = (self.work.workloads, self.work.rounds());
+        let (count, planned) = (self.work.workloads, rounds(self.work.multiplier));
+        let before = self.progress.position();
         let mut turns: Turns<PARTS> = (0..count).map(|_| Vec::with_capacity(planned)).collect();
         for round in 0..planned {
             // known since the first turn
@@ -274,7 +285,10 @@ impl<'a, W> Shared<'a, W> {
                 }
             }
             if is_first {
-                self.progress.inc(1);
+                let rounds = self.rounds.load(Ordering::SeqCst);
+                let rounds = rounds.clamp(FEWEST_ROUNDS as usize, planned);
+                let advanced = planned * (round + 1) / rounds;
+                self.progress.set_position(before + advanced as u64);
             }
         }
         outcome.map(|_| turns)
@@ -376,6 +390,20 @@ mod tests {
         }
     }
 
+    /// Work of which the planned time has room for a few batches only.
+    struct Slow;
+
+    impl Timed<1> for Slow {
+        fn batch(&mut self) -> Result<[f64; 1]> {
+            thread::sleep(Duration::from_millis(20));
+            Ok([1.0])
+        }
+
+        fn is_busy(&self) -> bool {
+            false
+        }
+    }
+
     /// The shortest work of one workload on one thread.
     fn one<W>(build: &(dyn Fn() -> Result<Vec<W>> + Sync), rounds: f64) -> Work<'_, W> {
         Work {
@@ -436,6 +464,20 @@ mod tests {
                 let error = measure(threads, after).unwrap_err();
                 assert_eq!(error.to_string(), "it failed");
             }
+        }
+    }
+
+    #[test]
+    fn a_bar_over_several_measurements_reaches_its_end() {
+        let build = || Ok(vec![Slow]);
+        let planned = FEWEST_ROUNDS + 1.0;
+        let work = one(&build, planned);
+        let bar = progress("", 2 * planned as usize);
+        for done in [1, 2] {
+            let rates = work.reporting_to(&bar).unwrap();
+            // there is no time for all of them
+            assert_eq!(rates[0][0].len(), FEWEST_ROUNDS as usize);
+            assert_eq!(bar.position(), done * planned as u64);
         }
     }
 

@@ -71,7 +71,6 @@ impl LoadConnections {
                 row.rounded("bytes_per_connection", bytes, 1)
             }));
         }
-        progress.finish_and_clear();
         Ok(rows)
     }
 }

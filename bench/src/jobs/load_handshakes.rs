@@ -97,7 +97,6 @@ fn measure(row: Row, build: Build, scenario: &Scenario, phase: usize) -> Result<
     let allocations = (so_far().allocations - warm) as f64;
     let highest = |ends: &[i64]| ends.iter().copied().max().unwrap_or_default();
     let (earlier, later) = ends.split_at(PHASES / 2);
-    progress.finish_and_clear();
     Ok(row
         .with("handshakes", count)
         .rounded("handshakes_per_s", count as f64 / seconds, 1)
