@@ -48,6 +48,15 @@ pub(crate) fn run(args: &All) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
+/// The help on the runs: one line for each, which begins with the job's name.
+pub(crate) fn runs() -> String {
+    let runs = JOBS.iter().flat_map(|job| {
+        let run = |run: &&str| format!("\n  {} {run}", job.name).trim_end().to_owned();
+        job.in_all.iter().map(run)
+    });
+    format!("Runs:{}", runs.format(""))
+}
+
 /// The command lines of all jobs.
 fn lines(args: &All) -> Vec<Vec<String>> {
     let threads = args.threads.clone().unwrap_or_else(|| {

@@ -11,7 +11,7 @@ use itertools::Itertools;
 
 use crate::all::All;
 use crate::choices::{Allocator, Choice, KeyType, Provider, Several, chosen, one, several};
-use crate::{jobs, suites};
+use crate::{all, jobs, suites};
 
 /// Compares this TLS library with rustls 0.23 and the bare AEAD, over the same work in the same
 /// run.
@@ -19,10 +19,8 @@ use crate::{jobs, suites};
 /// Figures are comparable within one run only. BENCHMARKS.md explains them.
 #[derive(Subcommand)]
 pub(crate) enum Tool {
-    /// All of the above, one after the other: bulk with records of 16 KiB and of 64 bytes, over
-    /// TLS 1.2, and through memory on several threads; then tcp, duplex, memory, the three kinds
-    /// of handshakes, primitives, certificates, load connections, and a tenth of load handshakes.
-    /// Takes about 20 minutes
+    /// All of the above, one after the other; takes about 20 minutes
+    #[command(after_help = all::runs())]
     All(All),
 
     /// List the cipher suites and the providers that have them
