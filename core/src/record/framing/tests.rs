@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 
 use super::super::toy::{IV, KEY, Protection, plaintext};
 use super::*;
-use crate::crypto::aead::InPlace;
+use crate::crypto::aead::{AeadError, InPlace};
 use crate::crypto::bulk_cipher::BulkCipher;
 use crate::crypto::cipher::OutboundChunks;
 use crate::crypto::toy::{ToyAead, ToyAlgorithm};
@@ -259,6 +259,134 @@ fn oversized_plaintext_is_rejected_after_opening() {
             decrypted(protection, typ, &mut record),
             Err(Error::PeerSentOversizedRecord),
             "{protection}"
+        );
+    }
+}
+
+/// Seals without writing, and opens nothing.
+struct IdleKey;
+
+impl SealingKey for IdleKey {
+    fn seal(
+        &mut self,
+        _: Nonce,
+        _: &[u8],
+        _: &[u8],
+        _: &[u8],
+        _: &mut [u8],
+    ) -> Result<(), AeadError> {
+        Ok(())
+    }
+
+    fn seal_in_place(
+        &mut self,
+        _: Nonce,
+        _: &[u8],
+        _: usize,
+        _: &[u8],
+        _: &mut [u8],
+    ) -> Result<(), AeadError> {
+        Ok(())
+    }
+}
+
+impl OpeningKey for IdleKey {
+    fn open(&mut self, _: Nonce, _: &[u8], in_out: &mut [u8]) -> Result<usize, AeadError> {
+        assert!(in_out.len() >= TAG_LEN, "there is no tag");
+        Err(AeadError)
+    }
+}
+
+/// An approved algorithm over [`IdleKey`].
+struct Idle;
+
+impl AeadAlgorithm for Idle {
+    type SealingKey = IdleKey;
+    type OpeningKey = IdleKey;
+
+    const CIPHER: BulkCipher = BulkCipher::Aes256Gcm;
+
+    fn sealing_key(_: &AeadKey) -> IdleKey {
+        IdleKey
+    }
+
+    fn opening_key(_: &AeadKey) -> IdleKey {
+        IdleKey
+    }
+
+    fn fips() -> bool {
+        true
+    }
+}
+
+#[test]
+fn approval_and_unwritten_output_are_passed_on() {
+    let tls13 = Tls13Framing::<Idle>::NEW;
+    let gcm = Tls12GcmFraming::<Idle>::NEW;
+    let chacha20 = Tls12Chacha20Framing::<Idle>::NEW;
+    assert!(tls13.fips() && gcm.fips() && chacha20.fips());
+
+    let key = || AeadKey::new(&[KEY; 32]);
+    let overwrites =
+        |encrypter: Box<dyn MessageEncrypter>| encrypter.overwrites_output(FromThisCrate::new());
+    for encrypter in [
+        tls13.encrypter(key(), Iv::new(IV)),
+        gcm.encrypter(key(), &IV[..4], &IV[4..]),
+        chacha20.encrypter(key(), &IV, &[]),
+    ] {
+        assert!(!overwrites(encrypter));
+    }
+    for protection in Protection::ALL {
+        assert!(overwrites(protection.encrypter()), "{protection}");
+    }
+}
+
+/// A provider's key need not check that there is a tag.
+#[test]
+fn records_without_a_tag_do_not_reach_the_key() {
+    let key = || AeadKey::new(&[KEY; 32]);
+    for mut decrypter in [
+        Tls13Framing::<Idle>::NEW.decrypter(key(), Iv::new(IV)),
+        Tls12GcmFraming::<Idle>::NEW.decrypter(key(), &IV[..4]),
+        Tls12Chacha20Framing::<Idle>::NEW.decrypter(key(), &IV),
+    ] {
+        for typ in [ContentType::ApplicationData, ContentType::Handshake] {
+            for len in 0..30 {
+                let mut payload = vec![0; len];
+                let msg = InboundOpaqueMessage::new(typ, ProtocolVersion::TLSv1_2, &mut payload);
+                assert_eq!(decrypter.decrypt(msg, 0).err(), Some(Error::DecryptError));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_longest_content_is_the_payload_without_its_overhead() {
+    for protection in Protection::ALL {
+        let (encrypter, decrypter) = (protection.encrypter(), protection.decrypter());
+        for len in [0, 1, 2, 300, MAX_FRAGMENT_LEN] {
+            let payload_len = encrypter.encrypted_payload_len(len);
+            assert_eq!(decrypter.max_content_len(payload_len), len, "{protection}");
+        }
+        for too_short in 0..encrypter.encrypted_payload_len(0) {
+            assert_eq!(decrypter.max_content_len(too_short), 0, "{protection}");
+        }
+    }
+}
+
+/// RFC 9846 §5.2: the version in the header of a protected record is authenticated, but has no
+/// meaning.
+#[test]
+fn a_tls13_record_with_an_authentic_unusual_version_is_opened() {
+    for minor in [1, 2, 4] {
+        let mut record = toy_sealed(&[23, 3, minor, 0, 22], b"hello\x16");
+        let version = ProtocolVersion::from(0x0300 + u16::from(minor));
+        let msg = InboundOpaqueMessage::new(ContentType::ApplicationData, version, &mut record);
+        let mut decrypter = Protection::Tls13.decrypter();
+        let opened = decrypter.decrypt(msg, SEQ).unwrap();
+        assert_eq!(
+            (opened.typ, opened.payload),
+            (ContentType::Handshake, &b"hello"[..])
         );
     }
 }

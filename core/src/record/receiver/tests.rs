@@ -480,6 +480,99 @@ fn empty_records_are_bounded_in_a_row() {
     }
 }
 
+/// Any content resets the count, also that of other types and of unprotected records.
+#[test]
+fn records_with_content_do_not_count_as_empty() {
+    for protection in Protection::ALL {
+        let (mut sender, mut receiver) = (protection.sender(), protection.receiver());
+        for _ in 0..100 {
+            let record = sealed(&mut sender, ContentType::Handshake, b"a");
+            open(&mut receiver, &record).unwrap();
+        }
+    }
+    let mut receiver = RecordReceiver::new();
+    for typ in [22, 23] {
+        for _ in 0..3 {
+            for _ in 0..32 {
+                open(&mut receiver, &record(23, b"")).unwrap();
+            }
+            open(&mut receiver, &record(typ, b"a")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_waiting_record_is_described_by_its_header() {
+    let waiting = |record_len, max_payload| {
+        Some(WaitingRecord {
+            record_len,
+            max_payload,
+        })
+    };
+    for protection in Protection::ALL {
+        let receiver = protection.receiver();
+        for len in [1, 2, 100] {
+            let record = sealed_by(protection, DATA, &plaintext(len));
+            for cut in 0..record.len() {
+                assert_eq!(receiver.peek(&record[..cut]), None, "{cut} bytes");
+            }
+            let expected = waiting(record.len(), len);
+            assert_eq!(receiver.peek(&record), expected, "{protection}");
+            // the next record does not matter
+            let longer = [&record[..], &[22, 9]].concat();
+            assert_eq!(receiver.peek(&longer), expected, "{protection}");
+        }
+        // the type of a TLS 1.2 record shows that it is no application data
+        let alert = sealed_by(protection, ContentType::Alert, &[1, 0]);
+        let content = if protection == Protection::Tls13 {
+            2
+        } else {
+            0
+        };
+        assert_eq!(receiver.peek(&alert), waiting(alert.len(), content));
+    }
+    // without keys there is no application data
+    for typ in [22, 23] {
+        let record = record(typ, b"hello");
+        assert_eq!(RecordReceiver::new().peek(&record), waiting(10, 0));
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "records of full length")]
+fn a_record_that_would_be_rejected_is_not_described() {
+    let record_of = |len| record(23, &vec![0; len]);
+    for (protection, longest) in [
+        (Protection::Tls13, 16640),
+        (Protection::Tls12Gcm, 18432),
+        (Protection::Tls12Chacha20, 18432),
+    ] {
+        let mut receiver = protection.receiver();
+        let record = record_of(longest);
+        let described = receiver.peek(&record).unwrap();
+        assert_eq!(described.record_len, record.len());
+        // padding, or the overhead of another cipher
+        assert_eq!(described.max_payload, MAX_FRAGMENT_LEN);
+        assert_eq!(receiver.peek(&record_of(longest + 1)), None);
+
+        for impossible in [
+            [25, 3, 3, 0, 1, 0],
+            [23, 2, 3, 0, 1, 0],
+            [22, 3, 3, 0, 0, 0],
+        ] {
+            assert_eq!(receiver.peek(&impossible), None);
+        }
+        let short = sealed_by(protection, DATA, b"abc");
+        assert!(receiver.peek(&short).is_some());
+        receiver.close();
+        assert_eq!(receiver.peek(&short), None);
+        // not even an unprotected one
+        assert_eq!(receiver.peek(&self::record(22, b"abc")), None);
+    }
+    assert_eq!(RecordReceiver::new().peek(&record_of(16385)), None);
+    assert!(RecordReceiver::new().peek(&record_of(16384)).is_some());
+}
+
 #[test]
 fn nothing_is_opened_after_close() {
     let hello = record(22, b"hello");
@@ -487,6 +580,7 @@ fn nothing_is_opened_after_close() {
     for mut receiver in [RecordReceiver::new(), Protection::Tls13.receiver()] {
         receiver.close();
         assert!(!receiver.is_decrypting());
+        assert_eq!(receiver.open(&mut []), Ok(None));
         for record in [&hello, &sealed, &record(20, &[1]), &record(21, &[2, 40])] {
             assert_eq!(open(&mut receiver, record), Err(Error::DecryptError));
         }
@@ -518,26 +612,33 @@ impl MessageDecrypter for External {
 fn external_decrypter_must_return_a_slice_of_its_input() {
     static ELSEWHERE: [u8; 40000] = [7; 40000];
     let record = record(23, &plaintext(600));
-    let open = |plaintext| {
-        let mut receiver = RecordReceiver::new();
-        receiver.set_decrypter(Box::new(External(plaintext)), ProtocolVersion::TLSv1_3);
-        open(&mut receiver, &record)
-    };
-    let left = Err(Error::General(
-        "the decrypter returned bytes outside its buffer".into(),
-    ));
-    assert_eq!(open(|_| &ELSEWHERE[..3]), left);
-    assert_eq!(open(|_| &ELSEWHERE), left);
-    // an empty slice may point anywhere
-    assert_eq!(open(|_| &[]), Ok((DATA, vec![])));
-    assert_eq!(open(|all| &all[600..]), Ok((DATA, vec![])));
+    // the records behind the first one take another path
+    for is_first in [true, false] {
+        let open = |plaintext| {
+            let mut receiver = RecordReceiver::new();
+            if !is_first {
+                receiver.set_decrypter(Box::new(External(|all| all)), ProtocolVersion::TLSv1_3);
+                open(&mut receiver, &record).unwrap();
+            }
+            receiver.set_decrypter(Box::new(External(plaintext)), ProtocolVersion::TLSv1_3);
+            open(&mut receiver, &record)
+        };
+        let left = Err(Error::General(
+            "the decrypter returned bytes outside its buffer".into(),
+        ));
+        assert_eq!(open(|_| &ELSEWHERE[..3]), left);
+        assert_eq!(open(|_| &ELSEWHERE), left);
+        // an empty slice may point anywhere
+        assert_eq!(open(|_| &[]), Ok((DATA, vec![])));
+        assert_eq!(open(|all| &all[600..]), Ok((DATA, vec![])));
 
-    assert_eq!(open(|all| all), Ok((DATA, plaintext(600))));
-    assert_eq!(open(|all| &all[..1]), Ok((DATA, plaintext(1))));
-    assert_eq!(
-        open(|all| &all[500..]),
-        Ok((DATA, plaintext(600)[500..].to_vec()))
-    );
+        assert_eq!(open(|all| all), Ok((DATA, plaintext(600))));
+        assert_eq!(open(|all| &all[..1]), Ok((DATA, plaintext(1))));
+        assert_eq!(
+            open(|all| &all[500..]),
+            Ok((DATA, plaintext(600)[500..].to_vec()))
+        );
+    }
 }
 
 #[test]
