@@ -72,6 +72,7 @@ fn bytes_after_a_lent_message_are_seen() {
     assert!(joiner.is_empty(), "nothing behind it");
     joiner.give_back(out);
     assert!(joiner.is_empty());
+    assert_eq!(joiner.memory.capacity(), 0);
 
     // a whole message after it, or one byte of one
     for behind in [&[2, 0, 0, 0][..], &[2]] {
@@ -107,6 +108,22 @@ fn pieces_received_while_a_message_is_lent_are_kept() {
         joiner.next_message().unwrap_err(),
         InvalidMessage::HandshakePayloadTooLarge
     );
+}
+
+/// The offsets in the lent memory mean nothing in the new one.
+#[test]
+fn pieces_received_while_a_message_is_lent_are_not_read() {
+    // behind the length of the lent message is a length: too long, or that of a message
+    for content in [[0, 0xff, 0xff, 0xff], [0, 0, 0, 0]] {
+        let second = [&[2, 0, 0, 4][..], &content].concat();
+        let mut joiner = HandshakeJoiner::default();
+        joiner.push(&[1, 0, 0, 0]).unwrap();
+        let out = joiner.next_message().unwrap().unwrap();
+        joiner.push(&second).unwrap();
+        assert_eq!(joiner.peek(), None);
+        joiner.give_back(out);
+        assert_eq!(messages(&mut joiner), [second]);
+    }
 }
 
 #[test]
@@ -156,6 +173,17 @@ fn memory_is_little_more_than_what_was_received() {
         steps += usize::from(joiner.memory.capacity() != before);
     }
     assert!(steps <= SENT / STEP + 1, "{steps} steps");
+
+    // so do messages that are not taken
+    let mut joiner = HandshakeJoiner::default();
+    let mut steps = 0;
+    for byte in [24, 0, 0, 0].repeat(STEP) {
+        let before = joiner.memory.capacity();
+        joiner.push(&[byte]).unwrap();
+        assert!(joiner.memory.capacity() >= STEP);
+        steps += usize::from(joiner.memory.capacity() != before);
+    }
+    assert!(steps <= 4, "{steps} steps");
 
     // messages handed out take no room while the rest of the next is awaited
     let mut joiner = HandshakeJoiner::default();

@@ -243,6 +243,8 @@ fn in_place_errors_change_nothing() {
             (end + 1..end + 1, InPlaceError::PayloadOutOfBounds),
             (head..head + 33, InPlaceError::PayloadTooLong { max: 32 }),
             (0..1, InPlaceError::HeadroomTooShort { required: head }),
+            // as long as possible
+            (0..32, InPlaceError::HeadroomTooShort { required: head }),
             (
                 head - 1..head,
                 InPlaceError::HeadroomTooShort { required: head },
@@ -264,11 +266,19 @@ fn in_place_errors_change_nothing() {
             assert!(buf.iter().all(|byte| *byte == 0xee));
             assert_eq!(sender.sequence(), 0);
         }
+        // the headroom is exact, but the tailroom lacks a byte
+        assert_eq!(
+            sender.seal_in_place(DATA, &mut buf[..head + tail], head..head + 1),
+            Err(InPlaceError::TailroomTooShort { required: tail })
+        );
         // exactly the room needed
         let record = sender.seal_in_place(DATA, &mut buf, head..head + 32);
         assert_eq!(record, Ok(0..head + 32 + tail));
         // an empty payload makes no record, as in `seal`
-        assert_eq!(sender.seal_in_place(DATA, &mut buf, 2..2), Ok(2..2));
+        for at in [2, head, head + 1] {
+            let record = sender.seal_in_place(DATA, &mut buf, at..at);
+            assert_eq!(record, Ok(at..at), "{protection}");
+        }
         assert_eq!(sender.sequence(), 1);
     }
 }
@@ -360,15 +370,34 @@ fn payload_left_counts_records_and_keeps_one_for_the_key_update() {
     assert_eq!(sender.sequence(), 5);
 
     // without a limit of the AEAD, sequence numbers set one; some are reserved for alerts
-    let mut sender = Protection::Tls12Chacha20.sender();
-    sender.seq = u64::MAX - 18;
-    assert_eq!(sender.payload_left(), 16384);
-    sealed(&mut sender, DATA, b"a");
-    assert_eq!(sender.payload_left(), 0);
-    sealed(&mut sender, ContentType::Alert, b"a");
+    for mut sender in [RecordSender::new(), Protection::Tls12Chacha20.sender()] {
+        sender.seq = u64::MAX - 18;
+        assert_eq!(sender.payload_left(), 16384);
+        sealed(&mut sender, DATA, b"a");
+        assert_eq!(sender.payload_left(), 0);
+        sealed(&mut sender, ContentType::Alert, b"a");
+    }
 
     sender.set_encrypter(Protection::Tls13.encrypter(), ProtocolVersion::TLSv1_3, 0);
     assert_eq!(sender.payload_left(), 0);
+}
+
+#[test]
+fn a_key_can_protect_as_much_as_its_records_carry() {
+    let mut sender = RecordSender::new();
+    sender.set_encrypter(Protection::Tls13.encrypter(), ProtocolVersion::TLSv1_3, 4);
+    sender.set_max_fragment_size(Some(105)).unwrap();
+    for left in [3, 2, 1, 0, 0] {
+        for len in [0, 1, 99, 100, 101, 199, 200, 201, 299, 300, 301, usize::MAX] {
+            let fits = left != 0 && len <= left * 100;
+            assert_eq!(sender.can_protect(len), fits, "{len} of {left}");
+            let fits_one = left != 0 && len != 0 && len <= 100;
+            assert_eq!(sender.can_protect_one(len), fits_one, "{len} of {left}");
+        }
+        let used = sealed(&mut sender, DATA, b"a").len();
+        assert_eq!(sender.record_len(1), used);
+        assert_eq!(sender.record_len(0), used - 1);
+    }
 }
 
 #[test]
