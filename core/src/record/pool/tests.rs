@@ -59,6 +59,34 @@ fn memories_are_no_longer_than_needed() {
     });
 }
 
+#[test]
+fn output_pieces_are_not_much_longer_than_needed() {
+    on_a_new_thread(|| {
+        let owner = Owner::new();
+        for (len, taken) in [
+            (1, 256),
+            (1025, 2048),
+            (2 * RECORD_LEN, 2 * RECORD_LEN),
+            // more than half the maximum, so that it is not taken for one of the pool's
+            (2 * RECORD_LEN + 1, 36 * 1024 + 1),
+            (50_000, 50_000),
+            (MAX_POOLED_LEN / 5 * 4 - 1, MAX_POOLED_LEN / 5 * 4 - 1),
+            (MAX_POOLED_LEN / 5 * 4, MAX_POOLED_LEN),
+            (MAX_POOLED_LEN, MAX_POOLED_LEN),
+            (MAX_POOLED_LEN + 1, MAX_POOLED_LEN + 1),
+        ] {
+            let memory = try_take_close(len, owner).unwrap();
+            assert_eq!(memory.len(), taken, "{len}");
+        }
+    });
+}
+
+#[test]
+fn an_impossible_length_is_an_error() {
+    assert!(try_take(usize::MAX, Owner::default()).is_err());
+    assert!(try_take_close(usize::MAX, Owner::default()).is_err());
+}
+
 /// Takes `count` buffers of `len` bytes, gives them back, and returns how many bytes the pool
 /// keeps.
 fn kept(len: usize, count: usize) -> usize {
@@ -139,16 +167,120 @@ fn connections_that_take_turns_have_a_buffer_each() {
     on_a_new_thread(|| {
         let owners = [(); 2].map(|()| Owner::new());
         let mut addresses = Vec::new();
-        for round in 0..4 {
-            for (index, owner) in owners.iter().enumerate() {
-                let memory = take_filled(RECORD_LEN, *owner, 1);
-                if round == 0 {
-                    addresses.push(memory.as_ptr());
-                }
-                assert_eq!(memory.as_ptr(), addresses[index]);
-                assert_eq!(memory.exposed as usize, RECORD_LEN);
+        for owner in owners {
+            let memory = take_filled(RECORD_LEN, owner, 1);
+            addresses.push(memory.as_ptr());
+            put_back(memory, owner);
+        }
+        assert_ne!(addresses[0], addresses[1]);
+        for _ in 0..4 {
+            for (owner, address) in owners.iter().zip(&addresses) {
+                let memory = take(RECORD_LEN, *owner);
+                assert_eq!(memory.as_ptr(), *address);
+                assert_eq!(memory.exposed as usize, RECORD_LEN, "its own bytes");
                 put_back(memory, *owner);
             }
+        }
+        // a third connection gets the buffer that was not used for longest
+        let memory = take(RECORD_LEN, Owner::new());
+        assert_eq!(memory.as_ptr(), addresses[0]);
+    });
+}
+
+/// Each further connection would otherwise cost an allocation.
+#[test]
+fn a_second_memory_is_allocated_once_and_within_the_budget() {
+    on_a_new_thread(|| {
+        let [first, second, third] = [(); 3].map(|()| Owner::new());
+        let memory = take(1000, first);
+        let address = memory.as_ptr();
+        put_back(memory, first);
+        let of_second = take(1000, second);
+        assert_ne!(of_second.as_ptr(), address);
+        assert_eq!(take(1000, third).as_ptr(), address);
+    });
+    // there are two already
+    on_a_new_thread(|| {
+        let first = Owner::new();
+        let memories = [(); 2].map(|()| take(1000, first));
+        let addresses = memories.each_ref().map(|memory| memory.as_ptr());
+        put_all_back(memories, first);
+        assert_eq!(take(1000, Owner::new()).as_ptr(), addresses[0]);
+    });
+    // the budget has no room for two
+    on_a_new_thread(|| {
+        let first = Owner::new();
+        let memory = take(MAX_POOLED_LEN, first);
+        let address = memory.as_ptr();
+        put_back(memory, first);
+        assert_eq!(take(MAX_POOLED_LEN, Owner::new()).as_ptr(), address);
+    });
+}
+
+#[test]
+fn each_connection_finds_its_memory_among_others() {
+    on_a_new_thread(|| {
+        let owners = [(); 4].map(|()| Owner::new());
+        let memories = owners.map(|owner| take(1000, owner));
+        let addresses = memories.each_ref().map(|memory| memory.as_ptr());
+        for (memory, owner) in memories.into_iter().zip(owners) {
+            put_back(memory, owner);
+        }
+        // none of them is the newest
+        put_back(take(1 << 13, owners[0]), owners[0]);
+        for index in [1, 0, 2, 3] {
+            let memory = take(1000, owners[index]);
+            assert_eq!(memory.as_ptr(), addresses[index], "connection {index}");
+        }
+    });
+}
+
+#[test]
+fn a_taken_memory_is_no_longer_in_the_pool() {
+    on_a_new_thread(|| {
+        let owner = Owner::new();
+        put_back(take(1000, owner), owner);
+        assert_eq!(threads::pooled_len(), 1024);
+        let _taken = take(1000, owner);
+        assert_eq!(threads::pooled_len(), 0);
+    });
+}
+
+#[test]
+fn a_memory_of_a_full_length_becomes_the_newest_after_another_length() {
+    on_a_new_thread(|| {
+        let owner = Owner::new();
+        let memories: Vec<_> = (0..5).map(|_| take(256, owner)).collect();
+        let address = memories[4].as_ptr();
+        let mut memories = memories.into_iter();
+        put_all_back(memories.by_ref().take(4), owner);
+        put_back(take(1024, owner), owner);
+        put_all_back(memories, owner);
+        assert_eq!(take(256, owner).as_ptr(), address);
+    });
+}
+
+/// The order of lengths and connections does not matter.
+#[test]
+#[cfg_attr(miri, ignore = "many steps")]
+fn no_sequence_of_steps_exceeds_the_budget() {
+    on_a_new_thread(|| {
+        let owners = [(); 3].map(|()| Owner::new());
+        let mut held: Vec<Memory> = Vec::new();
+        let mut state = 1_u64;
+        for _ in 0..20_000 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let random = (state >> 33) as usize;
+            let owner = owners[random % 3];
+            if held.len() == 12 || random % 7 < 3 && !held.is_empty() {
+                put_back(held.swap_remove(random / 21 % held.len()), owner);
+            } else {
+                held.push(take(LENS[random / 21 % LENS.len()], owner));
+            }
+            let pooled = threads::pooled_len();
+            assert!(pooled <= BUDGET, "{pooled} bytes");
         }
     });
 }
@@ -179,6 +311,13 @@ fn nothing_of_another_connection_is_exposed() {
         memory.expose(1000);
         assert_eq!(memory[..30], [[8; 10], [0; 10], [9; 10]].concat());
         assert_eq!(memory[30..], [0; 994]);
+        put_back(memory, second);
+
+        // bytes in front of what is written are cleared as well
+        let mut memory = take(1000, second);
+        memory.change_owner();
+        memory.write(20, &[9; 10]);
+        assert_eq!(memory[..30], [[0; 20].as_slice(), &[9; 10]].concat());
         put_back(memory, second);
 
         // and back again
