@@ -53,6 +53,18 @@ pub(crate) struct Setup {
     pub(crate) groups: Vec<u16>,
 }
 
+/// Implements [`Client::reporting`] for `$connection`, which has `$accessor`.
+///
+/// List every accessor whose fact comes from EncryptedExtensions or a later message.
+macro_rules! reporting {
+    ($connection:expr, $($accessor:ident)*) => {
+        [$((stringify!($accessor), $connection.$accessor().is_some())),*]
+            .into_iter()
+            .filter_map(|(name, reports)| reports.then_some(name))
+            .collect()
+    };
+}
+
 /// A client that reports the outcome of ECH.
 pub(crate) trait Client: Endpoint {
     /// The `Debug` text of `ech_status`.
@@ -63,10 +75,13 @@ pub(crate) trait Client: Endpoint {
 
     /// The number of tickets received.
     fn tickets_received(&self) -> u32;
+
+    /// The names of the accessors that report an encrypted answer of the server.
+    fn reporting(&self) -> Vec<&'static str>;
 }
 
 macro_rules! stack {
-    ($module:ident, $tls:ident, $buffered:ident, $retry_configs:expr, $for_retry:expr) => {
+    ($module:ident, $tls:ident, $buffered:ident, $retry_configs:expr, $for_retry:expr, $($accessor:ident)*) => {
         pub(crate) mod $module {
             use harness::peers::endpoints::$buffered;
             use $tls::client::{EchConfig, EchGreaseConfig, EchMode};
@@ -155,6 +170,10 @@ macro_rules! stack {
                 fn tickets_received(&self) -> u32 {
                     self.client().tls13_tickets_received()
                 }
+
+                fn reporting(&self) -> Vec<&'static str> {
+                    reporting!(self.client(), $($accessor)*)
+                }
             }
 
             trait ClientOf {
@@ -183,7 +202,8 @@ stack!(
         }
         other => panic!("{other:?}"),
     },
-    EchConfig::for_retry
+    EchConfig::for_retry,
+    alpn_protocol peer_certificates peer_identity
 );
 // upstream can retry, too, but has its own types
 stack!(
@@ -191,7 +211,8 @@ stack!(
     rustls_upstream,
     UpstreamBuffered,
     |_| None,
-    |_: &[EchConfigPayload], _| unreachable!("upstream's clients return no list")
+    |_: &[EchConfigPayload], _| unreachable!("upstream's clients return no list"),
+    alpn_protocol peer_certificates
 );
 
 impl Client for ThisUnbuffered<UnbufferedClientConnection> {
@@ -205,6 +226,10 @@ impl Client for ThisUnbuffered<UnbufferedClientConnection> {
 
     fn tickets_received(&self) -> u32 {
         self.conn.tls13_tickets_received()
+    }
+
+    fn reporting(&self) -> Vec<&'static str> {
+        reporting!(self.conn, alpn_protocol peer_certificates peer_identity)
     }
 }
 

@@ -236,6 +236,34 @@ fn encrypted_extensions_answer_the_outer_hello() {
     }
 }
 
+/// RFC 9849 §6.1.7: the public server's answers are not those of the server that the application
+/// connects to. Neither the end of the handshake nor its wait for the Finished reveals them.
+#[test]
+fn no_answer_is_reported() {
+    for_each_script(|peers, script| {
+        let mut setup = peers.setup();
+        setup.alpn = vec![b"h2".to_vec()];
+        let with_alpn = |script| answering(script, ALPN, &protocols(&[b"h2"]));
+        let complete = with_alpn(script);
+        let mut waiting = complete.clone();
+        waiting.flight.retain(|typ| *typ != HandshakeType::Finished);
+        for &stack in OURS {
+            for (script, error) in [(&complete, rejected().error), (&waiting, None)] {
+                let run = peers.run(stack, &setup, script);
+                assert_eq!(run.conversation.outcome.error, error, "{stack:?}");
+                run.assert_status("Rejected");
+                assert_eq!(run.client.reporting(), [""; 0], "{stack:?}");
+            }
+            let accepted = peers.run(stack, &setup, &with_alpn(peers.accepting()));
+            accepted.assert_accepted();
+            assert_eq!(
+                accepted.client.reporting(),
+                ["alpn_protocol", "peer_certificates", "peer_identity"]
+            );
+        }
+    });
+}
+
 /// RFC 9849 §6.1.7: tickets are not for the inner name, and the client has failed anyway.
 #[test]
 fn no_session_is_stored() {
