@@ -14,7 +14,6 @@ mod closing;
 mod compared;
 mod connected;
 mod counted;
-mod debug_output;
 mod failing;
 mod fleet;
 mod floods;

@@ -1,5 +1,6 @@
-//! `Debug` output of connections, configurations and their parts. It reveals no secret, no private
-//! key and no application data. The tests search it for every secret that the key schedule derives.
+//! `Debug` output of connections, configurations and their parts. It names the type, and reveals no
+//! secret, no private key and no application data. The tests search it for every secret that the
+//! key schedule derives.
 
 use std::fmt::Debug;
 use std::io::{BufRead, Write};
@@ -18,6 +19,7 @@ use rustls::server::{
     Acceptor, ClientHello, ResolvesServerCert, ServerSessionMemoryCache, UnbufferedServerConnection,
 };
 use rustls::sign::CertifiedKey;
+use rustls::unbuffered::{ConnectionState, InsufficientSizeError};
 use rustls::{
     ClientConfig, ClientConnection, Connection, NamedGroup, ServerConfig, ServerConnection,
     SignatureScheme, Stream, StreamOwned,
@@ -34,6 +36,14 @@ const FLEET: &[u8; 32] = b"the secret of a fleet's tickets.";
 fn check(value: &dyn Debug) {
     assert_no_secret(&format!("{value:?}"));
     assert_no_secret(&format!("{value:#?}"));
+}
+
+/// Also checks that the output begins with `name`.
+#[track_caller]
+fn check_as(name: &str, value: &dyn Debug) {
+    let text = format!("{value:?}");
+    assert!(text.starts_with(name), "{name}: {text}");
+    check(value);
 }
 
 /// Checks the `Debug` output of the sessions that it stores, and of the ClientHello that it
@@ -188,37 +198,52 @@ fn for_all(test: impl Fn(Provider, Versions, bool)) {
     }
 }
 
+/// True if a resuming client may send early data.
+fn sends_early(versions: Versions, tickets: bool) -> bool {
+    versions == Versions::Tls13 && !tickets
+}
+
 #[test]
 fn connections_and_their_sessions() {
     for_all(|provider, versions, tickets| {
         let ends = Ends::new(provider, versions, tickets);
         ends.check();
-        // the second one is resumed
-        for _ in 0..2 {
+        for is_resumed in [false, true] {
             let mut pair = ends.connect();
-            if let Connection::Client(conn) = &mut pair[0]
-                && let Some(mut early) = conn.early_data()
-            {
-                early.write_all(EARLY).unwrap();
-                check(&early);
-                check(&**conn);
+            if let Connection::Client(conn) = &mut pair[0] {
+                let early = conn.early_data();
+                let has_early = is_resumed && sends_early(versions, tickets);
+                assert_eq!(early.is_some(), has_early);
+                if let Some(mut early) = early {
+                    check_as("WriteEarlyData { bytes_left: 1000", &early);
+                    early.write_all(EARLY).unwrap();
+                    check(&early);
+                    check(&**conn);
+                }
             }
             exchange_all(&mut pair);
             for conn in &mut pair {
+                // written data waits for write_tls
+                conn.writer().flush().unwrap();
+                assert!(!conn.wants_write());
                 conn.writer().write_all(DATA).unwrap();
-                check(&conn.writer());
+                check_as("Writer", &conn.writer());
                 check(conn);
             }
             exchange_all(&mut pair);
             for conn in &mut pair {
-                check(&conn.reader());
+                check_as("Reader", &conn.reader());
                 assert_eq!(conn.reader().fill_buf().unwrap(), DATA);
                 check(&conn.process_new_packets());
             }
             ends.check();
             let (mut client, server) = apart(pair);
             check(&Stream::new(&mut client, &mut std::io::empty()));
-            check(&client);
+            check_as("ClientConnection", &client);
+            check(&*client);
+            check_as("CommonState", &**client);
+            check_as("ServerConnection", &server);
+            check(&*server);
             check(&StreamOwned::new(server, std::io::empty()));
         }
     });
@@ -246,14 +271,33 @@ fn unbuffered_connections_and_acceptors() {
         let ends = Ends::new(provider, versions, tickets);
         let mut pair = ends.connect();
         exchange_all(&mut pair);
-        let mut client = UnbufferedClientConnection::new(ends.client.clone(), server_name());
-        let client = client.as_mut().unwrap();
-        for _ in 0..2 {
+        let has_early = sends_early(versions, tickets);
+        let client = UnbufferedClientConnection::new(ends.client.clone(), server_name());
+        let mut client = client.unwrap();
+        check_as("UnbufferedClientConnection", &client);
+        let mut states = vec!["EncodeTlsData", "TransmitTlsData", "BlockedHandshake"];
+        if has_early {
+            // a change_cipher_spec precedes early data
+            states.insert(1, "EncodeTlsData");
+        }
+        for name in states {
             let status = client.process_tls_records(&mut []);
             check(&status);
-            if let Ok(rustls::unbuffered::ConnectionState::EncodeTlsData(mut state)) = status.state
-            {
-                state.encode(&mut [0; 4096]).unwrap();
+            let state = status.state.unwrap();
+            check_as(name, &state);
+            match state {
+                ConnectionState::EncodeTlsData(mut state) => {
+                    state.encode(&mut [0; 4096]).unwrap();
+                }
+                ConnectionState::TransmitTlsData(mut state) => {
+                    let early = state.may_encrypt_early_data();
+                    assert_eq!(early.is_some(), has_early);
+                    if let Some(early) = early {
+                        check_as("MayEncryptEarlyData { bytes_left: 1000", &early);
+                    }
+                    state.done();
+                }
+                _ => {}
             }
         }
         check(&client);
@@ -262,12 +306,17 @@ fn unbuffered_connections_and_acceptors() {
         for _ in 0..2 {
             check(&server.process_tls_records(&mut hello));
         }
-        check(&server);
+        check_as("UnbufferedServerConnection", &server);
+        check(&*server);
 
         let hello = ends.connect()[0].output();
         let mut acceptor = Acceptor::default();
         acceptor.read_tls(&mut &hello[..]).unwrap();
-        check(&acceptor.accept().unwrap_or_else(|_| panic!("refused")));
+        let accepted = acceptor.accept().unwrap_or_else(|_| panic!("refused"));
+        check_as("Accepted", &accepted.unwrap());
+        let mut acceptor = Acceptor::default();
+        acceptor.read_tls(&mut &b"GET / HTTP/1.1\r\n"[..]).unwrap();
+        check_as("AcceptedAlert", &acceptor.accept().unwrap_err().1);
     });
 }
 
@@ -375,4 +424,13 @@ fn providers_name_their_library() {
         ];
         assert_eq!(library(&ours), library(&theirs));
     }
+}
+
+#[test]
+fn errors_for_short_buffers_name_the_required_length() {
+    let error = InsufficientSizeError { required_size: 321 };
+    assert_eq!(
+        error.to_string(),
+        "output buffer too short: 321 bytes are needed"
+    );
 }
