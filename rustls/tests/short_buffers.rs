@@ -1,17 +1,13 @@
 //! Output buffers of every length. One that is too short is refused with the required length,
-//! nothing is written or lost, and the same call succeeds with enough space.
+//! nothing is written or lost, and the same call succeeds with enough space. Buffers that already
+//! contain the plaintext are in `behaviour/in_place.rs`.
 
-use std::ops::Range;
-
-use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, product, this, upstream};
-use harness::peers::endpoints::{
-    Endpoint, ThisBuffered, ThisUnbuffered, Unbuffered, UpstreamBuffered,
-};
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, this, upstream};
+use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Unbuffered, UpstreamBuffered};
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{
     ConnectionState, EncodeError, EncodeTlsData, EncryptError, UnbufferedStatus, WriteTraffic,
 };
-use rustls::{InPlaceError, InPlaceRoom};
 
 const UNTOUCHED: u8 = 0xa5;
 
@@ -158,15 +154,6 @@ fn everything<C: Unbuffered>(mut conn: C, mut peer: UpstreamBuffered) {
     arrives(&wire, b"new keys");
 
     let mut traffic = write_traffic(&mut conn);
-    let room = traffic.in_place_room();
-    for len in [1, 100, room.max_payload] {
-        let record = in_place_everywhere(room, len, |buf, payload| {
-            traffic.encrypt_in_place(buf, payload)
-        });
-        arrives(&record, &vec![7; len]);
-    }
-    in_place_misuse(room, |buf, payload| traffic.encrypt_in_place(buf, payload));
-
     let wire = write_everywhere(every_length, |out| {
         traffic.queue_close_notify(out).map_err(required_size)
     });
@@ -174,53 +161,6 @@ fn everything<C: Unbuffered>(mut conn: C, mut peer: UpstreamBuffered) {
     let refused = write_traffic(&mut conn).encrypt(b"too late", &mut [0; 100]);
     assert!(matches!(refused, Err(EncryptError::EncryptExhausted)));
     assert!(peer.peer_has_closed());
-}
-
-/// Seals `len` bytes in place with too little headroom, too little tailroom, and enough of both.
-fn in_place_everywhere(
-    room: InPlaceRoom,
-    len: usize,
-    mut seal: impl FnMut(&mut [u8], Range<usize>) -> Result<Range<usize>, InPlaceError>,
-) -> Vec<u8> {
-    let (headroom, tailroom) = (room.headroom, room.tailroom);
-    let plaintext = vec![7; len];
-    for (head, tail) in product(0..=headroom, 0..=tailroom) {
-        let (before, behind) = (vec![UNTOUCHED; head], vec![UNTOUCHED; tail]);
-        let mut buf = [&before[..], &plaintext, &behind].concat();
-        let before = buf.clone();
-        let sealed = seal(&mut buf, head..head + len);
-        if head == headroom && tail == tailroom {
-            assert_eq!(sealed, Ok(0..buf.len()));
-            return buf;
-        }
-        assert_eq!(
-            sealed,
-            Err(if head < headroom {
-                InPlaceError::HeadroomTooShort { required: headroom }
-            } else {
-                InPlaceError::TailroomTooShort { required: tailroom }
-            })
-        );
-        assert!(buf == before, "wrote with {head} and {tail} bytes of room");
-    }
-    unreachable!("the last one has enough room");
-}
-
-fn in_place_misuse(
-    room: InPlaceRoom,
-    mut seal: impl FnMut(&mut [u8], Range<usize>) -> Result<Range<usize>, InPlaceError>,
-) {
-    let (headroom, max) = (room.headroom, room.max_payload);
-    let mut buf = vec![UNTOUCHED; headroom + max + 1 + room.tailroom];
-    let too_long = seal(&mut buf, headroom..headroom + max + 1);
-    assert_eq!(too_long, Err(InPlaceError::PayloadTooLong { max }));
-    let end = buf.len();
-    #[expect(clippy::reversed_empty_ranges, reason = "a mistake of the caller")]
-    for payload in [end..end + 1, end + 1..end + 2, 20..19, 0..usize::MAX] {
-        let sealed = seal(&mut buf, payload.clone());
-        assert_eq!(sealed, Err(InPlaceError::PayloadOutOfBounds), "{payload:?}");
-    }
-    assert!(buf.iter().all(|byte| *byte == UNTOUCHED));
 }
 
 const KEY_TYPE: KeyType = KeyType::Ed25519;
@@ -249,26 +189,6 @@ fn unbuffered_server() {
     for provider in PROVIDERS {
         let server = ThisUnbuffered::server(our_server(provider));
         everything(server.conn, upstream_client(provider));
-    }
-}
-
-#[test]
-fn in_place_on_buffered_connections() {
-    for provider in PROVIDERS {
-        let mut server = ThisBuffered::server(our_server(provider));
-        let mut client = upstream_client(provider);
-        harness::peers::endpoints::handshake(&mut client, &mut server);
-        let conn = server.as_server();
-        let room = conn.in_place_room();
-        for len in [1, 100, room.max_payload] {
-            let record = in_place_everywhere(room, len, |buf, payload| {
-                conn.encrypt_in_place(buf, payload)
-            });
-            client.receive(&record).unwrap();
-            let received = client.read_all();
-            assert!(received == vec![7; len]);
-        }
-        in_place_misuse(room, |buf, payload| conn.encrypt_in_place(buf, payload));
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
-use harness::peers::configs::Provider;
+use harness::peers::configs::{Provider, product3};
 use harness::peers::endpoints::{Endpoint, ThisUnbuffered, UpstreamBuffered, exchange};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
@@ -150,57 +150,58 @@ fn upstream_opens_every_length() {
     });
 }
 
+/// Every headroom and tailroom that is too short, and payloads that are too long or outside.
 #[test]
 fn errors_change_nothing() {
     for_all(|provider, role| {
         for (mut conn, mut peer) in pairs(provider, role) {
             let room = conn.room();
-            let (headroom, tailroom) = (room.headroom, room.tailroom);
-            let refuse = |conn: &mut dyn InPlace, len: usize, payload: Range<usize>| {
-                let mut buf = vec![0x5a; len];
-                let error = conn.encrypt(&mut buf, payload).unwrap_err();
-                assert!(buf.iter().all(|&byte| byte == 0x5a));
-                error
-            };
-            let len = headroom + 100 + tailroom;
-            for short in 0..headroom {
-                assert_eq!(
-                    refuse(&mut *conn, len, short..short + 100),
-                    InPlaceError::HeadroomTooShort { required: headroom }
-                );
+            let (headroom, tailroom, max) = (room.headroom, room.tailroom, room.max_payload);
+            for (len, head, tail) in product3([1, 100, max], 0..=headroom, 0..=tailroom) {
+                let mut buf = vec![7; head + len + tail];
+                buf[..head].fill(0x5a);
+                buf[head + len..].fill(0x5a);
+                let before = buf.clone();
+                let sealed = conn.encrypt(&mut buf, head..head + len);
+                let expected = if head < headroom {
+                    Err(InPlaceError::HeadroomTooShort { required: headroom })
+                } else if tail < tailroom {
+                    Err(InPlaceError::TailroomTooShort { required: tailroom })
+                } else {
+                    Ok(0..buf.len())
+                };
+                assert_eq!(sealed, expected);
+                match sealed {
+                    // no sequence number was used before
+                    Ok(record) => assert!(peer.read_from(&buf[record]) == vec![7; len]),
+                    Err(_) => assert!(buf == before, "wrote with {head} and {tail} bytes of room"),
+                }
             }
-            for short in 0..tailroom {
-                assert_eq!(
-                    refuse(&mut *conn, headroom + 100 + short, headroom..headroom + 100),
-                    InPlaceError::TailroomTooShort { required: tailroom }
-                );
-            }
-            let max = room.max_payload;
+            let end = headroom + max + 1 + tailroom;
+            let mut buf = vec![0x5a; end];
             assert_eq!(
-                refuse(
-                    &mut *conn,
-                    headroom + max + 1 + tailroom,
-                    headroom..headroom + max + 1
-                ),
-                InPlaceError::PayloadTooLong { max }
+                conn.encrypt(&mut buf, headroom..headroom + max + 1),
+                Err(InPlaceError::PayloadTooLong { max })
             );
-            #[allow(clippy::reversed_empty_ranges, reason = "wrong on purpose")]
+            #[expect(clippy::reversed_empty_ranges, reason = "a mistake of the caller")]
             let outside = [
-                headroom..len + 1,
-                len + 1..len + 2,
-                50..20,
+                headroom..end + 1,
+                end..end + 1,
+                end + 1..end + 2,
+                20..19,
+                0..usize::MAX,
                 usize::MAX..usize::MAX,
             ];
             for payload in outside {
                 assert_eq!(
-                    refuse(&mut *conn, len, payload),
-                    InPlaceError::PayloadOutOfBounds
+                    conn.encrypt(&mut buf, payload.clone()),
+                    Err(InPlaceError::PayloadOutOfBounds),
+                    "{payload:?}"
                 );
             }
-            // no sequence number was used
-            let mut buf = vec![7; len];
+            assert!(buf.iter().all(|&byte| byte == 0x5a));
             let record = conn.encrypt(&mut buf, headroom..headroom + 100).unwrap();
-            assert_eq!(peer.read_from(&buf[record]), [7; 100]);
+            assert_eq!(peer.read_from(&buf[record]), [0x5a; 100]);
         }
     });
 }

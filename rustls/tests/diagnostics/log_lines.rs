@@ -6,7 +6,7 @@ use std::sync::Arc;
 use harness::peers::configs::{
     self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product3, server_name,
 };
-use harness::peers::endpoints::Transfer;
+use harness::peers::endpoints::{Endpoint, ThisBuffered, Transfer, exchange};
 use harness::peers::log_lines::{Line, listen};
 use log::Level;
 
@@ -369,6 +369,49 @@ fn facts_are_logged_at_the_same_level() {
                 warned(theirs),
                 "{versions:?} {event:?} {side} {ours:#?} {theirs:#?}"
             );
+        }
+    }
+}
+
+/// Each message at trace level, negotiated values at debug level, and no data.
+#[test]
+fn handshakes_are_logged() {
+    for provider in PROVIDERS {
+        let mut client = configs::this::client(provider.this(), KeyType::Ed25519, ClientAuth::None);
+        let mut server = configs::this::server(provider.this(), KeyType::Ed25519, ClientAuth::None);
+        client.alpn_protocols = vec![b"h2".to_vec()];
+        server.alpn_protocols = vec![b"h2".to_vec()];
+        let ((), lines) = listen(|| {
+            let mut client = ThisBuffered::client(client);
+            let mut server = ThisBuffered::server(server);
+            exchange(&mut client, &mut server).unwrap();
+            client.send(b"a secret of the application");
+            client.close();
+            exchange(&mut client, &mut server).unwrap();
+        });
+        let has = |level, text: &str| {
+            let found = lines.iter().filter(|line| line.level == level);
+            found.filter(|line| line.text.contains(text)).count()
+        };
+        for message in ["ClientHello", "ServerHello", "Certificate", "Finished"] {
+            assert!(has(Level::Trace, &format!("sending {message}")) >= 1);
+            assert!(has(Level::Trace, &format!("received {message}")) >= 1);
+        }
+        // logged by both sides
+        assert_eq!(
+            has(Level::Debug, "cipher suite TLS13_AES_"),
+            2,
+            "{lines:#?}"
+        );
+        assert_eq!(
+            has(Level::Debug, "application protocol h2"),
+            2,
+            "{lines:#?}"
+        );
+        assert_eq!(has(Level::Debug, "sending Warning alert CloseNotify"), 1);
+        assert_eq!(has(Level::Warn, ""), 0, "{lines:#?}");
+        for level in [Level::Trace, Level::Debug] {
+            assert_eq!(has(level, "a secret"), 0);
         }
     }
 }
