@@ -11,9 +11,11 @@ macro_rules! raw_keys {
         /// The verifier and keys of one crate.
         pub mod $module {
             use pki_types::SubjectPublicKeyInfoDer;
-            use $tls::CertificateError;
+            use $tls::client::AlwaysResolvesClientRawPublicKeys;
             use $tls::crypto::verify_tls13_signature_with_raw_key;
+            use $tls::server::AlwaysResolvesServerRawPublicKeys;
             use $tls::sign::CertifiedKey;
+            use $tls::{CertificateError, ClientConfig, ServerConfig};
 
             use super::*;
             use crate::verifiers::$module::Verifier;
@@ -24,6 +26,33 @@ macro_rules! raw_keys {
                 let key = loader.load_private_key(identity.key()).unwrap();
                 let spki = key.public_key().unwrap().to_vec();
                 Arc::new(CertifiedKey::new(vec![spki.into()], key))
+            }
+
+            /// Lets a client trust the key of this server only.
+            pub fn trust_server(config: &mut ClientConfig, server: &Identity, provider: Provider) {
+                let verifier = Arc::new(verifier(server, provider));
+                config.dangerous().set_certificate_verifier(verifier);
+            }
+
+            /// Gives a client the key of `identity`.
+            pub fn present_client(
+                config: &mut ClientConfig,
+                identity: &Identity,
+                provider: Provider,
+            ) {
+                let key = raw_key(identity, provider);
+                config.client_auth_cert_resolver =
+                    Arc::new(AlwaysResolvesClientRawPublicKeys::new(key));
+            }
+
+            /// Gives a server the key of `identity`.
+            pub fn present_server(
+                config: &mut ServerConfig,
+                identity: &Identity,
+                provider: Provider,
+            ) {
+                let key = raw_key(identity, provider);
+                config.cert_resolver = Arc::new(AlwaysResolvesServerRawPublicKeys::new(key));
             }
 
             pub fn verifier(identity: &Identity, provider: Provider) -> Verifier {

@@ -2,7 +2,7 @@
 //! kinds in turn.
 
 use harness::peers::configs::{ClientAuth, Versions, product};
-use harness::peers::endpoints::{Endpoint, handshake};
+use harness::peers::endpoints::Endpoint;
 use harness::peers::roles::this::Config;
 use harness::peers::roles::{ROLES, Role, upstream};
 use harness::providers::transparent::{self, Setup};
@@ -52,9 +52,7 @@ fn connected_of(versions: Versions, role: Role) -> [Box<dyn Endpoint>; 3] {
         Box::new(theirs.buffered()),
     ];
     ends.map(|mut end| {
-        let mut peer = peer.buffered();
-        let (client, server) = role.client_and_server(&mut *end, &mut peer);
-        handshake(client, server);
+        role.handshake(&mut *end, &mut peer.buffered());
         end
     })
 }

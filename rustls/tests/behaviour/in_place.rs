@@ -3,10 +3,9 @@
 
 use std::io::Write;
 use std::ops::Range;
-use std::sync::Arc;
 
 use harness::peers::configs::{Provider, product3};
-use harness::peers::endpoints::{Endpoint, ThisUnbuffered, UpstreamBuffered, exchange};
+use harness::peers::endpoints::{Endpoint, ThisUnbuffered, UpstreamBuffered};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
@@ -104,15 +103,13 @@ fn pairs(provider: Provider, role: Role) -> Vec<(Box<dyn InPlace>, UpstreamBuffe
     let mut peer = fresh_peer(provider, role);
     pairs.push(match role {
         Role::Client => {
-            let config = Arc::new(this::client_config(provider));
-            let mut conn = ThisUnbuffered::client(config);
-            exchange(&mut conn, &mut peer).unwrap();
+            let mut conn = ThisUnbuffered::client(this::client_config(provider));
+            role.handshake(&mut conn, &mut peer);
             (Box::new(conn), peer)
         }
         Role::Server => {
-            let config = Arc::new(this::server_config(provider));
-            let mut conn = ThisUnbuffered::server(config);
-            exchange(&mut peer, &mut conn).unwrap();
+            let mut conn = ThisUnbuffered::server(this::server_config(provider));
+            role.handshake(&mut conn, &mut peer);
             (Box::new(conn), peer)
         }
     });

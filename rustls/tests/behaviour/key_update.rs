@@ -4,7 +4,7 @@ use std::io::Write;
 
 use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, product};
 use harness::peers::endpoints::{
-    Endpoint, ThisUnbuffered, UpstreamBuffered, exchange, handshake, send_and_check,
+    Endpoint, ThisUnbuffered, UpstreamBuffered, exchange, send_and_check,
 };
 use harness::providers::provider_with_limit;
 use harness::wire;
@@ -32,8 +32,7 @@ fn pairs_with(
     ];
     let connected = ends.map(|mut ours| {
         let mut theirs = fresh_peer(theirs, role);
-        let (client, server) = role.client_and_server(&mut *ours, &mut theirs);
-        handshake(client, server);
+        role.handshake(&mut *ours, &mut theirs);
         (ours, theirs)
     });
     connected.into()

@@ -86,6 +86,9 @@ macro_rules! kit {
         pub(crate) mod $module {
             use harness::peers::configs::$module as configs;
             use harness::peers::endpoints::$endpoint;
+            use harness::verifiers::raw_keys::$module::{
+                present_client, present_server, trust_server,
+            };
             pub(crate) use harness::verifiers::raw_keys::$module::{raw_key, verifier};
             use $tls::client::AlwaysResolvesClientRawPublicKeys;
             use $tls::compress::{
@@ -104,14 +107,10 @@ macro_rules! kit {
                 let mut config = configs::client_of(setup.versions, crypto, key_type, setup.auth());
                 let identities = key_type.identities();
                 if setup.server == Kind::Raw {
-                    config
-                        .dangerous()
-                        .set_certificate_verifier(Arc::new(verifier(&identities.server, provider)));
+                    trust_server(&mut config, &identities.server, provider);
                 }
                 if setup.client == Some(Kind::Raw) {
-                    let key = raw_key(&identities.client, provider);
-                    config.client_auth_cert_resolver =
-                        Arc::new(AlwaysResolvesClientRawPublicKeys::new(key));
+                    present_client(&mut config, &identities.client, provider);
                 }
                 config.cert_compressors = default_cert_compressors().to_vec();
                 config.cert_decompressors = default_cert_decompressors().to_vec();
@@ -137,8 +136,7 @@ macro_rules! kit {
                     x509
                 };
                 if setup.server == Kind::Raw {
-                    let key = raw_key(&identities.server, provider);
-                    config.cert_resolver = Arc::new(AlwaysResolvesServerRawPublicKeys::new(key));
+                    present_server(&mut config, &identities.server, provider);
                 }
                 config.cert_compressors = default_cert_compressors().to_vec();
                 config.cert_decompressors = default_cert_decompressors().to_vec();

@@ -76,16 +76,16 @@ fn versions(case: &Case) -> (Versions, Versions) {
 macro_rules! configs {
     ($module:ident, $tls:ident, $groups:ident) => {
         mod $module {
-            use harness::verifiers::raw_keys::$module::{raw_key, verifier};
-            use $tls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
+            use harness::verifiers::raw_keys::$module::{
+                present_client, present_server, trust_server, verifier,
+            };
+            use $tls::client::Resumption;
             use $tls::compress::{
                 BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CertCompressor, CertDecompressor,
                 ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR,
             };
             use $tls::crypto::CryptoProvider;
-            use $tls::server::{
-                AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage, ServerSessionMemoryCache,
-            };
+            use $tls::server::{NoServerSessionStorage, ServerSessionMemoryCache};
 
             use super::*;
 
@@ -101,14 +101,10 @@ macro_rules! configs {
                 (config.cert_compressors, config.cert_decompressors) = compression(case);
                 let identities = case.key_type().identities();
                 if case.raw_keys().0 {
-                    let verifier = verifier(&identities.server, case.provider());
-                    let mut config = config.dangerous();
-                    config.set_certificate_verifier(Arc::new(verifier));
+                    trust_server(&mut config, &identities.server, case.provider());
                 }
                 if case.raw_keys().1 {
-                    let key = raw_key(&identities.client, case.provider());
-                    config.client_auth_cert_resolver =
-                        Arc::new(AlwaysResolvesClientRawPublicKeys::new(key));
+                    present_client(&mut config, &identities.client, case.provider());
                 }
                 config
             }
@@ -150,8 +146,7 @@ macro_rules! configs {
                 }
                 (config.cert_compressors, config.cert_decompressors) = compression(case);
                 if case.raw_keys().0 {
-                    let key = raw_key(&identities.server, case.provider());
-                    config.cert_resolver = Arc::new(AlwaysResolvesServerRawPublicKeys::new(key));
+                    present_server(&mut config, &identities.server, case.provider());
                 }
                 config
             }
