@@ -7,14 +7,14 @@
 //!   handshake records and QUIC's CRYPTO frames ─► joiner ─► messages
 //! ```
 //!
-//! - [`framing`]: nonce, additional data, content type: what one record looks like.
-//! - [`sender`], [`receiver`]: the state of a direction: keys, sequence number, limits.
+//! - [`framing`]: the layout of one record: nonce, additional data, content type.
+//! - [`sender`], [`receiver`]: the state of one direction: keys, sequence number, limits.
 //! - [`joiner`]: reassembles handshake messages from records.
 //! - [`buffer`]: the buffers that a connection owns if its caller provides none.
 //!
-//! The rules for which message may come when belong to the handshake, in the `rustls` crate. All
-//! modules except [`framing`], which providers use, are for that crate alone: they are hidden from
-//! the documentation and may change at any time.
+//! The handshake, in the `rustls` crate, decides which message may come when. Providers use
+//! [`framing`]. All other modules are for that crate alone: they are hidden from the documentation
+//! and may change at any time.
 
 #[doc(hidden)]
 pub mod buffer;

@@ -5,8 +5,8 @@
 //! from a per-thread pool and returns there. So an idle connection holds no buffer and a busy one
 //! does not allocate.
 //!
-//! Bytes are moved within a buffer only if that gains room for at least a quarter as many. So each
-//! byte is copied only a few times, however slowly a buffer is drained or filled.
+//! Bytes are moved within a buffer only if the room gained is at least a quarter of their number.
+//! So each byte is copied only a few times, however slowly a buffer is drained or filled.
 
 mod outgoing;
 mod received;

@@ -5,8 +5,9 @@
 //! the cache, and is cheap to take and return. Without feature `std` there is no thread-local
 //! storage for a pool, so each buffer is allocated and freed.
 //!
-//! A pool keeps at most [`BUDGET`] bytes, and a few buffers of each length. Beyond the budget, the
-//! least recently used buffers are freed; a buffer of which there are enough is freed at once.
+//! A pool keeps at most [`BUDGET`] bytes, and a few buffers of each length. Beyond the budget, it
+//! frees the least recently used buffers. Beyond the number for its length, a buffer that is given
+//! back is freed at once.
 //!
 //! Buffers are zeroed when they are allocated. Afterwards they hold the bytes of the connection
 //! that used them last. The pool remembers that connection. It gets its buffers back unchanged;
@@ -398,9 +399,9 @@ mod threads {
             Some(memory)
         }
 
-        /// Makes `memory` the newest, and keeps the one that was. If the others are full and both
-        /// have the same length, frees `memory` instead: buffers allocated in a burst are then
-        /// freed last to first, so that the allocator can return their memory to the system.
+        /// Makes `memory` the newest, and keeps the previous newest. If both have the same length
+        /// and there are enough of it, frees `memory` instead. Buffers allocated in a burst are
+        /// then freed last to first, so that the allocator can return their memory to the system.
         fn put_back(&mut self, newest: &Newest, memory: Memory, owner: u64) {
             let len = memory.len();
             let Some(older) = newest.take() else {
@@ -412,15 +413,14 @@ mod threads {
                 newest.set(older, newest.owner.get());
             } else {
                 self.keep(newest, older, newest.owner.get(), len);
-                // if the older one was not kept, nothing has made room yet
+                // `keep` makes room only if it keeps the older one
                 self.free_until(newest, BUDGET - len);
                 newest.set(memory, owner);
             }
         }
 
-        /// Adds `memory`, or frees it if there are enough of its length. If it is added, all stay
-        /// within [`BUDGET`] with the newest, of `beside` bytes; the least recently used are freed
-        /// for that.
+        /// Adds `memory`, or frees it if there are enough of its length. If it is added, frees the
+        /// least recently used until all fit into [`BUDGET`] with the newest, of `beside` bytes.
         // a call would take twice as long, because its arguments would pass through memory
         #[inline(always)]
         fn keep(&mut self, newest: &Newest, memory: Memory, owner: u64, beside: usize) {

@@ -194,8 +194,8 @@ impl RecordReceiver {
     ///
     /// # Errors
     ///
-    /// The errors of [`RecordHeader::read`] and of the decrypter, after which the connection is
-    /// over, and:
+    /// Every error ends the connection. Returns the errors of [`RecordHeader::read`] and of the
+    /// decrypter, and:
     ///
     /// - [`InvalidMessage::MessageTooLarge`] if the header's length exceeds the limit for all
     ///   records;
@@ -443,9 +443,8 @@ impl RecordReceiver {
 ///
 /// - a change_cipher_spec, for middleboxes (RFC 9846 §5);
 /// - an alert before the first opened record: a peer that fails before it has our keys cannot
-///   protect
-///   it. Once it has keys, an unprotected alert is forged, even after a later key change. A record
-///   longer than an alert is not an unprotected alert.
+///   protect it. Once it has keys, an unprotected alert is forged, even after a later key change. A
+///   record longer than an alert is not an unprotected alert.
 fn passes_in_the_clear(
     protection: ProtocolVersion,
     header: &RecordHeader,

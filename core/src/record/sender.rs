@@ -313,7 +313,7 @@ impl RecordSender {
     ///
     /// # Errors
     ///
-    /// The errors of [`Self::seal`].
+    /// Returns the errors of [`Self::seal`].
     #[cold]
     #[inline(never)]
     pub fn seal_rarely(

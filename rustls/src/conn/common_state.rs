@@ -149,7 +149,7 @@ impl CommonState {
     }
 
     /// Queues a close_notify: nothing more is sent on this connection (RFC 9846 §6.1). A handshake
-    /// still completes, or a peer that ignores the close_notify would wait for ever.
+    /// still completes, or a peer that ignores the close_notify would wait forever.
     ///
     /// Application data that was written before is sent first; during the handshake, both wait for
     /// its end. Does nothing if a close_notify or a fatal alert was queued before. QUIC closes

@@ -136,7 +136,7 @@ impl<Data> ConnectionCommon<Data> {
                     _ => Ok((read, written)),
                 };
             }
-            // do not read after a failure: the read could block for ever, and its data would be
+            // do not read after a failure: the read could block forever, and its data would be
             // ignored
             self.driver.common.check_failed().map_err(invalid_data)?;
             match self.read_tls(io) {

@@ -18,7 +18,7 @@ use crate::suites::{ConnectionTrafficSecrets, ExtractedSecrets, SupportedCipherS
 /// A connection whose records are protected outside this library.
 ///
 /// It has neither record keys nor buffers. It keeps the secrets from which the next keys are
-/// derived. A client's also stores session tickets.
+/// derived. On a client, it also stores session tickets.
 pub struct KernelConnection<Data> {
     /// The driver, without record keys.
     driver: Driver<Data>,
