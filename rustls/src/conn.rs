@@ -13,7 +13,8 @@
 //! - `to_vec`: output into a `Vec` that grows as needed.
 //! - `early_data`: a client's early data. `received_early_data`: its buffer in a buffered server.
 //! - `quic`: replaces `records` if QUIC carries the handshake.
-//! - `split`: the two halves of a connection, each with its part of these.
+//! - `split`: the two halves of a connection, each with its part of these. `shared_session`: the
+//!   session that either half may forget.
 //! - `kernel`: a connection whose records are processed outside this library.
 //! - `unwinding`: ends a connection if the application's code panics.
 //! - `write_access`: ends the handshake if a write fails.
@@ -37,6 +38,8 @@ mod reader;
 mod received_early_data;
 pub(crate) mod records;
 mod sending;
+#[cfg(feature = "tls12")]
+mod shared_session;
 pub(crate) mod split;
 #[cfg(feature = "std")]
 mod stream;

@@ -11,6 +11,8 @@ use core::ops::Range;
 
 use super::common_state::CommonState;
 use super::records::Receiving;
+#[cfg(feature = "tls12")]
+use super::shared_session::SharedSession;
 use super::unwinding::Abandon;
 use super::write_access::{EndHandshake, WriteAccess};
 use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion, Side};
@@ -105,6 +107,18 @@ impl<Data> Driver<Data> {
     pub(crate) fn with_session(mut self, session: Option<Box<dyn SessionInUse>>) -> Self {
         self.handshake.session = session;
         self
+    }
+
+    /// Shares the session with the sending half of a split connection.
+    pub(super) fn share_session(&mut self) -> Option<Box<dyn EndHandshake>> {
+        #[cfg(feature = "tls12")]
+        {
+            let session = SharedSession::new(self.handshake.session.take()?);
+            self.handshake.session = Some(Box::new(session.clone()));
+            Some(Box::new(session))
+        }
+        #[cfg(not(feature = "tls12"))]
+        None
     }
 
     /// Returns the parts that a writer uses.

@@ -7,8 +7,8 @@
 //!            ▼                        ▼
 //!   Sender: CommonState ◄─ link ─► Receiver: Driver
 //!     sender, outgoing,              receiver, received, joiner,
-//!     sending secret                 receiving secret, exporter,
-//!                                    the handshake, for tickets
+//!     sending secret,                receiving secret, exporter,
+//!     session                        session, the handshake, for tickets
 //! ```
 //!
 //! Each half has the parts of a whole connection, with the other direction closed:
@@ -82,7 +82,8 @@ pub(crate) fn split<Data>(mut driver: Driver<Data>) -> (Sender, Receiver<Data>) 
     from.other_half = Some(link.clone());
     to.other_half = Some(link.clone());
 
-    let sender = Sender::new(sending, link.clone(), facts.clone());
+    let session = driver.share_session();
+    let sender = Sender::new(sending, session, link.clone(), facts.clone());
     (sender, Receiver::new(driver, link, facts))
 }
 

@@ -1,5 +1,7 @@
 //! A writer's access to a connection. If a write fails, it ends the handshake too.
 
+use alloc::boxed::Box;
+
 use super::common_state::CommonState;
 use super::unwinding::fail_on_panic;
 
@@ -9,28 +11,24 @@ pub(crate) trait EndHandshake: Send + Sync {
     fn end(&mut self);
 }
 
+/// A sending half, of whose handshake only a TLS 1.2 session may be left.
+impl EndHandshake for Option<Box<dyn EndHandshake>> {
+    fn end(&mut self) {
+        if let Some(mut session) = self.take() {
+            session.end();
+        }
+    }
+}
+
 /// The parts of a connection that its writers use.
 pub(crate) struct WriteAccess<'a> {
     pub(super) common: &'a mut CommonState,
-    /// `None` in a sending half, which has no handshake.
-    handshake: Option<&'a mut dyn EndHandshake>,
+    handshake: &'a mut dyn EndHandshake,
 }
 
 impl<'a> WriteAccess<'a> {
     pub(super) fn new(common: &'a mut CommonState, handshake: &'a mut dyn EndHandshake) -> Self {
-        Self {
-            common,
-            handshake: Some(handshake),
-        }
-    }
-
-    /// Creates the access to the sending half of a connection.
-    #[cfg(feature = "std")]
-    pub(super) fn of_half(common: &'a mut CommonState) -> Self {
-        Self {
-            common,
-            handshake: None,
-        }
+        Self { common, handshake }
     }
 
     /// Runs an operation that sends. A panic fails the connection. An error that ends the
@@ -49,8 +47,8 @@ impl<'a> WriteAccess<'a> {
 
     #[cold]
     fn end_failed_handshake(&mut self) {
-        if let Some(handshake) = self.handshake.as_mut().filter(|_| self.common.has_failed()) {
-            handshake.end();
+        if self.common.has_failed() {
+            self.handshake.end();
         }
     }
 }

@@ -12,7 +12,8 @@ use harness::peers::configs::{
 };
 use harness::peers::endpoints::{Endpoint, ThisBuffered, Transfer, exchange};
 use harness::peers::memory::Memory;
-use rustls::client::Resumption;
+use rustls::client::{ClientConnectionData, Resumption};
+use rustls::split::{Receiver, Sender};
 use rustls::{AlertDescription, ClientConnection, Error};
 
 use crate::bomb::{self, Wrong, survives};
@@ -133,5 +134,52 @@ fn a_write_that_fails_forgets_the_session() {
         assert_eq!(server.complete_io(&mut transport).is_err(), is_first);
         assert_eq!(transport.reads, 0, "a failed connection reads");
         assert!(is_forgotten());
+    }
+}
+
+/// Only the half that fails first forgets the session: the store may then have another.
+#[test]
+fn one_half_of_a_connection_forgets_the_session() {
+    type Fails = fn(&mut Sender, &mut Receiver<ClientConnectionData>, &mut [u8]) -> bool;
+    const FAILING: [(&str, Fails); 5] = [
+        ("encrypt", |sender, _, _| {
+            sender.writer().write(b"data").is_err()
+        }),
+        ("encrypt", |sender, _, out| {
+            sender.encrypt(b"data", out).is_err()
+        }),
+        ("encrypt_in_place", |sender, _, out| {
+            sender.encrypt_in_place(out, 20..40).is_err()
+        }),
+        ("encrypt", |sender, _, _| {
+            sender.send_close_notify();
+            sender.error().is_some()
+        }),
+        ("decrypt", |_, receiver, record| {
+            receiver.open_in_place(record).is_err()
+        }),
+    ];
+    for (call, fails) in FAILING {
+        let (client, mut server) = connected(&Rig::new(TLS12));
+        let (mut sender, mut receiver) = client.into_split().unwrap();
+        server.writer().write_all(&[7; 100]).unwrap();
+        let mut record = server.output();
+        let callback = match call {
+            "encrypt" => "MessageEncrypter::encrypt",
+            "decrypt" => "MessageDecrypter::decrypt",
+            _ => "MessageEncrypter::encrypt_in_place",
+        };
+        bomb::arm(callback, 0, Wrong::Fails);
+        assert!(fails(&mut sender, &mut receiver, &mut record), "{call}");
+        assert!(bomb::disarm());
+        let forgotten = || {
+            bomb::calls()
+                .get("ClientSessionStore::remove_tls12_session")
+                .copied()
+        };
+        assert_eq!(forgotten(), Some(1), "{call}");
+        sender.writer().write(b"late").unwrap_err();
+        receiver.process_new_packets().unwrap_err();
+        assert_eq!(forgotten(), Some(1), "{call}");
     }
 }

@@ -1,5 +1,6 @@
 //! The sending half of a split connection.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -15,6 +16,7 @@ use crate::conn::records::Sending;
 use crate::conn::sending::EncryptError;
 use crate::conn::to_vec::write_to_vec;
 use crate::conn::unwinding::fail_on_panic;
+use crate::conn::write_access::EndHandshake;
 #[cfg(feature = "std")]
 use crate::conn::write_access::WriteAccess;
 #[cfg(feature = "std")]
@@ -50,17 +52,25 @@ use crate::record::sender::{InPlaceError, InPlaceRoom};
 /// without it, but the peer's requests are no longer answered.
 pub struct Sender {
     common: CommonState,
+    /// The TLS 1.2 session, which ends if the connection fails.
+    session: Option<Box<dyn EndHandshake>>,
     link: Arc<Link>,
     facts: Arc<Facts>,
 }
 
 impl Sender {
-    pub(super) fn new(common: CommonState, link: Arc<Link>, facts: Arc<Facts>) -> Self {
+    pub(super) fn new(
+        common: CommonState,
+        session: Option<Box<dyn EndHandshake>>,
+        link: Arc<Link>,
+        facts: Arc<Facts>,
+    ) -> Self {
         if common.records.sending == Sending::Closed {
             link.sender_is_done();
         }
         Self {
             common,
+            session,
             link,
             facts,
         }
@@ -203,12 +213,16 @@ impl Sender {
     #[inline(always)]
     fn after_requests<R>(&mut self, operation: impl FnOnce(&mut CommonState) -> R) -> R {
         let link = &self.link;
-        fail_on_panic(&mut self.common, |common| {
+        let result = fail_on_panic(&mut self.common, |common| {
             if link.concerns_sender() {
                 common.answer(link);
             }
             operation(common)
-        })
+        });
+        if self.common.has_failed() {
+            self.session.end();
+        }
+        result
     }
 
     #[cfg(feature = "std")]
@@ -350,7 +364,10 @@ impl Writer<'_> {
     #[inline]
     fn connection_writer(&mut self) -> crate::conn::writer::Writer<'_> {
         self.sender.handle_requests();
-        crate::conn::writer::Writer::new(WriteAccess::of_half(&mut self.sender.common))
+        let Sender {
+            common, session, ..
+        } = &mut *self.sender;
+        crate::conn::writer::Writer::new(WriteAccess::new(common, session))
     }
 
     /// Replaces the result of a write by [`io::ErrorKind::BrokenPipe`] if sending is over. The

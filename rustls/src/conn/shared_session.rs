@@ -1,0 +1,41 @@
+//! The TLS 1.2 session of a split connection, which either half may forget.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use super::write_access::EndHandshake;
+use crate::handshake::SessionInUse;
+
+/// A session that the first half to fail removes from its store.
+#[derive(Clone)]
+pub(super) struct SharedSession(Arc<Shared>);
+
+struct Shared {
+    session: Box<dyn SessionInUse>,
+    is_forgotten: AtomicBool,
+}
+
+impl SharedSession {
+    pub(super) fn new(session: Box<dyn SessionInUse>) -> Self {
+        Self(Arc::new(Shared {
+            session,
+            is_forgotten: AtomicBool::new(false),
+        }))
+    }
+}
+
+impl SessionInUse for SharedSession {
+    /// Does nothing if the other half has done it: the store may have a newer session by now.
+    fn forget(&self) {
+        if !self.0.is_forgotten.swap(true, Ordering::Relaxed) {
+            self.0.session.forget();
+        }
+    }
+}
+
+impl EndHandshake for SharedSession {
+    fn end(&mut self) {
+        self.forget();
+    }
+}
