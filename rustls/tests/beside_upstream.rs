@@ -6,34 +6,20 @@
 #[path = "memory/counting.rs"]
 mod counting;
 
-use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use harness::peers::configs::{KeyType, Provider, Versions, product, server_name};
 use harness::peers::endpoints::Transfer;
+use harness::peers::memory::Memory;
 
 use crate::counting::{heap, held_by, region};
 
 /// A transport with nothing to read that accepts no output.
-struct Blocked;
-
-impl Read for Blocked {
-    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-        Err(ErrorKind::WouldBlock.into())
-    }
-}
-
-impl Write for Blocked {
-    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-        Err(ErrorKind::WouldBlock.into())
-    }
-
-    fn write_vectored(&mut self, _: &[IoSlice<'_>]) -> io::Result<usize> {
-        Err(ErrorKind::WouldBlock.into())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+fn blocked() -> Memory {
+    Memory {
+        takes: false,
+        ..Memory::new(&[])
     }
 }
 
@@ -80,7 +66,7 @@ macro_rules! measures {
                 wire.truncate(state.part.unwrap_or(usize::MAX));
                 pair.server.input(&wire);
                 if state.until_blocked {
-                    pair.server.read_tls(&mut Blocked).unwrap_err();
+                    pair.server.read_tls(&mut blocked()).unwrap_err();
                 }
                 held_by(pair.server)
             }
@@ -91,7 +77,7 @@ macro_rules! measures {
                 let idle = after(configs, &[64_000]).server;
                 let mut pair = after(configs, &[64_000]);
                 pair.server.writer().write_all(&vec![1; len]).unwrap();
-                pair.server.write_tls(&mut Blocked).unwrap_err();
+                pair.server.write_tls(&mut blocked()).unwrap_err();
                 held_by(pair.server) - held_by(idle)
             }
 

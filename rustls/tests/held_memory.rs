@@ -12,6 +12,7 @@ use harness::peers::configs::{
     ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, server_name, this,
 };
 use harness::peers::endpoints::Transfer;
+use harness::peers::memory::Memory;
 use harness::peers::pairs::this::Configs;
 use harness::peers::pairs::this::buffered::Pair;
 use harness::peers::pki;
@@ -163,19 +164,11 @@ fn connect(client: &mut ClientConnection, server: &mut ServerConnection) {
 
 /// Reads until nothing is left, as a program does after a readiness event.
 fn feed<Data>(conn: &mut ConnectionCommon<Data>, mut wire: &[u8]) {
-    struct WouldBlock;
-
-    impl Read for WouldBlock {
-        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
-            Err(std::io::ErrorKind::WouldBlock.into())
-        }
-    }
-
     while !wire.is_empty() {
         conn.read_tls(&mut wire).unwrap();
         conn.process_new_packets().unwrap();
     }
-    conn.read_tls(&mut WouldBlock).unwrap_err();
+    conn.read_tls(&mut Memory::new(&[])).unwrap_err();
 }
 
 /// Fills the thread's pool with buffers of all lengths.

@@ -1,37 +1,19 @@
 //! Failing calls of connections: exporters, secrets for the kernel, QUIC, Acceptor and I/O.
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::sync::Arc;
 
 use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
 use harness::peers::endpoints::{
     ThisBuffered, ThisUnbuffered, Transfer, UpstreamBuffered, UpstreamUnbuffered, handshake,
 };
+use harness::peers::memory::Memory;
 
 use crate::log::Log;
 
 pub const KEY_TYPE: KeyType = KeyType::Ed25519;
 const AUTH: ClientAuth = ClientAuth::None;
 const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
-
-/// A transport that returns these bytes, then ends. It accepts all output.
-struct Transport<'a>(&'a [u8]);
-
-impl Read for Transport<'_> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buf)
-    }
-}
-
-impl Write for Transport<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 macro_rules! connections {
     ($module:ident, $tls:ident, $buffered:ident, $unbuffered:ident) => {
@@ -171,7 +153,7 @@ macro_rules! connections {
                 let hello = client(provider, versions).output();
                 for bytes in [&[][..], &hello[..3], &hello[..20], &hello[..], http] {
                     let mut conn = server(provider, versions);
-                    let mut transport = Transport(bytes);
+                    let mut transport = Memory::ending(bytes);
                     log.io(&what, || conn.complete_io(&mut transport));
                     log.io(&what, || conn.complete_io(&mut transport));
                     if bytes != http {
@@ -179,7 +161,7 @@ macro_rules! connections {
                     }
                     log.call(&what, || conn.process_new_packets());
                     let mut conn = client(provider, versions);
-                    let mut transport = Transport(bytes);
+                    let mut transport = Memory::ending(bytes);
                     log.io(&what, || {
                         Stream::new(&mut conn, &mut transport).read(&mut [0])
                     });
@@ -196,7 +178,7 @@ macro_rules! connections {
                         peer.send_close_notify();
                     }
                     let bytes = peer.output();
-                    let mut transport = Transport(&bytes);
+                    let mut transport = Memory::ending(&bytes);
                     log.io(&what, || conn.complete_io(&mut transport));
                     log.io(&what, || conn.complete_io(&mut transport));
                     log.io(&what, || conn.reader().read(&mut [0; 9]));
