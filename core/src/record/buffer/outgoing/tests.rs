@@ -208,6 +208,90 @@ fn a_length_beyond_the_address_space_is_out_of_memory() {
     assert_eq!(buffer.len(), 101_000);
 }
 
+/// Builds a record with `payload_len` bytes of `fill`.
+fn record(payload_len: u16, fill: u8) -> Vec<u8> {
+    let mut bytes = vec![23, 3, 3];
+    bytes.extend(payload_len.to_be_bytes());
+    bytes.resize(bytes.len() + usize::from(payload_len), fill);
+    bytes
+}
+
+#[test]
+fn the_only_record_is_found_whole_or_in_part() {
+    // the long ones are in two pieces
+    for payload_len in [20, 60_000] {
+        let [first, second] = [1, 2].map(|fill| record(payload_len, fill));
+        let mut buffer = OutgoingBuffer::default();
+        buffer.append(&first);
+        assert_eq!(buffer.only_record(), Some(&first[..]));
+        buffer.consume(7);
+        assert_eq!(buffer.only_record(), Some(&first[7..]));
+        buffer.append(&second);
+        assert_eq!(buffer.only_record(), None);
+        buffer.consume(first.len() - 7);
+        assert_eq!(buffer.only_record(), Some(&second[..]));
+    }
+}
+
+#[test]
+fn all_pieces_can_be_dropped_at_once() {
+    for dropped in [210_000, 210_001, usize::MAX] {
+        let mut buffer = OutgoingBuffer::default();
+        for _ in 0..3 {
+            buffer.append(&[1; 70_000]);
+        }
+        assert!(buffer.queue.is_some());
+        buffer.consume(dropped);
+        assert!(buffer.is_empty() && buffer.pieces().next().is_none());
+        assert_eq!(memory_len(&buffer), 0);
+        buffer.append(b"more");
+        assert_eq!(buffer.pending(), b"more");
+    }
+}
+
+#[cfg(feature = "std")]
+#[test]
+fn room_shows_nothing_of_another_connection() {
+    let on_one_thread = || {
+        for len in [100, 5000, 16_406, 65_000, 100_000] {
+            for fill in 1..20 {
+                let mut buffer = OutgoingBuffer::new(Owner::new());
+                for len in [len, 300] {
+                    let room = buffer.room(len);
+                    assert!(room.iter().all(|byte| *byte == 0 || *byte == fill));
+                    room.fill(fill);
+                    buffer.commit(len);
+                }
+                buffer.consume(len / 2);
+                assert!(buffer.pieces().flatten().all(|byte| *byte == fill));
+            }
+        }
+    };
+    std::thread::spawn(on_one_thread).join().unwrap();
+}
+
+#[test]
+fn an_unused_new_piece_leaves_all_others_as_they_are() {
+    let records = [1, 2, 3].map(|fill| record(60_000, fill));
+    for count in 1..=3 {
+        let mut buffer = OutgoingBuffer::default();
+        for record in &records[..count] {
+            buffer.append(record);
+        }
+        // the first record is partly sent
+        buffer.consume(7);
+        buffer.room(20_000);
+        buffer.commit(0);
+        let unsent = records[..count].concat().split_off(7);
+        assert_eq!(buffer.pieces().collect::<Vec<_>>().concat(), unsent);
+        assert_eq!(buffer.len(), unsent.len());
+        assert!(buffer.records().eq([&records[0][7..]]));
+        buffer.append(b"more");
+        let expected = [&unsent[..], b"more"].concat();
+        assert_eq!(buffer.pieces().collect::<Vec<_>>().concat(), expected);
+    }
+}
+
 #[test]
 fn an_unused_new_piece_is_released() {
     let mut buffer = OutgoingBuffer::default();
