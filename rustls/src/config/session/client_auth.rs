@@ -74,3 +74,154 @@ pub(super) fn is_still_accepted(
             .is_ok(),
     }
 }
+
+#[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests {
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::config::verify::{ClientCertVerified, HandshakeSignatureValid};
+    use crate::enums::SignatureScheme;
+    use crate::error::Error;
+    use crate::msgs::certificate_request::DistinguishedName;
+    use crate::msgs::certificate_verify::DigitallySignedStruct;
+    use crate::providers::any_provider;
+    use crate::server::ResolvesServerCertUsingSni;
+
+    /// A verifier with any settings, which accepts nothing.
+    #[derive(Clone, Debug)]
+    struct Settings {
+        offers: bool,
+        is_mandatory: bool,
+        is_raw: bool,
+        schemes: Vec<SignatureScheme>,
+        names: Vec<DistinguishedName>,
+    }
+
+    impl ClientCertVerifier for Settings {
+        fn offer_client_auth(&self) -> bool {
+            self.offers
+        }
+
+        fn client_auth_mandatory(&self) -> bool {
+            self.is_mandatory
+        }
+
+        fn requires_raw_public_keys(&self) -> bool {
+            self.is_raw
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            self.schemes.clone()
+        }
+
+        fn root_hint_subjects(&self) -> &[DistinguishedName] {
+            &self.names
+        }
+
+        fn verify_client_cert(
+            &self,
+            _: &CertificateDer<'_>,
+            _: &[CertificateDer<'_>],
+            _: UnixTime,
+        ) -> Result<ClientCertVerified, Error> {
+            Err(Error::DecryptError)
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            _: &[u8],
+            _: &CertificateDer<'_>,
+            _: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            Err(Error::DecryptError)
+        }
+
+        fn verify_tls12_signature(
+            &self,
+            _: &[u8],
+            _: &CertificateDer<'_>,
+            _: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            Err(Error::DecryptError)
+        }
+    }
+
+    fn settings() -> Settings {
+        Settings {
+            offers: true,
+            is_mandatory: true,
+            is_raw: false,
+            schemes: vec![SignatureScheme::ED25519, SignatureScheme::RSA_PSS_SHA256],
+            names: vec![DistinguishedName::in_sequence(b"one")],
+        }
+    }
+
+    /// Returns the digest in a configuration of its own, as on another machine.
+    fn id(settings: &Settings) -> ClientAuthId {
+        let verifier: Arc<dyn ClientCertVerifier> = Arc::new(settings.clone());
+        let config = ServerConfig::builder_with_provider(any_provider().into())
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_client_cert_verifier(verifier.clone())
+            .with_cert_resolver(Arc::new(ResolvesServerCertUsingSni::new()));
+        ClientAuthId::of(&verifier, &config)
+    }
+
+    #[test]
+    fn digests_are_equal_if_the_settings_are() {
+        let changes: [fn(&mut Settings); 9] = [
+            |_| {},
+            |settings| settings.is_mandatory = false,
+            |settings| settings.is_raw = true,
+            |settings| settings.schemes.reverse(),
+            |settings| settings.schemes.truncate(1),
+            |settings| settings.schemes[0] = SignatureScheme::ED448,
+            |settings| settings.names = vec![DistinguishedName::in_sequence(b"two")],
+            |settings| settings.names.clear(),
+            |settings| settings.names.push(DistinguishedName::in_sequence(b"two")),
+        ];
+        let ids = changes.map(|change| {
+            let mut settings = settings();
+            change(&mut settings);
+            assert_eq!(id(&settings), id(&settings));
+            id(&settings)
+        });
+        for (at, id) in ids.iter().enumerate() {
+            assert!(!ids[..at].contains(id), "change {at}");
+            assert_ne!(id.0, [0; DIGEST_LEN]);
+        }
+        // nothing else matters if no client is asked
+        for is_mandatory in [false, true] {
+            let asks_nobody = Settings {
+                offers: false,
+                is_mandatory,
+                ..settings()
+            };
+            assert_eq!(id(&asks_nobody).0, [0; DIGEST_LEN]);
+        }
+    }
+
+    #[test]
+    fn an_anonymous_session_is_accepted_unless_clients_must_authenticate() {
+        for (offers, is_mandatory, is_accepted) in [
+            (true, true, false),
+            (true, false, true),
+            (false, false, true),
+            // no client is asked
+            (false, true, true),
+        ] {
+            let verifier = Settings {
+                offers,
+                is_mandatory,
+                ..settings()
+            };
+            let now = UnixTime::since_unix_epoch(core::time::Duration::ZERO);
+            assert_eq!(is_still_accepted(&[], &verifier, now), is_accepted);
+            // and no certificate that the verifier rejects
+            let chain = [CertificateDer::from(&b"certificate"[..])];
+            assert!(!is_still_accepted(&chain, &verifier, now));
+        }
+    }
+}
