@@ -209,6 +209,20 @@ mod tests {
     }
 
     #[test]
+    fn nothing_follows_the_two_times() {
+        let time = [&[UTC_TIME, 13][..], b"700101000000Z"].concat();
+        let of = |times: usize, behind: &[u8]| {
+            let content = time.repeat(times);
+            let der = [&[0x30, content.len() as u8][..], &content, behind].concat();
+            Validity::read(&der)
+        };
+        assert!(of(2, b"").is_ok());
+        for (times, behind) in [(2, &[0][..]), (2, &[5, 0]), (1, b""), (3, b"")] {
+            assert!(of(times, behind).is_err(), "{times} times, {behind:?}");
+        }
+    }
+
+    #[test]
     fn both_ends_are_included() {
         let validity = Validity {
             not_before: Time(-5),
