@@ -224,3 +224,98 @@ impl Handshake {
         })
     }
 }
+
+#[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests {
+    use super::*;
+    use crate::enums::{Compression, ProtocolVersion};
+    use crate::msgs::client_extensions::ClientExtensions;
+    use crate::msgs::client_hello::Random;
+    use crate::providers::any_provider;
+    use crate::server::{ProducesTickets, ResolvesServerCertUsingSni, StoresServerSessions};
+
+    /// Has a session for every ticket and for every key.
+    #[derive(Debug)]
+    struct HasEach {
+        is_enabled: bool,
+    }
+
+    impl ProducesTickets for HasEach {
+        fn enabled(&self) -> bool {
+            self.is_enabled
+        }
+
+        fn lifetime(&self) -> u32 {
+            0
+        }
+
+        fn encrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
+            None
+        }
+
+        fn decrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
+            Some(Vec::new())
+        }
+    }
+
+    impl StoresServerSessions for HasEach {
+        fn can_cache(&self) -> bool {
+            true
+        }
+
+        fn put(&self, _: Vec<u8>, _: Vec<u8>) -> bool {
+            false
+        }
+
+        fn get(&self, _: &[u8]) -> Option<Vec<u8>> {
+            Some(Vec::new())
+        }
+
+        fn take(&self, _: &[u8]) -> Option<Vec<u8>> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_session_is_looked_up_by_a_ticket_or_else_by_an_id() {
+        let config = |is_enabled| {
+            let mut config = ServerConfig::builder_with_provider(any_provider().into())
+                .with_safe_default_protocol_versions()
+                .unwrap()
+                .with_no_client_auth()
+                .with_cert_resolver(Arc::new(ResolvesServerCertUsingSni::new()));
+            config.ticketer = Arc::new(HasEach { is_enabled });
+            config.session_storage = Arc::new(HasEach { is_enabled });
+            config
+        };
+        let (id, ticket) = (SessionId::from([7; 32]), Some(&b"ticket"[..]));
+        let (stored, in_ticket) = (Some(true), Some(false));
+        for (session_ticket, legacy_session_id, is_enabled, expected) in [
+            (None, SessionId::EMPTY, true, None),
+            (None, id, true, stored),
+            // RFC 5077 §3.2: an empty ticket only announces support
+            (Some(&b""[..]), SessionId::EMPTY, true, None),
+            (Some(&b""[..]), id, true, stored),
+            (ticket, SessionId::EMPTY, true, in_ticket),
+            (ticket, id, true, in_ticket),
+            // tickets of an earlier configuration
+            (ticket, SessionId::EMPTY, false, None),
+            (ticket, id, false, None),
+        ] {
+            let hello = ClientHello {
+                legacy_version: ProtocolVersion::TLSv1_2,
+                random: Random([0; 32]),
+                legacy_session_id,
+                cipher_suites: [].into_iter().collect(),
+                compression_methods: [Compression::Null].into_iter().collect(),
+                extensions: ClientExtensions {
+                    session_ticket,
+                    ..ClientExtensions::default()
+                },
+            };
+            let found = find_candidate(&hello, &config(is_enabled));
+            let is_stored = found.map(|candidate| candidate.is_stored);
+            assert_eq!(is_stored, expected, "{session_ticket:?}, {is_enabled}");
+        }
+    }
+}
