@@ -14,13 +14,16 @@
 //!                 finite-field groups, or that neither encrypt nor draw random numbers; ticketers
 //!   wire ──────── vectors, messages, ClientHellos and records byte by byte; records sealed with
 //!                 the bare AEAD and extracted keys; reproducible noise
+//!
+//!   both ──────── code of the others that exists once for each crate; their modules `this` and
+//!                 `upstream` lead to it
 //! ```
 //!
 //! It uses the library through its public interface, like any program. The scripted peers have
 //! their own key schedule and record protection, so that one mistake in both ends cannot hide a
 //! defect of the library.
 
-// `pairs` is compiled twice on purpose, once for each implementation
+// `both` is compiled twice on purpose, once for each crate
 #![allow(clippy::duplicate_mod)]
 #![allow(
     clippy::new_without_default,
@@ -30,33 +33,6 @@
     missing_docs,
     reason = "only this workspace reads it; the names are the RFC's"
 )]
-
-/// The accessors that endpoints of either crate share. A macro, because the types of the two crates
-/// have the same names, but are distinct.
-macro_rules! accessors {
-    () => {
-        fn is_handshaking(&self) -> bool {
-            self.conn.is_handshaking()
-        }
-
-        fn negotiated(&self) -> String {
-            let conn = &self.conn;
-            format!(
-                "{:?} {:?} {:?} {:?} {:?}",
-                conn.protocol_version(),
-                conn.negotiated_cipher_suite(),
-                conn.negotiated_key_exchange_group().map(|it| it.name()),
-                conn.alpn_protocol(),
-                conn.handshake_kind(),
-            )
-        }
-
-        fn peer_certificates(&self) -> Vec<Vec<u8>> {
-            let chain = self.conn.peer_certificates().unwrap_or_default();
-            chain.iter().map(|cert| cert.to_vec()).collect()
-        }
-    };
-}
 
 /// Defines an enum whose `ALL` lists its values.
 #[macro_export]
@@ -82,5 +58,7 @@ pub mod peers;
 pub mod providers;
 pub mod quic;
 pub mod scripted;
+mod this;
+mod upstream;
 pub mod verifiers;
 pub mod wire;

@@ -2,11 +2,12 @@
 //! QUIC that TLS sees (RFC 9001 §4.1): CRYPTO bytes by level, in order, and packets protected with
 //! the resulting keys.
 
-mod ends;
 mod framed;
 
-pub use ends::{this, upstream};
 pub use framed::Framed;
+
+pub use crate::this::quic as this;
+pub use crate::upstream::quic as upstream;
 
 /// The QUIC versions that both crates support.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,9 +3,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use pki_types::UnixTime;
+
+pub use crate::this::callbacks as this;
+pub use crate::upstream::callbacks as upstream;
 
 /// A clock that stands still until it is set. At 0 it knows no time.
 #[derive(Debug)]
@@ -38,7 +40,7 @@ pub type Line = (String, Vec<u8>, Vec<u8>);
 
 /// A key log that collects its lines.
 #[derive(Debug, Default)]
-pub struct KeyLines(Mutex<Vec<Line>>);
+pub struct KeyLines(pub(crate) Mutex<Vec<Line>>);
 
 impl KeyLines {
     pub fn lines(&self) -> Vec<Line> {
@@ -59,180 +61,3 @@ impl KeyLines {
 
 /// The arguments of a client's resolver: authorities and schemes.
 pub type Asked = Vec<(Vec<Vec<u8>>, Vec<u16>)>;
-
-// A macro, because the types of the two crates have the same names, but are distinct.
-macro_rules! callbacks {
-    ($module:ident, $tls:ident) => {
-        /// The resolvers and the session store of one crate.
-        pub mod $module {
-            use std::fmt;
-            use std::sync::{Arc, Mutex};
-
-            use pki_types::{ServerName, UnixTime};
-            use $tls::client::{
-                ClientSessionMemoryCache, ClientSessionStore, ResolvesClientCert,
-                Tls12ClientSessionValue, Tls13ClientSessionValue,
-            };
-            use $tls::server::{ClientHello, ResolvesServerCert};
-            use $tls::sign::CertifiedKey;
-            use $tls::time_provider::TimeProvider;
-            use $tls::{KeyLog, NamedGroup, SignatureScheme};
-
-            use super::{Asked, Clock, KeyLines};
-
-            impl TimeProvider for Clock {
-                fn current_time(&self) -> Option<UnixTime> {
-                    let seconds = super::Duration::from_secs(self.seconds());
-                    (!seconds.is_zero()).then(|| UnixTime::since_unix_epoch(seconds))
-                }
-            }
-
-            impl KeyLog for KeyLines {
-                fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-                    let line = (label.to_owned(), client_random.to_vec(), secret.to_vec());
-                    self.0.lock().unwrap().push(line);
-                }
-            }
-
-            type Key = Option<Arc<CertifiedKey>>;
-
-            /// A function that chooses a server's key.
-            pub struct ServerKey(Box<dyn Fn(ClientHello<'_>) -> Key + Send + Sync>);
-
-            impl ServerKey {
-                pub fn by(
-                    choose: impl Fn(ClientHello<'_>) -> Key + Send + Sync + 'static,
-                ) -> Arc<Self> {
-                    Arc::new(Self(Box::new(choose)))
-                }
-            }
-
-            impl ResolvesServerCert for ServerKey {
-                fn resolve(&self, hello: ClientHello<'_>) -> Key {
-                    (self.0)(hello)
-                }
-            }
-
-            /// A client's resolver with one answer, which records its arguments.
-            #[derive(Debug)]
-            pub struct ClientKey {
-                answer: Key,
-                has_certs: bool,
-                asked: Mutex<Asked>,
-            }
-
-            impl ClientKey {
-                pub fn new(answer: Key) -> Arc<Self> {
-                    Self::claiming(true, answer)
-                }
-
-                /// Creates one whose `has_certs` has this answer.
-                pub fn claiming(has_certs: bool, answer: Key) -> Arc<Self> {
-                    Arc::new(Self {
-                        answer,
-                        has_certs,
-                        asked: Mutex::default(),
-                    })
-                }
-
-                pub fn asked(&self) -> Asked {
-                    self.asked.lock().unwrap().clone()
-                }
-            }
-
-            impl ResolvesClientCert for ClientKey {
-                fn resolve(&self, authorities: &[&[u8]], schemes: &[SignatureScheme]) -> Key {
-                    let authorities = authorities.iter().map(|name| name.to_vec()).collect();
-                    let schemes = schemes.iter().map(|scheme| u16::from(*scheme)).collect();
-                    self.asked.lock().unwrap().push((authorities, schemes));
-                    self.answer.clone()
-                }
-
-                fn has_certs(&self) -> bool {
-                    self.has_certs
-                }
-            }
-
-            /// A memory of a client that a function of the call's name opens and closes. A group
-            /// that it has already is set by `set_kx_hint again`.
-            pub struct Sessions {
-                memory: ClientSessionMemoryCache,
-                opens: Box<dyn Fn(&'static str) -> bool + Send + Sync>,
-            }
-
-            impl Sessions {
-                pub fn when(
-                    opens: impl Fn(&'static str) -> bool + Send + Sync + 'static,
-                ) -> Arc<Self> {
-                    Arc::new(Self {
-                        memory: ClientSessionMemoryCache::new(32),
-                        opens: Box::new(opens),
-                    })
-                }
-
-                /// A store that never has anything.
-                pub fn forgotten() -> Arc<Self> {
-                    Self::when(|_| false)
-                }
-
-                fn memory(&self, call: &'static str) -> Option<&ClientSessionMemoryCache> {
-                    (self.opens)(call).then_some(&self.memory)
-                }
-            }
-
-            impl ClientSessionStore for Sessions {
-                fn set_kx_hint(&self, name: ServerName<'static>, group: NamedGroup) {
-                    let call = if self.memory.kx_hint(&name) == Some(group) {
-                        "set_kx_hint again"
-                    } else {
-                        "set_kx_hint"
-                    };
-                    if let Some(memory) = self.memory(call) {
-                        memory.set_kx_hint(name, group);
-                    }
-                }
-
-                open!(kx_hint(name: &ServerName<'_>) -> Option<NamedGroup>);
-                open!(set_tls12_session(
-                    name: ServerName<'static>,
-                    value: Tls12ClientSessionValue
-                ) -> ());
-                open!(tls12_session(name: &ServerName<'_>) -> Option<Tls12ClientSessionValue>);
-                open!(remove_tls12_session(name: &ServerName<'static>) -> ());
-                open!(insert_tls13_ticket(
-                    name: ServerName<'static>,
-                    value: Tls13ClientSessionValue
-                ) -> ());
-                open!(take_tls13_ticket(
-                    name: &ServerName<'static>
-                ) -> Option<Tls13ClientSessionValue>);
-            }
-
-            debugs!(ServerKey, Sessions);
-        }
-    };
-}
-
-// A method that only an open memory answers.
-macro_rules! open {
-    ($call:ident($($arg:ident: $type:ty),*) -> $out:ty) => {
-        fn $call(&self, $($arg: $type),*) -> $out {
-            let memory = self.memory(stringify!($call));
-            memory.map_or_else(Default::default, |memory| memory.$call($($arg),*))
-        }
-    };
-}
-
-// The traits demand Debug, which functions lack.
-macro_rules! debugs {
-    ($($name:ident),*) => {$(
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(stringify!($name))
-            }
-        }
-    )*};
-}
-
-callbacks!(this, rustls);
-callbacks!(upstream, rustls_upstream);

@@ -1,15 +1,15 @@
 //! Connections of this crate and of upstream behind one interface, so that one test covers all
 //! combinations.
 
-mod buffered;
-mod unbuffered;
+pub(crate) mod unbuffered;
 
 use std::ops::{Deref, DerefMut};
 
-pub use buffered::{ThisBuffered, UpstreamBuffered};
 pub use unbuffered::{ThisUnbuffered, Unbuffered, UpstreamUnbuffered};
 
 use super::configs::KeyType;
+pub use crate::this::buffered::BufferedEndpoint as ThisBuffered;
+pub use crate::upstream::buffered::BufferedEndpoint as UpstreamBuffered;
 
 /// One end of a connection.
 pub trait Endpoint {

@@ -5,8 +5,8 @@
 //! Both implementations have the same API, so the code is compiled twice, with `tls` naming the
 //! crate.
 
-pub mod this;
-pub mod upstream;
+pub use crate::this::pairs as this;
+pub use crate::upstream::pairs as upstream;
 
 /// Any error.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use rustls::crypto::hpke as ours;
-use rustls_upstream::crypto::hpke as theirs;
+use rustls::crypto::hpke::HpkeOpener as OurOpener;
+use rustls_upstream::crypto::hpke::HpkeOpener as TheirOpener;
 
 use super::ENCRYPTED_CLIENT_HELLO;
 use super::reading::{Broken, EchExtension};
 use crate::wire::client_hello::ClientHello;
 use crate::wire::{extension, extensions, u8_vec, u16_vec, u16s};
+use crate::{this, upstream};
 
 /// The version of RFC 9849.
 pub const VERSION: u16 = ENCRYPTED_CLIENT_HELLO;
@@ -90,7 +91,7 @@ impl EchKey {
     /// If it is none of them.
     pub fn new(config_id: u8, public_name: &str, suite: (u16, u16, u16)) -> Self {
         let (kem, kdf, aead) = suite;
-        let pair = our_hpke(suite).unwrap().generate_key_pair();
+        let pair = this::hpke::find(suite).unwrap().generate_key_pair();
         let (public_key, private_key) = pair.unwrap();
         Self {
             config: Config {
@@ -137,8 +138,10 @@ impl EchKey {
         if !config.suites.contains(&extension.suite) {
             return Err(Broken("§5: cipher_suite is one of the ECHConfig's"));
         }
-        let (Some(ours), Some(theirs)) = (self.our_opener(extension), self.their_opener(extension))
-        else {
+        let (Some(ours), Some(theirs)) = (
+            this::hpke::opener(self, extension),
+            upstream::hpke::opener(self, extension),
+        ) else {
             return Err(Broken(
                 "§6.1: the KEM and the suite are ones that it supports",
             ));
@@ -156,8 +159,8 @@ impl EchKey {
 
 /// The same HPKE context in two implementations.
 pub(super) struct Openers {
-    ours: Box<dyn ours::HpkeOpener>,
-    theirs: Box<dyn theirs::HpkeOpener>,
+    ours: Box<dyn OurOpener>,
+    theirs: Box<dyn TheirOpener>,
 }
 
 impl Openers {
@@ -174,45 +177,3 @@ impl Openers {
         ours
     }
 }
-
-// A macro, because the types of the two crates have the same names, but are distinct.
-macro_rules! hpke {
-    ($find:ident, $opener:ident, $tls:ident, $all:expr) => {
-        fn $find(suite: (u16, u16, u16)) -> Option<&'static dyn $tls::Hpke> {
-            let is_it = |hpke: &&&'static dyn $tls::Hpke| {
-                let $tls::HpkeSuite { kem, sym } = hpke.suite();
-                suite == (kem.into(), sym.kdf_id.into(), sym.aead_id.into())
-            };
-            $all.iter().find(is_it).copied()
-        }
-
-        impl EchKey {
-            /// Creates a context for opening, if `enc` is valid; `None` without such a suite.
-            fn $opener(
-                &self,
-                extension: &EchExtension,
-            ) -> Option<Option<Box<dyn $tls::HpkeOpener>>> {
-                let (kdf, aead) = extension.suite;
-                let hpke = $find((self.config.kem, kdf, aead))?;
-                // RFC 9849 §7.1
-                let info = [&b"tls ech\0"[..], &self.config.encoded()].concat();
-                let enc = $tls::EncapsulatedSecret(extension.enc.clone());
-                let opener = hpke.setup_opener(&enc, &info, &self.private_key.to_vec().into());
-                Some(opener.ok())
-            }
-        }
-    };
-}
-
-hpke!(
-    our_hpke,
-    our_opener,
-    ours,
-    rustls_provider_aws_lc::hpke::ALL_SUPPORTED_SUITES
-);
-hpke!(
-    their_hpke,
-    their_opener,
-    theirs,
-    rustls_upstream::crypto::aws_lc_rs::hpke::ALL_SUPPORTED_SUITES
-);

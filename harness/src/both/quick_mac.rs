@@ -1,6 +1,10 @@
 //! A quick replacement for HMAC, and for the HKDF and PRF based on it, if transcripts are not
 //! hashed. It depends on key and message, but is not secret.
 
+use super::tls::crypto::hmac::{Hmac, Key, Tag};
+use super::tls::crypto::tls12::PrfUsingHmac;
+use super::tls::crypto::tls13::HkdfUsingHmac;
+
 /// Set in every byte of a tag, so that none is a content type. Tags differ between the crates, and
 /// a change may make a record end inside one. Both crates then find the same there.
 const NO_CONTENT_TYPE: u64 = 0x8080_8080_8080_8080;
@@ -46,48 +50,33 @@ fn tag(state: u64) -> [u8; TAG_LEN] {
     tag
 }
 
-macro_rules! quick_mac {
-    ($module:ident, $tls:ident) => {
-        pub(super) mod $module {
-            use $tls::crypto::hmac::{Hmac, Key, Tag};
-            use $tls::crypto::tls12::PrfUsingHmac;
-            use $tls::crypto::tls13::HkdfUsingHmac;
+pub(crate) static HKDF: HkdfUsingHmac<'static> = HkdfUsingHmac(&Quick);
+pub(crate) static PRF: PrfUsingHmac<'static> = PrfUsingHmac(&Quick);
 
-            use super::*;
+struct Quick;
 
-            pub(crate) static HKDF: HkdfUsingHmac<'static> = HkdfUsingHmac(&Quick);
-            pub(crate) static PRF: PrfUsingHmac<'static> = PrfUsingHmac(&Quick);
+impl Hmac for Quick {
+    fn with_key(&self, key: &[u8]) -> Box<dyn Key> {
+        // RFC 2104 §2: a shorter key is padded with zeros
+        let mut block = [0; 128];
+        block[..key.len()].copy_from_slice(key);
+        Box::new(Keyed(absorb(ODD, &block)))
+    }
 
-            struct Quick;
-
-            impl Hmac for Quick {
-                fn with_key(&self, key: &[u8]) -> Box<dyn Key> {
-                    // RFC 2104 §2: a shorter key is padded with zeros
-                    let mut block = [0; 128];
-                    block[..key.len()].copy_from_slice(key);
-                    Box::new(Keyed(absorb(ODD, &block)))
-                }
-
-                fn hash_output_len(&self) -> usize {
-                    TAG_LEN
-                }
-            }
-
-            struct Keyed(u64);
-
-            impl Key for Keyed {
-                fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
-                    let message = [first, &middle.concat(), last].concat();
-                    Tag::new(&tag(absorb(self.0, without_nonce(&message))))
-                }
-
-                fn tag_len(&self) -> usize {
-                    TAG_LEN
-                }
-            }
-        }
-    };
+    fn hash_output_len(&self) -> usize {
+        TAG_LEN
+    }
 }
 
-quick_mac!(this, rustls);
-quick_mac!(upstream, rustls_upstream);
+struct Keyed(u64);
+
+impl Key for Keyed {
+    fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
+        let message = [first, &middle.concat(), last].concat();
+        Tag::new(&tag(absorb(self.0, without_nonce(&message))))
+    }
+
+    fn tag_len(&self) -> usize {
+        TAG_LEN
+    }
+}

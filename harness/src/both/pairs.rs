@@ -1,9 +1,15 @@
-//! The configurations of both sides.
+//! Connected sides of one crate.
 
 use std::sync::Arc;
 
-use super::{made, tls};
-use crate::peers::configs::{ClientAuth, KeyType, Versions};
+use super::configs::{client_of, server_of};
+use super::tls;
+use crate::peers::configs::{ClientAuth, KeyType, Versions, server_name};
+
+#[path = "pairs/buffered.rs"]
+pub mod buffered;
+#[path = "pairs/unbuffered.rs"]
+pub mod unbuffered;
 
 /// The two configurations that connections are made from.
 pub struct Configs {
@@ -16,8 +22,8 @@ impl Configs {
     pub fn new(versions: Versions, provider: tls::crypto::CryptoProvider, key: KeyType) -> Self {
         let auth = ClientAuth::None;
         Self {
-            client: made::client_of(versions, provider.clone(), key, auth).into(),
-            server: made::server_of(versions, provider, key, auth).into(),
+            client: client_of(versions, provider.clone(), key, auth).into(),
+            server: server_of(versions, provider, key, auth).into(),
         }
     }
 }

@@ -1,0 +1,51 @@
+//! Everything that the test kit has once for each crate.
+//!
+//! The types of the two crates have the same names, but are distinct. So these modules are compiled
+//! twice, with `tls` naming the crate, for [`crate::this`] and [`crate::upstream`]. Those two have
+//! what differs.
+
+use super::{HPKE_SUITES, exported, provider, ring, tls};
+
+/// The accessors that endpoints share. A macro, because their connections have no common trait.
+macro_rules! accessors {
+    () => {
+        fn is_handshaking(&self) -> bool {
+            self.conn.is_handshaking()
+        }
+
+        fn negotiated(&self) -> String {
+            let conn = &self.conn;
+            format!(
+                "{:?} {:?} {:?} {:?} {:?}",
+                conn.protocol_version(),
+                conn.negotiated_cipher_suite(),
+                conn.negotiated_key_exchange_group().map(|it| it.name()),
+                conn.alpn_protocol(),
+                conn.handshake_kind(),
+            )
+        }
+
+        fn peer_certificates(&self) -> Vec<Vec<u8>> {
+            let chain = self.conn.peer_certificates().unwrap_or_default();
+            chain.iter().map(|cert| cert.to_vec()).collect()
+        }
+    };
+}
+
+pub(crate) mod buffered;
+pub mod callbacks;
+pub mod configs;
+pub mod constant;
+pub mod ffdhe;
+pub(crate) mod hpke;
+pub mod pairs;
+pub mod quic;
+mod quick_mac;
+pub mod raw_keys;
+pub mod roles;
+mod signatures;
+mod stores;
+pub mod tickets;
+pub mod transparent;
+pub(crate) mod unbuffered;
+pub mod verifiers;

@@ -1,0 +1,85 @@
+//! Configurations of one crate.
+
+use std::sync::Arc;
+
+use super::tls;
+use super::tls::crypto::CryptoProvider;
+use super::tls::server::WebPkiClientVerifier;
+use super::tls::version::{TLS12, TLS13};
+use crate::peers::configs::{ClientAuth, KeyType, Provider, Versions};
+
+pub fn roots(key_type: KeyType) -> Arc<tls::RootCertStore> {
+    let mut roots = tls::RootCertStore::empty();
+    roots.add(key_type.identities().ca.clone()).unwrap();
+    Arc::new(roots)
+}
+
+/// The provider with this suite only.
+pub fn provider_of(provider: Provider, suite: impl Into<u16>) -> CryptoProvider {
+    let (mut provider, suite) = (super::provider(provider), suite.into());
+    let suites = &mut provider.cipher_suites;
+    suites.retain(|known| u16::from(known.suite()) == suite);
+    assert_eq!(suites.len(), 1);
+    provider
+}
+
+/// A client with only TLS 1.3.
+pub fn client(provider: CryptoProvider, key_type: KeyType, auth: ClientAuth) -> tls::ClientConfig {
+    client_of(Versions::Tls13, provider, key_type, auth)
+}
+
+pub fn client_of(
+    versions: Versions,
+    provider: CryptoProvider,
+    key_type: KeyType,
+    auth: ClientAuth,
+) -> tls::ClientConfig {
+    let builder = tls::ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&versions.choose(&TLS12, &TLS13))
+        .unwrap()
+        .with_root_certificates(roots(key_type));
+    let mut config = if auth.is_presented() {
+        let identity = &key_type.identities().client;
+        builder
+            .with_client_auth_cert(identity.chain.clone(), identity.key())
+            .unwrap()
+    } else {
+        builder.with_no_client_auth()
+    };
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    // independent of the enabled features
+    config.cert_compressors.clear();
+    config.cert_decompressors.clear();
+    config
+}
+
+/// A server with only TLS 1.3.
+pub fn server(provider: CryptoProvider, key_type: KeyType, auth: ClientAuth) -> tls::ServerConfig {
+    server_of(Versions::Tls13, provider, key_type, auth)
+}
+
+pub fn server_of(
+    versions: Versions,
+    provider: CryptoProvider,
+    key_type: KeyType,
+    auth: ClientAuth,
+) -> tls::ServerConfig {
+    let provider = Arc::new(provider);
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots(key_type), provider.clone());
+    let verifier = match auth {
+        ClientAuth::None => WebPkiClientVerifier::no_client_auth(),
+        ClientAuth::Required => verifier.build().unwrap(),
+        _ => verifier.allow_unauthenticated().build().unwrap(),
+    };
+    let identity = &key_type.identities().server;
+    let mut config = tls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&versions.choose(&TLS12, &TLS13))
+        .unwrap()
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(identity.chain.clone(), identity.key())
+        .unwrap();
+    config.alpn_protocols = vec![b"http/1.1".to_vec(), b"h2".to_vec()];
+    config.cert_compressors.clear();
+    config.cert_decompressors.clear();
+    config
+}

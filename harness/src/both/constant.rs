@@ -1,0 +1,113 @@
+//! A group and a key of one crate, with constant results.
+
+use super::tls::crypto::{ActiveKeyExchange, SharedSecret, SupportedKxGroup};
+use super::tls::sign::{Signer, SigningKey};
+use super::tls::{
+    Error, NamedGroup, PeerMisbehaved, ProtocolVersion, SignatureAlgorithm, SignatureScheme,
+};
+
+/// A group whose share and secret are always the same.
+#[derive(Clone, Debug)]
+pub struct Group {
+    pub name: NamedGroup,
+    pub share: Vec<u8>,
+    pub secret: Vec<u8>,
+    /// The only length of a peer's share that is accepted, if not any.
+    pub peer_len: Option<usize>,
+    /// The other group of a hybrid, and its share.
+    pub component: Option<(NamedGroup, Vec<u8>)>,
+    /// True if TLS 1.3 cannot use it.
+    pub only_tls12: bool,
+}
+
+impl Group {
+    pub fn new(name: NamedGroup, share: &[u8]) -> Self {
+        Self {
+            name,
+            share: share.to_vec(),
+            secret: vec![7; 32],
+            peer_len: None,
+            component: None,
+            only_tls12: false,
+        }
+    }
+
+    pub fn only_tls12(name: NamedGroup) -> Self {
+        Self {
+            only_tls12: true,
+            ..Self::new(name, &[7; 32])
+        }
+    }
+
+    /// Makes the group one that a provider can have.
+    pub fn leak(self) -> &'static dyn SupportedKxGroup {
+        Box::leak(Box::new(self))
+    }
+}
+
+impl SupportedKxGroup for Group {
+    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+        Ok(Box::new(self.clone()))
+    }
+
+    fn name(&self) -> NamedGroup {
+        self.name
+    }
+
+    fn usable_for_version(&self, version: ProtocolVersion) -> bool {
+        !self.only_tls12 || version == ProtocolVersion::TLSv1_2
+    }
+}
+
+impl ActiveKeyExchange for Group {
+    fn complete(self: Box<Self>, peer: &[u8]) -> Result<SharedSecret, Error> {
+        if self.peer_len.is_some_and(|len| len != peer.len()) {
+            return Err(PeerMisbehaved::InvalidKeyShare.into());
+        }
+        Ok(SharedSecret::from(&self.secret[..]))
+    }
+
+    fn hybrid_component(&self) -> Option<(NamedGroup, &[u8])> {
+        let component = self.component.as_ref();
+        component.map(|(group, share)| (*group, &share[..]))
+    }
+
+    fn pub_key(&self) -> &[u8] {
+        &self.share
+    }
+
+    fn group(&self) -> NamedGroup {
+        self.name
+    }
+}
+
+/// A key that makes the same signature for every message. Its scheme must be offered,
+/// unless it is an unknown one.
+#[derive(Clone, Debug)]
+pub struct Key {
+    pub algorithm: SignatureAlgorithm,
+    pub scheme: SignatureScheme,
+    pub signature: Vec<u8>,
+}
+
+impl SigningKey for Key {
+    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+        let is_unknown = matches!(self.scheme, SignatureScheme::Unknown(_));
+        let signer = || Box::new(self.clone()) as Box<dyn Signer>;
+        (is_unknown || offered.contains(&self.scheme)).then(signer)
+    }
+
+    fn algorithm(&self) -> SignatureAlgorithm {
+        self.algorithm
+    }
+}
+
+impl Signer for Key {
+    fn sign(&self, _: &[u8]) -> Result<Vec<u8>, Error> {
+        Ok(self.signature.clone())
+    }
+
+    fn scheme(&self) -> SignatureScheme {
+        self.scheme
+    }
+}

@@ -1,0 +1,56 @@
+//! The modules of `both` for upstream, and what differs from this crate.
+
+pub(crate) use rustls_upstream as tls;
+use rustls_upstream::crypto::CryptoProvider;
+pub(crate) use rustls_upstream::crypto::aws_lc_rs::hpke::ALL_SUPPORTED_SUITES as HPKE_SUITES;
+use rustls_upstream::crypto::cipher::{
+    MessageEncrypter, OutboundOpaqueMessage, OutboundPlainMessage, PrefixedPayload,
+};
+pub(crate) use rustls_upstream::crypto::ring::default_provider as ring;
+use rustls_upstream::unbuffered::UnbufferedConnectionCommon;
+use rustls_upstream::{ContentType, Error, ProtocolVersion};
+
+#[path = "both/both.rs"]
+mod both;
+
+pub use both::*;
+use transparent::Identity;
+
+use crate::peers::configs::Provider;
+use crate::providers::transparent::TAG;
+
+pub(crate) fn provider(of: Provider) -> CryptoProvider {
+    of.upstream()
+}
+
+/// `None`: upstream's unbuffered connections have no exporter.
+pub(crate) fn exported<D>(_: &UnbufferedConnectionCommon<D>) -> Option<[u8; 32]> {
+    None
+}
+
+impl<const INNER_TYPE: usize> MessageEncrypter for Identity<INNER_TYPE> {
+    fn encrypt(
+        &mut self,
+        msg: OutboundPlainMessage<'_>,
+        _: u64,
+    ) -> Result<OutboundOpaqueMessage, Error> {
+        let mut payload =
+            PrefixedPayload::with_capacity(self.encrypted_payload_len(msg.payload.len()));
+        payload.extend_from_chunks(&msg.payload);
+        payload.extend_from_slice(&[msg.typ.into(); INNER_TYPE]);
+        payload.extend_from_slice(&TAG);
+        let typ = match INNER_TYPE {
+            0 => msg.typ,
+            _ => ContentType::ApplicationData,
+        };
+        Ok(OutboundOpaqueMessage::new(
+            typ,
+            ProtocolVersion::TLSv1_2,
+            payload,
+        ))
+    }
+
+    fn encrypted_payload_len(&self, payload_len: usize) -> usize {
+        payload_len + INNER_TYPE + TAG.len()
+    }
+}
