@@ -8,7 +8,8 @@ mod value;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use harness::providers::transparent::NOW;
+use harness::peers::configs::ClientAuth;
+use harness::providers::transparent::{NOW, Resumes};
 use pki_types::UnixTime;
 use rustls::server::ProducesTickets;
 
@@ -152,7 +153,8 @@ fn resumption(scene: &Scene, value: &[u8]) {
     let finished = server.end().receive(&scene.finished);
     let has_secret = session.secret == scene.session.secret;
     // the client ends its early data if the server accepted it
-    let ends_early_data = accepts_early_data.is_none_or(|accepts| accepts == scene.sends_early);
+    let ends_early_data =
+        accepts_early_data.is_none_or(|accepts| accepts == scene.setup.early_data);
     if has_secret && ends_early_data {
         assert_eq!(finished, Ok(()));
         assert!(!server.end().is_handshaking());
@@ -166,9 +168,9 @@ fn resumption(scene: &Scene, value: &[u8]) {
 /// The expected answer to the scene's client, whose session is `scene.session`.
 fn answer(scene: &Scene, session: &Session) -> Answer {
     let genuine = &scene.session;
-    let lifetime = match scene.is_stored {
-        true => STORED_LIFETIME,
-        false => TICKET_LIFETIME,
+    let lifetime = match scene.setup.resumes {
+        Some(Resumes::Stored) => STORED_LIFETIME,
+        _ => TICKET_LIFETIME,
     };
     let fits = session.version == genuine.version
         && session.suite == genuine.suite
@@ -190,12 +192,10 @@ fn answer(scene: &Scene, session: &Session) -> Answer {
     if session.version == SESSION_13 && session.secret != genuine.secret {
         return Answer::IncorrectBinder;
     }
-    if scene.demands_certificate && session.client_chain.is_empty()
-        || !scene.takes_certificate && !session.client_chain.is_empty()
-    {
-        return Answer::Full;
+    match (scene.setup.auth, session.client_chain.is_empty()) {
+        (ClientAuth::Required, true) | (ClientAuth::None, false) => Answer::Full,
+        _ => Answer::Resumed,
     }
-    Answer::Resumed
 }
 
 /// True if early data is allowed with the resumed `session`.
@@ -207,9 +207,9 @@ fn allows_early_data(scene: &Scene, session: &Session) -> bool {
         .issued_at
         .saturating_mul(1000)
         .saturating_add(age.into());
-    scene.sends_early
-        && scene.is_stored
-        && (1..=scene.max_early_data_size).contains(&session.max_early_data_size)
+    scene.setup.early_data
+        && scene.setup.resumes == Some(Resumes::Stored)
+        && (1..=scene.configs.server.max_early_data_size).contains(&session.max_early_data_size)
         && session.alpn_protocol == genuine.alpn_protocol
         && session.carrier == genuine.carrier
         && (NOW * 1000).abs_diff(expected) <= 60_000

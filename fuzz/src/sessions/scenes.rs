@@ -16,13 +16,9 @@ use super::value::Session;
 
 /// A recorded client with a session, and its server.
 pub struct Scene {
-    configs: Configs,
+    pub(super) configs: Configs,
     pub version: Version,
-    pub(super) is_stored: bool,
-    pub(super) sends_early: bool,
-    pub(super) takes_certificate: bool,
-    pub(super) demands_certificate: bool,
-    pub(super) max_early_data_size: u32,
+    pub(super) setup: Setup,
     /// The genuine session.
     pub value: Vec<u8>,
     pub(super) session: Session,
@@ -91,14 +87,12 @@ impl Scene {
     fn new(version: Version, setup: Setup) -> Self {
         let Configs { client, server } = Configs::new(setup);
         let mut server = ServerConfig::clone(&server);
-        let is_stored = setup.resumes == Some(Resumes::Stored);
-        if is_stored {
+        if setup.resumes == Some(Resumes::Stored) {
             server.session_storage = sessions();
         } else {
             server.session_storage = Arc::new(NoServerSessionStorage {});
             server.ticketer = sessions();
         }
-        let max_early_data_size = server.max_early_data_size;
         let configs = Configs {
             client,
             server: Arc::new(server),
@@ -125,11 +119,7 @@ impl Scene {
         set_found(None);
         Self {
             version,
-            is_stored,
-            sends_early: setup.early_data,
-            takes_certificate: setup.auth != ClientAuth::None,
-            demands_certificate: setup.auth == ClientAuth::Required,
-            max_early_data_size,
+            setup,
             session: Session::read(&value).unwrap(),
             value,
             hello,
