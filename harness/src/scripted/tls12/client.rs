@@ -5,7 +5,7 @@ use rustls::sign::SigningKey;
 use rustls::{CipherSuite, ContentType, HandshakeType, Side};
 
 use super::Session;
-use super::secrets::{Randoms, Suite, direction_keys, find_suite, master_secret, verify_data};
+use super::secrets::Secrets;
 use crate::peers::endpoints::Endpoint;
 use crate::scripted::key_schedule::Transcript;
 use crate::scripted::records::{Joiner, Keys, Records};
@@ -31,9 +31,7 @@ pub struct ScriptedClient {
     /// True if the server's Finished has arrived and was right.
     pub server_finished: bool,
     provider: CryptoProvider,
-    tls12_suite: Suite,
-    randoms: Randoms,
-    secret: Option<[u8; 48]>,
+    secrets: Secrets,
     transcript: Transcript,
     sealing: Records,
     opening: Records,
@@ -60,7 +58,8 @@ impl ScriptedClient {
 
         let server_hello = received.first().unwrap();
         let read = ServerHello::read(&mut Reader(&server_hello.payload));
-        let tls12_suite = find_suite(provider, read.suite);
+        let randoms = [hello.random, read.random];
+        let secrets = Secrets::new(provider, read.suite, randoms, session);
         let mut client = Self {
             server,
             suite: read.suite,
@@ -71,13 +70,8 @@ impl ScriptedClient {
             alerts: Vec::new(),
             server_finished: false,
             provider: provider.clone(),
-            tls12_suite,
-            randoms: Randoms {
-                client: hello.random,
-                server: read.random,
-            },
-            secret: session.map(|session| session.master_secret),
-            transcript: Transcript::new(tls12_suite.common.hash_provider, &hello_message),
+            transcript: Transcript::new(secrets.suite.common.hash_provider, &hello_message),
+            secrets,
             sealing: Records::default(),
             opening: Records::default(),
             joiner: Joiner::default(),
@@ -102,9 +96,8 @@ impl ScriptedClient {
             }
             while let Some(message) = self.joiner.next() {
                 if message[0] == HandshakeType::Finished.into() {
-                    let secret = self.secret.as_ref().unwrap();
-                    let due = verify_data(self.tls12_suite, secret, Side::Server, &self.transcript);
-                    self.server_finished = message[4..] == due;
+                    let due = self.secrets.verify_data(Side::Server, &self.transcript);
+                    self.server_finished = message[4..] == due.unwrap();
                 }
                 self.transcript.add(&message);
                 self.flight.push(message);
@@ -113,8 +106,7 @@ impl ScriptedClient {
     }
 
     fn keys(&self, sender: Side) -> Keys {
-        let secret = self.secret.as_ref().expect("keys were agreed on");
-        direction_keys(self.tls12_suite, secret, &self.randoms, sender)
+        self.secrets.keys(sender).expect("keys were agreed on")
     }
 
     /// The server's message of this type.
@@ -158,20 +150,17 @@ impl ScriptedClient {
 
         let extended = find_extension(&self.extensions, EXTENDED_MASTER_SECRET);
         let hash = extended.map(|_| self.transcript.hash_with(&message));
-        self.secret = Some(master_secret(
-            self.tls12_suite,
-            shared.secret_bytes(),
-            &self.randoms,
-            hash.as_deref(),
-        ));
+        self.secrets.agree(shared.secret_bytes(), hash);
         message
     }
 
     /// The client's next Finished.
     pub fn finished(&self) -> Vec<u8> {
-        let secret = self.secret.as_ref().expect("keys were agreed on");
-        let data = verify_data(self.tls12_suite, secret, Side::Client, &self.transcript);
-        message(HandshakeType::Finished.into(), &data)
+        let data = self.secrets.verify_data(Side::Client, &self.transcript);
+        message(
+            HandshakeType::Finished.into(),
+            &data.expect("keys were agreed on"),
+        )
     }
 
     /// Finishes a full or resumed handshake like a correct client without a certificate.
@@ -202,7 +191,7 @@ impl ScriptedClient {
         Session {
             id: self.session_id.clone(),
             ticket: ticket.to_vec(),
-            master_secret: self.secret.expect("keys were agreed on"),
+            master_secret: self.secrets.master.expect("keys were agreed on"),
         }
     }
 

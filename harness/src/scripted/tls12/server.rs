@@ -8,7 +8,7 @@ use rustls::{
 };
 
 use super::Session;
-use super::secrets::{Randoms, Suite, direction_keys, find_suite, master_secret, verify_data};
+use super::secrets::Secrets;
 use crate::peers::endpoints::Endpoint;
 use crate::scripted::key_schedule::Transcript;
 use crate::scripted::records::{Joiner, Records};
@@ -182,21 +182,18 @@ impl Identity {
     pub fn run_tls12(&self, client: &mut dyn Endpoint, script: &Script) -> Outcome {
         let client_hello = plain_messages(&client.take_output());
         let hello = ClientHello::read(&client_hello);
-        let suite = find_suite(&self.provider, script.hello.suite.into());
+        let suite = script.hello.suite.into();
+        let randoms = [hello.random, script.hello.random];
+        let secrets = Secrets::new(&self.provider, suite, randoms, script.resumes.as_ref());
         let mut server = Server {
             identity: self,
             script,
-            suite,
-            randoms: Randoms {
-                client: hello.random,
-                server: script.hello.random,
-            },
             kx: None,
-            secret: script.resumes.as_ref().map(|session| session.master_secret),
             sealing: Records::default(),
             opening: Records::default(),
             joiner: Joiner::default(),
-            transcript: Transcript::new(suite.common.hash_provider, &client_hello),
+            transcript: Transcript::new(secrets.suite.common.hash_provider, &client_hello),
+            secrets,
             outcome: Outcome {
                 messages: vec![client_hello],
                 ..Outcome::default()
@@ -211,10 +208,8 @@ impl Identity {
 struct Server<'a> {
     identity: &'a Identity,
     script: &'a Script,
-    suite: Suite,
-    randoms: Randoms,
     kx: Option<Box<dyn ActiveKeyExchange>>,
-    secret: Option<[u8; 48]>,
+    secrets: Secrets,
     sealing: Records,
     opening: Records,
     joiner: Joiner,
@@ -243,8 +238,7 @@ impl Server<'_> {
                 Step::ChangeCipherSpec => {
                     flight.extend(self.sealing.seal(ContentType::ChangeCipherSpec, &[1]));
                     // without keys, the following records stay in the clear
-                    if let Some(secret) = &self.secret {
-                        let keys = direction_keys(self.suite, secret, &self.randoms, Side::Server);
+                    if let Some(keys) = self.secrets.keys(Side::Server) {
                         self.sealing.set_key(keys);
                     }
                 }
@@ -281,8 +275,8 @@ impl Server<'_> {
             .concat(),
             HandshakeType::Finished => {
                 // without keys the Finished is wrong in any case
-                let secret = self.secret.unwrap_or([0; 48]);
-                let mut data = verify_data(self.suite, &secret, Side::Server, &self.transcript);
+                let data = self.secrets.verify_data(Side::Server, &self.transcript);
+                let mut data = data.unwrap_or_else(|| vec![0; 12]);
                 (script.edit_verify_data)(&mut data);
                 data
             }
@@ -303,7 +297,7 @@ impl Server<'_> {
         (script.edit_params)(&mut params);
         self.kx = Some(kx);
 
-        let content = [&self.randoms.client[..], &self.randoms.server, &params].concat();
+        let content = [&self.secrets.randoms.concat()[..], &params].concat();
         let flips = script.flip_signature;
         let signed = self.identity.signed(&content, script.scheme, flips);
         [params, signed].concat()
@@ -319,8 +313,7 @@ impl Server<'_> {
                 ContentType::Alert => self.outcome.alert = Some(content[1].into()),
                 ContentType::ApplicationData => self.outcome.plaintext.extend(content),
                 ContentType::ChangeCipherSpec => {
-                    if let Some(secret) = &self.secret {
-                        let keys = direction_keys(self.suite, secret, &self.randoms, Side::Client);
+                    if let Some(keys) = self.secrets.keys(Side::Client) {
                         self.opening.set_key(keys);
                     }
                 }
@@ -335,9 +328,8 @@ impl Server<'_> {
     fn handle(&mut self, message: Vec<u8>) {
         let typ = HandshakeType::from(message[0]);
         if typ == HandshakeType::Finished
-            && let Some(secret) = &self.secret
+            && let Some(due) = self.secrets.verify_data(Side::Client, &self.transcript)
         {
-            let due = verify_data(self.suite, secret, Side::Client, &self.transcript);
             self.outcome.client_finished = message[4..] == due;
         }
         self.transcript.add(&message);
@@ -348,13 +340,7 @@ impl Server<'_> {
             let extended = |(typ, _): &Extension| *typ == EXTENDED_MASTER_SECRET;
             let extended = self.script.hello.extensions.iter().any(extended);
             let hash = extended.then(|| self.transcript.hash());
-            let secret = master_secret(
-                self.suite,
-                shared.secret_bytes(),
-                &self.randoms,
-                hash.as_deref(),
-            );
-            self.secret = Some(secret);
+            self.secrets.agree(shared.secret_bytes(), hash);
         }
         self.outcome.received.push(typ);
         self.outcome.messages.push(message);
@@ -367,7 +353,7 @@ impl Server<'_> {
             master_secret,
         };
         Outcome {
-            session: self.secret.map(session),
+            session: self.secrets.master.map(session),
             ..self.outcome
         }
     }
