@@ -108,61 +108,45 @@ impl<C, H: Clone> HookedCipher<C, H> {
     }
 }
 
-impl<H: Hook + Clone + 'static> Tls13AeadAlgorithm
-    for HookedCipher<&'static dyn Tls13AeadAlgorithm, H>
-{
-    fn encrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageEncrypter> {
-        self.hook.called("Tls13AeadAlgorithm::encrypter");
-        Box::new(self.around(self.inner.encrypter(key, iv)))
-    }
+macro_rules! hooked_algorithm {
+    ($of:ident, $iv:ty $(, $extra:ident)?; $shape:ident -> $out:ty) => {
+        impl<H: Hook + Clone + 'static> $of for HookedCipher<&'static dyn $of, H> {
+            fn encrypter(
+                &self,
+                key: AeadKey,
+                iv: $iv,
+                $($extra: &[u8],)?
+            ) -> Box<dyn MessageEncrypter> {
+                self.hook.called(concat!(stringify!($of), "::encrypter"));
+                Box::new(self.around(self.inner.encrypter(key, iv, $($extra)?)))
+            }
 
-    fn decrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageDecrypter> {
-        self.hook.called("Tls13AeadAlgorithm::decrypter");
-        Box::new(self.around(self.inner.decrypter(key, iv)))
-    }
+            fn decrypter(&self, key: AeadKey, iv: $iv) -> Box<dyn MessageDecrypter> {
+                self.hook.called(concat!(stringify!($of), "::decrypter"));
+                Box::new(self.around(self.inner.decrypter(key, iv)))
+            }
 
-    fn key_len(&self) -> usize {
-        self.inner.key_len()
-    }
+            fn $shape(&self) -> $out {
+                self.inner.$shape()
+            }
 
-    fn extract_keys(
-        &self,
-        key: AeadKey,
-        iv: Iv,
-    ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
-        if self.hook.called("Tls13AeadAlgorithm::extract_keys") {
-            return Err(UnsupportedOperationError);
+            fn extract_keys(
+                &self,
+                key: AeadKey,
+                iv: $iv,
+                $($extra: &[u8],)?
+            ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
+                if self.hook.called(concat!(stringify!($of), "::extract_keys")) {
+                    return Err(UnsupportedOperationError);
+                }
+                self.inner.extract_keys(key, iv, $($extra)?)
+            }
         }
-        self.inner.extract_keys(key, iv)
-    }
+    };
 }
 
-impl<H: Hook + Clone + 'static> Tls12AeadAlgorithm
-    for HookedCipher<&'static dyn Tls12AeadAlgorithm, H>
-{
-    fn encrypter(&self, key: AeadKey, iv: &[u8], extra: &[u8]) -> Box<dyn MessageEncrypter> {
-        self.hook.called("Tls12AeadAlgorithm::encrypter");
-        Box::new(self.around(self.inner.encrypter(key, iv, extra)))
-    }
-
-    fn decrypter(&self, key: AeadKey, iv: &[u8]) -> Box<dyn MessageDecrypter> {
-        self.hook.called("Tls12AeadAlgorithm::decrypter");
-        Box::new(self.around(self.inner.decrypter(key, iv)))
-    }
-
-    fn key_block_shape(&self) -> KeyBlockShape {
-        self.inner.key_block_shape()
-    }
-
-    fn extract_keys(
-        &self,
-        key: AeadKey,
-        iv: &[u8],
-        explicit: &[u8],
-    ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
-        self.inner.extract_keys(key, iv, explicit)
-    }
-}
+hooked_algorithm!(Tls13AeadAlgorithm, Iv; key_len -> usize);
+hooked_algorithm!(Tls12AeadAlgorithm, &[u8], explicit; key_block_shape -> KeyBlockShape);
 
 impl<H: Hook> MessageEncrypter for HookedCipher<Box<dyn MessageEncrypter>, H> {
     fn encrypt(
