@@ -47,7 +47,7 @@ impl Role {
 }
 
 /// The crate and API of an end.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Implementation {
     Buffered,
     Unbuffered,

@@ -15,6 +15,8 @@ use self::flights::{APPLICATION_DATA, Framing, Record};
 use self::outcome::Outcome;
 use crate::peers::deviations::noted;
 use crate::peers::endpoints::Endpoint;
+/// The kind of connection that receives the flight.
+pub use crate::peers::roles::Implementation as Receiver;
 use crate::peers::roles::{ROLES, Role};
 use crate::providers::transparent::TAG;
 use crate::wire::records;
@@ -149,14 +151,6 @@ impl Scene {
 
 /// The length of a record header.
 const HEADER_LEN: usize = 5;
-
-/// The kind of connection that receives the flight.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Receiver {
-    Buffered,
-    Unbuffered,
-    Upstream,
-}
 
 /// All scenes, with hashed transcripts or without.
 pub fn scenes(hashes_transcript: bool) -> Vec<Scene> {
