@@ -489,3 +489,72 @@ impl Transport for Records {
         self.sending == Sending::Closed
     }
 }
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use rustls_core::crypto::cipher::{EncryptError, MessageEncrypter, OutboundPlainMessage};
+
+    use super::*;
+
+    /// Copies the plaintext, and fails at the record with number `fails_at`.
+    struct FailsAt {
+        fails_at: u64,
+    }
+
+    impl MessageEncrypter for FailsAt {
+        fn encrypt(
+            &mut self,
+            msg: OutboundPlainMessage<'_>,
+            seq: u64,
+            out: &mut [u8],
+        ) -> Result<usize, EncryptError> {
+            msg.payload.copy_to_slice(out);
+            self.encrypt_in_place(msg.typ, msg.version, msg.payload.len(), seq, out)
+        }
+
+        fn encrypt_in_place(
+            &mut self,
+            _: ContentType,
+            _: ProtocolVersion,
+            payload_len: usize,
+            seq: u64,
+            _: &mut [u8],
+        ) -> Result<usize, EncryptError> {
+            if seq == self.fails_at {
+                return Err(EncryptError::Failed);
+            }
+            Ok(payload_len)
+        }
+
+        fn encrypted_payload_len(&self, payload_len: usize) -> usize {
+            payload_len
+        }
+
+        fn payload_offset(&self) -> usize {
+            0
+        }
+    }
+
+    /// No payload behind the failure is sent, and none is reported as sealed.
+    #[test]
+    fn a_record_that_cannot_be_sealed_ends_the_write() {
+        let payload = [7; 200_000];
+        let whole_records = payload.len().div_ceil(16384) as u64;
+        for fails_at in 0..=whole_records {
+            let mut records = Records::new();
+            let encrypter = Box::new(FailsAt { fails_at });
+            let version = ProtocolVersion::TLSv1_3;
+            records.sender.set_encrypter(encrypter, version, u64::MAX);
+            let sealed = records.seal_pieces((&payload[..]).into());
+            if fails_at == whole_records {
+                assert_eq!(sealed, Ok(payload.len()));
+                continue;
+            }
+            assert_eq!(sealed, Err(SealError::Failed), "record {fails_at}");
+            // the pieces before, each of four records
+            let whole_pieces = fails_at as usize / 4;
+            let expected = whole_pieces * 4 * (5 + 16384);
+            assert_eq!(records.outgoing.len(), expected, "record {fails_at}");
+        }
+    }
+}
