@@ -309,6 +309,21 @@ fn without_an_offer_it_is_unexpected() {
     });
 }
 
+/// The same behind a CertificateRequest.
+#[test]
+fn without_an_offer_it_is_unexpected_after_a_request() {
+    let identity = Identity::new(Provider::Ring.this());
+    let sent = Compressed::new(ZLIB, &accepted_by_clients(&identity)).message();
+    let script = sending(Script::with_request(), HandshakeType::Certificate, &sent);
+    let [ours, theirs] =
+        clients(&identity, &[]).map(|mut client| identity.run(&mut *client, &script));
+    assert_eq!(ours, theirs);
+    let error = "InappropriateHandshakeMessage { expect_types: [Certificate], \
+                 got_type: CompressedCertificate }";
+    assert_eq!(ours.error.as_deref(), Some(error));
+    assert_eq!(ours.alert, Some(Alert::UnexpectedMessage));
+}
+
 /// Sent again instead of either later message.
 #[test]
 fn a_second_one_is_unexpected() {

@@ -2,6 +2,7 @@
 
 use harness::peers::configs::{Versions, product};
 use harness::peers::endpoints::Transfer;
+use harness::wire::client_hello::ClientHello;
 use rustls::quic::Version;
 use rustls::{AlertDescription as Alert, Error, HandshakeType, PeerIncompatible, PeerMisbehaved};
 
@@ -178,16 +179,24 @@ fn a_ticket_limits_no_early_data() {
 fn parameters_over_records_are_refused() {
     for (provider, version) in product(PROVIDERS, [Version::V1Draft, Version::V1]) {
         let configs = Configs::new(provider);
+        let both = this::server_of(Versions::Both, provider.this(), KEY_TYPE, ClientAuth::None);
         let hello = write(&mut client(&configs.client, version)).bytes;
-        let mut server = rustls::ServerConnection::new(configs.server.clone()).unwrap();
-        let record = harness::wire::record(22, &hello);
-        server.read_tls(&mut &record[..]).unwrap();
-        assert_eq!(
-            server.process_new_packets().unwrap_err(),
-            Error::General("QUIC's transport parameters came over TLS records".into())
-        );
-        let alert = [21, 3, 3, 0, 2, 2, u8::from(Alert::UnsupportedExtension)];
-        assert_eq!(server.output(), alert);
+        // neither version of TLS has them over records
+        let tls12 = ClientHello::tls12().and(TRANSPORT_PARAMETERS, vec![1, 1, 0]);
+        for (config, hello) in [
+            (configs.server.clone(), hello),
+            (Arc::new(both), tls12.message()),
+        ] {
+            let mut server = rustls::ServerConnection::new(config).unwrap();
+            let record = harness::wire::record(22, &hello);
+            server.read_tls(&mut &record[..]).unwrap();
+            assert_eq!(
+                server.process_new_packets().unwrap_err(),
+                Error::General("QUIC's transport parameters came over TLS records".into())
+            );
+            let alert = [21, 3, 3, 0, 2, 2, u8::from(Alert::UnsupportedExtension)];
+            assert_eq!(server.output(), alert);
+        }
     }
 }
 
