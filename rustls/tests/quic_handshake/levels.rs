@@ -1,7 +1,7 @@
 //! Messages and the keys that protect them.
 
 use harness::peers::configs::product;
-use rustls::{HandshakeKind, PeerMisbehaved};
+use rustls::{AlertDescription, HandshakeKind, PeerMisbehaved};
 
 use super::*;
 
@@ -11,6 +11,40 @@ const ONE_RTT: Option<&str> = Some("1-RTT");
 fn calls(written: &[Written]) -> Vec<(Vec<u8>, Option<&'static str>)> {
     let call = |written: &Written| (written.types(), written.keys);
     written.iter().map(call).collect()
+}
+
+/// The connections of each side report for themselves what [`Connection`] reports for both.
+#[test]
+fn each_side_reports_for_itself() {
+    for configs in PROVIDERS.map(Configs::new) {
+        let (Connection::Client(client), Connection::Server(server)) =
+            (configs.client(), configs.server())
+        else {
+            panic!("the sides are exchanged");
+        };
+        assert_eq!(client.quic_transport_parameters(), None);
+        assert_eq!(client.tls13_tickets_received(), 0);
+        assert_eq!(server.quic_transport_parameters(), None);
+        assert_eq!(server.server_name(), None);
+
+        let (Connection::Client(client), Connection::Server(server)) = configs.connected() else {
+            panic!("the sides are exchanged");
+        };
+        assert_eq!(client.quic_transport_parameters(), Some(SERVER_PARAMETERS));
+        assert_eq!(client.tls13_tickets_received(), 2);
+        assert_eq!(server.quic_transport_parameters(), Some(CLIENT_PARAMETERS));
+        let name = server.server_name().map(str::to_owned);
+        assert_eq!(name, Some(server_name().to_str().into_owned()));
+
+        // a client with the session, and a message that nobody expects
+        let Connection::Client(mut client) = configs.client() else {
+            panic!("the sides are exchanged");
+        };
+        assert!(client.zero_rtt_keys().is_some());
+        assert_eq!(client.alert(), None);
+        client.read_hs(&messages::message(20, &[])).unwrap_err();
+        assert_eq!(client.alert(), Some(AlertDescription::UnexpectedMessage));
+    }
 }
 
 #[test]
@@ -131,8 +165,5 @@ fn nothing_follows_a_message_that_changes_keys() {
 fn refused(conn: &mut Connection, bytes: &[u8]) {
     let error = PeerMisbehaved::KeyEpochWithPendingFragment;
     assert_eq!(conn.read_hs(bytes), Err(error.into()));
-    assert_eq!(
-        conn.alert(),
-        Some(rustls::AlertDescription::UnexpectedMessage)
-    );
+    assert_eq!(conn.alert(), Some(AlertDescription::UnexpectedMessage));
 }
