@@ -440,3 +440,18 @@ pub(super) fn write_result(len: usize, taken: usize) -> io::Result<usize> {
 pub(super) fn invalid_data(error: Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+
+    /// `Write::write_all` would take `Ok(0)` for the end of a stream.
+    #[test]
+    fn a_write_without_memory_is_an_error() {
+        let error = write_result(10, 0).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::OutOfMemory);
+        for (len, taken) in [(10, 10), (10, 1), (0, 0)] {
+            assert_eq!(write_result(len, taken).unwrap(), taken);
+        }
+    }
+}
