@@ -107,7 +107,7 @@ fn debug_wire(
 }
 
 /// An end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The end that sends the ClientHello.
     Client,

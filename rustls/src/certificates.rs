@@ -1,11 +1,11 @@
 //! Certificates that are parsed once, cached and shared.
 //!
-//! The caches hold certificates and their parsed contents, but no results of verification. Every
-//! handshake checks signatures, names, dates and revocation again. Each cache is bounded and
-//! reports [`CacheStats`].
+//! Each cache is bounded and reports [`CacheStats`].
 //!
 //! - Revocation lists are indexed once for all verifiers: [`RevocationList`].
 //! - Connections and sessions of one peer share its certificates: [`PeerChains`].
+//! - Chains that a verifier accepted are not verified again under the same rules until a date on
+//!   them passes: [`VerifiedChains`].
 //! - The identity of a peer: [`PeerIdentity`].
 #![cfg_attr(
     feature = "x509",
@@ -15,8 +15,11 @@
 //! The crate `rustls-trust` reads roots, revocation lists, certificates and keys from files, caches
 //! them, and replaces them without a restart.
 
+mod acceptance;
 #[cfg(feature = "x509")]
 mod certificate;
+#[cfg(feature = "std")]
+mod chain_hash;
 mod fingerprint;
 mod once;
 #[cfg(feature = "x509")]
@@ -30,8 +33,11 @@ pub(crate) mod reads;
 mod revocation;
 mod stats;
 mod time;
+mod verified_chains;
 mod webpki_error;
 
+pub use acceptance::VerifierRules;
+pub(crate) use acceptance::{Acceptance, Basis};
 #[cfg(feature = "x509")]
 pub use certificate::{
     AlgorithmIdentifier, Attribute, BasicConstraints, Certificate, CertificateField,
@@ -44,10 +50,10 @@ pub(crate) use own::{ParsedEndEntity, shared};
 pub(crate) use parsed::ParsedCertificate;
 pub(crate) use peer_chain::{ChainKind, PeerChain};
 pub use peer_chains::PeerChains;
-pub(crate) use peer_chains::UnauthenticatedChain;
 pub(crate) use peer_identity::PeerFacts;
 pub use peer_identity::{PeerIdentity, PeerIdentityKind};
 pub use revocation::RevocationList;
 pub use stats::CacheStats;
-pub(crate) use time::not_after;
+pub(crate) use time::ValidityPeriod;
+pub use verified_chains::VerifiedChains;
 pub(crate) use webpki_error::certificate_error;

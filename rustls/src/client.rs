@@ -33,6 +33,6 @@ pub use crate::msgs::client_extensions::TicketRequest;
 pub mod danger {
     pub use crate::config::client::{DangerousClientConfig, DangerousClientConfigBuilder};
     pub use crate::config::verify::{
-        HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+        HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier, VerifierRules,
     };
 }

@@ -33,5 +33,5 @@ pub use crate::handshake::server::connection_data::ServerConnectionData;
 
 /// Traits and types to accept clients by custom rules. They can undo all security.
 pub mod danger {
-    pub use crate::config::verify::{ClientCertVerified, ClientCertVerifier};
+    pub use crate::config::verify::{ClientCertVerified, ClientCertVerifier, VerifierRules};
 }

@@ -17,7 +17,7 @@ use harness::peers::pairs::this::Configs;
 use harness::peers::pairs::this::buffered::Pair;
 use harness::peers::pki;
 use harness::providers::transparent::{self, Setup, TAG};
-use rustls::certificates::PeerChains;
+use rustls::certificates::{PeerChains, VerifiedChains};
 use rustls::compress::{
     BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CompressionLevel, ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR,
 };
@@ -63,6 +63,7 @@ fn disconnected_peers() {
             .with_client_cert_verifier(verifier.build().unwrap())
             .with_cert_resolver(server.cert_resolver.clone());
         server.peer_chains = Arc::new(PeerChains::new(ROOM));
+        server.verified_chains = Arc::new(VerifiedChains::new(ROOM));
         server.session_storage = ServerSessionMemoryCache::new(ROOM);
         let server = Arc::new(server);
 
@@ -96,6 +97,7 @@ fn disconnected_peers() {
             assert!(is_flat, "{provider:?}, {accepted}: {held:?}");
         }
         assert!(server.peer_chains.stats().entries <= ROOM);
+        assert_eq!(server.verified_chains.stats().entries, ROOM);
     }
 }
 

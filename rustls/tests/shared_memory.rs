@@ -12,7 +12,7 @@ mod kit;
 use std::sync::{Arc, Mutex};
 
 use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
-use rustls::certificates::PeerChains;
+use rustls::certificates::{PeerChains, VerifiedChains};
 use rustls::client::Resumption;
 use rustls::server::{ServerSessionMemoryCache, ServerSessionValue, StoresServerSessions};
 use rustls::{ClientConfig, HandshakeKind, ServerConfig};
@@ -171,6 +171,7 @@ fn many_clients(count: usize) {
     for versions in VERSIONS {
         let mut config: ServerConfig = authority.server(crypto, versions);
         config.peer_chains = Arc::new(PeerChains::new(REMEMBERED));
+        config.verified_chains = Arc::new(VerifiedChains::new(REMEMBERED));
         config.session_storage = ServerSessionMemoryCache::new(REMEMBERED);
         let server = Arc::new(config);
         let serve = |numbers: std::ops::Range<usize>| {
@@ -186,5 +187,6 @@ fn many_clients(count: usize) {
         let grown = serve(count / 4..count).saturating_sub(first);
         assert!(grown < SLACK, "{versions:?}: {grown}");
         assert!(server.peer_chains.stats().entries <= REMEMBERED);
+        assert_eq!(server.verified_chains.stats().entries, REMEMBERED);
     }
 }

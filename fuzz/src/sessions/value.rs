@@ -50,7 +50,7 @@ impl Session {
     pub(super) fn read(value: &[u8]) -> Option<Self> {
         let mut rest = Rest(value);
         let r = &mut rest;
-        (r.number(1)? == 4).then_some(())?;
+        (r.number(1)? == 5).then_some(())?;
         let version = r.number(2)? as u16;
         let suite = r.number(2)? as u16;
         let is_tls13 = match version {
@@ -85,6 +85,9 @@ impl Session {
         session.alpn_protocol = r.vector(1)?.to_vec();
         session.server_name = str::from_utf8(r.vector(1)?).ok()?.to_owned();
         session.application_data = r.vector(2)?.to_vec();
+        // the verifier accepts everybody, and has no rules
+        let client_acceptance = r.vector(1)?;
+        [0, 48].contains(&client_acceptance.len()).then_some(())?;
         let mut chain = Rest(r.vector(3)?);
         while !chain.0.is_empty() {
             let certificate = chain.vector(3).filter(|it| !it.is_empty())?;

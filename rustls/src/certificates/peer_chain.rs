@@ -84,16 +84,6 @@ impl PeerChain {
         self.iter().map(AsRef::as_ref)
     }
 
-    /// True if the chain has this kind and exactly these certificates.
-    #[cfg(feature = "std")]
-    pub(crate) fn is<'a>(
-        &self,
-        kind: ChainKind,
-        certificates: impl Iterator<Item = &'a [u8]>,
-    ) -> bool {
-        self.0.kind == kind && self.der().eq(certificates)
-    }
-
     /// Returns a weak reference to the chain.
     #[cfg(feature = "std")]
     pub(crate) fn downgrade(&self) -> WeakChain {
@@ -128,7 +118,7 @@ impl Deref for PeerChain {
 
 impl PartialEq for PeerChain {
     fn eq(&self, other: &Self) -> bool {
-        self.0.kind == other.0.kind && **self == **other
+        Arc::ptr_eq(&self.0, &other.0) || self.0.kind == other.0.kind && **self == **other
     }
 }
 

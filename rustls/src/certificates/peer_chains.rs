@@ -1,27 +1,27 @@
 //! One copy of each peer's certificates for all its connections and sessions.
 //!
 //! ```text
-//!                      ┌─────────────── PeerChains ────────────────┐
-//!   a Certificate  ──► │ find: hash, look up, compare every byte   │ ──► an equal live chain,
-//!   or a ticket        │                                           │     or a new copy
-//!                      │ keep: once the peer is authenticated      │ ──► the shared chain
-//!                      └───────────────────────────────────────────┘
+//!                      ┌──────────────── PeerChains ────────────────┐
+//!   the chain of an    │ share: hash, look up, compare every byte   │ ──► an equal live chain,
+//!   authenticated ───► │                                            │     or the same one,
+//!   peer               │                                            │     which others find now
+//!                      └────────────────────────────────────────────┘
 //! ```
 //!
 //! The map holds weak references: the connections and sessions keep a chain alive. It is bounded,
-//! and only chains of authenticated peers enter it. It only saves memory: a shared chain is
-//! verified like a new one.
+//! and it is used only after a peer is authenticated. Anybody can present a public certificate, and
+//! the time of a lookup would show if its owner is connected.
 
 use core::fmt;
 
 use super::CacheStats;
-use crate::certificates::peer_chain::{ChainKind, PeerChain};
+use crate::certificates::peer_chain::PeerChain;
 
 /// Shares the certificates of a peer between its connections and sessions.
 ///
 /// This saves memory on servers with many connections or sessions per client, and on clients with
-/// many per server. The shared part is the bytes and the parsed properties. Each handshake verifies
-/// them again.
+/// many per server. The shared part is the bytes and the parsed properties. Sharing does not affect
+/// verification.
 ///
 /// By default, each configuration and its clones share one map. Set the same one to share it
 /// between several configurations:
@@ -83,29 +83,14 @@ impl PeerChains {
         CacheStats::default()
     }
 
-    /// Returns the chain of these DER certificates: a live one, or a copy.
-    ///
-    /// The peer may not be authenticated yet. Nobody else finds a copy before
-    /// [`UnauthenticatedChain::keep`].
-    pub(crate) fn find<'a>(
-        &self,
-        kind: ChainKind,
-        certificates: impl Iterator<Item = &'a [u8]> + Clone,
-    ) -> UnauthenticatedChain {
+    /// Returns the shared copy of `chain`, whose peer is authenticated. That is `chain` itself if
+    /// no equal chain is alive.
+    pub(crate) fn share(&self, chain: PeerChain) -> PeerChain {
         #[cfg(feature = "std")]
         if let Some(interner) = &self.enabled {
-            return interner.find(kind, certificates);
+            return interner.share(chain);
         }
-        UnauthenticatedChain::alone(PeerChain::copy(kind, certificates))
-    }
-
-    /// Returns the shared chain of an authenticated peer, which later calls find.
-    pub(crate) fn share<'a>(
-        &self,
-        kind: ChainKind,
-        certificates: impl Iterator<Item = &'a [u8]> + Clone,
-    ) -> PeerChain {
-        self.find(kind, certificates).keep(self)
+        chain
     }
 }
 
@@ -125,39 +110,6 @@ impl fmt::Debug for PeerChains {
         f.debug_struct("PeerChains")
             .field("stats", &self.stats())
             .finish_non_exhaustive()
-    }
-}
-
-/// A chain of a peer that is not authenticated yet: usable, but not shared.
-pub(crate) struct UnauthenticatedChain {
-    chain: PeerChain,
-    /// The hash to store it under; `None` if it is stored already.
-    #[cfg(feature = "std")]
-    hash: Option<u64>,
-}
-
-impl UnauthenticatedChain {
-    fn alone(chain: PeerChain) -> Self {
-        Self {
-            chain,
-            #[cfg(feature = "std")]
-            hash: None,
-        }
-    }
-
-    pub(crate) fn chain(&self) -> &PeerChain {
-        &self.chain
-    }
-
-    /// Shares the chain in `chains`, because the peer is authenticated. Returns the copy of another
-    /// connection if that was faster.
-    pub(crate) fn keep(self, chains: &PeerChains) -> PeerChain {
-        #[cfg(feature = "std")]
-        if let (Some(hash), Some(interner)) = (self.hash, &chains.enabled) {
-            return interner.keep(hash, self.chain);
-        }
-        let _ = chains;
-        self.chain
     }
 }
 

@@ -1,7 +1,7 @@
 //! The dates of certificates in seconds since 1970 (RFC 5280 §4.1.2.5).
 //!
-//! [`not_after`] parses one field of a certificate without the crate feature `x509`. `Certificate`
-//! parses all other properties and needs that feature.
+//! [`ValidityPeriod`] parses one field of a certificate without the crate feature `x509`.
+//! `Certificate` parses all other properties and needs that feature.
 
 use core::time::Duration;
 
@@ -17,25 +17,50 @@ const VERSION: u8 = 0xa0;
 
 pub(super) const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;
 
-/// Returns the last second of the validity of `certificate`. `None` if it cannot be parsed.
-///
-/// A time before 1970 is returned as 0.
-pub(crate) fn not_after(certificate: &CertificateDer<'_>) -> Option<UnixTime> {
-    let mut certificate = Elements(certificate).nested(SEQUENCE)?;
-    let mut signed = certificate.nested(SEQUENCE)?;
-    // without a version, the serial number is the first field
-    let (tag, _) = signed.next()?;
-    if tag == VERSION {
-        signed.next()?;
+/// The validity period of a certificate in seconds since 1970. A time before 1970 counts as 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ValidityPeriod {
+    /// The first second.
+    not_before: u64,
+    /// The last second.
+    not_after: u64,
+}
+
+impl ValidityPeriod {
+    /// Parses the period of `certificate`. Returns `None` if that fails.
+    pub(crate) fn read(certificate: &CertificateDer<'_>) -> Option<Self> {
+        let mut certificate = Elements(certificate).nested(SEQUENCE)?;
+        let mut signed = certificate.nested(SEQUENCE)?;
+        // without a version, the serial number is the first field
+        let (tag, _) = signed.next()?;
+        if tag == VERSION {
+            signed.next()?;
+        }
+        let _signature_algorithm = signed.next()?;
+        let _issuer = signed.next()?;
+        let mut validity = signed.nested(SEQUENCE)?;
+        Some(Self {
+            not_before: validity.time()?,
+            not_after: validity.time()?,
+        })
     }
-    let _signature_algorithm = signed.next()?;
-    let _issuer = signed.next()?;
-    let mut validity = signed.nested(SEQUENCE)?;
-    let _not_before = validity.next()?;
-    let (tag, text) = validity.next()?;
-    let seconds = seconds_since_1970(tag, text).ok()?;
-    let since_1970 = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
-    Some(UnixTime::since_unix_epoch(since_1970))
+
+    /// Returns the first second after the period.
+    pub(crate) fn end(&self) -> UnixTime {
+        unix_time(self.not_after.saturating_add(1))
+    }
+
+    /// Returns the next time after `now` at which the certificate becomes valid or expires.
+    pub(crate) fn next_change(&self, now: UnixTime) -> Option<UnixTime> {
+        [unix_time(self.not_before), self.end()]
+            .into_iter()
+            .filter(|change| change.as_secs() > now.as_secs())
+            .min_by_key(UnixTime::as_secs)
+    }
+}
+
+fn unix_time(seconds: u64) -> UnixTime {
+    UnixTime::since_unix_epoch(Duration::from_secs(seconds))
 }
 
 /// A sequence of DER values.
@@ -67,6 +92,13 @@ impl<'a> Elements<'a> {
     fn nested(&mut self, tag: u8) -> Option<Self> {
         let (found, content) = self.next()?;
         (found == tag).then_some(Self(content))
+    }
+
+    /// Takes the next value, which must be a time, in seconds since 1970.
+    fn time(&mut self) -> Option<u64> {
+        let (tag, text) = self.next()?;
+        let seconds = seconds_since_1970(tag, text).ok()?;
+        Some(u64::try_from(seconds).unwrap_or(0))
     }
 }
 
@@ -173,12 +205,10 @@ mod tests {
 
     const VERSION_3: &[u8] = b"\xa0\x03\x02\x01\x02";
 
-    fn seconds(certificate: &CertificateDer<'_>) -> Option<u64> {
-        not_after(certificate).map(|time| time.as_secs())
-    }
+    const NOT_BEFORE: u64 = 1_577_836_800;
 
     #[test]
-    fn not_after_is_parsed() {
+    fn the_period_is_parsed() {
         for version in [VERSION_3, &[]] {
             for (time, expected) in [
                 (&b"\x17\x0d300101000000Z"[..], 1_893_456_000),
@@ -186,23 +216,49 @@ mod tests {
                 (b"\x18\x0f99991231235959Z", 253_402_300_799),
                 (b"\x17\x0d500101000000Z", 0),
             ] {
-                assert_eq!(seconds(&certificate(version, time)), Some(expected));
+                let expected = ValidityPeriod {
+                    not_before: NOT_BEFORE,
+                    not_after: expected,
+                };
+                let period = ValidityPeriod::read(&certificate(version, time));
+                assert_eq!(period, Some(expected));
             }
         }
     }
 
     #[test]
-    fn not_after_of_malformed_certificates_is_none() {
+    fn a_certificate_changes_when_it_becomes_valid_and_after_it_expires() {
+        let period = ValidityPeriod {
+            not_before: 100,
+            not_after: 200,
+        };
+        assert_eq!(period.end().as_secs(), 201);
+        for (now, change) in [
+            (0, Some(100)),
+            (99, Some(100)),
+            (100, Some(201)),
+            (200, Some(201)),
+            (201, None),
+            (u64::MAX, None),
+        ] {
+            let next = period.next_change(unix_time(now));
+            assert_eq!(next.map(|next| next.as_secs()), change, "{now}");
+        }
+    }
+
+    #[test]
+    fn the_period_of_malformed_certificates_is_none() {
+        let read = |der: &[u8]| ValidityPeriod::read(&der.into());
         let whole = certificate(VERSION_3, b"\x17\x0d300101000000Z");
         for len in 0..whole.len() {
-            assert_eq!(seconds(&whole[..len].into()), None, "{len} bytes");
+            assert_eq!(read(&whole[..len]), None, "{len} bytes");
         }
         for time in [&b"\x17\x0d301301000000Z"[..], b"\x04\x0d300101000000Z", &[]] {
-            assert_eq!(seconds(&certificate(VERSION_3, time)), None);
+            assert_eq!(read(&certificate(VERSION_3, time)), None);
         }
         // lengths that are too long or indefinite
-        assert_eq!(seconds(&b"\x30\x84\xff\xff\xff\xff"[..].into()), None);
-        assert_eq!(seconds(&b"\x30\x85\0\0\0\0\0"[..].into()), None);
-        assert_eq!(seconds(&b"\x30\x80\0\0"[..].into()), None);
+        assert_eq!(read(b"\x30\x84\xff\xff\xff\xff"), None);
+        assert_eq!(read(b"\x30\x85\0\0\0\0\0"), None);
+        assert_eq!(read(b"\x30\x80\0\0"), None);
     }
 }

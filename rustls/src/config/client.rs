@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls_core::provider::CryptoProvider;
 
-use crate::certificates::PeerChains;
+use crate::certificates::{PeerChains, VerifiedChains};
 use crate::config::builder::{ConfigBuilder, WantsVerifier, WantsVersions};
 use crate::config::client::resolver::{NoClientCert, ResolvesClientCert};
 use crate::config::compress::{
@@ -78,6 +78,13 @@ pub struct ClientConfig {
     /// Each configuration has [its own](PeerChains::default) by default; [`PeerChains::disabled`]
     /// turns sharing off.
     pub peer_chains: Arc<PeerChains>,
+
+    /// Remembers accepted chains, so that later handshakes with the same server need not verify its
+    /// chain again.
+    ///
+    /// Each configuration has [its own](VerifiedChains::default) by default;
+    /// [`VerifiedChains::disabled`] has every chain verified in every handshake.
+    pub verified_chains: Arc<VerifiedChains>,
 
     /// Stores sessions for resumption. By default, 256 of them in memory.
     pub resumption: Resumption,
@@ -241,11 +248,8 @@ impl ConfigBuilder<ClientConfig, WantsVerifier> {
         self,
         root_store: impl Into<Arc<RootCertStore>>,
     ) -> ConfigBuilder<ClientConfig, WantsClientCert> {
-        let algorithms = self.provider.signature_verification_algorithms;
-        self.with_webpki_verifier(Arc::new(WebPkiServerVerifier::without_revocation(
-            root_store.into(),
-            algorithms,
-        )))
+        let verifier = WebPkiServerVerifier::without_revocation(root_store.into(), &self.provider);
+        self.with_webpki_verifier(Arc::new(verifier))
     }
 
     /// Verifies servers with this `verifier`.
@@ -315,6 +319,7 @@ impl ConfigBuilder<ClientConfig, WantsClientCert> {
             cert_compressors: default_cert_compressors().to_vec(),
             cert_compression_cache: Arc::default(),
             peer_chains: Arc::default(),
+            verified_chains: Arc::default(),
             cert_decompressors: default_cert_decompressors().to_vec(),
             resumption: Resumption::default(),
             enable_early_data: false,

@@ -10,7 +10,7 @@ use pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls_core::provider::CryptoProvider;
 use rustls_core::ticketer::ProducesTickets;
 
-use crate::certificates::PeerChains;
+use crate::certificates::{PeerChains, VerifiedChains};
 use crate::config::builder::{ConfigBuilder, WantsVerifier, WantsVersions};
 use crate::config::compress::{
     CertCompressor, CertDecompressor, CompressionCache, default_cert_compressors,
@@ -131,6 +131,14 @@ pub struct ServerConfig {
     /// Each configuration has [its own](PeerChains::default) by default; [`PeerChains::disabled`]
     /// turns sharing off.
     pub peer_chains: Arc<PeerChains>,
+
+    /// Remembers accepted chains, so that later handshakes with the same client need not verify its
+    /// chain again.
+    ///
+    /// Each configuration has [its own](VerifiedChains::default) by default;
+    /// [`VerifiedChains::disabled`] has every chain verified in every handshake, and in every
+    /// resumption.
+    pub verified_chains: Arc<VerifiedChains>,
 
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
     pub key_log: Arc<dyn KeyLog>,
@@ -326,6 +334,7 @@ impl ConfigBuilder<ServerConfig, WantsServerCert> {
             cert_compressors: default_cert_compressors().to_vec(),
             cert_compression_cache: Arc::default(),
             peer_chains: Arc::default(),
+            verified_chains: Arc::default(),
             cert_decompressors: default_cert_decompressors().to_vec(),
             key_log: Arc::new(NoKeyLog),
             enable_secret_extraction: false,

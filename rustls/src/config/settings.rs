@@ -11,14 +11,19 @@ use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
 use core::ops::Deref;
 
+use pki_types::CertificateDer;
+
+use crate::certificates::PeerChain;
 use crate::config::carrier::Carrier;
 use crate::config::client::ClientConfig;
 use crate::config::client::resolver::ResolvesClientCert;
 use crate::config::server::ServerConfig;
 use crate::config::session::client_auth::ClientAuthId;
+use crate::config::verify::chain_check::{ChainCheck, OfClient, ProvenChain, UnprovenChain};
 use crate::config::verify::{ClientCertVerifier, ServerCertVerifier};
 use crate::config::versions::EnabledVersions;
 use crate::error::Error;
+use crate::failure::Failure;
 
 /// A server's configuration during one handshake.
 #[derive(Clone)]
@@ -60,6 +65,34 @@ impl ServerSettings {
         self.replaced
             .as_ref()
             .unwrap_or(&self.config.configured_verifier)
+    }
+
+    /// Verifies a client's chain, unless the verifier has rules. The signature then comes first.
+    pub(crate) fn receive_client(&self, chain: PeerChain) -> Result<UnprovenChain, Failure> {
+        if self.verified_chains.is_enabled() && self.verifier().rules().is_some() {
+            return Ok(UnprovenChain::new(chain));
+        }
+        UnprovenChain::verify(chain, &self.client_check()?)
+    }
+
+    fn client_check(&self) -> Result<ChainCheck<OfClient<'_>>, Error> {
+        let now = self.current_time()?;
+        Ok(ChainCheck::new(
+            OfClient(self.verifier()),
+            &self.verified_chains,
+            now,
+        ))
+    }
+
+    /// Verifies the client's signature with `verify_signature`, and its chain if that has not
+    /// happened yet.
+    pub(crate) fn prove_client(
+        &self,
+        chain: UnprovenChain,
+        verify_signature: impl FnOnce(&CertificateDer<'_>) -> Result<(), Failure>,
+    ) -> Result<ProvenChain, Failure> {
+        let (chains, known) = (&self.peer_chains, &self.verified_chains);
+        chain.prove(|| self.client_check(), chains, known, verify_signature)
     }
 
     /// Returns an identifier of what the verifier requires of clients.

@@ -2,12 +2,15 @@
 //!
 //! The implementations are in [`crate::config::webpki`], or in the application.
 
+pub(crate) mod chain_check;
+
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::{self, Debug};
 
 use pki_types::{CertificateDer, ServerName, UnixTime};
 
+pub use crate::certificates::VerifierRules;
 use crate::enums::SignatureScheme;
 use crate::error::Error;
 use crate::msgs::certificate_request::DistinguishedName;
@@ -25,41 +28,100 @@ impl HandshakeSignatureValid {
 }
 
 /// Proof that a client's certificate chain was verified.
-#[derive(Debug)]
-pub struct ClientCertVerified(());
+pub struct ClientCertVerified(pub(crate) Proof);
 
 impl ClientCertVerified {
     /// Asserts that the chain is valid. Only a [`ClientCertVerifier`] should call this.
     pub fn assertion() -> Self {
-        Self(())
+        Self(Proof::default())
+    }
+
+    /// Asserts that the chain is valid now, and that all verifiers with these `rules` accept it at
+    /// any time from now until `until`, exclusive. Only a [`ClientCertVerifier`] should call this.
+    ///
+    /// Later handshakes then need not verify the chain again, as
+    /// [`rules`](ClientCertVerifier::rules) describes. `until` is the first time at which the
+    /// verdict may change. A time that is not in the future asserts nothing beyond this handshake.
+    pub fn assertion_until(rules: VerifierRules, until: UnixTime) -> Self {
+        Self(Proof::new(Some(rules), until))
+    }
+
+    /// Replaces the rules, for a verifier that wraps another one and adds rules of its own. The
+    /// proof ends at the same time, or holds for this handshake only, as before.
+    pub fn with_rules(self, rules: VerifierRules) -> Self {
+        Self(self.0.with_rules(rules))
+    }
+}
+
+impl Debug for ClientCertVerified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ClientCertVerified").field(&()).finish()
     }
 }
 
 /// Proof that a server's certificate chain was verified.
-pub struct ServerCertVerified {
-    /// The earliest expiry of the certificates on the verified path.
-    not_after: Option<UnixTime>,
-}
+pub struct ServerCertVerified(pub(crate) Proof);
 
 impl ServerCertVerified {
     /// Asserts that the chain is valid. Only a [`ServerCertVerifier`] should call this.
     pub fn assertion() -> Self {
-        Self { not_after: None }
+        Self(Proof::default())
     }
 
-    /// Asserts that the chain is valid until `not_after`, if that is known.
-    pub(crate) fn until(not_after: Option<UnixTime>) -> Self {
-        Self { not_after }
+    /// Asserts that the chain is valid now, and that all verifiers with these `rules` accept it at
+    /// any time from now until `until`, exclusive, for the names that it is valid for. Only a
+    /// [`ServerCertVerifier`] should call this.
+    ///
+    /// Later handshakes then need not verify the chain again, as
+    /// [`rules`](ServerCertVerifier::rules) describes, and sessions with the server end at `until`.
+    /// `until` is the first time at which the verdict may change. A time that is not in the future
+    /// asserts nothing beyond this handshake.
+    pub fn assertion_until(rules: VerifierRules, until: UnixTime) -> Self {
+        Self(Proof::new(Some(rules), until))
     }
 
-    pub(crate) fn not_after(&self) -> Option<UnixTime> {
-        self.not_after
+    /// Replaces the rules, for a verifier that wraps another one and adds rules of its own. The
+    /// proof ends at the same time, or holds for this handshake only, as before.
+    pub fn with_rules(self, rules: VerifierRules) -> Self {
+        Self(self.0.with_rules(rules))
     }
 }
 
 impl Debug for ServerCertVerified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("ServerCertVerified").field(&()).finish()
+    }
+}
+
+/// The worth of a verification beyond its handshake.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Proof {
+    /// The rules by which the chain was accepted, if the verifier states any.
+    rules: Option<VerifierRules>,
+    /// The first time at which the verdict may change, if the verifier knows it.
+    until: Option<UnixTime>,
+}
+
+impl Proof {
+    pub(crate) fn new(rules: Option<VerifierRules>, until: UnixTime) -> Self {
+        Self {
+            rules,
+            until: Some(until),
+        }
+    }
+
+    /// Replaces the rules, if the proof has any.
+    fn with_rules(self, rules: VerifierRules) -> Self {
+        Self {
+            rules: self.rules.map(|_| rules),
+            ..self
+        }
+    }
+
+    /// Returns the end of the proof if it has rules.
+    #[cfg(test)]
+    pub(crate) fn until(&self) -> Option<UnixTime> {
+        self.rules.and(self.until)
     }
 }
 
@@ -85,6 +147,35 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     ///
     /// A verifier that wraps another one and adds rules must also wrap the verifier returned here.
     fn current_verifier(&self) -> Option<Arc<dyn ServerCertVerifier>> {
+        None
+    }
+
+    /// Returns a digest of everything that the verdict of
+    /// [`verify_server_cert`](Self::verify_server_cert) depends on, apart from its arguments.
+    /// `None`, the default, has every chain verified in every handshake.
+    ///
+    /// **Return `None`** if the verdict depends on anything that may change while this object
+    /// exists: the trust store of the platform, a file, a request to another service. Let
+    /// [`current_verifier`](Self::current_verifier) return a new object with other rules instead.
+    ///
+    /// If rules are returned, the handshake verifies the peer's signature first. It then relies on
+    /// an earlier acceptance of the same chain, if that was returned as
+    /// [`ServerCertVerified::assertion_until`] with equal rules, its time has not passed, and
+    /// [`recheck_server_cert`](Self::recheck_server_cert) returns true.
+    /// [`ClientConfig::verified_chains`](crate::ClientConfig::verified_chains) holds acceptances.
+    ///
+    /// An implementation with rules must keep these:
+    ///
+    /// - Verifiers with equal rules accept the same chains.
+    /// - Times passed to `assertion_until` take everything into account that expires, such as a
+    ///   stapled OCSP response that the verdict depends on.
+    /// - The signature methods do not need an earlier call of `verify_server_cert`.
+    ///
+    /// A verifier that wraps another one may keep the default of `rules` or of
+    /// `recheck_server_cert`, or of both: each chain is then verified in full. If it forwards both,
+    /// its own verdict must depend on nothing more. If it adds rules of its own, it returns a
+    /// digest of the inner rules and its own, and passes it to [`ServerCertVerified::with_rules`].
+    fn rules(&self) -> Option<VerifierRules> {
         None
     }
 
@@ -116,10 +207,9 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
 
     /// Verifies that `end_entity` belongs to the server `server_name` at the time `now`.
     ///
-    /// Sessions with the server are resumed without another call, until `end_entity` expires. The
-    /// verifiers of this library know the whole path: sessions then end when the first certificate
-    /// on it expires. If a verifier accepts an expired `end_entity`, its expiry does not limit
-    /// sessions.
+    /// Sessions with the server are resumed without another call, until the time of
+    /// [`ServerCertVerified::assertion_until`]. Without that they end when `end_entity` expires. If
+    /// a verifier accepts an expired `end_entity`, its expiry does not limit sessions.
     ///
     /// `intermediates` are the other certificates that the server sent, in its order, which may not
     /// be the order of a chain. `ocsp_response` is empty if the server stapled none. All three are
@@ -138,6 +228,25 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error>;
+
+    /// Returns true if the verifier, which has accepted this chain under the same
+    /// [`rules`](Self::rules), also accepts it for the server `server_name`. Checks whatever else
+    /// depends on the arguments of this handshake, which are those of
+    /// [`verify_server_cert`](Self::verify_server_cert).
+    ///
+    /// False, the default, calls `verify_server_cert`, whose verdict counts. Return false instead
+    /// of an error: a refusal must take as long as for a chain that is not known.
+    fn recheck_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> bool {
+        let _ = (end_entity, intermediates, server_name, ocsp_response, now);
+        false
+    }
 
     /// Verifies `signature` over `message` with the public key of the certificate `signer`, by the
     /// rules of TLS 1.3 (RFC 9846 §4.5.2).
@@ -185,7 +294,8 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// A handshake calls this once, before any other method. It uses the returned verifier to its
     /// end, even if the rules are replaced meanwhile. It does not call `current_verifier` on the
     /// returned verifier. A resumption counts as a handshake: it verifies the client's certificate
-    /// again, with the current rules.
+    /// again, unless the session proves that a verifier with the same [`rules`](Self::rules)
+    /// accepted it.
     ///
     /// A verifier that wraps another one and adds rules must also wrap the verifier returned here.
     fn current_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
@@ -201,6 +311,36 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// [`offer_client_auth`](Self::offer_client_auth).
     fn client_auth_mandatory(&self) -> bool {
         self.offer_client_auth()
+    }
+
+    /// Returns a digest of everything that the verdict of
+    /// [`verify_client_cert`](Self::verify_client_cert) depends on, apart from its arguments.
+    /// `None`, the default, has every chain verified in every handshake.
+    ///
+    /// **Return `None`** if the verdict depends on anything that may change while this object
+    /// exists: the trust store of the platform, a file, a request to another service. Let
+    /// [`current_verifier`](Self::current_verifier) return a new object with other rules instead.
+    ///
+    /// If rules are returned, the handshake verifies the peer's signature first. It then relies on
+    /// an earlier acceptance of the same chain, if that was returned as
+    /// [`ClientCertVerified::assertion_until`] with equal rules, its time has not passed, and
+    /// [`recheck_client_cert`](Self::recheck_client_cert) returns true.
+    /// [`ServerConfig::verified_chains`](crate::ServerConfig::verified_chains) holds acceptances,
+    /// and so do sessions, for a day. `verify_client_cert` is then not called in each handshake:
+    /// keep authorization and audit elsewhere.
+    ///
+    /// An implementation with rules must keep these:
+    ///
+    /// - Verifiers with equal rules accept the same chains.
+    /// - Times passed to `assertion_until` take everything into account that expires.
+    /// - The signature methods do not need an earlier call of `verify_client_cert`.
+    ///
+    /// A verifier that wraps another one may keep the default of `rules` or of
+    /// `recheck_client_cert`, or of both: each chain is then verified in full. If it forwards both,
+    /// its own verdict must depend on nothing more. If it adds rules of its own, it returns a
+    /// digest of the inner rules and its own, and passes it to [`ClientCertVerified::with_rules`].
+    fn rules(&self) -> Option<VerifierRules> {
+        None
     }
 
     /// The schemes offered to the client, most preferred first.
@@ -243,6 +383,21 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error>;
+
+    /// Returns true if the verifier, which has accepted this chain under the same
+    /// [`rules`](Self::rules), needs no other check. The arguments are those of
+    /// [`verify_client_cert`](Self::verify_client_cert).
+    ///
+    /// False, the default, calls `verify_client_cert`, whose verdict counts.
+    fn recheck_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> bool {
+        let _ = (end_entity, intermediates, now);
+        false
+    }
 
     /// Verifies `signature` over `message` with the public key of the certificate `signer`, by the
     /// rules of TLS 1.3 (RFC 9846 §4.5.2).

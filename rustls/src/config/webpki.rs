@@ -9,6 +9,8 @@
 mod anchors;
 mod chain;
 mod client_verifier;
+#[cfg(feature = "std")]
+mod rules;
 mod server_verifier;
 mod signature;
 #[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]

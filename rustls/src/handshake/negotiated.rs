@@ -5,6 +5,8 @@ use alloc::vec::Vec;
 use rustls_core::crypto::SupportedKxGroup;
 use rustls_core::provider::CryptoProvider;
 
+#[cfg(feature = "tls12")]
+use crate::certificates::PeerChains;
 use crate::certificates::{PeerChain, PeerIdentity};
 use crate::enums::ProtocolVersion;
 use crate::suites::SupportedCipherSuite;
@@ -39,6 +41,14 @@ impl Negotiated {
     /// Records that the peer has proven possession of this handshake's keys.
     pub(crate) fn prove_peer(&mut self) {
         self.is_peer_proven = true;
+    }
+
+    /// Shares the proven peer's chain with other connections.
+    #[cfg(feature = "tls12")]
+    pub(crate) fn share_peer(&mut self, chains: &PeerChains) {
+        if let Some(peer) = &mut self.peer {
+            peer.share_chain(chains);
+        }
     }
 
     /// Returns the peer's identity once it is proven.

@@ -1,12 +1,14 @@
-//! Certificates: chains that are parsed once and shared, the identity of a peer, and files.
+//! Certificates: chains that are parsed, shared and verified once, the identity of a peer, and
+//! files.
 //!
 //! [`rustls::certificates`](crate::certificates) parses certificates once, keeps them and shares
-//! them. No cache holds the result of a verification. Each handshake checks signatures, names,
-//! dates and revocation, with and without the caches.
+//! them. A chain that a verifier has accepted is not verified again until a rule or a date changes.
+//! The caches change no verdict.
 //!
 //! | to | use |
 //! |---|---|
 //! | share chains among configurations | [`PeerChains`](crate::certificates::PeerChains) |
+//! | verify known chains each time | [`VerifiedChains`](crate::certificates::VerifiedChains) |
 //! | learn who the peer is | [`peer_identity`](crate::CommonState::peer_identity) |
 //! | index a revocation list once | [`RevocationList`](crate::certificates::RevocationList) |
 //! | read root certificates once | `rustls_trust::RootCache` |
@@ -32,6 +34,53 @@
 //!     }
 //! }
 //! ```
+//!
+//! # Verified once
+//!
+//! A proxy meets the same few servers all day, and a service the same clients. Without a cache,
+//! verifying their chains takes a third to two thirds of each full handshake. So a configuration
+//! remembers the chains that its verifier has accepted, in
+//! [`verified_chains`](crate::ClientConfig::verified_chains). If a chain is known, the handshake
+//! verifies the peer's own signature, and a client checks the server's name. The signatures on the
+//! chain and the revocation lists are not verified again.
+//!
+//! The verdict of a verifier depends on its rules, the chain and the time. An acceptance is used
+//! only while all three allow it:
+//!
+//! - **Equal rules**: the roots, the revocation lists and their policy, and the algorithms. The
+//!   verifiers of this library compute a SHA-256 of them when they are built. Another root or list
+//!   makes other rules, so it counts from the next handshake on.
+//! - **Equal bytes** of all certificates that the peer sends.
+//! - **No date has passed**: the end or the start of the validity of any certificate in the chain,
+//!   or the next update of a list if the verifier enforces that. If the clock was set back, the
+//!   chain is verified again.
+//!
+//! Rejections are not remembered. A peer that is refused cannot find out if its chain is known: the
+//! signature is verified first, and if it is wrong, or the name is, the whole chain is verified as
+//! well. A handshake that succeeds is faster if the chain is known, and others on the network may
+//! see that.
+//!
+//! Sessions carry the acceptance of a client's certificates, from one machine to another if these
+//! share tickets or a storage. A resumption relies on it under the same three conditions, and for a
+//! day. A client's sessions end when the acceptance of the server does.
+//!
+//! **After an update** of rustls-webpki or of the crypto provider that rejects more than before,
+//! restart the process. Acceptances in sessions end a day later; replace the secret or empty the
+//! storage to end them at once.
+//!
+//! A full map takes about 3 MB: 1024 chains of the usual length. Each lookup costs less than a
+//! microsecond. Several configurations may share a map. Turn it off with
+//! [`VerifiedChains::disabled`](crate::certificates::VerifiedChains::disabled) if
+//!
+//! - a rule of your organization demands that every handshake verifies the chain;
+//! - your crypto provider has signature algorithms whose results change, for example by a list of
+//!   blocked keys;
+//! - a client meets thousands of servers once each, such as a crawler. The map then only costs
+//!   memory.
+//!
+//! **Custom verifiers** are asked in every handshake, as in rustls 0.23. A verifier opts in by
+//! [`rules`](crate::client::danger::ServerCertVerifier::rules), if its verdict depends on nothing
+//! that changes. Verifiers that ask the platform's trust store must not.
 //!
 //! # Who the peer is
 //!
@@ -79,6 +128,7 @@
 //!     for (cache, stats) in [
 //!         ("revocation lists in use", RevocationList::sharing_stats()),
 //!         ("chains", config.peer_chains.stats()),
+//!         ("verified chains", config.verified_chains.stats()),
 //!     ] {
 //!         println!(
 //!             "{cache}: {} entries, {} hits, {} misses, {} failures",

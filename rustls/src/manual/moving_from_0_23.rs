@@ -27,9 +27,10 @@
 //! - **Your own crypto provider** must write records into memory that it is given, and not return
 //!   them: [`writing_a_provider`](super::writing_a_provider).
 //! - **Code that uses `rustls::internal`** does not build. 0.23 makes no promise about that module.
-//! - **Servers with client certificates** verify them again when a session is resumed. 0.23 does
-//!   not, and accepts certificates that have expired or were revoked since. A resumption here costs
-//!   such a server a verification.
+//! - **Servers with client certificates** check them when a session is resumed. 0.23 does not, and
+//!   accepts certificates that have expired or were revoked since. Under a custom verifier without
+//!   [`rules`](crate::server::danger::ClientCertVerifier::rules), a resumption costs such a server
+//!   a verification.
 //! - **Servers whose configurations share a `session_storage` or `ticketer`** resume a session only
 //!   under the same client authentication, and with the same certificate or one for the client's
 //!   name.

@@ -58,8 +58,10 @@
 //! - A session lives at most a week over a chain of resumptions. Each ticket carries the time left.
 //! - A server resumes a session only with the certificate that it began with, or with one for the
 //!   name that the client requests, and only under the same policy for client certificates. It
-//!   verifies the client's certificates again.
-//! - A client resumes a session only until a certificate of the verified path expires.
+//!   verifies the client's certificates again if its rules have changed, or a date on them has
+//!   passed ([`certificates`](super::certificates#verified-once)).
+//! - A client resumes a session only until a certificate of the server expires, or a revocation
+//!   list if the verifier enforces that.
 //! - A session belongs to the verifier and the resolver of the configuration. If you replace the
 //!   verifier, clients make full handshakes.
 //!

@@ -16,8 +16,9 @@
 //!   in.
 //! - **You need what it does not have**: DTLS, TLS 1.1 and older, renegotiation, servers that
 //!   decrypt ECH, or PSKs that the application supplies.
-//! - **Your servers verify many returning clients by certificate**, and resumption must stay as
-//!   cheap as in 0.23. This library verifies those certificates again
-//!   ([`capacity`](super::capacity)).
+//! - **Your servers verify many returning clients by certificate with a custom verifier**, and
+//!   resumption must stay as cheap as in 0.23. This library verifies those certificates again,
+//!   unless the verifier states its
+//!   [`rules`](crate::server::danger::ClientCertVerifier::rules).
 //! - **A short-lived process must start fast.** aws-lc-rs collects entropy once per process, which
 //!   takes 20 to 31 ms of CPU. ring does not. See [`capacity`](super::capacity#a-process).

@@ -109,7 +109,12 @@ fn certificates_that_do_not_verify_are_refused() {
         for mut client in clients(&setup) {
             let garbage = ScriptedClient::certificate(&[], &[b"garbage"], &[]);
             let expected = refusal("InvalidCertificate(BadEncoding)", BadCertificate);
-            assert_eq!(client.send(&garbage), expected);
+            let refused = client.send(&garbage).and_then(|()| {
+                let key = stranger.signing_key();
+                let verify = client.certificate_verify(&*key, ECDSA_SECP256R1_SHA256);
+                client.send(&verify)
+            });
+            assert_eq!(refused, expected);
         }
     }
 }

@@ -77,13 +77,15 @@ struct Session {
     server_auth: [usize; 4],
     alpn_protocol: Vec<u8>,
     server_name: Vec<u8>,
+    /// The rules of the verifier, and the two times between which it accepts the client.
+    client_acceptance: Vec<u8>,
     client_chain: Vec<Vec<u8>>,
 }
 
 impl Session {
     fn read(bytes: &[u8]) -> Self {
         let mut value = Reader(bytes);
-        assert_eq!(value.number(1), 4, "format");
+        assert_eq!(value.number(1), 5, "format");
         assert_eq!(value.u16(), 0x0304, "version");
         let mut read = Self {
             suite: value.u16(),
@@ -97,9 +99,11 @@ impl Session {
             server_auth: [0; 4].map(|_| value.number(8)),
             alpn_protocol: value.vector(1).to_vec(),
             server_name: value.vector(1).to_vec(),
+            client_acceptance: Vec::new(),
             client_chain: Vec::new(),
         };
         assert!(value.vector(2).is_empty(), "application data");
+        read.client_acceptance = value.vector(1).to_vec();
         let mut chain = Reader(value.vector(3));
         while !chain.is_empty() {
             read.client_chain.push(chain.vector(3).to_vec());
@@ -152,6 +156,7 @@ fn sealed_ticket_holds_the_session() {
         assert_eq!(session.alpn_protocol, b"h2");
         assert_eq!(session.server_name, b"localhost");
         assert!(session.client_chain.is_empty());
+        assert!(session.client_acceptance.is_empty());
         let now = UnixTime::now().as_secs();
         assert!(session.issued_at <= now && now - session.issued_at < 60);
         assert_eq!(session.authenticated_at, session.issued_at);
@@ -181,6 +186,7 @@ fn ticket_holds_the_clients_certificates() {
     let ticket = Ticket::read(client.flight.last().unwrap());
     let session = Session::read(&ticket.ticket);
     assert_eq!(session.client_chain, [identity.cert.to_vec()]);
+    assert_eq!(session.client_acceptance.len(), 32 + 8 + 8);
     assert_ne!(session.client_auth, [0; 4]);
 }
 

@@ -5,11 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use harness::peers::configs::{Provider, SERVER_NAME, Versions, server_name};
 use harness::peers::endpoints::Transfer;
-use pki_types::{CertificateDer, PrivateKeyDer};
+use pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
     KeyPair,
 };
+use rustls::crypto::CryptoProvider;
 use rustls::server::{ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls::version::{TLS12, TLS13};
 use rustls::{
@@ -54,7 +55,11 @@ impl Authority {
         MADE.get_or_init(|| Self::new("ours"))
     }
 
-    fn chain(&self, name: &str, purpose: ExtendedKeyUsagePurpose) -> Vec<CertificateDer<'static>> {
+    pub(crate) fn chain(
+        &self,
+        name: &str,
+        purpose: ExtendedKeyUsagePurpose,
+    ) -> Vec<CertificateDer<'static>> {
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         params.distinguished_name.push(DnType::CommonName, name);
         params.extended_key_usages = vec![purpose];
@@ -89,7 +94,17 @@ impl Authority {
         versions: Versions,
         chain: Vec<CertificateDer<'static>>,
     ) -> ClientConfig {
-        ClientConfig::builder_with_provider(Arc::new(provider.this()))
+        self.client_with(provider.this(), versions, chain)
+    }
+
+    /// The same with any provider.
+    pub(crate) fn client_with(
+        &self,
+        provider: CryptoProvider,
+        versions: Versions,
+        chain: Vec<CertificateDer<'static>>,
+    ) -> ClientConfig {
+        ClientConfig::builder_with_provider(Arc::new(provider))
             .with_protocol_versions(&versions.choose(&TLS12, &TLS13))
             .unwrap()
             .with_root_certificates(self.roots())
@@ -99,7 +114,12 @@ impl Authority {
 
     /// A server that requires client certificates and stores up to 1000 sessions in memory.
     pub(crate) fn server(&self, provider: Provider, versions: Versions) -> ServerConfig {
-        let crypto = Arc::new(provider.this());
+        self.server_with(provider.this(), versions)
+    }
+
+    /// The same with any provider.
+    pub(crate) fn server_with(&self, provider: CryptoProvider, versions: Versions) -> ServerConfig {
+        let crypto = Arc::new(provider);
         let verifier = WebPkiClientVerifier::builder_with_provider(self.roots(), crypto.clone())
             .build()
             .unwrap();
@@ -128,7 +148,16 @@ pub(crate) fn connect(
     client: &Arc<ClientConfig>,
     server: &Arc<ServerConfig>,
 ) -> Result<Pair, Error> {
-    let mut client = ClientConnection::new(client.clone(), server_name())?;
+    connect_to(server_name(), client, server)
+}
+
+/// Connects a client that asks for the server `name`.
+pub(crate) fn connect_to(
+    name: ServerName<'static>,
+    client: &Arc<ClientConfig>,
+    server: &Arc<ServerConfig>,
+) -> Result<Pair, Error> {
+    let mut client = ClientConnection::new(client.clone(), name)?;
     let mut server = ServerConnection::new(server.clone())?;
     while client.wants_write() || server.wants_write() {
         // the server's refusal precedes the client's error

@@ -37,6 +37,8 @@ fn rejected_peers_leave_nothing_behind() {
         let stats = caches.kept().chains.stats();
         assert_eq!((stats.entries, stats.bytes), (0, Some(0)), "{setup:?}");
         assert_eq!(stats.hits, 0, "{setup:?}");
+        let verified = caches.kept().verified.stats();
+        assert_eq!((verified.entries, verified.hits), (0, 0), "{setup:?}");
     }
 }
 

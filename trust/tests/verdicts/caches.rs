@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::{env, fs, process};
 
 use harness::peers::endpoints::{Endpoint, ThisBuffered};
-use rustls::certificates::{PeerChains, RevocationList};
+use rustls::certificates::{PeerChains, RevocationList, VerifiedChains};
 use rustls_trust::{RootCache, RootSource};
 
 use crate::cases::Trust;
@@ -30,6 +30,7 @@ pub(crate) enum Caches {
 
 pub(crate) struct CacheSet {
     pub(crate) chains: Arc<PeerChains>,
+    pub(crate) verified: Arc<VerifiedChains>,
     pub(crate) roots: RootCache,
     /// The directory of the roots, whose files change while its path stays the same.
     directory: PathBuf,
@@ -44,6 +45,7 @@ impl Caches {
         fs::create_dir_all(&directory).unwrap();
         Self::On(Arc::new(CacheSet {
             chains: Arc::new(PeerChains::new(CHAINS)),
+            verified: Arc::new(VerifiedChains::new(CHAINS)),
             roots: RootCache::new().with_change_detection(true),
             directory,
             open: Mutex::default(),
@@ -59,10 +61,19 @@ impl Caches {
 
     pub(crate) fn set_up_client(&self, config: &mut rustls::ClientConfig) {
         config.peer_chains = self.chains();
+        config.verified_chains = self.verified();
     }
 
     pub(crate) fn set_up_server(&self, config: &mut rustls::ServerConfig) {
         config.peer_chains = self.chains();
+        config.verified_chains = self.verified();
+    }
+
+    fn verified(&self) -> Arc<VerifiedChains> {
+        match self {
+            Self::Off => Arc::new(VerifiedChains::disabled()),
+            Self::On(kept) => kept.verified.clone(),
+        }
     }
 
     fn chains(&self) -> Arc<PeerChains> {
@@ -131,6 +142,9 @@ impl Caches {
         let chains = kept.chains.stats();
         assert!(chains.hits > 100 && chains.misses > 100, "{chains:?}");
         assert!(chains.entries <= CHAINS, "{chains:?}");
+        let verified = kept.verified.stats();
+        assert!(verified.hits > 100 && verified.misses > 100, "{verified:?}");
+        assert!(verified.entries <= CHAINS, "{verified:?}");
         let roots = kept.roots.stats();
         assert!(roots.misses > 100 && roots.entries == 1, "{roots:?}");
     }

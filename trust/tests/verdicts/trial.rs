@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use harness::peers::configs::Provider;
 use harness::verifiers::this::Verifier as Lenient;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::server::danger::ClientCertVerifier;
 
 use crate::caches::Caches;
-use crate::cases::{Case, Credential};
+use crate::cases::{Case, Credential, Trust};
 use crate::ends::{self, Peer, Setup, Side, Verdict, this, upstream};
+use crate::stated_rules::StatedRules;
 
 /// The configuration for a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,6 +117,10 @@ impl Trial {
             Side::Client => Verifier::OfServers(this::server_verifier(trust, roots, provider)),
             Side::Server => Verifier::OfClients(this::client_verifier(trust, roots, provider)),
         };
+        let verifier = match trust.roots.is_empty() {
+            true => with_rules(verifier, trust, provider),
+            false => verifier,
+        };
         let make = |verifier| match verifier {
             Verifier::OfServers(verifier) => {
                 let mut config = this::client(setup, &kept, verifier);
@@ -157,6 +163,18 @@ impl Trial {
             self.caches.keep(judge);
         }
         verdict
+    }
+}
+
+/// Adds the rules of a verifier that trusts one raw public key: the key.
+fn with_rules(verifier: Verifier, trust: &Trust, provider: Provider) -> Verifier {
+    match verifier {
+        Verifier::OfServers(it) => {
+            Verifier::OfServers(Arc::new(StatedRules::new(it, &trust.raw_key, provider)))
+        }
+        Verifier::OfClients(it) => {
+            Verifier::OfClients(Arc::new(StatedRules::new(it, &trust.raw_key, provider)))
+        }
     }
 }
 

@@ -4,9 +4,13 @@ use alloc::sync::Arc;
 use core::fmt;
 
 use pki_types::{CertificateRevocationListDer, UnixTime};
+#[cfg(feature = "std")]
+use rustls_core::crypto::hash::Hash;
 use webpki::{CertRevocationList, OwnedCertRevocationList};
 
 use super::issue::Issue;
+#[cfg(feature = "std")]
+use crate::certificates::fingerprint::Fingerprint;
 use crate::certificates::webpki_error::crl_error;
 use crate::error::CertRevocationListError;
 
@@ -29,6 +33,8 @@ pub struct RevocationList {
     der: Arc<CertificateRevocationListDer<'static>>,
     parsed: CertRevocationList<'static>,
     issue: Option<Issue>,
+    #[cfg(feature = "std")]
+    fingerprint: Fingerprint,
 }
 
 impl RevocationList {
@@ -62,6 +68,8 @@ impl RevocationList {
         Ok(Self {
             issue: Issue::read(&der),
             parsed: parsed.into(),
+            #[cfg(feature = "std")]
+            fingerprint: Fingerprint::default(),
             der,
         })
     }
@@ -110,6 +118,13 @@ impl RevocationList {
     /// of the list.
     pub fn issuing_distribution_point(&self) -> Option<&[u8]> {
         self.parsed.issuing_distribution_point()
+    }
+
+    /// Returns the SHA-256 of the encoding, computed by `sha256` on the first call. `None` if that
+    /// returns another length.
+    #[cfg(feature = "std")]
+    pub(crate) fn sha256(&self, sha256: &'static dyn Hash) -> Option<&[u8; 32]> {
+        self.fingerprint.of(&self.der, || Some(sha256)).ok()
     }
 
     /// Returns the list in the form for webpki.

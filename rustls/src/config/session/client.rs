@@ -174,21 +174,20 @@ pub(crate) struct Verification {
 }
 
 impl Verification {
-    /// Creates the verification at time `at` of certificates, the first of which expires after
-    /// `not_after`.
-    pub(crate) fn new(at: UnixTime, not_after: Option<UnixTime>) -> Self {
+    /// Creates the verification at time `at`, which holds until `until` if that is known. Returns
+    /// `None` if it does not hold beyond `at`.
+    pub(crate) fn new(at: UnixTime, until: Option<UnixTime>) -> Option<Self> {
+        let left = until.map_or(u64::MAX, |until| {
+            until.as_secs().saturating_sub(at.as_secs())
+        });
         // RFC 9846 §4.7.1: renewed tickets should not prolong a session forever
-        const MOST_LEFT: u32 = MAX_TICKET_LIFETIME - 1;
-        let left = not_after
-            // a verifier that accepts expired certificates ignores the time
-            .and_then(|not_after| not_after.as_secs().checked_sub(at.as_secs()))
-            .and_then(|left| u32::try_from(left).ok())
-            .map_or(MOST_LEFT, |left| left.min(MOST_LEFT));
-        Self {
+        let lifetime_secs = u32::try_from(left)
+            .unwrap_or(u32::MAX)
+            .min(MAX_TICKET_LIFETIME);
+        Some(Self {
             at,
-            // the last second counts as valid
-            lifetime_secs: NonZeroU32::MIN.saturating_add(left),
-        }
+            lifetime_secs: NonZeroU32::new(lifetime_secs)?,
+        })
     }
 }
 

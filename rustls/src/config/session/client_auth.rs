@@ -1,23 +1,25 @@
 //! The binding of a server's sessions to its client authentication.
 //!
 //! A resumed session skips the client's certificate. So it is resumed only if the server has the
-//! same requirements ([`ClientAuthId`]) and would still accept the certificate
-//! ([`is_still_accepted`]). Both also work between processes and machines that share tickets or a
-//! storage.
+//! same requirements ([`ClientAuthId`]) and would still accept the certificate ([`accept_again`]).
+//! Both also work between processes and machines that share tickets or a storage.
 
 use alloc::sync::Arc;
 
 use pki_types::{CertificateDer, UnixTime};
 
 use super::digests::{DIGEST_LEN, Digest, hash, truncated};
+use crate::certificates::Acceptance;
 use crate::config::server::ServerConfig;
+use crate::config::settings::ServerSettings;
 use crate::config::verify::ClientCertVerifier;
+use crate::config::verify::chain_check::{ChainCheck, OfClient};
 
 /// A digest of a configuration's requirements on clients: whether they must authenticate, how, and
 /// by which authorities.
 ///
 /// Two digests are equal if the settings are. The digest cannot distinguish verifiers that have the
-/// same settings but different rules. [`is_still_accepted`] asks the verifier itself.
+/// same settings but different rules. [`accept_again`] asks the verifier itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClientAuthId(pub(crate) Digest);
 
@@ -55,24 +57,35 @@ impl ClientAuthId {
     }
 }
 
-/// True if `verifier` still accepts the session's client certificates at the time `now`.
+/// A client whose session may be resumed.
+pub(crate) struct AcceptedClient {
+    /// The acceptance of its certificates, for the next session.
+    pub(crate) acceptance: Option<Acceptance>,
+}
+
+/// Returns the client of a session with these certificates if the verifier of `config` accepts it
+/// at the time `now`. `acceptance` is that of the session.
 ///
 /// An anonymous session is accepted unless certificates are mandatory. The verifier may have begun
 /// to require them between the handshake and the creation of the ticket.
 ///
 /// RFC 9846 §4.7.1 recommends to respect the certificate's expiry and revocation. The verifier's
 /// roots and rules may have changed as well.
-pub(super) fn is_still_accepted(
+pub(super) fn accept_again(
     chain: &[CertificateDer<'_>],
-    verifier: &dyn ClientCertVerifier,
+    acceptance: Option<Acceptance>,
+    config: &ServerSettings,
     now: UnixTime,
-) -> bool {
-    match chain {
-        [] => !(verifier.offer_client_auth() && verifier.client_auth_mandatory()),
-        [end_entity, intermediates @ ..] => verifier
-            .verify_client_cert(end_entity, intermediates, now)
-            .is_ok(),
+) -> Option<AcceptedClient> {
+    let verifier = config.verifier();
+    if chain.is_empty() {
+        let is_mandatory = verifier.offer_client_auth() && verifier.client_auth_mandatory();
+        return (!is_mandatory).then_some(AcceptedClient { acceptance: None });
     }
+    ChainCheck::new(OfClient(verifier), &config.verified_chains, now)
+        .verify_again(chain, acceptance)
+        .ok()
+        .map(|acceptance| AcceptedClient { acceptance })
 }
 
 #[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
@@ -81,6 +94,7 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
+    use crate::config::carrier::Carrier;
     use crate::config::verify::{ClientCertVerified, HandshakeSignatureValid};
     use crate::enums::SignatureScheme;
     use crate::error::Error;
@@ -158,15 +172,18 @@ mod tests {
         }
     }
 
+    fn config(verifier: Arc<dyn ClientCertVerifier>) -> ServerConfig {
+        ServerConfig::builder_with_provider(any_provider().into())
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_client_cert_verifier(verifier)
+            .with_cert_resolver(Arc::new(ResolvesServerCertUsingSni::new()))
+    }
+
     /// Returns the digest in a configuration of its own, as on another machine.
     fn id(settings: &Settings) -> ClientAuthId {
         let verifier: Arc<dyn ClientCertVerifier> = Arc::new(settings.clone());
-        let config = ServerConfig::builder_with_provider(any_provider().into())
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_client_cert_verifier(verifier.clone())
-            .with_cert_resolver(Arc::new(ResolvesServerCertUsingSni::new()));
-        ClientAuthId::of(&verifier, &config)
+        ClientAuthId::of(&verifier, &config(verifier.clone()))
     }
 
     #[test]
@@ -217,11 +234,14 @@ mod tests {
                 is_mandatory,
                 ..settings()
             };
+            let config = config(Arc::new(verifier));
+            let settings = ServerSettings::now(Arc::new(config), Carrier::Records).unwrap();
             let now = UnixTime::since_unix_epoch(core::time::Duration::ZERO);
-            assert_eq!(is_still_accepted(&[], &verifier, now), is_accepted);
+            let accept = |chain: &[_]| accept_again(chain, None, &settings, now);
+            assert_eq!(accept(&[]).is_some(), is_accepted);
             // and no certificate that the verifier rejects
             let chain = [CertificateDer::from(&b"certificate"[..])];
-            assert!(!is_still_accepted(&chain, &verifier, now));
+            assert!(accept(&chain).is_none());
         }
     }
 }

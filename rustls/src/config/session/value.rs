@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!   struct {
-//!       uint8 format;                         /* 4 */
+//!       uint8 format;                         /* 5 */
 //!       ProtocolVersion version;
 //!       CipherSuite cipher_suite;
 //!       select (SessionValue.version) {
@@ -30,6 +30,7 @@
 //!       opaque alpn_protocol<0..2^8-1>;       /* empty if none was agreed on */
 //!       opaque server_name<0..2^8-1>;         /* empty if none was sent */
 //!       opaque application_data<0..2^16-1>;
+//!       opaque client_acceptance<0..48>;      /* an Acceptance, or empty */
 //!       opaque client_chain<0..2^24-1>;       /* certificates, each as opaque<1..2^24-1> */
 //!   } SessionFacts;
 //! ```
@@ -44,12 +45,12 @@ use pki_types::{CertificateDer, DnsName, UnixTime};
 use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_prefix};
 use smallvec::SmallVec;
 
-use super::client_auth::{ClientAuthId, is_still_accepted};
+use super::client_auth::{AcceptedClient, ClientAuthId, accept_again};
 use super::digests::DIGEST_LEN;
 use super::server_auth::{ServerAuth, ServerAuthId};
 use super::stored::ServerSessionValue;
 use super::{Lifetime, MAX_TICKET_LIFETIME};
-use crate::certificates::{ChainKind, PeerChain, PeerChains};
+use crate::certificates::{Acceptance, ChainKind, PeerChain};
 use crate::config::carrier::Carrier;
 use crate::config::settings::ServerSettings;
 use crate::enums::{CipherSuite, ProtocolVersion};
@@ -76,6 +77,9 @@ pub(crate) struct SessionFacts<'a> {
     pub(crate) server_name: Option<&'a str>,
     /// Data that the application attached to the session.
     pub(crate) application_data: &'a [u8],
+    /// The last verification of the client's certificates, if a verifier with equal rules may rely
+    /// on it.
+    pub(crate) client_acceptance: Option<Acceptance>,
     /// The client's certificates, if it authenticated.
     pub(crate) client_chain: ClientChain<'a>,
 }
@@ -110,7 +114,7 @@ pub(crate) struct Tls13Session<'a> {
 
 /// The version of the encoding. Machines that share sessions may run different releases of this
 /// library.
-const FORMAT: u8 = 4;
+const FORMAT: u8 = 5;
 
 /// The length of format, version and cipher suite in bytes.
 const HEADER_LEN: usize = 1 + 2 + 2;
@@ -143,18 +147,22 @@ impl<'a> SessionFacts<'a> {
             && server.allows_resumption(self.server_auth, server_name)
     }
 
-    /// True if the client's certificates, or their absence, are still accepted at the time `now`.
-    /// This check is slow, so callers do it last.
-    pub(crate) fn client_is_accepted(&self, config: &ServerSettings, now: UnixTime) -> bool {
-        let verifier = config.verifier();
+    /// Returns the client if its certificates, or their absence, are still accepted at the time
+    /// `now`. This check may be slow, so callers do it last.
+    pub(crate) fn accept_client(
+        &self,
+        config: &ServerSettings,
+        now: UnixTime,
+    ) -> Option<AcceptedClient> {
+        let acceptance = self.client_acceptance;
         match self.client_chain {
-            ClientChain::Shared(chain) => is_still_accepted(chain, verifier, now),
-            ClientChain::Encoded(EncodedChain([])) => is_still_accepted(&[], verifier, now),
+            ClientChain::Shared(chain) => accept_again(chain, acceptance, config, now),
+            ClientChain::Encoded(EncodedChain([])) => accept_again(&[], None, config, now),
             ClientChain::Encoded(chain) => {
                 // few chains are longer
                 let chain: SmallVec<[CertificateDer<'_>; 4]> =
                     chain.map(CertificateDer::from).collect();
-                is_still_accepted(&chain, verifier, now)
+                accept_again(&chain, acceptance, config, now)
             }
         }
     }
@@ -167,6 +175,7 @@ impl<'a> SessionFacts<'a> {
             + (1 + self.alpn_protocol.unwrap_or(&[]).len())
             + (1 + self.server_name.unwrap_or("").len())
             + (2 + self.application_data.len())
+            + (1 + self.client_acceptance.map_or(0, |_| Acceptance::LEN))
     }
 
     /// Encodes everything but the chain.
@@ -182,6 +191,11 @@ impl<'a> SessionFacts<'a> {
             self.server_name.unwrap_or("").as_bytes(),
         );
         encode_bytes(bytes, LengthSize::U16, self.application_data);
+        with_length_prefix(bytes, LengthSize::U8, |bytes| {
+            if let Some(acceptance) = &self.client_acceptance {
+                acceptance.encode(bytes);
+            }
+        });
     }
 
     /// Decodes the rest of a value. `shared_chain` is the chain if the value lacks it.
@@ -197,6 +211,10 @@ impl<'a> SessionFacts<'a> {
             alpn_protocol: Some(r.prefixed_bytes(LengthSize::U8)?).filter(|it| !it.is_empty()),
             server_name: read_server_name(r)?,
             application_data: r.prefixed_bytes(LengthSize::U16)?,
+            client_acceptance: match r.prefixed_bytes(LengthSize::U8)? {
+                [] => None,
+                acceptance => Some(Acceptance::read_bytes(acceptance)?),
+            },
             client_chain: match shared_chain {
                 Some(chain) => ClientChain::Shared(chain),
                 None => ClientChain::Encoded(EncodedChain::read(r)?),
@@ -211,14 +229,13 @@ impl<'a> ClientChain<'a> {
         chain.map_or(Self::Encoded(EncodedChain(&[])), Self::Shared)
     }
 
-    /// Returns the chain as a shared one of this `kind`, which outlives the value. `chains` shares
-    /// it with other connections.
-    pub(crate) fn share(self, kind: ChainKind, chains: &PeerChains) -> Option<PeerChain> {
+    /// Returns the chain of this `kind`, which outlives the value, or `None` if it is empty.
+    pub(crate) fn to_chain(self, kind: ChainKind) -> Option<PeerChain> {
         match self {
             Self::Shared(chain) if chain.kind() == kind => Some(chain.clone()),
-            Self::Shared(chain) => Some(chains.share(kind, chain.der())),
+            Self::Shared(chain) => Some(PeerChain::copy(kind, chain.der())),
             Self::Encoded(EncodedChain([])) => None,
-            Self::Encoded(chain) => Some(chains.share(kind, chain)),
+            Self::Encoded(chain) => Some(PeerChain::copy(kind, chain)),
         }
     }
 
@@ -415,7 +432,9 @@ mod tests {
     use core::ptr;
 
     use super::*;
+    use crate::certificates::{Basis, VerifierRules};
     use crate::config::carrier::QuicVersion;
+    use crate::enums::Side;
 
     /// The encoding of [`chain`].
     const CHAIN: [u8; 3 + 300 + 3 + 2] = {
@@ -434,6 +453,15 @@ mod tests {
         bytes
     }
 
+    fn acceptance() -> Acceptance {
+        let at = |seconds| UnixTime::since_unix_epoch(core::time::Duration::from_secs(seconds));
+        let basis = Basis {
+            peer: Side::Client,
+            rules: VerifierRules::from_digest([11; 32]),
+        };
+        Acceptance::new(basis, at(5), at(70)).unwrap()
+    }
+
     pub(super) fn facts() -> SessionFacts<'static> {
         SessionFacts {
             issued_at: 0x0102_0304_0506_0708,
@@ -443,6 +471,7 @@ mod tests {
             alpn_protocol: Some(b"h2"),
             server_name: Some("example.com"),
             application_data: b"data",
+            client_acceptance: Some(acceptance()),
             client_chain: ClientChain::Encoded(EncodedChain(&CHAIN)),
         }
     }
@@ -452,6 +481,7 @@ mod tests {
             alpn_protocol: None,
             server_name: None,
             application_data: &[],
+            client_acceptance: None,
             client_chain: ClientChain::of(None),
             ..facts()
         }
@@ -503,7 +533,7 @@ mod tests {
         let chain = chain();
         let session = of_connection(&chain);
         let stored = session.to_stored();
-        assert!(stored.bytes().len() < 232);
+        assert!(stored.bytes().len() < 232 + 49);
         let read = Tls13Session::read(&stored).unwrap();
         assert_eq!(read, session);
         assert_eq!(read.facts.client_chain, ClientChain::Shared(&chain));
@@ -536,16 +566,15 @@ mod tests {
 
     #[test]
     fn a_shared_chain_keeps_its_content() {
-        let chains = PeerChains::default();
         let kind = ChainKind::X509;
         let chain = chain();
-        let shared = ClientChain::of(Some(&chain)).share(kind, &chains).unwrap();
+        let shared = ClientChain::of(Some(&chain)).to_chain(kind).unwrap();
         assert!(ptr::eq(&*shared, &*chain));
-        let other = ClientChain::of(Some(&chain)).share(ChainKind::RawPublicKey, &chains);
+        let other = ClientChain::of(Some(&chain)).to_chain(ChainKind::RawPublicKey);
         assert_eq!(other.unwrap().kind(), ChainKind::RawPublicKey);
-        let copy = facts().client_chain.share(kind, &chains).unwrap();
+        let copy = facts().client_chain.to_chain(kind).unwrap();
         assert_eq!(copy, chain);
-        assert_eq!(ClientChain::of(None).share(kind, &chains), None);
+        assert_eq!(ClientChain::of(None).to_chain(kind), None);
     }
 
     #[test]
@@ -586,6 +615,14 @@ mod tests {
             Tls13Session::read(&to_vec(&no_psk).into()),
             Err(InvalidMessage::IllegalEmptyValue)
         );
+
+        let mut short_acceptance = to_vec(&tls13());
+        let acceptance = short_acceptance
+            .windows(32)
+            .position(|at| at == [11; 32])
+            .unwrap();
+        short_acceptance[acceptance - 1] -= 1;
+        Tls13Session::read(&short_acceptance.into()).unwrap_err();
 
         let mut empty_cert = tls13();
         empty_cert.facts.client_chain = ClientChain::Encoded(EncodedChain(b"\0\0\x01a\0\0\0"));

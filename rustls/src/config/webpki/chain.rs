@@ -3,20 +3,29 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::time::Duration;
 
 use pki_types::{
     CertificateDer, CertificateRevocationListDer, ServerName, SignatureVerificationAlgorithm,
     UnixTime,
 };
 use rustls_core::crypto::WebPkiSupportedAlgorithms;
+use rustls_core::provider::CryptoProvider;
 use smallvec::SmallVec;
 use webpki::{
     CertRevocationList, ExpirationPolicy, KeyUsage, RevocationCheckDepth, RevocationOptions,
-    RevocationOptionsBuilder, UnknownStatusPolicy, VerifiedPath,
+    RevocationOptionsBuilder, UnknownStatusPolicy,
 };
 
+#[cfg(feature = "std")]
+use super::rules::RulesInputs;
 use super::{RootCertStore, VerifierBuilderError};
-use crate::certificates::{ParsedCertificate, RevocationList, certificate_error, not_after};
+#[cfg(feature = "std")]
+use crate::certificates::sha256;
+use crate::certificates::{
+    ParsedCertificate, RevocationList, ValidityPeriod, VerifierRules, certificate_error,
+};
+use crate::config::verify::Proof;
 use crate::error::{CertRevocationListError, Error, OtherError};
 
 /// Verifies a path from `cert`, via `intermediates`, to one of `roots`. All certificates on it must
@@ -39,11 +48,10 @@ pub fn verify_server_cert_signed_by_trust_anchor(
         cert,
         intermediates,
         roots,
-        KeyUsage::server_auth(),
+        Usage::ServerAuth,
         None,
         supported_algs,
         now,
-        |_| (),
     )
 }
 
@@ -69,7 +77,7 @@ pub(super) struct ChainVerifierBuilder {
     /// True if a call for shared lists passed none.
     shared_crls_missing: bool,
     pub(super) revocation: RevocationPolicy,
-    pub(super) supported_algs: WebPkiSupportedAlgorithms,
+    provider: Arc<CryptoProvider>,
 }
 
 /// A revocation list from the application.
@@ -80,16 +88,13 @@ enum GivenCrl {
 }
 
 impl ChainVerifierBuilder {
-    pub(super) fn new(
-        roots: Arc<RootCertStore>,
-        supported_algs: WebPkiSupportedAlgorithms,
-    ) -> Self {
+    pub(super) fn new(roots: Arc<RootCertStore>, provider: Arc<CryptoProvider>) -> Self {
         Self {
             roots,
             crls: Vec::new(),
             shared_crls_missing: false,
             revocation: RevocationPolicy::default(),
-            supported_algs,
+            provider,
         }
     }
 
@@ -109,10 +114,12 @@ impl ChainVerifierBuilder {
         self.shared_crls_missing |= self.crls.len() == before;
     }
 
+    /// Builds the verifier of chains for `usage`.
+    ///
     /// # Errors
     ///
     /// Returns an error if there is no root, a list is unusable, or shared lists are missing.
-    pub(super) fn build(self) -> Result<ChainVerifier, VerifierBuilderError> {
+    pub(super) fn build(self, usage: Usage) -> Result<ChainVerifier, VerifierBuilderError> {
         if self.roots.is_empty() {
             return Err(VerifierBuilderError::NoRootAnchors);
         }
@@ -131,12 +138,13 @@ impl ChainVerifierBuilder {
             })
             .collect::<Result<_, _>>()?;
 
-        Ok(ChainVerifier {
-            roots: self.roots,
+        Ok(ChainVerifier::new(
+            usage,
+            self.roots,
             crls,
-            revocation: self.revocation,
-            supported_algs: self.supported_algs,
-        })
+            self.revocation,
+            &self.provider,
+        ))
     }
 }
 
@@ -171,39 +179,97 @@ impl Default for RevocationPolicy {
     }
 }
 
+/// The purpose that all certificates on a path must allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Usage {
+    ServerAuth,
+    ClientAuth,
+}
+
+impl Usage {
+    pub(super) fn key_usage(self) -> KeyUsage {
+        match self {
+            Self::ServerAuth => KeyUsage::server_auth(),
+            Self::ClientAuth => KeyUsage::client_auth(),
+        }
+    }
+}
+
 /// A verifier with its trust anchors and revocation lists.
 #[derive(Debug)]
 pub(super) struct ChainVerifier {
     pub(super) roots: Arc<RootCertStore>,
+    usage: Usage,
     crls: Vec<Arc<RevocationList>>,
     revocation: RevocationPolicy,
     pub(super) supported_algs: WebPkiSupportedAlgorithms,
+    /// The digest of all other fields. `None` if the crypto provider has no SHA-256, and without
+    /// the crate feature `std`.
+    rules: Option<VerifierRules>,
 }
 
 impl ChainVerifier {
     /// Creates a verifier without revocation lists. With empty `roots` it trusts nothing.
     pub(super) fn without_revocation(
+        usage: Usage,
         roots: Arc<RootCertStore>,
-        supported_algs: WebPkiSupportedAlgorithms,
+        provider: &CryptoProvider,
     ) -> Self {
+        Self::new(
+            usage,
+            roots,
+            Vec::new(),
+            RevocationPolicy::default(),
+            provider,
+        )
+    }
+
+    fn new(
+        usage: Usage,
+        roots: Arc<RootCertStore>,
+        crls: Vec<Arc<RevocationList>>,
+        revocation: RevocationPolicy,
+        provider: &CryptoProvider,
+    ) -> Self {
+        let supported_algs = provider.signature_verification_algorithms;
+        #[cfg(feature = "std")]
+        let rules = sha256(provider).and_then(|sha256| {
+            let inputs = RulesInputs {
+                usage,
+                roots: &roots,
+                crls: &crls,
+                revocation,
+                algorithms: supported_algs.all,
+            };
+            inputs.digest(sha256)
+        });
+        // nothing relies on acceptances then
+        #[cfg(not(feature = "std"))]
+        let rules = None;
         Self {
             roots,
-            crls: Vec::new(),
-            revocation: RevocationPolicy::default(),
+            usage,
+            crls,
+            revocation,
             supported_algs,
+            rules,
         }
     }
 
-    /// Verifies a path from `cert` to a root. All certificates on it must be allowed for `usage`,
-    /// valid at the time `now`, and not revoked. Returns the result of `read` for the path.
-    pub(super) fn verify<T>(
+    pub(super) fn rules(&self) -> Option<VerifierRules> {
+        self.rules
+    }
+
+    /// Verifies a path from `end_entity` to a root. All certificates on it must be allowed for the
+    /// verifier's usage, valid at the time `now`, and not revoked. Returns the parsed
+    /// `end_entity`, and the proof.
+    pub(super) fn verify<'a>(
         &self,
-        cert: &ParsedCertificate<'_>,
+        end_entity: &'a CertificateDer<'a>,
         intermediates: &[CertificateDer<'_>],
-        usage: KeyUsage,
         now: UnixTime,
-        read: impl FnOnce(&VerifiedPath<'_>) -> T,
-    ) -> Result<T, Error> {
+    ) -> Result<(ParsedCertificate<'a>, Proof), Error> {
+        let cert = ParsedCertificate::try_from(end_entity)?;
         // webpki takes a slice of references; up to 8 need no allocation
         let crls = self
             .crls
@@ -219,49 +285,79 @@ impl ChainVerifier {
                 .build()
         });
         verify_chain(
-            cert,
+            &cert,
             intermediates,
             &self.roots,
-            usage,
+            self.usage,
             revocation,
             self.supported_algs.all,
             now,
-            read,
-        )
+        )?;
+        Ok((cert, self.proof(end_entity, intermediates, now)))
+    }
+
+    /// Returns the worth of the acceptance of a chain at the time `now`.
+    ///
+    /// webpki compares the time with nothing but the validity of the certificates and, if their
+    /// expiry is enforced, the next updates of the lists. The acceptance holds until the first of
+    /// these comparisons changes. Certificates that are not on the path count too: one that becomes
+    /// valid could change the path.
+    ///
+    /// Nobody may rely on an acceptance with a date that cannot be read, or a list that has expired
+    /// already. So it has no rules then.
+    fn proof(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Proof {
+        let mut until = UnixTime::since_unix_epoch(Duration::MAX);
+        let mut is_known = true;
+        for certificate in intermediates.iter().chain([end_entity]) {
+            match ValidityPeriod::read(certificate) {
+                Some(validity) => until = earlier(until, validity.next_change(now)),
+                None => is_known = false,
+            }
+        }
+        if self.revocation.expiration == ExpirationPolicy::Enforce {
+            for list in &self.crls {
+                match list.next_update() {
+                    Some(next_update) if next_update.as_secs() > now.as_secs() => {
+                        until = earlier(until, Some(next_update));
+                    }
+                    _ => is_known = false,
+                }
+            }
+        }
+        Proof::new(self.rules.filter(|_| is_known), until)
     }
 }
 
-#[allow(clippy::too_many_arguments)] // webpki's, and how to read the path
-fn verify_chain<T>(
+fn earlier(one: UnixTime, other: Option<UnixTime>) -> UnixTime {
+    other
+        .filter(|other| other.as_secs() < one.as_secs())
+        .unwrap_or(one)
+}
+
+fn verify_chain(
     cert: &ParsedCertificate<'_>,
     intermediates: &[CertificateDer<'_>],
     roots: &RootCertStore,
-    usage: KeyUsage,
+    usage: Usage,
     revocation: Option<RevocationOptions<'_>>,
     supported_algs: &[&dyn SignatureVerificationAlgorithm],
     now: UnixTime,
-    read: impl FnOnce(&VerifiedPath<'_>) -> T,
-) -> Result<T, Error> {
+) -> Result<(), Error> {
     cert.webpki()
         .verify_for_usage(
             supported_algs,
             &roots.roots,
             intermediates,
             now,
-            usage,
+            usage.key_usage(),
             revocation,
             None,
         )
-        .map(|path| read(&path))
+        .map(drop)
         .map_err(certificate_error)
-}
-
-/// Returns the earliest expiry on `path`. webpki knows no expiry of trust anchors.
-pub(super) fn earliest_not_after(path: &VerifiedPath<'_>) -> Option<UnixTime> {
-    let intermediates = path.intermediate_certificates();
-    let certificates = intermediates.map(|certificate| certificate.der());
-    certificates
-        .chain([path.end_entity().der()])
-        .filter_map(|certificate| not_after(&certificate))
-        .min_by_key(UnixTime::as_secs)
 }

@@ -5,12 +5,12 @@ use alloc::vec::Vec;
 
 use pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
 use rustls_core::provider::CryptoProvider;
-use webpki::{ExpirationPolicy, KeyUsage, RevocationCheckDepth, UnknownStatusPolicy};
+use webpki::{ExpirationPolicy, RevocationCheckDepth, UnknownStatusPolicy};
 
-use super::chain::{ChainVerifier, ChainVerifierBuilder};
+use super::chain::{ChainVerifier, ChainVerifierBuilder, Usage};
 use super::signature::{verify_tls12_signature, verify_tls13_signature};
 use super::{RootCertStore, VerifierBuilderError};
-use crate::certificates::{ParsedCertificate, RevocationList};
+use crate::certificates::{RevocationList, VerifierRules};
 use crate::config::verify::{
     ClientCertVerified, ClientCertVerifier, HandshakeSignatureValid, NoClientAuth,
 };
@@ -61,7 +61,7 @@ impl WebPkiClientVerifier {
     ) -> ClientCertVerifierBuilder {
         ClientCertVerifierBuilder {
             root_hint_subjects: roots.subjects(),
-            chain: ChainVerifierBuilder::new(roots, provider.signature_verification_algorithms),
+            chain: ChainVerifierBuilder::new(roots, provider),
             anonymous: AnonymousClients::Refused,
         }
     }
@@ -75,6 +75,12 @@ impl WebPkiClientVerifier {
 impl ClientCertVerifier for WebPkiClientVerifier {
     fn client_auth_mandatory(&self) -> bool {
         self.anonymous == AnonymousClients::Refused
+    }
+
+    /// A digest of usage, roots, revocation lists and their policy, and algorithms. `None` if the
+    /// crypto provider has no cipher suite with SHA-256, and without the crate feature `std`.
+    fn rules(&self) -> Option<VerifierRules> {
+        self.chain.rules()
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -91,12 +97,18 @@ impl ClientCertVerifier for WebPkiClientVerifier {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        let cert = ParsedCertificate::try_from(end_entity)?;
-        let usage = KeyUsage::client_auth();
-        // a resumption verifies the client again, so nobody needs the expiry of the chain
-        self.chain
-            .verify(&cert, intermediates, usage, now, |_| ())?;
-        Ok(ClientCertVerified::assertion())
+        let (_, proof) = self.chain.verify(end_entity, intermediates, now)?;
+        Ok(ClientCertVerified(proof))
+    }
+
+    /// Accepts the client: nothing but rules, chain and time decides about it.
+    fn recheck_client_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> bool {
+        true
     }
 
     fn verify_tls13_signature(
@@ -204,7 +216,7 @@ impl ClientCertVerifierBuilder {
     /// [`with_shared_crls`](Self::with_shared_crls) was called without lists.
     pub fn build(self) -> Result<Arc<dyn ClientCertVerifier>, VerifierBuilderError> {
         Ok(Arc::new(WebPkiClientVerifier {
-            chain: self.chain.build()?,
+            chain: self.chain.build(Usage::ClientAuth)?,
             root_hint_subjects: self.root_hint_subjects,
             anonymous: self.anonymous,
         }))

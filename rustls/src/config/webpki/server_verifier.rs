@@ -4,14 +4,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use pki_types::{CertificateDer, CertificateRevocationListDer, ServerName, UnixTime};
-use rustls_core::crypto::WebPkiSupportedAlgorithms;
 use rustls_core::provider::CryptoProvider;
-use webpki::{ExpirationPolicy, KeyUsage, RevocationCheckDepth, UnknownStatusPolicy};
+use webpki::{ExpirationPolicy, RevocationCheckDepth, UnknownStatusPolicy};
 
-use super::chain::{ChainVerifier, ChainVerifierBuilder, earliest_not_after, verify_server_name};
+use super::chain::{ChainVerifier, ChainVerifierBuilder, Usage, verify_server_name};
 use super::signature::{verify_tls12_signature, verify_tls13_signature};
 use super::{RootCertStore, VerifierBuilderError};
-use crate::certificates::{ParsedCertificate, RevocationList};
+use crate::certificates::{ParsedCertificate, RevocationList, VerifierRules};
 use crate::config::verify::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use crate::enums::SignatureScheme;
 use crate::error::Error;
@@ -63,21 +62,24 @@ impl WebPkiServerVerifier {
         provider: Arc<CryptoProvider>,
     ) -> ServerCertVerifierBuilder {
         ServerCertVerifierBuilder {
-            chain: ChainVerifierBuilder::new(roots, provider.signature_verification_algorithms),
+            chain: ChainVerifierBuilder::new(roots, provider),
         }
     }
 
-    pub(crate) fn without_revocation(
-        roots: Arc<RootCertStore>,
-        supported_algs: WebPkiSupportedAlgorithms,
-    ) -> Self {
+    pub(crate) fn without_revocation(roots: Arc<RootCertStore>, provider: &CryptoProvider) -> Self {
         Self {
-            chain: ChainVerifier::without_revocation(roots, supported_algs),
+            chain: ChainVerifier::without_revocation(Usage::ServerAuth, roots, provider),
         }
     }
 }
 
 impl ServerCertVerifier for WebPkiServerVerifier {
+    /// A digest of usage, roots, revocation lists and their policy, and algorithms. `None` if the
+    /// crypto provider has no cipher suite with SHA-256, and without the crate feature `std`.
+    fn rules(&self) -> Option<VerifierRules> {
+        self.chain.rules()
+    }
+
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.chain.supported_algs.supported_schemes()
     }
@@ -90,13 +92,22 @@ impl ServerCertVerifier for WebPkiServerVerifier {
         _ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let cert = ParsedCertificate::try_from(end_entity)?;
-        let usage = KeyUsage::server_auth();
-        let not_after = self
-            .chain
-            .verify(&cert, intermediates, usage, now, earliest_not_after)?;
+        let (cert, proof) = self.chain.verify(end_entity, intermediates, now)?;
         verify_server_name(&cert, server_name)?;
-        Ok(ServerCertVerified::until(not_after))
+        Ok(ServerCertVerified(proof))
+    }
+
+    /// Checks the name only.
+    fn recheck_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> bool {
+        ParsedCertificate::try_from(end_entity)
+            .is_ok_and(|cert| verify_server_name(&cert, server_name).is_ok())
     }
 
     fn verify_tls13_signature(
@@ -176,7 +187,7 @@ impl ServerCertVerifierBuilder {
     /// [`with_shared_crls`](Self::with_shared_crls) was called without lists.
     pub fn build(self) -> Result<Arc<WebPkiServerVerifier>, VerifierBuilderError> {
         Ok(Arc::new(WebPkiServerVerifier {
-            chain: self.chain.build()?,
+            chain: self.chain.build(Usage::ServerAuth)?,
         }))
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod pki;
 mod revocation;
 mod roots;
 mod signatures;
+mod until;
 
 use std::borrow::ToOwned;
 use std::sync::Arc;
@@ -216,7 +217,7 @@ fn the_only(verdicts: impl Iterator<Item = Result<(), Error>>) -> Result<(), Err
 }
 
 /// Iterates over our available providers, each with its upstream counterpart.
-fn providers() -> impl Iterator<
+pub(super) fn providers() -> impl Iterator<
     Item = (
         Arc<ours::crypto::CryptoProvider>,
         Arc<theirs::crypto::CryptoProvider>,

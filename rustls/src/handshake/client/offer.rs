@@ -4,19 +4,21 @@ use alloc::borrow::Cow;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use pki_types::{CertificateDer, ServerName};
+use pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls_core::crypto::SupportedKxGroup;
 use rustls_core::provider::CryptoProvider;
 use smallvec::smallvec;
 
 use super::key_shares::KeyShares;
-use crate::certificates::not_after;
+use crate::certificates::{PeerChain, ValidityPeriod};
 use crate::config::client::ClientConfig;
 use crate::config::ech::EchMode;
 #[cfg(feature = "tls12")]
 use crate::config::session::client::Tls12ClientSessionValue;
 use crate::config::session::client::Verification;
 use crate::config::settings::ClientSettings;
+use crate::config::verify::ServerCertVerifier;
+use crate::config::verify::chain_check::{ChainCheck, OfServer, UnprovenChain};
 use crate::enums::{
     CertificateType, CipherSuite, Compression, NamedGroup, ProtocolVersion, PskKeyExchangeMode,
 };
@@ -332,32 +334,38 @@ impl Offer {
         Ok(())
     }
 
-    /// Verifies that `chain` belongs to the server. Returns the end-entity certificate, whose
-    /// signature the caller verifies next.
-    pub(crate) fn verify_server<'a>(
+    /// Verifies that `chain` belongs to the server, and the server's signature with
+    /// `verify_signature`. Returns the chain, shared with other connections.
+    pub(crate) fn prove_server(
         &mut self,
-        chain: &'a [CertificateDer<'static>],
+        chain: PeerChain,
         ocsp_response: &[u8],
-    ) -> Result<&'a CertificateDer<'static>, Failure> {
-        let (end_entity, intermediates) =
-            chain.split_first().ok_or(Error::NoCertificatesPresented)?;
-        let now = self.config.current_time()?;
-        let verifier = self.config.verifier();
-        let verified = verifier
-            .verify_server_cert(
-                end_entity,
-                intermediates,
-                &self.server_name,
-                ocsp_response,
-                now,
-            )
-            .map_err(Failure::rejected_by_verifier)?;
-        let not_after = match verified.not_after() {
-            None if !verifier.requires_raw_public_keys() => not_after(end_entity),
-            known => known,
+        verify_signature: impl FnOnce(
+            &dyn ServerCertVerifier,
+            &CertificateDer<'_>,
+        ) -> Result<(), Failure>,
+    ) -> Result<PeerChain, Failure> {
+        let config = &self.config;
+        let now = config.current_time()?;
+        let verifier = &**config.verifier();
+        let of_server = OfServer {
+            verifier,
+            server_name: &self.server_name,
+            ocsp_response,
         };
-        self.verification = Some(Verification::new(now, not_after));
-        Ok(end_entity)
+        let (chains, known) = (&config.peer_chains, &config.verified_chains);
+        let check = || Ok(ChainCheck::new(of_server, known, now));
+        let verify_signature =
+            |end_entity: &CertificateDer<'_>| verify_signature(verifier, end_entity);
+        let proven = UnprovenChain::new(chain).prove(check, chains, known, verify_signature)?;
+        let until = match proven.until {
+            Some(until) => Some(until),
+            None if verifier.requires_raw_public_keys() => None,
+            // a verifier that accepts expired certificates ignores the time
+            None => end_of_validity(&proven.chain).filter(|end| end.as_secs() > now.as_secs()),
+        };
+        self.verification = Verification::new(now, until);
+        Ok(proven.chain)
     }
 
     /// Returns the name under which the key exchange group of this server is stored.
@@ -372,6 +380,11 @@ impl Offer {
             key_log.log(label, &self.random.0, secret);
         }
     }
+}
+
+/// Returns the first second after the validity of the end-entity certificate.
+fn end_of_validity(chain: &PeerChain) -> Option<UnixTime> {
+    Some(ValidityPeriod::read(chain.first()?)?.end())
 }
 
 /// Returns the name that the network sees: the server's name, or the public name of ECH. RFC 9849

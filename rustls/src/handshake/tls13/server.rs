@@ -83,7 +83,7 @@ impl State {
             (Self::WaitCertificate(state), HandshakeType::Certificate) => {
                 match state.read_certificate(&message.decode(CertificateMsg::read)?, encoded)? {
                     ClientChain::Empty(next) => Ok(Self::WaitFinished(next)),
-                    ClientChain::Verified(next) => Ok(Self::WaitCertificateVerify(next)),
+                    ClientChain::Unproven(next) => Ok(Self::WaitCertificateVerify(next)),
                 }
             }
 
@@ -94,7 +94,7 @@ impl State {
                 let compressed = message.decode(CompressedCertificate::read)?;
                 match state.read_compressed(&compressed, encoded)? {
                     ClientChain::Empty(next) => Ok(Self::WaitFinished(next)),
-                    ClientChain::Verified(next) => Ok(Self::WaitCertificateVerify(next)),
+                    ClientChain::Unproven(next) => Ok(Self::WaitCertificateVerify(next)),
                 }
             }
 

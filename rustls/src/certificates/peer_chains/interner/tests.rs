@@ -1,11 +1,12 @@
-use core::hash::BuildHasherDefault;
+use core::hash::{BuildHasherDefault, Hasher};
 use std::hash::RandomState;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Barrier};
 use std::{ptr, thread};
 
 use super::*;
-use crate::certificates::PeerChains;
+use crate::certificates::chain_hash::HASHED;
+use crate::certificates::{ChainKind, PeerChains};
 
 const X509: ChainKind = ChainKind::X509;
 
@@ -13,13 +14,8 @@ fn interner(capacity: usize) -> Interner<RandomState> {
     Interner::new(capacity, RandomState::new())
 }
 
-/// Looks up and stores the certificates of an authenticated peer.
 fn share<S: BuildHasher>(interner: &Interner<S>, kind: ChainKind, chain: &[&[u8]]) -> PeerChain {
-    let found = interner.find(kind, chain.iter().copied());
-    match found.hash {
-        Some(hash) => interner.keep(hash, found.chain),
-        None => found.chain,
-    }
+    interner.share(PeerChain::copy(kind, chain.iter().copied()))
 }
 
 fn is_same(one: &PeerChain, other: &PeerChain) -> bool {
@@ -55,42 +51,6 @@ fn equal_chains_are_shared() {
         Some(16),
         "freed chains count no bytes"
     );
-}
-
-#[test]
-fn hash_depends_on_certificate_boundaries_and_kind() {
-    let interner = interner(1);
-    let hash = |kind, chain: &[&[u8]]| interner.hash(kind, chain.iter().copied());
-    let abc = hash(X509, &[b"a", b"bc"]);
-    assert_eq!(abc, hash(X509, &[b"a", b"bc"]));
-    for other in [
-        &[&b"ab"[..], b"c"][..],
-        &[b"abc"],
-        &[b"a", b"bc", b""],
-        &[b"b", b"bc"],
-        &[],
-    ] {
-        assert_ne!(abc, hash(X509, other), "{other:?}");
-    }
-    assert_ne!(abc, hash(ChainKind::RawPublicKey, &[b"a", b"bc"]));
-    // the hash is keyed, so it cannot be predicted
-    assert_ne!(
-        abc,
-        self::interner(1).hash(X509, [&b"a"[..], b"bc"].into_iter())
-    );
-}
-
-#[test]
-fn chains_are_not_found_before_keep() {
-    let interner = interner(10);
-    let unverified = interner.find(X509, [&b"certificate"[..]].into_iter());
-    assert_eq!(interner.stats().entries, 0);
-    let other = share(&interner, X509, &[b"certificate"]);
-    assert!(!is_same(&unverified.chain, &other));
-
-    // a peer that is authenticated later gets the chain stored by then
-    let late = interner.keep(unverified.hash.unwrap(), unverified.chain);
-    assert!(is_same(&late, &other));
 }
 
 #[test]
@@ -163,15 +123,12 @@ fn chains_that_differ_outside_the_hashed_bytes_are_distinguished() {
     other[0] = 2;
     let first = share(&interner, X509, &[&long, b"issuer"]);
     for chain in [[&long[..], b"ISSUER"], [&other, b"issuer"]] {
-        let found = interner.find(X509, chain.into_iter());
-        assert_eq!(found.hash, Some(interner.hash(X509, first.der())));
-        assert!(found.chain.der().eq(chain));
-        assert!(
-            interner
-                .keep(found.hash.unwrap(), found.chain)
-                .der()
-                .eq(chain)
+        let chain = PeerChain::copy(X509, chain);
+        assert_eq!(
+            hash_chain(&interner.state, &chain),
+            hash_chain(&interner.state, &first)
         );
+        assert!(is_same(&interner.share(chain.clone()), &chain));
     }
     assert!(is_same(
         &first,
@@ -179,8 +136,8 @@ fn chains_that_differ_outside_the_hashed_bytes_are_distinguished() {
     ));
     other[2 * HASHED - 1] = 3;
     assert_ne!(
-        interner.hash(X509, [&long[..]].into_iter()),
-        interner.hash(X509, [&other[..]].into_iter())
+        hash_chain(&interner.state, &PeerChain::copy(X509, [&long[..]])),
+        hash_chain(&interner.state, &PeerChain::copy(X509, [&other[..]]))
     );
 }
 
@@ -248,7 +205,7 @@ fn poisoned_lock_is_recovered() {
 
 #[test]
 fn disabled_map_shares_nothing() {
-    let copy = |chains: &PeerChains| chains.share(X509, [&b"certificate"[..]].into_iter());
+    let copy = |chains: &PeerChains| chains.share(PeerChain::copy(X509, [&b"certificate"[..]]));
     for chains in [PeerChains::disabled(), PeerChains::new(0)] {
         assert!(!is_same(&copy(&chains), &copy(&chains)));
         let (one, other) = (copy(&chains), copy(&chains));

@@ -35,7 +35,7 @@ impl ResolvesClientCert for NoCertificate {
 fn verifier() -> Arc<dyn ServerCertVerifier> {
     Arc::new(WebPkiServerVerifier::without_revocation(
         Arc::new(RootCertStore::empty()),
-        any_provider().signature_verification_algorithms,
+        &any_provider(),
     ))
 }
 
@@ -54,7 +54,7 @@ fn common(
         PeerChain::new(ChainKind::X509, chain),
         verifier,
         client_auth,
-        Verification::new(at(1_000), None),
+        Verification::new(at(1_000), None).unwrap(),
         at(1_000),
         lifetime_secs,
     )

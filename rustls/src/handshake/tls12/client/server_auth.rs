@@ -4,9 +4,12 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use pki_types::CertificateDer;
+
 use super::in_progress::Handshake;
 use super::second_flight::WaitServerHelloDone;
-use crate::certificates::{ChainKind, UnauthenticatedChain};
+use crate::certificates::{ChainKind, PeerChain};
+use crate::config::verify::ServerCertVerifier;
 use crate::enums::{AlertDescription, KeyExchangeAlgorithm};
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
@@ -40,11 +43,9 @@ impl WaitCertificate {
             ));
         }
         self.0.transcript.add(encoded);
-        let chains = &self.0.offer.config.peer_chains;
-        let peer_chain = chains.find(ChainKind::X509, certificate.chain());
         Ok(WaitServerKeyExchange {
             handshake: self.0,
-            peer_chain,
+            peer_chain: PeerChain::copy(ChainKind::X509, certificate.chain()),
             ocsp_response: None,
         })
     }
@@ -55,7 +56,7 @@ impl WaitCertificate {
 pub(crate) struct WaitServerKeyExchange {
     handshake: Box<Handshake>,
     /// The server's chain, with at least one certificate.
-    peer_chain: UnauthenticatedChain,
+    peer_chain: PeerChain,
     ocsp_response: Option<Vec<u8>>,
 }
 
@@ -87,7 +88,7 @@ impl WaitServerKeyExchange {
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
     ) -> Result<WaitServerHelloDone, Failure> {
-        self.verify(exchange)?;
+        let chain = self.verify(exchange)?;
         let params = &exchange.params;
         // RFC 8422 §5.4, RFC 7919 §4: the group must have been offered
         let group = self
@@ -101,7 +102,6 @@ impl WaitServerKeyExchange {
 
         debug!("group {:?}", group.name());
         let config = &self.handshake.offer.config;
-        let chain = self.peer_chain.keep(&config.peer_chains);
         cx.negotiated.kx_group = Some(group);
         cx.negotiated.set_peer(chain, &config.provider);
         self.handshake.transcript.add(encoded);
@@ -112,32 +112,37 @@ impl WaitServerKeyExchange {
         ))
     }
 
-    /// Verifies the certificates and the signature over the key exchange.
-    fn verify(&mut self, exchange: &ServerKeyExchange<'_>) -> Result<(), Failure> {
-        let offer = &mut self.handshake.offer;
-        let ocsp_response = self.ocsp_response.as_deref().unwrap_or_default();
-        let end_entity = offer.verify_server(self.peer_chain.chain(), ocsp_response)?;
-
-        let config = &offer.config;
+    /// Verifies the certificates and the signature over the key exchange. Returns the server's
+    /// chain.
+    fn verify(&mut self, exchange: &ServerKeyExchange<'_>) -> Result<PeerChain, Failure> {
+        let Handshake {
+            offer,
+            suite,
+            randoms,
+            ..
+        } = &mut *self.handshake;
         let signature = &exchange.signature;
-        // RFC 5246 §7.4.3: the scheme must fit the type of key in the suite
-        let mut of_suite = self.handshake.suite.sign.iter();
-        if !of_suite.any(|scheme| scheme.algorithm() == signature.scheme.algorithm()) {
-            return Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into());
-        }
-        // RFC 5246 §7.4.3: the scheme must have been offered
-        let offered = config.verifier().supported_verify_schemes();
-        if !offered.contains(&signature.scheme) {
-            return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
-        }
-        let randoms = &self.handshake.randoms;
-        let content = exchange
-            .params
-            .signed_content(&randoms.client, &randoms.server);
-        config
-            .verifier()
-            .verify_tls12_signature(&content, end_entity, signature)
-            .map_err(Failure::rejected_by_verifier)?;
-        Ok(())
+        let verify_signature = |verifier: &dyn ServerCertVerifier,
+                                end_entity: &CertificateDer<'_>| {
+            // RFC 5246 §7.4.3: the scheme must fit the type of key in the suite
+            let mut of_suite = suite.sign.iter();
+            if !of_suite.any(|scheme| scheme.algorithm() == signature.scheme.algorithm()) {
+                return Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into());
+            }
+            // RFC 5246 §7.4.3: the scheme must have been offered
+            let offered = verifier.supported_verify_schemes();
+            if !offered.contains(&signature.scheme) {
+                return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+            }
+            let content = exchange
+                .params
+                .signed_content(&randoms.client, &randoms.server);
+            verifier
+                .verify_tls12_signature(&content, end_entity, signature)
+                .map(drop)
+                .map_err(Failure::rejected_by_verifier)
+        };
+        let ocsp_response = self.ocsp_response.as_deref().unwrap_or_default();
+        offer.prove_server(self.peer_chain.clone(), ocsp_response, verify_signature)
     }
 }

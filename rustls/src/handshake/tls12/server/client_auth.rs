@@ -2,9 +2,12 @@
 
 use alloc::boxed::Box;
 
+use pki_types::CertificateDer;
+
 use super::finished::WaitChangeCipherSpec;
 use super::key_exchange::WaitClientKeyExchange;
-use crate::certificates::{ChainKind, UnauthenticatedChain};
+use crate::certificates::{ChainKind, PeerChain};
+use crate::config::verify::chain_check::UnprovenChain;
 use crate::config::webpki::is_supported_in_tls12;
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
@@ -29,7 +32,7 @@ impl WaitCertificate {
         let handshake = &mut next.handshake;
         let verifier = handshake.config.verifier();
         handshake.transcript.add(encoded);
-        let [end_entity, intermediates @ ..] = certificates.0.as_slice() else {
+        if certificates.0.is_empty() {
             if verifier.client_auth_mandatory() {
                 return Err(Error::NoCertificatesPresented.into());
             }
@@ -37,13 +40,9 @@ impl WaitCertificate {
             // no CertificateVerify will come
             handshake.transcript.take_messages();
             return Ok(next);
-        };
-        let now = handshake.config.current_time()?;
-        verifier
-            .verify_client_cert(end_entity, intermediates, now)
-            .map_err(Failure::rejected_by_verifier)?;
-        let chains = &handshake.config.peer_chains;
-        next.peer_chain = Some(chains.find(ChainKind::X509, certificates.chain()));
+        }
+        let chain = PeerChain::copy(ChainKind::X509, certificates.chain());
+        next.peer_chain = Some(handshake.config.receive_client(chain)?);
         Ok(next)
     }
 }
@@ -53,7 +52,7 @@ pub(crate) struct WaitCertificateVerify {
     /// The next state.
     pub(super) next: Box<WaitChangeCipherSpec>,
     /// The client's chain, not empty.
-    pub(super) peer_chain: UnauthenticatedChain,
+    pub(super) peer_chain: UnprovenChain,
 }
 
 impl WaitCertificateVerify {
@@ -68,31 +67,32 @@ impl WaitCertificateVerify {
             peer_chain,
         } = self;
         let handshake = &mut next.handshake;
-        let verifier = handshake.config.verifier();
-        // RFC 5246 §7.4.8: the scheme must be in the CertificateRequest
-        if !is_supported_in_tls12(signed.scheme)
-            || !verifier.supported_verify_schemes().contains(&signed.scheme)
-        {
-            return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
-        }
-        // RFC 5246 §7.4.8: the signature covers all messages so far, with the hash function of its
-        // scheme
-        let Some(messages) = handshake.transcript.take_messages() else {
-            return Err(
-                Error::General("the messages of the handshake were not kept".into()).into(),
-            );
-        };
-        let end_entity = peer_chain
-            .chain()
-            .first()
-            .ok_or(Error::NoCertificatesPresented)?;
-        verifier
-            .verify_tls12_signature(&messages, end_entity, signed)
-            .map_err(Failure::rejected_by_verifier)?;
         let config = &handshake.config;
-        let chain = peer_chain.keep(&config.peer_chains);
-        cx.negotiated.set_peer(chain, &config.provider);
+        let verifier = config.verifier();
+        let messages = handshake.transcript.take_messages();
+        let verify_signature = |end_entity: &CertificateDer<'_>| {
+            // RFC 5246 §7.4.8: the scheme must be in the CertificateRequest
+            if !is_supported_in_tls12(signed.scheme)
+                || !verifier.supported_verify_schemes().contains(&signed.scheme)
+            {
+                return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+            }
+            // RFC 5246 §7.4.8: the signature covers all messages so far, with the hash function of
+            // its scheme
+            let Some(messages) = messages else {
+                return Err(
+                    Error::General("the messages of the handshake were not kept".into()).into(),
+                );
+            };
+            verifier
+                .verify_tls12_signature(&messages, end_entity, signed)
+                .map(drop)
+                .map_err(Failure::rejected_by_verifier)
+        };
+        let proven = config.prove_client(peer_chain, verify_signature)?;
+        cx.negotiated.set_peer(proven.chain, &config.provider);
 
+        handshake.client_acceptance = proven.acceptance;
         handshake.transcript.add(encoded);
         Ok(next)
     }

@@ -55,10 +55,13 @@ impl WaitFinished {
         cx.transport.check_aligned()?;
         cx.negotiated.prove_peer();
 
-        if kind == Kind::Full {
-            handshake.transcript.add(encoded);
-            handshake.store_session(&master_secret, cx);
-            handshake.send_finished(&master_secret, &keys, cx)?;
+        match kind {
+            Kind::Full => {
+                handshake.transcript.add(encoded);
+                handshake.store_session(&master_secret, cx);
+                handshake.send_finished(&master_secret, &keys, cx)?;
+            }
+            Kind::Abbreviated => cx.negotiated.share_peer(&handshake.config.peer_chains),
         }
         *cx.established = Some(Established::Tls12(Box::new(master_secret)));
         cx.transport.start_receiving();

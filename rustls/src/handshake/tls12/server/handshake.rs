@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use pki_types::UnixTime;
 
+use crate::certificates::Acceptance;
 use crate::config::session::lifetime_left;
 use crate::config::session::server_auth::ServerAuthId;
 use crate::config::settings::ServerSettings;
@@ -39,6 +40,8 @@ pub(super) struct Handshake {
     pub(super) now: Option<UnixTime>,
     /// The time at which client and server authenticated with certificates, in seconds since 1970.
     pub(super) authenticated_at: u64,
+    /// The acceptance of the client's certificates, for the session.
+    pub(super) client_acceptance: Option<Acceptance>,
     /// The server's certificate, even if it is not sent.
     pub(super) server_auth: ServerAuthId,
 }

@@ -8,7 +8,7 @@ use super::client_auth::WaitCertificateVerify;
 use super::finished::WaitChangeCipherSpec;
 use super::handshake::Handshake;
 use super::hello::Kind;
-use crate::certificates::UnauthenticatedChain;
+use crate::config::verify::chain_check::UnprovenChain;
 use crate::enums::KeyExchangeAlgorithm;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
@@ -23,7 +23,7 @@ pub(crate) struct WaitClientKeyExchange {
     /// The server's half of the exchange.
     pub(super) kx: Box<dyn ActiveKeyExchange>,
     /// The client's chain, not empty. Possession of its key is not proven yet.
-    pub(super) peer_chain: Option<UnauthenticatedChain>,
+    pub(super) peer_chain: Option<UnprovenChain>,
 }
 
 /// The next state after a ClientKeyExchange.

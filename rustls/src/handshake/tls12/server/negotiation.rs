@@ -71,6 +71,7 @@ pub(crate) fn negotiate(
             && now.is_some(),
         now,
         authenticated_at: now.map_or(0, |now| now.as_secs()),
+        client_acceptance: None,
         server_auth,
         config,
     };
@@ -83,6 +84,7 @@ pub(crate) fn negotiate(
     handshake.session_id = hello.legacy_session_id;
     handshake.is_stored = session.is_stored;
     handshake.authenticated_at = session.authenticated_at;
+    handshake.client_acceptance = session.client_acceptance;
     if let Some(chain) = session.client_chain {
         let provider = &handshake.config.provider;
         cx.negotiated.set_expected_peer(chain, provider);

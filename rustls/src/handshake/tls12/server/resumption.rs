@@ -9,7 +9,7 @@ use pki_types::UnixTime;
 use zeroize::Zeroizing;
 
 use super::handshake::Handshake;
-use crate::certificates::{ChainKind, PeerChain};
+use crate::certificates::{Acceptance, ChainKind, PeerChain};
 use crate::config::server::ServerConfig;
 use crate::config::session::server_auth::ServerAuth;
 use crate::config::session::stored::ServerSessionValue;
@@ -37,6 +37,7 @@ pub(super) struct ResumedSession {
     /// In seconds since 1970.
     pub(super) authenticated_at: u64,
     pub(super) client_chain: Option<PeerChain>,
+    pub(super) client_acceptance: Option<Acceptance>,
     /// True if the session is in the storage, and not in a ticket.
     pub(super) is_stored: bool,
 }
@@ -82,16 +83,15 @@ pub(super) fn find_session(
         (false, true) => return Ok(None),
         (true, true) | (false, false) => {}
     }
-    if !facts.client_is_accepted(config, now) {
+    let Some(client) = facts.accept_client(config, now) else {
         return Ok(None);
-    }
+    };
     cx.data.set_received_resumption_data(facts.application_data);
     Ok(Some(ResumedSession {
         master_secret: SessionSecret::copy(session.master_secret),
         authenticated_at: facts.authenticated_at,
-        client_chain: facts
-            .client_chain
-            .share(ChainKind::X509, &config.peer_chains),
+        client_chain: facts.client_chain.to_chain(ChainKind::X509),
+        client_acceptance: client.acceptance,
         is_stored: candidate.is_stored,
     }))
 }
@@ -219,6 +219,7 @@ impl Handshake {
                 alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
                 server_name: cx.data.server_name(),
                 application_data: cx.data.resumption_data(),
+                client_acceptance: self.client_acceptance,
                 client_chain: ClientChain::of(cx.negotiated.peer_chain()),
             },
         })

@@ -3,10 +3,13 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use pki_types::CertificateDer;
+
 use super::client_auth::ClientAuth;
 use super::finished::WaitFinished;
 use super::in_progress::Handshake;
-use crate::certificates::{ChainKind, UnauthenticatedChain};
+use crate::certificates::{ChainKind, PeerChain};
+use crate::config::verify::ServerCertVerifier;
 use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
@@ -78,12 +81,10 @@ impl WaitCertificate {
         check_received(&certificate, is_raw)?;
 
         self.handshake.transcript.add(encoded);
-        let chains = &self.handshake.offer.config.peer_chains;
-        let peer_chain = chains.find(ChainKind::new(is_raw), certificate.chain());
         Ok(Box::new(WaitCertificateVerify {
             handshake: self.handshake,
             client_auth: self.client_auth,
-            peer_chain,
+            peer_chain: PeerChain::copy(ChainKind::new(is_raw), certificate.chain()),
             ocsp_response: end_entity.ocsp_response.unwrap_or_default().to_vec(),
         }))
     }
@@ -94,7 +95,7 @@ pub(crate) struct WaitCertificateVerify {
     handshake: Box<Handshake>,
     client_auth: Option<Box<ClientAuth>>,
     /// The server's chain, with at least one certificate.
-    peer_chain: UnauthenticatedChain,
+    peer_chain: PeerChain,
     ocsp_response: Vec<u8>,
 }
 
@@ -105,29 +106,28 @@ impl WaitCertificateVerify {
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
     ) -> Result<WaitFinished, Failure> {
-        let offer = &mut self.handshake.offer;
-        let end_entity = offer.verify_server(self.peer_chain.chain(), &self.ocsp_response)?;
-
-        let config = &offer.config;
-        // RFC 9846 §4.5.2: the scheme must have been offered, and not only for certificates
-        if !verify.scheme.supported_in_tls13()
-            || !config
-                .verifier()
-                .supported_verify_schemes()
-                .contains(&verify.scheme)
-        {
-            return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
-        }
-        // RFC 9846 §4.5.2: the signature covers everything up to the Certificate
-        let content = signed_content(Side::Server, self.handshake.transcript.current());
-        config
-            .verifier()
-            .verify_tls13_signature(content.as_ref(), end_entity, &verify)
-            .map_err(Failure::rejected_by_verifier)?;
+        let Handshake {
+            offer, transcript, ..
+        } = &mut *self.handshake;
+        let verify_signature = |verifier: &dyn ServerCertVerifier,
+                                end_entity: &CertificateDer<'_>| {
+            // RFC 9846 §4.5.2: the scheme must have been offered, and not only for certificates
+            if !verify.scheme.supported_in_tls13()
+                || !verifier.supported_verify_schemes().contains(&verify.scheme)
+            {
+                return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+            }
+            // RFC 9846 §4.5.2: the signature covers everything up to the Certificate
+            let content = signed_content(Side::Server, transcript.current());
+            verifier
+                .verify_tls13_signature(content.as_ref(), end_entity, &verify)
+                .map(drop)
+                .map_err(Failure::rejected_by_verifier)
+        };
+        let chain = offer.prove_server(self.peer_chain, &self.ocsp_response, verify_signature)?;
 
         if !offer.ech.is_rejected() {
-            let chain = self.peer_chain.keep(&config.peer_chains);
-            cx.negotiated.set_peer(chain, &config.provider);
+            cx.negotiated.set_peer(chain, &offer.config.provider);
         }
         self.handshake.transcript.add(encoded);
         Ok(WaitFinished::new(self.handshake, self.client_auth))

@@ -2,8 +2,11 @@
 
 use alloc::boxed::Box;
 
+use pki_types::CertificateDer;
+
 use super::finished::WaitFinished;
-use crate::certificates::{ChainKind, UnauthenticatedChain};
+use crate::certificates::{ChainKind, PeerChain};
+use crate::config::verify::chain_check::UnprovenChain;
 use crate::enums::Side;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
@@ -26,8 +29,8 @@ pub(crate) struct WaitCertificate {
 pub(super) enum ClientChain {
     /// The client has no certificate, and needs none.
     Empty(Box<WaitFinished>),
-    /// The verifier accepts the certificate. The client must prove that it has the key.
-    Verified(Box<WaitCertificateVerify>),
+    /// The client must prove that it has the key of its certificate.
+    Unproven(Box<WaitCertificateVerify>),
 }
 
 impl WaitCertificate {
@@ -72,19 +75,15 @@ impl WaitCertificate {
             finished.transcript.add(encoded);
             return Ok(ClientChain::Empty(finished));
         }
-        let chains = &finished.config.peer_chains;
-        let peer_chain = chains.find(ChainKind::new(is_raw), certificate.chain());
-        let [end_entity, intermediates @ ..] = &**peer_chain.chain() else {
+        if certificate.entries.is_empty() {
             // RFC 9846 §4.5.1.3: certificate_required
             return Err(Error::NoCertificatesPresented.into());
-        };
-        let now = finished.config.current_time()?;
-        verifier
-            .verify_client_cert(end_entity, intermediates, now)
-            .map_err(Failure::rejected_by_verifier)?;
+        }
+        let chain = PeerChain::copy(ChainKind::new(is_raw), certificate.chain());
+        let peer_chain = finished.config.receive_client(chain)?;
 
         finished.transcript.add(encoded);
-        Ok(ClientChain::Verified(Box::new(WaitCertificateVerify {
+        Ok(ClientChain::Unproven(Box::new(WaitCertificateVerify {
             finished,
             peer_chain,
         })))
@@ -95,7 +94,7 @@ impl WaitCertificate {
 pub(crate) struct WaitCertificateVerify {
     finished: Box<WaitFinished>,
     /// The client's chain, not empty.
-    peer_chain: UnauthenticatedChain,
+    peer_chain: UnprovenChain,
 }
 
 impl WaitCertificateVerify {
@@ -109,27 +108,28 @@ impl WaitCertificateVerify {
             mut finished,
             peer_chain,
         } = self;
-        let verifier = finished.config.verifier();
-        // RFC 9846 §4.5.2: the scheme must be in the CertificateRequest. SHA-1 and
-        // RSASSA-PKCS1-v1_5 are forbidden
-        if !signed.scheme.supported_in_tls13()
-            || !verifier.supported_verify_schemes().contains(&signed.scheme)
-        {
-            return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
-        }
-        // RFC 9846 §4.5.2: the signature must be verified
-        let content = signed_content(Side::Client, finished.transcript.current());
-        let end_entity = peer_chain
-            .chain()
-            .first()
-            .ok_or(Error::NoCertificatesPresented)?;
-        verifier
-            .verify_tls13_signature(content.as_ref(), end_entity, signed)
-            .map_err(Failure::rejected_by_verifier)?;
         let config = &finished.config;
-        let chain = peer_chain.keep(&config.peer_chains);
-        cx.negotiated.set_peer(chain, &config.provider);
+        let verifier = config.verifier();
+        let transcript = finished.transcript.current();
+        let verify_signature = |end_entity: &CertificateDer<'_>| {
+            // RFC 9846 §4.5.2: the scheme must be in the CertificateRequest. SHA-1 and
+            // RSASSA-PKCS1-v1_5 are forbidden
+            if !signed.scheme.supported_in_tls13()
+                || !verifier.supported_verify_schemes().contains(&signed.scheme)
+            {
+                return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+            }
+            // RFC 9846 §4.5.2: the signature must be verified
+            let content = signed_content(Side::Client, transcript);
+            verifier
+                .verify_tls13_signature(content.as_ref(), end_entity, signed)
+                .map(drop)
+                .map_err(Failure::rejected_by_verifier)
+        };
+        let proven = config.prove_client(peer_chain, verify_signature)?;
+        cx.negotiated.set_peer(proven.chain, &config.provider);
 
+        finished.client_acceptance = proven.acceptance;
         finished.transcript.add(encoded);
         Ok(finished)
     }

@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use rustls_core::crypto::tls13::OkmBlock;
 
 use super::tickets::TicketSender;
+use crate::certificates::Acceptance;
 use crate::config::session::server_auth::ServerAuthId;
 use crate::config::settings::ServerSettings;
 use crate::error::Error;
@@ -27,6 +28,8 @@ pub(crate) struct WaitFinished {
     pub(super) ticket_count: usize,
     /// The time at which the resumed session authenticated with certificates.
     pub(super) authenticated_at: Option<u64>,
+    /// The acceptance of the client's certificates, for its sessions.
+    pub(super) client_acceptance: Option<Acceptance>,
     /// The server's certificate.
     pub(super) server_auth: ServerAuthId,
 }
@@ -61,6 +64,7 @@ impl WaitFinished {
                 suite: self.suite,
                 count: self.ticket_count,
                 authenticated_at: self.authenticated_at,
+                client_acceptance: self.client_acceptance,
                 server_auth: self.server_auth,
             };
             tickets.send(&resumption_secret, cx)?;

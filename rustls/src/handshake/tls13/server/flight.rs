@@ -142,6 +142,7 @@ impl Agreed<'_> {
         let main_secret = sender.install_sending_key(handshake.secret, &mut transcript, cx);
 
         let authenticated_at = resumed.map(|resumed| resumed.authenticated_at);
+        let client_acceptance = resumed.and_then(|resumed| resumed.client_acceptance);
         if let Authentication::Session(resumed) = authentication {
             resumed.report(&config.provider, cx);
         }
@@ -153,6 +154,7 @@ impl Agreed<'_> {
             main_secret,
             ticket_count: tickets.count,
             authenticated_at,
+            client_acceptance,
             server_auth,
             config,
         });

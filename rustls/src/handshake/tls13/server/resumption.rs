@@ -11,7 +11,7 @@ use rustls_core::provider::CryptoProvider;
 use super::early_data;
 use super::parameters::Parameters;
 use super::tickets::TicketKind;
-use crate::certificates::{ChainKind, PeerChain};
+use crate::certificates::{Acceptance, ChainKind, PeerChain};
 use crate::config::session::server_auth::ServerAuth;
 use crate::config::session::value::{SessionValue, Tls13Session};
 use crate::config::settings::ServerSettings;
@@ -36,6 +36,7 @@ pub(super) struct Resumed {
     /// The time at which the session authenticated with certificates, in seconds since 1970.
     pub(super) authenticated_at: u64,
     pub(super) client_chain: Option<PeerChain>,
+    pub(super) client_acceptance: Option<Acceptance>,
     pub(super) application_data: Vec<u8>,
     /// The number of bytes of early data to accept, if any.
     pub(super) early_data_limit: Option<u32>,
@@ -99,10 +100,10 @@ pub(super) fn find_session(
         if !early_secret.is_resumption_binder(transcript.current(), binder.0) {
             return Err(PeerMisbehaved::IncorrectBinder);
         }
-        if !session.facts.client_is_accepted(config, now) {
+        let Some(client) = session.facts.accept_client(config, now) else {
             debug!("the client's certificate is not accepted any longer");
             return Ok(None);
-        }
+        };
         // the verifier supports one kind only, and has just accepted this chain
         let chain_kind = ChainKind::new(config.verifier().requires_raw_public_keys());
         let offer = early_data::Offer {
@@ -119,7 +120,10 @@ pub(super) fn find_session(
             client_chain: session
                 .facts
                 .client_chain
-                .share(chain_kind, &config.peer_chains),
+                .to_chain(chain_kind)
+                // the binder proves that the client has the session
+                .map(|chain| config.peer_chains.share(chain)),
+            client_acceptance: client.acceptance,
             application_data: session.facts.application_data.to_vec(),
         };
         return Ok(Some((resumed, early_secret)));

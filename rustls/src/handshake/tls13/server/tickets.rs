@@ -9,6 +9,7 @@ use rustls_core::crypto::tls13::OkmBlock;
 use zeroize::Zeroizing;
 
 use super::resumption::accepts_resumption;
+use crate::certificates::Acceptance;
 use crate::config::server::ServerConfig;
 use crate::config::session::server_auth::ServerAuthId;
 use crate::config::session::stored::ServerSessionValue;
@@ -92,6 +93,7 @@ pub(super) struct TicketSender<'a> {
     /// The time at which the resumed session authenticated with certificates, in seconds since
     /// 1970.
     pub(super) authenticated_at: Option<u64>,
+    pub(super) client_acceptance: Option<Acceptance>,
     /// The server's certificate.
     pub(super) server_auth: ServerAuthId,
 }
@@ -157,6 +159,7 @@ impl TicketSender<'_> {
                     alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
                     server_name: cx.data.server_name(),
                     application_data: cx.data.resumption_data(),
+                    client_acceptance: self.client_acceptance,
                     client_chain: ClientChain::of(cx.negotiated.peer_chain()),
                 },
             };

@@ -1,0 +1,215 @@
+//! A verifier's acceptance of a chain, and the conditions under which it may be relied on later.
+//!
+//! The verdict of a verifier is a function of its rules, the chain, and the time. The time enters
+//! only through comparisons with dates in certificates and revocation lists. So an acceptance holds
+//! for the same rules and the same chain until the first such date passes.
+
+use core::fmt;
+
+use pki_types::UnixTime;
+use rustls_core::codec::{Codec, Reader};
+
+use crate::enums::Side;
+use crate::error::InvalidMessage;
+
+/// Everything that a verifier's verdict depends on apart from its arguments, as a digest.
+///
+/// Do not state rules for a verifier that consults anything which may change, such as the trust
+/// store of the platform, a file, or a field behind a lock.
+///
+/// Verifiers with equal rules must accept the same chains at the same time. The built-in verifiers
+/// compute their rules from their roots, revocation lists, policy and algorithms. A custom verifier
+/// hashes its own inputs, together with a name and a version for its code.
+///
+/// Rules are stored in sessions. Give them the same value on all machines that share sessions, and
+/// another value when the verifier's code changes its verdicts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct VerifierRules([u8; Self::LEN]);
+
+impl VerifierRules {
+    /// The length of the digest in bytes.
+    pub const LEN: usize = 32;
+
+    /// Creates the rules from a collision-resistant digest, such as SHA-256.
+    pub const fn from_digest(digest: [u8; Self::LEN]) -> Self {
+        Self(digest)
+    }
+}
+
+impl AsRef<[u8]> for VerifierRules {
+    /// Returns the digest.
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for VerifierRules {
+    /// Prints the first eight bytes in hexadecimal, which distinguish rules in a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("VerifierRules(")?;
+        for byte in &self.0[..8] {
+            write!(f, "{byte:02x}")?;
+        }
+        f.write_str("…)")
+    }
+}
+
+/// The verifier of an acceptance: its rules, and the side of the peers that it verifies. A type
+/// that verifies both sides may state one digest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Basis {
+    pub(crate) peer: Side,
+    pub(crate) rules: VerifierRules,
+}
+
+/// The acceptance of a chain at one time, which holds until another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Acceptance {
+    basis: Basis,
+    /// The time of the verification, in seconds since 1970.
+    verified_at: u64,
+    /// The first second at which it no longer holds.
+    until: u64,
+}
+
+impl Basis {
+    /// Returns the side and a part of the rules, for hashing.
+    #[cfg(feature = "std")]
+    pub(super) fn prefix(&self) -> u64 {
+        let rules = u64::from_ne_bytes(*self.rules.0.first_chunk().unwrap_or(&[0; 8]));
+        rules ^ self.peer as u64
+    }
+}
+
+impl Acceptance {
+    /// The length of an encoded acceptance of a client in bytes.
+    pub(crate) const LEN: usize = VerifierRules::LEN + 8 + 8;
+
+    /// Creates the acceptance by the verifier of `basis`, which has verified the chain in full at
+    /// the time `now`. Returns `None` if it does not hold beyond `now`.
+    pub(crate) fn new(basis: Basis, now: UnixTime, until: UnixTime) -> Option<Self> {
+        (now.as_secs() < until.as_secs()).then_some(Self {
+            basis,
+            verified_at: now.as_secs(),
+            until: until.as_secs(),
+        })
+    }
+
+    /// True if the verifier of `basis` would accept the chain at the time `now`.
+    ///
+    /// A time before the verification is outside: a certificate may not have been valid yet.
+    pub(crate) fn holds(&self, basis: Basis, now: UnixTime) -> bool {
+        self.basis == basis && (self.verified_at..self.until).contains(&now.as_secs())
+    }
+
+    /// Returns the seconds since the verification.
+    pub(crate) fn age(&self, now: UnixTime) -> u64 {
+        now.as_secs().abs_diff(self.verified_at)
+    }
+
+    #[cfg(feature = "std")]
+    pub(super) fn basis(&self) -> Basis {
+        self.basis
+    }
+
+    /// Returns the first time at which it no longer holds.
+    pub(crate) fn until(&self) -> UnixTime {
+        UnixTime::since_unix_epoch(core::time::Duration::from_secs(self.until))
+    }
+}
+
+/// The encoding in a server's sessions, which contain acceptances of clients only.
+impl Codec<'_> for Acceptance {
+    fn encode(&self, bytes: &mut alloc::vec::Vec<u8>) {
+        bytes.extend_from_slice(&self.basis.rules.0);
+        self.verified_at.encode(bytes);
+        self.until.encode(bytes);
+    }
+
+    fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
+        Ok(Self {
+            basis: Basis {
+                peer: Side::Client,
+                rules: VerifierRules(r.take_array("rules")?),
+            },
+            verified_at: u64::read(r)?,
+            until: u64::read(r)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::vec::Vec;
+    use core::time::Duration;
+
+    use super::*;
+
+    const RULES: VerifierRules = VerifierRules::from_digest([7; 32]);
+    const BASIS: Basis = Basis {
+        peer: Side::Client,
+        rules: RULES,
+    };
+
+    fn at(seconds: u64) -> UnixTime {
+        UnixTime::since_unix_epoch(Duration::from_secs(seconds))
+    }
+
+    #[test]
+    fn an_acceptance_holds_from_its_time_until_its_end() {
+        let acceptance = Acceptance::new(BASIS, at(100), at(200)).unwrap();
+        assert_eq!(acceptance.until().as_secs(), 200);
+        for (now, holds) in [
+            (0, false),
+            (99, false),
+            (100, true),
+            (199, true),
+            (200, false),
+            (u64::MAX, false),
+        ] {
+            assert_eq!(acceptance.holds(BASIS, at(now)), holds, "{now}");
+        }
+    }
+
+    #[test]
+    fn an_acceptance_holds_for_its_rules_only() {
+        let acceptance = Acceptance::new(BASIS, at(100), at(200)).unwrap();
+        for position in 0..32 {
+            let mut other = [7; 32];
+            other[position] ^= 1;
+            let rules = VerifierRules::from_digest(other);
+            assert!(!acceptance.holds(Basis { rules, ..BASIS }, at(150)));
+        }
+        let of_servers = Basis {
+            peer: Side::Server,
+            ..BASIS
+        };
+        assert!(!acceptance.holds(of_servers, at(150)));
+        assert_eq!((acceptance.age(at(99)), acceptance.age(at(150))), (1, 50));
+    }
+
+    #[test]
+    fn an_acceptance_that_does_not_last_is_none() {
+        assert!(Acceptance::new(BASIS, at(100), at(100)).is_none());
+        assert!(Acceptance::new(BASIS, at(100), at(0)).is_none());
+        assert!(Acceptance::new(BASIS, at(100), at(101)).is_some());
+    }
+
+    #[test]
+    fn round_trip() {
+        let acceptance = Acceptance::new(BASIS, at(1 << 40), at(u64::MAX)).unwrap();
+        let mut bytes = Vec::new();
+        acceptance.encode(&mut bytes);
+        assert_eq!(bytes.len(), Acceptance::LEN);
+        assert_eq!(Acceptance::read_bytes(&bytes), Ok(acceptance));
+        for len in 0..bytes.len() {
+            Acceptance::read_bytes(&bytes[..len]).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn debug_prints_the_start_of_the_digest() {
+        assert_eq!(format!("{RULES:?}"), "VerifierRules(0707070707070707…)");
+    }
+}

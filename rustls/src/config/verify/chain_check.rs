@@ -1,0 +1,318 @@
+//! The verification of a peer's chain, in full or by an earlier acceptance, and its order with the
+//! verification of the handshake's signature.
+//!
+//! ```text
+//!   the verifier states no rules         it states rules
+//!
+//!     verify the chain in full             verify the signature
+//!     verify the signature                   │ valid                 │ invalid
+//!                                            ▼                       ▼
+//!                                          is an acceptance known? ─► verify the chain in full
+//!                                            │ yes              no ▲  │
+//!                                            ▼                     │  ▼
+//!                                          is the name valid? ─────┘ keep its acceptance, if the
+//!                                            │ yes              no    signature is valid
+//!                                            ▼
+//!                                          accepted
+//! ```
+//!
+//! With rules, the signature comes first: a lookup before it would show to anybody who presents a
+//! public certificate if its owner is known. For the same reason, a peer that is refused causes the
+//! same work whether it is known or not: with an invalid signature, or a valid one for another name
+//! (an attacker may relay a handshake to another server), the chain is verified in full. Its error
+//! comes before that of the signature, as in the other order.
+
+use pki_types::{CertificateDer, ServerName, UnixTime};
+
+use super::{
+    ClientCertVerified, ClientCertVerifier, Proof, ServerCertVerified, ServerCertVerifier,
+    VerifierRules,
+};
+use crate::certificates::{Acceptance, Basis, PeerChain, PeerChains, VerifiedChains};
+use crate::enums::Side;
+use crate::error::Error;
+use crate::failure::Failure;
+
+/// The maximum age in seconds of an acceptance in a session. Machines that share sessions may run
+/// different versions of the code that verifies, and a fix in that code changes no rules.
+const MAX_AGE_IN_SESSION: u64 = 24 * 60 * 60;
+
+/// The verification of a chain by the verifier of one handshake.
+pub(crate) struct ChainCheck<V> {
+    by: V,
+    /// The verifier's side and rules. `None` if it has no rules, or acceptances must not be relied
+    /// on.
+    basis: Option<Basis>,
+    now: UnixTime,
+}
+
+/// A verifier with the arguments of one handshake, apart from the chain.
+pub(crate) trait VerifiesChain {
+    /// The side of the peer.
+    const PEER: Side;
+
+    fn rules(&self) -> Option<VerifierRules>;
+
+    /// Verifies the chain in full.
+    fn verify(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<Proof, Error>;
+
+    /// Checks what an acceptance of the chain does not prove. False asks for a verification in
+    /// full.
+    fn recheck(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> bool;
+}
+
+/// The verification of a server by a client.
+pub(crate) struct OfServer<'a> {
+    pub(crate) verifier: &'a dyn ServerCertVerifier,
+    pub(crate) server_name: &'a ServerName<'a>,
+    pub(crate) ocsp_response: &'a [u8],
+}
+
+/// The verification of a client by a server.
+pub(crate) struct OfClient<'a>(pub(crate) &'a dyn ClientCertVerifier);
+
+/// A peer's chain before its signature.
+pub(crate) struct UnprovenChain {
+    chain: PeerChain,
+    /// True if the chain was verified, by a verifier without rules.
+    is_verified: bool,
+}
+
+/// The chain of a peer that has signed the handshake with its key.
+#[derive(Debug)]
+pub(crate) struct ProvenChain {
+    /// The chain, in memory shared with other connections.
+    pub(crate) chain: PeerChain,
+    pub(crate) acceptance: Option<Acceptance>,
+    /// The first time at which the verdict may change, if the verifier knows it.
+    pub(crate) until: Option<UnixTime>,
+}
+
+impl<V: VerifiesChain> ChainCheck<V> {
+    /// Creates the verification at the time `now`. `known` holds acceptances of earlier handshakes.
+    pub(crate) fn new(by: V, known: &VerifiedChains, now: UnixTime) -> Self {
+        let rules = known.is_enabled().then(|| by.rules()).flatten();
+        Self {
+            basis: rules.map(|rules| Basis {
+                peer: V::PEER,
+                rules,
+            }),
+            by,
+            now,
+        }
+    }
+
+    fn verify(&self, chain: &[CertificateDer<'_>]) -> Result<Proof, Failure> {
+        let (end_entity, intermediates) = split(chain)?;
+        self.by
+            .verify(end_entity, intermediates, self.now)
+            .map_err(Failure::rejected_by_verifier)
+    }
+
+    /// True if the verifier accepts a chain that it has accepted before.
+    fn recheck(&self, chain: &[CertificateDer<'_>]) -> bool {
+        let recheck = |(end_entity, intermediates)| {
+            let now = self.now;
+            self.by.recheck(end_entity, intermediates, now)
+        };
+        split(chain).is_ok_and(recheck)
+    }
+
+    fn acceptance(&self, proof: Proof) -> Option<Acceptance> {
+        // a wrapper may pass on the proof of a verifier with other rules
+        let basis = self
+            .basis
+            .filter(|basis| proof.rules == Some(basis.rules))?;
+        Acceptance::new(basis, self.now, proof.until?)
+    }
+
+    /// Verifies the chain of a session that contains `acceptance`. Returns the acceptance for the
+    /// next session.
+    pub(crate) fn verify_again(
+        &self,
+        chain: &[CertificateDer<'_>],
+        acceptance: Option<Acceptance>,
+    ) -> Result<Option<Acceptance>, Failure> {
+        let holds = |acceptance: &Acceptance| {
+            let by_us = |basis| acceptance.holds(basis, self.now);
+            self.basis.is_some_and(by_us) && acceptance.age(self.now) < MAX_AGE_IN_SESSION
+        };
+        if let Some(acceptance) = acceptance.filter(holds) {
+            if self.recheck(chain) {
+                return Ok(Some(acceptance));
+            }
+        }
+        let proof = self.verify(chain)?;
+        Ok(self.acceptance(proof))
+    }
+}
+
+impl UnprovenChain {
+    /// Creates the chain of a message. It is not verified yet.
+    pub(crate) fn new(chain: PeerChain) -> Self {
+        Self {
+            chain,
+            is_verified: false,
+        }
+    }
+
+    /// Verifies the chain before the signature.
+    pub(crate) fn verify<V: VerifiesChain>(
+        chain: PeerChain,
+        check: &ChainCheck<V>,
+    ) -> Result<Self, Failure> {
+        check.verify(&chain)?;
+        Ok(Self {
+            chain,
+            is_verified: true,
+        })
+    }
+
+    /// Verifies the signature with `verify_signature`, and the chain with `check` if that has not
+    /// happened yet.
+    ///
+    /// `chains` shares the chain once it is proven. `known` provides and receives acceptances.
+    pub(crate) fn prove<V: VerifiesChain>(
+        self,
+        check: impl FnOnce() -> Result<ChainCheck<V>, Error>,
+        chains: &PeerChains,
+        known: &VerifiedChains,
+        verify_signature: impl FnOnce(&CertificateDer<'_>) -> Result<(), Failure>,
+    ) -> Result<ProvenChain, Failure> {
+        let Self { chain, is_verified } = self;
+        let (end_entity, _) = split(&chain)?;
+        if is_verified {
+            verify_signature(end_entity)?;
+            return Ok(ProvenChain::new(chains.share(chain)));
+        }
+        let check = check()?;
+        let Some(basis) = check.basis else {
+            let proof = check.verify(&chain)?;
+            verify_signature(end_entity)?;
+            return Ok(ProvenChain {
+                until: proof.until,
+                ..ProvenChain::new(chains.share(chain))
+            });
+        };
+        let signature = verify_signature(end_entity);
+        if signature.is_ok() {
+            let known = known.find(basis, &chain, check.now);
+            if let Some(acceptance) = known.filter(|_| check.recheck(&chain)) {
+                return Ok(ProvenChain {
+                    acceptance: Some(acceptance),
+                    until: Some(acceptance.until()),
+                    ..ProvenChain::new(chains.share(chain))
+                });
+            }
+        }
+        let proof = check.verify(&chain)?;
+        signature?;
+        let chain = chains.share(chain);
+        let acceptance = check.acceptance(proof);
+        if let Some(acceptance) = acceptance {
+            known.keep(&chain, acceptance);
+        }
+        Ok(ProvenChain {
+            acceptance,
+            until: proof.until,
+            ..ProvenChain::new(chain)
+        })
+    }
+}
+
+impl ProvenChain {
+    fn new(chain: PeerChain) -> Self {
+        Self {
+            chain,
+            acceptance: None,
+            until: None,
+        }
+    }
+}
+
+impl VerifiesChain for OfServer<'_> {
+    const PEER: Side = Side::Server;
+
+    fn rules(&self) -> Option<VerifierRules> {
+        self.verifier.rules()
+    }
+
+    fn verify(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<Proof, Error> {
+        let ServerCertVerified(proof) = self.verifier.verify_server_cert(
+            end_entity,
+            intermediates,
+            self.server_name,
+            self.ocsp_response,
+            now,
+        )?;
+        Ok(proof)
+    }
+
+    fn recheck(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> bool {
+        self.verifier.recheck_server_cert(
+            end_entity,
+            intermediates,
+            self.server_name,
+            self.ocsp_response,
+            now,
+        )
+    }
+}
+
+impl VerifiesChain for OfClient<'_> {
+    const PEER: Side = Side::Client;
+
+    fn rules(&self) -> Option<VerifierRules> {
+        self.0.rules()
+    }
+
+    fn verify(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<Proof, Error> {
+        let ClientCertVerified(proof) =
+            self.0.verify_client_cert(end_entity, intermediates, now)?;
+        Ok(proof)
+    }
+
+    fn recheck(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> bool {
+        self.0.recheck_client_cert(end_entity, intermediates, now)
+    }
+}
+
+/// Returns the end-entity certificate and the others.
+fn split<'a, 'b>(
+    chain: &'a [CertificateDer<'b>],
+) -> Result<(&'a CertificateDer<'b>, &'a [CertificateDer<'b>]), Error> {
+    chain.split_first().ok_or(Error::NoCertificatesPresented)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,734 @@
+use alloc::format;
+use alloc::vec::Vec;
+use core::time::Duration;
+use std::string::String;
+use std::sync::Mutex;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use super::*;
+use crate::certificates::ChainKind;
+use crate::config::verify::HandshakeSignatureValid;
+use crate::enums::SignatureScheme;
+use crate::error::{CertificateError, PeerMisbehaved};
+use crate::msgs::certificate_request::DistinguishedName;
+use crate::msgs::certificate_verify::DigitallySignedStruct;
+
+fn at(seconds: u64) -> UnixTime {
+    UnixTime::since_unix_epoch(Duration::from_secs(seconds))
+}
+
+/// The chains: an end entity and an issuer, or a key.
+fn chain(number: u8) -> PeerChain {
+    let kind = match number {
+        3 => ChainKind::RawPublicKey,
+        _ => ChainKind::X509,
+    };
+    // the second and the third have the same hash
+    PeerChain::copy(kind, [&[number.min(2); 20][..], &[number; 3]])
+}
+
+fn rules(number: u8) -> VerifierRules {
+    VerifierRules::from_digest([number; 32])
+}
+
+/// The times at which a verifier with rules `number` accepts the chain of `end_entity` and
+/// `issuer`.
+fn accepted_times(number: u8, issuer: u8) -> core::ops::Range<u64> {
+    match (number, issuer) {
+        (0, 0) => 0..100,
+        (0, 1) => 20..30,
+        (0, 2) => 0..0,
+        (1, 0) => 0..15,
+        (1, 1) => 10..100,
+        (1, 2) => 25..26,
+        (_, chain) => u64::from(chain) * 10..u64::from(chain) * 10 + 25,
+    }
+}
+
+/// A verifier that keeps its promises, or a wrapper around one.
+#[derive(Clone, Copy, Debug)]
+struct Model {
+    number: u8,
+    wrapper: Wrapper,
+}
+
+/// The methods that a wrapper forwards, and what it does itself.
+#[derive(Clone, Copy, Debug)]
+struct Wrapper {
+    forwards_rules: bool,
+    forwards_recheck: bool,
+    /// States rules of its own, and passes on the inner verifier's proof or issues its own.
+    own: Option<OwnRules>,
+    /// Rejects chain 0, which the inner verifier may accept.
+    is_narrower: bool,
+    /// Accepts chain 2, which the inner verifier may reject.
+    is_wider: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum OwnRules {
+    ProofOfInner,
+    OwnProof,
+    NoProof,
+}
+
+impl Wrapper {
+    const NONE: Self = Self {
+        forwards_rules: true,
+        forwards_recheck: true,
+        own: None,
+        is_narrower: false,
+        is_wider: false,
+    };
+
+    /// True if the wrapper breaks the contract of `rules`: it forwards the inner verifier's rules
+    /// and its second check, although its own verdict differs.
+    fn lies(&self) -> bool {
+        let same_rules = self.own.is_none() && self.forwards_rules;
+        same_rules && self.forwards_recheck && (self.is_narrower || self.is_wider)
+    }
+}
+
+impl Model {
+    fn rules(&self) -> Option<VerifierRules> {
+        match self.wrapper.own {
+            Some(_) => Some(VerifierRules::from_digest(
+                [0x80 | self.number | u8::from(self.wrapper.is_narrower) << 6; 32],
+            )),
+            None => self.wrapper.forwards_rules.then(|| rules(self.number)),
+        }
+    }
+
+    /// Returns the worth of the proof.
+    fn verify(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        issuer: u8,
+        name: u8,
+        now: UnixTime,
+    ) -> Result<Option<(VerifierRules, UnixTime)>, Error> {
+        let number = issuer;
+        if self.wrapper.is_narrower && number == 0 {
+            return Err(CertificateError::Revoked.into());
+        }
+        if self.wrapper.is_wider && number == 2 {
+            return Ok(None);
+        }
+        let times = accepted_times(self.number, number);
+        if !times.contains(&now.as_secs()) {
+            return Err(CertificateError::Expired.into());
+        }
+        self.check_name(end_entity, name)?;
+        let until = at(times.end);
+        Ok(match self.wrapper.own {
+            None | Some(OwnRules::ProofOfInner) => Some((rules(self.number), until)),
+            Some(OwnRules::OwnProof) => self.rules().map(|rules| (rules, until)),
+            Some(OwnRules::NoProof) => None,
+        })
+    }
+
+    fn check_name(&self, end_entity: &CertificateDer<'_>, name: u8) -> Result<(), Error> {
+        if end_entity[0] + name == 5 {
+            return Err(CertificateError::NotValidForName.into());
+        }
+        Ok(())
+    }
+
+    fn recheck(&self, end_entity: &CertificateDer<'_>, name: u8) -> bool {
+        self.wrapper.forwards_recheck && self.check_name(end_entity, name).is_ok()
+    }
+}
+
+/// A verifier that records its calls.
+#[derive(Debug)]
+struct Recorded {
+    model: Model,
+    calls: Mutex<String>,
+}
+
+impl Recorded {
+    fn new(model: Model) -> Self {
+        Self {
+            model,
+            calls: Mutex::default(),
+        }
+    }
+
+    fn call(&self, name: char) {
+        self.calls.lock().unwrap().push(name);
+    }
+
+    fn calls(&self) -> String {
+        core::mem::take(&mut *self.calls.lock().unwrap())
+    }
+}
+
+fn issuer(intermediates: &[CertificateDer<'_>]) -> u8 {
+    intermediates[0][0]
+}
+
+fn name(server_name: &ServerName<'_>) -> u8 {
+    server_name.to_str().as_bytes()[0] - b'a'
+}
+
+/// The methods that are not called here.
+macro_rules! signatures {
+    () => {
+        fn verify_tls12_signature(
+            &self,
+            _: &[u8],
+            _: &CertificateDer<'_>,
+            _: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            unreachable!()
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            _: &[u8],
+            _: &CertificateDer<'_>,
+            _: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            unreachable!()
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            Vec::new()
+        }
+    };
+}
+
+impl ServerCertVerifier for Recorded {
+    signatures!();
+
+    fn rules(&self) -> Option<VerifierRules> {
+        self.model.rules()
+    }
+
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        _: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.call('v');
+        let (issuer, name) = (issuer(intermediates), name(server_name));
+        let worth = self.model.verify(end_entity, issuer, name, now)?;
+        Ok(match worth {
+            Some((rules, until)) => ServerCertVerified::assertion_until(rules, until),
+            None => ServerCertVerified::assertion(),
+        })
+    }
+
+    fn recheck_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> bool {
+        self.call('r');
+        self.model.recheck(end_entity, name(server_name))
+    }
+}
+
+impl ClientCertVerifier for Recorded {
+    signatures!();
+
+    fn rules(&self) -> Option<VerifierRules> {
+        self.model.rules()
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.call('v');
+        let worth = self
+            .model
+            .verify(end_entity, issuer(intermediates), 0, now)?;
+        Ok(match worth {
+            Some((rules, until)) => ClientCertVerified::assertion_until(rules, until),
+            None => ClientCertVerified::assertion(),
+        })
+    }
+
+    fn recheck_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> bool {
+        self.call('r');
+        self.model.recheck(end_entity, 0)
+    }
+}
+
+/// One handshake of a history.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    model: Model,
+    chain: u8,
+    name: u8,
+    now: u64,
+    signs: bool,
+    /// The session to resume on a server, counted back from the last one.
+    resumes: Option<usize>,
+    /// True if a server verifies the chain before the signature, where it can.
+    is_early: bool,
+}
+
+/// The outcome of one handshake, in which nothing but kept acceptances may make no difference.
+type Outcome = Result<(), String>;
+
+/// Both sides' connections with one configuration, and the sessions of its clients.
+struct Peers {
+    known: VerifiedChains,
+    chains: PeerChains,
+    sessions: Vec<(PeerChain, Option<Acceptance>)>,
+    is_server: bool,
+}
+
+impl Peers {
+    fn new(known: VerifiedChains, is_server: bool) -> Self {
+        Self {
+            known,
+            chains: PeerChains::disabled(),
+            sessions: Vec::new(),
+            is_server,
+        }
+    }
+
+    /// Returns the outcome, and the calls of the verifier with that for the signature, 's'.
+    fn handshake(&mut self, step: &Step) -> (Outcome, String) {
+        let verifier = Recorded::new(step.model);
+        let outcome = if self.is_server {
+            self.of_client(&verifier, step)
+        } else {
+            self.of_server(&verifier, step)
+        };
+        let outcome = outcome.map_err(|failure| format!("{failure:?}"));
+        (outcome, verifier.calls())
+    }
+
+    fn of_server(&self, verifier: &Recorded, step: &Step) -> Result<(), Failure> {
+        let name = char::from(b'a' + step.name);
+        let server_name = ServerName::try_from(format!("{name}.example")).unwrap();
+        let by = OfServer {
+            verifier,
+            server_name: &server_name,
+            ocsp_response: &[],
+        };
+        let check = ChainCheck::new(by, &self.known, at(step.now));
+        let chain = UnprovenChain::new(chain(step.chain));
+        self.prove(chain, check, verifier, step).map(drop)
+    }
+
+    fn of_client(&mut self, verifier: &Recorded, step: &Step) -> Result<(), Failure> {
+        let check = ChainCheck::new(OfClient(verifier), &self.known, at(step.now));
+        if let Some((chain, acceptance)) = step
+            .resumes
+            .and_then(|back| self.sessions.iter().rev().nth(back))
+            .cloned()
+        {
+            let acceptance = check.verify_again(&chain, acceptance)?;
+            self.sessions.push((chain, acceptance));
+            return Ok(());
+        }
+        let chain = match step.is_early {
+            true if check.basis.is_none() => UnprovenChain::verify(chain(step.chain), &check)?,
+            true => UnprovenChain::new(chain(step.chain)),
+            false => UnprovenChain::new(chain(step.chain)),
+        };
+        let proven = self.prove(chain, check, verifier, step)?;
+        self.sessions.push((proven.chain, proven.acceptance));
+        Ok(())
+    }
+
+    fn prove<V: VerifiesChain>(
+        &self,
+        chain: UnprovenChain,
+        check: ChainCheck<V>,
+        verifier: &Recorded,
+        step: &Step,
+    ) -> Result<ProvenChain, Failure> {
+        chain.prove(
+            || Ok(check),
+            &self.chains,
+            &self.known,
+            |_| {
+                verifier.call('s');
+                match step.signs {
+                    true => Ok(()),
+                    false => Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into()),
+                }
+            },
+        )
+    }
+}
+
+fn a_step() -> impl Strategy<Value = Step> {
+    let flags = any::<[bool; 6]>();
+    let own = prop_oneof![
+        4 => Just(None),
+        1 => Just(Some(OwnRules::ProofOfInner)),
+        1 => Just(Some(OwnRules::OwnProof)),
+        1 => Just(Some(OwnRules::NoProof)),
+    ];
+    let numbers = (0..3_u8, 0..4_u8, 0..4_u8);
+    let now = prop_oneof![0..40_u64, Just(25_u64)];
+    let resumes = proptest::option::of(0..3_usize);
+    (flags, own, numbers, now, resumes, any::<bool>()).prop_map(
+        |(flags, own, (number, chain, name), now, resumes, plain)| {
+            let [
+                forwards_rules,
+                forwards_recheck,
+                is_narrower,
+                is_wider,
+                fails,
+                is_early,
+            ] = flags;
+            let mut wrapper = Wrapper {
+                forwards_rules,
+                forwards_recheck,
+                own,
+                is_narrower,
+                is_wider: is_wider && own.is_none(),
+            };
+            if plain {
+                wrapper = Wrapper::NONE;
+            }
+            wrapper.forwards_recheck &= !wrapper.lies();
+            Step {
+                model: Model { number, wrapper },
+                chain,
+                name,
+                now,
+                signs: !fails || plain,
+                resumes,
+                is_early,
+            }
+        },
+    )
+}
+
+/// Runs `steps` with and without kept acceptances. The outcomes must be the same.
+fn check_history(steps: &[Step], capacity: usize, is_server: bool) {
+    let mut with = Peers::new(VerifiedChains::new(capacity), is_server);
+    let mut without = Peers::new(VerifiedChains::disabled(), is_server);
+    for (number, step) in steps.iter().enumerate() {
+        let (outcome, calls) = with.handshake(step);
+        let (expected, _) = without.handshake(step);
+        assert_eq!(outcome, expected, "step {number}, {calls}");
+        // a failed handshake adds no session, and both have the same
+        assert_eq!(with.sessions.len(), without.sessions.len());
+    }
+}
+
+#[test]
+fn kept_acceptances_change_no_outcome() {
+    let strategy = (
+        proptest::collection::vec(a_step(), 3..9),
+        1..5_usize,
+        any::<bool>(),
+    );
+    let histories = Config {
+        failure_persistence: None,
+        ..Config::with_cases(100_000)
+    };
+    TestRunner::new(histories)
+        .run(&strategy, |(steps, capacity, is_server)| {
+            check_history(&steps, capacity, is_server);
+            Ok(())
+        })
+        .unwrap();
+}
+
+const PLAIN: Step = Step {
+    model: Model {
+        number: 0,
+        wrapper: Wrapper::NONE,
+    },
+    chain: 0,
+    name: 0,
+    now: 10,
+    signs: true,
+    resumes: None,
+    is_early: true,
+};
+
+/// Checks the calls of each step, on both sides: 'v' verifies the chain, 'r' rechecks it, 's' is
+/// the signature.
+fn check_calls(steps: &[(Step, &str)]) {
+    for is_server in [false, true] {
+        let mut peers = Peers::new(VerifiedChains::default(), is_server);
+        for (number, (step, expected)) in steps.iter().enumerate() {
+            let (_, calls) = peers.handshake(step);
+            assert_eq!(calls, *expected, "step {number}, server: {is_server}");
+        }
+    }
+}
+
+fn with(change: impl FnOnce(&mut Step)) -> Step {
+    let mut step = PLAIN;
+    change(&mut step);
+    step
+}
+
+#[test]
+fn a_chain_is_verified_once_for_its_rules_and_bytes() {
+    check_calls(&[
+        (PLAIN, "sv"),
+        (PLAIN, "sr"),
+        (with(|it| it.model.number = 1), "sv"),
+        (with(|it| it.model.number = 1), "sr"),
+        (with(|it| it.now = 99), "sr"),
+        (PLAIN, "sr"),
+        (with(|it| it.now = 9), "sv"), // the clock was set back
+        (with(|it| it.now = 9), "sr"),
+        (with(|it| (it.chain, it.now) = (1, 20)), "sv"),
+        (with(|it| (it.chain, it.now) = (1, 29)), "sr"),
+        (with(|it| (it.chain, it.now) = (1, 30)), "sv"),
+        (with(|it| (it.chain, it.now) = (1, 19)), "sv"),
+    ]);
+}
+
+#[test]
+fn an_invalid_signature_looks_nothing_up() {
+    let unsigned = with(|it| it.signs = false);
+    check_calls(&[
+        (unsigned, "sv"),
+        (PLAIN, "sv"), // the chain of a peer that has not signed is not kept
+        (PLAIN, "sr"),
+        (unsigned, "sv"),
+    ]);
+}
+
+/// An attacker may relay a handshake to another server, which signs it. The time until the refusal
+/// must not show if the client knows that server.
+#[test]
+fn a_known_chain_for_another_name_is_verified_in_full() {
+    let other_name = with(|it| (it.chain, it.now, it.name) = (2, 25, 3));
+    let other_name = Step {
+        model: Model {
+            number: 1,
+            ..other_name.model
+        },
+        ..other_name
+    };
+    let mut client = Peers::new(VerifiedChains::default(), false);
+    let known = Step {
+        name: 0,
+        ..other_name
+    };
+    for (step, expected) in [
+        (other_name, "sv"),
+        (known, "sv"),
+        (known, "sr"),
+        (other_name, "srv"),
+    ] {
+        let (outcome, calls) = client.handshake(&step);
+        assert_eq!(calls, expected);
+        assert_eq!(outcome.is_ok(), step.name == 0);
+    }
+}
+
+#[test]
+fn a_rejection_is_not_kept() {
+    let rejected = with(|it| it.chain = 2);
+    check_calls(&[(rejected, "sv"), (rejected, "sv")]);
+}
+
+#[test]
+fn verifiers_without_rules_are_asked_in_the_order_of_0_23() {
+    let plain = with(|it| it.model.wrapper.forwards_rules = false);
+    check_calls(&[
+        (plain, "vs"),
+        (plain, "vs"),
+        (PLAIN, "sv"),
+        (plain, "vs"),
+        (with(|it| it.signs = false), "sv"),
+    ]);
+    // a client verifies the chain together with the signature
+    let mut rejected = Peers::new(VerifiedChains::default(), true);
+    let (outcome, calls) = rejected.handshake(&Step { chain: 2, ..plain });
+    outcome.unwrap_err();
+    assert_eq!(calls, "v");
+}
+
+#[test]
+fn a_disabled_map_has_each_chain_verified_first() {
+    for is_server in [false, true] {
+        for disabled in [VerifiedChains::disabled(), VerifiedChains::new(0)] {
+            let mut peers = Peers::new(disabled, is_server);
+            for _ in 0..2 {
+                let (outcome, calls) = peers.handshake(&PLAIN);
+                assert_eq!((outcome, &*calls), (Ok(()), "vs"));
+            }
+            assert!(
+                peers
+                    .sessions
+                    .iter()
+                    .all(|(_, acceptance)| acceptance.is_none())
+            );
+            let resumed = with(|it| it.resumes = Some(0));
+            if is_server {
+                assert_eq!(peers.handshake(&resumed).1, "v");
+            }
+        }
+    }
+}
+
+#[test]
+fn wrappers_that_forward_only_part_are_asked_each_time() {
+    let of = |wrapper| with(|it| it.model.wrapper = wrapper);
+    let no_recheck = of(Wrapper {
+        forwards_recheck: false,
+        is_narrower: true,
+        ..Wrapper::NONE
+    });
+    let no_rules = of(Wrapper {
+        forwards_rules: false,
+        is_narrower: true,
+        ..Wrapper::NONE
+    });
+    let inner_proof = of(Wrapper {
+        own: Some(OwnRules::ProofOfInner),
+        ..Wrapper::NONE
+    });
+    let no_proof = of(Wrapper {
+        own: Some(OwnRules::NoProof),
+        ..Wrapper::NONE
+    });
+    let own_proof = of(Wrapper {
+        own: Some(OwnRules::OwnProof),
+        ..Wrapper::NONE
+    });
+    check_calls(&[(PLAIN, "sv"), (no_recheck, "srv"), (no_recheck, "srv")]);
+    check_calls(&[(inner_proof, "sv"), (inner_proof, "sv"), (PLAIN, "sv")]);
+    check_calls(&[(no_proof, "sv"), (no_proof, "sv")]);
+    check_calls(&[(own_proof, "sv"), (own_proof, "sr"), (PLAIN, "sv")]);
+    let mut peers = Peers::new(VerifiedChains::default(), true);
+    peers.handshake(&PLAIN).0.unwrap();
+    for narrower in [no_recheck, no_rules] {
+        peers.handshake(&narrower).0.unwrap_err();
+    }
+}
+
+#[test]
+fn a_session_is_resumed_without_verification_while_its_acceptance_holds() {
+    let resumed = |now, number| {
+        with(|it| {
+            it.resumes = Some(0);
+            it.now = now;
+            it.model.number = number;
+        })
+    };
+    let mut peers = Peers::new(VerifiedChains::default(), true);
+    let mut check = |step: &Step, is_accepted: bool, expected: &str| {
+        let (outcome, calls) = peers.handshake(step);
+        assert_eq!(outcome.is_ok(), is_accepted, "{step:?}");
+        assert_eq!(calls, expected, "{step:?}");
+    };
+    check(&PLAIN, true, "sv");
+    check(&resumed(10, 0), true, "r");
+    check(&resumed(99, 0), true, "r");
+    check(&resumed(9, 0), true, "v"); // the clock was set back: verified at 9 from here on
+    check(&resumed(9, 0), true, "r");
+    check(&resumed(100, 0), false, "v");
+    check(&resumed(14, 1), true, "v");
+    check(&resumed(14, 1), true, "r");
+    check(&resumed(15, 1), false, "v");
+    check(&resumed(14, 0), true, "v"); // its rules are those of the last resumption
+}
+
+/// Another machine may run newer code with the same rules.
+#[test]
+fn an_acceptance_in_a_session_ends_after_a_day() {
+    const DAY: u64 = 24 * 60 * 60;
+    let verifier = Recorded::new(PLAIN.model);
+    let known = VerifiedChains::default();
+    let basis = Basis {
+        peer: Side::Client,
+        rules: rules(0),
+    };
+    let acceptance = Acceptance::new(basis, at(10), at(2 * DAY)).unwrap();
+    for (now, expected) in [(10 + DAY - 1, "r"), (10 + DAY, "v")] {
+        let check = ChainCheck::new(OfClient(&verifier), &known, at(now));
+        let _ = check.verify_again(&chain(0), Some(acceptance));
+        assert_eq!(verifier.calls(), expected, "{now}");
+    }
+}
+
+/// A type that verifies both sides by equal rules has accepted a chain for one of them only.
+#[test]
+fn an_acceptance_of_a_client_is_none_of_a_server() {
+    let mut peers = Peers::new(VerifiedChains::default(), false);
+    for (is_server, expected) in [(false, "sv"), (true, "sv"), (true, "sr"), (false, "sr")] {
+        peers.is_server = is_server;
+        assert_eq!(peers.handshake(&PLAIN).1, expected);
+    }
+}
+
+#[test]
+fn a_wrapper_keeps_the_end_of_the_inner_proof() {
+    let (inner, outer) = (rules(1), rules(2));
+    let proof = ServerCertVerified::assertion_until(inner, at(7)).with_rules(outer);
+    assert_eq!((proof.0.rules, proof.0.until), (Some(outer), Some(at(7))));
+    let proof = ClientCertVerified::assertion_until(inner, at(7)).with_rules(outer);
+    assert_eq!((proof.0.rules, proof.0.until), (Some(outer), Some(at(7))));
+    let proof = ServerCertVerified::assertion().with_rules(outer);
+    assert_eq!((proof.0.rules, proof.0.until), (None, None));
+    let proof = ClientCertVerified::assertion().with_rules(outer);
+    assert_eq!((proof.0.rules, proof.0.until), (None, None));
+}
+
+#[test]
+fn an_acceptance_by_another_session_does_not_help() {
+    // the map knows the chain, but the session was made before
+    let no_rules = with(|it| it.model.wrapper.forwards_rules = false);
+    let mut peers = Peers::new(VerifiedChains::default(), true);
+    peers.handshake(&no_rules).0.unwrap();
+    peers.handshake(&PLAIN).0.unwrap();
+    let resumed = with(|it| it.resumes = Some(1));
+    assert_eq!(peers.handshake(&resumed).1, "v");
+}
+
+/// A panicking verifier leaves nothing behind.
+#[test]
+fn a_panic_keeps_nothing() {
+    let known = VerifiedChains::default();
+    let verifier = Recorded::new(PLAIN.model);
+    let check = ChainCheck::new(OfClient(&verifier), &known, at(10));
+    let result = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+        let chains = PeerChains::disabled();
+        UnprovenChain::new(chain(0)).prove(|| Ok(check), &chains, &known, |_| panic!("signature"))
+    }));
+    result.unwrap_err();
+    assert_eq!(known.stats().entries, 0);
+}
+
+#[test]
+fn an_empty_chain_is_an_error() {
+    let known = VerifiedChains::default();
+    let verifier = Recorded::new(PLAIN.model);
+    let check = ChainCheck::new(OfClient(&verifier), &known, at(10));
+    let empty = || PeerChain::copy(ChainKind::X509, []);
+    assert!(check.verify_again(&[], None).is_err());
+    let failure = UnprovenChain::new(empty())
+        .prove(|| Ok(check), &PeerChains::disabled(), &known, |_| Ok(()))
+        .unwrap_err();
+    assert_eq!(failure.error, Error::NoCertificatesPresented);
+    assert!(verifier.calls().is_empty());
+}

@@ -1,0 +1,148 @@
+//! Digests of roots and algorithms, by the objects that hold them.
+//!
+//! Some programs create a configuration for each connection, with the same roots. Hashing those
+//! each time would cost as much as a signature.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::vec::Vec;
+
+use super::Algorithms;
+use crate::config::webpki::RootCertStore;
+
+/// The number of stores whose digests are remembered.
+const CAPACITY: usize = 16;
+
+static KNOWN: Mutex<KnownRoots> = Mutex::new(KnownRoots::new());
+
+struct KnownRoots {
+    entries: Vec<Known>,
+    /// The entry that is replaced next if none is free.
+    next: usize,
+}
+
+struct Known {
+    /// A weak reference, so that no other store gets this address, and nobody modifies the store.
+    roots: Weak<RootCertStore>,
+    /// Address and length, which are never reused, because the list is static.
+    algorithms: (usize, usize),
+    digest: [u8; 32],
+}
+
+/// Returns the digest of `roots` and `algorithms`, computed by `compute` if it is not known.
+pub(super) fn digest(
+    roots: &Arc<RootCertStore>,
+    algorithms: Algorithms,
+    compute: impl FnOnce() -> Option<[u8; 32]>,
+) -> Option<[u8; 32]> {
+    let algorithms = (algorithms.as_ptr().addr(), algorithms.len());
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(digest) = known().find(roots, algorithms) {
+        return Some(digest);
+    }
+    // without the lock
+    let digest = compute()?;
+    known().insert(Known {
+        roots: Arc::downgrade(roots),
+        algorithms,
+        digest,
+    });
+    Some(digest)
+}
+
+impl KnownRoots {
+    const fn new() -> Self {
+        Self {
+            entries: Vec::new(),
+            next: 0,
+        }
+    }
+
+    fn find(&self, roots: &Arc<RootCertStore>, algorithms: (usize, usize)) -> Option<[u8; 32]> {
+        let is_same = |known: &&Known| {
+            known.roots.as_ptr() == Arc::as_ptr(roots) && known.algorithms == algorithms
+        };
+        Some(self.entries.iter().find(is_same)?.digest)
+    }
+
+    /// Inserts an entry in place of a dead one, or of the oldest.
+    fn insert(&mut self, new: Known) {
+        let is_dead = |known: &Known| known.roots.strong_count() == 0;
+        if let Some(dead) = self.entries.iter().position(is_dead) {
+            self.entries[dead] = new;
+        } else if self.entries.len() < CAPACITY {
+            self.entries.push(new);
+        } else {
+            self.entries[self.next] = new;
+            self.next = (self.next + 1) % CAPACITY;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn store() -> Arc<RootCertStore> {
+        Arc::new(RootCertStore::empty())
+    }
+
+    fn known(roots: &Arc<RootCertStore>, digest: u8) -> Known {
+        Known {
+            roots: Arc::downgrade(roots),
+            algorithms: (1, 2),
+            digest: [digest; 32],
+        }
+    }
+
+    #[test]
+    fn a_digest_is_found_by_both_objects() {
+        let mut all = KnownRoots::new();
+        let (one, other) = (store(), store());
+        all.insert(known(&one, 7));
+        assert_eq!(all.find(&one, (1, 2)), Some([7; 32]));
+        assert_eq!(all.find(&one.clone(), (1, 2)), Some([7; 32]));
+        assert_eq!(all.find(&other, (1, 2)), None);
+        assert_eq!(all.find(&one, (1, 3)), None);
+        assert_eq!(all.find(&one, (2, 2)), None);
+    }
+
+    #[test]
+    fn dead_entries_are_replaced_first_and_then_the_oldest() {
+        let mut all = KnownRoots::new();
+        let stores: Vec<_> = (0..CAPACITY).map(|_| store()).collect();
+        for (number, roots) in stores.iter().enumerate() {
+            all.insert(known(roots, number as u8));
+        }
+        let (first, second) = (store(), store());
+        all.insert(known(&first, 100));
+        all.insert(known(&second, 101));
+        assert_eq!(all.entries.len(), CAPACITY);
+        assert_eq!(all.find(&stores[0], (1, 2)), None);
+        assert_eq!(all.find(&stores[1], (1, 2)), None);
+        assert_eq!(all.find(&stores[2], (1, 2)), Some([2; 32]));
+        drop(second);
+        let third = store();
+        all.insert(known(&third, 102));
+        assert_eq!(all.find(&first, (1, 2)), Some([100; 32]));
+        assert_eq!(all.find(&stores[2], (1, 2)), Some([2; 32]));
+        assert_eq!(all.find(&third, (1, 2)), Some([102; 32]));
+    }
+
+    #[test]
+    fn a_digest_is_computed_once() {
+        let (one, other) = (store(), store());
+        let mut computed = 0;
+        for roots in [&one, &one, &other, &one, &other] {
+            let digest = digest(roots, &[], || {
+                computed += 1;
+                Some([9; 32])
+            });
+            assert_eq!(digest, Some([9; 32]));
+        }
+        assert_eq!(computed, 2);
+        // a failure is not remembered
+        let third = store();
+        assert_eq!(digest(&third, &[], || None), None);
+        assert_eq!(digest(&third, &[], || Some([1; 32])), Some([1; 32]));
+    }
+}

@@ -1,0 +1,183 @@
+use std::collections::HashMap;
+use std::string::String;
+use std::{format, fs, vec};
+
+use pki_types::{AlgorithmIdentifier, Der, InvalidSignature};
+
+use super::*;
+use crate::config::webpki::tests::pki::{crl, intermediate, root};
+use crate::config::webpki::tests::providers;
+use crate::crypto::CryptoProvider;
+
+fn nothing<T>(_: &mut T) {}
+
+type Change<'a> = &'a dyn Fn(&mut Inputs);
+
+/// The inputs of a digest, owned.
+struct Inputs {
+    usage: Usage,
+    roots: Vec<TrustAnchor<'static>>,
+    crls: Vec<Arc<RevocationList>>,
+    revocation: RevocationPolicy,
+    algorithms: Vec<&'static dyn SignatureVerificationAlgorithm>,
+}
+
+impl Inputs {
+    fn rules(&self, provider: &CryptoProvider) -> VerifierRules {
+        let inputs = RulesInputs {
+            usage: self.usage,
+            roots: &Arc::new(self.roots.iter().cloned().collect()),
+            crls: &self.crls,
+            revocation: self.revocation,
+            algorithms: Vec::leak(self.algorithms.clone()),
+        };
+        inputs
+            .digest(crate::certificates::sha256(provider).unwrap())
+            .unwrap()
+    }
+}
+
+fn anchor(subject: &[u8], key: &[u8], constraints: Option<&[u8]>) -> TrustAnchor<'static> {
+    TrustAnchor {
+        subject: Der::from(subject.to_vec()),
+        subject_public_key_info: Der::from(key.to_vec()),
+        name_constraints: constraints.map(|constraints| Der::from(constraints.to_vec())),
+    }
+}
+
+/// An algorithm with the identifiers of another one.
+#[derive(Debug)]
+struct Stricter(&'static dyn SignatureVerificationAlgorithm, bool);
+
+impl SignatureVerificationAlgorithm for Stricter {
+    fn verify_signature(&self, _: &[u8], _: &[u8], _: &[u8]) -> Result<(), InvalidSignature> {
+        Err(InvalidSignature)
+    }
+
+    fn public_key_alg_id(&self) -> AlgorithmIdentifier {
+        self.0.public_key_alg_id()
+    }
+
+    fn signature_alg_id(&self) -> AlgorithmIdentifier {
+        self.0.signature_alg_id()
+    }
+
+    fn fips(&self) -> bool {
+        self.1
+    }
+}
+
+#[test]
+fn every_input_changes_the_digest() {
+    let issuer = root("Root", nothing);
+    let other = intermediate("Other", &issuer, nothing);
+    let list =
+        |issuer, serials: &[u8]| RevocationList::from_der(crl(issuer, serials, |_| ())).unwrap();
+    let lists = [list(&issuer, &[1]), list(&other, &[2]), list(&issuer, &[3])];
+
+    for (provider, _) in providers() {
+        let all = provider.signature_verification_algorithms.all;
+        let inputs = || Inputs {
+            usage: Usage::ServerAuth,
+            roots: vec![anchor(b"one", b"key", None), anchor(b"two", b"key", None)],
+            crls: lists[..2].to_vec(),
+            revocation: RevocationPolicy::default(),
+            algorithms: all.to_vec(),
+        };
+        let stricter = |fips| -> &'static dyn SignatureVerificationAlgorithm {
+            Box::leak(Box::new(Stricter(all[0], fips)))
+        };
+        let changes: &[(&str, Change<'_>)] = &[
+            ("usage", &|it| it.usage = Usage::ClientAuth),
+            ("depth", &|it| {
+                it.revocation.depth = RevocationCheckDepth::EndEntity;
+            }),
+            ("unknown status", &|it| {
+                it.revocation.unknown_status = UnknownStatusPolicy::Allow;
+            }),
+            ("expiry of lists", &|it| {
+                it.revocation.expiration = ExpirationPolicy::Enforce;
+            }),
+            ("one root less", &|it| drop(it.roots.pop())),
+            ("one root twice", &|it| it.roots.push(it.roots[0].clone())),
+            ("a subject", &|it| {
+                it.roots[0] = anchor(b"oNe", b"key", None)
+            }),
+            ("a key", &|it| it.roots[0] = anchor(b"one", b"kEy", None)),
+            ("a boundary", &|it| {
+                it.roots[0] = anchor(b"onek", b"ey", None)
+            }),
+            ("constraints", &|it| {
+                it.roots[0] = anchor(b"one", b"key", Some(b"names"));
+            }),
+            ("empty constraints", &|it| {
+                it.roots[0] = anchor(b"one", b"key", Some(b""));
+            }),
+            ("no lists", &|it| it.crls.clear()),
+            ("one list less", &|it| drop(it.crls.pop())),
+            ("another list", &|it| it.crls[0] = lists[2].clone()),
+            ("lists in another order", &|it| it.crls.reverse()),
+            ("one algorithm less", &|it| it.algorithms.truncate(1)),
+            ("algorithms in another order", &|it| it.algorithms.reverse()),
+            ("another implementation", &|it| {
+                it.algorithms[0] = stricter(false);
+            }),
+            ("a certified implementation", &|it| {
+                it.algorithms[0] = stricter(true);
+            }),
+            ("nothing", &|_| ()),
+        ];
+        let mut seen = HashMap::<VerifierRules, &str>::new();
+        for (name, change) in changes {
+            let mut changed = inputs();
+            change(&mut changed);
+            let previous = seen.insert(changed.rules(&provider), name);
+            assert_eq!(previous, None, "{name} changes nothing");
+        }
+    }
+}
+
+#[test]
+fn order_of_roots_and_other_objects_do_not_change_the_digest() {
+    let issuer = root("Root", nothing);
+    let list = crl(&issuer, &[1], |_| ());
+    for (provider, _) in providers() {
+        let inputs = |reverse: bool| {
+            let mut roots = vec![
+                anchor(b"one", b"key", None),
+                anchor(b"two", b"key", Some(b"names")),
+                anchor(b"one", b"another key", None),
+            ];
+            if reverse {
+                roots.reverse();
+            }
+            Inputs {
+                usage: Usage::ClientAuth,
+                roots,
+                crls: vec![RevocationList::from_der(list.clone()).unwrap()],
+                revocation: RevocationPolicy::default(),
+                algorithms: provider.signature_verification_algorithms.all.to_vec(),
+            }
+        };
+        let expected = inputs(false).rules(&provider);
+        assert_eq!(inputs(true).rules(&provider), expected);
+        // machines that share sessions compute the same digest
+        let again = inputs(false).rules(&provider.clone());
+        assert_eq!(again, expected);
+    }
+}
+
+/// The digest names the minimum version of webpki.
+#[test]
+fn the_format_names_the_version_of_webpki() {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
+    // absent in a published package
+    let Ok(manifest) = fs::read_to_string(manifest) else {
+        return;
+    };
+    let mut lines = manifest.lines();
+    let webpki = lines.find(|line| line.starts_with("webpki = ")).unwrap();
+    let version = FORMAT.rsplit(' ').next().unwrap();
+    let expected: String = format!("version = \"{version}\"");
+    assert!(webpki.contains(&expected), "{webpki}");
+}

@@ -1,0 +1,289 @@
+//! Chains that are verified in the first handshake only. The signatures that each side verifies are
+//! counted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use harness::peers::configs::{PROVIDERS, Provider, SERVER_NAME, Versions, product};
+use pki_types::{
+    AlgorithmIdentifier, CertificateDer, InvalidSignature, PrivateKeyDer,
+    SignatureVerificationAlgorithm,
+};
+use rcgen::{ExtendedKeyUsagePurpose, KeyPair};
+use rustls::certificates::VerifiedChains;
+use rustls::client::Resumption;
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::{CertificateError, ClientConfig, Error, HandshakeKind, ServerConfig};
+
+use crate::kit::{Authority, connect, connect_to, with_tickets};
+
+const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
+
+/// The signatures on a chain of three certificates.
+const CHAIN: usize = 3;
+
+/// The number of signatures verified.
+#[derive(Debug, Default)]
+struct Count(AtomicUsize);
+
+impl Count {
+    fn new() -> &'static Self {
+        Box::leak(Box::default())
+    }
+
+    /// Returns the number since the last call.
+    fn take(&self) -> usize {
+        self.0.swap(0, Ordering::SeqCst)
+    }
+}
+
+type Algorithm = &'static dyn SignatureVerificationAlgorithm;
+
+/// An algorithm that counts its calls.
+#[derive(Debug)]
+struct Counting(Algorithm, &'static Count);
+
+impl SignatureVerificationAlgorithm for Counting {
+    fn verify_signature(
+        &self,
+        public_key: &[u8],
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), InvalidSignature> {
+        self.1.0.fetch_add(1, Ordering::SeqCst);
+        self.0.verify_signature(public_key, message, signature)
+    }
+
+    fn public_key_alg_id(&self) -> AlgorithmIdentifier {
+        self.0.public_key_alg_id()
+    }
+
+    fn signature_alg_id(&self) -> AlgorithmIdentifier {
+        self.0.signature_alg_id()
+    }
+}
+
+fn counting(provider: Provider, count: &'static Count) -> CryptoProvider {
+    let mut provider = provider.this();
+    let algorithms = provider.signature_verification_algorithms;
+    let all = |of: &[Algorithm]| -> &'static [Algorithm] {
+        let counting = of
+            .iter()
+            .map(|it| -> Algorithm { Box::leak(Box::new(Counting(*it, count))) });
+        Vec::leak(counting.collect())
+    };
+    let mapping = algorithms.mapping.iter();
+    provider.signature_verification_algorithms = WebPkiSupportedAlgorithms {
+        all: all(algorithms.all),
+        mapping: Vec::leak(mapping.map(|(scheme, of)| (*scheme, all(of))).collect()),
+    };
+    provider
+}
+
+/// Both sides, and the signatures that each verifies.
+struct Sides {
+    client: ClientConfig,
+    server: ServerConfig,
+    counts: [&'static Count; 2],
+}
+
+impl Sides {
+    fn new(provider: Provider, versions: Versions) -> Self {
+        let authority = Authority::get();
+        let counts = [Count::new(), Count::new()];
+        let [of_client, of_server] = counts.map(|count| counting(provider, count));
+        Self {
+            client: authority.client_with(of_client, versions, authority.client_chain(0)),
+            server: authority.server_with(of_server, versions),
+            counts,
+        }
+    }
+
+    fn all() -> impl Iterator<Item = Self> {
+        product(PROVIDERS, VERSIONS).map(|(provider, versions)| Self::new(provider, versions))
+    }
+
+    fn without_sessions(mut self) -> Self {
+        self.client.resumption = Resumption::disabled();
+        self
+    }
+
+    /// Makes one handshake. Returns its kind, and the signatures verified by client and server.
+    fn connect(&self) -> Result<(HandshakeKind, [usize; 2]), Error> {
+        let (client, server) = (Arc::new(self.client.clone()), Arc::new(self.server.clone()));
+        let _ = self.counts.map(Count::take);
+        let (client, _) = connect(&client, &server)?;
+        let kind = client.handshake_kind().unwrap();
+        Ok((kind, self.counts.map(Count::take)))
+    }
+
+    /// Makes a handshake that fails. Returns the error, and the signatures verified by both sides.
+    fn fail(&self) -> (Error, [usize; 2]) {
+        let error = self.connect().unwrap_err();
+        (error, self.counts.map(Count::take))
+    }
+}
+
+/// Requires the same of both sides.
+fn full(verified: usize) -> (HandshakeKind, [usize; 2]) {
+    (HandshakeKind::Full, [verified; 2])
+}
+
+#[test]
+fn full_handshakes_verify_a_chain_once() {
+    for sides in Sides::all().map(Sides::without_sessions) {
+        assert_eq!(sides.connect().unwrap(), full(CHAIN + 1));
+        for _ in 0..3 {
+            assert_eq!(sides.connect().unwrap(), full(1));
+        }
+        for chains in [&sides.client.verified_chains, &sides.server.verified_chains] {
+            let stats = chains.stats();
+            assert_eq!((stats.entries, stats.hits, stats.misses), (1, 3, 1));
+            chains.clear();
+        }
+        assert_eq!(sides.connect().unwrap(), full(CHAIN + 1));
+    }
+}
+
+#[test]
+fn a_disabled_map_verifies_each_time() {
+    for mut sides in Sides::all().map(Sides::without_sessions) {
+        sides.client.verified_chains = Arc::new(VerifiedChains::disabled());
+        sides.server.verified_chains = sides.client.verified_chains.clone();
+        for _ in 0..3 {
+            assert_eq!(sides.connect().unwrap(), full(CHAIN + 1));
+        }
+    }
+}
+
+#[test]
+fn a_resumed_session_verifies_no_chain() {
+    for provider in PROVIDERS {
+        for versions in VERSIONS {
+            for is_sealed in [false, true] {
+                let mut sides = Sides::new(provider, versions);
+                if is_sealed {
+                    sides.server = with_tickets(sides.server, provider);
+                }
+                assert_eq!(sides.connect().unwrap(), full(CHAIN + 1));
+                let resumed = (HandshakeKind::Resumed, [0, 0]);
+                for _ in 0..3 {
+                    assert_eq!(sides.connect().unwrap(), resumed);
+                }
+                // the session carries the acceptance
+                sides.server.verified_chains.clear();
+                assert_eq!(sides.connect().unwrap(), resumed);
+                sides.server.verified_chains = Arc::new(VerifiedChains::disabled());
+                let verified = (HandshakeKind::Resumed, [0, CHAIN]);
+                assert_eq!(sides.connect().unwrap(), verified);
+            }
+        }
+    }
+}
+
+/// A key that does not belong to the chain.
+fn wrong_key(chain: &[CertificateDer<'static>]) -> Arc<SingleCertAndKey> {
+    let key = KeyPair::generate().unwrap().serialize_der();
+    let loader = Provider::Ring.this().key_provider;
+    let key = loader
+        .load_private_key(PrivateKeyDer::Pkcs8(key.into()))
+        .unwrap();
+    Arc::new(SingleCertAndKey::from(CertifiedKey::new(
+        chain.to_vec(),
+        key,
+    )))
+}
+
+/// Somebody presents the chain of another. Error and work do not depend on whether it is known.
+#[test]
+fn a_peer_without_the_key_learns_nothing() {
+    let bad_signature = Error::from(CertificateError::BadSignature);
+    let authority = Authority::get();
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        let new = || Sides::new(provider, versions).without_sessions();
+        let chain = authority.client_chain(0);
+        let (unknown, mut known) = (new(), new());
+        known.connect().unwrap();
+        let (known_by_server, known_by_client) = (
+            known.server.verified_chains.clone(),
+            known.client.verified_chains.clone(),
+        );
+        for (mut sides, map) in [(unknown, None), (new(), Some(known_by_server))] {
+            if let Some(map) = map {
+                sides.server = known.server.clone();
+                sides.server.verified_chains = map;
+                sides.counts = known.counts;
+            }
+            sides.client.client_auth_cert_resolver = wrong_key(&chain);
+            let before = sides.server.verified_chains.stats();
+            let (error, [_, of_server]) = sides.fail();
+            assert_eq!(error, bad_signature);
+            assert_eq!(of_server, CHAIN + 1, "{versions:?}");
+            assert_eq!(sides.server.verified_chains.stats(), before);
+        }
+        let server_chain = authority.chain(SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth);
+        known.client.verified_chains = known_by_client;
+        let (unknown, mut known) = (new(), known);
+        known.server = authority.server_with(counting(provider, known.counts[1]), versions);
+        // the client gets to know a chain that the tests can present again
+        known.server.cert_resolver = Arc::new(SingleCertAndKey::from(CertifiedKey::new(
+            server_chain.clone(),
+            Provider::Ring
+                .this()
+                .key_provider
+                .load_private_key(authority.key())
+                .unwrap(),
+        )));
+        assert_eq!(known.connect().unwrap().1[0], CHAIN + 1);
+        assert_eq!(known.connect().unwrap().1[0], 1);
+        for mut sides in [unknown, known] {
+            sides.server.cert_resolver = wrong_key(&server_chain);
+            let before = sides.client.verified_chains.stats();
+            let (error, [of_client, _]) = sides.fail();
+            assert_eq!(error, bad_signature);
+            assert_eq!(of_client, CHAIN + 1, "{versions:?}");
+            assert_eq!(sides.client.verified_chains.stats(), before);
+        }
+    }
+}
+
+/// An acceptance as a client's certificate is none as a server's.
+#[test]
+fn both_sides_may_share_a_map() {
+    for mut sides in Sides::all().map(Sides::without_sessions) {
+        sides.client.verified_chains = Arc::default();
+        sides.server.verified_chains = sides.client.verified_chains.clone();
+        assert_eq!(sides.connect().unwrap(), full(CHAIN + 1));
+        assert_eq!(sides.connect().unwrap(), full(1));
+        assert_eq!(sides.client.verified_chains.stats().entries, 2);
+
+        // the client presents the chain that it has accepted as the server's
+        let authority = Authority::get();
+        let chain = authority.chain(SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth);
+        let key = Provider::Ring.this().key_provider;
+        let certified_key =
+            CertifiedKey::new(chain, key.load_private_key(authority.key()).unwrap());
+        let resolver = Arc::new(SingleCertAndKey::from(certified_key));
+        sides.server.cert_resolver = resolver.clone();
+        assert_eq!(sides.connect().unwrap().1, [CHAIN + 1, 1]);
+        sides.client.client_auth_cert_resolver = resolver;
+        let error = sides.connect().unwrap_err();
+        let expected = "InvalidPurpose";
+        assert!(format!("{error:?}").contains(expected), "{error:?}");
+    }
+}
+
+#[test]
+fn a_name_is_checked_each_time() {
+    for sides in Sides::all().map(Sides::without_sessions) {
+        let (client, server) = (Arc::new(sides.client), Arc::new(sides.server));
+        for _ in 0..3 {
+            connect(&client, &server).unwrap();
+            let other = "other.example".try_into().unwrap();
+            let error = connect_to(other, &client, &server).unwrap_err();
+            let text = format!("{error:?}");
+            assert!(text.contains("NotValidForNameContext"), "{text}");
+        }
+    }
+}
