@@ -55,6 +55,9 @@ choices! {
     }
 
     ClientAuth { No = "no", Yes = "yes" }
+
+    /// The handshakes in which rustls-inplace verifies a peer's chain.
+    Verification { Once = "once", Each = "each" }
 }
 
 impl Choice for Allocator {

@@ -9,7 +9,7 @@ use crate::workload::Result;
 /// The keys that say what was measured, in the order in which tables show them. All other keys are
 /// figures.
 pub(crate) fn subject_keys() -> impl Iterator<Item = &'static str> {
-    let keys = "bench provider suite version group key_type topic work primitive role session client_auth \
+    let keys = "bench provider suite version group key_type topic work primitive role session client_auth certificates verified \
         api direction sharing state way plaintext_size working_set write_size read_size threads connections \
         allocator impl";
     keys.split(' ')

@@ -286,6 +286,8 @@ fn phrase(key: &str, value: &Value) -> Option<String> {
         "threads" => format!("{value} threads"),
         "allocator" => format!("{} allocator", value.as_str()?),
         "client_auth" => return (*value == true).then(|| title(key)),
+        "certificates" => return (*value != 1).then(|| format!("chains of {value} certificates")),
+        "verified" => format!("chains verified {}", value.as_str()?),
         _ => value.as_str()?.to_owned(),
     })
 }

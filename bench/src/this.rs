@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use harness::peers::pairs::this as pairs;
 use harness::providers::tickets::this as tickets;
-use harness::verifiers::this as verifiers;
 use rustls as tls;
-use tls::certificates::PeerChains;
+use tls::certificates::{PeerChains, VerifiedChains};
 
 use crate::choices::Provider;
+use crate::workload::Scenario;
 
 pub(crate) mod certificates;
 #[path = "connection/connection.rs"]
@@ -28,10 +28,18 @@ fn ticketer(provider: Provider) -> Arc<dyn tls::server::ProducesTickets> {
     provider.this_ticketer()
 }
 
-/// Turns the sharing of peers' certificates among connections and sessions on or off.
-fn share_chains(shared: bool, client: &mut tls::ClientConfig, server: &mut tls::ServerConfig) {
-    if !shared {
+/// Turns off the caches of peers' certificates that `scenario` does without.
+fn set_up_caches(
+    scenario: &Scenario,
+    client: &mut tls::ClientConfig,
+    server: &mut tls::ServerConfig,
+) {
+    if !scenario.shares_chains {
         client.peer_chains = Arc::new(PeerChains::disabled());
         server.peer_chains = client.peer_chains.clone();
+    }
+    if !scenario.verifies_once {
+        client.verified_chains = Arc::new(VerifiedChains::disabled());
+        server.verified_chains = client.verified_chains.clone();
     }
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use harness::peers::pairs::upstream as pairs;
 use harness::providers::tickets::upstream as tickets;
-use harness::verifiers::upstream as verifiers;
 use rustls_upstream as tls;
 
 use crate::choices::Provider;
+use crate::workload::Scenario;
 
 #[path = "connection/connection.rs"]
 pub(crate) mod connection;
@@ -25,4 +25,4 @@ fn ticketer(provider: Provider) -> Arc<dyn tls::server::ProducesTickets> {
 }
 
 /// Does nothing: upstream shares no certificates.
-fn share_chains(_: bool, _: &mut tls::ClientConfig, _: &mut tls::ServerConfig) {}
+fn set_up_caches(_: &Scenario, _: &mut tls::ClientConfig, _: &mut tls::ServerConfig) {}

@@ -6,7 +6,7 @@ use std::time::Instant;
 pub(crate) use harness::peers::pairs::{Error, Result, check_received};
 use pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::choices::{Cipher, Group, KeyType, Provider, Version};
+use crate::choices::{Cipher, Group, KeyType, Provider, Role, Version};
 use crate::measure::Timed;
 use crate::suites::Suite;
 
@@ -19,14 +19,15 @@ pub(crate) struct Scenario {
     pub(crate) key_type: KeyType,
     /// `None`: the groups that the provider offers by default.
     pub(crate) group: Option<Group>,
+    /// The server's certificates and key; `None`: a single certificate.
+    pub(crate) server: Option<Arc<Identity>>,
     /// The client's certificate and key, for servers that ask.
     pub(crate) client: Option<Arc<Identity>>,
-    /// True if the server verifies the client's certificates, which dominates the cost of handling
-    /// them.
-    pub(crate) verifies_client: bool,
     /// True if connections and sessions share the certificates of one peer, where the
     /// implementation can.
     pub(crate) shares_chains: bool,
+    /// True if a chain is verified only once, where the implementation can.
+    pub(crate) verifies_once: bool,
     pub(crate) sessions: Sessions,
     /// The number of tickets from a TLS 1.3 server; `None`: the default for `sessions`.
     pub(crate) tickets: Option<usize>,
@@ -42,9 +43,10 @@ impl Scenario {
             suite,
             key_type,
             group: None,
+            server: None,
             client: None,
-            verifies_client: true,
             shares_chains: true,
+            verifies_once: true,
             sessions: Sessions::Default,
             tickets: None,
             kept: 256,
@@ -75,12 +77,16 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Returns an identity with a key of `key_type` and a single certificate.
-    pub(crate) fn of(key_type: KeyType) -> Self {
+    /// Returns the identity of `role` with a key of `key_type` and a single certificate.
+    pub(crate) fn of(key_type: KeyType, role: Role) -> Self {
         let identities = key_type.identities();
+        let identity = match role {
+            Role::Client => &identities.client,
+            Role::Server => &identities.server,
+        };
         Self {
-            chain: identities.client.chain.clone(),
-            key: identities.client.key(),
+            chain: identity.chain.clone(),
+            key: identity.key(),
             ca: identities.ca.clone(),
         }
     }

@@ -29,11 +29,10 @@ use tls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
 
 use super::pairs::Configs;
 use super::tickets::Tickets;
-use super::verifiers::Verifier;
 use super::{pairs, tls};
-use crate::choices::{Choice, Direction, Provider, Version};
+use crate::choices::{Choice, Direction, Provider, Role, Version};
 use crate::workload::{
-    Result, Scenario, Sessions, Stretch, Traffic, Workload, check_received, records,
+    Identity, Result, Scenario, Sessions, Stretch, Traffic, Workload, check_received, records,
 };
 
 /// Creates the configurations of both sides.
@@ -52,10 +51,11 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
         Version::Tls13 => &tls::version::TLS13,
     };
 
-    let identities = scenario.key_type.identities();
+    let single = Arc::new(Identity::of(scenario.key_type, Role::Server));
+    let of_server = scenario.server.as_ref().unwrap_or(&single);
     let client = ClientConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&[version])?
-        .with_root_certificates(only(&identities.ca)?);
+        .with_root_certificates(only(&of_server.ca)?);
     let mut client = match &scenario.client {
         Some(identity) => {
             client.with_client_auth_cert(identity.chain.clone(), identity.key.clone_key())?
@@ -65,11 +65,6 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
     client.max_fragment_size = scenario.max_fragment_size;
 
     let verifier: Arc<dyn ClientCertVerifier> = match &scenario.client {
-        // without the verification, the other costs become visible
-        Some(_) if !scenario.verifies_client => {
-            let algorithms = provider.signature_verification_algorithms;
-            Arc::new(Verifier::checking_signatures(algorithms))
-        }
         Some(identity) => {
             let roots = Arc::new(only(&identity.ca)?);
             WebPkiClientVerifier::builder_with_provider(roots, provider.clone()).build()?
@@ -79,7 +74,7 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
     let mut server = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[version])?
         .with_client_cert_verifier(verifier)
-        .with_single_cert(identities.server.chain.clone(), identities.server.key())?;
+        .with_single_cert(of_server.chain.clone(), of_server.key.clone_key())?;
     server.max_fragment_size = scenario.max_fragment_size;
 
     client.resumption = match scenario.sessions {
@@ -107,7 +102,7 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
     if let Some(tickets) = scenario.tickets {
         server.send_tls13_tickets = tickets;
     }
-    super::share_chains(scenario.shares_chains, &mut client, &mut server);
+    super::set_up_caches(scenario, &mut client, &mut server);
     Ok(Configs {
         client: Arc::new(client),
         server: Arc::new(server),

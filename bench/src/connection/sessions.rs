@@ -31,7 +31,12 @@ pub(crate) fn heap_bytes(
         let mut config = (*configs.client).clone();
         config.resumption = Resumption::disabled();
         // the client's knowledge of the server must not count as the server's memory
-        super::super::share_chains(false, &mut config, &mut (*configs.server).clone());
+        let caches = Scenario {
+            shares_chains: false,
+            verifies_once: false,
+            ..scenario.clone()
+        };
+        super::super::set_up_caches(&caches, &mut config, &mut (*configs.server).clone());
         Ok(Arc::new(config))
     });
     let clients = clients.collect::<Result<Vec<_>>>()?;

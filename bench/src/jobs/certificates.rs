@@ -9,7 +9,7 @@ mod peers;
 use bench_allocator::count;
 use clap::Args;
 use itertools::{Itertools, izip};
-use peers::Authority;
+pub(crate) use peers::Authority;
 
 use super::handshake::Spent;
 use super::{Job, Run, Step};
@@ -136,7 +136,7 @@ impl Job for Certificates {
         let steps = steps.map(|(index, provider)| -> Step<'a> {
             let comparison = Comparison { run, provider };
             Box::new(move || {
-                let (mut rows, authority) = (Vec::new(), Authority::new());
+                let (mut rows, authority) = (Vec::new(), Authority::new(2));
                 // parsing does not depend on the provider
                 if index == 0 {
                     rows.extend(parsed::properties(&comparison, &authority)?);

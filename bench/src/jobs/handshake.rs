@@ -10,10 +10,11 @@ use bench_allocator::so_far;
 use clap::Args;
 use itertools::iproduct;
 
+use super::certificates::Authority;
 use super::{Job, Run, Step};
 use crate::choices::{
-    Choice, Cipher, ClientAuth, Group, KeyType, Role, Several, Threads, Version, chosen, one,
-    several,
+    Choice, Cipher, ClientAuth, Group, KeyType, Role, Several, Threads, Verification, Version,
+    chosen, one, several,
 };
 use crate::cli::in_range;
 use crate::measure::{Timed, Work};
@@ -41,6 +42,16 @@ pub(crate) struct Handshake {
     /// Authenticate the client with a certificate, too
     #[arg(long, value_parser = several::<ClientAuth>(), value_delimiter = ',', default_value = "no")]
     client_auth: Vec<Several<ClientAuth>>,
+
+    /// The number of intermediate certificates in each chain; more than none need keys of
+    /// ecdsa-p256
+    #[arg(long, default_value = "0", value_name = "N", value_parser = in_range(0..=2))]
+    intermediates: usize,
+
+    /// Verify each chain once, which is the default of rustls-inplace, or in each handshake, as
+    /// rustls 0.23.46 always does
+    #[arg(long, value_parser = several::<Verification>(), value_delimiter = ',', default_value = "all")]
+    verify: Vec<Several<Verification>>,
 
     /// The AEAD of the cipher suite, which also selects the hash function
     #[arg(long, value_parser = one::<Cipher>(), default_value = "aes128-gcm")]
@@ -144,20 +155,40 @@ impl Handshake {
             "handshake-ticket" => Sessions::Tickets,
             _ => Sessions::Nothing,
         };
-        let all = iproduct!(providers, versions, key_types, groups, auths)
-            .filter(|(provider, version, _, group, _)| group.usable_with(*provider, *version));
-        let scenarios = all.map(|(provider, version, key_type, group, auth)| {
+        let verify = chosen(&self.verify);
+        // a session without a client's certificate leaves no chain to verify
+        let verifies = |auth| !sessions.are_resumed() || auth == ClientAuth::Yes;
+        let all = iproduct!(providers, versions, key_types, groups, auths, verify)
+            .filter(|(provider, version, _, group, ..)| group.usable_with(*provider, *version))
+            .filter(|(.., auth, verify)| *verify == Verification::Once || verifies(*auth));
+        let scenarios = all.map(|(provider, version, key_type, group, auth, verify)| {
             let suite = Suite::with(version, self.cipher, key_type)?;
-            let client = (auth == ClientAuth::Yes).then(|| Arc::new(Identity::of(key_type)));
+            let client = (auth == ClientAuth::Yes).then_some(Role::Client);
             Ok(Scenario {
                 group: Some(group),
-                client,
+                server: Some(self.identity(key_type, Role::Server)?),
+                client: client
+                    .map(|role| self.identity(key_type, role))
+                    .transpose()?,
+                verifies_once: verify == Verification::Once,
                 sessions,
                 tickets: self.tickets,
                 ..Scenario::new(provider, suite, key_type)
             })
         });
         scenarios.collect()
+    }
+}
+
+impl Handshake {
+    fn identity(&self, key_type: KeyType, role: Role) -> Result<Arc<Identity>> {
+        Ok(Arc::new(match self.intermediates {
+            0 => Identity::of(key_type, role),
+            _ if key_type != KeyType::EcdsaP256 => {
+                return Err("chains with intermediates need --key-type ecdsa-p256".into());
+            }
+            intermediates => Authority::new(intermediates).identity(0),
+        }))
     }
 }
 
@@ -173,6 +204,14 @@ fn compare(run: &Run, scenario: &Scenario, threads: usize) -> Result<Vec<Row>> {
         Ok(vec![this(scenario)?, upstream(scenario)?, limit])
     };
     let costs = count(&mut build()?)?;
+    let verified = match scenario.verifies_once {
+        true => "once",
+        false => "each time",
+    };
+    let certificates = scenario
+        .server
+        .as_ref()
+        .map_or(1, |server| server.chain.len());
     let (suite, provider) = (&scenario.suite, scenario.provider.name());
     let work = Work {
         build: &build,
@@ -191,6 +230,8 @@ fn compare(run: &Run, scenario: &Scenario, threads: usize) -> Result<Vec<Row>> {
             .with("group", scenario.group.map_or("", Choice::name))
             .with("key_type", scenario.key_type.name())
             .with("client_auth", scenario.client.is_some())
+            .with("certificates", certificates)
+            .with("verified", verified)
             .with("role", role.name())
             .with("threads", threads)
             .with("allocations_per_handshake", spent.allocations)

@@ -9,7 +9,7 @@ use itertools::iproduct;
 
 use super::handshake::{BUILDS, Build};
 use super::{Job, Run, Step};
-use crate::choices::{Choice, KeyType, Version};
+use crate::choices::{Choice, KeyType, Role, Version};
 use crate::cli::in_range;
 use crate::measure;
 use crate::row::Row;
@@ -50,7 +50,7 @@ impl Job for LoadHandshakes {
         for (provider, &version, (session, sessions, client_auth, share)) in kinds {
             let phase = (count * share as f64 / 200.0 / PHASES as f64).ceil() as usize;
             let scenario = Scenario::of(provider, version, key_type)?.with(|new| {
-                new.client = client_auth.then(|| Arc::new(Identity::of(key_type)));
+                new.client = client_auth.then(|| Arc::new(Identity::of(key_type, Role::Client)));
                 (new.sessions, new.kept) = (sessions, KEPT);
             });
             steps.push(Box::new(move || {

@@ -13,27 +13,33 @@ use crate::row::Row;
 use crate::workload::{Identity, Result, Scenario, Sessions};
 use crate::{this, upstream};
 
-/// An authority that certifies clients and servers through two intermediates.
-pub(super) struct Authority {
+/// An authority that certifies clients and servers through intermediates.
+pub(crate) struct Authority {
     root: Issuer,
-    intermediates: [Issuer; 2],
+    /// From the issuer of certificates up.
+    intermediates: Vec<Issuer>,
 }
 
 impl Authority {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new(intermediates: usize) -> Self {
         let root = pki::root("authority", |_| ());
-        let upper = pki::intermediate("upper intermediate", &root, |_| ());
-        let lower = pki::intermediate("lower intermediate", &upper, |_| ());
+        let mut all = Vec::<Issuer>::new();
+        for number in 0..intermediates {
+            let upper = all.first().unwrap_or(&root);
+            let lower = pki::intermediate(&format!("intermediate {number}"), upper, |_| ());
+            all.insert(0, lower);
+        }
         Self {
             root,
-            intermediates: [lower, upper],
+            intermediates: all,
         }
     }
 
     /// Creates identity number `number`. A server that trusts the authority gets the whole chain.
-    pub(super) fn identity(&self, number: usize) -> Identity {
+    pub(crate) fn identity(&self, number: usize) -> Identity {
         let key = pki::key();
-        let end_entity = pki::leaf_of(&key, &self.intermediates[0], |params| {
+        let issuer = self.intermediates.first().unwrap_or(&self.root);
+        let end_entity = pki::leaf_of(&key, issuer, |params| {
             let (kind, name) = (DnType::OrganizationName, format!("client number {number}"));
             params.distinguished_name.push(kind, name);
         });
@@ -59,18 +65,17 @@ pub(super) fn resumption(comparison: &Comparison<'_>, authority: &Authority) -> 
             new.client = Some(Arc::new(authority.identity(0)));
             new.sessions = Sessions::Tickets;
         });
-        for (verifies_client, without) in [(true, ""), (false, ", without verifying them")] {
-            let shared = scenario.with(|new| new.verifies_client = verifies_client);
-            let copies = shared.with(|new| new.shares_chains = false);
-            let [(_, this), (_, upstream)] = BUILDS;
-            let ways = [
-                Way::new("this", "a copy each", || of_server(this, &copies)),
-                Way::new("this", "shared", || of_server(this, &shared)),
-                Way::new("upstream", "a copy each", || of_server(upstream, &shared)),
-            ];
-            let work = format!("TLS {}, ticket, server{without}", version.name());
-            rows.extend(comparison.rows(TOPIC, &work, &ways)?);
-        }
+        let each = scenario.with(|new| new.verifies_once = false);
+        let [(_, this), (_, upstream)] = BUILDS;
+        let ways = [
+            Way::new("this", "verified each time", || of_server(this, &each)),
+            Way::new("this", "verified once", || of_server(this, &scenario)),
+            Way::new("upstream", "verified once", || {
+                of_server(upstream, &scenario)
+            }),
+        ];
+        let work = format!("TLS {}, ticket, server", version.name());
+        rows.extend(comparison.rows(TOPIC, &work, &ways)?);
         if version == Version::Tls13 {
             rows.extend(stored(comparison, &scenario, authority)?);
         }
@@ -98,7 +103,11 @@ fn stored(
     authority: &Authority,
 ) -> Result<Vec<Row>> {
     let sessions = comparison.scaled(4000, 20);
-    let shared = scenario.with(|new| new.sessions = Sessions::Stored);
+    let shared = scenario.with(|new| {
+        new.sessions = Sessions::Stored;
+        // the chains that the server remembers belong to no session
+        new.verifies_once = false;
+    });
     let copies = shared.with(|new| new.shares_chains = false);
     let mut rows = Vec::new();
     for (whose, count) in [("one client", 1), ("as many clients", sessions)] {
