@@ -1,8 +1,9 @@
-//! Tests whether the time to reject a forgery depends on where it is wrong. Only a report: no check
+//! Tests whether the time to reject a forgery depends on a secret. Only a report: no check
 //! depends on its figures.
 //!
-//! Each line is an operation on one of two inputs, which are wrong in a secret's first or last
-//! byte. A comparison that stops at the first difference takes longer for the latter.
+//! Each line is an operation on one of two inputs. Most are wrong in a secret's first or last byte:
+//! a comparison that stops at the first difference takes longer for the latter. Others present a
+//! chain that the other side knows, or does not.
 
 // compiled twice on purpose: once for each library
 #![allow(clippy::duplicate_mod)]
@@ -10,6 +11,7 @@
 mod controls;
 mod dudect;
 mod forgery;
+mod known_chains;
 mod this;
 mod upstream;
 
@@ -100,6 +102,7 @@ fn cases(providers: &[Provider]) -> Vec<(&'static str, Case)> {
     let named = |name, cases: Vec<Case>| cases.into_iter().map(move |case| (name, case));
     let mut all: Vec<_> = named("control", controls::cases()).collect();
     all.extend(named("this", this::cases(providers)));
+    all.extend(named("this", known_chains::cases(providers)));
     all.extend(named("upstream", upstream::cases(providers)));
     let order: Vec<_> = all.iter().map(|(_, case)| case.operation.clone()).collect();
     all.sort_by_key(|(_, case)| order.iter().position(|known| *known == case.operation));
