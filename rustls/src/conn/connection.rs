@@ -234,6 +234,14 @@ impl<Data> ConnectionCommon<Data> {
             .send(CommonState::refresh_traffic_keys)
     }
 
+    /// Queues a close_notify, as [`CommonState::send_close_notify`] describes. If that fails, the
+    /// connection and its session end.
+    pub fn send_close_notify(&mut self) {
+        self.driver
+            .write_access()
+            .send(CommonState::send_close_notify);
+    }
+
     /// Returns the keys of both directions for another record layer, for example the Linux kernel's
     /// (kernel TLS).
     ///

@@ -472,7 +472,7 @@ impl<Data> Driver<Data> {
     }
 
     /// Returns the error that ended the connection, if it has failed. Ends the handshake if the
-    /// application's code has panicked, or a close_notify was not sent, since the last call.
+    /// application's code has panicked since the last call.
     #[inline]
     pub(crate) fn check_failed(&mut self) -> Result<(), Error> {
         let failed = self.common.check_failed();

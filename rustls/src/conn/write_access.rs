@@ -31,24 +31,14 @@ impl<'a> WriteAccess<'a> {
         Self { common, handshake }
     }
 
-    /// Runs an operation that sends. A panic fails the connection. An error that ends the
-    /// connection also ends the handshake, because the application may make no further call.
+    /// Runs an operation that sends. A panic fails the connection. If the connection has failed,
+    /// the handshake ends too, because the application may make no further call.
     #[inline(always)]
-    pub(super) fn send<R, E>(
-        &mut self,
-        operation: impl FnOnce(&mut CommonState) -> Result<R, E>,
-    ) -> Result<R, E> {
+    pub(super) fn send<R>(&mut self, operation: impl FnOnce(&mut CommonState) -> R) -> R {
         let sent = fail_on_panic(self.common, operation);
-        if sent.is_err() {
-            self.end_failed_handshake();
-        }
-        sent
-    }
-
-    #[cold]
-    fn end_failed_handshake(&mut self) {
         if self.common.has_failed() {
             self.handshake.end();
         }
+        sent
     }
 }

@@ -183,6 +183,7 @@ fn errors_change_nothing() {
             #[expect(clippy::reversed_empty_ranges, reason = "a mistake of the caller")]
             let outside = [
                 headroom..end + 1,
+                end - 5..end + 1,
                 end..end + 1,
                 end + 1..end + 2,
                 20..19,

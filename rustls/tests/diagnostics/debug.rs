@@ -302,6 +302,8 @@ fn unbuffered_connections_and_acceptors() {
         }
         check(&client);
         let mut server = UnbufferedServerConnection::new(ends.server.clone()).unwrap();
+        check_as("UnbufferedServerConnection", &server);
+        check(&*server);
         let mut hello = ends.connect()[0].output();
         for _ in 0..2 {
             check(&server.process_tls_records(&mut hello));

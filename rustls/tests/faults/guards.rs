@@ -108,15 +108,19 @@ fn buffered_connections() {
     let refresh = cases! { conn: ClientConnection;
         "refresh_traffic_keys", SEAL => conn.refresh_traffic_keys();
     };
-    let others = cases! { conn: ClientConnection;
+    let closing = cases! { conn: ClientConnection;
         "send_close_notify", SEAL => conn.send_close_notify();
+    };
+    let reading = cases! { conn: ClientConnection;
         "process_new_packets", OPEN => conn.process_new_packets();
     };
-    for cases in [writes, refresh, others] {
+    for cases in [writes, refresh, closing, reading] {
         each(cases, || buffered(&Rig::new(TLS13)), buffered_is_over);
     }
-    each_ends_the_handshake(writes, TLS12, buffered);
-    for cases in [writes, refresh] {
+    for cases in [writes, closing] {
+        each_ends_the_handshake(cases, TLS12, buffered);
+    }
+    for cases in [writes, refresh, closing] {
         each_ends_the_handshake(cases, TLS13, buffered);
     }
 }
