@@ -229,10 +229,10 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error>;
 
-    /// Returns true if the verifier, which has accepted this chain under the same
-    /// [`rules`](Self::rules), also accepts it for the server `server_name`. Checks whatever else
-    /// depends on the arguments of this handshake, which are those of
-    /// [`verify_server_cert`](Self::verify_server_cert).
+    /// Returns true if the verifier accepts this chain for the server `server_name`, provided that
+    /// it has accepted it before under the same [`rules`](Self::rules), perhaps for another name.
+    /// Checks whatever else depends on the arguments of this handshake, which are those of
+    /// [`verify_server_cert`](Self::verify_server_cert). Called for unknown chains, too.
     ///
     /// False, the default, calls `verify_server_cert`, whose verdict counts. Return false instead
     /// of an error: a refusal must take as long as for a chain that is not known.
@@ -384,9 +384,9 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error>;
 
-    /// Returns true if the verifier, which has accepted this chain under the same
-    /// [`rules`](Self::rules), needs no other check. The arguments are those of
-    /// [`verify_client_cert`](Self::verify_client_cert).
+    /// Returns true if the verifier accepts this chain, provided that it has accepted it before
+    /// under the same [`rules`](Self::rules). The arguments are those of
+    /// [`verify_client_cert`](Self::verify_client_cert). Called for unknown chains, too.
     ///
     /// False, the default, calls `verify_client_cert`, whose verdict counts.
     fn recheck_client_cert(

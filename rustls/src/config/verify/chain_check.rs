@@ -7,10 +7,10 @@
 //!     verify the chain in full             verify the signature
 //!     verify the signature                   │ valid                 │ invalid
 //!                                            ▼                       ▼
-//!                                          is an acceptance known? ─► verify the chain in full
+//!                                          is the name valid? ─────► verify the chain in full
 //!                                            │ yes              no ▲  │
 //!                                            ▼                     │  ▼
-//!                                          is the name valid? ─────┘ keep its acceptance, if the
+//!                                          is an acceptance known? ┘ keep its acceptance, if the
 //!                                            │ yes              no    signature is valid
 //!                                            ▼
 //!                                          accepted
@@ -19,8 +19,8 @@
 //! With rules, the signature comes first: a lookup before it would show to anybody who presents a
 //! public certificate if its owner is known. For the same reason, a peer that is refused causes the
 //! same work whether it is known or not: with an invalid signature, or a valid one for another name
-//! (an attacker may relay a handshake to another server), the chain is verified in full. Its error
-//! comes before that of the signature, as in the other order.
+//! (an attacker may relay a handshake to another server), the chain is not looked up, but verified
+//! in full. Its error comes before that of the signature, as in the other order.
 
 use pki_types::{CertificateDer, ServerName, UnixTime};
 
@@ -119,7 +119,7 @@ impl<V: VerifiesChain> ChainCheck<V> {
             .map_err(Failure::rejected_by_verifier)
     }
 
-    /// True if the verifier accepts a chain that it has accepted before.
+    /// True if the verifier accepts the chain, provided that it has accepted it before.
     fn recheck(&self, chain: &[CertificateDer<'_>]) -> bool {
         let recheck = |(end_entity, intermediates)| {
             let now = self.now;
@@ -205,9 +205,8 @@ impl UnprovenChain {
             });
         };
         let signature = verify_signature(end_entity);
-        if signature.is_ok() {
-            let known = known.find(basis, &chain, check.now);
-            if let Some(acceptance) = known.filter(|_| check.recheck(&chain)) {
+        if signature.is_ok() && check.recheck(&chain) {
+            if let Some(acceptance) = known.find(basis, &chain, check.now) {
                 return Ok(ProvenChain {
                     acceptance: Some(acceptance),
                     until: Some(acceptance.until()),

@@ -489,18 +489,18 @@ fn with(change: impl FnOnce(&mut Step)) -> Step {
 #[test]
 fn a_chain_is_verified_once_for_its_rules_and_bytes() {
     check_calls(&[
-        (PLAIN, "sv"),
+        (PLAIN, "srv"),
         (PLAIN, "sr"),
-        (with(|it| it.model.number = 1), "sv"),
+        (with(|it| it.model.number = 1), "srv"),
         (with(|it| it.model.number = 1), "sr"),
         (with(|it| it.now = 99), "sr"),
         (PLAIN, "sr"),
-        (with(|it| it.now = 9), "sv"), // the clock was set back
+        (with(|it| it.now = 9), "srv"), // the clock was set back
         (with(|it| it.now = 9), "sr"),
-        (with(|it| (it.chain, it.now) = (1, 20)), "sv"),
+        (with(|it| (it.chain, it.now) = (1, 20)), "srv"),
         (with(|it| (it.chain, it.now) = (1, 29)), "sr"),
-        (with(|it| (it.chain, it.now) = (1, 30)), "sv"),
-        (with(|it| (it.chain, it.now) = (1, 19)), "sv"),
+        (with(|it| (it.chain, it.now) = (1, 30)), "srv"),
+        (with(|it| (it.chain, it.now) = (1, 19)), "srv"),
     ]);
 }
 
@@ -509,7 +509,7 @@ fn an_invalid_signature_looks_nothing_up() {
     let unsigned = with(|it| it.signs = false);
     check_calls(&[
         (unsigned, "sv"),
-        (PLAIN, "sv"), // the chain of a peer that has not signed is not kept
+        (PLAIN, "srv"), // the chain of a peer that has not signed is not kept
         (PLAIN, "sr"),
         (unsigned, "sv"),
     ]);
@@ -533,8 +533,8 @@ fn a_known_chain_for_another_name_is_verified_in_full() {
         ..other_name
     };
     for (step, expected) in [
-        (other_name, "sv"),
-        (known, "sv"),
+        (other_name, "srv"),
+        (known, "srv"),
         (known, "sr"),
         (other_name, "srv"),
     ] {
@@ -547,7 +547,7 @@ fn a_known_chain_for_another_name_is_verified_in_full() {
 #[test]
 fn a_rejection_is_not_kept() {
     let rejected = with(|it| it.chain = 2);
-    check_calls(&[(rejected, "sv"), (rejected, "sv")]);
+    check_calls(&[(rejected, "srv"), (rejected, "srv")]);
 }
 
 #[test]
@@ -556,7 +556,7 @@ fn verifiers_without_rules_are_asked_in_the_order_of_0_23() {
     check_calls(&[
         (plain, "vs"),
         (plain, "vs"),
-        (PLAIN, "sv"),
+        (PLAIN, "srv"),
         (plain, "vs"),
         (with(|it| it.signs = false), "sv"),
     ]);
@@ -615,10 +615,10 @@ fn wrappers_that_forward_only_part_are_asked_each_time() {
         own: Some(OwnRules::OwnProof),
         ..Wrapper::NONE
     });
-    check_calls(&[(PLAIN, "sv"), (no_recheck, "srv"), (no_recheck, "srv")]);
-    check_calls(&[(inner_proof, "sv"), (inner_proof, "sv"), (PLAIN, "sv")]);
-    check_calls(&[(no_proof, "sv"), (no_proof, "sv")]);
-    check_calls(&[(own_proof, "sv"), (own_proof, "sr"), (PLAIN, "sv")]);
+    check_calls(&[(PLAIN, "srv"), (no_recheck, "srv"), (no_recheck, "srv")]);
+    check_calls(&[(inner_proof, "srv"), (inner_proof, "srv"), (PLAIN, "srv")]);
+    check_calls(&[(no_proof, "srv"), (no_proof, "srv")]);
+    check_calls(&[(own_proof, "srv"), (own_proof, "sr"), (PLAIN, "srv")]);
     let mut peers = Peers::new(VerifiedChains::default(), true);
     peers.handshake(&PLAIN).0.unwrap();
     for narrower in [no_recheck, no_rules] {
@@ -641,7 +641,7 @@ fn a_session_is_resumed_without_verification_while_its_acceptance_holds() {
         assert_eq!(outcome.is_ok(), is_accepted, "{step:?}");
         assert_eq!(calls, expected, "{step:?}");
     };
-    check(&PLAIN, true, "sv");
+    check(&PLAIN, true, "srv");
     check(&resumed(10, 0), true, "r");
     check(&resumed(99, 0), true, "r");
     check(&resumed(9, 0), true, "v"); // the clock was set back: verified at 9 from here on
@@ -675,7 +675,7 @@ fn an_acceptance_in_a_session_ends_after_a_day() {
 #[test]
 fn an_acceptance_of_a_client_is_none_of_a_server() {
     let mut peers = Peers::new(VerifiedChains::default(), false);
-    for (is_server, expected) in [(false, "sv"), (true, "sv"), (true, "sr"), (false, "sr")] {
+    for (is_server, expected) in [(false, "srv"), (true, "srv"), (true, "sr"), (false, "sr")] {
         peers.is_server = is_server;
         assert_eq!(peers.handshake(&PLAIN).1, expected);
     }
