@@ -4,7 +4,7 @@
 use harness::peers::configs::{Provider, Versions, product};
 
 use crate::caches::Caches;
-use crate::cases::{self, Case, Credential};
+use crate::cases::{self, Case, Credential, named};
 use crate::ends::{Setup, Side, Verdict};
 use crate::trial::{Sessions, Trial, Who, of_upstream};
 
@@ -184,6 +184,22 @@ fn resumed_handshakes_of_aws_lc() {
 #[test]
 fn resumed_handshakes_of_ring() {
     compare(Provider::Ring, true);
+}
+
+/// A server's tickets contain the client's chain. A client of upstream reads two of 40 kB.
+#[test]
+fn clients_with_long_chains_resume() {
+    let case = named("a hundred intermediates");
+    for setup in Setup::all(true) {
+        for sessions in [Sessions::Sealed, Sessions::Stored] {
+            let trial = Trial::new(case, &setup, sessions, &Caches::on());
+            for is_resumed in [false, true, true] {
+                let verdict = trial.connect(Who::Judge, &case.presented);
+                verdict.assert_accepted(&setup);
+                assert_eq!(verdict.is_resumed(), is_resumed, "{setup:?}");
+            }
+        }
+    }
 }
 
 /// Checks the tests themselves: valid peers are accepted and resume.

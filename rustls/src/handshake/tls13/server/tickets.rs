@@ -18,10 +18,12 @@ use crate::config::session::{Lifetime, lifetime_left};
 use crate::config::settings::ServerSettings;
 use crate::error::Error;
 use crate::handshake::ServerContext;
+use crate::handshake::transport::Transport;
 use crate::keys::tls13::TicketPsks;
 use crate::msgs::EncodeMessage;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::session_ticket::NewSessionTicket;
+use crate::record::MAX_FRAGMENT_LEN;
 use crate::suites::Tls13CipherSuite;
 
 /// The time in seconds during which a stored session may be resumed.
@@ -181,13 +183,28 @@ impl TicketSender<'_> {
                 ..NewSessionTicket::default()
             }
             .encode_message(&mut messages)?;
+            // long tickets share no record: rustls 0.23 stops reading if a message and the records
+            // of the next one exceed 64 KiB
+            if messages.len() > MAX_FRAGMENT_LEN && !send_messages(&mut messages, cx.transport)? {
+                return Ok(());
+            }
         }
-        // RFC 9846 §5.5: half-RTT data may have worn out the key, and tickets are optional
-        if !cx.transport.can_protect(messages.len()) {
-            return Ok(());
-        }
-        cx.transport.send_handshake(&messages)
+        send_messages(&mut messages, cx.transport).map(drop)
     }
+}
+
+/// Sends `messages`, and clears them. Returns false if the key is worn out.
+fn send_messages(messages: &mut Vec<u8>, transport: &mut dyn Transport) -> Result<bool, Error> {
+    if messages.is_empty() {
+        return Ok(true);
+    }
+    // RFC 9846 §5.5: half-RTT data may have worn out the key, and tickets are optional
+    if !transport.can_protect(messages.len()) {
+        return Ok(false);
+    }
+    transport.send_handshake(messages)?;
+    messages.clear();
+    Ok(true)
 }
 
 /// The storage of sessions.
