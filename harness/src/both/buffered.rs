@@ -64,12 +64,18 @@ impl Endpoint for BufferedEndpoint {
     }
 
     fn receive(&mut self, mut bytes: &[u8]) -> Result<(), String> {
+        let mut is_stuck = false;
         while !bytes.is_empty() && !self.peer_has_closed {
-            if self.conn.read_tls(&mut bytes).is_err() {
-                // the buffer is full of plaintext
-                let mut read = std::mem::take(&mut self.read);
-                self.read_into(&mut read);
-                self.read = read;
+            match self.conn.read_tls(&mut bytes) {
+                Ok(_) => is_stuck = false,
+                Err(error) if is_stuck => return Err(format!("cannot read on: {error}")),
+                Err(_) => {
+                    // the buffer is full of plaintext
+                    is_stuck = true;
+                    let mut read = std::mem::take(&mut self.read);
+                    self.read_into(&mut read);
+                    self.read = read;
+                }
             }
             self.process()?;
         }
