@@ -1,9 +1,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::super::toy::{IV, KEY, Protection, plaintext};
+use super::super::toy::{IV, IdleAlgorithm, KEY, Protection, plaintext};
 use super::*;
-use crate::crypto::aead::{AeadError, InPlace};
+use crate::crypto::aead::InPlace;
 use crate::crypto::bulk_cipher::BulkCipher;
 use crate::crypto::cipher::OutboundChunks;
 use crate::crypto::toy::{ToyAead, ToyAlgorithm};
@@ -263,67 +263,11 @@ fn oversized_plaintext_is_rejected_after_opening() {
     }
 }
 
-/// Seals without writing, and opens nothing.
-struct IdleKey;
-
-impl SealingKey for IdleKey {
-    fn seal(
-        &mut self,
-        _: Nonce,
-        _: &[u8],
-        _: &[u8],
-        _: &[u8],
-        _: &mut [u8],
-    ) -> Result<(), AeadError> {
-        Ok(())
-    }
-
-    fn seal_in_place(
-        &mut self,
-        _: Nonce,
-        _: &[u8],
-        _: usize,
-        _: &[u8],
-        _: &mut [u8],
-    ) -> Result<(), AeadError> {
-        Ok(())
-    }
-}
-
-impl OpeningKey for IdleKey {
-    fn open(&mut self, _: Nonce, _: &[u8], in_out: &mut [u8]) -> Result<usize, AeadError> {
-        assert!(in_out.len() >= TAG_LEN, "there is no tag");
-        Err(AeadError)
-    }
-}
-
-/// An approved algorithm over [`IdleKey`].
-struct Idle;
-
-impl AeadAlgorithm for Idle {
-    type SealingKey = IdleKey;
-    type OpeningKey = IdleKey;
-
-    const CIPHER: BulkCipher = BulkCipher::Aes256Gcm;
-
-    fn sealing_key(_: &AeadKey) -> IdleKey {
-        IdleKey
-    }
-
-    fn opening_key(_: &AeadKey) -> IdleKey {
-        IdleKey
-    }
-
-    fn fips() -> bool {
-        true
-    }
-}
-
 #[test]
 fn approval_and_unwritten_output_are_passed_on() {
-    let tls13 = Tls13Framing::<Idle>::NEW;
-    let gcm = Tls12GcmFraming::<Idle>::NEW;
-    let chacha20 = Tls12Chacha20Framing::<Idle>::NEW;
+    let tls13 = Tls13Framing::<IdleAlgorithm>::NEW;
+    let gcm = Tls12GcmFraming::<IdleAlgorithm>::NEW;
+    let chacha20 = Tls12Chacha20Framing::<IdleAlgorithm>::NEW;
     assert!(tls13.fips() && gcm.fips() && chacha20.fips());
 
     let key = || AeadKey::new(&[KEY; 32]);
@@ -346,9 +290,9 @@ fn approval_and_unwritten_output_are_passed_on() {
 fn records_without_a_tag_do_not_reach_the_key() {
     let key = || AeadKey::new(&[KEY; 32]);
     for mut decrypter in [
-        Tls13Framing::<Idle>::NEW.decrypter(key(), Iv::new(IV)),
-        Tls12GcmFraming::<Idle>::NEW.decrypter(key(), &IV[..4]),
-        Tls12Chacha20Framing::<Idle>::NEW.decrypter(key(), &IV),
+        Tls13Framing::<IdleAlgorithm>::NEW.decrypter(key(), Iv::new(IV)),
+        Tls12GcmFraming::<IdleAlgorithm>::NEW.decrypter(key(), &IV[..4]),
+        Tls12Chacha20Framing::<IdleAlgorithm>::NEW.decrypter(key(), &IV),
     ] {
         for typ in [ContentType::ApplicationData, ContentType::Handshake] {
             for len in 0..30 {

@@ -5,12 +5,9 @@ use alloc::{format, vec};
 
 #[cfg(feature = "std")]
 use super::super::buffer::{OutgoingBuffer, ReceiveBuffer};
-use super::super::toy::{Protection, plaintext, sealed};
+use super::super::toy::{IdleAlgorithm, Protection, plaintext, sealed};
 use super::*;
-use crate::crypto::aead::{AeadAlgorithm, AeadError, SealingKey};
-use crate::crypto::bulk_cipher::BulkCipher;
-use crate::crypto::cipher::{AeadKey, Iv, Nonce, Tls13AeadAlgorithm};
-use crate::crypto::toy::ToyAlgorithm;
+use crate::crypto::cipher::{AeadKey, Iv, Tls13AeadAlgorithm};
 use crate::record::framing::Tls13Framing;
 
 const DATA: ContentType = ContentType::ApplicationData;
@@ -529,48 +526,6 @@ impl MessageEncrypter for Idle {
 
     fn payload_offset(&self) -> usize {
         0
-    }
-}
-
-/// [`Idle`] under the framing of this crate.
-struct IdleAlgorithm;
-
-impl SealingKey for Idle {
-    fn seal(
-        &mut self,
-        _: Nonce,
-        _: &[u8],
-        _: &[u8],
-        _: &[u8],
-        _: &mut [u8],
-    ) -> Result<(), AeadError> {
-        Ok(())
-    }
-
-    fn seal_in_place(
-        &mut self,
-        _: Nonce,
-        _: &[u8],
-        _: usize,
-        _: &[u8],
-        _: &mut [u8],
-    ) -> Result<(), AeadError> {
-        Ok(())
-    }
-}
-
-impl AeadAlgorithm for IdleAlgorithm {
-    type SealingKey = Idle;
-    type OpeningKey = <ToyAlgorithm as AeadAlgorithm>::OpeningKey;
-
-    const CIPHER: BulkCipher = BulkCipher::Aes256Gcm;
-
-    fn sealing_key(_: &AeadKey) -> Idle {
-        Idle
-    }
-
-    fn opening_key(key: &AeadKey) -> Self::OpeningKey {
-        ToyAlgorithm::opening_key(key)
     }
 }
 
