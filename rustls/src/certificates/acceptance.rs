@@ -12,10 +12,9 @@ use rustls_core::codec::{Codec, Reader};
 use crate::enums::Side;
 use crate::error::InvalidMessage;
 
-/// Everything that a verifier's verdict depends on apart from its arguments, as a digest.
-///
-/// Do not state rules for a verifier that consults anything which may change, such as the trust
-/// store of the platform, a file, or a field behind a lock.
+/// A digest of all inputs of a verifier's verdict except its arguments; **not for verifiers that
+/// consult anything which may change**, such as the trust store of the platform, a file, or a field
+/// behind a lock.
 ///
 /// Verifiers with equal rules must accept the same chains at the same time. The built-in verifiers
 /// compute their rules from their roots, revocation lists, policy and algorithms. A custom verifier

@@ -93,7 +93,7 @@ impl Debug for ServerCertVerified {
     }
 }
 
-/// The worth of a verification beyond its handshake.
+/// The part of a verdict that outlives its handshake.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Proof {
     /// The rules by which the chain was accepted, if the verifier states any.

@@ -296,7 +296,7 @@ impl ChainVerifier {
         Ok((cert, self.proof(end_entity, intermediates, now)))
     }
 
-    /// Returns the worth of the acceptance of a chain at the time `now`.
+    /// Returns the proof for a chain that was accepted at the time `now`: rules and end.
     ///
     /// webpki compares the time with nothing but the validity of the certificates and, if their
     /// expiry is enforced, the next updates of the lists. The acceptance holds until the first of

@@ -95,7 +95,7 @@ fn of_roots(
         digest.add(algorithm.public_key_alg_id().as_ref());
         digest.add(algorithm.signature_alg_id().as_ref());
         digest.add_count(usize::from(algorithm.fips()));
-        // distinguishes implementations with the same identifiers, as far as their texts do
+        // distinguishes implementations that have the same identifiers, but other `Debug` texts
         digest.add(format!("{algorithm:?}").as_bytes());
     }
     digest.finish()

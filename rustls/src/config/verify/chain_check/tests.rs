@@ -22,14 +22,14 @@ struct Step {
     signs: bool,
     /// The session to resume on a server, counted back from the last one.
     resumes: Option<usize>,
-    /// True if a server verifies the chain before the signature, where it can.
+    /// True if a server without rules verifies the chain at the Certificate.
     is_early: bool,
 }
 
-/// The outcome of one handshake, in which nothing but kept acceptances may make no difference.
+/// The outcome of a handshake, which must be the same with and without kept acceptances.
 type Outcome = Result<(), String>;
 
-/// Both sides' connections with one configuration, and the sessions of its clients.
+/// The handshakes of one configuration, and its sessions.
 struct Peers {
     known: VerifiedChains,
     chains: PeerChains,

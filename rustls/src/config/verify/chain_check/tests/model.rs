@@ -103,7 +103,7 @@ impl Model {
         }
     }
 
-    /// Returns the worth of the proof.
+    /// Returns the rules and the end of the proof, if it has any.
     fn verify(
         &self,
         end_entity: &CertificateDer<'_>,
