@@ -84,6 +84,10 @@ impl Acceptance {
     /// The length of an encoded acceptance of a client in bytes.
     pub(crate) const LEN: usize = VerifierRules::LEN + 8 + 8;
 
+    /// The maximum age in seconds of an acceptance in a session. Machines that share sessions may
+    /// run different versions of the code that verifies, and a fix in that code changes no rules.
+    const MAX_AGE_IN_SESSION: u64 = 24 * 60 * 60;
+
     /// Creates the acceptance by the verifier of `basis`, which has verified the chain in full at
     /// the time `now`. Returns `None` if it does not hold beyond `now`.
     pub(crate) fn new(basis: Basis, now: UnixTime, until: UnixTime) -> Option<Self> {
@@ -97,12 +101,28 @@ impl Acceptance {
     /// True if the verifier of `basis` would accept the chain at the time `now`.
     ///
     /// A time before the verification is outside: a certificate may not have been valid yet.
-    pub(crate) fn holds(&self, basis: Basis, now: UnixTime) -> bool {
+    fn holds(&self, basis: Basis, now: UnixTime) -> bool {
         self.basis == basis && (self.verified_at..self.until).contains(&now.as_secs())
     }
 
+    /// True if a resumption of a session with this acceptance may rely on it.
+    pub(crate) fn holds_in_session(&self, basis: Basis, now: UnixTime) -> bool {
+        self.holds(basis, now) && self.age(now) < Self::MAX_AGE_IN_SESSION
+    }
+
+    /// True if a full handshake may rely on it. The acceptance of a client goes on into a session,
+    /// and must be young enough to serve that for at least half a day.
+    #[cfg(feature = "std")]
+    pub(super) fn holds_in_full_handshake(&self, basis: Basis, now: UnixTime) -> bool {
+        let is_young = match basis.peer {
+            Side::Client => self.age(now) < Self::MAX_AGE_IN_SESSION / 2,
+            Side::Server => true,
+        };
+        self.holds(basis, now) && is_young
+    }
+
     /// Returns the seconds since the verification.
-    pub(crate) fn age(&self, now: UnixTime) -> u64 {
+    fn age(&self, now: UnixTime) -> u64 {
         now.as_secs().abs_diff(self.verified_at)
     }
 
@@ -186,6 +206,38 @@ mod tests {
         };
         assert!(!acceptance.holds(of_servers, at(150)));
         assert_eq!((acceptance.age(at(99)), acceptance.age(at(150))), (1, 50));
+    }
+
+    /// A full handshake renews an acceptance of a client while its sessions can still use it.
+    #[test]
+    fn the_age_counts_in_sessions_and_for_clients() {
+        const DAY: u64 = 24 * 60 * 60;
+        let of_servers = Basis {
+            peer: Side::Server,
+            ..BASIS
+        };
+        for (age, of_client, of_server, in_session) in [
+            (0, true, true, true),
+            (DAY / 2 - 1, true, true, true),
+            (DAY / 2, false, true, true),
+            (DAY - 1, false, true, true),
+            (DAY, false, true, false),
+            (9 * DAY, false, true, false),
+            (10 * DAY, false, false, false),
+        ] {
+            let now = at(100 + age);
+            let acceptance = |basis| Acceptance::new(basis, at(100), at(100 + 10 * DAY)).unwrap();
+            let by = |basis| acceptance(basis).holds_in_full_handshake(basis, now);
+            assert_eq!((by(BASIS), by(of_servers)), (of_client, of_server), "{age}");
+            assert_eq!(acceptance(BASIS).holds_in_session(BASIS, now), in_session);
+        }
+        let acceptance = Acceptance::new(BASIS, at(100), at(200)).unwrap();
+        for now in [at(99), at(200)] {
+            assert!(!acceptance.holds_in_session(BASIS, now));
+            assert!(!acceptance.holds_in_full_handshake(BASIS, now));
+        }
+        assert!(!acceptance.holds_in_session(of_servers, at(150)));
+        assert!(!acceptance.holds_in_full_handshake(of_servers, at(150)));
     }
 
     #[test]

@@ -2,16 +2,17 @@
 //!
 //! ```text
 //!                                      ┌──────── VerifiedChains ─────────┐
-//!   verifier, chain, time,        ──►  │ find: same rules, same bytes,   │ ──► accepted, except
-//!   once its signature is verified     │       time within [at, until)   │     for the name
+//!   verifier, chain, time,        ──►  │ find: same rules, same bytes,   │ ──► accepted
+//!   once signature and name            │       time within [at, until),  │
+//!   are verified                       │       of a client within 12 h   │
 //!                                      │                                 │
 //!   accepted in full              ──►  │ keep: rules, chain, at, until   │
 //!                                      └─────────────────────────────────┘
 //! ```
 //!
 //! Only acceptances are kept, never rejections. The handshake looks a chain up only after it has
-//! verified a signature by the chain's key, and relies on the result only if the handshake succeeds
-//! with it. A peer that is refused takes the same time, whether its chain is known or not.
+//! verified a signature by the chain's key, and the server's name. A peer that is refused takes the
+//! same time, whether its chain is known or not.
 
 use core::fmt;
 
@@ -32,7 +33,9 @@ use crate::certificates::peer_chain::PeerChain;
 /// - for exactly the same bytes of the whole chain;
 /// - until the first date passes on which the verdict could change: the expiry of a certificate,
 ///   or the next update of a revocation list if the verifier enforces that. If the clock is before
-///   the time of the verification, the chain is verified again.
+///   the time of the verification, the chain is verified again;
+/// - for half a day if the peer is a client. Its sessions carry the acceptance, and must be able to
+///   use it for another half day.
 ///
 /// Verifiers that state no rules verify every chain in every handshake. That is the default for
 /// custom verifiers.
@@ -107,8 +110,8 @@ impl VerifiedChains {
 
     /// Returns the statistics.
     ///
-    /// `entries` counts the chains, `bytes` their total length. A hit is a chain that was not
-    /// verified again.
+    /// `entries` counts the chains, `bytes` their total length. A hit is a full handshake whose
+    /// chain was not verified again. Resumptions do not count.
     pub fn stats(&self) -> CacheStats {
         #[cfg(feature = "std")]
         if let Some(acceptances) = &self.enabled {

@@ -325,9 +325,9 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// an earlier acceptance of the same chain, if that was returned as
     /// [`ClientCertVerified::assertion_until`] with equal rules, its time has not passed, and
     /// [`recheck_client_cert`](Self::recheck_client_cert) returns true.
-    /// [`ServerConfig::verified_chains`](crate::ServerConfig::verified_chains) holds acceptances,
-    /// and so do sessions, for a day. `verify_client_cert` is then not called in each handshake:
-    /// keep authorization and audit elsewhere.
+    /// [`ServerConfig::verified_chains`](crate::ServerConfig::verified_chains) holds acceptances
+    /// for half a day, and sessions hold them for a day. `verify_client_cert` is then not called in
+    /// each handshake: keep authorization and audit elsewhere.
     ///
     /// An implementation with rules must keep these:
     ///

@@ -55,21 +55,26 @@
 //!   or the next update of a list if the verifier enforces that. If the clock was set back, the
 //!   chain is verified again.
 //!
-//! Rejections are not remembered. A peer that is refused cannot find out if its chain is known: the
-//! signature is verified first, and if it is wrong, or the name is, the whole chain is verified as
-//! well. A handshake that succeeds is faster if the chain is known, and others on the network may
-//! see that.
+//! Rejections are not remembered. Nobody without the key, and no server of another name, can find
+//! out if a chain is known: the signature is verified first, and if it is wrong, or the name is,
+//! the whole chain is verified as well. A handshake that succeeds is faster if the chain is known,
+//! and others on the network may see that.
 //!
 //! Sessions carry the acceptance of a client's certificates, from one machine to another if these
-//! share tickets or a storage. A resumption relies on it under the same three conditions, and for a
-//! day. A client's sessions end when the acceptance of the server does.
+//! share tickets or a storage. A resumption relies on it under the same three conditions, and
+//! within a day of the verification. A full handshake verifies a client's chain again after half a
+//! day, so that each new session can use its acceptance for half a day at least. A client's
+//! sessions end when the acceptance of the server does, and a week after the full handshake at the
+//! latest.
 //!
 //! **After an update** of rustls-webpki or of the crypto provider that rejects more than before,
 //! restart the process. Acceptances in sessions end a day later; replace the secret or empty the
 //! storage to end them at once.
 //!
-//! A full map takes about 3 MB: 1024 chains of the usual length. Each lookup costs less than a
-//! microsecond. Several configurations may share a map. Turn it off with
+//! Each configuration has a map of its own; several may share one. A full map takes about 3 MB with
+//! 1024 chains of the usual length, and 16 MB with the longest that it keeps, of 16 KiB each. The
+//! properties that the application has read of the certificates come on top. Each lookup costs less
+//! than a microsecond. Turn it off with
 //! [`VerifiedChains::disabled`](crate::certificates::VerifiedChains::disabled) if
 //!
 //! - a rule of your organization demands that every handshake verifies the chain;

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use harness::peers::callbacks::Clock;
 use harness::peers::configs::{PROVIDERS, Provider, SERVER_NAME, Versions, product};
 use pki_types::{
     AlgorithmIdentifier, CertificateDer, InvalidSignature, PrivateKeyDer,
@@ -177,6 +178,40 @@ fn a_resumed_session_verifies_no_chain() {
                 sides.server.verified_chains = Arc::new(VerifiedChains::disabled());
                 let verified = (HandshakeKind::Resumed, [0, CHAIN]);
                 assert_eq!(sides.connect().unwrap(), verified);
+            }
+        }
+    }
+}
+
+/// A server that has known a client for more than a day still resumes its new sessions without
+/// verifying the chain.
+#[test]
+fn sessions_of_a_client_known_for_long_verify_no_chain() {
+    const HOUR: i64 = 60 * 60;
+    for provider in PROVIDERS {
+        for versions in VERSIONS {
+            for is_sealed in [false, true] {
+                let mut sides = Sides::new(provider, versions);
+                if is_sealed {
+                    sides.server = with_tickets(sides.server, provider);
+                }
+                let clock = Clock::now();
+                sides.client.time_provider = clock.clone();
+                sides.server.time_provider = clock.clone();
+                let forget = |sides: &mut Sides| sides.client.resumption = Resumption::default();
+                assert_eq!(sides.connect().unwrap(), full(CHAIN + 1));
+                clock.advance(11 * HOUR);
+                forget(&mut sides);
+                assert_eq!(sides.connect().unwrap(), full(1));
+                clock.advance(14 * HOUR);
+                forget(&mut sides);
+                let by_server = (HandshakeKind::Full, [1, CHAIN + 1]);
+                assert_eq!(sides.connect().unwrap(), by_server);
+                for _ in 0..2 {
+                    let resumed = (HandshakeKind::Resumed, [0, 0]);
+                    assert_eq!(sides.connect().unwrap(), resumed);
+                    clock.advance(11 * HOUR);
+                }
             }
         }
     }

@@ -55,8 +55,8 @@ impl<S: BuildHasher> Acceptances<S> {
     ) -> Option<Acceptance> {
         let known = self.entry(self.hash(basis, chain));
         // compared without the lock
-        let found =
-            known.filter(|known| known.acceptance.holds(basis, now) && known.chain == *chain);
+        let holds = |acceptance: &Acceptance| acceptance.holds_in_full_handshake(basis, now);
+        let found = known.filter(|known| holds(&known.acceptance) && known.chain == *chain);
         let count = match &found {
             Some(_) => &self.hits,
             None => &self.misses,

@@ -33,10 +33,6 @@ use crate::enums::Side;
 use crate::error::Error;
 use crate::failure::Failure;
 
-/// The maximum age in seconds of an acceptance in a session. Machines that share sessions may run
-/// different versions of the code that verifies, and a fix in that code changes no rules.
-const MAX_AGE_IN_SESSION: u64 = 24 * 60 * 60;
-
 /// The verification of a chain by the verifier of one handshake.
 pub(crate) struct ChainCheck<V> {
     by: V,
@@ -144,8 +140,8 @@ impl<V: VerifiesChain> ChainCheck<V> {
         acceptance: Option<Acceptance>,
     ) -> Result<Option<Acceptance>, Failure> {
         let holds = |acceptance: &Acceptance| {
-            let by_us = |basis| acceptance.holds(basis, self.now);
-            self.basis.is_some_and(by_us) && acceptance.age(self.now) < MAX_AGE_IN_SESSION
+            let by_us = |basis| acceptance.holds_in_session(basis, self.now);
+            self.basis.is_some_and(by_us)
         };
         if let Some(acceptance) = acceptance.filter(holds) {
             if self.recheck(chain) {

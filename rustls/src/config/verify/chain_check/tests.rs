@@ -7,7 +7,7 @@ use std::string::String;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use self::model::{Model, OwnRules, Recorded, Wrapper, at, chain, rules};
+use self::model::{LASTING, Model, OwnRules, Recorded, Wrapper, at, chain, rules};
 use super::*;
 use crate::certificates::ChainKind;
 use crate::error::PeerMisbehaved;
@@ -405,6 +405,42 @@ fn an_acceptance_in_a_session_ends_after_a_day() {
         let check = ChainCheck::new(OfClient(&verifier), &known, at(now));
         let _ = check.verify_again(&chain(0), Some(acceptance));
         assert_eq!(verifier.calls(), expected, "{now}");
+    }
+}
+
+/// After a day, a session that began with the first acceptance could not use it.
+#[test]
+fn a_session_begins_with_a_young_acceptance() {
+    const HOUR: u64 = 60 * 60;
+    let at = |hours: u64, resumes| {
+        with(|it| (it.model.number, it.now, it.resumes) = (LASTING, 10 + hours * HOUR, resumes))
+    };
+    let full = |hours| at(hours, None);
+    let resumed = |hours| at(hours, Some(0));
+    let mut server = Peers::new(VerifiedChains::default(), true);
+    for (step, expected) in [
+        (full(0), "srv"),
+        (full(11), "sr"),
+        (resumed(23), "r"),
+        (full(25), "srv"),
+        (resumed(25), "r"),
+        (full(36), "sr"),
+        (resumed(48), "r"),
+        (full(37), "srv"),
+        (resumed(60), "r"),
+        (resumed(61), "v"),
+        (resumed(84), "r"), // it carries the acceptance of the resumption before
+    ] {
+        let (outcome, calls) = server.handshake(&step);
+        assert_eq!((outcome, &*calls), (Ok(()), expected), "{step:?}");
+    }
+    let stats = server.known.stats();
+    assert_eq!((stats.hits, stats.misses), (2, 3));
+
+    // a client's sessions carry no acceptance
+    let mut client = Peers::new(VerifiedChains::default(), false);
+    for (step, expected) in [(full(0), "srv"), (full(25), "sr"), (full(9999), "sr")] {
+        assert_eq!(client.handshake(&step).1, expected, "{step:?}");
     }
 }
 
