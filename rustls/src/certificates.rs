@@ -44,6 +44,8 @@ pub use certificate::{
     ExtendedKeyUsages, Extension, GeneralName, InvalidOid, KeyUsages, Name, Oid, PropertyError,
     PublicKey, SerialNumber, Time, Validity,
 };
+#[cfg(feature = "std")]
+pub(crate) use fingerprint::is_sha256;
 pub(crate) use fingerprint::sha256;
 #[cfg(feature = "x509")]
 pub(crate) use own::{ParsedEndEntity, shared};

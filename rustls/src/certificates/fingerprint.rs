@@ -15,7 +15,7 @@ impl Fingerprint {
     ///
     /// # Errors
     ///
-    /// [`Error::General`] if `hash` is `None`.
+    /// [`Error::General`] if `hash` is `None` or not SHA-256.
     pub(super) fn of(
         &self,
         bytes: &[u8],
@@ -28,11 +28,26 @@ impl Fingerprint {
             Error::General("no cipher suite of the crypto provider uses SHA-256".into())
         })?;
         // outside the cell: other threads must not wait for foreign code
-        let fingerprint = <[u8; 32]>::try_from(hash.hash(bytes).as_ref()).map_err(|_| {
-            Error::General("the crypto provider's SHA-256 does not return 32 bytes".into())
-        })?;
+        let fingerprint = <[u8; 32]>::try_from(hash.hash(bytes).as_ref())
+            .ok()
+            // kept for users of all providers
+            .filter(|_| is_sha256(hash))
+            .ok_or_else(|| {
+                Error::General("the crypto provider's SHA-256 returns wrong results".into())
+            })?;
         Ok(self.0.get_or_init(|| fingerprint))
     }
+}
+
+/// True if `hash` is SHA-256, and not a stub.
+pub(crate) fn is_sha256(hash: &dyn Hash) -> bool {
+    // FIPS 180, two blocks
+    let mut context = hash.start();
+    context.update(b"abcdbcdecdefdefgefghfghighijhijk");
+    context.update(b"ijkljklmklmnlmnomnopnopq");
+    context.finish().as_ref()
+        == b"\x24\x8d\x6a\x61\xd2\x06\x38\xb8\xe5\xc0\x26\x93\x0c\x3e\x60\x39\
+             \xa3\x3c\xe4\x59\x64\xff\x21\x67\xf6\xec\xed\xd4\x19\xdb\x06\xc1"
 }
 
 /// Returns SHA-256 from the cipher suites of `provider`.

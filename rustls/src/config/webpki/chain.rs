@@ -18,7 +18,7 @@ use webpki::{
 };
 
 #[cfg(feature = "std")]
-use super::rules::RulesInputs;
+use super::rules::{Rules, RulesInputs};
 use super::{RootCertStore, VerifierBuilderError};
 #[cfg(feature = "std")]
 use crate::certificates::sha256;
@@ -203,9 +203,10 @@ pub(super) struct ChainVerifier {
     crls: Vec<Arc<RevocationList>>,
     revocation: RevocationPolicy,
     pub(super) supported_algs: WebPkiSupportedAlgorithms,
-    /// The digest of all other fields. `None` if the crypto provider has no SHA-256, and without
-    /// the crate feature `std`.
-    rules: Option<VerifierRules>,
+    /// The digest of all other fields. `None` without a correct SHA-256. Without the crate feature
+    /// `std`, nothing relies on acceptances.
+    #[cfg(feature = "std")]
+    rules: Option<Rules>,
 }
 
 impl ChainVerifier {
@@ -241,23 +242,24 @@ impl ChainVerifier {
                 revocation,
                 algorithms: supported_algs.all,
             };
-            inputs.digest(sha256)
+            inputs.rules(sha256)
         });
-        // nothing relies on acceptances then
-        #[cfg(not(feature = "std"))]
-        let rules = None;
         Self {
             roots,
             usage,
             crls,
             revocation,
             supported_algs,
+            #[cfg(feature = "std")]
             rules,
         }
     }
 
     pub(super) fn rules(&self) -> Option<VerifierRules> {
-        self.rules
+        #[cfg(feature = "std")]
+        return Some(self.rules.as_ref()?.digest);
+        #[cfg(not(feature = "std"))]
+        None
     }
 
     /// Verifies a path from `end_entity` to a root. All certificates on it must be allowed for the
@@ -329,7 +331,7 @@ impl ChainVerifier {
                 }
             }
         }
-        Proof::new(self.rules.filter(|_| is_known), until)
+        Proof::new(self.rules().filter(|_| is_known), until)
     }
 }
 

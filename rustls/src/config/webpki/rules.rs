@@ -11,9 +11,10 @@ use pki_types::{SignatureVerificationAlgorithm, TrustAnchor};
 use rustls_core::crypto::hash::{Context, Hash};
 use webpki::{ExpirationPolicy, RevocationCheckDepth, UnknownStatusPolicy};
 
+use self::known_roots::KnownRoots;
 use super::RootCertStore;
 use super::chain::{RevocationPolicy, Usage};
-use crate::certificates::{RevocationList, VerifierRules};
+use crate::certificates::{RevocationList, VerifierRules, is_sha256};
 
 /// The version of the digest, and of the code whose verdicts it stands for. Machines that share
 /// sessions may run different releases of this library.
@@ -35,9 +36,23 @@ pub(super) struct RulesInputs<'a> {
 
 type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];
 
+/// The rules of a verifier.
+#[derive(Debug)]
+pub(super) struct Rules {
+    pub(super) digest: VerifierRules,
+    /// Serves further verifiers with the same roots while this one exists.
+    _roots: Arc<KnownRoots>,
+}
+
 impl RulesInputs<'_> {
-    /// Hashes the inputs. Returns `None` if `sha256` returns another length.
-    pub(super) fn digest(&self, sha256: &'static dyn Hash) -> Option<VerifierRules> {
+    /// Hashes the inputs. Returns `None` if `sha256` is another function.
+    ///
+    /// With a stub, as fuzzers use, all rules could be equal. Verifiers with a correct hash would
+    /// rely on its digests, too: those of roots and lists are shared in the whole process.
+    pub(super) fn rules(&self, sha256: &'static dyn Hash) -> Option<Rules> {
+        if !is_sha256(sha256) {
+            return None;
+        }
         let mut digest = Digest::start(sha256);
         digest.add(FORMAT.as_bytes());
         digest.add(&[
@@ -58,15 +73,18 @@ impl RulesInputs<'_> {
                 ExpirationPolicy::Enforce => 2,
             },
         ]);
-        let roots = known_roots::digest(self.roots, self.algorithms, || {
+        let roots = KnownRoots::get(self.roots, self.algorithms, || {
             of_roots(&self.roots.roots, self.algorithms, sha256)
         })?;
-        digest.add(&roots);
+        digest.add(roots.digest());
         digest.add_count(self.crls.len());
         for list in self.crls {
             digest.add(list.sha256(sha256)?);
         }
-        digest.finish().map(VerifierRules::from_digest)
+        Some(Rules {
+            digest: VerifierRules::from_digest(digest.finish()?),
+            _roots: roots,
+        })
     }
 }
 

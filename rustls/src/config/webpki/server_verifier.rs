@@ -75,7 +75,8 @@ impl WebPkiServerVerifier {
 
 impl ServerCertVerifier for WebPkiServerVerifier {
     /// A digest of usage, roots, revocation lists and their policy, and algorithms. `None` if the
-    /// crypto provider has no cipher suite with SHA-256, and without the crate feature `std`.
+    /// crypto provider has no cipher suite with a correct SHA-256, and without the crate feature
+    /// `std`.
     fn rules(&self) -> Option<VerifierRules> {
         self.chain.rules()
     }

@@ -3,6 +3,7 @@ use std::string::String;
 use std::{format, fs, vec};
 
 use pki_types::{AlgorithmIdentifier, Der, InvalidSignature};
+use rustls_core::crypto::hash::{HashAlgorithm, Output};
 
 use super::*;
 use crate::config::webpki::tests::pki::{crl, intermediate, root};
@@ -31,9 +32,8 @@ impl Inputs {
             revocation: self.revocation,
             algorithms: Vec::leak(self.algorithms.clone()),
         };
-        inputs
-            .digest(crate::certificates::sha256(provider).unwrap())
-            .unwrap()
+        let sha256 = crate::certificates::sha256(provider).unwrap();
+        inputs.rules(sha256).unwrap().digest
     }
 }
 
@@ -164,6 +164,69 @@ fn order_of_roots_and_other_objects_do_not_change_the_digest() {
         // machines that share sessions compute the same digest
         let again = inputs(false).rules(&provider.clone());
         assert_eq!(again, expected);
+    }
+}
+
+/// A hash that returns the same for each input, as fuzzers use.
+#[derive(Clone)]
+struct Stub;
+
+impl Hash for Stub {
+    fn start(&self) -> Box<dyn Context> {
+        Box::new(self.clone())
+    }
+
+    fn hash(&self, _: &[u8]) -> Output {
+        Output::new(&[7; 32])
+    }
+
+    fn output_len(&self) -> usize {
+        32
+    }
+
+    fn algorithm(&self) -> HashAlgorithm {
+        HashAlgorithm::SHA256
+    }
+}
+
+impl Context for Stub {
+    fn fork_finish(&self) -> Output {
+        self.hash(&[])
+    }
+
+    fn fork(&self) -> Box<dyn Context> {
+        self.start()
+    }
+
+    fn finish(self: Box<Self>) -> Output {
+        self.fork_finish()
+    }
+
+    fn update(&mut self, _: &[u8]) {}
+}
+
+/// Digests of roots and lists are shared in the whole process.
+#[test]
+fn a_stub_of_sha256_states_no_rules_and_changes_no_others() {
+    let issuer = root("Root of a stub", nothing);
+    let list = crl(&issuer, &[1], |_| ());
+    for (provider, _) in providers() {
+        let sha256 = crate::certificates::sha256(&provider).unwrap();
+        let rules_after = |first: &'static dyn Hash| {
+            let inputs = RulesInputs {
+                usage: Usage::ServerAuth,
+                roots: &Arc::new(RootCertStore {
+                    roots: vec![anchor(b"subject", b"key", None)],
+                }),
+                crls: &[RevocationList::from_der(list.clone()).unwrap()],
+                revocation: RevocationPolicy::default(),
+                algorithms: provider.signature_verification_algorithms.all,
+            };
+            let first = inputs.rules(first);
+            (inputs.rules(sha256).unwrap().digest, first.is_some())
+        };
+        let (expected, _) = rules_after(sha256);
+        assert_eq!(rules_after(&Stub), (expected, false));
     }
 }
 
