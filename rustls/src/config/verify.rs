@@ -208,8 +208,9 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     /// Verifies that `end_entity` belongs to the server `server_name` at the time `now`.
     ///
     /// Sessions with the server are resumed without another call, until the time of
-    /// [`ServerCertVerified::assertion_until`]. Without that they end when `end_entity` expires. If
-    /// a verifier accepts an expired `end_entity`, its expiry does not limit sessions.
+    /// [`ServerCertVerified::assertion_until`]. Without that, or with a past time under the rules
+    /// of another verifier, they end when `end_entity` expires. If a verifier accepts an expired
+    /// `end_entity`, its expiry does not limit sessions.
     ///
     /// `intermediates` are the other certificates that the server sent, in its order, which may not
     /// be the order of a chain. `ocsp_response` is empty if the server stapled none. All three are

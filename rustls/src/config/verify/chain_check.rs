@@ -132,6 +132,16 @@ impl<V: VerifiesChain> ChainCheck<V> {
         Acceptance::new(basis, self.now, proof.until?)
     }
 
+    /// Returns the first time at which the verdict may change, if the verifier knows it.
+    ///
+    /// A wrapper without rules may have verified at a time other than the clock's. Its proof is
+    /// that of the inner verifier, whose end may be past.
+    fn until(&self, proof: &Proof) -> Option<UnixTime> {
+        let is_future = |until: &UnixTime| until.as_secs() > self.now.as_secs();
+        let is_own = || proof.rules.is_some() && proof.rules == self.by.rules();
+        proof.until.filter(|until| is_future(until) || is_own())
+    }
+
     /// Verifies the chain of a session that contains `acceptance`. Returns the acceptance for the
     /// next session.
     pub(crate) fn verify_again(
@@ -196,7 +206,7 @@ impl UnprovenChain {
             let proof = check.verify(&chain)?;
             verify_signature(end_entity)?;
             return Ok(ProvenChain {
-                until: proof.until,
+                until: check.until(&proof),
                 ..ProvenChain::new(chains.share(chain))
             });
         };
@@ -219,7 +229,7 @@ impl UnprovenChain {
         }
         Ok(ProvenChain {
             acceptance,
-            until: proof.until,
+            until: check.until(&proof),
             ..ProvenChain::new(chain)
         })
     }
