@@ -83,6 +83,12 @@ impl Connection {
         either!(self, conn => conn.refresh_traffic_keys())
     }
 
+    /// See [`send_close_notify`](crate::ConnectionCommon::send_close_notify). The method of
+    /// [`CommonState`] would keep the session of a connection that fails.
+    pub fn send_close_notify(&mut self) {
+        either!(self, conn => conn.send_close_notify());
+    }
+
     /// See [`dangerous_extract_secrets`](crate::ConnectionCommon::dangerous_extract_secrets).
     pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
         either!(self, conn => conn.dangerous_extract_secrets())

@@ -11,7 +11,8 @@ use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::split::{Receiver, Sender};
 use rustls::unbuffered::{ConnectionState, EncryptError, TransmitTlsData, UnbufferedStatus};
 use rustls::{
-    AlertDescription, ClientConfig, ClientConnection, Error, InPlaceError, InPlaceRoom, quic,
+    AlertDescription, ClientConfig, ClientConnection, Connection, Error, InPlaceError, InPlaceRoom,
+    quic,
 };
 
 use crate::bomb::{self, Wrong, calls};
@@ -123,6 +124,26 @@ fn buffered_connections() {
     for cases in [writes, refresh, closing] {
         each_ends_the_handshake(cases, TLS13, buffered);
     }
+}
+
+/// The enum of both sides does not close by the method of the `CommonState` that it derefs to.
+#[test]
+fn connections_of_either_side() {
+    let closing = cases! { conn: Connection;
+        "send_close_notify", SEAL => conn.send_close_notify();
+    };
+    let new = |rig: &Rig| Connection::from(buffered(rig));
+    for setup in [TLS12, TLS13] {
+        each_ends_the_handshake(closing, setup, new);
+    }
+    each(
+        closing,
+        || new(&Rig::new(TLS13)),
+        |conn| match conn {
+            Connection::Client(conn) => buffered_is_over(conn),
+            Connection::Server(_) => unreachable!(),
+        },
+    );
 }
 
 /// A buffer with a payload of ten bytes and `room` around it.
