@@ -80,6 +80,11 @@ pub struct WebPkiSupportedAlgorithms {
     /// All algorithms allowed for signatures of certificates and revocation lists.
     ///
     /// These signatures name their algorithm in X.509 terms, so this list need not match `mapping`.
+    ///
+    /// A verifier of this library relies on what another one has accepted if these algorithms are
+    /// equal: by identifiers, `fips` and [`Debug`](fmt::Debug). If two implementations accept
+    /// different signatures under equal identifiers, their `Debug` must differ. It must print the
+    /// same in each process.
     pub all: &'static [&'static dyn SignatureVerificationAlgorithm],
 
     /// The algorithms that can verify each TLS signature scheme, most preferred scheme first.

@@ -233,7 +233,8 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     /// Returns true if the verifier accepts this chain for the server `server_name`, provided that
     /// it has accepted it before under the same [`rules`](Self::rules), perhaps for another name.
     /// Checks whatever else depends on the arguments of this handshake, which are those of
-    /// [`verify_server_cert`](Self::verify_server_cert). Called for unknown chains, too.
+    /// [`verify_server_cert`](Self::verify_server_cert). Called for unknown chains, too. The bytes
+    /// may be malformed.
     ///
     /// False, the default, calls `verify_server_cert`, whose verdict counts. Return false instead
     /// of an error: a refusal must take as long as for a chain that is not known.
@@ -387,7 +388,8 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
 
     /// Returns true if the verifier accepts this chain, provided that it has accepted it before
     /// under the same [`rules`](Self::rules). The arguments are those of
-    /// [`verify_client_cert`](Self::verify_client_cert). Called for unknown chains, too.
+    /// [`verify_client_cert`](Self::verify_client_cert). Called for unknown chains, too. The bytes
+    /// may be malformed.
     ///
     /// False, the default, calls `verify_client_cert`, whose verdict counts.
     fn recheck_client_cert(

@@ -259,4 +259,7 @@
 //! - Secrets are overwritten when they are dropped. The types of this crate
 //!   ([`AeadKey`](crate::crypto::cipher::AeadKey), [`SharedSecret`](crate::crypto::SharedSecret),
 //!   `OkmBlock`) do it themselves.
+//! - `Debug` of a signature verification algorithm names its implementation. It is the only thing
+//!   that tells two with equal identifiers and `fips` apart, for a verifier that relies on what
+//!   another one [has accepted](super::certificates#verified-once).
 //! - `fips()` describes only the part that it belongs to, and returns false by default.
