@@ -57,3 +57,64 @@ pub(crate) fn sha256(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
         .map(|suite| suite.common().hash_provider)
         .find(|hash| hash.algorithm() == HashAlgorithm::SHA256)
 }
+
+#[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
+pub(super) mod tests {
+    use alloc::boxed::Box;
+
+    use rustls_core::crypto::hash::{Context, Output};
+
+    use super::*;
+    use crate::providers::any_provider;
+
+    /// A hash that returns the same for each input, as fuzzers use.
+    #[derive(Clone)]
+    pub(crate) struct Stub;
+
+    impl Hash for Stub {
+        fn start(&self) -> Box<dyn Context> {
+            Box::new(self.clone())
+        }
+
+        fn hash(&self, _: &[u8]) -> Output {
+            Output::new(&[7; 32])
+        }
+
+        fn output_len(&self) -> usize {
+            32
+        }
+
+        fn algorithm(&self) -> HashAlgorithm {
+            HashAlgorithm::SHA256
+        }
+    }
+
+    impl Context for Stub {
+        fn fork_finish(&self) -> Output {
+            self.hash(&[])
+        }
+
+        fn fork(&self) -> Box<dyn Context> {
+            self.start()
+        }
+
+        fn finish(self: Box<Self>) -> Output {
+            self.fork_finish()
+        }
+
+        fn update(&mut self, _: &[u8]) {}
+    }
+
+    /// Certificates and lists are shared in the whole process, and so are their fingerprints.
+    #[test]
+    fn a_fingerprint_is_never_that_of_a_stub() {
+        let provider = any_provider();
+        let fingerprint = Fingerprint::default();
+        fingerprint.of(b"bytes", || Some(&Stub)).unwrap_err();
+        let found = fingerprint.of(b"bytes", || sha256(&provider)).copied();
+        let expected = Fingerprint::default();
+        let expected = expected.of(b"bytes", || sha256(&provider)).unwrap();
+        assert_eq!(found, Ok(*expected));
+        assert_ne!(*expected, [7; 32]);
+    }
+}

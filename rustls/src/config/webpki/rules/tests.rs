@@ -3,9 +3,9 @@ use std::string::String;
 use std::{format, fs, vec};
 
 use pki_types::{AlgorithmIdentifier, Der, InvalidSignature};
-use rustls_core::crypto::hash::{HashAlgorithm, Output};
 
 use super::*;
+use crate::certificates::Stub;
 use crate::config::webpki::tests::pki::{crl, intermediate, root};
 use crate::config::webpki::tests::providers;
 use crate::crypto::CryptoProvider;
@@ -165,44 +165,6 @@ fn order_of_roots_and_other_objects_do_not_change_the_digest() {
         let again = inputs(false).rules(&provider.clone());
         assert_eq!(again, expected);
     }
-}
-
-/// A hash that returns the same for each input, as fuzzers use.
-#[derive(Clone)]
-struct Stub;
-
-impl Hash for Stub {
-    fn start(&self) -> Box<dyn Context> {
-        Box::new(self.clone())
-    }
-
-    fn hash(&self, _: &[u8]) -> Output {
-        Output::new(&[7; 32])
-    }
-
-    fn output_len(&self) -> usize {
-        32
-    }
-
-    fn algorithm(&self) -> HashAlgorithm {
-        HashAlgorithm::SHA256
-    }
-}
-
-impl Context for Stub {
-    fn fork_finish(&self) -> Output {
-        self.hash(&[])
-    }
-
-    fn fork(&self) -> Box<dyn Context> {
-        self.start()
-    }
-
-    fn finish(self: Box<Self>) -> Output {
-        self.fork_finish()
-    }
-
-    fn update(&mut self, _: &[u8]) {}
 }
 
 /// Digests of roots and lists are shared in the whole process.
