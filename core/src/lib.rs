@@ -19,6 +19,7 @@
 //! - [`suites`], [`quic`], [`provider`]: cipher suites, QUIC keys and whole providers, made of
 //!   these.
 //! - [`record`]: records, sent and received; [`ticketer`]: session tickets.
+//! - [`operation`]: futures of operations that take time.
 //! - [`lock`], [`time_provider`]: the locks and the clock that an application without `std`
 //!   supplies.
 
@@ -44,6 +45,7 @@ pub mod enums;
 pub mod error;
 pub mod ffdhe_groups;
 pub mod lock;
+pub mod operation;
 pub mod provider;
 pub mod quic;
 pub mod record;

@@ -10,6 +10,7 @@ use pki_types::alg_id::AlgorithmIdentifier;
 use crate::der::{BIT_STRING, SEQUENCE, der};
 use crate::enums::{SignatureAlgorithm, SignatureScheme};
 use crate::error::Error;
+use crate::operation::BoxFuture;
 
 /// A private key that can sign with one or more schemes.
 pub trait SigningKey: Debug + Send + Sync {
@@ -39,6 +40,20 @@ pub trait Signer: Debug + Send + Sync {
     ///
     /// Fails if the cryptography, or a key store behind it, fails.
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error>;
+
+    /// Starts to sign `message`, like [`sign`](Self::sign), for a key that takes time. `None`, the
+    /// default, has `sign` called instead.
+    ///
+    /// Called only for connections whose owner polls operations. The other connections call `sign`,
+    /// which may block.
+    ///
+    /// # Errors
+    ///
+    /// The future returns the errors of [`sign`](Self::sign).
+    fn sign_async(&self, message: &[u8]) -> Option<BoxFuture<Result<Vec<u8>, Error>>> {
+        let _ = message;
+        None
+    }
 
     /// The scheme of the signatures.
     fn scheme(&self) -> SignatureScheme;

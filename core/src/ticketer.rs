@@ -21,6 +21,7 @@ use crate::crypto::cipher::{AeadKey, NONCE_LEN, Nonce};
 use crate::crypto::{GetRandomFailed, SecureRandom};
 #[cfg(feature = "std")]
 use crate::error::Error;
+use crate::operation::BoxFuture;
 
 mod fleet;
 mod rotation;
@@ -59,6 +60,25 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     /// Returns `None` for anything else, which is normal: a ticket of another server, an expired
     /// ticket, or a forgery. The input comes directly from an unauthenticated peer.
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>>;
+
+    /// Starts to create a ticket, like [`encrypt`](Self::encrypt), if that takes time. `None`, the
+    /// default, has `encrypt` called instead.
+    ///
+    /// Called only for connections whose owner polls operations. `plain` contains secrets: zeroize
+    /// copies.
+    fn encrypt_async(&self, plain: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
+        let _ = plain;
+        None
+    }
+
+    /// Starts to decrypt a ticket, like [`decrypt`](Self::decrypt), if that takes time. `None`, the
+    /// default, has `decrypt` called instead.
+    ///
+    /// Called only for connections whose owner polls operations.
+    fn decrypt_async(&self, cipher: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
+        let _ = cipher;
+        None
+    }
 }
 
 /// Creates tickets with the keys of `generator`. They are rotated every six hours and destroyed

@@ -1,8 +1,12 @@
 //! The modules of `both` for this crate, and what differs from upstream.
 
+use std::sync::Arc;
+
 pub(crate) use rustls as tls;
+use rustls::client::WebPkiServerVerifier;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::cipher::{EncryptError, MessageEncrypter, OutboundPlainMessage};
+use rustls::server::danger::ClientCertVerifier;
 use rustls::unbuffered::UnbufferedConnectionCommon;
 use rustls::{ContentType, ProtocolVersion};
 pub(crate) use rustls_provider_aws_lc::hpke::ALL_SUPPORTED_SUITES as HPKE_SUITES;
@@ -14,11 +18,68 @@ mod both;
 pub use both::*;
 use transparent::Identity;
 
+use crate::operations::{Slow, finish, plan_of_process, slow_client, slow_server};
 use crate::peers::configs::Provider;
 use crate::providers::transparent::TAG;
 
 pub(crate) fn provider(of: Provider) -> CryptoProvider {
     of.this()
+}
+
+/// Makes the operations of a client slow, if all operations of the process are.
+pub(crate) fn prepare_client(config: &mut tls::ClientConfig, roots: Arc<tls::RootCertStore>) {
+    if let Some(plan) = plan_of_process() {
+        let provider = config.crypto_provider().clone();
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider);
+        slow_client(config, verifier.build().unwrap(), plan);
+    }
+}
+
+/// Makes the operations of a server slow, if all operations of the process are.
+pub(crate) fn prepare_server(config: &mut tls::ServerConfig) {
+    if let Some(plan) = plan_of_process() {
+        slow_server(config, plan);
+    }
+}
+
+/// Makes the operations of a verifier slow, if all operations of the process are.
+pub(crate) fn prepare_verifier(
+    verifier: Arc<dyn ClientCertVerifier>,
+) -> Arc<dyn ClientCertVerifier> {
+    match plan_of_process() {
+        Some(plan) => Slow::new(verifier, plan),
+        None => verifier,
+    }
+}
+
+/// Lets the connection wait for operations, if they are slow.
+pub(crate) fn prepare_connection(common: &mut tls::CommonState) {
+    common.set_async(plan_of_process().is_some());
+}
+
+/// Finishes the operation that the connection waits for. Returns false if it waits for none.
+pub(crate) fn finish_operation(conn: &mut tls::Connection) -> Result<bool, tls::Error> {
+    let is_waiting = conn.is_waiting();
+    finish(|task| conn.poll_operation(task)).map(|()| is_waiting)
+}
+
+/// Lets an unbuffered connection wait for operations, if they are slow.
+pub(crate) fn prepare_unbuffered<D>(conn: &mut UnbufferedConnectionCommon<D>) {
+    conn.set_async(plan_of_process().is_some());
+}
+
+/// Finishes the operation that an unbuffered connection waits for. Returns false if it waits for
+/// none.
+pub(crate) fn finish_unbuffered<D>(
+    conn: &mut UnbufferedConnectionCommon<D>,
+) -> Result<bool, tls::Error> {
+    let is_waiting = conn.is_waiting();
+    finish(|task| conn.poll_operation(task)).map(|()| is_waiting)
+}
+
+/// Finishes the operation that a QUIC connection waits for.
+pub(crate) fn finish_quic(conn: &mut tls::quic::Connection) -> Result<(), tls::Error> {
+    finish(|task| conn.poll_operation(task))
 }
 
 /// Keying material of an unbuffered connection.

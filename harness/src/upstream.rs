@@ -1,5 +1,7 @@
 //! The modules of `both` for upstream, and what differs from this crate.
 
+use std::sync::Arc;
+
 pub(crate) use rustls_upstream as tls;
 use rustls_upstream::crypto::CryptoProvider;
 pub(crate) use rustls_upstream::crypto::aws_lc_rs::hpke::ALL_SUPPORTED_SUITES as HPKE_SUITES;
@@ -7,6 +9,7 @@ use rustls_upstream::crypto::cipher::{
     MessageEncrypter, OutboundOpaqueMessage, OutboundPlainMessage, PrefixedPayload,
 };
 pub(crate) use rustls_upstream::crypto::ring::default_provider as ring;
+use rustls_upstream::server::danger::ClientCertVerifier;
 use rustls_upstream::unbuffered::UnbufferedConnectionCommon;
 use rustls_upstream::{ContentType, Error, ProtocolVersion};
 
@@ -21,6 +24,34 @@ use crate::providers::transparent::TAG;
 
 pub(crate) fn provider(of: Provider) -> CryptoProvider {
     of.upstream()
+}
+
+// upstream's operations answer at once
+
+pub(crate) fn prepare_client(_: &mut tls::ClientConfig, _: Arc<tls::RootCertStore>) {}
+
+pub(crate) fn prepare_server(_: &mut tls::ServerConfig) {}
+
+pub(crate) fn prepare_verifier(
+    verifier: Arc<dyn ClientCertVerifier>,
+) -> Arc<dyn ClientCertVerifier> {
+    verifier
+}
+
+pub(crate) fn prepare_connection(_: &mut tls::CommonState) {}
+
+pub(crate) fn finish_operation(_: &mut tls::Connection) -> Result<bool, Error> {
+    Ok(false)
+}
+
+pub(crate) fn prepare_unbuffered<D>(_: &mut UnbufferedConnectionCommon<D>) {}
+
+pub(crate) fn finish_unbuffered<D>(_: &mut UnbufferedConnectionCommon<D>) -> Result<bool, Error> {
+    Ok(false)
+}
+
+pub(crate) fn finish_quic(_: &mut tls::quic::Connection) -> Result<(), Error> {
+    Ok(())
 }
 
 /// `None`: upstream's unbuffered connections have no exporter.

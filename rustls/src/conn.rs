@@ -18,6 +18,7 @@
 //! - `kernel`: a connection whose records are processed outside this library.
 //! - `unwinding`: ends a connection if the application's code panics.
 //! - `write_access`: ends the handshake if a write fails.
+//! - `parking`: parks the thread while the handshake waits for an operation.
 //!
 //! No two of these modules import each other: the public types of an API import those that do the
 //! work, and these the records and buffers.
@@ -29,6 +30,8 @@ pub(crate) mod connection;
 pub(crate) mod driver;
 pub(crate) mod early_data;
 pub(crate) mod kernel;
+#[cfg(feature = "std")]
+mod parking;
 pub(crate) mod quic;
 #[cfg(feature = "std")]
 pub(crate) mod read_early_data;

@@ -1,6 +1,7 @@
 //! A buffered connection on either side, for code that serves both.
 
 use core::ops::{Deref, DerefMut};
+use core::task::{self, Poll};
 use std::io;
 
 use super::{CommonState, IoState, Reader, Writer};
@@ -52,6 +53,11 @@ impl Connection {
     /// See [`ConnectionCommon::process_new_packets`](crate::ConnectionCommon::process_new_packets).
     pub fn process_new_packets(&mut self) -> Result<IoState, Error> {
         either!(self, conn => conn.process_new_packets())
+    }
+
+    /// See [`ConnectionCommon::poll_operation`](crate::ConnectionCommon::poll_operation).
+    pub fn poll_operation(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
+        either!(self, conn => conn.poll_operation(task))
     }
 
     /// See [`export_keying_material`](crate::ConnectionCommon::export_keying_material).

@@ -29,6 +29,7 @@ pub(crate) mod finished;
 pub(crate) mod flight;
 pub(crate) mod link;
 pub(crate) mod negotiated;
+pub(crate) mod operation;
 pub(crate) mod raw_public_key;
 pub(crate) mod server;
 pub(crate) mod side_data;

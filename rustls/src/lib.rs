@@ -70,6 +70,7 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+mod asking;
 #[cfg(any(feature = "std", feature = "hashbrown"))]
 mod bounded_map;
 mod config;
@@ -184,6 +185,17 @@ pub mod time_provider {
     #[cfg(feature = "std")]
     pub use rustls_core::time_provider::DefaultTimeProvider;
     pub use rustls_core::time_provider::TimeProvider;
+}
+
+/// Operations of the application that take time, as futures.
+///
+/// A private key in a hardware module, a verifier that asks another service, a session storage over
+/// the network: each answers after milliseconds. By default a connection calls methods that return
+/// the answer, and blocks its thread until then. A connection with
+/// [`set_async`](crate::CommonState::set_async) calls methods that return a [`BoxFuture`], and
+/// waits without a thread.
+pub mod operation {
+    pub use rustls_core::operation::BoxFuture;
 }
 
 /// Session tickets: their encryption and the rotation of its keys.

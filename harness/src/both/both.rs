@@ -4,7 +4,10 @@
 //! twice, with `tls` naming the crate, for [`crate::this`] and [`crate::upstream`]. Those two have
 //! what differs.
 
-use super::{HPKE_SUITES, exported, provider, ring, tls};
+use super::{
+    HPKE_SUITES, exported, finish_operation, finish_quic, finish_unbuffered, prepare_client,
+    prepare_connection, prepare_server, prepare_unbuffered, prepare_verifier, provider, ring, tls,
+};
 
 /// The accessors that endpoints share. A macro, because their connections have no common trait.
 macro_rules! accessors {

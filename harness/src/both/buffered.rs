@@ -19,8 +19,10 @@ pub struct BufferedEndpoint {
 
 impl BufferedEndpoint {
     pub fn new(conn: impl Into<tls::Connection>) -> Self {
+        let mut conn = conn.into();
+        super::prepare_connection(&mut conn);
         Self {
-            conn: conn.into(),
+            conn,
             read: Vec::new(),
             failed: false,
             peer_has_closed: false,
@@ -87,7 +89,15 @@ impl Endpoint for BufferedEndpoint {
     }
 
     fn process(&mut self) -> Result<(), String> {
-        let state = self.conn.process_new_packets().map_err(|error| {
+        let mut state = self.conn.process_new_packets();
+        if state.is_ok() {
+            match super::finish_operation(&mut self.conn) {
+                Ok(false) => {}
+                Ok(true) => state = self.conn.process_new_packets(),
+                Err(error) => state = Err(error),
+            }
+        }
+        let state = state.map_err(|error| {
             self.failed = true;
             format!("{error:?}")
         })?;

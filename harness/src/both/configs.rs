@@ -50,6 +50,7 @@ pub fn client_of(
     // independent of the enabled features
     config.cert_compressors.clear();
     config.cert_decompressors.clear();
+    super::prepare_client(&mut config, roots(key_type));
     config
 }
 
@@ -75,11 +76,12 @@ pub fn server_of(
     let mut config = tls::ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&versions.choose(&TLS12, &TLS13))
         .unwrap()
-        .with_client_cert_verifier(verifier)
+        .with_client_cert_verifier(super::prepare_verifier(verifier))
         .with_single_cert(identity.chain.clone(), identity.key())
         .unwrap();
     config.alpn_protocols = vec![b"http/1.1".to_vec(), b"h2".to_vec()];
     config.cert_compressors.clear();
     config.cert_decompressors.clear();
+    super::prepare_server(&mut config);
     config
 }

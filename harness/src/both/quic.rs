@@ -72,7 +72,8 @@ pub fn version(version: Version) -> tls::quic::Version {
 }
 
 impl End {
-    pub fn new(conn: Connection, version: Version, side: Side) -> Self {
+    pub fn new(mut conn: Connection, version: Version, side: Side) -> Self {
+        super::prepare_connection(&mut conn);
         Self {
             conn,
             initial: initial_keys(version, CONNECTION_ID, side),
@@ -137,7 +138,8 @@ impl QuicEndpoint for End {
 
     fn receive(&mut self, bytes: &[u8]) -> Result<(), String> {
         let read = self.conn.read_hs(bytes);
-        read.map_err(|error| format!("{error:?}"))
+        let finished = read.and_then(|()| super::finish_quic(&mut self.conn));
+        finished.map_err(|error| format!("{error:?}"))
     }
 
     fn read_level(&self) -> Level {

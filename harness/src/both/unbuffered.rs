@@ -53,7 +53,8 @@ struct ToSend {
 }
 
 impl<C: Unbuffered> UnbufferedEndpoint<C> {
-    pub fn new(conn: C) -> Self {
+    pub fn new(mut conn: C) -> Self {
+        super::prepare_unbuffered(&mut *conn);
         Self {
             conn,
             incoming: Vec::new(),
@@ -81,6 +82,7 @@ impl<C: Unbuffered> UnbufferedEndpoint<C> {
                 mut discard, state, ..
             } = self.conn.process(&mut self.incoming);
             let mut blocked = false;
+            let mut waits = false;
             match state {
                 Ok(ConnectionState::EncodeTlsData(mut state)) => {
                     encode_after_short_tries(&mut self.outgoing, |out| {
@@ -115,13 +117,17 @@ impl<C: Unbuffered> UnbufferedEndpoint<C> {
                 }
                 Ok(ConnectionState::PeerClosed) => self.peer_has_closed = true,
                 Ok(ConnectionState::BlockedHandshake | ConnectionState::Closed) => blocked = true,
-                Ok(other) => panic!("{other:?}"),
+                Ok(_) => waits = true,
                 Err(error) => {
                     self.incoming.drain(..discard);
                     return Err(format!("{error:?}"));
                 }
             }
             self.incoming.drain(..discard);
+            if waits {
+                let finished = super::finish_unbuffered(&mut *self.conn);
+                assert!(finished.map_err(|error| format!("{error:?}"))?);
+            }
             if blocked {
                 return Ok(());
             }

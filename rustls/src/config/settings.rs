@@ -9,10 +9,10 @@
 
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
+use core::future::Future;
 use core::ops::Deref;
 
-use pki_types::CertificateDer;
-
+use crate::asking::Asking;
 use crate::certificates::PeerChain;
 use crate::config::carrier::Carrier;
 use crate::config::client::ClientConfig;
@@ -68,36 +68,49 @@ impl ServerSettings {
     }
 
     /// Verifies a client's chain, unless the verifier has rules. The signature then comes first.
-    pub(crate) fn receive_client(&self, chain: PeerChain) -> Result<UnprovenChain, Failure> {
+    pub(crate) async fn receive_client(
+        &self,
+        chain: PeerChain,
+        asking: Asking,
+    ) -> Result<UnprovenChain, Failure> {
         if self.verified_chains.is_enabled() && self.verifier().rules().is_some() {
             return Ok(UnprovenChain::new(chain));
         }
-        UnprovenChain::verify(chain, &self.client_check()?)
+        UnprovenChain::verify(chain, &self.client_check(asking)?).await
     }
 
-    fn client_check(&self) -> Result<ChainCheck<OfClient<'_>>, Error> {
+    fn client_check(&self, asking: Asking) -> Result<ChainCheck<OfClient<'_>>, Error> {
         let now = self.current_time()?;
         Ok(ChainCheck::new(
             OfClient(self.verifier()),
             &self.verified_chains,
             now,
+            asking,
         ))
     }
 
     /// Verifies the client's signature with `verify_signature`, and its chain if that has not
     /// happened yet.
-    pub(crate) fn prove_client(
+    pub(crate) async fn prove_client(
         &self,
-        chain: UnprovenChain,
-        verify_signature: impl FnOnce(&CertificateDer<'_>) -> Result<(), Failure>,
+        chain: &UnprovenChain,
+        verify_signature: impl Future<Output = Result<(), Failure>>,
+        asking: Asking,
     ) -> Result<ProvenChain, Failure> {
         let (chains, known) = (&self.peer_chains, &self.verified_chains);
-        chain.prove(|| self.client_check(), chains, known, verify_signature)
+        let check = || self.client_check(asking);
+        chain.prove(check, chains, known, verify_signature).await
     }
 
     /// Returns an identifier of what the verifier requires of clients.
     pub(crate) fn client_auth(&self) -> ClientAuthId {
         ClientAuthId::of(self.shared_verifier(), &self.config)
+    }
+
+    /// Returns the configuration, for code that needs no verifier.
+    #[cfg(feature = "tls12")]
+    pub(crate) fn config(&self) -> &Arc<ServerConfig> {
+        &self.config
     }
 
     /// Returns the configuration, which outlives the handshake.

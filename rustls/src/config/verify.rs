@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use core::fmt::{self, Debug};
 
 use pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls_core::operation::BoxFuture;
 
 pub use crate::certificates::VerifierRules;
 use crate::enums::SignatureScheme;
@@ -282,6 +283,65 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
         signer: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error>;
+
+    /// Starts to verify a chain, like [`verify_server_cert`](Self::verify_server_cert), if that
+    /// takes time: it may ask the platform or another service. `None`, the default, has
+    /// `verify_server_cert` called instead.
+    ///
+    /// Called only for connections whose owner polls operations. Whatever `verify_server_cert`
+    /// checks, the future must check as well. A verifier that wraps another one and adds checks
+    /// must not forward this method without them.
+    ///
+    /// # Errors
+    ///
+    /// The future returns the errors of `verify_server_cert`.
+    fn verify_server_cert_async(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Option<BoxFuture<Result<ServerCertVerified, Error>>> {
+        let _ = (end_entity, intermediates, server_name, ocsp_response, now);
+        None
+    }
+
+    /// Starts to verify a signature, like [`verify_tls13_signature`](Self::verify_tls13_signature),
+    /// if that takes time. `None`, the default, has that method called instead.
+    ///
+    /// Called only for connections whose owner polls operations.
+    ///
+    /// # Errors
+    ///
+    /// The future returns the errors of that method.
+    fn verify_tls13_signature_async(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Option<BoxFuture<Result<HandshakeSignatureValid, Error>>> {
+        let _ = (message, signer, signature);
+        None
+    }
+
+    /// Starts to verify a signature, like [`verify_tls12_signature`](Self::verify_tls12_signature),
+    /// if that takes time. `None`, the default, has that method called instead.
+    ///
+    /// Called only for connections whose owner polls operations.
+    ///
+    /// # Errors
+    ///
+    /// The future returns the errors of that method.
+    fn verify_tls12_signature_async(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Option<BoxFuture<Result<HandshakeSignatureValid, Error>>> {
+        let _ = (message, signer, signature);
+        None
+    }
 }
 
 /// Decides whether a server asks clients for a certificate, and whether it accepts that
@@ -434,6 +494,63 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         signer: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error>;
+
+    /// Starts to verify a chain, like [`verify_client_cert`](Self::verify_client_cert), if that
+    /// takes time: it may ask another service. `None`, the default, has `verify_client_cert` called
+    /// instead.
+    ///
+    /// Called only for connections whose owner polls operations. Whatever `verify_client_cert`
+    /// checks, the future must check as well. A verifier that wraps another one and adds checks
+    /// must not forward this method without them.
+    ///
+    /// # Errors
+    ///
+    /// The future returns the errors of `verify_client_cert`.
+    fn verify_client_cert_async(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Option<BoxFuture<Result<ClientCertVerified, Error>>> {
+        let _ = (end_entity, intermediates, now);
+        None
+    }
+
+    /// Starts to verify a signature, like [`verify_tls13_signature`](Self::verify_tls13_signature),
+    /// if that takes time. `None`, the default, has that method called instead.
+    ///
+    /// Called only for connections whose owner polls operations.
+    ///
+    /// # Errors
+    ///
+    /// The future returns the errors of that method.
+    fn verify_tls13_signature_async(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Option<BoxFuture<Result<HandshakeSignatureValid, Error>>> {
+        let _ = (message, signer, signature);
+        None
+    }
+
+    /// Starts to verify a signature, like [`verify_tls12_signature`](Self::verify_tls12_signature),
+    /// if that takes time. `None`, the default, has that method called instead.
+    ///
+    /// Called only for connections whose owner polls operations.
+    ///
+    /// # Errors
+    ///
+    /// The future returns the errors of that method.
+    fn verify_tls12_signature_async(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Option<BoxFuture<Result<HandshakeSignatureValid, Error>>> {
+        let _ = (message, signer, signature);
+        None
+    }
 }
 
 /// The [`ClientCertVerifier`] of a server that asks no client for a certificate.

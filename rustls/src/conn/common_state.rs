@@ -14,11 +14,13 @@ use rustls_core::quic::KeyChange;
 use super::quic::Quic;
 use super::records::{Receiving, Records, Sending};
 use super::unwinding::{Abandon, fail_on_panic};
+use crate::asking::Asking;
 use crate::enums::{AlertDescription, Side};
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::established::Established;
 use crate::handshake::negotiated::{Negotiated, negotiated_accessors};
+use crate::handshake::operation::Wait;
 use crate::handshake::transport::Transport;
 use crate::logging::warn;
 use crate::record::joiner::HandshakeJoiner;
@@ -44,6 +46,10 @@ pub struct CommonState {
     pub(crate) is_fips: bool,
     /// True if the configuration allows secrets to be extracted.
     pub(crate) is_extractable: bool,
+    /// The methods of the application that the handshake may call.
+    pub(super) asking: Asking,
+    /// The operation that the handshake waits for, by what may be received meanwhile.
+    pub(super) wait: Wait,
     /// The error that ended the connection. Boxed because few connections have one.
     failed: Option<Box<Error>>,
 }
@@ -63,6 +69,8 @@ impl CommonState {
             #[cfg(feature = "std")]
             is_fips: false,
             is_extractable: false,
+            asking: Asking::AtOnce,
+            wait: Wait::No,
             failed: None,
         }
     }
@@ -122,6 +130,30 @@ impl CommonState {
         }
     }
 
+    /// Lets the handshake wait for operations of the application that take time, instead of
+    /// blocking in them. The caller must then poll the connection whenever it
+    /// [waits](Self::is_waiting).
+    ///
+    /// Signers, verifiers, resolvers, ticketers and session storages have methods that return
+    /// futures, such as [`Signer::sign_async`](crate::sign::Signer::sign_async). They are called
+    /// only by connections with this setting. Without it, the connection calls the methods of
+    /// rustls 0.23 and never waits. Set it before the first bytes of the peer are processed; a
+    /// later call affects the operations that have not begun.
+    pub fn set_async(&mut self, is_async: bool) {
+        self.asking = match is_async {
+            true => Asking::MayWait,
+            false => Asking::AtOnce,
+        };
+    }
+
+    /// True if the handshake waits for an operation of the application: poll it with
+    /// `poll_operation` of the connection.
+    ///
+    /// Always false unless [`set_async`](Self::set_async) was called.
+    pub fn is_waiting(&self) -> bool {
+        self.wait != Wait::No
+    }
+
     /// True if bytes are queued for `write_tls`.
     pub fn wants_write(&self) -> bool {
         !self.records.outgoing.is_empty()
@@ -130,10 +162,13 @@ impl CommonState {
     /// True if `read_tls` should be called as soon as possible.
     ///
     /// False if plaintext is unread, after a close_notify, and while a handshake flight that the
-    /// peer needs first is queued.
+    /// peer needs first is queued. While the handshake [waits](Self::is_waiting), it is true only
+    /// until the next record is complete, so that the end of the stream is seen and buffers stay
+    /// short.
     pub fn wants_read(&self) -> bool {
         let records = &self.records;
         records.received.unread() == 0
+            && !(self.is_waiting() && records.received.has_record())
             && records.receiving != Receiving::Closed
             && (records.outgoing.is_empty()
                 || records.sending == Sending::Traffic
@@ -244,6 +279,7 @@ impl CommonState {
             self.records.fail(failure.alert);
         }
         self.established = None;
+        self.wait = Wait::No;
         failure.error
     }
 
@@ -262,6 +298,7 @@ impl CommonState {
             None => self.records.fail(None),
         }
         self.established = None;
+        self.wait = Wait::No;
         let error = self
             .failed
             .get_or_insert_with(|| Box::new(panicked.error.clone()));

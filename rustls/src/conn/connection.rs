@@ -3,10 +3,12 @@
 
 use core::fmt;
 use core::ops::{Deref, DerefMut, Range};
+use core::task::{self, Poll, ready};
 use std::io;
 
 use super::common_state::CommonState;
 use super::driver::Driver;
+use super::parking::park_until_ready;
 use super::reader::Reader;
 use super::records::Receiving;
 use super::sending::invalid_data;
@@ -89,6 +91,32 @@ impl<Data> ConnectionCommon<Data> {
             tls_bytes_to_write: records.outgoing.len(),
             plaintext_bytes_to_read: records.received.unread(),
             peer_has_closed: records.receiving == Receiving::Closed,
+            is_waiting: self.is_waiting(),
+        })
+    }
+
+    /// Polls the operation that the handshake waits for, and continues the handshake with its
+    /// result. Ready if it waits for none; `task` is woken when it is worth polling again.
+    ///
+    /// Call it if [`IoState::is_waiting`] is true, which needs
+    /// [`set_async`](CommonState::set_async). Meanwhile the connection can write, and should read
+    /// while [`wants_read`](CommonState::wants_read) is true. Received records wait, except alerts.
+    /// When the operation is over, this processes them like [`Self::process_new_packets`]; call
+    /// that for the new [`IoState`]. Dropping the connection drops the operation.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Self::process_new_packets`], which end the connection in the same
+    /// way.
+    pub fn poll_operation(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
+        fail_on_panic(&mut self.driver, |driver| {
+            loop {
+                ready!(driver.poll_operation(task))?;
+                driver.process_received()?;
+                if !driver.common.is_waiting() {
+                    return Poll::Ready(Ok(()));
+                }
+            }
         })
     }
 
@@ -96,6 +124,9 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// During the handshake, it continues until the handshake is complete. Afterwards, it writes
     /// all queued bytes, or reads once if nothing was queued.
+    ///
+    /// If the handshake waits for an operation of the application, this parks the thread until the
+    /// operation is over.
     ///
     /// Returns the numbers of bytes read and written. Two zeros mean that there was nothing to do,
     /// that the stream has ended, or that `io.write` returned 0.
@@ -126,6 +157,10 @@ impl<Data> ConnectionCommon<Data> {
             };
             if !handshaking && written != 0 || handshaking && !self.is_handshaking() {
                 return Ok((read, written));
+            }
+            if self.is_waiting() {
+                self.await_operation(io)?;
+                continue;
             }
             if !self.wants_read() || eof {
                 return match (blocked, handshaking) {
@@ -185,12 +220,21 @@ impl<Data> ConnectionCommon<Data> {
 
     /// Processes received bytes. On an error, tries to send the alert, because the caller will not.
     fn process_or_alert<T: io::Write>(&mut self, io: &mut T) -> Result<(), io::Error> {
-        self.process_new_packets().map(|_| ()).map_err(|error| {
-            // return this error to the caller, not one from sending the alert; a writer without its
-            // own `write_vectored` accepts one record per call, and the alert is the last
-            let _ = self.write_all_tls(io, &mut 0);
-            invalid_data(error)
-        })
+        let processed = self.process_new_packets().map(drop);
+        processed.map_err(|error| self.send_alert_of(error, io))
+    }
+
+    /// Parks the thread until the operation that the handshake waits for is over.
+    fn await_operation<T: io::Write>(&mut self, io: &mut T) -> Result<(), io::Error> {
+        let result = park_until_ready(|task| self.poll_operation(task));
+        result.map_err(|error| self.send_alert_of(error, io))
+    }
+
+    fn send_alert_of<T: io::Write>(&mut self, error: Error, io: &mut T) -> io::Error {
+        // return this error to the caller, not one from sending the alert; a writer without its
+        // own `write_vectored` accepts one record per call, and the alert is the last
+        let _ = self.write_all_tls(io, &mut 0);
+        invalid_data(error)
     }
 
     /// Limits the number of bytes that [`Writer`] may queue: plaintext during the handshake, TLS
@@ -347,11 +391,12 @@ impl<Data> fmt::Debug for ConnectionCommon<Data> {
 }
 
 /// The state of the buffers after [`ConnectionCommon::process_new_packets`].
-#[derive(Debug, Eq, PartialEq)]
+#[derive(Eq, PartialEq)]
 pub struct IoState {
     tls_bytes_to_write: usize,
     plaintext_bytes_to_read: usize,
     peer_has_closed: bool,
+    is_waiting: bool,
 }
 
 impl IoState {
@@ -368,5 +413,26 @@ impl IoState {
     /// True if the peer has sent a close_notify: no more plaintext will arrive.
     pub fn peer_has_closed(&self) -> bool {
         self.peer_has_closed
+    }
+
+    /// True if the handshake waits for an operation of the application: call
+    /// [`ConnectionCommon::poll_operation`].
+    pub fn is_waiting(&self) -> bool {
+        self.is_waiting
+    }
+}
+
+impl fmt::Debug for IoState {
+    /// Prints the fields of rustls 0.23, and `is_waiting` if it is true.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("IoState");
+        fields
+            .field("tls_bytes_to_write", &self.tls_bytes_to_write)
+            .field("plaintext_bytes_to_read", &self.plaintext_bytes_to_read)
+            .field("peer_has_closed", &self.peer_has_closed);
+        if self.is_waiting {
+            fields.field("is_waiting", &true);
+        }
+        fields.finish()
     }
 }

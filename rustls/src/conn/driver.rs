@@ -1,6 +1,8 @@
 //! The driver of a connection. It takes records from the record layer, handles alerts and
 //! change_cipher_spec, and passes handshake messages to the handshake.
 //!
+//! While the handshake waits for an operation of the application, only alerts are handled.
+//!
 //! It owns the handshake. The first failure ends the connection, and every later call returns it.
 //! Buffered ([`super::connection`]) and unbuffered ([`super::unbuffered`]) connections are both
 //! built on it.
@@ -8,6 +10,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 use core::ops::Range;
+use core::task::{self, Poll, ready};
 
 use super::common_state::CommonState;
 use super::records::Receiving;
@@ -20,6 +23,7 @@ use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
 #[cfg(feature = "tls12")]
 use crate::handshake::SessionInUse;
+use crate::handshake::operation::Wait;
 use crate::handshake::tolerance::Tolerance;
 use crate::handshake::{Context, Machine};
 use crate::logging::{trace, warn};
@@ -27,6 +31,7 @@ use crate::msgs::HandshakeMessage;
 use crate::record::HEADER_LEN;
 #[cfg(feature = "std")]
 use crate::record::buffer::ReceiveBuffer;
+use crate::record::receiver::RecordHeader;
 
 /// The maximum number of change_cipher_spec records that are dropped during a handshake.
 const MAX_CHANGE_CIPHER_SPECS: u8 = 2;
@@ -202,6 +207,7 @@ impl<Data> Driver<Data> {
                         return Ok(());
                     }
                 }
+                Receiving::Handshake if driver.must_wait(received.unopened()) => return Ok(()),
                 _ => match driver.process_record(received.unopened())? {
                     Some(record) => received.keep(record.record_len, record.plaintext),
                     None => return Ok(()),
@@ -367,13 +373,61 @@ impl<Data> Driver<Data> {
             trace!("received {:?}, {} bytes", message_in.typ, message.len());
             let (machine, mut cx) = self.machine_and_context();
             machine.handle(message_in, &mut cx)?;
+            self.common.wait = machine.wait();
             self.common.joiner().give_back(message);
             self.common.send_buffered()?;
         }
         Ok(())
     }
 
+    /// True if the handshake waits for an operation, and the record at the front of `buf` has to
+    /// wait as well. An alert does not, unless handshake bytes are before it.
+    pub(super) fn must_wait(&self, buf: &[u8]) -> bool {
+        let same_key = match self.common.wait {
+            Wait::No => return false,
+            Wait::SameKey => true,
+            Wait::NextKey => false,
+        };
+        let records = &self.common.records;
+        let header = match RecordHeader::read(buf) {
+            Ok(Some(header)) if header.record_len() <= buf.len() => header,
+            _ => return true,
+        };
+        let is_handled = records.joiner.is_empty()
+            && match header.typ {
+                ContentType::Alert => true,
+                // TLS 1.3 drops it, and an alert may follow
+                ContentType::ChangeCipherSpec => self.is_tls13(),
+                // TLS 1.3 encrypts the type of an alert
+                ContentType::ApplicationData => {
+                    same_key && self.is_tls13() && records.receiver.is_decrypting()
+                }
+                _ => false,
+            };
+        !is_handled
+    }
+
+    /// Polls the operation that the handshake waits for. Continues the handshake with its result,
+    /// and with the messages that have been buffered. Ready if it waits for none.
+    pub(crate) fn poll_operation(
+        &mut self,
+        task: &mut task::Context<'_>,
+    ) -> Poll<Result<(), Error>> {
+        self.check_failed()?;
+        while self.common.is_waiting() {
+            let (machine, mut cx) = self.machine_and_context();
+            let polled = ready!(machine.poll_operation(task, &mut cx));
+            self.common.wait = machine.wait();
+            polled
+                .and_then(|()| Ok(self.common.send_buffered()?))
+                .and_then(|()| self.handle_messages())
+                .map_err(|failure| self.fail(failure))?;
+        }
+        Poll::Ready(Ok(()))
+    }
+
     fn machine_and_context(&mut self) -> (&mut dyn Machine<Data>, Context<'_, Data>) {
+        let asking = self.common.asking;
         let (transport, negotiated, established) = self.common.parts();
         let cx = Context {
             transport,
@@ -383,6 +437,7 @@ impl<Data> Driver<Data> {
             #[cfg(feature = "tls12")]
             session: &mut self.handshake.session,
             data: &mut self.data,
+            asking,
         };
         (&mut *self.handshake.machine, cx)
     }

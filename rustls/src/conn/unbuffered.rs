@@ -8,6 +8,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Deref;
+use core::task::{self, Poll};
 
 use rustls_core::crypto::cipher::InsufficientSizeError;
 
@@ -121,6 +122,24 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         &self.driver.data
     }
 
+    /// Lets the handshake wait for operations of the application. See [`CommonState::set_async`].
+    pub fn set_async(&mut self, is_async: bool) {
+        self.driver.common.set_async(is_async);
+    }
+
+    /// Polls the operation that the handshake waits for, and continues the handshake with its
+    /// result. Ready if it waits for none; `task` is woken when it is worth polling again.
+    ///
+    /// Call it after [`ConnectionState::WaitingForOperation`]. Dropping the connection drops the
+    /// operation.
+    ///
+    /// # Errors
+    ///
+    /// An error ends the connection. `process_tls_records` then returns the alert to send.
+    pub fn poll_operation(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
+        fail_on_panic(&mut self.driver, |driver| driver.poll_operation(task))
+    }
+
     #[inline]
     fn process<'c, 'i>(&'c mut self, incoming_tls: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Data> {
         if !self.is_ready_to_write() {
@@ -183,6 +202,9 @@ impl<Data> UnbufferedConnectionCommon<Data> {
                             discard: incoming_tls.len(),
                             state: Err(error),
                         };
+                    }
+                    if self.driver.must_wait(&incoming_tls[discard..]) {
+                        break Next::Waiting;
                     }
                     fail_on_panic(&mut self.driver, |driver| {
                         driver.process_rare_record(&mut incoming_tls[discard..])
@@ -281,9 +303,10 @@ impl<Data> UnbufferedConnectionCommon<Data> {
                 encoded: false,
             }
             .into(),
-            Next::Closing | Next::Idle if self.progress.wants_transmit => {
+            Next::Closing | Next::Waiting | Next::Idle if self.progress.wants_transmit => {
                 TransmitTlsData { conn: self }.into()
             }
+            Next::Waiting => ConnectionState::WaitingForOperation,
             Next::Closing if !self.progress.reported_peer_closed => {
                 self.progress.reported_peer_closed = true;
                 ConnectionState::PeerClosed
@@ -386,6 +409,7 @@ impl<Data> fmt::Debug for UnbufferedConnectionCommon<Data> {
 enum Next {
     Encode,
     Closing,
+    Waiting,
     Idle,
 }
 
@@ -449,6 +473,13 @@ pub enum ConnectionState<'c, 'i, Data> {
     /// The handshake needs more bytes from the peer.
     BlockedHandshake,
 
+    /// The handshake waits for an operation of the application. Call
+    /// [`UnbufferedConnectionCommon::poll_operation`] until it is ready; then process the incoming
+    /// bytes again. Bytes that arrive meanwhile may be passed in, so that an alert is seen.
+    ///
+    /// Only connections with [`UnbufferedConnectionCommon::set_async`] return it.
+    WaitingForOperation,
+
     /// The handshake is complete: send application data, or receive more bytes.
     WriteTraffic(WriteTraffic<'c, Data>),
 }
@@ -475,6 +506,7 @@ impl<Data> fmt::Debug for ConnectionState<'_, '_, Data> {
             Self::EncodeTlsData(..) => "EncodeTlsData",
             Self::TransmitTlsData(..) => "TransmitTlsData",
             Self::BlockedHandshake => "BlockedHandshake",
+            Self::WaitingForOperation => "WaitingForOperation",
             Self::WriteTraffic(..) => "WriteTraffic",
         })
     }

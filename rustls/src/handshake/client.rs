@@ -32,6 +32,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
+use core::task::{self, Poll, ready};
 
 use pki_types::ServerName;
 
@@ -39,6 +40,7 @@ use self::key_shares::KeyShares;
 use self::offer::Offer;
 use self::sent_hello::SentHello;
 use self::version::{Version, select_version};
+use super::operation::Wait;
 #[cfg(feature = "tls12")]
 use super::unexpected_content;
 use super::{ClientContext, Machine, unexpected};
@@ -199,6 +201,36 @@ impl Machine<ClientConnectionData> for ClientHandshake {
                 &[ContentType::Handshake],
             )),
         }
+    }
+
+    fn wait(&self) -> Wait {
+        match self {
+            Self::Tls13(tls13::client::State::Waiting(operation)) => operation.wait(),
+            #[cfg(feature = "tls12")]
+            Self::Tls12(tls12::client::State::Waiting(operation)) => operation.wait(),
+            _ => Wait::No,
+        }
+    }
+
+    fn poll_operation(
+        &mut self,
+        task: &mut task::Context<'_>,
+        cx: &mut ClientContext<'_>,
+    ) -> Poll<Result<(), Failure>> {
+        let next = match self {
+            Self::Tls13(tls13::client::State::Waiting(operation)) => {
+                ready!(operation.poll(task, cx)).map(Self::Tls13)
+            }
+            #[cfg(feature = "tls12")]
+            Self::Tls12(tls12::client::State::Waiting(operation)) => {
+                ready!(operation.poll(task, cx)).map(Self::Tls12)
+            }
+            _ => return Poll::Ready(Ok(())),
+        };
+        // a state whose operation is over must not be polled again
+        *self = Self::Failed;
+        *self = next?;
+        Poll::Ready(Ok(()))
     }
 
     fn fail(&mut self) {

@@ -2,11 +2,14 @@
 
 #[cfg(feature = "tls12")]
 use alloc::boxed::Box;
+use core::task::Poll;
 
+use crate::asking::Asking;
 use crate::failure::Failure;
 use crate::handshake::client::connection_data::ClientConnectionData;
 use crate::handshake::established::Established;
 use crate::handshake::negotiated::Negotiated;
+use crate::handshake::operation::Wait;
 use crate::handshake::server::connection_data::ServerConnectionData;
 use crate::handshake::tolerance::Tolerance;
 use crate::handshake::transport::Transport;
@@ -29,10 +32,21 @@ pub(crate) trait Machine<Data>: Send + Sync {
     #[cfg(feature = "tls12")]
     fn handle_change_cipher_spec(&mut self, cx: &mut Context<'_, Data>) -> Result<(), Failure>;
 
-    /// False until the application has chosen a configuration. Messages are buffered until then.
+    /// False until the application has chosen a configuration, and while the handshake waits for an
+    /// operation. Messages are buffered until then.
     fn is_ready(&self) -> bool {
-        true
+        self.wait() == Wait::No
     }
+
+    /// Returns the operation that the handshake waits for, by what may be received meanwhile.
+    fn wait(&self) -> Wait;
+
+    /// Polls the operation that the handshake waits for. Ready if there is none.
+    fn poll_operation(
+        &mut self,
+        task: &mut core::task::Context<'_>,
+        cx: &mut Context<'_, Data>,
+    ) -> Poll<Result<(), Failure>>;
 
     /// Drops all secrets. Every later message is rejected. Calls no store of the application.
     fn fail(&mut self);
@@ -52,6 +66,8 @@ pub(crate) struct Context<'a, Data> {
     #[cfg(feature = "tls12")]
     pub(crate) session: &'a mut Option<Box<dyn SessionInUse>>,
     pub(crate) data: &'a mut Data,
+    /// The methods of the application that the handshake may call.
+    pub(crate) asking: Asking,
 }
 
 /// A TLS 1.2 session that a connection offers, resumes or has created.

@@ -75,12 +75,41 @@ impl<'a> Flight<'a> {
         self.transcript.take_messages()
     }
 
+    /// Ends the borrow of the transcript, until the flight is continued.
+    pub(crate) fn pause(self) -> PausedFlight {
+        PausedFlight {
+            messages: self.messages,
+            encoded: self.encoded,
+        }
+    }
+
     /// Sends the flight under the current keys.
     ///
     /// # Errors
     ///
     /// Returns the error of [`EncodeMessage::encode_message`] if a message could not be encoded,
     /// and errors of [`Transport::send_handshake`].
+    pub(crate) fn send(self, transport: &mut dyn Transport) -> Result<(), Error> {
+        self.pause().send(transport)
+    }
+}
+
+/// A flight that is continued later, with the same transcript.
+pub(crate) struct PausedFlight {
+    messages: Vec<u8>,
+    encoded: Result<(), Error>,
+}
+
+impl PausedFlight {
+    pub(crate) fn resume(self, transcript: &mut Transcript) -> Flight<'_> {
+        Flight {
+            messages: self.messages,
+            transcript,
+            encoded: self.encoded,
+        }
+    }
+
+    /// Sends the flight, like [`Flight::send`].
     pub(crate) fn send(self, transport: &mut dyn Transport) -> Result<(), Error> {
         self.encoded?;
         transport.send_handshake(&self.messages)

@@ -5,9 +5,7 @@ use alloc::vec::Vec;
 use rustls_core::crypto::SupportedKxGroup;
 use rustls_core::provider::CryptoProvider;
 
-#[cfg(feature = "tls12")]
-use crate::certificates::PeerChains;
-use crate::certificates::{PeerChain, PeerIdentity};
+use crate::certificates::{PeerChain, PeerChains, PeerIdentity};
 use crate::enums::ProtocolVersion;
 use crate::suites::SupportedCipherSuite;
 
@@ -44,7 +42,6 @@ impl Negotiated {
     }
 
     /// Shares the proven peer's chain with other connections.
-    #[cfg(feature = "tls12")]
     pub(crate) fn share_peer(&mut self, chains: &PeerChains) {
         if let Some(peer) = &mut self.peer {
             peer.share_chain(chains);

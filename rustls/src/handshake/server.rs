@@ -15,14 +15,19 @@
 //! ```
 //!
 //! - `protocol`, `certificate`: choices that are the same in both versions.
+//! - `answers`: the application's answers that a ClientHello needs. `WaitAnswer` waits for one that
+//!   takes time, and handles the ClientHello again.
 
+pub(crate) mod answers;
 pub(crate) mod certificate;
 pub(crate) mod client_hello;
 pub(crate) mod connection_data;
 pub(crate) mod protocol;
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::mem;
+use core::task::{self, Poll, ready};
 
 #[cfg(feature = "std")]
 use pki_types::DnsName;
@@ -30,7 +35,8 @@ use rustls_core::codec::Codec;
 
 #[cfg(feature = "std")]
 use self::certificate::server_name;
-use self::client_hello::{AfterClientHello, WaitClientHello};
+use self::client_hello::{AfterClientHello, WaitAnswer, WaitClientHello};
+use super::operation::Wait;
 #[cfg(feature = "tls12")]
 use super::unexpected_content;
 use super::{Machine, ServerContext, unexpected};
@@ -53,6 +59,8 @@ pub(crate) enum ServerHandshake {
     Unconfigured,
     /// Waits for a ClientHello.
     Hello(WaitClientHello),
+    /// Waits for the application's answer about a ClientHello.
+    WaitAnswer(Box<WaitAnswer>),
     Tls13(tls13::server::State),
     #[cfg(feature = "tls12")]
     Tls12(tls12::server::State),
@@ -74,18 +82,9 @@ impl ServerHandshake {
         cx: &mut ServerContext<'_>,
     ) -> Result<Self, Failure> {
         match (self, message.typ) {
-            (Self::Hello(state), HandshakeType::ClientHello) => {
-                match state.read_client_hello(
-                    &message.decode(ClientHello::read)?,
-                    message.encoded,
-                    cx,
-                )? {
-                    AfterClientHello::Retried(next) => Ok(Self::Hello(next)),
-                    AfterClientHello::Tls13(next) => Ok(Self::Tls13(next)),
-                    #[cfg(feature = "tls12")]
-                    AfterClientHello::Tls12(next) => Ok(Self::Tls12(next)),
-                }
-            }
+            (Self::Hello(state), HandshakeType::ClientHello) => state
+                .read_client_hello(&message.decode(ClientHello::read)?, message.encoded, cx)
+                .map(Self::after_client_hello),
             (Self::Tls13(state), _) => state.read(message, cx).map(Self::Tls13),
             #[cfg(feature = "tls12")]
             (Self::Tls12(state), _) => state.read(message, cx).map(Self::Tls12),
@@ -93,8 +92,42 @@ impl ServerHandshake {
             (Self::Hello(_), _) => Err(unexpected(&message, &[HandshakeType::ClientHello])),
             #[cfg(feature = "std")]
             (Self::Unconfigured, _) => Err(unexpected(&message, &[])),
-            (Self::Failed, _) => Err(unexpected(&message, &[])),
+            // messages stay buffered while the handshake waits
+            (Self::WaitAnswer(_) | Self::Failed, _) => Err(unexpected(&message, &[])),
         }
+    }
+
+    fn after_client_hello(after: AfterClientHello) -> Self {
+        match after {
+            AfterClientHello::Waits(next) => Self::WaitAnswer(next),
+            AfterClientHello::Retried(next) => Self::Hello(next),
+            AfterClientHello::Tls13(next) => Self::Tls13(next),
+            #[cfg(feature = "tls12")]
+            AfterClientHello::Tls12(next) => Self::Tls12(next),
+        }
+    }
+
+    /// Polls the operation that the handshake waits for, and returns the next state.
+    fn poll_next(
+        &mut self,
+        task: &mut task::Context<'_>,
+        cx: &mut ServerContext<'_>,
+    ) -> Poll<Result<Self, Failure>> {
+        match self {
+            Self::WaitAnswer(state) => ready!(state.poll(task)),
+            Self::Tls13(tls13::server::State::Waiting(operation)) => {
+                return operation.poll(task, cx).map_ok(Self::Tls13);
+            }
+            #[cfg(feature = "tls12")]
+            Self::Tls12(tls12::server::State::Waiting(operation)) => {
+                return operation.poll(task, cx).map_ok(Self::Tls12);
+            }
+            _ => {}
+        }
+        Poll::Ready(match mem::replace(self, Self::Failed) {
+            Self::WaitAnswer(state) => state.resume(cx).map(Self::after_client_hello),
+            others => Ok(others),
+        })
     }
 }
 
@@ -143,7 +176,29 @@ impl Machine<ServerConnectionData> for ServerHandshake {
 
     #[cfg(feature = "std")]
     fn is_ready(&self) -> bool {
-        !matches!(self, Self::Unconfigured)
+        !matches!(self, Self::Unconfigured) && self.wait() == Wait::No
+    }
+
+    fn wait(&self) -> Wait {
+        match self {
+            Self::WaitAnswer(_) => Wait::SameKey,
+            Self::Tls13(tls13::server::State::Waiting(operation)) => operation.wait(),
+            #[cfg(feature = "tls12")]
+            Self::Tls12(tls12::server::State::Waiting(operation)) => operation.wait(),
+            _ => Wait::No,
+        }
+    }
+
+    fn poll_operation(
+        &mut self,
+        task: &mut task::Context<'_>,
+        cx: &mut ServerContext<'_>,
+    ) -> Poll<Result<(), Failure>> {
+        let next = ready!(self.poll_next(task, cx));
+        // a state whose operation is over must not be polled again
+        *self = Self::Failed;
+        *self = next?;
+        Poll::Ready(Ok(()))
     }
 
     fn fail(&mut self) {

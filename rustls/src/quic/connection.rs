@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::{Deref, DerefMut};
+use core::task::{self, Poll};
 
 use pki_types::ServerName;
 
@@ -63,6 +64,20 @@ impl<Data: SideData> ConnectionCommon<Data> {
     /// more keys are returned, and each later call returns the same error.
     pub fn read_hs(&mut self, plaintext: &[u8]) -> Result<(), Error> {
         fail_on_panic(&mut self.driver, |driver| driver.process_crypto(plaintext))
+    }
+
+    /// Polls the operation that the handshake waits for, and continues the handshake with its
+    /// result. Ready if it waits for none; `task` is woken when it is worth polling again.
+    ///
+    /// Call it while [`is_waiting`](CommonState::is_waiting) is true, which needs
+    /// [`set_async`](CommonState::set_async). Bytes passed to [`read_hs`](Self::read_hs) meanwhile
+    /// are buffered. When it is ready, call [`write_hs`](Self::write_hs).
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`read_hs`](Self::read_hs), which end the connection in the same way.
+    pub fn poll_operation(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
+        fail_on_panic(&mut self.driver, |driver| driver.poll_operation(task))
     }
 
     /// Appends the next bytes to send to `buf`, for CRYPTO frames in packets of the current kind,
@@ -296,6 +311,18 @@ impl Connection {
         match self {
             Self::Client(conn) => conn.read_hs(plaintext),
             Self::Server(conn) => conn.read_hs(plaintext),
+        }
+    }
+
+    /// See [`ConnectionCommon::poll_operation`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of that method.
+    pub fn poll_operation(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
+        match self {
+            Self::Client(conn) => conn.poll_operation(task),
+            Self::Server(conn) => conn.poll_operation(task),
         }
     }
 

@@ -86,6 +86,14 @@ impl Default for Acceptor {
 }
 
 impl Acceptor {
+    /// Lets the handshake wait for operations of the application. See [`CommonState::set_async`].
+    /// Call it before [`Self::accept`]; the connection takes over the setting.
+    pub fn set_async(&mut self, is_async: bool) {
+        if let Some(connection) = &mut self.connection {
+            connection.set_async(is_async);
+        }
+    }
+
     /// Reads TLS bytes with one call to `rd.read`. Returns their number, which is 0 at the end of
     /// the stream. Call [`Self::accept`] next.
     ///
@@ -145,6 +153,11 @@ impl Accepted {
     /// Returns the parts of the ClientHello to choose a configuration by.
     pub fn client_hello(&self) -> ClientHello<'_> {
         self.offered.client_hello()
+    }
+
+    /// Lets the handshake wait for operations of the application. See [`CommonState::set_async`].
+    pub fn set_async(&mut self, is_async: bool) {
+        self.connection.set_async(is_async);
     }
 
     /// Continues the handshake with `config`.

@@ -6,6 +6,7 @@ use core::ops::Range;
 use super::{Owner, justifies_move, move_down, move_to, release};
 use crate::copy::copy;
 use crate::record::pool::{self, MAX_POOLED_LEN, Memory, RECORD_LEN};
+use crate::record::receiver::RecordHeader;
 use crate::record::{HEADER_LEN, MAX_WIRE_PAYLOAD_LEN};
 
 #[cfg(test)]
@@ -398,6 +399,16 @@ impl ReceiveBuffer {
     #[inline]
     pub fn unopened(&mut self) -> &mut [u8] {
         &mut self.memory[self.opened..self.filled]
+    }
+
+    /// True if the first unopened record is complete, or its header is invalid.
+    pub fn has_record(&self) -> bool {
+        let unopened = &self.memory[self.opened..self.filled];
+        match RecordHeader::read(unopened) {
+            Ok(Some(header)) => header.record_len() <= unopened.len(),
+            Ok(None) => false,
+            Err(_) => true,
+        }
     }
 
     /// True if the unopened bytes are at least as long as a record of maximum length. Then the

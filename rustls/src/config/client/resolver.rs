@@ -3,6 +3,8 @@
 use alloc::sync::Arc;
 use core::fmt::Debug;
 
+use rustls_core::operation::BoxFuture;
+
 use crate::config::sign::CertifiedKey;
 use crate::enums::SignatureScheme;
 
@@ -34,6 +36,19 @@ pub trait ResolvesClientCert: Debug + Send + Sync {
         root_hint_subjects: &[&[u8]],
         sigschemes: &[SignatureScheme],
     ) -> Option<Arc<CertifiedKey>>;
+
+    /// Starts to choose a certificate, like [`resolve`](Self::resolve), if that takes time. `None`,
+    /// the default, has `resolve` called instead.
+    ///
+    /// Called only for connections whose owner polls operations.
+    fn resolve_async(
+        &self,
+        root_hint_subjects: &[&[u8]],
+        sigschemes: &[SignatureScheme],
+    ) -> Option<BoxFuture<Option<Arc<CertifiedKey>>>> {
+        let _ = (root_hint_subjects, sigschemes);
+        None
+    }
 
     /// True if this resolver chooses raw public keys instead of certificates (RFC 7250). False by
     /// default.

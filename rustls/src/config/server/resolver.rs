@@ -12,6 +12,7 @@ use std::collections::HashMap as Map;
 #[cfg(all(feature = "hashbrown", not(feature = "std")))]
 use hashbrown::HashMap as Map;
 use pki_types::{DnsName, ServerName};
+use rustls_core::operation::BoxFuture;
 
 #[cfg(feature = "x509")]
 use crate::certificates::ParsedEndEntity;
@@ -26,6 +27,19 @@ pub trait ResolvesServerCert: Debug + Send + Sync {
     ///
     /// The connection fails if this returns `None`.
     fn resolve(&self, client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>>;
+
+    /// Starts to choose a certificate, like [`resolve`](Self::resolve), if that takes time: the
+    /// certificate may be issued when its name is first requested. `None`, the default, has
+    /// `resolve` called instead.
+    ///
+    /// Called only for connections whose owner polls operations.
+    fn resolve_async(
+        &self,
+        client_hello: ClientHello<'_>,
+    ) -> Option<BoxFuture<Option<Arc<CertifiedKey>>>> {
+        let _ = client_hello;
+        None
+    }
 
     /// True if this resolver chooses raw public keys instead of certificates (RFC 7250). False by
     /// default.

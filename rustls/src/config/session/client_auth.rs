@@ -9,6 +9,7 @@ use alloc::sync::Arc;
 use pki_types::{CertificateDer, UnixTime};
 
 use super::digests::{DIGEST_LEN, Digest, hash, truncated};
+use crate::asking::Asking;
 use crate::certificates::Acceptance;
 use crate::config::server::ServerConfig;
 use crate::config::settings::ServerSettings;
@@ -58,6 +59,7 @@ impl ClientAuthId {
 }
 
 /// A client whose session may be resumed.
+#[derive(Clone, Copy)]
 pub(crate) struct AcceptedClient {
     /// The acceptance of its certificates, for the next session.
     pub(crate) acceptance: Option<Acceptance>,
@@ -71,19 +73,21 @@ pub(crate) struct AcceptedClient {
 ///
 /// RFC 9846 §4.7.1 recommends to respect the certificate's expiry and revocation. The verifier's
 /// roots and rules may have changed as well.
-pub(super) fn accept_again(
+pub(super) async fn accept_again(
     chain: &[CertificateDer<'_>],
     acceptance: Option<Acceptance>,
     config: &ServerSettings,
     now: UnixTime,
+    asking: Asking,
 ) -> Option<AcceptedClient> {
     let verifier = config.verifier();
     if chain.is_empty() {
         let is_mandatory = verifier.offer_client_auth() && verifier.client_auth_mandatory();
         return (!is_mandatory).then_some(AcceptedClient { acceptance: None });
     }
-    ChainCheck::new(OfClient(verifier), &config.verified_chains, now)
+    ChainCheck::new(OfClient(verifier), &config.verified_chains, now, asking)
         .verify_again(chain, acceptance)
+        .await
         .ok()
         .map(|acceptance| AcceptedClient { acceptance })
 }
@@ -94,6 +98,7 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
+    use crate::asking::at_once;
     use crate::config::carrier::Carrier;
     use crate::config::verify::{ClientCertVerified, HandshakeSignatureValid};
     use crate::enums::SignatureScheme;
@@ -237,7 +242,10 @@ mod tests {
             let config = config(Arc::new(verifier));
             let settings = ServerSettings::now(Arc::new(config), Carrier::Records).unwrap();
             let now = UnixTime::since_unix_epoch(core::time::Duration::ZERO);
-            let accept = |chain: &[_]| accept_again(chain, None, &settings, now);
+            let accept = |chain: &[_]| {
+                let accepted = accept_again(chain, None, &settings, now, Asking::AtOnce);
+                at_once(accepted).unwrap()
+            };
             assert_eq!(accept(&[]).is_some(), is_accepted);
             // and no certificate that the verifier rejects
             let chain = [CertificateDer::from(&b"certificate"[..])];

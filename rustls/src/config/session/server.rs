@@ -6,6 +6,7 @@ use core::fmt::Debug;
 
 #[cfg(any(feature = "std", feature = "hashbrown"))]
 pub use memory::ServerSessionMemoryCache;
+use rustls_core::operation::BoxFuture;
 use rustls_core::ticketer::ProducesTickets;
 
 pub use super::stored::ServerSessionValue;
@@ -60,6 +61,36 @@ pub trait StoresServerSessions: Debug + Send + Sync {
     /// of two callers gets it. See [`put_session`](Self::put_session).
     fn take_session(&self, key: &[u8]) -> Option<ServerSessionValue> {
         self.take(key).map(ServerSessionValue::from)
+    }
+
+    /// Starts to store a session, like [`put`](Self::put), if that takes time. `None`, the default,
+    /// has [`put_session`](Self::put_session) called instead.
+    ///
+    /// Called only for connections whose owner polls operations. The handshake ends when the future
+    /// does, so limit its time.
+    fn put_async(&self, key: &[u8], session: &ServerSessionValue) -> Option<BoxFuture<bool>> {
+        let _ = (key, session);
+        None
+    }
+
+    /// Starts to look up a session, like [`get`](Self::get), if that takes time. `None`, the
+    /// default, has [`get_session`](Self::get_session) called instead.
+    ///
+    /// Called only for connections whose owner polls operations.
+    fn get_async(&self, key: &[u8]) -> Option<BoxFuture<Option<ServerSessionValue>>> {
+        let _ = key;
+        None
+    }
+
+    /// Starts to remove and return a session, like [`take`](Self::take), if that takes time: only
+    /// one of two callers gets it. `None`, the default, has [`take_session`](Self::take_session)
+    /// called instead.
+    ///
+    /// Called only for connections whose owner polls operations. A TLS 1.2 connection that fails
+    /// calls `take_session` in any case, to remove its session: nobody polls it then.
+    fn take_async(&self, key: &[u8]) -> Option<BoxFuture<Option<ServerSessionValue>>> {
+        let _ = key;
+        None
     }
 }
 

@@ -50,6 +50,7 @@ use super::digests::DIGEST_LEN;
 use super::server_auth::{ServerAuth, ServerAuthId};
 use super::stored::ServerSessionValue;
 use super::{Lifetime, MAX_TICKET_LIFETIME};
+use crate::asking::{Asking, at_once};
 use crate::certificates::{Acceptance, ChainKind, PeerChain};
 use crate::config::carrier::Carrier;
 use crate::config::settings::ServerSettings;
@@ -149,22 +150,36 @@ impl<'a> SessionFacts<'a> {
 
     /// Returns the client if its certificates, or their absence, are still accepted at the time
     /// `now`. This check may be slow, so callers do it last.
-    pub(crate) fn accept_client(
+    pub(crate) async fn accept_client(
         &self,
         config: &ServerSettings,
         now: UnixTime,
+        asking: Asking,
     ) -> Option<AcceptedClient> {
         let acceptance = self.client_acceptance;
         match self.client_chain {
-            ClientChain::Shared(chain) => accept_again(chain, acceptance, config, now),
-            ClientChain::Encoded(EncodedChain([])) => accept_again(&[], None, config, now),
+            ClientChain::Shared(chain) => {
+                accept_again(chain, acceptance, config, now, asking).await
+            }
+            ClientChain::Encoded(EncodedChain([])) => {
+                accept_again(&[], None, config, now, asking).await
+            }
             ClientChain::Encoded(chain) => {
                 // few chains are longer
                 let chain: SmallVec<[CertificateDer<'_>; 4]> =
                     chain.map(CertificateDer::from).collect();
-                accept_again(&chain, acceptance, config, now)
+                accept_again(&chain, acceptance, config, now, asking).await
             }
         }
+    }
+
+    /// Returns the client like [`Self::accept_client`], without waiting.
+    pub(crate) fn accept_client_now(
+        &self,
+        config: &ServerSettings,
+        now: UnixTime,
+    ) -> Option<AcceptedClient> {
+        at_once(self.accept_client(config, now, Asking::AtOnce)).ok()?
     }
 
     /// Returns the encoded length without the chain.

@@ -22,12 +22,15 @@
 //! (an attacker may relay a handshake to another server), the chain is not looked up, but verified
 //! in full. Its error comes before that of the signature, as in the other order.
 
+use core::future::Future;
+
 use pki_types::{CertificateDer, ServerName, UnixTime};
 
 use super::{
     ClientCertVerified, ClientCertVerifier, Proof, ServerCertVerified, ServerCertVerifier,
     VerifierRules,
 };
+use crate::asking::Asking;
 use crate::certificates::{Acceptance, Basis, PeerChain, PeerChains, VerifiedChains};
 use crate::enums::Side;
 use crate::error::Error;
@@ -36,6 +39,7 @@ use crate::failure::Failure;
 /// The verification of a chain by the verifier of one handshake.
 pub(crate) struct ChainCheck<V> {
     by: V,
+    asking: Asking,
     /// The verifier's side and rules. `None` if it has no rules, or acceptances must not be relied
     /// on.
     basis: Option<Basis>,
@@ -43,7 +47,7 @@ pub(crate) struct ChainCheck<V> {
 }
 
 /// A verifier with the arguments of one handshake, apart from the chain.
-pub(crate) trait VerifiesChain {
+pub(crate) trait VerifiesChain: Send + Sync {
     /// The side of the peer.
     const PEER: Side;
 
@@ -55,7 +59,8 @@ pub(crate) trait VerifiesChain {
         end_entity: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
-    ) -> Result<Proof, Error>;
+        asking: Asking,
+    ) -> impl Future<Output = Result<Proof, Error>> + Send;
 
     /// Checks what an acceptance of the chain does not prove. False asks for a verification in
     /// full.
@@ -96,7 +101,7 @@ pub(crate) struct ProvenChain {
 
 impl<V: VerifiesChain> ChainCheck<V> {
     /// Creates the verification at the time `now`. `known` holds acceptances of earlier handshakes.
-    pub(crate) fn new(by: V, known: &VerifiedChains, now: UnixTime) -> Self {
+    pub(crate) fn new(by: V, known: &VerifiedChains, now: UnixTime, asking: Asking) -> Self {
         let rules = known.is_enabled().then(|| by.rules()).flatten();
         Self {
             basis: rules.map(|rules| Basis {
@@ -104,14 +109,16 @@ impl<V: VerifiesChain> ChainCheck<V> {
                 rules,
             }),
             by,
+            asking,
             now,
         }
     }
 
-    fn verify(&self, chain: &[CertificateDer<'_>]) -> Result<Proof, Failure> {
+    async fn verify(&self, chain: &[CertificateDer<'_>]) -> Result<Proof, Failure> {
         let (end_entity, intermediates) = split(chain)?;
         self.by
-            .verify(end_entity, intermediates, self.now)
+            .verify(end_entity, intermediates, self.now, self.asking)
+            .await
             .map_err(Failure::rejected_by_verifier)
     }
 
@@ -144,7 +151,7 @@ impl<V: VerifiesChain> ChainCheck<V> {
 
     /// Verifies the chain of a session that contains `acceptance`. Returns the acceptance for the
     /// next session.
-    pub(crate) fn verify_again(
+    pub(crate) async fn verify_again(
         &self,
         chain: &[CertificateDer<'_>],
         acceptance: Option<Acceptance>,
@@ -158,7 +165,7 @@ impl<V: VerifiesChain> ChainCheck<V> {
                 return Ok(Some(acceptance));
             }
         }
-        let proof = self.verify(chain)?;
+        let proof = self.verify(chain).await?;
         Ok(self.acceptance(proof))
     }
 }
@@ -173,56 +180,61 @@ impl UnprovenChain {
     }
 
     /// Verifies the chain before the signature.
-    pub(crate) fn verify<V: VerifiesChain>(
+    pub(crate) async fn verify<V: VerifiesChain>(
         chain: PeerChain,
         check: &ChainCheck<V>,
     ) -> Result<Self, Failure> {
-        check.verify(&chain)?;
+        check.verify(&chain).await?;
         Ok(Self {
             chain,
             is_verified: true,
         })
     }
 
+    /// Returns the certificate whose key signs the handshake.
+    pub(crate) fn end_entity(&self) -> Result<&CertificateDer<'static>, Error> {
+        Ok(split(&self.chain)?.0)
+    }
+
     /// Verifies the signature with `verify_signature`, and the chain with `check` if that has not
     /// happened yet.
     ///
     /// `chains` shares the chain once it is proven. `known` provides and receives acceptances.
-    pub(crate) fn prove<V: VerifiesChain>(
-        self,
+    pub(crate) async fn prove<V: VerifiesChain>(
+        &self,
         check: impl FnOnce() -> Result<ChainCheck<V>, Error>,
         chains: &PeerChains,
         known: &VerifiedChains,
-        verify_signature: impl FnOnce(&CertificateDer<'_>) -> Result<(), Failure>,
+        verify_signature: impl Future<Output = Result<(), Failure>>,
     ) -> Result<ProvenChain, Failure> {
-        let Self { chain, is_verified } = self;
-        let (end_entity, _) = split(&chain)?;
-        if is_verified {
-            verify_signature(end_entity)?;
-            return Ok(ProvenChain::new(chains.share(chain)));
+        let chain = &self.chain;
+        split(chain)?;
+        if self.is_verified {
+            verify_signature.await?;
+            return Ok(ProvenChain::new(chains.share(chain.clone())));
         }
         let check = check()?;
         let Some(basis) = check.basis else {
-            let proof = check.verify(&chain)?;
-            verify_signature(end_entity)?;
+            let proof = check.verify(chain).await?;
+            verify_signature.await?;
             return Ok(ProvenChain {
                 until: check.until(&proof),
-                ..ProvenChain::new(chains.share(chain))
+                ..ProvenChain::new(chains.share(chain.clone()))
             });
         };
-        let signature = verify_signature(end_entity);
-        if signature.is_ok() && check.recheck(&chain) {
-            if let Some(acceptance) = known.find(basis, &chain, check.now) {
+        let signature = verify_signature.await;
+        if signature.is_ok() && check.recheck(chain) {
+            if let Some(acceptance) = known.find(basis, chain, check.now) {
                 return Ok(ProvenChain {
                     acceptance: Some(acceptance),
                     until: Some(acceptance.until()),
-                    ..ProvenChain::new(chains.share(chain))
+                    ..ProvenChain::new(chains.share(chain.clone()))
                 });
             }
         }
-        let proof = check.verify(&chain)?;
+        let proof = check.verify(chain).await?;
         signature?;
-        let chain = chains.share(chain);
+        let chain = chains.share(chain.clone());
         let acceptance = check.acceptance(proof);
         if let Some(acceptance) = acceptance {
             known.keep(&chain, acceptance);
@@ -252,19 +264,40 @@ impl VerifiesChain for OfServer<'_> {
         self.verifier.rules()
     }
 
-    fn verify(
+    async fn verify(
         &self,
         end_entity: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
+        asking: Asking,
     ) -> Result<Proof, Error> {
-        let ServerCertVerified(proof) = self.verifier.verify_server_cert(
-            end_entity,
-            intermediates,
-            self.server_name,
-            self.ocsp_response,
-            now,
-        )?;
+        let Self {
+            verifier,
+            server_name,
+            ocsp_response,
+        } = *self;
+        let ServerCertVerified(proof) = asking
+            .ask(
+                || {
+                    verifier.verify_server_cert_async(
+                        end_entity,
+                        intermediates,
+                        server_name,
+                        ocsp_response,
+                        now,
+                    )
+                },
+                || {
+                    verifier.verify_server_cert(
+                        end_entity,
+                        intermediates,
+                        server_name,
+                        ocsp_response,
+                        now,
+                    )
+                },
+            )
+            .await?;
         Ok(proof)
     }
 
@@ -291,14 +324,20 @@ impl VerifiesChain for OfClient<'_> {
         self.0.rules()
     }
 
-    fn verify(
+    async fn verify(
         &self,
         end_entity: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
+        asking: Asking,
     ) -> Result<Proof, Error> {
-        let ClientCertVerified(proof) =
-            self.0.verify_client_cert(end_entity, intermediates, now)?;
+        let Self(verifier) = self;
+        let ClientCertVerified(proof) = asking
+            .ask(
+                || verifier.verify_client_cert_async(end_entity, intermediates, now),
+                || verifier.verify_client_cert(end_entity, intermediates, now),
+            )
+            .await?;
         Ok(proof)
     }
 

@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use crate::asking::Asking;
 use crate::config::client::resolver::ResolvesClientCert;
 use crate::config::sign::{CertifiedKey, Signer};
 use crate::enums::SignatureScheme;
@@ -22,14 +23,19 @@ pub(crate) enum Answer {
 impl Answer {
     /// Returns the answer that `resolver` chooses for a request with these `authorities` and
     /// `schemes`.
-    pub(crate) fn choose(
+    pub(crate) async fn choose(
         resolver: &dyn ResolvesClientCert,
         authorities: &[DistinguishedName],
         schemes: &[SignatureScheme],
+        asking: Asking,
     ) -> Self {
         let authorities: Vec<&[u8]> = authorities.iter().map(AsRef::as_ref).collect();
-        let certified_key = resolver
-            .resolve(&authorities, schemes)
+        let certified_key = asking
+            .ask(
+                || resolver.resolve_async(&authorities, schemes),
+                || resolver.resolve(&authorities, schemes),
+            )
+            .await
             // RFC 9846 §4.5.2: no CertificateVerify follows an empty Certificate
             .filter(|certified_key| !certified_key.cert.is_empty());
         // RFC 9846 §4.5.2: the request must name the scheme

@@ -3,13 +3,15 @@
 use alloc::borrow::Cow;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::future::Future;
 
-use pki_types::{CertificateDer, ServerName, UnixTime};
+use pki_types::{ServerName, UnixTime};
 use rustls_core::crypto::SupportedKxGroup;
 use rustls_core::provider::CryptoProvider;
 use smallvec::smallvec;
 
 use super::key_shares::KeyShares;
+use crate::asking::Asking;
 use crate::certificates::{PeerChain, ValidityPeriod};
 use crate::config::client::ClientConfig;
 use crate::config::ech::EchMode;
@@ -17,7 +19,6 @@ use crate::config::ech::EchMode;
 use crate::config::session::client::Tls12ClientSessionValue;
 use crate::config::session::client::Verification;
 use crate::config::settings::ClientSettings;
-use crate::config::verify::ServerCertVerifier;
 use crate::config::verify::chain_check::{ChainCheck, OfServer, UnprovenChain};
 use crate::enums::{
     CertificateType, CipherSuite, Compression, NamedGroup, ProtocolVersion, PskKeyExchangeMode,
@@ -336,14 +337,12 @@ impl Offer {
 
     /// Verifies that `chain` belongs to the server, and the server's signature with
     /// `verify_signature`. Returns the chain, shared with other connections.
-    pub(crate) fn prove_server(
+    pub(crate) async fn prove_server(
         &mut self,
-        chain: PeerChain,
+        chain: &UnprovenChain,
         ocsp_response: &[u8],
-        verify_signature: impl FnOnce(
-            &dyn ServerCertVerifier,
-            &CertificateDer<'_>,
-        ) -> Result<(), Failure>,
+        verify_signature: impl Future<Output = Result<(), Failure>>,
+        asking: Asking,
     ) -> Result<PeerChain, Failure> {
         let config = &self.config;
         let now = config.current_time()?;
@@ -354,10 +353,8 @@ impl Offer {
             ocsp_response,
         };
         let (chains, known) = (&config.peer_chains, &config.verified_chains);
-        let check = || Ok(ChainCheck::new(of_server, known, now));
-        let verify_signature =
-            |end_entity: &CertificateDer<'_>| verify_signature(verifier, end_entity);
-        let proven = UnprovenChain::new(chain).prove(check, chains, known, verify_signature)?;
+        let check = || Ok(ChainCheck::new(of_server, known, now, asking));
+        let proven = chain.prove(check, chains, known, verify_signature).await?;
         let until = match proven.until {
             Some(until) => Some(until),
             None if verifier.requires_raw_public_keys() => None,

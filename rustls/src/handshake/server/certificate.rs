@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 
 use pki_types::DnsName;
 
+use super::answers::{Answers, Stop};
 use crate::config::server::ServerConfig;
 use crate::config::server::client_hello::{self, ProtocolNames};
 use crate::config::sign::CertifiedKey;
@@ -34,9 +35,10 @@ pub(crate) fn resolve_certificate(
     signature_schemes: &[SignatureScheme],
     server_name: Option<&DnsName<'_>>,
     config: &ServerConfig,
-) -> Result<Arc<CertifiedKey>, Failure> {
+    answers: &mut Answers,
+) -> Result<Arc<CertifiedKey>, Stop> {
     let extensions = &hello.extensions;
-    let view = client_hello::ClientHello {
+    let view = || client_hello::ClientHello {
         server_name: server_name.map(AsRef::as_ref),
         signature_schemes,
         alpn: extensions
@@ -49,9 +51,12 @@ pub(crate) fn resolve_certificate(
         certificate_authorities: extensions.certificate_authorities.as_deref(),
         named_groups: extensions.supported_groups.as_deref(),
     };
-    config
-        .cert_resolver
-        .resolve(view)
+    let resolver = &config.cert_resolver;
+    answers
+        .certificate(
+            || resolver.resolve_async(view()),
+            || resolver.resolve(view()),
+        )?
         // RFC 9846 §4.5.1: the server's certificate_list must not be empty
         .filter(|certified_key| !certified_key.cert.is_empty())
         .ok_or_else(|| {
@@ -59,5 +64,6 @@ pub(crate) fn resolve_certificate(
                 Error::General("no server certificate chain resolved".into()),
                 AlertDescription::AccessDenied,
             )
+            .into()
         })
 }

@@ -2,7 +2,14 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::task::{Poll, ready};
 
+use rustls_core::codec::Codec;
+use rustls_core::operation::BoxFuture;
+use sync_wrapper::SyncWrapper;
+
+use super::answers::{Answer, Answers, Stop};
 use crate::config::server::ServerConfig;
 use crate::config::settings::ServerSettings;
 use crate::enums::ProtocolVersion;
@@ -10,14 +17,14 @@ use crate::error::PeerIncompatible;
 #[cfg(feature = "tls12")]
 use crate::error::PeerMisbehaved;
 use crate::failure::Failure;
-use crate::handshake::ServerContext;
 #[cfg(feature = "tls12")]
 use crate::handshake::raw_public_key::check_tls12_offer;
 #[cfg(feature = "tls12")]
 use crate::handshake::tls12;
-use crate::handshake::tls13::server::State;
-use crate::handshake::tls13::server::negotiation::{Negotiation, negotiate};
+use crate::handshake::tls13::server::negotiation::Negotiation;
 use crate::handshake::tls13::server::retry::Retry;
+use crate::handshake::{ServerContext, tls13};
+use crate::msgs::HandshakeMessage;
 use crate::msgs::client_hello::ClientHello;
 
 /// Waits for a ClientHello: the first one, or the one after a HelloRetryRequest.
@@ -29,11 +36,13 @@ pub(crate) struct WaitClientHello {
 
 /// The next state after a ClientHello.
 pub(super) enum AfterClientHello {
+    /// The application's answer takes time.
+    Waits(Box<WaitAnswer>),
     /// A HelloRetryRequest was sent.
     Retried(WaitClientHello),
-    /// The server's flight was sent.
-    Tls13(State),
-    /// The server's flight was sent.
+    /// The server's flight was sent, or as much of it as is known.
+    Tls13(tls13::server::State),
+    /// The server's flight was sent, or as much of it as is known.
     #[cfg(feature = "tls12")]
     Tls12(tls12::server::State),
 }
@@ -46,7 +55,7 @@ impl WaitClientHello {
         }
     }
 
-    /// Chooses the version, and continues with its handshake.
+    /// Handles the ClientHello.
     pub(super) fn read_client_hello(
         self,
         hello: &ClientHello<'_>,
@@ -54,19 +63,74 @@ impl WaitClientHello {
         cx: &mut ServerContext<'_>,
     ) -> Result<AfterClientHello, Failure> {
         let Self { config, retry } = self;
-        // a HelloRetryRequest does not depend on the verifier, so the current one is looked up for
-        // each hello
-        let settings = ServerSettings::now(config, cx.transport.carrier())?;
-        match select_version(hello, &settings)? {
-            ProtocolVersion::TLSv1_3 => match negotiate(hello, encoded, &settings, retry, cx)? {
-                Negotiation::Retry(retry) => Ok(AfterClientHello::Retried(Self {
-                    config: settings.into_config(),
-                    retry: Some(retry),
-                })),
-                Negotiation::Agreed(agreed) => agreed
-                    .send_flight(settings, cx)
-                    .map(AfterClientHello::Tls13),
-            },
+        let received = ReceivedHello {
+            // a HelloRetryRequest does not depend on the verifier, so the current one is looked up
+            // for each hello
+            settings: ServerSettings::now(config, cx.transport.carrier())?,
+            retry,
+            answers: Answers::new(cx.asking),
+        };
+        received.answer(hello, encoded, cx)
+    }
+}
+
+/// A ClientHello was received, and is not answered yet.
+struct ReceivedHello {
+    settings: ServerSettings,
+    retry: Option<Box<Retry>>,
+    answers: Answers,
+}
+
+impl ReceivedHello {
+    /// Chooses the version, and continues with its handshake. Stops if the application's answer
+    /// takes time.
+    fn answer(
+        mut self,
+        hello: &ClientHello<'_>,
+        encoded: &[u8],
+        cx: &mut ServerContext<'_>,
+    ) -> Result<AfterClientHello, Failure> {
+        match self.negotiate(hello, encoded, cx) {
+            Ok(Negotiated::Retry(retry)) => Ok(AfterClientHello::Retried(WaitClientHello {
+                config: self.settings.into_config(),
+                retry: Some(retry),
+            })),
+            Ok(Negotiated::Tls13(agreed)) => agreed
+                .send_flight(self.settings, cx)
+                .map(AfterClientHello::Tls13),
+            #[cfg(feature = "tls12")]
+            Ok(Negotiated::Tls12(agreed)) => agreed
+                .send_flight(self.settings, cx)
+                .map(AfterClientHello::Tls12),
+            Err(Stop::Failed(failure)) => Err(failure),
+            Err(Stop::Waits(answer)) => Ok(AfterClientHello::Waits(Box::new(WaitAnswer {
+                answer: SyncWrapper::new(answer),
+                received: self,
+                encoded: encoded.to_vec(),
+            }))),
+        }
+    }
+
+    fn negotiate<'a>(
+        &mut self,
+        hello: &'a ClientHello<'a>,
+        encoded: &'a [u8],
+        cx: &mut ServerContext<'_>,
+    ) -> Result<Negotiated<'a>, Stop> {
+        let Self {
+            settings,
+            retry,
+            answers,
+        } = self;
+        match select_version(hello, settings)? {
+            ProtocolVersion::TLSv1_3 => {
+                match tls13::server::negotiation::negotiate(
+                    hello, encoded, settings, retry, answers, cx,
+                )? {
+                    Negotiation::Retry(retry) => Ok(Negotiated::Retry(retry)),
+                    Negotiation::Agreed(agreed) => Ok(Negotiated::Tls13(agreed)),
+                }
+            }
             #[cfg(feature = "tls12")]
             // RFC 9846 §4.2.2: a second ClientHello must not drop TLS 1.3
             ProtocolVersion::TLSv1_2 if retry.is_some() => {
@@ -74,15 +138,50 @@ impl WaitClientHello {
             }
             #[cfg(feature = "tls12")]
             ProtocolVersion::TLSv1_2 => {
-                check_tls12_offer(&hello.extensions, &settings)?;
+                check_tls12_offer(&hello.extensions, settings)?;
                 cx.transport
                     .set_peer_parameters(&hello.extensions.transport_parameters)?;
-                tls12::server::negotiation::negotiate(hello, encoded, settings, cx)
-                    .map(AfterClientHello::Tls12)
+                tls12::server::negotiation::negotiate(hello, encoded, settings, answers, cx)
+                    .map(Negotiated::Tls12)
             }
             // no other version can be enabled
             _ => Err(PeerIncompatible::Tls12NotOfferedOrEnabled.into()),
         }
+    }
+}
+
+/// The result of a ClientHello.
+#[allow(clippy::large_enum_variant)] // destructured at once: a box would only allocate
+enum Negotiated<'a> {
+    /// A HelloRetryRequest was sent.
+    Retry(Box<Retry>),
+    Tls13(tls13::server::flight::Agreed<'a>),
+    #[cfg(feature = "tls12")]
+    Tls12(tls12::server::negotiation::Agreed<'a>),
+}
+
+/// Waits for an answer of the application. The ClientHello is then handled again.
+pub(crate) struct WaitAnswer {
+    /// A future may be `Send` only. Connections are `Sync`, and only poll it through `&mut`.
+    answer: SyncWrapper<BoxFuture<Answer>>,
+    received: ReceivedHello,
+    /// The ClientHello.
+    encoded: Vec<u8>,
+}
+
+impl WaitAnswer {
+    /// Polls the answer, and keeps it once it has arrived.
+    pub(super) fn poll(&mut self, task: &mut core::task::Context<'_>) -> Poll<()> {
+        let answer = ready!(self.answer.get_mut().as_mut().poll(task));
+        self.received.answers.add(answer);
+        Poll::Ready(())
+    }
+
+    /// Handles the ClientHello again, after the answer has arrived.
+    pub(super) fn resume(self, cx: &mut ServerContext<'_>) -> Result<AfterClientHello, Failure> {
+        let message = HandshakeMessage::new(&self.encoded)?;
+        let hello = message.decode(ClientHello::read)?;
+        self.received.answer(&hello, &self.encoded, cx)
     }
 }
 

@@ -28,6 +28,10 @@
 //!                         Connected ◄── HelloRequest, refused
 //! ```
 //!
+//! A state that asks the application for something that takes time passes through `Waiting`: for
+//! the verification of the server's chain and signature, the client's certificate, and the client's
+//! signature.
+//!
 //! Each state is a struct in the file named beside it. It has a method `read_<message>` for each
 //! message it accepts, which consumes the state and returns the next. The states pass on an
 //! `in_progress::Handshake`. `resumption` selects the session to offer.
@@ -49,7 +53,9 @@ use self::server_auth::{WaitCertificate, WaitServerKeyExchange};
 use super::renegotiation::refuse_renegotiation;
 use crate::enums::{ContentType, HandshakeType};
 use crate::failure::Failure;
+use crate::handshake::client::connection_data::ClientConnectionData;
 use crate::handshake::client::sent_hello::SentHello;
+use crate::handshake::operation::{MayWait, Operation};
 use crate::handshake::{ClientContext, unexpected, unexpected_content};
 use crate::msgs::certificate::CertificateStatus;
 use crate::msgs::server_hello::ServerHello;
@@ -69,7 +75,15 @@ pub(crate) enum State {
     WaitNewSessionTicket(WaitNewSessionTicket),
     WaitChangeCipherSpec(WaitChangeCipherSpec),
     WaitFinished(WaitFinished),
+    /// Waits for an operation of the application. Messages stay buffered.
+    Waiting(Box<Operation<Self, ClientConnectionData>>),
     Connected,
+}
+
+impl MayWait<ClientConnectionData> for State {
+    fn waiting(operation: Operation<Self, ClientConnectionData>) -> Self {
+        Self::Waiting(Box::new(operation))
+    }
 }
 
 impl State {
@@ -106,17 +120,14 @@ impl State {
             (Self::WaitServerKeyExchange(state), HandshakeType::ServerKeyExchange) => {
                 let algorithm = state.algorithm();
                 let exchange = message.decode(|r| ServerKeyExchange::read(r, algorithm))?;
-                state
-                    .read_server_key_exchange(&exchange, encoded, cx)
-                    .map(|next| Self::WaitServerHelloDone(Box::new(next)))
+                state.read_server_key_exchange(exchange, encoded, cx)
             }
 
             (Self::WaitServerHelloDone(state), HandshakeType::CertificateRequest)
                 if state.accepts_request() =>
             {
                 let request = message.decode(CertificateRequest::read)?;
-                let next = state.read_certificate_request(&request, encoded);
-                Ok(Self::WaitServerHelloDone(Box::new(next)))
+                state.read_certificate_request(request, encoded, cx)
             }
 
             (Self::WaitServerHelloDone(state), HandshakeType::ServerHelloDone) => {
@@ -189,7 +200,7 @@ impl State {
             Self::WaitServerHelloDone(_) => &[HandshakeType::ServerHelloDone],
             Self::WaitNewSessionTicket(_) => &[HandshakeType::NewSessionTicket],
             Self::WaitFinished(_) => &[HandshakeType::Finished],
-            Self::WaitChangeCipherSpec(_) => &[],
+            Self::WaitChangeCipherSpec(_) | Self::Waiting(_) => &[],
             Self::Connected => &[HandshakeType::HelloRequest],
         }
     }

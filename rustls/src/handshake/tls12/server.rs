@@ -28,6 +28,10 @@
 //!     Connected ◄─┐
 //!       └─────────┘ ClientHello: refused                                          ../renegotiation
 //! ```
+//!
+//! A state that asks the application for something that takes time passes through `Waiting`: for
+//! the signature in the flight, the verification of the client's chain and signature, and the
+//! storage or ticket of the session.
 
 mod abbreviated;
 mod client_auth;
@@ -51,6 +55,8 @@ use self::key_exchange::{AfterKeyExchange, WaitClientKeyExchange};
 use super::renegotiation::refuse_renegotiation;
 use crate::enums::{ContentType, HandshakeType};
 use crate::failure::Failure;
+use crate::handshake::operation::{MayWait, Operation};
+use crate::handshake::server::connection_data::ServerConnectionData;
 use crate::handshake::{ServerContext, unexpected, unexpected_content};
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::tls12::certificate::CertificateChain;
@@ -63,8 +69,16 @@ pub(crate) enum State {
     WaitClientKeyExchange(Box<WaitClientKeyExchange>),
     WaitCertificateVerify(Box<WaitCertificateVerify>),
     WaitChangeCipherSpec(Box<WaitChangeCipherSpec>),
-    WaitFinished(Box<WaitFinished>),
+    WaitFinished(WaitFinished),
+    /// Waits for an operation of the application. Messages stay buffered.
+    Waiting(Operation<Self, ServerConnectionData>),
     Connected,
+}
+
+impl MayWait<ServerConnectionData> for State {
+    fn waiting(operation: Operation<Self, ServerConnectionData>) -> Self {
+        Self::Waiting(operation)
+    }
 }
 
 impl State {
@@ -76,9 +90,9 @@ impl State {
     ) -> Result<Self, Failure> {
         let encoded = message.encoded;
         match (self, message.typ) {
-            (Self::WaitCertificate(state), HandshakeType::Certificate) => state
-                .read_certificate(&message.decode(CertificateChain::read)?, encoded)
-                .map(Self::WaitClientKeyExchange),
+            (Self::WaitCertificate(state), HandshakeType::Certificate) => {
+                state.read_certificate(&message.decode(CertificateChain::read)?, encoded, cx)
+            }
 
             (Self::WaitClientKeyExchange(state), HandshakeType::ClientKeyExchange) => {
                 let kx = state.algorithm();
@@ -90,12 +104,11 @@ impl State {
             }
 
             (Self::WaitCertificateVerify(state), HandshakeType::CertificateVerify) => state
-                .read_certificate_verify(&message.decode(DigitallySignedStruct::read)?, encoded, cx)
-                .map(Self::WaitChangeCipherSpec),
+                .read_certificate_verify(message.decode(DigitallySignedStruct::read)?, encoded, cx),
 
-            (Self::WaitFinished(state), HandshakeType::Finished) => state
-                .read_finished(&message.decode(Finished::read)?, encoded, cx)
-                .map(|()| Self::Connected),
+            (Self::WaitFinished(state), HandshakeType::Finished) => {
+                state.read_finished(&message.decode(Finished::read)?, encoded, cx)
+            }
 
             (Self::Connected, HandshakeType::ClientHello) => {
                 refuse_renegotiation(cx)?;
@@ -139,7 +152,7 @@ impl State {
             Self::WaitClientKeyExchange(_) => &[HandshakeType::ClientKeyExchange],
             Self::WaitCertificateVerify(_) => &[HandshakeType::CertificateVerify],
             Self::WaitFinished(_) => &[HandshakeType::Finished],
-            Self::WaitChangeCipherSpec(_) | Self::Connected => &[],
+            Self::WaitChangeCipherSpec(_) | Self::Waiting(_) | Self::Connected => &[],
         }
     }
 }

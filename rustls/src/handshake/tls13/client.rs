@@ -22,6 +22,10 @@
 //!                             Connected ◄── NewSessionTicket, KeyUpdate     (connected)
 //! ```
 //!
+//! A state that asks the application for something that takes time passes through `Waiting`: for
+//! the client's certificate, the verification of the server's chain and signature, and the client's
+//! signature.
+//!
 //! Each state is a struct in the file named beside it. It has a method `read_<message>` for each
 //! message it accepts, which consumes the state and returns the next. The states pass on an
 //! `in_progress::Handshake`.
@@ -51,7 +55,9 @@ use super::key_update::read_key_update;
 use crate::config::carrier::Carrier;
 use crate::enums::{HandshakeType, KeyUpdateRequest};
 use crate::failure::Failure;
+use crate::handshake::client::connection_data::ClientConnectionData;
 use crate::handshake::client::sent_hello::SentHello;
+use crate::handshake::operation::{MayWait, Operation};
 use crate::handshake::{ClientContext, unexpected};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_request::CertificateRequest;
@@ -70,7 +76,15 @@ pub(crate) enum State {
     WaitCertificate(WaitCertificate),
     WaitCertificateVerify(Box<WaitCertificateVerify>),
     WaitFinished(WaitFinished),
+    /// Waits for an operation of the application. Messages stay buffered.
+    Waiting(Box<Operation<Self, ClientConnectionData>>),
     Connected(Box<Connected>),
+}
+
+impl MayWait<ClientConnectionData> for State {
+    fn waiting(operation: Operation<Self, ClientConnectionData>) -> Self {
+        Self::Waiting(Box::new(operation))
+    }
 }
 
 impl State {
@@ -99,9 +113,10 @@ impl State {
                     Authentication::Resumed(state) => Self::WaitFinished(state),
                 }),
 
-            (Self::WaitCertificateOrRequest(state), HandshakeType::CertificateRequest) => state
-                .read_certificate_request(message.decode(CertificateRequest::read)?, encoded)
-                .map(Self::WaitCertificate),
+            (Self::WaitCertificateOrRequest(state), HandshakeType::CertificateRequest) => {
+                let request = message.decode(CertificateRequest::read)?;
+                state.read_certificate_request(request, encoded, cx)
+            }
 
             (Self::WaitCertificateOrRequest(state), HandshakeType::Certificate) => state
                 .without_request()
@@ -131,12 +146,11 @@ impl State {
             }
 
             (Self::WaitCertificateVerify(state), HandshakeType::CertificateVerify) => state
-                .read_certificate_verify(message.decode(DigitallySignedStruct::read)?, encoded, cx)
-                .map(Self::WaitFinished),
+                .read_certificate_verify(message.decode(DigitallySignedStruct::read)?, encoded, cx),
 
-            (Self::WaitFinished(state), HandshakeType::Finished) => state
-                .read_finished(message.decode(Finished::read)?, encoded, cx)
-                .map(Self::Connected),
+            (Self::WaitFinished(state), HandshakeType::Finished) => {
+                state.read_finished(message.decode(Finished::read)?, encoded, cx)
+            }
 
             (Self::Connected(state), HandshakeType::NewSessionTicket) => state
                 .read_new_session_ticket(&message.decode(NewSessionTicket::read)?, cx)
@@ -182,6 +196,7 @@ impl State {
             Self::WaitCertificate(_) => &[HandshakeType::Certificate],
             Self::WaitCertificateVerify(_) => &[HandshakeType::CertificateVerify],
             Self::WaitFinished(_) => &[HandshakeType::Finished],
+            Self::Waiting(_) => &[],
             Self::Connected(_) if !carrier.has_key_update() => &[HandshakeType::NewSessionTicket],
             Self::Connected(_) => &[HandshakeType::NewSessionTicket, HandshakeType::KeyUpdate],
         }

@@ -25,11 +25,14 @@
 //!          Connected ◄─┐
 //!              └───────┘ KeyUpdate                                                  ../key_update
 //! ```
+//!
+//! A state that asks the application for something that takes time passes through `Waiting`: for
+//! the signature in the flight, the verification of the client's chain and signature, and tickets.
 
 mod client_auth;
 mod early_data;
 mod finished;
-mod flight;
+pub(crate) mod flight;
 mod hello_checks;
 pub(crate) mod negotiation;
 mod parameters;
@@ -41,13 +44,15 @@ use alloc::boxed::Box;
 
 use rustls_core::codec::Codec;
 
-use self::client_auth::{ClientChain, WaitCertificate, WaitCertificateVerify};
+use self::client_auth::{WaitCertificate, WaitCertificateVerify};
 use self::early_data::WaitEndOfEarlyData;
 use self::finished::WaitFinished;
 use super::key_update::read_key_update;
 use crate::config::carrier::Carrier;
 use crate::enums::{HandshakeType, KeyUpdateRequest};
 use crate::failure::Failure;
+use crate::handshake::operation::{MayWait, Operation};
+use crate::handshake::server::connection_data::ServerConnectionData;
 use crate::handshake::{ServerContext, unexpected};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
@@ -60,7 +65,15 @@ pub(crate) enum State {
     WaitCertificate(Box<WaitCertificate>),
     WaitCertificateVerify(Box<WaitCertificateVerify>),
     WaitFinished(Box<WaitFinished>),
+    /// Waits for an operation of the application. Messages stay buffered.
+    Waiting(Operation<Self, ServerConnectionData>),
     Connected,
+}
+
+impl MayWait<ServerConnectionData> for State {
+    fn waiting(operation: Operation<Self, ServerConnectionData>) -> Self {
+        Self::Waiting(operation)
+    }
 }
 
 impl State {
@@ -81,10 +94,7 @@ impl State {
             }
 
             (Self::WaitCertificate(state), HandshakeType::Certificate) => {
-                match state.read_certificate(&message.decode(CertificateMsg::read)?, encoded)? {
-                    ClientChain::Empty(next) => Ok(Self::WaitFinished(next)),
-                    ClientChain::Unproven(next) => Ok(Self::WaitCertificateVerify(next)),
-                }
+                state.read_certificate(&message.decode(CertificateMsg::read)?, encoded, cx)
             }
 
             // RFC 8879 §4: replaces a Certificate if compression was offered
@@ -92,19 +102,15 @@ impl State {
                 if state.may_be_compressed() =>
             {
                 let compressed = message.decode(CompressedCertificate::read)?;
-                match state.read_compressed(&compressed, encoded)? {
-                    ClientChain::Empty(next) => Ok(Self::WaitFinished(next)),
-                    ClientChain::Unproven(next) => Ok(Self::WaitCertificateVerify(next)),
-                }
+                state.read_compressed(&compressed, encoded, cx)
             }
 
             (Self::WaitCertificateVerify(state), HandshakeType::CertificateVerify) => state
-                .read_certificate_verify(&message.decode(DigitallySignedStruct::read)?, encoded, cx)
-                .map(Self::WaitFinished),
+                .read_certificate_verify(message.decode(DigitallySignedStruct::read)?, encoded, cx),
 
-            (Self::WaitFinished(state), HandshakeType::Finished) => state
-                .read_finished(&message.decode(Finished::read)?, encoded, cx)
-                .map(|()| Self::Connected),
+            (Self::WaitFinished(state), HandshakeType::Finished) => {
+                state.read_finished(&message.decode(Finished::read)?, encoded, cx)
+            }
 
             (Self::Connected, HandshakeType::KeyUpdate)
                 if cx.transport.carrier().has_key_update() =>
@@ -129,6 +135,7 @@ impl State {
             Self::WaitCertificate(_) => &[HandshakeType::Certificate],
             Self::WaitCertificateVerify(_) => &[HandshakeType::CertificateVerify],
             Self::WaitFinished(_) => &[HandshakeType::Finished],
+            Self::Waiting(_) => &[],
             Self::Connected if !carrier.has_key_update() => &[],
             Self::Connected => &[HandshakeType::KeyUpdate],
         }

@@ -9,6 +9,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use self::model::{LASTING, Model, OwnRules, Recorded, Wrapper, at, chain, rules};
 use super::*;
+use crate::asking::at_once;
 use crate::certificates::ChainKind;
 use crate::error::PeerMisbehaved;
 
@@ -67,24 +68,31 @@ impl Peers {
             server_name: &server_name,
             ocsp_response: &[],
         };
-        let check = ChainCheck::new(by, &self.known, at(step.now));
+        let check = ChainCheck::new(by, &self.known, at(step.now), Asking::AtOnce);
         let chain = UnprovenChain::new(chain(step.chain));
         self.prove(chain, check, verifier, step).map(drop)
     }
 
     fn of_client(&mut self, verifier: &Recorded, step: &Step) -> Result<(), Failure> {
-        let check = ChainCheck::new(OfClient(verifier), &self.known, at(step.now));
+        let check = ChainCheck::new(
+            OfClient(verifier),
+            &self.known,
+            at(step.now),
+            Asking::AtOnce,
+        );
         if let Some((chain, acceptance)) = step
             .resumes
             .and_then(|back| self.sessions.iter().rev().nth(back))
             .cloned()
         {
-            let acceptance = check.verify_again(&chain, acceptance)?;
+            let acceptance = at_once(check.verify_again(&chain, acceptance))??;
             self.sessions.push((chain, acceptance));
             return Ok(());
         }
         let chain = match step.is_early {
-            true if check.basis.is_none() => UnprovenChain::verify(chain(step.chain), &check)?,
+            true if check.basis.is_none() => {
+                at_once(UnprovenChain::verify(chain(step.chain), &check))??
+            }
             true => UnprovenChain::new(chain(step.chain)),
             false => UnprovenChain::new(chain(step.chain)),
         };
@@ -100,18 +108,14 @@ impl Peers {
         verifier: &Recorded,
         step: &Step,
     ) -> Result<ProvenChain, Failure> {
-        chain.prove(
-            || Ok(check),
-            &self.chains,
-            &self.known,
-            |_| {
-                verifier.call('s');
-                match step.signs {
-                    true => Ok(()),
-                    false => Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into()),
-                }
-            },
-        )
+        let signature = async {
+            verifier.call('s');
+            match step.signs {
+                true => Ok(()),
+                false => Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into()),
+            }
+        };
+        at_once(chain.prove(|| Ok(check), &self.chains, &self.known, signature))?
     }
 }
 
@@ -402,8 +406,8 @@ fn an_acceptance_in_a_session_ends_after_a_day() {
     };
     let acceptance = Acceptance::new(basis, at(10), at(2 * DAY)).unwrap();
     for (now, expected) in [(10 + DAY - 1, "r"), (10 + DAY, "v")] {
-        let check = ChainCheck::new(OfClient(&verifier), &known, at(now));
-        let _ = check.verify_again(&chain(0), Some(acceptance));
+        let check = ChainCheck::new(OfClient(&verifier), &known, at(now), Asking::AtOnce);
+        let _ = at_once(check.verify_again(&chain(0), Some(acceptance)));
         assert_eq!(verifier.calls(), expected, "{now}");
     }
 }
@@ -483,10 +487,12 @@ fn an_acceptance_by_another_session_does_not_help() {
 fn a_panic_keeps_nothing() {
     let known = VerifiedChains::default();
     let verifier = Recorded::new(PLAIN.model);
-    let check = ChainCheck::new(OfClient(&verifier), &known, at(10));
+    let check = ChainCheck::new(OfClient(&verifier), &known, at(10), Asking::AtOnce);
     let result = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
         let chains = PeerChains::disabled();
-        UnprovenChain::new(chain(0)).prove(|| Ok(check), &chains, &known, |_| panic!("signature"))
+        let signature = async { panic!("signature") };
+        let chain = UnprovenChain::new(chain(0));
+        at_once(chain.prove(|| Ok(check), &chains, &known, signature))
     }));
     result.unwrap_err();
     assert_eq!(known.stats().entries, 0);
@@ -496,12 +502,13 @@ fn a_panic_keeps_nothing() {
 fn an_empty_chain_is_an_error() {
     let known = VerifiedChains::default();
     let verifier = Recorded::new(PLAIN.model);
-    let check = ChainCheck::new(OfClient(&verifier), &known, at(10));
+    let check = ChainCheck::new(OfClient(&verifier), &known, at(10), Asking::AtOnce);
     let empty = || PeerChain::copy(ChainKind::X509, []);
-    assert!(check.verify_again(&[], None).is_err());
-    let failure = UnprovenChain::new(empty())
-        .prove(|| Ok(check), &PeerChains::disabled(), &known, |_| Ok(()))
-        .unwrap_err();
+    let again = at_once(check.verify_again(&[], None)).unwrap();
+    assert!(again.is_err());
+    let (chain, chains) = (UnprovenChain::new(empty()), PeerChains::disabled());
+    let proven = at_once(chain.prove(|| Ok(check), &chains, &known, async { Ok(()) }));
+    let failure = proven.unwrap().unwrap_err();
     assert_eq!(failure.error, Error::NoCertificatesPresented);
     assert!(verifier.calls().is_empty());
 }

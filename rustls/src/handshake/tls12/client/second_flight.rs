@@ -9,14 +9,15 @@ use rustls_core::crypto::SupportedKxGroup;
 use super::State;
 use super::finished::{Finishing, send_finished};
 use super::in_progress::Handshake;
+use crate::asking::Asking;
 use crate::config::webpki::is_supported_in_tls12;
 use crate::enums::SignatureScheme;
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
 use crate::handshake::client::client_auth::Answer;
-use crate::handshake::flight::Flight;
-use crate::handshake::transport::Transport;
+use crate::handshake::flight::{Flight, PausedFlight};
+use crate::handshake::operation::{self, Wait};
 use crate::keys::tls12::MasterSecret;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::tls12::certificate::CertificateChain;
@@ -52,41 +53,62 @@ impl WaitServerHelloDone {
     }
 
     pub(super) fn read_certificate_request(
-        mut self,
-        request: &CertificateRequest,
+        mut self: Box<Self>,
+        request: CertificateRequest,
         encoded: &[u8],
-    ) -> Self {
-        let resolver = &**self.handshake.offer.config.client_auth();
-        let schemes = usable_schemes(request);
-        self.client_auth = Some(Answer::choose(resolver, &request.authorities, &schemes));
+        cx: &mut ClientContext<'_>,
+    ) -> Result<State, Failure> {
         self.handshake.transcript.add(encoded);
-        self
+        let asking = cx.asking;
+        let choosing = async move {
+            let resolver = &**self.handshake.offer.config.client_auth();
+            let schemes = usable_schemes(&request);
+            let answer = Answer::choose(resolver, &request.authorities, &schemes, asking).await;
+            Ok(move |_: &mut ClientContext<'_>| {
+                self.client_auth = Some(answer);
+                Ok(State::WaitServerHelloDone(self))
+            })
+        };
+        operation::run(Wait::SameKey, choosing, cx)
     }
 
     pub(super) fn read_server_hello_done(
-        mut self,
+        mut self: Box<Self>,
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
     ) -> Result<State, Failure> {
         // RFC 5246 §7.3: the server sends nothing more until the client has answered
         cx.transport.check_aligned()?;
         self.handshake.transcript.add(encoded);
-
-        let master_secret = self.send_key_exchange(cx.transport)?;
-        let offer = &self.handshake.offer;
-        offer.log_secret("CLIENT_RANDOM", master_secret.as_bytes());
-        let mut finishing = Finishing::new(self.handshake, master_secret, false);
-        send_finished(&mut finishing, cx.transport)?;
-        Ok(finishing.next_state())
+        let asking = cx.asking;
+        let signing = async move {
+            let (flight, mut finishing) = self.exchange_keys(asking).await?;
+            Ok(move |cx: &mut ClientContext<'_>| {
+                flight.send(cx.transport)?;
+                let master_secret = finishing.master_secret.as_bytes();
+                let offer = &finishing.handshake.offer;
+                offer.log_secret("CLIENT_RANDOM", master_secret);
+                send_finished(&mut finishing, cx.transport)?;
+                Ok(finishing.next_state())
+            })
+        };
+        operation::run(Wait::SameKey, signing, cx)
     }
 
-    /// Sends Certificate (if requested), ClientKeyExchange and CertificateVerify, and completes the
-    /// key exchange.
-    fn send_key_exchange(&mut self, transport: &mut dyn Transport) -> Result<MasterSecret, Error> {
-        let handshake = &mut *self.handshake;
+    /// Completes the key exchange. Returns the flight of Certificate (if requested),
+    /// ClientKeyExchange and CertificateVerify, and the next handshake state.
+    async fn exchange_keys(
+        self: Box<Self>,
+        asking: Asking,
+    ) -> Result<(PausedFlight, Box<Finishing>), Error> {
+        let Self {
+            mut handshake,
+            group,
+            server_public,
+            client_auth,
+        } = *self;
         let suite = handshake.suite;
-        let client_auth = self.client_auth.take();
-        let exchange = self.group.start()?;
+        let exchange = group.start()?;
 
         let mut flight = Flight::new(&mut handshake.transcript);
         match &client_auth {
@@ -109,25 +131,29 @@ impl WaitServerHelloDone {
         let master_secret = MasterSecret::new(
             suite,
             exchange,
-            &self.server_public,
+            &server_public,
             handshake.randoms,
             session_hash,
         )?;
-
         let messages = flight.take_messages();
-        if let Some(Answer::Certificate(_, signer)) = client_auth {
-            // RFC 5246 §7.4.8: the signature covers all messages so far. They were not kept if
-            // has_certs() of the resolver returned false
-            let messages = messages.ok_or_else(|| {
-                Error::General(
-                    "the resolver returned a certificate although has_certs() is false".into(),
-                )
-            })?;
-            let signature = signer.sign(&messages)?;
-            flight.add(&DigitallySignedStruct::new(signer.scheme(), signature));
-        }
-        flight.send(transport)?;
-        Ok(master_secret)
+        let flight = flight.pause();
+        let mut finishing = Finishing::new(handshake, master_secret, false);
+        let Some(Answer::Certificate(_, signer)) = client_auth else {
+            return Ok((flight, finishing));
+        };
+        // RFC 5246 §7.4.8: the signature covers all messages so far. They were not kept if
+        // has_certs() of the resolver returned false
+        let messages = messages.ok_or_else(|| {
+            Error::General(
+                "the resolver returned a certificate although has_certs() is false".into(),
+            )
+        })?;
+        let signature = asking
+            .ask(|| signer.sign_async(&messages), || signer.sign(&messages))
+            .await?;
+        let mut flight = flight.resume(&mut finishing.handshake.transcript);
+        flight.add(&DigitallySignedStruct::new(signer.scheme(), signature));
+        Ok((flight.pause(), finishing))
     }
 }
 

@@ -4,21 +4,26 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use pki_types::CertificateDer;
+use rustls_core::crypto::SupportedKxGroup;
 
+use super::State;
 use super::in_progress::Handshake;
 use super::second_flight::WaitServerHelloDone;
+use crate::asking::Asking;
 use crate::certificates::{ChainKind, PeerChain};
-use crate::config::verify::ServerCertVerifier;
+use crate::config::verify::chain_check::UnprovenChain;
 use crate::enums::{AlertDescription, KeyExchangeAlgorithm};
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
+use crate::handshake::client::offer::Offer;
 use crate::handshake::ffdhe::check_public_value;
+use crate::handshake::operation::{self, Wait};
 use crate::logging::debug;
 use crate::msgs::certificate::CertificateStatus;
+use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::tls12::certificate::CertificateChain;
-use crate::msgs::tls12::key_exchange::ServerKeyExchange;
+use crate::msgs::tls12::key_exchange::{ServerKeyExchange, ServerKeyExchangeParams};
 
 /// Waits for the server's Certificate.
 pub(crate) struct WaitCertificate(Box<Handshake>);
@@ -45,7 +50,7 @@ impl WaitCertificate {
         self.0.transcript.add(encoded);
         Ok(WaitServerKeyExchange {
             handshake: self.0,
-            peer_chain: PeerChain::copy(ChainKind::X509, certificate.chain()),
+            peer_chain: UnprovenChain::new(PeerChain::copy(ChainKind::X509, certificate.chain())),
             ocsp_response: None,
         })
     }
@@ -56,7 +61,7 @@ impl WaitCertificate {
 pub(crate) struct WaitServerKeyExchange {
     handshake: Box<Handshake>,
     /// The server's chain, with at least one certificate.
-    peer_chain: PeerChain,
+    peer_chain: UnprovenChain,
     ocsp_response: Option<Vec<u8>>,
 }
 
@@ -83,47 +88,52 @@ impl WaitServerKeyExchange {
     }
 
     pub(super) fn read_server_key_exchange(
-        mut self,
-        exchange: &ServerKeyExchange<'_>,
+        mut self: Box<Self>,
+        exchange: ServerKeyExchange<'_>,
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
-    ) -> Result<WaitServerHelloDone, Failure> {
-        let chain = self.verify(exchange)?;
-        let params = &exchange.params;
-        // RFC 8422 §5.4, RFC 7919 §4: the group must have been offered
-        let group = self
-            .handshake
-            .offer
-            .tls12_group(params)
-            .ok_or(PeerMisbehaved::SelectedUnofferedKxGroup)?;
-        if let Some(group) = params.ffdhe_group() {
-            check_public_value(&group, params.public())?;
-        }
-
-        debug!("group {:?}", group.name());
-        let config = &self.handshake.offer.config;
-        cx.negotiated.kx_group = Some(group);
-        cx.negotiated.set_peer(chain, &config.provider);
-        self.handshake.transcript.add(encoded);
-        Ok(WaitServerHelloDone::new(
-            self.handshake,
-            group,
-            params.public().to_vec(),
-        ))
+    ) -> Result<State, Failure> {
+        let ServerKeyExchange { params, signature } = exchange;
+        let handshake = &mut *self.handshake;
+        let (client, server) = (&handshake.randoms.client, &handshake.randoms.server);
+        let content = params.signed_content(client, server);
+        // an error is returned only if the signature is valid
+        let group = check_params(&params, &handshake.offer);
+        let public = params.public().to_vec();
+        handshake.transcript.add(encoded);
+        let asking = cx.asking;
+        let proving = async move {
+            let chain = self.prove(&content, &signature, asking).await?;
+            let group = group?;
+            Ok(move |cx: &mut ClientContext<'_>| {
+                debug!("group {:?}", group.name());
+                let config = &self.handshake.offer.config;
+                cx.negotiated.kx_group = Some(group);
+                cx.negotiated.set_peer(chain, &config.provider);
+                let next = WaitServerHelloDone::new(self.handshake, group, public);
+                Ok(State::WaitServerHelloDone(Box::new(next)))
+            })
+        };
+        operation::run(Wait::SameKey, proving, cx)
     }
 
-    /// Verifies the certificates and the signature over the key exchange. Returns the server's
-    /// chain.
-    fn verify(&mut self, exchange: &ServerKeyExchange<'_>) -> Result<PeerChain, Failure> {
-        let Handshake {
-            offer,
-            suite,
-            randoms,
-            ..
-        } = &mut *self.handshake;
-        let signature = &exchange.signature;
-        let verify_signature = |verifier: &dyn ServerCertVerifier,
-                                end_entity: &CertificateDer<'_>| {
+    /// Verifies the certificates and the `signature` over `content`, the key exchange. Returns the
+    /// server's chain.
+    async fn prove(
+        &mut self,
+        content: &[u8],
+        signature: &DigitallySignedStruct,
+        asking: Asking,
+    ) -> Result<PeerChain, Failure> {
+        let Self {
+            handshake,
+            peer_chain,
+            ocsp_response,
+        } = self;
+        let suite = handshake.suite;
+        let offer = &mut handshake.offer;
+        let verifier = offer.config.verifier().clone();
+        let verifying = async {
             // RFC 5246 §7.4.3: the scheme must fit the type of key in the suite
             let mut of_suite = suite.sign.iter();
             if !of_suite.any(|scheme| scheme.algorithm() == signature.scheme.algorithm()) {
@@ -134,15 +144,34 @@ impl WaitServerKeyExchange {
             if !offered.contains(&signature.scheme) {
                 return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
             }
-            let content = exchange
-                .params
-                .signed_content(&randoms.client, &randoms.server);
-            verifier
-                .verify_tls12_signature(&content, end_entity, signature)
+            let end_entity = peer_chain.end_entity()?;
+            asking
+                .ask(
+                    || verifier.verify_tls12_signature_async(content, end_entity, signature),
+                    || verifier.verify_tls12_signature(content, end_entity, signature),
+                )
+                .await
                 .map(drop)
                 .map_err(Failure::rejected_by_verifier)
         };
-        let ocsp_response = self.ocsp_response.as_deref().unwrap_or_default();
-        offer.prove_server(self.peer_chain.clone(), ocsp_response, verify_signature)
+        let ocsp_response = ocsp_response.as_deref().unwrap_or_default();
+        offer
+            .prove_server(peer_chain, ocsp_response, verifying, asking)
+            .await
     }
+}
+
+/// Returns the group of `params`, whose public value is acceptable.
+fn check_params(
+    params: &ServerKeyExchangeParams<'_>,
+    offer: &Offer,
+) -> Result<&'static dyn SupportedKxGroup, Failure> {
+    // RFC 8422 §5.4, RFC 7919 §4: the group must have been offered
+    let group = offer
+        .tls12_group(params)
+        .ok_or(PeerMisbehaved::SelectedUnofferedKxGroup)?;
+    if let Some(group) = params.ffdhe_group() {
+        check_public_value(&group, params.public())?;
+    }
+    Ok(group)
 }

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::flight::Flight;
 use crate::handshake::negotiated::HandshakeKind;
+use crate::handshake::operation::Wait;
 use crate::keys::tls12::MasterSecret;
 use crate::logging::debug;
 use crate::msgs::client_hello::ClientHello;
@@ -36,15 +37,12 @@ pub(super) fn resume(
     flight.add(&server_hello);
     flight.send(cx.transport)?;
     handshake.log(&master_secret);
-    let keys = master_secret.key_block();
-    handshake.send_finished(&master_secret, &keys, cx)?;
-
-    Ok(State::WaitChangeCipherSpec(Box::new(
-        WaitChangeCipherSpec {
-            handshake,
-            master_secret,
-            keys,
-            kind: Kind::Abbreviated,
-        },
-    )))
+    let next = Box::new(WaitChangeCipherSpec {
+        handshake,
+        keys: master_secret.key_block(),
+        master_secret,
+        kind: Kind::Abbreviated,
+    });
+    let wait_change = |next, _: &mut ServerContext<'_>| Ok(State::WaitChangeCipherSpec(next));
+    next.finish(None, wait_change, Wait::SameKey, cx)
 }

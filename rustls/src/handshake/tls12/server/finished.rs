@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 
+use super::State;
 use super::handshake::Handshake;
 use super::hello::Kind;
 use crate::enums::Side;
@@ -9,6 +10,7 @@ use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::established::Established;
 use crate::handshake::finished::check_finished;
+use crate::handshake::operation::Wait;
 use crate::keys::tls12::{KeyBlock, MasterSecret};
 use crate::msgs::Finished;
 
@@ -22,17 +24,17 @@ pub(crate) struct WaitChangeCipherSpec {
 
 impl WaitChangeCipherSpec {
     pub(super) fn read_change_cipher_spec(
-        self,
+        self: Box<Self>,
         cx: &mut ServerContext<'_>,
-    ) -> Result<Box<WaitFinished>, Failure> {
+    ) -> Result<WaitFinished, Failure> {
         cx.transport
             .change_receiving_cipher(&self.keys, Side::Client)?;
-        Ok(Box::new(WaitFinished(self)))
+        Ok(WaitFinished(self))
     }
 }
 
 /// Waits for the client's Finished, the first message under its new keys.
-pub(crate) struct WaitFinished(WaitChangeCipherSpec);
+pub(crate) struct WaitFinished(Box<WaitChangeCipherSpec>);
 
 impl WaitFinished {
     pub(super) fn read_finished(
@@ -40,13 +42,14 @@ impl WaitFinished {
         finished: &Finished<'_>,
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<State, Failure> {
+        let Self(mut last) = self;
         let WaitChangeCipherSpec {
-            mut handshake,
+            handshake,
             master_secret,
-            keys,
             kind,
-        } = self.0;
+            ..
+        } = &mut *last;
         let transcript = handshake.transcript.current();
         check_finished(
             &master_secret.verify_data(Side::Client, transcript),
@@ -54,19 +57,28 @@ impl WaitFinished {
         )?;
         cx.transport.check_aligned()?;
         cx.negotiated.prove_peer();
+        *cx.session = handshake.stored_session();
 
         match kind {
             Kind::Full => {
                 handshake.transcript.add(encoded);
-                handshake.store_session(&master_secret, cx);
-                handshake.send_finished(&master_secret, &keys, cx)?;
+                let session = handshake.session_to_store(master_secret, cx);
+                last.finish(session, Self::connect, Wait::SameKey, cx)
             }
-            Kind::Abbreviated => cx.negotiated.share_peer(&handshake.config.peer_chains),
+            Kind::Abbreviated => {
+                cx.negotiated.share_peer(&handshake.config.peer_chains);
+                Self::connect(last, cx)
+            }
         }
-        *cx.established = Some(Established::Tls12(Box::new(master_secret)));
+    }
+
+    fn connect(
+        last: Box<WaitChangeCipherSpec>,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<State, Failure> {
+        *cx.established = Some(Established::Tls12(Box::new(last.master_secret)));
         cx.transport.start_receiving();
         cx.transport.start_sending();
-        *cx.session = handshake.into_stored_session();
-        Ok(())
+        Ok(State::Connected)
     }
 }

@@ -10,6 +10,7 @@ use super::handshake::Handshake;
 use super::hello::{Kind, ocsp_response, server_hello};
 use super::key_exchange::WaitClientKeyExchange;
 use super::parameters::Parameters;
+use crate::asking::Asking;
 use crate::config::settings::ServerSettings;
 use crate::config::sign::Signer;
 use crate::config::webpki::is_supported_in_tls12;
@@ -19,6 +20,7 @@ use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::flight::Flight;
 use crate::handshake::negotiated::HandshakeKind;
+use crate::handshake::operation::{self, Wait};
 use crate::logging::debug;
 use crate::msgs::certificate::CertificateStatus;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
@@ -32,9 +34,10 @@ use crate::msgs::tls12::key_exchange::{ServerKeyExchange, ServerKeyExchangeParam
 /// signature.
 const OTHERS_LEN: usize = 1024;
 
-/// Sends everything up to ServerHelloDone, and waits for the client's flight.
+/// Sends everything up to ServerHelloDone, and waits for the client's flight. A signature that
+/// takes time comes first.
 pub(super) fn send_flight(
-    mut handshake: Handshake,
+    handshake: Handshake,
     parameters: &Parameters,
     hello: &ClientHello<'_>,
     cx: &mut ServerContext<'_>,
@@ -42,13 +45,16 @@ pub(super) fn send_flight(
     let signer = parameters.signer(hello)?;
     debug!("group {:?}", parameters.group.name());
     cx.negotiated.handshake_kind = Some(HandshakeKind::Full);
-    let kx = parameters.group.start()?;
-    let config = handshake.config.clone();
-    let randoms = handshake.randoms;
+    let mut next = Box::new(WaitClientKeyExchange {
+        handshake,
+        group: parameters.group,
+        kx: parameters.group.start()?,
+        peer_chain: None,
+    });
     let server_hello = server_hello(
         hello,
         Kind::Full,
-        &handshake,
+        &next.handshake,
         parameters,
         cx.data.server_name(),
     );
@@ -57,33 +63,35 @@ pub(super) fn send_flight(
 
     let chain: usize = certified_key.cert.iter().map(|cert| cert.len()).sum();
     let len = chain + ocsp_response.map_or(0, <[u8]>::len) + OTHERS_LEN;
-    let mut flight = Flight::with_capacity(len, &mut handshake.transcript);
+    let mut flight = Flight::with_capacity(len, &mut next.handshake.transcript);
     flight.add(&server_hello);
     flight.add(&CertificateChain::new(&certified_key.cert));
     if let Some(response) = ocsp_response {
         flight.add(&CertificateStatus(response));
     }
-    let params = key_exchange_params(&*kx);
-    let content = params.signed_content(&randoms.client, &randoms.server);
-    flight.add(&ServerKeyExchange {
-        params,
-        signature: sign(&*signer, &content)?,
-    });
-    let requests_certificate = add_certificate_request(&mut flight, &config);
-    flight.add(&ServerHelloDone);
-    flight.send(cx.transport)?;
-
-    let next = Box::new(WaitClientKeyExchange {
-        handshake,
-        group: parameters.group,
-        kx,
-        peer_chain: None,
-    });
-    Ok(if requests_certificate {
-        State::WaitCertificate(Box::new(WaitCertificate { next }))
-    } else {
-        State::WaitClientKeyExchange(next)
-    })
+    let flight = flight.pause();
+    let asking = cx.asking;
+    let signing = async move {
+        let WaitClientKeyExchange { handshake, kx, .. } = &mut *next;
+        let randoms = &handshake.randoms;
+        let params = key_exchange_params(&**kx);
+        let content = params.signed_content(&randoms.client, &randoms.server);
+        let signature = sign(&*signer, &content, asking).await?;
+        let mut flight = flight.resume(&mut handshake.transcript);
+        flight.add(&ServerKeyExchange { params, signature });
+        let requests_certificate = add_certificate_request(&mut flight, &handshake.config);
+        flight.add(&ServerHelloDone);
+        let flight = flight.pause();
+        Ok(move |cx: &mut ServerContext<'_>| {
+            flight.send(cx.transport)?;
+            Ok(if requests_certificate {
+                State::WaitCertificate(Box::new(WaitCertificate { next }))
+            } else {
+                State::WaitClientKeyExchange(next)
+            })
+        })
+    };
+    operation::run(Wait::SameKey, signing, cx)
 }
 
 fn key_exchange_params(kx: &dyn ActiveKeyExchange) -> ServerKeyExchangeParams<'_> {
@@ -96,8 +104,14 @@ fn key_exchange_params(kx: &dyn ActiveKeyExchange) -> ServerKeyExchangeParams<'_
     }
 }
 
-fn sign(signer: &dyn Signer, content: &[u8]) -> Result<DigitallySignedStruct, Error> {
-    let signature = signer.sign(content)?;
+async fn sign(
+    signer: &dyn Signer,
+    content: &[u8],
+    asking: Asking,
+) -> Result<DigitallySignedStruct, Error> {
+    let signature = asking
+        .ask(|| signer.sign_async(content), || signer.sign(content))
+        .await?;
     Ok(DigitallySignedStruct::new(signer.scheme(), signature))
 }
 

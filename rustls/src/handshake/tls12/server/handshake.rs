@@ -1,17 +1,24 @@
 //! The common part of all states after the ServerHello.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use pki_types::UnixTime;
+use zeroize::Zeroizing;
 
+use super::State;
+use super::finished::WaitChangeCipherSpec;
 use crate::certificates::Acceptance;
 use crate::config::session::lifetime_left;
 use crate::config::session::server_auth::ServerAuthId;
+use crate::config::session::stored::ServerSessionValue;
 use crate::config::settings::ServerSettings;
 use crate::enums::Side;
 use crate::error::Error;
+use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::flight::Flight;
+use crate::handshake::operation::{self, Wait};
 use crate::handshake::transcript::Transcript;
 use crate::keys::tls12::{KeyBlock, MasterSecret, Randoms};
 use crate::msgs::Finished;
@@ -47,26 +54,40 @@ pub(super) struct Handshake {
 }
 
 impl Handshake {
-    /// Sends the promised ticket, change_cipher_spec, and Finished.
-    pub(super) fn send_finished(
+    /// Returns the encoded session for the promised ticket, or `None` if the ticket is to be empty.
+    fn session_for_ticket(
+        &self,
+        master_secret: &MasterSecret,
+        cx: &ServerContext<'_>,
+    ) -> Option<Zeroizing<Vec<u8>>> {
+        match self.lifetime_left() {
+            _ if !self.sends_ticket => None,
+            0 => None,
+            _ => self.session_to_seal(master_secret, cx),
+        }
+    }
+
+    /// Returns the seconds for which the session may still be resumed.
+    fn lifetime_left(&self) -> u32 {
+        self.now
+            .map_or(0, |now| lifetime_left(self.authenticated_at, now.as_secs()))
+    }
+
+    /// Sends the promised `ticket`, change_cipher_spec, and Finished.
+    fn send_finished(
         &mut self,
+        ticket: &[u8],
         master_secret: &MasterSecret,
         keys: &KeyBlock,
         cx: &mut ServerContext<'_>,
     ) -> Result<(), Error> {
         if self.sends_ticket {
-            let left = self
-                .now
-                .map_or(0, |now| lifetime_left(self.authenticated_at, now.as_secs()));
-            // RFC 5077 §3.3: a promised ticket is sent, even if it is empty
-            let ticket = match left {
-                0 => Vec::new(),
-                _ => self.seal_session(master_secret, cx).unwrap_or_default(),
-            };
+            let left = self.lifetime_left();
             let mut flight = Flight::with_capacity(10 + ticket.len(), &mut self.transcript);
+            // RFC 5077 §3.3: a promised ticket is sent, even if it is empty
             flight.add(&NewSessionTicket {
                 lifetime_hint: self.config.ticketer.lifetime().min(left),
-                ticket: &ticket,
+                ticket,
             });
             flight.send(cx.transport)?;
         }
@@ -85,5 +106,41 @@ impl Handshake {
         if key_log.will_log(LABEL) {
             key_log.log(LABEL, &self.randoms.client.0, master_secret.as_bytes());
         }
+    }
+}
+
+impl WaitChangeCipherSpec {
+    /// Keeps the session: stores `to_store`, or seals a ticket. Then sends the server's Finished,
+    /// and continues with `next`.
+    pub(super) fn finish(
+        mut self: Box<Self>,
+        to_store: Option<ServerSessionValue>,
+        next: impl FnOnce(Box<Self>, &mut ServerContext<'_>) -> Result<State, Failure> + Send + 'static,
+        wait: Wait,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<State, Failure> {
+        let plain = self.handshake.session_for_ticket(&self.master_secret, cx);
+        let asking = cx.asking;
+        let keeping = async move {
+            if let Some(session) = to_store {
+                self.handshake.store(session, asking).await;
+            }
+            let ticket = match plain {
+                Some(plain) => self.handshake.seal(&plain, asking).await,
+                None => None,
+            };
+            let ticket = ticket.unwrap_or_default();
+            Ok(move |cx: &mut ServerContext<'_>| {
+                let Self {
+                    handshake,
+                    master_secret,
+                    keys,
+                    ..
+                } = &mut *self;
+                handshake.send_finished(&ticket, master_secret, keys, cx)?;
+                next(self, cx)
+            })
+        };
+        operation::run(wait, keeping, cx)
     }
 }

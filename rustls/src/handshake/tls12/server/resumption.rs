@@ -6,17 +6,21 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use pki_types::UnixTime;
+use rustls_core::operation::BoxFuture;
 use zeroize::Zeroizing;
 
 use super::handshake::Handshake;
+use crate::asking::Asking;
 use crate::certificates::{Acceptance, ChainKind, PeerChain};
 use crate::config::server::ServerConfig;
+use crate::config::session::client_auth::AcceptedClient;
 use crate::config::session::server_auth::ServerAuth;
 use crate::config::session::stored::ServerSessionValue;
 use crate::config::session::value::{ClientChain, SessionFacts, SessionValue, Tls12Session};
 use crate::config::session::{Lifetime, MAX_TICKET_LIFETIME};
 use crate::config::settings::ServerSettings;
 use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::server::answers::{Answers, Stop};
 use crate::handshake::{ServerContext, SessionInUse};
 use crate::keys::tls12::{MasterSecret, SessionSecret};
 use crate::msgs::EncodeMessage;
@@ -43,7 +47,7 @@ pub(super) struct ResumedSession {
 }
 
 /// Returns the session that `hello` offers, if it may be resumed with `suite` and the certificate
-/// of `server`.
+/// of `server`. If an answer takes time, the caller repeats the call with it.
 ///
 /// # Errors
 ///
@@ -55,12 +59,13 @@ pub(super) fn find_session(
     server: &ServerAuth<'_>,
     now: Option<UnixTime>,
     config: &ServerSettings,
+    answers: &mut Answers,
     cx: &mut ServerContext<'_>,
-) -> Result<Option<ResumedSession>, PeerMisbehaved> {
+) -> Result<Option<ResumedSession>, Stop> {
     let Some(now) = now else {
         return Ok(None);
     };
-    let Some(candidate) = find_candidate(hello, config) else {
+    let Some(candidate) = find_candidate(hello, config, answers)? else {
         return Ok(None);
     };
     let Ok(session) = Tls12Session::read(&candidate.value) else {
@@ -78,12 +83,18 @@ pub(super) fn find_session(
         hello.extensions.extended_master_secret,
     ) {
         // RFC 7627 §5.3: the handshake must be aborted
-        (true, false) => return Err(PeerMisbehaved::ResumptionAttemptedWithVariedEms),
+        (true, false) => {
+            return Err(PeerMisbehaved::ResumptionAttemptedWithVariedEms.into());
+        }
         // RFC 7627 §5.3: the handshake must be a full one
         (false, true) => return Ok(None),
         (true, true) | (false, false) => {}
     }
-    let Some(client) = facts.accept_client(config, now) else {
+    let accepted = answers.client(
+        || accept_client(&candidate.value, config, now),
+        || facts.accept_client_now(config, now),
+    )?;
+    let Some(client) = accepted else {
         return Ok(None);
     };
     cx.data.set_received_resumption_data(facts.application_data);
@@ -96,6 +107,20 @@ pub(super) fn find_session(
     }))
 }
 
+/// Verifies the client of the session `value` again, perhaps over some time.
+fn accept_client(
+    value: &ServerSessionValue,
+    config: &ServerSettings,
+    now: UnixTime,
+) -> BoxFuture<Option<AcceptedClient>> {
+    let (value, config) = (value.clone(), config.clone());
+    Box::pin(async move {
+        let session = Tls12Session::read(&value).ok()?;
+        let facts = &session.facts;
+        facts.accept_client(&config, now, Asking::MayWait).await
+    })
+}
+
 /// A session from a ticket or from the storage, not checked yet.
 struct Candidate {
     value: ServerSessionValue,
@@ -105,30 +130,48 @@ struct Candidate {
 
 /// Looks up the session that `hello` names. RFC 5077 §3.4: the session id is ignored if there is a
 /// ticket.
-fn find_candidate(hello: &ClientHello<'_>, config: &ServerConfig) -> Option<Candidate> {
+fn find_candidate(
+    hello: &ClientHello<'_>,
+    config: &ServerConfig,
+    answers: &mut Answers,
+) -> Result<Option<Candidate>, Stop> {
     match hello.extensions.session_ticket {
-        Some(ticket @ [_, ..]) if config.ticketer.enabled() => Some(Candidate {
-            value: config.ticketer.decrypt(ticket)?.into(),
-            lifetime: Lifetime {
-                promised: match config.ticketer.lifetime() {
-                    // RFC 5077 §3.3: unspecified, so only the ticketer's keys limit it
-                    0 => MAX_TICKET_LIFETIME,
-                    secs => secs,
+        Some(ticket @ [_, ..]) if config.ticketer.enabled() => {
+            let ticketer = &config.ticketer;
+            let found = answers.session(
+                0,
+                || {
+                    let decrypted = ticketer.decrypt_async(ticket)?;
+                    Some(Box::pin(async { decrypted.await.map(From::from) }))
                 },
-                clock_tolerance: config.ticketer.clock_tolerance(),
-            },
-            is_stored: false,
-        }),
-        Some([_, ..]) => None,
+                || ticketer.decrypt(ticket).map(From::from),
+            )?;
+            Ok(found.map(|value| Candidate {
+                value,
+                lifetime: Lifetime {
+                    promised: match ticketer.lifetime() {
+                        // RFC 5077 §3.3: unspecified, so only the ticketer's keys limit it
+                        0 => MAX_TICKET_LIFETIME,
+                        secs => secs,
+                    },
+                    clock_tolerance: ticketer.clock_tolerance(),
+                },
+                is_stored: false,
+            }))
+        }
+        Some([_, ..]) => Ok(None),
         _ if !hello.legacy_session_id.is_empty() => {
             let key = storage_key(&hello.legacy_session_id);
-            Some(Candidate {
-                value: config.session_storage.get_session(&key)?,
+            let storage = &config.session_storage;
+            let found =
+                answers.session(0, || storage.get_async(&key), || storage.get_session(&key))?;
+            Ok(found.map(|value| Candidate {
+                value,
                 lifetime: Lifetime::exactly(STORED_LIFETIME),
                 is_stored: true,
-            })
+            }))
         }
-        _ => None,
+        _ => Ok(None),
     }
 }
 
@@ -164,40 +207,61 @@ impl Handshake {
         Ok(id.into())
     }
 
-    /// Stores the session under its id, if it is to be stored.
-    pub(super) fn store_session(&self, master_secret: &MasterSecret, cx: &ServerContext<'_>) {
+    /// Returns the session that a complete handshake stores under its id, if any.
+    pub(super) fn session_to_store(
+        &self,
+        master_secret: &MasterSecret,
+        cx: &ServerContext<'_>,
+    ) -> Option<ServerSessionValue> {
         if !self.is_stored {
-            return;
+            return None;
         }
-        if let Some(session) = self.session(master_secret, cx) {
-            let storage = &self.config.session_storage;
-            storage.put_session(storage_key(&self.session_id), session.to_stored());
+        Some(self.session(master_secret, cx)?.to_stored())
+    }
+
+    /// Stores `session` under its id.
+    pub(super) async fn store(&self, session: ServerSessionValue, asking: Asking) {
+        let storage = &self.config.session_storage;
+        let key = storage_key(&self.session_id);
+        let start = || storage.put_async(&key, &session);
+        // a session that could not be stored is not found later
+        match asking.future(start) {
+            Some(stored) => drop(stored.await),
+            None => drop(storage.put_session(key, session)),
         }
     }
 
-    /// Returns the session of a complete handshake, if it is in the storage.
+    /// Returns the session of this handshake, if it is in the storage.
     ///
     /// Call this only after the client's Finished, which proves that the client has the session.
     /// Before that, anybody who has seen the id could remove the session.
-    pub(super) fn into_stored_session(self) -> Option<Box<dyn SessionInUse>> {
+    pub(super) fn stored_session(&self) -> Option<Box<dyn SessionInUse>> {
         if !self.is_stored {
             return None;
         }
         Some(Box::new(StoredSession {
-            config: self.config.into_config(),
+            config: self.config.config().clone(),
             id: self.session_id,
         }))
     }
 
-    /// Creates the ticket for the session. Returns `None` if that fails.
-    pub(super) fn seal_session(
+    /// Returns the encoded session for a ticket. Returns `None` without a clock.
+    pub(super) fn session_to_seal(
         &self,
         master_secret: &MasterSecret,
         cx: &ServerContext<'_>,
-    ) -> Option<Vec<u8>> {
+    ) -> Option<Zeroizing<Vec<u8>>> {
         let mut plain = Zeroizing::new(Vec::new());
         self.session(master_secret, cx)?.encode(&mut plain);
-        let ticket = self.config.ticketer.encrypt(&plain)?;
+        Some(plain)
+    }
+
+    /// Creates the ticket for the encoded session `plain`. Returns `None` if that fails.
+    pub(super) async fn seal(&self, plain: &[u8], asking: Asking) -> Option<Vec<u8>> {
+        let ticketer = &self.config.ticketer;
+        let ticket = asking
+            .ask(|| ticketer.encrypt_async(plain), || ticketer.encrypt(plain))
+            .await?;
         (ticket.len() <= MAX_TICKET_LEN).then_some(ticket)
     }
 
@@ -314,7 +378,10 @@ mod tests {
                     ..ClientExtensions::default()
                 },
             };
-            let found = find_candidate(&hello, &config(is_enabled));
+            let answers = &mut Answers::new(Asking::AtOnce);
+            let Ok(found) = find_candidate(&hello, &config(is_enabled), answers) else {
+                panic!("a lookup takes time");
+            };
             let is_stored = found.map(|candidate| candidate.is_stored);
             assert_eq!(is_stored, expected, "{session_ticket:?}, {is_enabled}");
         }

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::State;
 use super::client_auth::ClientAuth;
 use super::extension_checks::check_extensions;
 use super::in_progress::Handshake;
@@ -10,7 +11,9 @@ use super::server_auth::WaitCertificate;
 use crate::enums::{AlertDescription, SignatureScheme};
 use crate::error::{InvalidMessage, PeerIncompatible};
 use crate::failure::Failure;
+use crate::handshake::ClientContext;
 use crate::handshake::client::client_auth::Answer;
+use crate::handshake::operation::{self, Wait};
 use crate::handshake::tls13::certificate_compression::choose_compressor;
 use crate::msgs::certificate_request::CertificateRequest;
 use crate::msgs::extensions::ExtensionContext;
@@ -34,7 +37,8 @@ impl WaitCertificateOrRequest {
         mut self,
         request: CertificateRequest<'_>,
         encoded: &[u8],
-    ) -> Result<WaitCertificate, Failure> {
+        cx: &mut ClientContext<'_>,
+    ) -> Result<State, Failure> {
         // RFC 9846 §4.4.2: the context is empty during the handshake
         if !request.context.is_empty() {
             return Err(InvalidMessage::InvalidCertRequest.into());
@@ -43,29 +47,33 @@ impl WaitCertificateOrRequest {
         let schemes = usable_schemes(request.signature_algorithms.as_deref())?;
 
         let authorities = request.certificate_authorities.unwrap_or_default();
-        let config = &self.handshake.offer.config;
-        let answer = if self.handshake.offer.ech.is_rejected() {
-            // RFC 9849 §6.1.7: the client does not authenticate to the server of the public name
-            Answer::Empty
-        } else if !self.may_be_asked {
+        let offer = &self.handshake.offer;
+        // RFC 9849 §6.1.7: the client does not authenticate to the server of the public name
+        let may_answer = !offer.ech.is_rejected();
+        if may_answer && !self.may_be_asked {
             // RFC 7250 §4.2: the server requests X.509, and the client has a raw public key
             return Err(PeerIncompatible::IncorrectCertificateTypeExtension.into());
-        } else {
-            Answer::choose(&**config.client_auth(), &authorities, &schemes)
-        };
-        let client_auth = ClientAuth {
-            answer,
-            compressor: choose_compressor(
-                request.compress_certificate.as_deref(),
-                &config.cert_compressors,
-            ),
-        };
+        }
+        let compressor = choose_compressor(
+            request.compress_certificate.as_deref(),
+            &offer.config.cert_compressors,
+        );
 
         self.handshake.transcript.add(encoded);
-        Ok(WaitCertificate::new(
-            self.handshake,
-            Some(Box::new(client_auth)),
-        ))
+        let asking = cx.asking;
+        let choosing = async move {
+            let resolver = &**self.handshake.offer.config.client_auth();
+            let answer = match may_answer {
+                true => Answer::choose(resolver, &authorities, &schemes, asking).await,
+                false => Answer::Empty,
+            };
+            Ok(move |_: &mut ClientContext<'_>| {
+                let client_auth = Some(Box::new(ClientAuth { answer, compressor }));
+                let next = WaitCertificate::new(self.handshake, client_auth);
+                Ok(State::WaitCertificate(next))
+            })
+        };
+        operation::run(Wait::SameKey, choosing, cx)
     }
 
     /// True if the server's Certificate may be compressed.

@@ -1,5 +1,6 @@
 //! The client's messages that answer a CertificateRequest (RFC 9846 §4.5.1, §4.5.2).
 
+use crate::asking::Asking;
 use crate::config::compress::CertCompressor;
 use crate::config::settings::ClientSettings;
 use crate::enums::Side;
@@ -21,10 +22,11 @@ pub(super) struct ClientAuth {
 
 impl ClientAuth {
     /// Adds Certificate, and also CertificateVerify unless the Certificate is empty.
-    pub(super) fn send(
+    pub(super) async fn add_to(
         &self,
-        config: &ClientSettings,
         flight: &mut Flight<'_>,
+        config: &ClientSettings,
+        asking: Asking,
     ) -> Result<(), Error> {
         let chain = match &self.answer {
             Answer::Certificate(certified_key, _) => {
@@ -46,7 +48,10 @@ impl ClientAuth {
 
         if let Answer::Certificate(_, signer) = &self.answer {
             let content = signed_content(Side::Client, flight.transcript_hash());
-            let signature = signer.sign(content.as_ref())?;
+            let content = content.as_ref();
+            let signature = asking
+                .ask(|| signer.sign_async(content), || signer.sign(content))
+                .await?;
             flight.add(&DigitallySignedStruct::new(signer.scheme(), signature));
         }
         Ok(())

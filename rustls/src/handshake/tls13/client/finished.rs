@@ -4,15 +4,18 @@ use alloc::boxed::Box;
 
 use rustls_core::crypto::hash;
 
+use super::State;
 use super::client_auth::ClientAuth;
 use super::connected::Connected;
 use super::in_progress::{EarlyData, Handshake};
+use crate::asking::Asking;
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
 use crate::handshake::established::{Established, Tls13Secrets};
 use crate::handshake::finished::check_finished;
-use crate::handshake::flight::Flight;
+use crate::handshake::flight::{Flight, PausedFlight};
+use crate::handshake::operation::{self, Wait};
 use crate::handshake::transport::Transport;
 use crate::keys::tls13::verify_data;
 use crate::msgs::{EndOfEarlyData, Finished};
@@ -36,8 +39,11 @@ impl WaitFinished {
         finished: Finished<'_>,
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
-    ) -> Result<Box<Connected>, Failure> {
-        let mut handshake = self.handshake;
+    ) -> Result<State, Failure> {
+        let Self {
+            mut handshake,
+            client_auth,
+        } = self;
         let suite = handshake.suite;
         let expected = verify_data(
             suite,
@@ -54,12 +60,35 @@ impl WaitFinished {
         if handshake.early_data == EarlyData::Accepted {
             end_early_data(&mut handshake, cx.transport)?;
         }
-        client_flight(&mut handshake, self.client_auth, cx.transport)?;
+        let asking = cx.asking;
+        let signing = async move {
+            let flight = client_flight(&mut handshake, client_auth, asking).await?;
+            Ok(move |cx: &mut ClientContext<'_>| {
+                flight.send(cx.transport)?;
+                handshake
+                    .connect(&server_finished, cx)
+                    .map(State::Connected)
+            })
+        };
+        // the server's next records are under its application key
+        operation::run(Wait::NextKey, signing, cx)
+    }
+}
 
+impl Handshake {
+    /// Installs the keys of application data. `server_finished` is the hash of the messages up to
+    /// the server's Finished; the client's Finished was sent.
+    fn connect(
+        self: Box<Self>,
+        server_finished: &hash::Output,
+        cx: &mut ClientContext<'_>,
+    ) -> Result<Box<Connected>, Failure> {
+        let mut handshake = self;
+        let suite = handshake.suite;
         let main_secret = handshake.secret.into_main_secret();
-        let sending = main_secret.client_application_traffic_secret_0(&server_finished);
-        let receiving = main_secret.server_application_traffic_secret_0(&server_finished);
-        let exporter_secret = main_secret.exporter_secret(&server_finished);
+        let sending = main_secret.client_application_traffic_secret_0(server_finished);
+        let receiving = main_secret.server_application_traffic_secret_0(server_finished);
+        let exporter_secret = main_secret.exporter_secret(server_finished);
         let mut offer = handshake.offer;
         let store = &offer.config.resumption.store;
         let resumption_secret = store
@@ -103,15 +132,16 @@ fn end_early_data(handshake: &mut Handshake, transport: &mut dyn Transport) -> R
     Ok(())
 }
 
-/// Sends Certificate and CertificateVerify (if requested), then Finished.
-fn client_flight(
+/// Returns the flight of Certificate and CertificateVerify (if requested), and Finished.
+async fn client_flight(
     handshake: &mut Handshake,
     client_auth: Option<Box<ClientAuth>>,
-    transport: &mut dyn Transport,
-) -> Result<(), Error> {
+    asking: Asking,
+) -> Result<PausedFlight, Error> {
     let mut flight = Flight::new(&mut handshake.transcript);
     if let Some(client_auth) = client_auth {
-        client_auth.send(&handshake.offer.config, &mut flight)?;
+        let config = &handshake.offer.config;
+        client_auth.add_to(&mut flight, config, asking).await?;
     }
     let verify_data = verify_data(
         handshake.suite,
@@ -119,5 +149,5 @@ fn client_flight(
         flight.transcript_hash(),
     );
     flight.add(&Finished(verify_data.as_ref()));
-    flight.send(transport)
+    Ok(flight.pause())
 }

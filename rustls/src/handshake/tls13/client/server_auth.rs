@@ -5,15 +5,19 @@ use alloc::vec::Vec;
 
 use pki_types::CertificateDer;
 
+use super::State;
 use super::client_auth::ClientAuth;
 use super::finished::WaitFinished;
 use super::in_progress::Handshake;
+use crate::asking::Asking;
 use crate::certificates::{ChainKind, PeerChain};
 use crate::config::verify::ServerCertVerifier;
+use crate::config::verify::chain_check::UnprovenChain;
 use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
+use crate::handshake::operation::{self, Wait};
 use crate::handshake::raw_public_key::check_received;
 use crate::handshake::tls13::certificate_compression::{decompress, read_certificate};
 use crate::handshake::tls13::certificate_verify::signed_content;
@@ -84,7 +88,10 @@ impl WaitCertificate {
         Ok(Box::new(WaitCertificateVerify {
             handshake: self.handshake,
             client_auth: self.client_auth,
-            peer_chain: PeerChain::copy(ChainKind::new(is_raw), certificate.chain()),
+            peer_chain: UnprovenChain::new(PeerChain::copy(
+                ChainKind::new(is_raw),
+                certificate.chain(),
+            )),
             ocsp_response: end_entity.ocsp_response.unwrap_or_default().to_vec(),
         }))
     }
@@ -95,41 +102,71 @@ pub(crate) struct WaitCertificateVerify {
     handshake: Box<Handshake>,
     client_auth: Option<Box<ClientAuth>>,
     /// The server's chain, with at least one certificate.
-    peer_chain: PeerChain,
+    peer_chain: UnprovenChain,
     ocsp_response: Vec<u8>,
 }
 
 impl WaitCertificateVerify {
     pub(super) fn read_certificate_verify(
-        mut self,
-        verify: DigitallySignedStruct,
+        mut self: Box<Self>,
+        signed: DigitallySignedStruct,
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
-    ) -> Result<WaitFinished, Failure> {
-        let Handshake {
-            offer, transcript, ..
-        } = &mut *self.handshake;
-        let verify_signature = |verifier: &dyn ServerCertVerifier,
-                                end_entity: &CertificateDer<'_>| {
-            // RFC 9846 §4.5.2: the scheme must have been offered, and not only for certificates
-            if !verify.scheme.supported_in_tls13()
-                || !verifier.supported_verify_schemes().contains(&verify.scheme)
-            {
-                return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
-            }
-            // RFC 9846 §4.5.2: the signature covers everything up to the Certificate
-            let content = signed_content(Side::Server, transcript.current());
-            verifier
-                .verify_tls13_signature(content.as_ref(), end_entity, &verify)
-                .map(drop)
-                .map_err(Failure::rejected_by_verifier)
+    ) -> Result<State, Failure> {
+        let transcript = &mut self.handshake.transcript;
+        // RFC 9846 §4.5.2: the signature covers everything up to the Certificate
+        let content = signed_content(Side::Server, transcript.current());
+        transcript.add(encoded);
+        let asking = cx.asking;
+        let proving = async move {
+            let Self {
+                handshake,
+                peer_chain,
+                ocsp_response,
+                ..
+            } = &mut *self;
+            let offer = &mut handshake.offer;
+            let verifier = offer.config.verifier().clone();
+            let verifying = async {
+                let end_entity = peer_chain.end_entity()?;
+                verify_signature(&*verifier, content.as_ref(), end_entity, &signed, asking).await
+            };
+            let chain = offer
+                .prove_server(peer_chain, ocsp_response, verifying, asking)
+                .await?;
+            Ok(move |cx: &mut ClientContext<'_>| {
+                let offer = &self.handshake.offer;
+                if !offer.ech.is_rejected() {
+                    cx.negotiated.set_peer(chain, &offer.config.provider);
+                }
+                let next = WaitFinished::new(self.handshake, self.client_auth);
+                Ok(State::WaitFinished(next))
+            })
         };
-        let chain = offer.prove_server(self.peer_chain, &self.ocsp_response, verify_signature)?;
-
-        if !offer.ech.is_rejected() {
-            cx.negotiated.set_peer(chain, &offer.config.provider);
-        }
-        self.handshake.transcript.add(encoded);
-        Ok(WaitFinished::new(self.handshake, self.client_auth))
+        operation::run(Wait::SameKey, proving, cx)
     }
+}
+
+/// Verifies the server's signature over `content`.
+async fn verify_signature(
+    verifier: &dyn ServerCertVerifier,
+    content: &[u8],
+    end_entity: &CertificateDer<'_>,
+    signed: &DigitallySignedStruct,
+    asking: Asking,
+) -> Result<(), Failure> {
+    // RFC 9846 §4.5.2: the scheme must have been offered, and not only for certificates
+    if !signed.scheme.supported_in_tls13()
+        || !verifier.supported_verify_schemes().contains(&signed.scheme)
+    {
+        return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+    }
+    asking
+        .ask(
+            || verifier.verify_tls13_signature_async(content, end_entity, signed),
+            || verifier.verify_tls13_signature(content, end_entity, signed),
+        )
+        .await
+        .map(drop)
+        .map_err(Failure::rejected_by_verifier)
 }

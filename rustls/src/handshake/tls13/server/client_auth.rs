@@ -4,13 +4,17 @@ use alloc::boxed::Box;
 
 use pki_types::CertificateDer;
 
+use super::State;
 use super::finished::WaitFinished;
+use crate::asking::Asking;
 use crate::certificates::{ChainKind, PeerChain};
+use crate::config::verify::ClientCertVerifier;
 use crate::config::verify::chain_check::UnprovenChain;
 use crate::enums::Side;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
+use crate::handshake::operation::{self, Wait};
 use crate::handshake::raw_public_key::check_received;
 use crate::handshake::tls13::certificate_compression::{decompress, read_certificate};
 use crate::handshake::tls13::certificate_verify::signed_content;
@@ -25,14 +29,6 @@ pub(crate) struct WaitCertificate {
     pub(super) finished: Box<WaitFinished>,
 }
 
-/// The next state after the client's Certificate.
-pub(super) enum ClientChain {
-    /// The client has no certificate, and needs none.
-    Empty(Box<WaitFinished>),
-    /// The client must prove that it has the key of its certificate.
-    Unproven(Box<WaitCertificateVerify>),
-}
-
 impl WaitCertificate {
     pub(super) fn may_be_compressed(&self) -> bool {
         !self.finished.config.cert_decompressors.is_empty()
@@ -42,10 +38,11 @@ impl WaitCertificate {
         self,
         compressed: &CompressedCertificate<&[u8]>,
         encoded: &[u8],
-    ) -> Result<ClientChain, Failure> {
+        cx: &mut ServerContext<'_>,
+    ) -> Result<State, Failure> {
         let certificate = decompress(compressed, &self.finished.config.cert_decompressors)?;
         // RFC 8879 §5: from here on it is processed like an uncompressed message
-        self.read_certificate(&read_certificate(&certificate)?, encoded)
+        self.read_certificate(&read_certificate(&certificate)?, encoded, cx)
     }
 
     /// Handles a Certificate. `encoded` is the message as received, perhaps compressed.
@@ -53,7 +50,8 @@ impl WaitCertificate {
         self,
         certificate: &CertificateMsg<'_>,
         encoded: &[u8],
-    ) -> Result<ClientChain, Failure> {
+        cx: &mut ServerContext<'_>,
+    ) -> Result<State, Failure> {
         let Self { mut finished } = self;
         // RFC 9846 §4.5.1: the context must be that of the CertificateRequest, which is empty
         if !certificate.context.is_empty() {
@@ -73,20 +71,27 @@ impl WaitCertificate {
         if certificate.entries.is_empty() && !verifier.client_auth_mandatory() {
             debug!("client authentication: the client has no certificate");
             finished.transcript.add(encoded);
-            return Ok(ClientChain::Empty(finished));
+            return Ok(State::WaitFinished(finished));
         }
         if certificate.entries.is_empty() {
             // RFC 9846 §4.5.1.3: certificate_required
             return Err(Error::NoCertificatesPresented.into());
         }
         let chain = PeerChain::copy(ChainKind::new(is_raw), certificate.chain());
-        let peer_chain = finished.config.receive_client(chain)?;
-
         finished.transcript.add(encoded);
-        Ok(ClientChain::Unproven(Box::new(WaitCertificateVerify {
-            finished,
-            peer_chain,
-        })))
+        let asking = cx.asking;
+        let verifying = async move {
+            let peer_chain = finished.config.receive_client(chain, asking).await?;
+            Ok(move |_: &mut ServerContext<'_>| {
+                Ok(State::WaitCertificateVerify(Box::new(
+                    WaitCertificateVerify {
+                        finished,
+                        peer_chain,
+                    },
+                )))
+            })
+        };
+        operation::run(Wait::SameKey, verifying, cx)
     }
 }
 
@@ -100,37 +105,64 @@ pub(crate) struct WaitCertificateVerify {
 impl WaitCertificateVerify {
     pub(super) fn read_certificate_verify(
         self,
-        signed: &DigitallySignedStruct,
+        signed: DigitallySignedStruct,
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
-    ) -> Result<Box<WaitFinished>, Failure> {
+    ) -> Result<State, Failure> {
         let Self {
             mut finished,
             peer_chain,
         } = self;
-        let config = &finished.config;
-        let verifier = config.verifier();
-        let transcript = finished.transcript.current();
-        let verify_signature = |end_entity: &CertificateDer<'_>| {
-            // RFC 9846 §4.5.2: the scheme must be in the CertificateRequest. SHA-1 and
-            // RSASSA-PKCS1-v1_5 are forbidden
-            if !signed.scheme.supported_in_tls13()
-                || !verifier.supported_verify_schemes().contains(&signed.scheme)
-            {
-                return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
-            }
-            // RFC 9846 §4.5.2: the signature must be verified
-            let content = signed_content(Side::Client, transcript);
-            verifier
-                .verify_tls13_signature(content.as_ref(), end_entity, signed)
-                .map(drop)
-                .map_err(Failure::rejected_by_verifier)
-        };
-        let proven = config.prove_client(peer_chain, verify_signature)?;
-        cx.negotiated.set_peer(proven.chain, &config.provider);
-
-        finished.client_acceptance = proven.acceptance;
+        let content = signed_content(Side::Client, finished.transcript.current());
         finished.transcript.add(encoded);
-        Ok(finished)
+        let asking = cx.asking;
+        let proving = async move {
+            let config = &finished.config;
+            let verifying = async {
+                let end_entity = peer_chain.end_entity()?;
+                verify_signature(
+                    config.verifier(),
+                    content.as_ref(),
+                    end_entity,
+                    &signed,
+                    asking,
+                )
+                .await
+            };
+            let proven = config.prove_client(&peer_chain, verifying, asking).await?;
+            Ok(move |cx: &mut ServerContext<'_>| {
+                cx.negotiated
+                    .set_peer(proven.chain, &finished.config.provider);
+                finished.client_acceptance = proven.acceptance;
+                Ok(State::WaitFinished(finished))
+            })
+        };
+        operation::run(Wait::SameKey, proving, cx)
     }
+}
+
+/// Verifies the client's signature over `content`.
+async fn verify_signature(
+    verifier: &dyn ClientCertVerifier,
+    content: &[u8],
+    end_entity: &CertificateDer<'_>,
+    signed: &DigitallySignedStruct,
+    asking: Asking,
+) -> Result<(), Failure> {
+    // RFC 9846 §4.5.2: the scheme must be in the CertificateRequest. SHA-1 and RSASSA-PKCS1-v1_5
+    // are forbidden
+    if !signed.scheme.supported_in_tls13()
+        || !verifier.supported_verify_schemes().contains(&signed.scheme)
+    {
+        return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
+    }
+    // RFC 9846 §4.5.2: the signature must be verified
+    asking
+        .ask(
+            || verifier.verify_tls13_signature_async(content, end_entity, signed),
+            || verifier.verify_tls13_signature(content, end_entity, signed),
+        )
+        .await
+        .map(drop)
+        .map_err(Failure::rejected_by_verifier)
 }

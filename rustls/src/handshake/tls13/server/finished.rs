@@ -4,7 +4,9 @@ use alloc::boxed::Box;
 
 use rustls_core::crypto::tls13::OkmBlock;
 
+use super::State;
 use super::tickets::TicketSender;
+use crate::asking::Asking;
 use crate::certificates::Acceptance;
 use crate::config::session::server_auth::ServerAuthId;
 use crate::config::settings::ServerSettings;
@@ -13,6 +15,7 @@ use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::established::Established;
 use crate::handshake::finished::check_finished;
+use crate::handshake::operation::{self, Wait};
 use crate::handshake::transcript::Transcript;
 use crate::keys::tls13::{MainSecret, verify_data};
 use crate::msgs::Finished;
@@ -23,6 +26,7 @@ pub(crate) struct WaitFinished {
     pub(super) config: ServerSettings,
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) transcript: Transcript,
+    pub(super) server_finished_key: OkmBlock,
     pub(super) client_finished_key: OkmBlock,
     pub(super) main_secret: MainSecret,
     pub(super) ticket_count: usize,
@@ -42,34 +46,59 @@ impl WaitFinished {
         finished: &Finished<'_>,
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<State, Failure> {
         let expected = verify_data(
             self.suite,
             &self.client_finished_key,
             self.transcript.current(),
         );
         check_finished(expected.as_ref(), finished)?;
+        // RFC 9846 §5.1: the client's keys change next
+        cx.transport.check_aligned()?;
         cx.negotiated.prove_peer();
-        self.transcript.add(encoded);
-
-        let Some(Established::Tls13(secrets)) = cx.established else {
-            return Err(Error::HandshakeNotComplete.into());
-        };
-        secrets.install_receiving(cx.transport)?;
-        if self.ticket_count != 0 {
-            let transcript = self.transcript.current();
-            let resumption_secret = self.main_secret.resumption_secret(transcript);
-            let tickets = TicketSender {
-                config: &self.config,
-                suite: self.suite,
-                count: self.ticket_count,
-                authenticated_at: self.authenticated_at,
-                client_acceptance: self.client_acceptance,
-                server_auth: self.server_auth,
-            };
-            tickets.send(&resumption_secret, cx)?;
+        if self.authenticated_at.is_some() {
+            cx.negotiated.share_peer(&self.config.peer_chains);
         }
-        cx.transport.start_sending();
-        Ok(())
+        self.transcript.add(encoded);
+        if self.ticket_count == 0 {
+            return connect(cx, |_| Ok(()));
+        }
+
+        let transcript = self.transcript.current();
+        let resumption_secret = self.main_secret.resumption_secret(transcript);
+        let tickets = TicketSender {
+            config: &self.config,
+            suite: self.suite,
+            count: self.ticket_count,
+            authenticated_at: self.authenticated_at,
+            client_acceptance: self.client_acceptance,
+            server_auth: self.server_auth,
+        };
+        if cx.asking == Asking::AtOnce {
+            return connect(cx, |cx| tickets.send(&resumption_secret, cx));
+        }
+        let Some(unmade) = tickets.prepare(&resumption_secret, cx)? else {
+            return connect(cx, |_| Ok(()));
+        };
+        let asking = cx.asking;
+        let making = async move {
+            let made = unmade.make(&self.config, asking).await;
+            Ok(move |cx: &mut ServerContext<'_>| connect(cx, |cx| made.send(cx)))
+        };
+        operation::run(Wait::NextKey, making, cx)
     }
+}
+
+/// Installs the keys of application data, and sends the tickets with `send_tickets`.
+fn connect(
+    cx: &mut ServerContext<'_>,
+    send_tickets: impl FnOnce(&mut ServerContext<'_>) -> Result<(), Error>,
+) -> Result<State, Failure> {
+    let Some(Established::Tls13(secrets)) = cx.established else {
+        return Err(Error::HandshakeNotComplete.into());
+    };
+    secrets.install_receiving(cx.transport)?;
+    send_tickets(cx)?;
+    cx.transport.start_sending();
+    Ok(State::Connected)
 }

@@ -14,6 +14,7 @@ use super::finished::WaitFinished;
 use super::parameters::Parameters;
 use super::resumption::Resumed;
 use super::tickets::TicketCount;
+use crate::asking::Asking;
 use crate::config::session::server_auth::ServerAuthId;
 use crate::config::settings::ServerSettings;
 use crate::config::sign::{CertifiedKey, Signer};
@@ -23,8 +24,9 @@ use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::established::{Established, Tls13Secrets};
 use crate::handshake::ffdhe::check_share;
-use crate::handshake::flight::Flight;
+use crate::handshake::flight::{Flight, PausedFlight};
 use crate::handshake::negotiated::HandshakeKind;
+use crate::handshake::operation::{self, Wait};
 use crate::handshake::raw_public_key::sent_chain;
 use crate::handshake::server::connection_data::EarlyData;
 use crate::handshake::tls13::certificate_compression::{
@@ -33,7 +35,7 @@ use crate::handshake::tls13::certificate_compression::{
 use crate::handshake::tls13::certificate_verify::signed_content;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::transport::Level;
-use crate::keys::tls13::{EarlySecret, HandshakeSecret, MainSecret, TrafficSecret, verify_data};
+use crate::keys::tls13::{EarlySecret, HandshakeSecret, TrafficSecret, verify_data};
 use crate::logging::debug;
 use crate::msgs::Finished;
 use crate::msgs::certificate::CertificateMsg;
@@ -85,7 +87,8 @@ impl Authentication {
 }
 
 impl Agreed<'_> {
-    /// Sends everything up to Finished, and waits for the client's flight.
+    /// Sends everything up to Finished, and waits for the client's flight. A signature that takes
+    /// time comes first.
     pub(crate) fn send_flight(
         self,
         config: ServerSettings,
@@ -130,52 +133,116 @@ impl Agreed<'_> {
                 secret.finished_key()
             },
         );
+        let client_finished_key =
+            sender.install_receiving_keys(&handshake, early_data.as_ref(), cx)?;
 
         let len = sender.encrypted_flight_len();
         let mut flight = Flight::with_capacity(len, &mut transcript);
         sender.add_encrypted_extensions(&mut flight, cx);
-        let requests_certificate = sender.add_authentication(&mut flight)?;
-        sender.add_finished(&mut flight, &server_finished_key);
-        flight.send(cx.transport)?;
-        let client_finished_key =
-            sender.install_receiving_keys(&handshake, early_data.as_ref(), cx)?;
-        let main_secret = sender.install_sending_key(handshake.secret, &mut transcript, cx);
+        let requests_certificate = sender.add_certificate_messages(&mut flight);
+        let flight = flight.pause();
 
         let authenticated_at = resumed.map(|resumed| resumed.authenticated_at);
         let client_acceptance = resumed.and_then(|resumed| resumed.client_acceptance);
-        if let Authentication::Session(resumed) = authentication {
-            resumed.report(&config.provider, cx);
-        }
         cx.negotiated.alpn_protocol = parameters.alpn_protocol;
-        let finished = Box::new(WaitFinished {
+        let mut finished = Box::new(WaitFinished {
             suite: parameters.suite,
             transcript,
+            server_finished_key,
             client_finished_key,
-            main_secret,
+            main_secret: handshake.secret.into_main_secret(),
             ticket_count: tickets.count,
             authenticated_at,
             client_acceptance,
             server_auth,
             config,
         });
-        if requests_certificate {
-            return Ok(State::WaitCertificate(Box::new(WaitCertificate {
-                finished,
-            })));
+        let client_random = hello.random;
+        match authentication {
+            Authentication::Certificate { signer, .. } => {
+                let asking = cx.asking;
+                let signing = async move {
+                    let mut flight = flight.resume(&mut finished.transcript);
+                    add_certificate_verify(&*signer, asking, &mut flight).await?;
+                    let flight = flight.pause();
+                    Ok(move |cx: &mut ServerContext<'_>| {
+                        finished.end_flight(flight, &client_random, cx)?;
+                        if requests_certificate {
+                            return Ok(State::WaitCertificate(Box::new(WaitCertificate {
+                                finished,
+                            })));
+                        }
+                        Ok(finished.wait(cx))
+                    })
+                };
+                operation::run(Wait::SameKey, signing, cx)
+            }
+            Authentication::Session(resumed) => {
+                finished.end_flight(flight, &client_random, cx)?;
+                resumed.report(&finished.config.provider, cx);
+                let next = finished.wait(cx);
+                match (early_data, next) {
+                    (Some(_), State::WaitFinished(finished))
+                        if cx.transport.carrier().has_end_of_early_data() =>
+                    {
+                        Ok(State::WaitEndOfEarlyData(Box::new(WaitEndOfEarlyData {
+                            finished,
+                            client_handshake_traffic_secret: handshake.client_traffic_secret,
+                        })))
+                    }
+                    (_, next) => Ok(next),
+                }
+            }
         }
+    }
+}
+
+impl WaitFinished {
+    /// Sends the `flight` with the server's Finished at its end, and installs the keys that follow
+    /// it.
+    fn end_flight(
+        &mut self,
+        flight: PausedFlight,
+        client_random: &Random,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<(), Failure> {
+        let mut flight = flight.resume(&mut self.transcript);
+        let transcript = flight.transcript_hash();
+        let verify_data = verify_data(self.suite, &self.server_finished_key, transcript);
+        flight.add(&Finished(verify_data.as_ref()));
+        flight.send(cx.transport)?;
+        self.install_sending_key(client_random, cx);
+        Ok(())
+    }
+
+    /// Derives the secrets of application data, and installs the key to send it with. The
+    /// transcript ends with the server's Finished.
+    fn install_sending_key(&mut self, client_random: &Random, cx: &mut ServerContext<'_>) {
+        let transcript = self.transcript.current();
+        let main_secret = &self.main_secret;
+        let client_secret = main_secret.client_application_traffic_secret_0(transcript);
+        let server_secret = main_secret.server_application_traffic_secret_0(transcript);
+        let exporter_secret = main_secret.exporter_secret(transcript);
+        let log = |label, secret| log(&self.config, label, client_random, secret);
+        log("CLIENT_TRAFFIC_SECRET_0", &client_secret);
+        log("SERVER_TRAFFIC_SECRET_0", &server_secret);
+        log("EXPORTER_SECRET", &exporter_secret);
+
+        let secrets =
+            Tls13Secrets::new(self.suite, &server_secret, &client_secret, &exporter_secret);
+        // RFC 9846 §4.5.3: everything after Finished, including alerts, is under the application
+        // keys
+        secrets.install_sending(cx.transport);
+        *cx.established = Some(Established::Tls13(secrets));
+    }
+
+    /// Waits for the client's Finished, if no certificate was requested.
+    fn wait(self: Box<Self>, cx: &mut ServerContext<'_>) -> State {
         // RFC 9846 §4.5.3: data may follow Finished, although the client is not authenticated yet
-        if finished.config.send_half_rtt_data {
+        if self.config.send_half_rtt_data {
             cx.transport.start_sending();
         }
-        Ok(match early_data {
-            Some(_) if cx.transport.carrier().has_end_of_early_data() => {
-                State::WaitEndOfEarlyData(Box::new(WaitEndOfEarlyData {
-                    finished,
-                    client_handshake_traffic_secret: handshake.client_traffic_secret,
-                }))
-            }
-            _ => State::WaitFinished(finished),
-        })
+        State::WaitFinished(self)
     }
 }
 
@@ -296,31 +363,6 @@ impl FlightSender<'_> {
         })
     }
 
-    /// `transcript` is ClientHello…server Finished.
-    fn install_sending_key(
-        &self,
-        handshake_secret: HandshakeSecret,
-        transcript: &mut Transcript,
-        cx: &mut ServerContext<'_>,
-    ) -> MainSecret {
-        let transcript = transcript.current();
-        let main_secret = handshake_secret.into_main_secret();
-        let client_secret = main_secret.client_application_traffic_secret_0(transcript);
-        let server_secret = main_secret.server_application_traffic_secret_0(transcript);
-        let exporter_secret = main_secret.exporter_secret(transcript);
-        self.log("CLIENT_TRAFFIC_SECRET_0", &client_secret);
-        self.log("SERVER_TRAFFIC_SECRET_0", &server_secret);
-        self.log("EXPORTER_SECRET", &exporter_secret);
-
-        let suite = self.parameters.suite;
-        let secrets = Tls13Secrets::new(suite, &server_secret, &client_secret, &exporter_secret);
-        // RFC 9846 §4.5.3: everything after Finished, including alerts, is under the application
-        // keys
-        secrets.install_sending(cx.transport);
-        *cx.established = Some(Established::Tls13(secrets));
-        main_secret
-    }
-
     fn add_server_hello(
         &self,
         flight: &mut Flight<'_>,
@@ -374,22 +416,18 @@ impl FlightSender<'_> {
         });
     }
 
-    /// Adds the messages that authenticate the server, unless the PSK does. Returns true if a
-    /// CertificateRequest was added.
-    fn add_authentication(&self, flight: &mut Flight<'_>) -> Result<bool, Error> {
+    /// Adds CertificateRequest and Certificate, unless the PSK authenticates the server. Returns
+    /// true if a CertificateRequest was added.
+    fn add_certificate_messages(&self, flight: &mut Flight<'_>) -> bool {
         match self.authentication {
-            Authentication::Certificate {
-                certified_key,
-                signer,
-            } => {
+            Authentication::Certificate { certified_key, .. } => {
                 let requests_certificate = self.add_certificate_request(flight);
                 self.add_certificate(certified_key, flight);
-                add_certificate_verify(&**signer, flight)?;
-                Ok(requests_certificate)
+                requests_certificate
             }
             // RFC 9846 §4.4.2: a server that authenticates with a PSK must not request a
             // certificate
-            Authentication::Session(_) => Ok(false),
+            Authentication::Session(_) => false,
         }
     }
 
@@ -432,23 +470,28 @@ impl FlightSender<'_> {
         );
     }
 
-    fn add_finished(&self, flight: &mut Flight<'_>, finished_key: &OkmBlock) {
-        let transcript = flight.transcript_hash();
-        let verify_data = verify_data(self.parameters.suite, finished_key, transcript);
-        flight.add(&Finished(verify_data.as_ref()));
-    }
-
     fn log(&self, label: &str, secret: &OkmBlock) {
-        let key_log = &self.config.key_log;
-        if key_log.will_log(label) {
-            key_log.log(label, &self.hello.random.0, secret.as_ref());
-        }
+        log(self.config, label, &self.hello.random, secret);
     }
 }
 
-fn add_certificate_verify(signer: &dyn Signer, flight: &mut Flight<'_>) -> Result<(), Error> {
+fn log(config: &ServerSettings, label: &str, client_random: &Random, secret: &OkmBlock) {
+    let key_log = &config.key_log;
+    if key_log.will_log(label) {
+        key_log.log(label, &client_random.0, secret.as_ref());
+    }
+}
+
+async fn add_certificate_verify(
+    signer: &dyn Signer,
+    asking: Asking,
+    flight: &mut Flight<'_>,
+) -> Result<(), Error> {
     let content = signed_content(Side::Server, flight.transcript_hash());
-    let signature = signer.sign(content.as_ref())?;
+    let content = content.as_ref();
+    let signature = asking
+        .ask(|| signer.sign_async(content), || signer.sign(content))
+        .await?;
     flight.add(&DigitallySignedStruct::new(signer.scheme(), signature));
     Ok(())
 }

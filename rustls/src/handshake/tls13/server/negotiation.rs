@@ -15,9 +15,9 @@ use crate::config::session::server_auth::ServerAuth;
 use crate::config::settings::ServerSettings;
 use crate::config::sign::CertifiedKey;
 use crate::enums::ProtocolVersion;
-use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::negotiated::HandshakeKind;
+use crate::handshake::server::answers::{Answers, Stop};
 use crate::handshake::server::certificate::{resolve_certificate, server_name};
 use crate::handshake::transcript::Transcript;
 use crate::keys::tls13::EarlySecret;
@@ -35,20 +35,22 @@ pub(crate) enum Negotiation<'a> {
     Retry(Box<Retry>),
 }
 
-/// Checks `hello` and negotiates parameters, or sends a HelloRetryRequest.
+/// Checks `hello` and negotiates parameters, or sends a HelloRetryRequest. If an answer takes time,
+/// the caller repeats the call with it.
 ///
 /// `retry` is the state of an earlier HelloRetryRequest.
 pub(crate) fn negotiate<'a>(
     hello: &'a ClientHello<'a>,
     encoded: &[u8],
     config: &ServerSettings,
-    retry: Option<Box<Retry>>,
+    retry: &mut Option<Box<Retry>>,
+    answers: &mut Answers,
     cx: &mut ServerContext<'_>,
-) -> Result<Negotiation<'a>, Failure> {
+) -> Result<Negotiation<'a>, Stop> {
     check_hello(hello)?;
     config.carrier.check_session_id(hello.legacy_session_id)?;
     let server_name = server_name(&hello.extensions)?;
-    if let Some(retry) = &retry {
+    if let Some(retry) = retry {
         check_second_hello(hello, server_name.as_ref(), retry)?;
     }
     cx.data.server_name = server_name;
@@ -56,9 +58,9 @@ pub(crate) fn negotiate<'a>(
     trace!("choosing a certificate for {server_name:?}");
     let schemes = hello.extensions.signature_algorithms.as_deref();
     let schemes = schemes.unwrap_or(&[]);
-    let certified_key = resolve_certificate(hello, schemes, server_name.as_ref(), config)?;
+    let certified_key = resolve_certificate(hello, schemes, server_name.as_ref(), config, answers)?;
     let selection = Selection::new(hello, retry.as_deref(), config)?;
-    if let Some(retry) = &retry {
+    if let Some(retry) = retry {
         check_repeated(hello, retry)?;
     }
 
@@ -66,14 +68,15 @@ pub(crate) fn negotiate<'a>(
     // keys or waits for another flight
     cx.transport.check_aligned()?;
     // RFC 9846 §4.3.10: early data that is not accepted is skipped
-    let skipped_early_data = hello.extensions.early_data.then(|| {
-        let of_ticket = match &selection {
-            // the session, and its limit, is only read later
-            Selection::Agreed(_) => 0,
-            Selection::NeedsShare { .. } => offered_early_data(hello, config),
-        };
-        early_data::skipped_limit(config, of_ticket)
-    });
+    let skipped_early_data = match &selection {
+        _ if !hello.extensions.early_data => None,
+        // the session, and its limit, is only read later
+        Selection::Agreed(_) => Some(early_data::skipped_limit(config, 0)),
+        Selection::NeedsShare { .. } => {
+            let of_ticket = offered_early_data(hello, config, answers)?;
+            Some(early_data::skipped_limit(config, of_ticket))
+        }
+    };
     cx.transport.skip_early_data(skipped_early_data);
 
     cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
@@ -81,8 +84,17 @@ pub(crate) fn negotiate<'a>(
         Selection::Agreed(parameters) => {
             cx.transport
                 .set_peer_parameters(&hello.extensions.transport_parameters)?;
-            agree(hello, encoded, parameters, certified_key, retry, config, cx)
-                .map(Negotiation::Agreed)
+            agree(
+                hello,
+                encoded,
+                parameters,
+                certified_key,
+                retry.as_deref_mut(),
+                config,
+                answers,
+                cx,
+            )
+            .map(Negotiation::Agreed)
         }
         Selection::NeedsShare { suite, group } => {
             cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(suite));
@@ -97,26 +109,32 @@ pub(crate) fn negotiate<'a>(
 
 /// Returns the amount of early data that may follow `hello`, or 0 if its session is not in the
 /// storage.
-fn offered_early_data(hello: &ClientHello<'_>, config: &ServerSettings) -> u32 {
+fn offered_early_data(
+    hello: &ClientHello<'_>,
+    config: &ServerSettings,
+    answers: &mut Answers,
+) -> Result<u32, Stop> {
     let offered = hello.extensions.pre_shared_key.as_ref();
     // RFC 9846 §4.3.10: early data belongs to the first session
     let first = offered.and_then(|offered| offered.identities.first());
     match (first, TicketKind::of(config)) {
-        (Some(first), Some(kind)) => kind.early_data_size(first.identity, config),
-        _ => 0,
+        (Some(first), Some(kind)) => kind.early_data_size(first.identity, config, answers),
+        _ => Ok(0),
     }
 }
 
 /// Selects the authentication of the server: a session that `hello` offers, or `certified_key`.
+#[allow(clippy::too_many_arguments)] // they are what a ClientHello is answered with
 fn agree<'a>(
     hello: &'a ClientHello<'a>,
     encoded: &[u8],
     parameters: Parameters<'a>,
     certified_key: Arc<CertifiedKey>,
-    retry: Option<Box<Retry>>,
+    retry: Option<&mut Retry>,
     config: &ServerSettings,
+    answers: &mut Answers,
     cx: &mut ServerContext<'_>,
-) -> Result<Agreed<'a>, Failure> {
+) -> Result<Agreed<'a>, Stop> {
     cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(parameters.suite));
     debug!(
         "cipher suite {:?}, group {:?}",
@@ -129,17 +147,35 @@ fn agree<'a>(
     let is_retried = retry.is_some();
     // RFC 9846 §4.3.11.2: binders cover everything before them
     let (bound, binders) = split_at_binders(hello, encoded);
-    let mut transcript = match retry {
-        None => Transcript::start(parameters.suite.common.hash_provider, bound),
-        Some(retry) => {
-            let Retry { mut transcript, .. } = *retry;
-            transcript.add(bound);
-            transcript
-        }
+    let of_retry = || retry.and_then(|retry| retry.transcript.take());
+    let mut transcript = match answers.transcript.take() {
+        Some(transcript) => transcript,
+        None => match of_retry() {
+            None => Transcript::start(parameters.suite.common.hash_provider, bound),
+            Some(mut transcript) => {
+                transcript.add(bound);
+                transcript
+            }
+        },
     };
     let server = ServerAuth::new(&certified_key, config);
     let server_auth = server.id;
-    let found = find_session(hello, &mut transcript, &parameters, &server, config, cx)?;
+    let sessions = find_session(
+        hello,
+        &mut transcript,
+        &parameters,
+        &server,
+        config,
+        answers,
+        cx,
+    );
+    let found = match sessions {
+        Err(Stop::Waits(answer)) => {
+            answers.transcript = Some(transcript);
+            return Err(Stop::Waits(answer));
+        }
+        others => others?,
+    };
     let accepts_early_data =
         matches!(&found, Some((resumed, _)) if resumed.early_data_limit.is_some());
     if hello.extensions.early_data && !accepts_early_data {

@@ -3,21 +3,27 @@
 //! Cipher suite, group and protocol are selected first. Sessions that do not fit these are ignored.
 //! The first session that fits is chosen, and the client must prove that it has its key.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use pki_types::UnixTime;
+use rustls_core::operation::BoxFuture;
 use rustls_core::provider::CryptoProvider;
 
 use super::early_data;
 use super::parameters::Parameters;
 use super::tickets::TicketKind;
+use crate::asking::Asking;
 use crate::certificates::{Acceptance, ChainKind, PeerChain};
+use crate::config::session::client_auth::AcceptedClient;
 use crate::config::session::server_auth::ServerAuth;
+use crate::config::session::stored::ServerSessionValue;
 use crate::config::session::value::{SessionValue, Tls13Session};
 use crate::config::settings::ServerSettings;
 use crate::enums::PskKeyExchangeMode;
 use crate::error::PeerMisbehaved;
 use crate::handshake::ServerContext;
+use crate::handshake::server::answers::{Answers, Stop};
 use crate::handshake::transcript::Transcript;
 use crate::keys::tls13::EarlySecret;
 use crate::logging::debug;
@@ -58,7 +64,8 @@ impl Resumed {
 }
 
 /// Returns the session that `hello` resumes, and its early secret. `server` is the server's
-/// certificate. `transcript` ends before the binders.
+/// certificate. `transcript` ends before the binders. If an answer takes time, the caller repeats
+/// the call with it.
 ///
 /// # Errors
 ///
@@ -69,8 +76,9 @@ pub(super) fn find_session(
     parameters: &Parameters<'_>,
     server: &ServerAuth<'_>,
     config: &ServerSettings,
+    answers: &mut Answers,
     cx: &mut ServerContext<'_>,
-) -> Result<Option<(Resumed, EarlySecret)>, PeerMisbehaved> {
+) -> Result<Option<(Resumed, EarlySecret)>, Stop> {
     let extensions = &hello.extensions;
     let (Some(offered), true) = (&extensions.pre_shared_key, accepts_resumption(extensions)) else {
         return Ok(None);
@@ -81,7 +89,13 @@ pub(super) fn find_session(
     let suite = parameters.suite;
     let pairs = offered.identities.iter().zip(&offered.binders);
     for (index, (identity, binder)) in pairs.enumerate().take(MAX_IDENTITIES) {
-        let Some(value) = kind.find(identity.identity, config) else {
+        let ticket = identity.identity;
+        let found = answers.session(
+            index,
+            || kind.start_to_find(ticket, config),
+            || kind.find(ticket, config),
+        )?;
+        let Some(value) = found else {
             continue;
         };
         let Ok(session) = Tls13Session::read(&value) else {
@@ -98,9 +112,13 @@ pub(super) fn find_session(
         // the PSK is accepted
         let early_secret = EarlySecret::new(suite, Some(session.psk));
         if !early_secret.is_resumption_binder(transcript.current(), binder.0) {
-            return Err(PeerMisbehaved::IncorrectBinder);
+            return Err(PeerMisbehaved::IncorrectBinder.into());
         }
-        let Some(client) = session.facts.accept_client(config, now) else {
+        let accepted = answers.client(
+            || accept_client(&value, config, now),
+            || session.facts.accept_client_now(config, now),
+        )?;
+        let Some(client) = accepted else {
             debug!("the client's certificate is not accepted any longer");
             return Ok(None);
         };
@@ -117,18 +135,28 @@ pub(super) fn find_session(
             index: index as u16, // below MAX_IDENTITIES
             early_data_limit: offer.accepted_limit(parameters, config, cx.data, now),
             authenticated_at: session.facts.authenticated_at,
-            client_chain: session
-                .facts
-                .client_chain
-                .to_chain(chain_kind)
-                // the binder proves that the client has the session
-                .map(|chain| config.peer_chains.share(chain)),
+            // shared after the client's Finished: anybody can replay a ClientHello with its binder
+            client_chain: session.facts.client_chain.to_chain(chain_kind),
             client_acceptance: client.acceptance,
             application_data: session.facts.application_data.to_vec(),
         };
         return Ok(Some((resumed, early_secret)));
     }
     Ok(None)
+}
+
+/// Verifies the client of the session `value` again, perhaps over some time.
+fn accept_client(
+    value: &ServerSessionValue,
+    config: &ServerSettings,
+    now: UnixTime,
+) -> BoxFuture<Option<AcceptedClient>> {
+    let (value, config) = (value.clone(), config.clone());
+    Box::pin(async move {
+        let session = Tls13Session::read(&value).ok()?;
+        let facts = &session.facts;
+        facts.accept_client(&config, now, Asking::MayWait).await
+    })
 }
 
 /// True if the client offers the mode psk_dhe_ke (RFC 9846 §4.3.9). PSKs without a key exchange are

@@ -21,8 +21,9 @@ use crate::suites::Tls13CipherSuite;
 pub(crate) struct Retry {
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) group: &'static dyn SupportedKxGroup,
-    /// The transcript of the first ClientHello's hash and the HelloRetryRequest.
-    pub(super) transcript: Transcript,
+    /// The transcript of the first ClientHello's hash and the HelloRetryRequest. The second
+    /// ClientHello takes it.
+    pub(super) transcript: Option<Transcript>,
     /// The digest of the fields that the second ClientHello must repeat.
     repeated: hash::Output,
     server_name: Option<DnsName<'static>>,
@@ -62,7 +63,7 @@ pub(super) fn send_hello_retry_request(
     Ok(Retry {
         suite,
         group,
-        transcript,
+        transcript: Some(transcript),
         repeated: digest_of_repeated(hello, suite),
         server_name,
         offered_usable_psk: offers_psk_of_hash(hello, suite),

@@ -3,14 +3,18 @@
 //! A ticket is either a complete session, sealed by the ticketer, or its key in the session
 //! storage. [`crate::config::session::value`] describes the content of a session.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use rustls_core::crypto::tls13::OkmBlock;
+use rustls_core::operation::BoxFuture;
 use zeroize::Zeroizing;
 
 use super::resumption::accepts_resumption;
+use crate::asking::{Asking, all};
 use crate::certificates::Acceptance;
 use crate::config::server::ServerConfig;
+use crate::config::session::client_auth::ClientAuthId;
 use crate::config::session::server_auth::ServerAuthId;
 use crate::config::session::stored::ServerSessionValue;
 use crate::config::session::value::{ClientChain, SessionFacts, SessionValue, Tls13Session};
@@ -18,6 +22,7 @@ use crate::config::session::{Lifetime, lifetime_left};
 use crate::config::settings::ServerSettings;
 use crate::error::Error;
 use crate::handshake::ServerContext;
+use crate::handshake::server::answers::{Answers, Stop};
 use crate::handshake::transport::Transport;
 use crate::keys::tls13::TicketPsks;
 use crate::msgs::EncodeMessage;
@@ -112,84 +117,284 @@ impl TicketSender<'_> {
         resumption_secret: &OkmBlock,
         cx: &mut ServerContext<'_>,
     ) -> Result<(), Error> {
-        // RFC 9846 §6.1: nothing is sent after close_notify, which may have been sent during the
-        // handshake
-        if cx.transport.is_closed() {
-            return Ok(());
-        }
-        let config = self.config;
-        let (Some(kind), Ok(now)) = (TicketKind::of(config), config.current_time()) else {
+        let Some(terms) = self.terms(cx) else {
             return Ok(());
         };
-        let now = now.as_secs();
-        let authenticated_at = self.authenticated_at.unwrap_or(now);
-        let left = lifetime_left(authenticated_at, now);
-        if left == 0 {
-            return Ok(());
-        }
-        let lifetime = kind.lifetime(config).promised.min(left);
-        let max_early_data_size = kind.max_early_data_size(config);
-        let psks = TicketPsks::new(self.suite, resumption_secret);
-        let client_auth = config.client_auth();
-        let mut messages = Vec::new();
+        let mut sessions = Sessions::new(self, &terms, resumption_secret);
+        let mut flight = TicketFlight::new(&terms, self.count);
         // reused, because all sessions have the same length
         let mut plain = Zeroizing::new(Vec::new());
-        // RFC 9846 §4.7.1: random, and fresh for each ticket. One call draws several, which costs
-        // the same
-        let mut age_adds = [[0; 4]; 4];
         for number in 0..self.count {
-            let next = number % age_adds.len();
-            if next == 0 {
-                let random = config.provider.secure_random;
-                random.fill(age_adds.as_flattened_mut())?;
-            }
-            // RFC 9846 §4.7.1: the nonce is unique among the tickets of a connection
-            let mut nonce = [0; NONCE_LEN];
-            nonce[NONCE_LEN - 8..].copy_from_slice(&(number as u64).to_be_bytes());
-            let psk = psks.psk(&nonce);
-            let session = Tls13Session {
-                suite: self.suite.common.suite,
-                psk: psk.as_ref(),
-                age_add: u32::from_be_bytes(age_adds[next]),
-                max_early_data_size,
-                carrier: config.carrier,
-                facts: SessionFacts {
-                    issued_at: now,
-                    authenticated_at,
-                    client_auth,
-                    server_auth: self.server_auth,
-                    alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
-                    server_name: cx.data.server_name(),
-                    application_data: cx.data.resumption_data(),
-                    client_acceptance: self.client_acceptance,
-                    client_chain: ClientChain::of(cx.negotiated.peer_chain()),
-                },
-            };
-            let Some(ticket) = kind.make(&session, &mut plain, config)? else {
+            let (age_add, ticket) = sessions.next(number, cx, |session| {
+                terms.kind.make(session, &mut plain, self.config)
+            })?;
+            let Some(ticket) = ticket? else {
                 break;
             };
-            if messages.is_empty() {
-                // reserve memory for the other tickets too, which have the same length, unless
-                // there are many
-                let len = TICKET_OVERHEAD + ticket.as_ref().len();
-                messages.reserve(len * self.count.min(4));
-            }
-            NewSessionTicket {
-                lifetime,
-                age_add: session.age_add,
-                nonce: &nonce,
-                ticket: ticket.as_ref(),
-                max_early_data_size: Some(max_early_data_size).filter(|size| *size != 0),
-                ..NewSessionTicket::default()
-            }
-            .encode_message(&mut messages)?;
-            // long tickets share no record: rustls 0.23 stops reading if a message and the records
-            // of the next one exceed 64 KiB
-            if messages.len() > MAX_FRAGMENT_LEN && !send_messages(&mut messages, cx.transport)? {
+            if !flight.add(number, age_add, &ticket, cx.transport)? {
                 return Ok(());
             }
         }
-        send_messages(&mut messages, cx.transport).map(drop)
+        flight.send(cx.transport)
+    }
+
+    /// Prepares the sessions for tickets that take time to make. Returns `None` if no tickets are
+    /// to be sent.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::FailedToGetRandomBytes`].
+    pub(super) fn prepare(
+        &self,
+        resumption_secret: &OkmBlock,
+        cx: &ServerContext<'_>,
+    ) -> Result<Option<UnmadeTickets>, Error> {
+        let Some(terms) = self.terms(cx) else {
+            return Ok(None);
+        };
+        let mut sessions = Sessions::new(self, &terms, resumption_secret);
+        let mut unmade = Vec::with_capacity(self.count);
+        for number in 0..self.count {
+            let (age_add, ticket) = sessions.next(number, cx, |session| {
+                terms.kind.prepare(session, self.config)
+            })?;
+            unmade.push((age_add, ticket?));
+        }
+        Ok(Some(UnmadeTickets { terms, unmade }))
+    }
+
+    /// Returns the terms of the tickets, or `None` if none are to be sent.
+    fn terms(&self, cx: &ServerContext<'_>) -> Option<Terms> {
+        // RFC 9846 §6.1: nothing is sent after close_notify, which may have been sent during the
+        // handshake
+        if cx.transport.is_closed() {
+            return None;
+        }
+        let kind = TicketKind::of(self.config)?;
+        let now = self.config.current_time().ok()?.as_secs();
+        let authenticated_at = self.authenticated_at.unwrap_or(now);
+        let left = lifetime_left(authenticated_at, now);
+        (left != 0).then(|| Terms {
+            kind,
+            now,
+            authenticated_at,
+            lifetime: kind.lifetime(self.config).promised.min(left),
+            max_early_data_size: kind.max_early_data_size(self.config),
+        })
+    }
+}
+
+/// The properties that all tickets of a connection have.
+struct Terms {
+    kind: TicketKind,
+    /// In seconds since 1970, like the next.
+    now: u64,
+    authenticated_at: u64,
+    /// In seconds.
+    lifetime: u32,
+    max_early_data_size: u32,
+}
+
+/// The sessions of a connection, one for each ticket.
+struct Sessions<'a> {
+    sender: &'a TicketSender<'a>,
+    terms: &'a Terms,
+    psks: TicketPsks,
+    client_auth: ClientAuthId,
+    /// RFC 9846 §4.7.1: random, and fresh for each ticket. One call draws several, which costs the
+    /// same.
+    age_adds: [[u8; 4]; 4],
+}
+
+impl<'a> Sessions<'a> {
+    fn new(sender: &'a TicketSender<'a>, terms: &'a Terms, resumption_secret: &OkmBlock) -> Self {
+        Self {
+            sender,
+            terms,
+            psks: TicketPsks::new(sender.suite, resumption_secret),
+            client_auth: sender.config.client_auth(),
+            age_adds: [[0; 4]; 4],
+        }
+    }
+
+    /// Calls `make` with the session of the ticket `number`. Returns its `ticket_age_add`, and the
+    /// result of `make`.
+    fn next<T>(
+        &mut self,
+        number: usize,
+        cx: &ServerContext<'_>,
+        make: impl FnOnce(&Tls13Session<'_>) -> T,
+    ) -> Result<(u32, T), Error> {
+        let Self { sender, terms, .. } = *self;
+        let config = sender.config;
+        let next = number % self.age_adds.len();
+        if next == 0 {
+            let random = config.provider.secure_random;
+            random.fill(self.age_adds.as_flattened_mut())?;
+        }
+        let psk = self.psks.psk(&nonce(number));
+        let session = Tls13Session {
+            suite: sender.suite.common.suite,
+            psk: psk.as_ref(),
+            age_add: u32::from_be_bytes(self.age_adds[next]),
+            max_early_data_size: terms.max_early_data_size,
+            carrier: config.carrier,
+            facts: SessionFacts {
+                issued_at: terms.now,
+                authenticated_at: terms.authenticated_at,
+                client_auth: self.client_auth,
+                server_auth: sender.server_auth,
+                alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
+                server_name: cx.data.server_name(),
+                application_data: cx.data.resumption_data(),
+                client_acceptance: sender.client_acceptance,
+                client_chain: ClientChain::of(cx.negotiated.peer_chain()),
+            },
+        };
+        Ok((session.age_add, make(&session)))
+    }
+}
+
+/// Returns the nonce of the ticket `number`. RFC 9846 §4.7.1: it is unique among the tickets of a
+/// connection.
+fn nonce(number: usize) -> [u8; NONCE_LEN] {
+    let mut nonce = [0; NONCE_LEN];
+    nonce[NONCE_LEN - 8..].copy_from_slice(&(number as u64).to_be_bytes());
+    nonce
+}
+
+/// NewSessionTicket messages that are collected to be sent.
+struct TicketFlight<'a> {
+    terms: &'a Terms,
+    count: usize,
+    messages: Vec<u8>,
+}
+
+impl<'a> TicketFlight<'a> {
+    fn new(terms: &'a Terms, count: usize) -> Self {
+        Self {
+            terms,
+            count,
+            messages: Vec::new(),
+        }
+    }
+
+    /// Adds the message of `ticket`. Returns false if the key is worn out.
+    fn add(
+        &mut self,
+        number: usize,
+        age_add: u32,
+        ticket: &Ticket,
+        transport: &mut dyn Transport,
+    ) -> Result<bool, Error> {
+        let ticket = ticket.as_ref();
+        let len = TICKET_OVERHEAD + ticket.len();
+        let messages = &mut self.messages;
+        // a long ticket shares no record: rustls 0.23 stops reading if a message and the records of
+        // the next one exceed 64 KiB
+        if messages.len() + len > MAX_FRAGMENT_LEN && !send_messages(messages, transport)? {
+            return Ok(false);
+        }
+        if messages.is_empty() {
+            // reserve memory for the other tickets too, which have the same length, unless there
+            // are many
+            messages.reserve(len * self.count.min(4));
+        }
+        NewSessionTicket {
+            lifetime: self.terms.lifetime,
+            age_add,
+            nonce: &nonce(number),
+            ticket,
+            max_early_data_size: Some(self.terms.max_early_data_size).filter(|size| *size != 0),
+            ..NewSessionTicket::default()
+        }
+        .encode_message(messages)?;
+        Ok(true)
+    }
+
+    fn send(mut self, transport: &mut dyn Transport) -> Result<(), Error> {
+        send_messages(&mut self.messages, transport).map(drop)
+    }
+}
+
+/// Sessions whose tickets are not made yet.
+pub(super) struct UnmadeTickets {
+    terms: Terms,
+    /// Each with its `ticket_age_add`.
+    unmade: Vec<(u32, UnmadeTicket)>,
+}
+
+/// Tickets that are not sent yet.
+pub(super) struct MadeTickets {
+    terms: Terms,
+    /// Each with its `ticket_age_add`.
+    tickets: Vec<(u32, Ticket)>,
+}
+
+/// A session whose ticket is not made yet.
+enum UnmadeTicket {
+    /// The encoded session.
+    Sealed(Zeroizing<Vec<u8>>),
+    /// The session, and its key in the storage.
+    Stored([u8; STORAGE_KEY_LEN], ServerSessionValue),
+}
+
+impl UnmadeTickets {
+    /// Makes the tickets, all at the same time.
+    pub(super) async fn make(self, config: &ServerConfig, asking: Asking) -> MadeTickets {
+        let Self { terms, unmade } = self;
+        let making = unmade.into_iter().map(|(age_add, unmade)| async move {
+            let ticket = unmade.make(config, asking).await?;
+            Some((age_add, ticket))
+        });
+        let made = all(making).await;
+        MadeTickets {
+            terms,
+            tickets: made.into_iter().map_while(|made| made).collect(),
+        }
+    }
+}
+
+impl UnmadeTicket {
+    async fn make(self, config: &ServerConfig, asking: Asking) -> Option<Ticket> {
+        match self {
+            Self::Sealed(plain) => {
+                let ticketer = &config.ticketer;
+                let ticket = asking
+                    .ask(
+                        || ticketer.encrypt_async(&plain),
+                        || ticketer.encrypt(&plain),
+                    )
+                    .await;
+                ticket.and_then(Ticket::sealed)
+            }
+            Self::Stored(key, session) => {
+                let storage = &config.session_storage;
+                let is_stored = asking
+                    .ask(
+                        || storage.put_async(&key, &session),
+                        || storage.put_session(key.to_vec(), session.clone()),
+                    )
+                    .await;
+                is_stored.then_some(Ticket::Stored(key))
+            }
+        }
+    }
+}
+
+impl MadeTickets {
+    pub(super) fn send(self, cx: &mut ServerContext<'_>) -> Result<(), Error> {
+        // RFC 9846 §6.1: close_notify may have been sent meanwhile
+        if cx.transport.is_closed() {
+            return Ok(());
+        }
+        let mut flight = TicketFlight::new(&self.terms, self.tickets.len());
+        for (number, (age_add, ticket)) in self.tickets.iter().enumerate() {
+            if !flight.add(number, *age_add, ticket, cx.transport)? {
+                return Ok(());
+            }
+        }
+        flight.send(cx.transport)
     }
 }
 
@@ -236,19 +441,32 @@ impl TicketKind {
             Self::Sealed => {
                 plain.clear();
                 session.encode(plain);
-                let ticket = config.ticketer.encrypt(plain);
-                let usable = |ticket: &Vec<u8>| (1..=MAX_TICKET_LEN).contains(&ticket.len());
-                Ok(ticket.filter(usable).map(Ticket::Sealed))
+                Ok(config.ticketer.encrypt(plain).and_then(Ticket::sealed))
             }
             Self::Stored => {
-                let mut key = [0; STORAGE_KEY_LEN];
-                config.provider.secure_random.fill(&mut key)?;
+                let key = storage_key(config)?;
                 let stored = config
                     .session_storage
                     .put_session(key.to_vec(), session.to_stored());
                 Ok(stored.then_some(Ticket::Stored(key)))
             }
         }
+    }
+
+    /// Prepares a ticket that takes time to make.
+    fn prepare(
+        self,
+        session: &Tls13Session<'_>,
+        config: &ServerConfig,
+    ) -> Result<UnmadeTicket, Error> {
+        Ok(match self {
+            Self::Sealed => {
+                let mut plain = Zeroizing::new(Vec::new());
+                session.encode(&mut plain);
+                UnmadeTicket::Sealed(plain)
+            }
+            Self::Stored => UnmadeTicket::Stored(storage_key(config)?, session.to_stored()),
+        })
     }
 
     /// Returns the session of `ticket`. A stored session is removed from the storage (RFC 9846
@@ -264,20 +482,45 @@ impl TicketKind {
         }
     }
 
-    /// Returns the limit of early data in the session of `ticket`, or 0 if there is none. The
-    /// session stays in the storage.
-    pub(super) fn early_data_size(self, ticket: &[u8], config: &ServerConfig) -> u32 {
-        let value = match self {
-            // sealed tickets allow no early data
-            Self::Sealed => None,
+    /// Starts to look up the session of `ticket`, like [`Self::find`], if that takes time.
+    pub(super) fn start_to_find(
+        self,
+        ticket: &[u8],
+        config: &ServerConfig,
+    ) -> Option<BoxFuture<Option<ServerSessionValue>>> {
+        match self {
+            Self::Sealed => {
+                let decrypted = config.ticketer.decrypt_async(ticket)?;
+                Some(Box::pin(async { decrypted.await.map(From::from) }))
+            }
             Self::Stored if ticket.len() == STORAGE_KEY_LEN => {
-                config.session_storage.get_session(ticket)
+                config.session_storage.take_async(ticket)
             }
             Self::Stored => None,
+        }
+    }
+
+    /// Returns the limit of early data in the session of `ticket`, or 0 if there is none. The
+    /// session stays in the storage.
+    pub(super) fn early_data_size(
+        self,
+        ticket: &[u8],
+        config: &ServerConfig,
+        answers: &mut Answers,
+    ) -> Result<u32, Stop> {
+        let storage = &config.session_storage;
+        let value = match self {
+            Self::Stored if ticket.len() == STORAGE_KEY_LEN => answers.session(
+                0,
+                || storage.get_async(ticket),
+                || storage.get_session(ticket),
+            )?,
+            // sealed tickets allow no early data
+            Self::Stored | Self::Sealed => None,
         };
-        value.map_or(0, |value| {
+        Ok(value.map_or(0, |value| {
             Tls13Session::read(&value).map_or(0, |session| session.max_early_data_size)
-        })
+        }))
     }
 
     pub(super) fn lifetime(self, config: &ServerConfig) -> Lifetime {
@@ -300,10 +543,25 @@ impl TicketKind {
     }
 }
 
+/// Draws the key of a session in the storage.
+fn storage_key(config: &ServerConfig) -> Result<[u8; STORAGE_KEY_LEN], Error> {
+    let mut key = [0; STORAGE_KEY_LEN];
+    config.provider.secure_random.fill(&mut key)?;
+    Ok(key)
+}
+
 /// The `ticket` of a NewSessionTicket.
 enum Ticket {
     Sealed(Vec<u8>),
     Stored([u8; STORAGE_KEY_LEN]),
+}
+
+impl Ticket {
+    /// Returns `None` if the ticket does not fit into its message.
+    fn sealed(ticket: Vec<u8>) -> Option<Self> {
+        let is_usable = (1..=MAX_TICKET_LEN).contains(&ticket.len());
+        is_usable.then_some(Self::Sealed(ticket))
+    }
 }
 
 impl AsRef<[u8]> for Ticket {

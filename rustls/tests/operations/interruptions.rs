@@ -1,0 +1,143 @@
+//! What arrives while a connection waits: alerts, the end of the stream, and records that have to
+//! wait as well.
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+use harness::operations::{Plan, When, finish};
+use rustls::server::Acceptor;
+use rustls::{AlertDescription, Error};
+
+use crate::ends::{Api, End};
+use crate::kinds::KINDS;
+use crate::{poll_once, pump, until_it_waits};
+
+/// A fatal handshake_failure in the clear.
+const ALERT: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];
+
+#[test]
+fn an_alert_is_seen() {
+    for (kind, operation) in [(0, "resolve"), (0, "sign"), (10, "resolve"), (10, "sign")] {
+        for api in [Api::Buffered, Api::Unbuffered] {
+            let plan = Arc::new(Plan::new(When::Never).only(operation));
+            let (mut server, _client) = until_it_waits(&KINDS[kind], api, &plan).unwrap();
+            let expected = Error::AlertReceived(AlertDescription::HandshakeFailure);
+            if kind == 0 && operation == "sign" {
+                // this handshake has keys
+                continue;
+            }
+            assert_eq!(server.receive(&ALERT), Err(expected.clone()));
+            assert!(!server.is_waiting());
+            assert_eq!(plan.dropped(), 1, "the operation is over");
+            assert_eq!(
+                poll_once(&mut server),
+                std::task::Poll::Ready(Err(expected))
+            );
+        }
+    }
+}
+
+/// The client has the server's ServerHello, and so the keys of the handshake.
+#[test]
+fn an_encrypted_alert_is_seen() {
+    for api in [Api::Buffered, Api::Unbuffered] {
+        let plan = Arc::new(Plan::new(When::Never).only("sign"));
+        let (mut server, mut client) = until_it_waits(&KINDS[0], api, &plan).unwrap();
+        for bytes in server.output() {
+            client.receive(&bytes).unwrap();
+        }
+        assert!(
+            client.is_handshaking() && client.facts().contains("TLSv1_3"),
+            "{api:?}"
+        );
+        // a record that cannot be decrypted
+        let mut garbage = vec![23, 3, 3, 0, 32];
+        garbage.extend([0; 32]);
+        client.receive(&garbage).unwrap_err();
+        let alert = client.output().concat();
+        let error = server.receive(&alert).unwrap_err();
+        let expected = Error::AlertReceived(AlertDescription::BadRecordMac);
+        assert_eq!(error, expected);
+        assert_eq!(plan.dropped(), 1);
+    }
+}
+
+/// Reading stops at the first record that has to wait, so that the buffer stays short, but not
+/// before: the end of the stream has to be seen.
+#[test]
+fn a_waiting_connection_reads_up_to_one_record() {
+    let plan = Arc::new(Plan::new(When::Never).only("resolve"));
+    let (server, _client) = until_it_waits(&KINDS[0], Api::Buffered, &plan).unwrap();
+    let End::Buffered(mut server) = server else {
+        unreachable!("it is buffered");
+    };
+    let record = [&[23, 3, 3, 0, 32][..], &[0; 32]].concat();
+    for byte in &record {
+        assert!(server.wants_read());
+        server.read_tls(&mut &[*byte][..]).unwrap();
+        assert!(server.process_new_packets().unwrap().is_waiting());
+    }
+    assert!(!server.wants_read());
+    // a level-triggered loop may read nevertheless, within the usual limit
+    let flood = vec![0; 1 << 20];
+    let mut rest = &flood[..];
+    let full = loop {
+        if let Err(error) = server.read_tls(&mut rest) {
+            break error;
+        }
+        assert!(server.process_new_packets().unwrap().is_waiting());
+    };
+    assert_eq!(full.kind(), ErrorKind::InvalidData);
+    assert!(rest.len() > (1 << 20) - (64 << 10));
+    assert_eq!(plan.dropped(), 0);
+}
+
+#[test]
+fn the_end_of_the_stream_is_seen() {
+    let plan = Arc::new(Plan::new(When::Never).only("sign"));
+    let (server, _client) = until_it_waits(&KINDS[0], Api::Buffered, &plan).unwrap();
+    let End::Buffered(mut server) = server else {
+        unreachable!("it is buffered");
+    };
+    server.write_tls(&mut Vec::new()).unwrap();
+    assert!(server.wants_read());
+    assert_eq!(server.read_tls(&mut &[][..]).unwrap(), 0);
+}
+
+/// Handshake bytes behind the message that is being answered are an error, as without waiting.
+#[test]
+fn misaligned_messages_are_rejected() {
+    for api in [Api::Buffered, Api::Unbuffered] {
+        let plan = Arc::new(Plan::new(When::After(1)));
+        let [mut client, mut server] = api.ends(&KINDS[0].world(api, &plan), true);
+        let mut hello = client.output().concat();
+        // a second message in the same record
+        let len = u16::from_be_bytes([hello[3], hello[4]]) + 4;
+        hello[3..5].copy_from_slice(&len.to_be_bytes());
+        hello.extend([1, 0, 0, 0]);
+        let received = server.receive(&hello);
+        let result = received.and_then(|()| finish(|task| server.poll(task)));
+        let error = result.unwrap_err();
+        let expected = rustls::PeerMisbehaved::KeyEpochWithPendingFragment;
+        assert_eq!(error, expected.into());
+    }
+}
+
+#[test]
+fn an_acceptor_passes_the_setting_on() {
+    let plan = Arc::new(Plan::new(When::After(1)));
+    let world = KINDS[0].world(Api::Buffered, &plan);
+    let [mut client, _] = Api::Buffered.ends(&world, false);
+    let mut acceptor = Acceptor::default();
+    acceptor.set_async(true);
+    for bytes in client.output() {
+        acceptor.read_tls(&mut &bytes[..]).unwrap();
+    }
+    let accepted = acceptor.accept().unwrap().unwrap();
+    let server = accepted.into_connection(world.server).unwrap();
+    assert!(server.is_waiting());
+    let mut server = End::Buffered(server.into());
+    finish(|task| server.poll(task)).unwrap();
+    assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
+    assert!(plan.asked().contains("resolve"));
+}

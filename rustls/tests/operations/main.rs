@@ -1,0 +1,228 @@
+//! Operations of the application that take time: signatures, verifications, resolvers, session
+//! storages and tickets that answer with futures.
+//!
+//! [`kinds`] has the handshakes, in which each operation occurs, and [`ends`] the APIs. The plan of
+//! [`harness::operations`] says when the answers come.
+//!
+//! The other tests run over such operations as well, with
+//!
+//! ```text
+//! HARNESS_OPERATIONS=futures cargo test --manifest-path rustls/Cargo.toml --features ring,std
+//! ```
+
+mod ends;
+mod interruptions;
+mod kinds;
+mod threads;
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use ends::{APIS, Api, End};
+use harness::operations::{Plan, When, finish};
+use kinds::{KINDS, Kind, OPERATIONS, World};
+use rustls::Error;
+
+/// The result of a connection: the facts and errors of both ends.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Outcome {
+    client: String,
+    server: String,
+}
+
+/// Connects, and finishes all operations.
+fn connect(kind: &Kind, api: Api, plan: &Arc<Plan>, is_async: bool) -> Outcome {
+    let world = resumable(kind, api, plan);
+    let [mut client, mut server] = api.ends(&world, is_async);
+    if kind.has_early_data() {
+        client.send_early(b"early");
+    }
+    let [of_client, of_server] = pump(&mut client, &mut server);
+    let mut early_data = Vec::new();
+    if of_client.is_ok() && of_server.is_ok() {
+        assert!(
+            !client.is_handshaking() && !server.is_handshaking(),
+            "{kind:?}"
+        );
+        early_data = server.early_data();
+        ends::talk(&mut client, &mut server);
+    }
+    Outcome {
+        client: format!("{of_client:?} {}", client.facts()),
+        server: format!("{of_server:?} {} {early_data:?}", server.facts()),
+    }
+}
+
+/// Returns configurations, with a session if this kind of handshake resumes one. The operations
+/// begin to fail behind it.
+fn resumable(kind: &Kind, api: Api, plan: &Arc<Plan>) -> World {
+    let world = kind.world(api, plan);
+    if kind.is_resumed() {
+        let [mut client, mut server] = api.ends(&world, false);
+        let results = pump(&mut client, &mut server);
+        assert_eq!(results, [Ok(()), Ok(())], "{kind:?} {api:?}");
+        ends::talk(&mut client, &mut server);
+    }
+    plan.begin_to_fail();
+    world
+}
+
+/// Passes bytes to and fro, and finishes operations, until nothing moves. Returns the errors.
+fn pump(client: &mut End, server: &mut End) -> [Result<(), Error>; 2] {
+    let mut results = [Ok(()), Ok(())];
+    loop {
+        let mut moved = false;
+        for turn in 0..2 {
+            let (from, to) = match turn {
+                0 => (&mut *client, &mut *server),
+                _ => (&mut *server, &mut *client),
+            };
+            for bytes in from.output() {
+                moved = true;
+                let received = to.receive(&bytes);
+                let result = received.and_then(|()| finish(|task| to.poll(task)));
+                if results[1 - turn].is_ok() {
+                    results[1 - turn] = result;
+                }
+            }
+        }
+        if !moved {
+            return results;
+        }
+    }
+}
+
+fn for_all(mut f: impl FnMut(&Kind, Api)) {
+    for kind in KINDS {
+        for api in APIS {
+            if kind.runs_over(api) {
+                f(kind, api);
+            }
+        }
+    }
+}
+
+#[test]
+fn all_operations_may_be_futures() {
+    let mut asked = BTreeSet::new();
+    for_all(|kind, api| {
+        let at_once = Arc::new(Plan::new(When::NoFuture));
+        let expected = connect(kind, api, &at_once, false);
+        for when in [
+            When::NoFuture,
+            When::Ready,
+            When::After(1),
+            When::After(2),
+            When::FromThread,
+        ] {
+            let plan = Arc::new(Plan::new(when));
+            let outcome = connect(kind, api, &plan, true);
+            assert_eq!(outcome, expected, "{kind:?} {api:?} {when:?}");
+            assert_eq!(plan.dropped(), 0, "{kind:?} {api:?} {when:?}");
+            asked.extend(plan.asked());
+        }
+    });
+    assert_eq!(asked, OPERATIONS.into());
+}
+
+/// A program of rustls 0.23 does not poll.
+#[test]
+fn a_connection_that_is_not_polled_never_waits() {
+    for_all(|kind, api| {
+        let at_once = Arc::new(Plan::new(When::NoFuture));
+        let never = Arc::new(Plan::new(When::Never));
+        let expected = connect(kind, api, &at_once, false);
+        assert_eq!(connect(kind, api, &never, false), expected);
+        assert!(never.asked().is_empty(), "{kind:?} {api:?}");
+    });
+}
+
+#[test]
+fn an_operation_fails_as_it_does_at_once() {
+    for operation in OPERATIONS {
+        for_all(|kind, api| {
+            let plan = |when| Arc::new(Plan::new(when).failing(operation));
+            let expected = connect(kind, api, &plan(When::NoFuture), false);
+            let outcome = connect(kind, api, &plan(When::After(1)), true);
+            assert_eq!(outcome, expected, "{kind:?} {api:?} {operation}");
+        });
+    }
+}
+
+/// Each operation in turn is not over: the connection waits, and drops the operation.
+#[test]
+fn an_operation_may_never_end() {
+    let mut dropped = BTreeSet::new();
+    for operation in OPERATIONS {
+        for_all(|kind, api| {
+            let plan = Arc::new(Plan::new(When::Never).only(operation));
+            let Some((mut waiting, other)) = until_it_waits(kind, api, &plan) else {
+                return;
+            };
+            for _ in 0..3 {
+                assert!(poll_once(&mut waiting).is_pending());
+                assert!(waiting.is_waiting() && waiting.is_handshaking());
+            }
+            assert_eq!(plan.dropped(), 0);
+            drop((waiting, other));
+            assert!(plan.dropped() >= 1, "{kind:?} {api:?} {operation}");
+            dropped.insert(operation);
+        });
+    }
+    assert_eq!(dropped, OPERATIONS.into());
+}
+
+/// The connection that panics in an operation must not go on: the operation may have been about to
+/// reject the peer.
+#[test]
+fn a_panic_in_an_operation_ends_the_connection() {
+    for operation in OPERATIONS {
+        for_all(|kind, api| {
+            let plan = Arc::new(Plan::new(When::Panics).only(operation));
+            let Some((mut waiting, _other)) = until_it_waits(kind, api, &plan) else {
+                return;
+            };
+            // the first poll may only find that there is an operation
+            let panicked = catch_unwind(AssertUnwindSafe(|| {
+                while let Poll::Pending = poll_once(&mut waiting) {}
+            }));
+            panicked.unwrap_err();
+            assert!(!waiting.is_waiting());
+            let error = waiting.receive(&[]).unwrap_err();
+            assert!(matches!(error, Error::General(_)), "{error:?}");
+            assert_eq!(poll_once(&mut waiting), Poll::Ready(Err(error)));
+        });
+    }
+}
+
+pub(crate) fn poll_once(end: &mut End) -> Poll<Result<(), Error>> {
+    end.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Connects until one of the ends waits. Returns it, and the other one.
+pub(crate) fn until_it_waits(kind: &Kind, api: Api, plan: &Arc<Plan>) -> Option<(End, End)> {
+    let world = resumable(kind, api, plan);
+    let [mut client, mut server] = api.ends(&world, true);
+    loop {
+        let mut moved = false;
+        for bytes in client.output() {
+            server.receive(&bytes).unwrap();
+            moved = true;
+        }
+        if server.is_waiting() {
+            return Some((server, client));
+        }
+        for bytes in server.output() {
+            client.receive(&bytes).unwrap();
+            moved = true;
+        }
+        if client.is_waiting() {
+            return Some((client, server));
+        }
+        if !moved {
+            return None;
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Blocking I/O parks its thread while an operation is under way.
+#![cfg(unix)]
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::thread;
+
+use harness::operations::{Plan, When};
+use harness::peers::configs::server_name;
+use rustls::{ClientConnection, Error, ServerConnection, Stream};
+
+use crate::ends::Api;
+use crate::kinds::KINDS;
+
+#[test]
+fn streams_park_their_thread() {
+    for kind in KINDS.iter().filter(|kind| !kind.has_early_data()) {
+        for when in [When::Ready, When::After(2), When::FromThread] {
+            let plan = Arc::new(Plan::new(when));
+            let world = kind.world(Api::Buffered, &plan);
+            let (near, far) = UnixStream::pair().unwrap();
+            let server = thread::spawn(move || {
+                let mut conn = ServerConnection::new(world.server).unwrap();
+                conn.set_async(true);
+                let mut far = far;
+                let mut stream = Stream::new(&mut conn, &mut far);
+                let mut request = [0; 7];
+                stream.read_exact(&mut request).unwrap();
+                assert_eq!(&request, b"request");
+                stream.write_all(b"answer").unwrap();
+            });
+            let mut conn = ClientConnection::new(world.client, server_name()).unwrap();
+            conn.set_async(true);
+            let mut near = near;
+            let mut stream = Stream::new(&mut conn, &mut near);
+            stream.write_all(b"request").unwrap();
+            let mut answer = [0; 6];
+            stream.read_exact(&mut answer).unwrap();
+            assert_eq!(&answer, b"answer");
+            server.join().unwrap();
+            assert!(plan.asked().contains("verify_server_cert"), "{kind:?}");
+        }
+    }
+}
+
+/// An operation that fails sends its alert.
+#[test]
+fn a_failing_operation_sends_its_alert() {
+    let plan = Arc::new(Plan::new(When::FromThread).failing("resolve"));
+    let world = KINDS[0].world(Api::Buffered, &plan);
+    plan.begin_to_fail();
+    let (mut near, mut far) = UnixStream::pair().unwrap();
+    let server = thread::spawn(move || {
+        let mut conn = ServerConnection::new(world.server).unwrap();
+        conn.set_async(true);
+        conn.complete_io(&mut far).unwrap_err()
+    });
+    let mut conn = ClientConnection::new(world.client, server_name()).unwrap();
+    let error = conn.complete_io(&mut near).unwrap_err();
+    let error = error.get_ref().unwrap().downcast_ref::<Error>().unwrap();
+    let expected = Error::AlertReceived(rustls::AlertDescription::AccessDenied);
+    assert_eq!(error, &expected);
+    assert!(
+        server
+            .join()
+            .unwrap()
+            .to_string()
+            .contains("no server certificate")
+    );
+}
