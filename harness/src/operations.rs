@@ -1,8 +1,8 @@
 //! Operations of the application that take time: keys, verifiers, resolvers, storages and tickets
 //! whose answers come as futures.
 //!
-//! A [`Slow`] object answers like the one in it. Its [`Plan`] says which operations are futures, and
-//! when these are ready. With the environment variable `HARNESS_OPERATIONS=futures`, all
+//! A [`Slow`] object answers like the one in it. Its [`Plan`] says which operations are futures,
+//! and when these are ready. With the environment variable `HARNESS_OPERATIONS=futures`, all
 //! configurations and connections of this crate from this package use them, so that any test runs
 //! with operations that take time.
 
@@ -480,7 +480,8 @@ impl ProducesTickets for Slow<dyn ProducesTickets> {
     }
 }
 
-/// Makes the operations of a client slow. The verifier that its builder got is replaced by `verifier`.
+/// Makes the operations of a client slow. The verifier that its builder got is replaced by
+/// `verifier`.
 pub fn slow_client(
     config: &mut rustls::ClientConfig,
     verifier: Arc<dyn ServerCertVerifier>,

@@ -18,6 +18,7 @@
 //! | How do I hold as many connections as possible? | [`idle_connections`] |
 //! | How much can a core, a machine and a fleet carry? | [`capacity`] |
 //! | How do I use another crypto library, or keys in hardware? | [`writing_a_provider`] |
+//! | A key, a verifier or a storage takes milliseconds. How do I not block? | [`operations`] |
 //!
 //! The tests compile and run the code of these chapters. Each figure stands beside the command that
 //! measures it. All figures come from one machine, and compare only with each other.
@@ -33,6 +34,7 @@ pub mod features;
 pub mod idle_connections;
 pub mod in_place;
 pub mod moving_from_0_23;
+pub mod operations;
 pub mod sessions;
 pub mod throughput;
 pub mod when_not_to_use;

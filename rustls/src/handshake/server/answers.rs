@@ -64,7 +64,8 @@ impl Answers {
         }
     }
 
-    /// Returns the certificate that the resolver chooses: by the future of `start`, or else by `ask`.
+    /// Returns the certificate that the resolver chooses: by the future of `start`, or else by
+    /// `ask`.
     pub(crate) fn certificate(
         &mut self,
         start: impl FnOnce() -> Option<BoxFuture<Option<Arc<CertifiedKey>>>>,
