@@ -43,6 +43,8 @@ pub enum When {
     FromThread,
     /// The first poll panics.
     Panics,
+    /// As [`Plan::scheduled`] says.
+    Scheduled,
 }
 
 /// The operations of some objects, and the times of their answers.
@@ -55,6 +57,8 @@ pub struct Plan {
     has_begun: AtomicBool,
     asked: Mutex<BTreeSet<&'static str>>,
     dropped: AtomicUsize,
+    /// The times of the next answers.
+    schedule: Mutex<Vec<When>>,
 }
 
 impl Plan {
@@ -66,6 +70,15 @@ impl Plan {
             has_begun: AtomicBool::new(false),
             asked: Mutex::default(),
             dropped: AtomicUsize::new(0),
+            schedule: Mutex::default(),
+        }
+    }
+
+    /// Creates a plan with a time for each answer, the last one first. Further answers come at once.
+    pub fn scheduled(schedule: Vec<When>) -> Self {
+        Self {
+            schedule: Mutex::new(schedule),
+            ..Self::new(When::Scheduled)
         }
     }
 
@@ -110,12 +123,17 @@ impl Plan {
         answer: impl FnOnce() -> T,
     ) -> Option<BoxFuture<T>> {
         let is_chosen = self.only.is_none_or(|only| only == operation);
-        if self.when == When::NoFuture || !is_chosen {
+        let when = match self.when {
+            When::Scheduled => self.schedule.lock().unwrap().pop().unwrap_or(When::NoFuture),
+            when => when,
+        };
+        if when == When::NoFuture || !is_chosen {
             return None;
         }
         self.asked.lock().unwrap().insert(operation);
         Some(Box::pin(Answer {
             result: Some(answer()),
+            when,
             plan: self.clone(),
             polls: 0,
             woken: None,
@@ -135,6 +153,7 @@ impl fmt::Debug for Plan {
 
 struct Answer<T> {
     result: Option<T>,
+    when: When,
     plan: Arc<Plan>,
     polls: usize,
     /// Set by the thread that wakes the task.
@@ -149,8 +168,8 @@ impl<T: Send> Future for Answer<T> {
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<T> {
         self.polls += 1;
-        let is_ready = match self.plan.when {
-            When::NoFuture => unreachable!("it has no future"),
+        let is_ready = match self.when {
+            When::NoFuture | When::Scheduled => unreachable!("it has no future"),
             When::Ready => true,
             When::After(polls) if self.polls > polls => true,
             When::After(_) => {

@@ -1,9 +1,9 @@
 //! # Operations that take time
 //!
-//! A signature by an HSM or a cloud service takes milliseconds. So does a verifier that asks another
-//! service, a session storage over the network, or a certificate that is issued when its name is
-//! first requested. By default a handshake blocks its thread in these calls, as in rustls 0.23. One
-//! slow signature then delays everything else that the thread serves.
+//! A signature by an HSM or a cloud service takes milliseconds. So does a verifier that asks
+//! another service, a session storage over the network, or a certificate that is issued when its
+//! name is first requested. By default a handshake blocks its thread in these calls, as in rustls
+//! 0.23. One slow signature then delays everything else that the thread serves.
 //!
 //! A connection can wait instead, without a thread. This takes three steps.
 //!
@@ -14,15 +14,15 @@
 //!
 //! | trait | at once | over time |
 //! |---|---|---|
-//! | [`Signer`](crate::sign::Signer) | `sign` | `sign_async` |
-//! | [`ServerCertVerifier`](crate::client::danger::ServerCertVerifier) | `verify_server_cert`, `verify_tls1…_signature` | the same with `_async` |
-//! | [`ClientCertVerifier`](crate::server::danger::ClientCertVerifier) | `verify_client_cert`, `verify_tls1…_signature` | the same with `_async` |
-//! | [`ResolvesServerCert`](crate::server::ResolvesServerCert), [`ResolvesClientCert`](crate::client::ResolvesClientCert) | `resolve` | `resolve_async` |
-//! | [`StoresServerSessions`](crate::server::StoresServerSessions) | `put`, `get`, `take` | the same with `_async` |
-//! | [`ProducesTickets`](crate::server::ProducesTickets) | `encrypt`, `decrypt` | the same with `_async` |
+//! | [`Signer`] | `sign` | `sign_async` |
+//! | [`ServerCertVerifier`] | `verify_server_cert`, `verify_tls1…_signature` | with `_async` |
+//! | [`ClientCertVerifier`] | `verify_client_cert`, `verify_tls1…_signature` | with `_async` |
+//! | [`ResolvesServerCert`], [`ResolvesClientCert`] | `resolve` | `resolve_async` |
+//! | [`StoresServerSessions`] | `put`, `get`, `take` | with `_async` |
+//! | [`ProducesTickets`] | `encrypt`, `decrypt` | with `_async` |
 //!
-//! A future owns what it needs: copy the arguments. It is `Send`, and need not be `Sync`. Nothing here
-//! depends on a runtime; a future that needs one is first polled by the code that polls the
+//! A future owns what it needs: copy the arguments. It is `Send`, and need not be `Sync`. Nothing
+//! here depends on a runtime; a future that needs one is first polled by the code that polls the
 //! connection.
 //!
 //! Implement both methods. The first one serves connections that do not wait.
@@ -30,17 +30,17 @@
 //! ## 2. Let the connection wait
 //!
 //! Call [`set_async(true)`](crate::CommonState::set_async) on a new connection, or on an
-//! [`Acceptor`](crate::server::Acceptor). Connections without this never call the second methods and
-//! never wait. So programs and libraries written for rustls 0.23 are not affected.
+//! [`Acceptor`](crate::server::Acceptor). Connections without this never call the second methods
+//! and never wait. So programs and libraries written for rustls 0.23 are not affected.
 //!
 //! ## 3. Poll it
 //!
 //! | API | it waits if | then call |
 //! |---|---|---|
-//! | buffered | [`IoState::is_waiting`](crate::IoState::is_waiting) | [`ConnectionCommon::poll_operation`](crate::ConnectionCommon::poll_operation) |
-//! | unbuffered | the state is [`WaitingForOperation`](crate::unbuffered::ConnectionState::WaitingForOperation) | [`UnbufferedConnectionCommon::poll_operation`](crate::unbuffered::UnbufferedConnectionCommon::poll_operation) |
-//! | QUIC | [`is_waiting`](crate::CommonState::is_waiting) | [`quic::ConnectionCommon::poll_operation`](crate::quic::ConnectionCommon::poll_operation) |
-//! | [`Stream`](crate::Stream), `complete_io` | | nothing: they park the thread |
+//! | buffered | [`IoState::is_waiting`] | [`ConnectionCommon::poll_operation`] |
+//! | unbuffered | [`WaitingForOperation`] is returned | [`unbuffered::…::poll_operation`] |
+//! | QUIC | [`is_waiting`] | [`quic::ConnectionCommon::poll_operation`] |
+//! | [`Stream`], `complete_io` | | nothing: they park the thread |
 //!
 //! An event loop does this for a buffered connection:
 //!
@@ -69,26 +69,41 @@
 //!
 //! ## What happens meanwhile
 //!
-//! - **Records** wait in the buffers, within their usual limits, apart from alerts. A fatal alert ends
-//!   the connection and drops the future. An alert under a key that is not installed yet is seen when
-//!   the operation is over. The end of the stream is seen at once.
+//! - **Records** wait in the buffers, within their usual limits, apart from alerts. A fatal alert
+//!   ends the connection and drops the future. An alert under a key that is not installed yet is
+//!   seen when the operation is over. The end of the stream is seen at once.
 //! - **Dropping** the connection, or a failure of it, drops the future. Put the cancellation of a
 //!   request into its `Drop`.
 //! - **Time** is not limited here. A future should end itself, with an error, after a time-out; an
 //!   application should limit the time of the whole handshake, as without operations.
 //! - **Errors** of a future are those of the other method, and cause the same alert.
 //! - **A panic** of a future ends the connection, and passes through `poll_operation`.
-//! - **Memory**: a waiting connection holds its handshake state, the ClientHello until it is answered,
-//!   what was received, and the future. An [`Accepted`](crate::server::Accepted) whose configuration
-//!   is fetched holds the ClientHello, at most 64 KiB, and bytes received behind it.
+//! - **Memory**: a waiting connection holds its handshake state, the ClientHello until it is
+//!   answered, what was received, and the future. An [`Accepted`](crate::server::Accepted) whose
+//!   configuration is fetched holds the ClientHello, at most 64 KiB, and bytes received behind it.
 //!
 //! ## In which order
 //!
-//! A handshake asks one question at a time, in the order of rustls 0.23. The tickets of one TLS 1.3
-//! connection are made at the same time. The handshake is complete when they are: a dead session
-//! storage delays it by the storage's time-out, so keep that short. A TLS 1.2 connection that fails
-//! removes its session by `take`, because nobody polls it then.
+//! A handshake asks one question at a time, in the order of rustls 0.23. The tickets of one TLS
+//! 1.3 connection are made at the same time. The handshake is complete when they are: a dead
+//! session storage delays it by the storage's time-out, so keep that short. A TLS 1.2 connection
+//! that fails removes its session by `take`, because nobody polls it then.
 //!
-//! If several answers about a ClientHello take time, it is handled again after each of them. So a
-//! resolver may be called in the meantime only once, but the clock and the key log may be called
-//! again.
+//! If an answer about a ClientHello takes time, the ClientHello is handled again afterwards. Each
+//! question is asked once, but the clock is read again.
+//!
+//! [`Signer`]: crate::sign::Signer
+//! [`ServerCertVerifier`]: crate::client::danger::ServerCertVerifier
+//! [`ClientCertVerifier`]: crate::server::danger::ClientCertVerifier
+//! [`ResolvesServerCert`]: crate::server::ResolvesServerCert
+//! [`ResolvesClientCert`]: crate::client::ResolvesClientCert
+//! [`StoresServerSessions`]: crate::server::StoresServerSessions
+//! [`ProducesTickets`]: crate::server::ProducesTickets
+//! [`IoState::is_waiting`]: crate::IoState::is_waiting
+//! [`ConnectionCommon::poll_operation`]: crate::ConnectionCommon::poll_operation
+//! [`WaitingForOperation`]: crate::unbuffered::ConnectionState::WaitingForOperation
+//! [`unbuffered::…::poll_operation`]:
+//!     crate::unbuffered::UnbufferedConnectionCommon::poll_operation
+//! [`is_waiting`]: crate::CommonState::is_waiting
+//! [`quic::ConnectionCommon::poll_operation`]: crate::quic::ConnectionCommon::poll_operation
+//! [`Stream`]: crate::Stream

@@ -13,6 +13,7 @@
 mod ends;
 mod interruptions;
 mod kinds;
+mod schedules;
 mod threads;
 
 use std::collections::BTreeSet;
@@ -39,16 +40,20 @@ fn connect(kind: &Kind, api: Api, plan: &Arc<Plan>, is_async: bool) -> Outcome {
     if kind.has_early_data() {
         client.send_early(b"early");
     }
-    let [of_client, of_server] = pump(&mut client, &mut server);
-    let mut early_data = Vec::new();
-    if of_client.is_ok() && of_server.is_ok() {
+    let results = pump(&mut client, &mut server);
+    if results.iter().all(Result::is_ok) {
         assert!(
             !client.is_handshaking() && !server.is_handshaking(),
             "{kind:?}"
         );
-        early_data = server.early_data();
         ends::talk(&mut client, &mut server);
     }
+    facts(results, &mut client, &mut server)
+}
+
+fn facts(results: [Result<(), Error>; 2], client: &mut End, server: &mut End) -> Outcome {
+    let [of_client, of_server] = results;
+    let early_data = server.early_data();
     Outcome {
         client: format!("{of_client:?} {}", client.facts()),
         server: format!("{of_server:?} {} {early_data:?}", server.facts()),
