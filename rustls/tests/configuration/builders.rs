@@ -337,48 +337,6 @@ macro_rules! builders {
                 log
             }
 
-            /// Roots are their owner's again when the last verifier is dropped.
-            pub(super) fn roots_modified_later(provider: Provider) -> Vec<String> {
-                let identities = KeyType::EcdsaP256.identities();
-                let mut roots = RootCertStore::empty();
-                roots.add(identities.ca.clone()).unwrap();
-                let mut roots = Arc::new(roots);
-                let provider = Arc::new(provider.$module());
-                let mut log = Vec::new();
-                let mut modify = |roots: &mut Arc<RootCertStore>| {
-                    log.push(Arc::get_mut(roots).is_some().to_string());
-                };
-                for _ in 0..2 {
-                    let server = WebPkiServerVerifier::builder_with_provider(
-                        roots.clone(),
-                        provider.clone(),
-                    )
-                    .build()
-                    .unwrap();
-                    modify(&mut roots);
-                    let client = WebPkiClientVerifier::builder_with_provider(
-                        roots.clone(),
-                        provider.clone(),
-                    )
-                    .build()
-                    .unwrap();
-                    modify(&mut roots);
-                    drop(server);
-                    modify(&mut roots);
-                    drop(client);
-                    modify(&mut roots);
-                    let config = ClientConfig::builder_with_provider(provider.clone())
-                        .with_safe_default_protocol_versions()
-                        .unwrap()
-                        .with_root_certificates(roots.clone())
-                        .with_no_client_auth();
-                    modify(&mut roots);
-                    drop(config);
-                    modify(&mut roots);
-                }
-                log
-            }
-
             /// Configurations that connections reject, and some valid ones.
             pub(super) fn connections(provider: Provider) -> Vec<String> {
                 let mut log = Vec::new();
@@ -463,7 +421,6 @@ same!(
     loaded,
     names,
     verifiers,
-    roots_modified_later,
     connections
 );
 

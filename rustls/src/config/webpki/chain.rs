@@ -18,7 +18,7 @@ use webpki::{
 };
 
 #[cfg(feature = "std")]
-use super::rules::{Rules, RulesInputs};
+use super::rules::RulesInputs;
 use super::{RootCertStore, VerifierBuilderError};
 #[cfg(feature = "std")]
 use crate::certificates::sha256;
@@ -206,7 +206,7 @@ pub(super) struct ChainVerifier {
     /// The digest of all other fields. `None` without a correct SHA-256. Without the crate feature
     /// `std`, nothing relies on acceptances.
     #[cfg(feature = "std")]
-    rules: Option<Rules>,
+    rules: Option<VerifierRules>,
 }
 
 impl ChainVerifier {
@@ -242,7 +242,7 @@ impl ChainVerifier {
                 revocation,
                 algorithms: supported_algs.all,
             };
-            inputs.rules(sha256)
+            inputs.digest(sha256)
         });
         Self {
             roots,
@@ -257,7 +257,7 @@ impl ChainVerifier {
 
     pub(super) fn rules(&self) -> Option<VerifierRules> {
         #[cfg(feature = "std")]
-        return Some(self.rules.as_ref()?.digest);
+        return self.rules;
         #[cfg(not(feature = "std"))]
         None
     }

@@ -11,7 +11,6 @@ use pki_types::{SignatureVerificationAlgorithm, TrustAnchor};
 use rustls_core::crypto::hash::{Context, Hash};
 use webpki::{ExpirationPolicy, RevocationCheckDepth, UnknownStatusPolicy};
 
-use self::known_roots::KnownRoots;
 use super::RootCertStore;
 use super::chain::{RevocationPolicy, Usage};
 use crate::certificates::{RevocationList, VerifierRules, is_sha256};
@@ -36,20 +35,12 @@ pub(super) struct RulesInputs<'a> {
 
 type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];
 
-/// The rules of a verifier.
-#[derive(Debug)]
-pub(super) struct Rules {
-    pub(super) digest: VerifierRules,
-    /// Serves further verifiers with the same roots while this one exists.
-    _roots: Arc<KnownRoots>,
-}
-
 impl RulesInputs<'_> {
     /// Hashes the inputs. Returns `None` if `sha256` is another function.
     ///
     /// With a stub, as fuzzers use, all rules could be equal. Verifiers with a correct hash would
     /// rely on its digests, too: those of roots and lists are shared in the whole process.
-    pub(super) fn rules(&self, sha256: &'static dyn Hash) -> Option<Rules> {
+    pub(super) fn digest(&self, sha256: &'static dyn Hash) -> Option<VerifierRules> {
         if !is_sha256(sha256) {
             return None;
         }
@@ -73,18 +64,15 @@ impl RulesInputs<'_> {
                 ExpirationPolicy::Enforce => 2,
             },
         ]);
-        let roots = KnownRoots::get(self.roots, self.algorithms, || {
+        let roots = known_roots::digest(self.roots, self.algorithms, || {
             of_roots(&self.roots.roots, self.algorithms, sha256)
         })?;
-        digest.add(roots.digest());
+        digest.add(&roots);
         digest.add_count(self.crls.len());
         for list in self.crls {
             digest.add(list.sha256(sha256)?);
         }
-        Some(Rules {
-            digest: VerifierRules::from_digest(digest.finish()?),
-            _roots: roots,
-        })
+        digest.finish().map(VerifierRules::from_digest)
     }
 }
 

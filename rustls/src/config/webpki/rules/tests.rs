@@ -33,7 +33,7 @@ impl Inputs {
             algorithms: Vec::leak(self.algorithms.clone()),
         };
         let sha256 = crate::certificates::sha256(provider).unwrap();
-        inputs.rules(sha256).unwrap().digest
+        inputs.digest(sha256).unwrap()
     }
 }
 
@@ -184,8 +184,8 @@ fn a_stub_of_sha256_states_no_rules_and_changes_no_others() {
                 revocation: RevocationPolicy::default(),
                 algorithms: provider.signature_verification_algorithms.all,
             };
-            let first = inputs.rules(first);
-            (inputs.rules(sha256).unwrap().digest, first.is_some())
+            let first = inputs.digest(first);
+            (inputs.digest(sha256).unwrap(), first.is_some())
         };
         let (expected, _) = rules_after(sha256);
         assert_eq!(rules_after(&Stub), (expected, false));
