@@ -124,7 +124,12 @@ impl Plan {
     ) -> Option<BoxFuture<T>> {
         let is_chosen = self.only.is_none_or(|only| only == operation);
         let when = match self.when {
-            When::Scheduled => self.schedule.lock().unwrap().pop().unwrap_or(When::NoFuture),
+            When::Scheduled => self
+                .schedule
+                .lock()
+                .unwrap()
+                .pop()
+                .unwrap_or(When::NoFuture),
             when => when,
         };
         if when == When::NoFuture || !is_chosen {

@@ -143,6 +143,11 @@ impl HandshakeJoiner {
         self.waiting == 0
     }
 
+    /// Returns the number of bytes that were not handed out yet.
+    pub fn len(&self) -> usize {
+        self.waiting
+    }
+
     /// Frees the memory of the messages handed out. The rest is the beginning of a message that may
     /// take long to arrive.
     fn compact(&mut self) {

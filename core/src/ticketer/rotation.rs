@@ -105,6 +105,8 @@ impl Rotation {
 /// The newest key creates tickets for `lifetime` seconds and opens them for twice that; then it is
 /// destroyed. Keys are rotated by the first call of `encrypt` or `decrypt` that is due; without
 /// calls no key is destroyed.
+///
+/// The generated ticketers answer at once: their methods that return futures are not called.
 #[cfg(feature = "std")]
 pub struct TicketRotator(Rotation);
 

@@ -288,9 +288,10 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     /// takes time: it may ask the platform or another service. `None`, the default, has
     /// `verify_server_cert` called instead.
     ///
-    /// Called only for connections whose owner polls operations. Whatever `verify_server_cert`
-    /// checks, the future must check as well. A verifier that wraps another one and adds checks
-    /// must not forward this method without them.
+    /// Called only for connections whose owner polls operations. The future must check everything
+    /// that `verify_server_cert` checks. A wrapper that adds checks to that method must add them
+    /// here, too. If the future asks another service, [`rules`](Self::rules) must be `None`, or
+    /// chains that are known skip the request.
     ///
     /// # Errors
     ///
@@ -310,7 +311,8 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     /// Starts to verify a signature, like [`verify_tls13_signature`](Self::verify_tls13_signature),
     /// if that takes time. `None`, the default, has that method called instead.
     ///
-    /// Called only for connections whose owner polls operations.
+    /// Called only for connections whose owner polls operations. A wrapper that adds checks to the
+    /// other method must add them here, too.
     ///
     /// # Errors
     ///
@@ -328,7 +330,8 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     /// Starts to verify a signature, like [`verify_tls12_signature`](Self::verify_tls12_signature),
     /// if that takes time. `None`, the default, has that method called instead.
     ///
-    /// Called only for connections whose owner polls operations.
+    /// Called only for connections whose owner polls operations. A wrapper that adds checks to the
+    /// other method must add them here, too.
     ///
     /// # Errors
     ///
@@ -499,9 +502,10 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// takes time: it may ask another service. `None`, the default, has `verify_client_cert` called
     /// instead.
     ///
-    /// Called only for connections whose owner polls operations. Whatever `verify_client_cert`
-    /// checks, the future must check as well. A verifier that wraps another one and adds checks
-    /// must not forward this method without them.
+    /// Called only for connections whose owner polls operations. The future must check everything
+    /// that `verify_client_cert` checks. A wrapper that adds checks to that method must add them
+    /// here, too. If the future asks another service, [`rules`](Self::rules) must be `None`, or
+    /// chains that are known skip the request.
     ///
     /// # Errors
     ///
@@ -519,7 +523,8 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// Starts to verify a signature, like [`verify_tls13_signature`](Self::verify_tls13_signature),
     /// if that takes time. `None`, the default, has that method called instead.
     ///
-    /// Called only for connections whose owner polls operations.
+    /// Called only for connections whose owner polls operations. A wrapper that adds checks to the
+    /// other method must add them here, too.
     ///
     /// # Errors
     ///
@@ -537,7 +542,8 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// Starts to verify a signature, like [`verify_tls12_signature`](Self::verify_tls12_signature),
     /// if that takes time. `None`, the default, has that method called instead.
     ///
-    /// Called only for connections whose owner polls operations.
+    /// Called only for connections whose owner polls operations. A wrapper that adds checks to the
+    /// other method must add them here, too.
     ///
     /// # Errors
     ///

@@ -131,14 +131,13 @@ impl CommonState {
     }
 
     /// Lets the handshake wait for operations of the application that take time, instead of
-    /// blocking in them. The caller must then poll the connection whenever it
-    /// [waits](Self::is_waiting).
+    /// blocking in them. The code that does the I/O must then call `poll_operation` while the
+    /// connection [waits](Self::is_waiting). Code that does not know of it would hang or spin.
     ///
     /// Signers, verifiers, resolvers, ticketers and session storages have methods that return
-    /// futures, such as [`Signer::sign_async`](crate::sign::Signer::sign_async). They are called
-    /// only by connections with this setting. Without it, the connection calls the methods of
-    /// rustls 0.23 and never waits. Set it before the first bytes of the peer are processed; a
-    /// later call affects the operations that have not begun.
+    /// futures, such as [`Signer::sign_async`](crate::sign::Signer::sign_async). Only connections
+    /// with this setting call them. Other connections call the methods of rustls 0.23 and never
+    /// wait. The setting affects messages that have not been received yet.
     pub fn set_async(&mut self, is_async: bool) {
         self.asking = match is_async {
             true => Asking::MayWait,

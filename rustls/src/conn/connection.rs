@@ -126,7 +126,7 @@ impl<Data> ConnectionCommon<Data> {
     /// all queued bytes, or reads once if nothing was queued.
     ///
     /// If the handshake waits for an operation of the application, this parks the thread until the
-    /// operation is over.
+    /// operation is over. Time-outs of `io` do not apply then.
     ///
     /// Returns the numbers of bytes read and written. Two zeros mean that there was nothing to do,
     /// that the stream has ended, or that `io.write` returned 0.

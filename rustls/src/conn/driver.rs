@@ -33,6 +33,13 @@ use crate::record::HEADER_LEN;
 use crate::record::buffer::ReceiveBuffer;
 use crate::record::receiver::RecordHeader;
 
+/// The length of a TLS 1.3 alert without padding: its content, its type, and the tag.
+const PROTECTED_ALERT_LEN: usize = 2 + 1 + 16;
+
+/// The maximum number of bytes from QUIC that are buffered while a handshake waits: as many as a
+/// handshake message may have.
+const MAX_WAITING_CRYPTO: usize = 0xffff;
+
 /// The maximum number of change_cipher_spec records that are dropped during a handshake.
 const MAX_CHANGE_CIPHER_SPECS: u8 = 2;
 
@@ -358,7 +365,12 @@ impl<Data> Driver<Data> {
     /// are complete.
     pub(crate) fn process_crypto(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.check_failed()?;
-        let pushed = self.common.joiner().push(bytes).map_err(Failure::from);
+        let is_waiting = self.common.is_waiting();
+        let joiner = self.common.joiner();
+        if is_waiting && joiner.len() + bytes.len() > MAX_WAITING_CRYPTO {
+            return Err(self.fail(InvalidMessage::HandshakePayloadTooLarge.into()));
+        }
+        let pushed = joiner.push(bytes).map_err(Failure::from);
         pushed
             .and_then(|()| self.handle_messages())
             .map_err(|failure| self.fail(failure))
@@ -381,29 +393,36 @@ impl<Data> Driver<Data> {
     }
 
     /// True if the handshake waits for an operation, and the record at the front of `buf` has to
-    /// wait as well. An alert does not, unless handshake bytes are before it.
+    /// wait as well. An alert does not, unless it comes after handshake bytes or the peer's
+    /// Finished.
     pub(super) fn must_wait(&self, buf: &[u8]) -> bool {
-        let same_key = match self.common.wait {
-            Wait::No => return false,
-            Wait::SameKey => true,
-            Wait::NextKey => false,
-        };
         let records = &self.common.records;
+        match self.common.wait {
+            Wait::No => return false,
+            Wait::AfterFinished => return true,
+            Wait::BeforeFinished if !records.joiner.is_empty() => return true,
+            Wait::BeforeFinished => {}
+        }
         let header = match RecordHeader::read(buf) {
             Ok(Some(header)) if header.record_len() <= buf.len() => header,
             _ => return true,
         };
-        let is_handled = records.joiner.is_empty()
-            && match header.typ {
-                ContentType::Alert => true,
-                // TLS 1.3 drops it, and an alert may follow
-                ContentType::ChangeCipherSpec => self.is_tls13(),
-                // TLS 1.3 encrypts the type of an alert
-                ContentType::ApplicationData => {
-                    same_key && self.is_tls13() && records.receiver.is_decrypting()
-                }
-                _ => false,
-            };
+        let is_handled = match header.typ {
+            // a warning may be an error in TLS 1.3, so it waits until the version is known
+            ContentType::Alert => {
+                self.common.negotiated.version.is_some()
+                    || buf.get(HEADER_LEN) == Some(&u8::from(AlertLevel::Fatal))
+            }
+            // TLS 1.3 drops it, and an alert may follow
+            ContentType::ChangeCipherSpec => self.is_tls13(),
+            // TLS 1.3 encrypts the type of an alert. No message that matters is as short
+            ContentType::ApplicationData => {
+                self.is_tls13()
+                    && records.receiver.is_decrypting()
+                    && header.payload_len == PROTECTED_ALERT_LEN
+            }
+            _ => false,
+        };
         !is_handled
     }
 

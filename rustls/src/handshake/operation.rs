@@ -44,11 +44,10 @@ pub(crate) enum Wait {
     /// All of them: the handshake does not wait.
     #[default]
     No,
-    /// Alerts. The receiving key stays the same.
-    SameKey,
-    /// Alerts that are recognized by their header. The peer's next records may be under a key that
-    /// is not installed yet.
-    NextKey,
+    /// Alerts. The peer's Finished is still to come, under the current key or a later one.
+    BeforeFinished,
+    /// None. The peer has sent its Finished: its next records belong to the complete connection.
+    AfterFinished,
 }
 
 /// A state that may wait for an operation.

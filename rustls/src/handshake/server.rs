@@ -181,7 +181,7 @@ impl Machine<ServerConnectionData> for ServerHandshake {
 
     fn wait(&self) -> Wait {
         match self {
-            Self::WaitAnswer(_) => Wait::SameKey,
+            Self::WaitAnswer(_) => Wait::BeforeFinished,
             Self::Tls13(tls13::server::State::Waiting(operation)) => operation.wait(),
             #[cfg(feature = "tls12")]
             Self::Tls12(tls12::server::State::Waiting(operation)) => operation.wait(),

@@ -25,7 +25,10 @@
 //! here depends on a runtime; a future that needs one is first polled by the code that polls the
 //! connection.
 //!
-//! Implement both methods. The first one serves connections that do not wait.
+//! Implement both methods. Connections that do not wait rely on the first one alone. If you can
+//! answer only over time, return an error from it, or `None`; a verifier must never accept there.
+//!
+//! A wrapper that adds checks to the first method must add them to the second one, too.
 //!
 //! ## 2. Let the connection wait
 //!
@@ -45,7 +48,6 @@
 //! An event loop does this for a buffered connection:
 //!
 //! ```
-//! use std::io;
 //! use std::task::{Context, Poll};
 //!
 //! use rustls::{Connection, Error, IoState};
@@ -64,14 +66,19 @@
 //! }
 //! ```
 //!
+//! A connection from [`Accepted`](crate::server::Accepted) may wait from the start: poll it before
+//! you wait for the socket.
+//!
 //! While it waits, go on writing. Go on reading while `wants_read` is true: that is until one more
 //! record has arrived.
 //!
 //! ## What happens meanwhile
 //!
 //! - **Records** wait in the buffers, within their usual limits, apart from alerts. A fatal alert
-//!   ends the connection and drops the future. An alert under a key that is not installed yet is
-//!   seen when the operation is over. The end of the stream is seen at once.
+//!   ends the connection and drops the future. An alert is seen later if records are before it, if
+//!   its key is not installed yet, or if it is padded. The end of the stream is seen unless a
+//!   record is before it.
+//! - **QUIC** handshake bytes are buffered up to 64 KiB; more are an error.
 //! - **Dropping** the connection, or a failure of it, drops the future. Put the cancellation of a
 //!   request into its `Drop`.
 //! - **Time** is not limited here. A future should end itself, with an error, after a time-out; an
@@ -87,10 +94,11 @@
 //! A handshake asks one question at a time, in the order of rustls 0.23. The tickets of one TLS
 //! 1.3 connection are made at the same time. The handshake is complete when they are: a dead
 //! session storage delays it by the storage's time-out, so keep that short. A TLS 1.2 connection
-//! that fails removes its session by `take`, because nobody polls it then.
+//! that fails removes its session by the blocking `take`.
 //!
 //! If an answer about a ClientHello takes time, the ClientHello is handled again afterwards. Each
-//! question is asked once, but the clock is read again.
+//! question that takes time is asked once; cheap ones, such as `only_raw_public_keys`, are asked
+//! again. The time stays that of the first pass.
 //!
 //! [`Signer`]: crate::sign::Signer
 //! [`ServerCertVerifier`]: crate::client::danger::ServerCertVerifier

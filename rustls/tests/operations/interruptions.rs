@@ -92,6 +92,96 @@ fn a_waiting_connection_reads_up_to_one_record() {
     assert_eq!(plan.dropped(), 0);
 }
 
+/// Its length is impossible, so it will never be complete.
+#[test]
+fn an_impossible_header_fills_no_buffer() {
+    let plan = Arc::new(Plan::new(When::Never).only("resolve"));
+    let (server, _client) = until_it_waits(&KINDS[0], Api::Buffered, &plan).unwrap();
+    let End::Buffered(mut server) = server else {
+        unreachable!("it is buffered");
+    };
+    let mut bytes = vec![22, 3, 3, 0xff, 0xff];
+    bytes.resize(1 << 20, 0);
+    let mut rest = &bytes[..];
+    while server.wants_read() {
+        server.read_tls(&mut rest).unwrap();
+        server.process_new_packets().unwrap();
+    }
+    assert!(rest.len() > (1 << 20) - (64 << 10));
+}
+
+/// Bytes of QUIC have no records that could wait elsewhere.
+#[test]
+fn a_waiting_quic_connection_buffers_little() {
+    let plan = Arc::new(Plan::new(When::Never).only("resolve"));
+    let (mut server, _client) = until_it_waits(&KINDS[0], Api::Quic, &plan).unwrap();
+    // complete messages, none of which is too long
+    let message = [&[1, 0, 0x10, 0][..], &[0; 0x1000]].concat();
+    let mut taken = 0;
+    let error = loop {
+        match server.receive(&message) {
+            Ok(()) => taken += message.len(),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(
+        error,
+        rustls::InvalidMessage::HandshakePayloadTooLarge.into()
+    );
+    assert!(taken < 1 << 16, "{taken}");
+    assert_eq!(plan.dropped(), 1);
+}
+
+/// The client's close_notify behind its Finished ends its data, and nothing else, although the
+/// server still stores the session.
+#[test]
+fn a_close_notify_behind_the_finished_waits() {
+    for kind in KINDS.iter().filter(|kind| !kind.has_early_data()) {
+        let plan = Arc::new(Plan::new(When::After(1)));
+        let world = crate::resumable(kind, Api::Buffered, &plan);
+        let [mut client, mut server] = Api::Buffered.ends(&world, true);
+        let mut has_closed = false;
+        while server.is_handshaking() || !has_closed {
+            for bytes in server.output() {
+                client.receive(&bytes).unwrap();
+            }
+            finish(|task| client.poll(task)).unwrap();
+            if let End::Buffered(conn) = &mut client {
+                if !conn.is_handshaking() && !has_closed {
+                    conn.send_close_notify();
+                    has_closed = true;
+                }
+            }
+            for bytes in client.output() {
+                server.receive(&bytes).unwrap();
+            }
+            finish(|task| server.poll(task)).unwrap();
+        }
+        let End::Buffered(conn) = &mut server else {
+            unreachable!("it is buffered");
+        };
+        assert!(
+            conn.process_new_packets().unwrap().peer_has_closed(),
+            "{kind:?}"
+        );
+    }
+}
+
+/// The error of the certificate counts, and not that of what follows it.
+#[test]
+fn records_behind_a_certificate_wait() {
+    for kind in [1, 11] {
+        for api in [Api::Buffered, Api::Unbuffered] {
+            let plan = Plan::new(When::Never).only("verify_server_cert");
+            let plan = Arc::new(plan);
+            let (mut client, _server) = until_it_waits(&KINDS[kind], api, &plan).unwrap();
+            let garbage = [&[23, 3, 3, 0, 32][..], &[0; 32]].concat();
+            client.receive(&garbage).unwrap();
+            assert!(client.is_waiting());
+        }
+    }
+}
+
 #[test]
 fn the_end_of_the_stream_is_seen() {
     let plan = Arc::new(Plan::new(When::Never).only("sign"));

@@ -405,7 +405,7 @@ impl ReceiveBuffer {
     pub fn has_record(&self) -> bool {
         let unopened = &self.memory[self.opened..self.filled];
         match RecordHeader::read(unopened) {
-            Ok(Some(header)) => header.record_len() <= unopened.len(),
+            Ok(Some(header)) => header.record_len() <= unopened.len() || self.is_full(),
             Ok(None) => false,
             Err(_) => true,
         }

@@ -40,7 +40,8 @@ pub trait ResolvesClientCert: Debug + Send + Sync {
     /// Starts to choose a certificate, like [`resolve`](Self::resolve), if that takes time. `None`,
     /// the default, has `resolve` called instead.
     ///
-    /// Called only for connections whose owner polls operations.
+    /// Called only for connections whose owner polls operations. A wrapper that changes the choice
+    /// of `resolve` must do the same here.
     fn resolve_async(
         &self,
         root_hint_subjects: &[&[u8]],

@@ -32,7 +32,8 @@ pub trait ResolvesServerCert: Debug + Send + Sync {
     /// certificate may be issued when its name is first requested. `None`, the default, has
     /// `resolve` called instead.
     ///
-    /// Called only for connections whose owner polls operations.
+    /// Called only for connections whose owner polls operations. A wrapper that changes the choice
+    /// of `resolve` must do the same here.
     fn resolve_async(
         &self,
         client_hello: ClientHello<'_>,

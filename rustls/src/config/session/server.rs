@@ -67,7 +67,8 @@ pub trait StoresServerSessions: Debug + Send + Sync {
     /// has [`put_session`](Self::put_session) called instead.
     ///
     /// Called only for connections whose owner polls operations. The handshake ends when the future
-    /// does, so limit its time.
+    /// does, so limit its time. Dropping the future must cancel it: the connection has failed, and
+    /// the session must not be stored later.
     fn put_async(&self, key: &[u8], session: &ServerSessionValue) -> Option<BoxFuture<bool>> {
         let _ = (key, session);
         None
@@ -76,7 +77,8 @@ pub trait StoresServerSessions: Debug + Send + Sync {
     /// Starts to look up a session, like [`get`](Self::get), if that takes time. `None`, the
     /// default, has [`get_session`](Self::get_session) called instead.
     ///
-    /// Called only for connections whose owner polls operations.
+    /// Called only for connections whose owner polls operations. A wrapper that changes keys or
+    /// values in the other methods must do the same in these.
     fn get_async(&self, key: &[u8]) -> Option<BoxFuture<Option<ServerSessionValue>>> {
         let _ = key;
         None
@@ -87,7 +89,8 @@ pub trait StoresServerSessions: Debug + Send + Sync {
     /// called instead.
     ///
     /// Called only for connections whose owner polls operations. A TLS 1.2 connection that fails
-    /// calls `take_session` in any case, to remove its session: nobody polls it then.
+    /// removes its session by `take_session` in any case, because it is not polled any longer. That
+    /// call blocks: it may leave the work to another thread, and return `None`.
     fn take_async(&self, key: &[u8]) -> Option<BoxFuture<Option<ServerSessionValue>>> {
         let _ = key;
         None

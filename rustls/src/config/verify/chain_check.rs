@@ -37,6 +37,7 @@ use crate::error::Error;
 use crate::failure::Failure;
 
 /// The verification of a chain by the verifier of one handshake.
+#[derive(Clone)]
 pub(crate) struct ChainCheck<V> {
     by: V,
     asking: Asking,
@@ -73,6 +74,7 @@ pub(crate) trait VerifiesChain: Send + Sync {
 }
 
 /// The verification of a server by a client.
+#[derive(Clone)]
 pub(crate) struct OfServer<'a> {
     pub(crate) verifier: &'a dyn ServerCertVerifier,
     pub(crate) server_name: &'a ServerName<'a>,
@@ -80,6 +82,7 @@ pub(crate) struct OfServer<'a> {
 }
 
 /// The verification of a client by a server.
+#[derive(Clone)]
 pub(crate) struct OfClient<'a>(pub(crate) &'a dyn ClientCertVerifier);
 
 /// A peer's chain before its signature.
@@ -196,13 +199,13 @@ impl UnprovenChain {
         Ok(split(&self.chain)?.0)
     }
 
-    /// Verifies the signature with `verify_signature`, and the chain with `check` if that has not
+    /// Verifies the signature with `verify_signature`, and the chain by `new_check` if that has not
     /// happened yet.
     ///
     /// `chains` shares the chain once it is proven. `known` provides and receives acceptances.
     pub(crate) async fn prove<V: VerifiesChain>(
         &self,
-        check: impl FnOnce() -> Result<ChainCheck<V>, Error>,
+        new_check: impl Fn() -> Result<ChainCheck<V>, Error>,
         chains: &PeerChains,
         known: &VerifiedChains,
         verify_signature: impl Future<Output = Result<(), Failure>>,
@@ -213,18 +216,23 @@ impl UnprovenChain {
             verify_signature.await?;
             return Ok(ProvenChain::new(chains.share(chain.clone())));
         }
-        let check = check()?;
-        let Some(basis) = check.basis else {
+        let mut check = new_check()?;
+        if check.basis.is_none() {
             let proof = check.verify(chain).await?;
             verify_signature.await?;
             return Ok(ProvenChain {
                 until: check.until(&proof),
                 ..ProvenChain::new(chains.share(chain.clone()))
             });
-        };
+        }
         let signature = verify_signature.await;
+        if check.asking == Asking::MayWait {
+            // the signature may have taken time
+            check = new_check()?;
+        }
         if signature.is_ok() && check.recheck(chain) {
-            if let Some(acceptance) = known.find(basis, chain, check.now) {
+            let find = |basis| known.find(basis, chain, check.now);
+            if let Some(acceptance) = check.basis.and_then(find) {
                 return Ok(ProvenChain {
                     acceptance: Some(acceptance),
                     until: Some(acceptance.until()),

@@ -347,13 +347,19 @@ impl Offer {
         let config = &self.config;
         let now = config.current_time()?;
         let verifier = &**config.verifier();
-        let of_server = OfServer {
+        let of_server = || OfServer {
             verifier,
             server_name: &self.server_name,
             ocsp_response,
         };
         let (chains, known) = (&config.peer_chains, &config.verified_chains);
-        let check = || Ok(ChainCheck::new(of_server, known, now, asking));
+        let check = || {
+            let now = match asking {
+                Asking::AtOnce => now,
+                Asking::MayWait => config.current_time()?,
+            };
+            Ok(ChainCheck::new(of_server(), known, now, asking))
+        };
         let proven = chain.prove(check, chains, known, verify_signature).await?;
         let until = match proven.until {
             Some(until) => Some(until),

@@ -11,6 +11,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::task::Poll;
 
+use pki_types::UnixTime;
 use rustls_core::operation::BoxFuture;
 
 use crate::asking::{Asking, poll_now};
@@ -28,7 +29,10 @@ pub(crate) struct Answers {
     certificate: Option<Option<Arc<CertifiedKey>>>,
     /// The sessions that the client offers, by their index.
     sessions: Vec<Option<ServerSessionValue>>,
-    client: Option<Option<AcceptedClient>>,
+    /// The client of the session at this index.
+    client: Option<(usize, Option<AcceptedClient>)>,
+    /// The time of the ClientHello, at which each pass decides. `None` if the clock failed.
+    now: Option<Option<UnixTime>>,
     /// The transcript up to the binders, if the sessions were already looked up.
     pub(crate) transcript: Option<Transcript>,
 }
@@ -44,7 +48,7 @@ pub(crate) enum Stop {
 pub(crate) enum Answer {
     Certificate(Option<Arc<CertifiedKey>>),
     Session(Option<ServerSessionValue>),
-    Client(Option<AcceptedClient>),
+    Client(usize, Option<AcceptedClient>),
 }
 
 impl Answers {
@@ -60,7 +64,16 @@ impl Answers {
         match answer {
             Answer::Certificate(certificate) => self.certificate = Some(certificate),
             Answer::Session(session) => self.sessions.push(session),
-            Answer::Client(client) => self.client = Some(client),
+            Answer::Client(index, client) => self.client = Some((index, client)),
+        }
+    }
+
+    /// Returns the time, which `read` returns. It stays the same while answers are awaited, so that
+    /// each pass over the ClientHello decides alike.
+    pub(crate) fn now(&mut self, read: impl FnOnce() -> Option<UnixTime>) -> Option<UnixTime> {
+        match self.asking {
+            Asking::AtOnce => read(),
+            Asking::MayWait => *self.now.get_or_insert_with(read),
         }
     }
 
@@ -101,20 +114,23 @@ impl Answers {
         Ok(session)
     }
 
-    /// Returns the client of a session, if the verifier still accepts it: by the future of `start`,
-    /// or else by `ask`.
+    /// Returns the client of the session at `index`, if the verifier still accepts it: by the future
+    /// of `start`, or else by `ask`.
     pub(crate) fn client(
         &mut self,
+        index: usize,
         start: impl FnOnce() -> BoxFuture<Option<AcceptedClient>>,
         ask: impl FnOnce() -> Option<AcceptedClient>,
     ) -> Result<Option<AcceptedClient>, Stop> {
         if self.asking == Asking::AtOnce {
             return Ok(ask());
         }
-        if let Some(known) = self.client {
-            return Ok(known);
+        match self.client {
+            Some((of, known)) if of == index => Ok(known),
+            _ => answer(Some(start()), ask, move |client| {
+                Answer::Client(index, client)
+            }),
         }
-        answer(Some(start()), ask, Answer::Client)
     }
 }
 
@@ -154,5 +170,40 @@ impl From<PeerMisbehaved> for Stop {
 impl From<PeerIncompatible> for Stop {
     fn from(error: PeerIncompatible) -> Self {
         Self::Failed(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepted(client: Result<Option<AcceptedClient>, Stop>) -> Option<bool> {
+        client.ok().map(|client| client.is_some())
+    }
+
+    /// Another pass may choose another session, whose client was not verified yet.
+    #[test]
+    fn an_answer_about_a_client_is_of_one_session() {
+        let ready = || -> BoxFuture<_> { Box::pin(async { None }) };
+        let pending = || -> BoxFuture<_> { Box::pin(core::future::pending()) };
+        let at_once = || panic!("asked at once");
+        let mut answers = Answers::new(Asking::MayWait);
+        assert_eq!(accepted(answers.client(0, pending, at_once)), None);
+        answers.add(Answer::Client(0, Some(AcceptedClient { acceptance: None })));
+        assert_eq!(accepted(answers.client(0, ready, at_once)), Some(true));
+        assert_eq!(accepted(answers.client(1, ready, at_once)), Some(false));
+        assert_eq!(accepted(answers.client(1, pending, at_once)), None);
+    }
+
+    #[test]
+    fn each_pass_decides_at_the_same_time() {
+        let at = |secs| {
+            Some(UnixTime::since_unix_epoch(core::time::Duration::from_secs(
+                secs,
+            )))
+        };
+        let mut answers = Answers::new(Asking::MayWait);
+        assert_eq!(answers.now(|| at(1)), at(1));
+        assert_eq!(answers.now(|| at(2)), at(1));
     }
 }

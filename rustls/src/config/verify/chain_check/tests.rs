@@ -101,7 +101,7 @@ impl Peers {
         Ok(())
     }
 
-    fn prove<V: VerifiesChain>(
+    fn prove<V: VerifiesChain + Clone>(
         &self,
         chain: UnprovenChain,
         check: ChainCheck<V>,
@@ -115,7 +115,7 @@ impl Peers {
                 false => Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into()),
             }
         };
-        at_once(chain.prove(|| Ok(check), &self.chains, &self.known, signature))?
+        at_once(chain.prove(|| Ok(check.clone()), &self.chains, &self.known, signature))?
     }
 }
 
@@ -492,7 +492,7 @@ fn a_panic_keeps_nothing() {
         let chains = PeerChains::disabled();
         let signature = async { panic!("signature") };
         let chain = UnprovenChain::new(chain(0));
-        at_once(chain.prove(|| Ok(check), &chains, &known, signature))
+        at_once(chain.prove(|| Ok(check.clone()), &chains, &known, signature))
     }));
     result.unwrap_err();
     assert_eq!(known.stats().entries, 0);
@@ -507,7 +507,7 @@ fn an_empty_chain_is_an_error() {
     let again = at_once(check.verify_again(&[], None)).unwrap();
     assert!(again.is_err());
     let (chain, chains) = (UnprovenChain::new(empty()), PeerChains::disabled());
-    let proven = at_once(chain.prove(|| Ok(check), &chains, &known, async { Ok(()) }));
+    let proven = at_once(chain.prove(|| Ok(check.clone()), &chains, &known, async { Ok(()) }));
     let failure = proven.unwrap().unwrap_err();
     assert_eq!(failure.error, Error::NoCertificatesPresented);
     assert!(verifier.calls().is_empty());

@@ -69,7 +69,7 @@ impl WaitServerHelloDone {
                 Ok(State::WaitServerHelloDone(self))
             })
         };
-        operation::run(Wait::SameKey, choosing, cx)
+        operation::run(Wait::BeforeFinished, choosing, cx)
     }
 
     pub(super) fn read_server_hello_done(
@@ -92,7 +92,7 @@ impl WaitServerHelloDone {
                 Ok(finishing.next_state())
             })
         };
-        operation::run(Wait::SameKey, signing, cx)
+        operation::run(Wait::BeforeFinished, signing, cx)
     }
 
     /// Completes the key exchange. Returns the flight of Certificate (if requested),

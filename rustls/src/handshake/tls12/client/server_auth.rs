@@ -114,7 +114,7 @@ impl WaitServerKeyExchange {
                 Ok(State::WaitServerHelloDone(Box::new(next)))
             })
         };
-        operation::run(Wait::SameKey, proving, cx)
+        operation::run(Wait::BeforeFinished, proving, cx)
     }
 
     /// Verifies the certificates and the `signature` over `content`, the key exchange. Returns the

@@ -44,5 +44,5 @@ pub(super) fn resume(
         kind: Kind::Abbreviated,
     });
     let wait_change = |next, _: &mut ServerContext<'_>| Ok(State::WaitChangeCipherSpec(next));
-    next.finish(None, wait_change, Wait::SameKey, cx)
+    next.finish(None, wait_change, Wait::BeforeFinished, cx)
 }

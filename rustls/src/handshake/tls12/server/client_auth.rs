@@ -56,7 +56,7 @@ impl WaitCertificate {
                 Ok(State::WaitClientKeyExchange(next))
             })
         };
-        operation::run(Wait::SameKey, verifying, cx)
+        operation::run(Wait::BeforeFinished, verifying, cx)
     }
 }
 
@@ -99,7 +99,7 @@ impl WaitCertificateVerify {
                 Ok(State::WaitChangeCipherSpec(next))
             })
         };
-        operation::run(Wait::SameKey, proving, cx)
+        operation::run(Wait::BeforeFinished, proving, cx)
     }
 }
 

@@ -63,7 +63,7 @@ impl WaitFinished {
             Kind::Full => {
                 handshake.transcript.add(encoded);
                 let session = handshake.session_to_store(master_secret, cx);
-                last.finish(session, Self::connect, Wait::SameKey, cx)
+                last.finish(session, Self::connect, Wait::AfterFinished, cx)
             }
             Kind::Abbreviated => {
                 cx.negotiated.share_peer(&handshake.config.peer_chains);

@@ -91,7 +91,7 @@ pub(super) fn send_flight(
             })
         })
     };
-    operation::run(Wait::SameKey, signing, cx)
+    operation::run(Wait::BeforeFinished, signing, cx)
 }
 
 fn key_exchange_params(kx: &dyn ActiveKeyExchange) -> ServerKeyExchangeParams<'_> {

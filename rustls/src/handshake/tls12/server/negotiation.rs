@@ -61,7 +61,7 @@ pub(crate) fn negotiate<'a>(
     cx.negotiated.suite = Some(SupportedCipherSuite::Tls12(parameters.suite));
     cx.negotiated.alpn_protocol = parameters.alpn_protocol.clone();
 
-    let now = config.current_time().ok();
+    let now = answers.now(|| config.current_time().ok());
     let server = ServerAuth::new(&parameters.certified_key, config);
     let server_auth = server.id;
     let session = find_session(hello, parameters.suite, &server, now, config, answers, cx)?;

@@ -91,6 +91,7 @@ pub(super) fn find_session(
         (true, true) | (false, false) => {}
     }
     let accepted = answers.client(
+        0,
         || accept_client(&candidate.value, config, now),
         || facts.accept_client_now(config, now),
     )?;

@@ -73,7 +73,7 @@ impl WaitCertificateOrRequest {
                 Ok(State::WaitCertificate(next))
             })
         };
-        operation::run(Wait::SameKey, choosing, cx)
+        operation::run(Wait::BeforeFinished, choosing, cx)
     }
 
     /// True if the server's Certificate may be compressed.

@@ -70,8 +70,7 @@ impl WaitFinished {
                     .map(State::Connected)
             })
         };
-        // the server's next records are under its application key
-        operation::run(Wait::NextKey, signing, cx)
+        operation::run(Wait::AfterFinished, signing, cx)
     }
 }
 

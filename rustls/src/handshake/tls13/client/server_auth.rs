@@ -143,7 +143,7 @@ impl WaitCertificateVerify {
                 Ok(State::WaitFinished(next))
             })
         };
-        operation::run(Wait::SameKey, proving, cx)
+        operation::run(Wait::BeforeFinished, proving, cx)
     }
 }
 

@@ -91,7 +91,7 @@ impl WaitCertificate {
                 )))
             })
         };
-        operation::run(Wait::SameKey, verifying, cx)
+        operation::run(Wait::BeforeFinished, verifying, cx)
     }
 }
 
@@ -137,7 +137,7 @@ impl WaitCertificateVerify {
                 Ok(State::WaitFinished(finished))
             })
         };
-        operation::run(Wait::SameKey, proving, cx)
+        operation::run(Wait::BeforeFinished, proving, cx)
     }
 }
 

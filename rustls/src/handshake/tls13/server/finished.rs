@@ -85,7 +85,7 @@ impl WaitFinished {
             let made = unmade.make(&self.config, asking).await;
             Ok(move |cx: &mut ServerContext<'_>| connect(cx, |cx| made.send(cx)))
         };
-        operation::run(Wait::NextKey, making, cx)
+        operation::run(Wait::AfterFinished, making, cx)
     }
 }
 

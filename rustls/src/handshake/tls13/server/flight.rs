@@ -175,7 +175,7 @@ impl Agreed<'_> {
                         Ok(finished.wait(cx))
                     })
                 };
-                operation::run(Wait::SameKey, signing, cx)
+                operation::run(Wait::BeforeFinished, signing, cx)
             }
             Authentication::Session(resumed) => {
                 finished.end_flight(flight, &client_random, cx)?;
@@ -210,6 +210,7 @@ impl WaitFinished {
         let transcript = flight.transcript_hash();
         let verify_data = verify_data(self.suite, &self.server_finished_key, transcript);
         flight.add(&Finished(verify_data.as_ref()));
+        self.server_finished_key = OkmBlock::new(&[]);
         flight.send(cx.transport)?;
         self.install_sending_key(client_random, cx);
         Ok(())

@@ -83,7 +83,8 @@ pub(super) fn find_session(
     let (Some(offered), true) = (&extensions.pre_shared_key, accepts_resumption(extensions)) else {
         return Ok(None);
     };
-    let (Some(kind), Ok(now)) = (TicketKind::of(config), config.current_time()) else {
+    let now = answers.now(|| config.current_time().ok());
+    let (Some(kind), Some(now)) = (TicketKind::of(config), now) else {
         return Ok(None);
     };
     let suite = parameters.suite;
@@ -115,6 +116,7 @@ pub(super) fn find_session(
             return Err(PeerMisbehaved::IncorrectBinder.into());
         }
         let accepted = answers.client(
+            index,
             || accept_client(&value, config, now),
             || session.facts.accept_client_now(config, now),
         )?;

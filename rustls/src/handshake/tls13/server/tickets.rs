@@ -340,18 +340,28 @@ enum UnmadeTicket {
 }
 
 impl UnmadeTickets {
-    /// Makes the tickets, all at the same time.
+    /// Makes the tickets, several at the same time. Stops if one cannot be made.
     pub(super) async fn make(self, config: &ServerConfig, asking: Asking) -> MadeTickets {
+        const AT_ONCE: usize = 4;
+
         let Self { terms, unmade } = self;
-        let making = unmade.into_iter().map(|(age_add, unmade)| async move {
-            let ticket = unmade.make(config, asking).await?;
-            Some((age_add, ticket))
-        });
-        let made = all(making).await;
-        MadeTickets {
-            terms,
-            tickets: made.into_iter().map_while(|made| made).collect(),
+        let (count, mut tickets) = (unmade.len(), Vec::with_capacity(unmade.len()));
+        let mut unmade = unmade.into_iter();
+        while tickets.len() < count {
+            let making = unmade
+                .by_ref()
+                .take(AT_ONCE)
+                .map(|(age_add, unmade)| async move {
+                    let ticket = unmade.make(config, asking).await?;
+                    Some((age_add, ticket))
+                });
+            let wanted = tickets.len() + AT_ONCE;
+            tickets.extend(all(making).await.into_iter().map_while(|made| made));
+            if tickets.len() < wanted {
+                break;
+            }
         }
+        MadeTickets { terms, tickets }
     }
 }
 
