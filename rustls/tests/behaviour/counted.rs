@@ -4,8 +4,13 @@
 use std::io::{self, IoSlice, Write};
 use std::sync::Mutex;
 
-use harness::peers::configs::{Provider, server_name};
+use harness::peers::configs::{
+    ClientAuth, PROVIDERS, Provider, Versions, server_name, this as this_configs,
+};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::pairs::this::Configs;
+use harness::peers::pairs::this::buffered::Pair;
+use rustls::HandshakeKind;
 
 use crate::compared::same;
 use crate::connected::{KEY_TYPE, Role, fresh_peer};
@@ -140,9 +145,35 @@ same!(slices_of_a_writer in [usize::MAX, 1000, 7]);
 
 #[test]
 fn random_bytes_of_a_client() {
-    for provider in harness::peers::configs::PROVIDERS {
+    for provider in PROVIDERS {
         let ours = this::random_bytes(provider);
         assert_eq!(ours, upstream::random_bytes(provider));
         assert_eq!(ours, 66);
+    }
+}
+
+/// The id that a client of TLS 1.2 sends with a ticket (RFC 5077 §3.4) comes from the random bytes
+/// that it has drawn already.
+#[test]
+fn random_bytes_of_a_client_with_a_ticket() {
+    static COUNTING: Counting = Counting(Mutex::new(Vec::new()));
+
+    for provider in PROVIDERS {
+        let mut counting = provider.this();
+        counting.secure_random = &COUNTING;
+        let versions = Versions::Tls12;
+        let client = this_configs::client_of(versions, counting, KEY_TYPE, ClientAuth::None);
+        let provider = provider.this();
+        let mut server = this_configs::server_of(versions, provider, KEY_TYPE, ClientAuth::None);
+        server.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
+        let configs = Configs {
+            client: client.into(),
+            server: server.into(),
+        };
+        for kind in [HandshakeKind::Full, HandshakeKind::Resumed] {
+            let pair = Pair::connect(&configs).unwrap();
+            assert_eq!(pair.client.handshake_kind(), Some(kind));
+            assert_eq!(COUNTING.total(), 66, "{kind:?}");
+        }
     }
 }

@@ -49,6 +49,9 @@ pub(crate) struct Offer {
     pub(crate) random: Random,
     /// The legacy_session_id: names the offered session, or is random, or empty.
     pub(crate) session_id: SessionId,
+    /// The id that accompanies a ticket of TLS 1.2, unless `session_id` is already random.
+    #[cfg(feature = "tls12")]
+    pub(super) random_id: [u8; 32],
     /// The TLS 1.2 session that is offered.
     #[cfg(feature = "tls12")]
     pub(crate) tls12_session: Option<Tls12ClientSessionValue>,
@@ -81,6 +84,8 @@ impl Offer {
             } else {
                 SessionId::EMPTY
             },
+            #[cfg(feature = "tls12")]
+            random_id: randoms.session_id,
             #[cfg(feature = "tls12")]
             tls12_session: None,
             kx_hint: None,

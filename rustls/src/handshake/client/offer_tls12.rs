@@ -6,7 +6,7 @@ use rustls_core::codec::LengthSize;
 use rustls_core::crypto::SupportedKxGroup;
 
 use super::key_shares::KeyShares;
-use super::offer::{Offer, random_bytes};
+use super::offer::Offer;
 use crate::config::session::client::{Tls12ClientSessionValue, Tls12Resumption};
 use crate::enums::{CipherSuite, ECPointFormat, KeyExchangeAlgorithm, ProtocolVersion};
 use crate::error::{Error, PeerMisbehaved};
@@ -27,7 +27,7 @@ impl Offer {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::FailedToGetRandomBytes`].
+    /// Returns the errors of [`Self::client_hello`].
     pub(super) fn with_tls12_session(
         mut self,
         mut session: Tls12ClientSessionValue,
@@ -53,7 +53,7 @@ impl Offer {
             self.session_id = session.session_id();
         } else if self.session_id.is_empty() {
             // RFC 5077 §3.4: a random id; the server echoes it if it accepts the ticket
-            self.session_id = SessionId::from(random_bytes(&self.config.provider)?);
+            self.session_id = SessionId::from(self.random_id);
         }
         self.tls12_session = Some(session);
         Ok(self)
