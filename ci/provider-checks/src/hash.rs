@@ -250,6 +250,14 @@ fn check_prf_vectors(prfs: [&dyn Prf; 2]) {
 fn check_prf(prf: &dyn Prf, secret: &str, seed: &str, expected: &str) {
     let expected = hex(expected);
     let mut output = vec![0; expected.len()];
-    prf.for_secret(&mut output, &hex(secret), b"test label", &hex(seed));
+    let (secret, seed) = (hex(secret), hex(seed));
+    prf.for_secret(&mut output, &secret, b"test label", &seed);
     assert_eq!(output, expected);
+    if let Some(prepared) = prf.prepare(&secret) {
+        for _ in 0..2 {
+            output.fill(0);
+            prepared.derive(&mut output, b"test label", &seed);
+            assert_eq!(output, expected);
+        }
+    }
 }

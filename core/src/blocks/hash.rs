@@ -3,10 +3,13 @@
 use alloc::boxed::Box;
 use core::marker::PhantomData;
 
+use crate::crypto::ActiveKeyExchange;
 use crate::crypto::hash::{Context, Hash, HashAlgorithm, Output};
 use crate::crypto::hmac::{Hmac, Key, Tag};
-use crate::crypto::tls12::{Prf, PrfUsingHmac};
+use crate::crypto::tls12::{PreparedHmac, PreparedSecret, Prf, p_hash};
 use crate::crypto::tls13::{Hkdf, HkdfExpander, HkdfExpanderUsingHmac, OkmBlock};
+use crate::error::Error;
+use crate::versions::TLS12;
 
 /// A library's hash function, and HMAC with it.
 pub trait HashFunction: Sized + Send + Sync + 'static {
@@ -25,7 +28,7 @@ pub trait HashFunction: Sized + Send + Sync + 'static {
 
     /// The key derivation of TLS 1.2. The default builds it from HMAC; override it if the library
     /// does all of it.
-    const PRF: &'static dyn Prf = &PrfUsingHmac(&Hashing::<Self>::NEW);
+    const PRF: &'static dyn Prf = &Hashing::<Self>::NEW;
 
     /// Starts hashing.
     fn hash() -> Self::Context;
@@ -56,10 +59,11 @@ pub trait Computation: Clone + Send + Sync + 'static {
     fn finish(self) -> Output;
 }
 
-/// [`Hash`], [`Hmac`] and [`Hkdf`] over the hash function `H` of a library.
+/// [`Hash`], [`Hmac`], [`Hkdf`] and [`Prf`] over the hash function `H` of a library.
 ///
-/// Like [`HkdfUsingHmac`](crate::crypto::tls13::HkdfUsingHmac), but a key used only once stays on
-/// the stack. An expander takes one allocation instead of two, or none if it is used at once. That
+/// Like [`HkdfUsingHmac`](crate::crypto::tls13::HkdfUsingHmac) and
+/// [`PrfUsingHmac`](crate::crypto::tls12::PrfUsingHmac), but a key used only once stays on the
+/// stack. An expander takes one allocation instead of two, or none if it is used at once. That
 /// saves more than twenty allocations per handshake.
 pub struct Hashing<H>(PhantomData<H>);
 
@@ -161,6 +165,33 @@ impl<H: HashFunction> Hkdf for Hashing<H> {
 
     fn hmac_sign(&self, key: &OkmBlock, message: &[u8]) -> Tag {
         H::hmac(key.as_ref()).sign(&[message])
+    }
+
+    fn fips(&self) -> bool {
+        H::fips()
+    }
+}
+
+impl<H: HashFunction> Prf for Hashing<H> {
+    fn for_key_exchange(
+        &self,
+        output: &mut [u8; 48],
+        kx: Box<dyn ActiveKeyExchange>,
+        peer_pub_key: &[u8],
+        label: &[u8],
+        seed: &[u8],
+    ) -> Result<(), Error> {
+        let pre_master_secret = kx.complete_for_tls_version(peer_pub_key, &TLS12)?;
+        self.for_secret(output, pre_master_secret.secret_bytes(), label, seed);
+        Ok(())
+    }
+
+    fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]) {
+        p_hash(&H::hmac(secret), output, label, seed);
+    }
+
+    fn prepare(&self, secret: &[u8]) -> Option<Box<dyn PreparedSecret>> {
+        Some(Box::new(PreparedHmac(H::hmac(secret))))
     }
 
     fn fips(&self) -> bool {

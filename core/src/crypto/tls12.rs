@@ -3,9 +3,13 @@
 //! The handshake owns labels, seeds and the derived secrets.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
-use super::hmac::Hmac;
+use zeroize::Zeroizing;
+
+use super::hmac::{Hmac, Key};
 use super::kx::ActiveKeyExchange;
+use super::secret_bytes::SecretBytes;
 use crate::error::Error;
 use crate::versions::TLS12;
 
@@ -32,10 +36,25 @@ pub trait Prf: Send + Sync {
     /// Fills `output`, of any length, with `PRF(secret, label, seed)`.
     fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]);
 
+    /// Prepares `secret` for several calls of [`for_secret`](Self::for_secret). Returns `None` if
+    /// that saves nothing, which is the default.
+    ///
+    /// A handshake derives the keys and the content of two Finished messages from one secret.
+    fn prepare(&self, secret: &[u8]) -> Option<Box<dyn PreparedSecret>> {
+        let _ = secret;
+        None
+    }
+
     /// True if this implementation is FIPS-approved. The default is false.
     fn fips(&self) -> bool {
         false
     }
+}
+
+/// A secret that a [`Prf`] has prepared.
+pub trait PreparedSecret: Send + Sync {
+    /// Fills `output`, of any length, with `PRF(secret, label, seed)`.
+    fn derive(&self, output: &mut [u8], label: &[u8], seed: &[u8]);
 }
 
 /// The [`Prf`] that RFC 5246 §5 builds from an HMAC.
@@ -51,17 +70,16 @@ impl Prf for PrfUsingHmac<'_> {
         seed: &[u8],
     ) -> Result<(), Error> {
         let pre_master_secret = kx.complete_for_tls_version(peer_pub_key, &TLS12)?;
-        p_hash(
-            self.0,
-            output,
-            pre_master_secret.secret_bytes(),
-            [label, seed],
-        );
+        self.for_secret(output, pre_master_secret.secret_bytes(), label, seed);
         Ok(())
     }
 
     fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]) {
-        p_hash(self.0, output, secret, [label, seed]);
+        p_hash(&*self.0.with_key(secret), output, label, seed);
+    }
+
+    fn prepare(&self, secret: &[u8]) -> Option<Box<dyn PreparedSecret>> {
+        Some(Box::new(PreparedHmac(self.0.with_key(secret))))
     }
 
     fn fips(&self) -> bool {
@@ -69,34 +87,55 @@ impl Prf for PrfUsingHmac<'_> {
     }
 }
 
-/// `P_hash` of RFC 5246 §5, with its seed in two pieces:
+/// The secret of a PRF that is built from an HMAC, as the key of that HMAC.
+pub(crate) struct PreparedHmac<K>(pub(crate) K);
+
+impl<K: Key> PreparedSecret for PreparedHmac<K> {
+    fn derive(&self, output: &mut [u8], label: &[u8], seed: &[u8]) {
+        p_hash(&self.0, output, label, seed);
+    }
+}
+
+/// Enough for `A(i) + label + seed` of a handshake with any hash function.
+const USUAL_LEN: usize = 160;
+
+/// `P_hash` of RFC 5246 §5 with the seed `label + seed`, where `key` is the secret:
 ///
 /// ```text
 ///   A(1) = HMAC(secret, seed)          A(i) = HMAC(secret, A(i-1))
 ///   output = HMAC(secret, A(1) + seed) + HMAC(secret, A(2) + seed) + ...   truncated
 /// ```
-fn p_hash(hmac: &dyn Hmac, output: &mut [u8], secret: &[u8], seed: [&[u8]; 2]) {
-    let key = hmac.with_key(secret);
-    let mut blocks = output.chunks_mut(key.tag_len());
-    let Some(mut block) = blocks.next() else {
-        return;
+pub(crate) fn p_hash<K: Key + ?Sized>(key: &K, output: &mut [u8], label: &[u8], seed: &[u8]) {
+    // a hash function takes one piece faster than three
+    let a_len = key.tag_len();
+    let len = a_len + label.len() + seed.len();
+    let mut usual = Zeroizing::new(SecretBytes::<USUAL_LEN>::default());
+    let mut long = Zeroizing::new(Vec::new());
+    let a_and_seed = match usual.0.get_mut(..len) {
+        Some(usual) => usual,
+        None => {
+            long.resize(len, 0);
+            &mut long[..]
+        }
     };
+    a_and_seed[a_len..][..label.len()].copy_from_slice(label);
+    a_and_seed[a_len + label.len()..].copy_from_slice(seed);
 
-    let mut a = key.sign(&seed);
-    loop {
-        let tag = key.sign_concat(a.as_ref(), &seed, &[]);
+    let mut a = key.sign(&[&a_and_seed[a_len..]]);
+    let mut blocks = output.chunks_mut(a_len).peekable();
+    while let Some(block) = blocks.next() {
+        a_and_seed[..a_len].copy_from_slice(a.as_ref());
+        let tag = key.sign(&[a_and_seed]);
         block.copy_from_slice(&tag.as_ref()[..block.len()]);
-        block = match blocks.next() {
-            Some(next) => next,
-            None => return,
-        };
-        a = key.sign(&[a.as_ref()]);
+        if blocks.peek().is_some() {
+            a = key.sign(&[a.as_ref()]);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
+    use alloc::vec;
 
     use super::super::toy::ToyHmac;
     use super::*;
@@ -107,17 +146,26 @@ mod tests {
     #[test]
     fn output_is_the_truncated_sequence_of_the_rfc() {
         let hmac = |parts: &[&[u8]]| ToyHmac.with_key(b"secret").sign(parts).as_ref().to_vec();
-        let mut expected = Vec::new();
-        let mut a = hmac(&[b"labelseed"]);
-        for _ in 0..3 {
-            expected.extend(hmac(&[&a, b"labelseed"]));
-            a = hmac(&[&a]);
-        }
+        // messages on either side of the usual length
+        let longest = USUAL_LEN - ToyHmac::LEN - b"label".len();
+        for seed in [b"seed".to_vec(), vec![7; longest], vec![7; longest + 1]] {
+            let mut expected = Vec::new();
+            let mut a = hmac(&[b"label", &seed]);
+            for _ in 0..3 {
+                expected.extend(hmac(&[&a, b"label", &seed]));
+                a = hmac(&[&a]);
+            }
 
-        for len in 0..expected.len() {
-            let mut output = alloc::vec![0; len];
-            PrfUsingHmac(&ToyHmac).for_secret(&mut output, b"secret", b"label", b"seed");
-            assert_eq!(output, expected[..len], "{len} bytes");
+            let prf = PrfUsingHmac(&ToyHmac);
+            let prepared = prf.prepare(b"secret").unwrap();
+            for len in 0..expected.len() {
+                let mut output = vec![0; len];
+                prf.for_secret(&mut output, b"secret", b"label", &seed);
+                assert_eq!(output, expected[..len], "{len} bytes");
+                output.fill(0);
+                prepared.derive(&mut output, b"label", &seed);
+                assert_eq!(output, expected[..len], "{len} bytes, prepared");
+            }
         }
     }
 
