@@ -24,6 +24,7 @@ use core::convert::Infallible;
 use rustls_core::crypto::ActiveKeyExchange;
 use rustls_core::crypto::cipher::{AeadKey, MessageDecrypter, MessageEncrypter};
 use rustls_core::crypto::hash::Output;
+use rustls_core::crypto::tls12::{self, Prf};
 use zeroize::Zeroizing;
 
 use crate::enums::Side;
@@ -171,23 +172,19 @@ impl MasterSecret {
         let shape = self.suite.aead_alg.key_block_shape();
         let len = 2 * (shape.enc_key_len + shape.fixed_iv_len) + shape.explicit_nonce_len;
         let mut bytes = Zeroizing::new(vec![0; len]);
-        self.derive(b"key expansion", &self.randoms.server_client(), &mut bytes);
+        let secret = PreparedSecret::new(self.suite, &self.secret);
+        secret.derive(b"key expansion", &self.randoms.server_client(), &mut bytes);
         KeyBlock {
             suite: self.suite,
             bytes,
+            secret,
         }
     }
 
-    /// Derives the content of the Finished of `sender` from the hash of all messages before it (RFC
-    /// 5246 §7.4.9).
+    /// Returns the same as [`KeyBlock::verify_data`].
     pub(crate) fn verify_data(&self, sender: Side, transcript: &Output) -> VerifyData {
-        let label: &[u8] = match sender {
-            Side::Client => b"client finished",
-            Side::Server => b"server finished",
-        };
-        let mut verify_data = VerifyData::default();
-        self.derive(label, transcript.as_ref(), &mut verify_data);
-        verify_data
+        let prf = self.suite.prf_provider;
+        PreparedSecret::Unprepared(prf, self.secret.clone()).verify_data(sender, transcript)
     }
 
     /// Fills `output` with keying material (RFC 5705 §4). An empty context differs from no context.
@@ -218,14 +215,46 @@ impl MasterSecret {
             seed.extend_from_slice(&len.to_be_bytes());
             seed.extend_from_slice(context);
         }
-        self.derive(label, &seed, output);
+        let prf = self.suite.prf_provider;
+        prf.for_secret(output, self.secret.as_bytes(), label, &seed);
         Ok(())
+    }
+}
+
+/// The master secret, ready for several derivations. The preparation costs about as much as one
+/// derivation of a Finished, so a handshake does it once.
+enum PreparedSecret {
+    ByProvider(Box<dyn tls12::PreparedSecret>),
+    /// The provider cannot prepare a secret.
+    Unprepared(&'static dyn Prf, SessionSecret),
+}
+
+impl PreparedSecret {
+    fn new(suite: &'static Tls12CipherSuite, secret: &SessionSecret) -> Self {
+        let prf = suite.prf_provider;
+        match prf.prepare(secret.as_bytes()) {
+            Some(prepared) => Self::ByProvider(prepared),
+            None => Self::Unprepared(prf, secret.clone()),
+        }
     }
 
     fn derive(&self, label: &[u8], seed: &[u8], output: &mut [u8]) {
-        self.suite
-            .prf_provider
-            .for_secret(output, self.secret.as_bytes(), label, seed);
+        match self {
+            Self::ByProvider(secret) => secret.derive(output, label, seed),
+            Self::Unprepared(prf, secret) => {
+                prf.for_secret(output, secret.as_bytes(), label, seed);
+            }
+        }
+    }
+
+    fn verify_data(&self, sender: Side, transcript: &Output) -> VerifyData {
+        let label: &[u8] = match sender {
+            Side::Client => b"client finished",
+            Side::Server => b"server finished",
+        };
+        let mut verify_data = VerifyData::default();
+        self.derive(label, transcript.as_ref(), &mut verify_data);
+        verify_data
     }
 }
 
@@ -237,9 +266,12 @@ impl MasterSecret {
 ///
 /// The explicit nonce is a sender's first one. RFC 5288 §3 leaves the choice to the sender, and
 /// receivers do not need it.
+///
+/// It also derives the content of both Finished messages, because it lives until they are checked.
 pub(crate) struct KeyBlock {
     suite: &'static Tls12CipherSuite,
     bytes: Zeroizing<Vec<u8>>,
+    secret: PreparedSecret,
 }
 
 impl KeyBlock {
@@ -253,6 +285,12 @@ impl KeyBlock {
     pub(crate) fn decrypter(&self, sender: Side) -> Box<dyn MessageDecrypter> {
         let (key, iv, _) = self.keys(sender);
         self.suite.aead_alg.decrypter(key, iv)
+    }
+
+    /// Derives the content of the Finished of `sender` from the hash of all messages before it (RFC
+    /// 5246 §7.4.9).
+    pub(crate) fn verify_data(&self, sender: Side, transcript: &Output) -> VerifyData {
+        self.secret.verify_data(sender, transcript)
     }
 
     /// Returns the keys with which `side` sends, for another implementation that continues to send

@@ -2,6 +2,7 @@
 //! test vectors.
 
 use alloc::string::String;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use rustls_core::crypto::SharedSecret;
 
@@ -12,7 +13,7 @@ use crate::crypto::aws_lc_rs::cipher_suite;
 use crate::crypto::ring::cipher_suite;
 use crate::enums::NamedGroup;
 use crate::error::PeerMisbehaved;
-use crate::suites::SupportedCipherSuite;
+use crate::suites::{CipherSuiteCommon, SupportedCipherSuite};
 
 /// Values derived from the pre-master secret 00 01 … 1f, the randoms 11 … and 22 …, and the
 /// transcript hash 33 ….
@@ -170,11 +171,75 @@ fn a_cipher_without_explicit_nonce_gets_none() {
 #[test]
 fn verify_data_of_either_side() {
     for vector in VECTORS {
-        let secret = vector.extended_secret();
-        let client = secret.verify_data(Side::Client, &vector.hash());
+        let keys = vector.extended_secret().key_block();
+        let client = keys.verify_data(Side::Client, &vector.hash());
         assert_eq!(hex(&client), vector.client_finished);
-        let server = secret.verify_data(Side::Server, &vector.hash());
+        let server = keys.verify_data(Side::Server, &vector.hash());
         assert_eq!(hex(&server), vector.server_finished);
+    }
+}
+
+/// A PRF that counts its calls. `prepares` makes it prepare secrets.
+struct Counting {
+    prf: &'static dyn Prf,
+    prepares: bool,
+    prepared: AtomicUsize,
+    derived: AtomicUsize,
+}
+
+impl Prf for Counting {
+    fn for_key_exchange(
+        &self,
+        output: &mut [u8; 48],
+        kx: Box<dyn ActiveKeyExchange>,
+        peer_share: &[u8],
+        label: &[u8],
+        seed: &[u8],
+    ) -> Result<(), Error> {
+        self.prf
+            .for_key_exchange(output, kx, peer_share, label, seed)
+    }
+
+    fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]) {
+        self.derived.fetch_add(1, Ordering::Relaxed);
+        self.prf.for_secret(output, secret, label, seed);
+    }
+
+    fn prepare(&self, secret: &[u8]) -> Option<Box<dyn tls12::PreparedSecret>> {
+        self.prepared.fetch_add(1, Ordering::Relaxed);
+        self.prf.prepare(secret).filter(|_| self.prepares)
+    }
+}
+
+#[test]
+fn a_handshake_prepares_the_secret_once() {
+    for vector in VECTORS {
+        for (prepares, derived) in [(true, 0), (false, 3)] {
+            let suite = vector.suite.tls12().unwrap();
+            let prf: &Counting = Box::leak(Box::new(Counting {
+                prf: suite.prf_provider,
+                prepares,
+                prepared: AtomicUsize::new(0),
+                derived: AtomicUsize::new(0),
+            }));
+            let counted = Box::leak(Box::new(Tls12CipherSuite {
+                common: CipherSuiteCommon { ..suite.common },
+                prf_provider: prf,
+                ..*suite
+            }));
+            let hash = vector.hash();
+            let secret =
+                MasterSecret::new(counted, Box::new(Exchange), b"share", RANDOMS, Some(&hash))
+                    .unwrap();
+            let keys = secret.key_block();
+            assert_eq!(hex(&keys.bytes), vector.key_block);
+            let client = keys.verify_data(Side::Client, &hash);
+            assert_eq!(hex(&client), vector.client_finished);
+            let server = keys.verify_data(Side::Server, &hash);
+            assert_eq!(hex(&server), vector.server_finished);
+            assert_eq!(prf.prepared.load(Ordering::Relaxed), 1);
+            assert_eq!(prf.derived.load(Ordering::Relaxed), derived);
+        }
     }
 }
 
