@@ -1,6 +1,7 @@
 //! Private keys and their signatures, implemented by a provider.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 
@@ -28,6 +29,20 @@ pub trait SigningKey: Debug + Send + Sync {
 
     /// The kind of this key. TLS 1.2 chooses cipher suites by it.
     fn algorithm(&self) -> SignatureAlgorithm;
+}
+
+impl<K: SigningKey + ?Sized> SigningKey for Arc<K> {
+    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+        (**self).choose_scheme(offered)
+    }
+
+    fn public_key(&self) -> Option<SubjectPublicKeyInfoDer<'_>> {
+        (**self).public_key()
+    }
+
+    fn algorithm(&self) -> SignatureAlgorithm {
+        (**self).algorithm()
+    }
 }
 
 /// A private key together with the scheme of its signatures.

@@ -2,8 +2,8 @@
 //!
 //! [`builder`] leads to a configuration; [`client`] and [`server`] have the two kinds. A handshake
 //! reads its configuration through [`settings`]. The other modules are the parts of a
-//! configuration: versions, verifiers ([`verify`], [`webpki`]), keys ([`sign`]), certificate
-//! compression, key logs, and sessions with their stores.
+//! configuration: versions, verifiers ([`verify`], [`webpki`]), keys ([`sign`]; `offload` signs on
+//! other threads), certificate compression, key logs, and sessions with their stores.
 //!
 //! Nothing here imports a handshake or a connection.
 
@@ -15,6 +15,8 @@ pub(crate) mod ech;
 pub(crate) mod key_log;
 #[cfg(feature = "std")]
 pub(crate) mod key_log_file;
+#[cfg(feature = "std")]
+pub(crate) mod offload;
 pub(crate) mod server;
 pub(crate) mod session;
 pub(crate) mod settings;

@@ -194,8 +194,14 @@ pub mod time_provider {
 /// the answer, and blocks its thread until then. A connection with
 /// [`set_async`](crate::CommonState::set_async) calls methods that return a [`BoxFuture`], and
 /// waits without a thread.
+///
+/// [`Offload`](crate::operation::Offload) makes such a key of any private key, with a pool of
+/// threads.
 pub mod operation {
     pub use rustls_core::operation::BoxFuture;
+
+    #[cfg(feature = "std")]
+    pub use crate::config::offload::{Job, Offload, Spawn};
 }
 
 /// Session tickets: their encryption and the rotation of its keys.
