@@ -17,8 +17,8 @@
 //!     -sess_in /tmp/demo/session
 //! ```
 //!
-//! If Redis is slow or down, handshakes are full ones. None waits longer than [`store::PATIENCE`]
-//! for a command.
+//! While a handshake waits for Redis, its thread serves other connections. If Redis is slow or
+//! down, handshakes are full ones. None waits longer than [`store::PATIENCE`] for a command.
 //!
 //! Copy [`store`] into your own program. Self-contained tickets (`Ticketer::for_fleet`) work
 //! without Redis.
@@ -31,20 +31,22 @@ mod redis_sessions {
     #[cfg(test)]
     mod tests;
 }
+mod tokio_io;
 
 use std::error::Error;
 use std::fs;
-use std::io::Write;
-use std::net::{SocketAddr, TcpStream};
+use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Parser;
 use listen::Listen;
 use redis_sessions::store;
-use rustls::{ServerConfig, ServerConnection, Stream};
+use rustls::{ServerConfig, ServerConnection};
+use tokio::net::TcpStream;
+use tokio_io::{close, flush, handshake, serve_all};
 
 /// Keep TLS sessions in Redis, and report to clients whether they resumed one
 #[derive(Parser)]
@@ -60,8 +62,9 @@ struct Options {
     redis: SocketAddr,
 }
 
-fn main() -> ExitCode {
-    match run(&Options::parse()) {
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(&Options::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("redis_sessions: {error}");
@@ -70,16 +73,10 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let config = Arc::new(config(options)?);
-    let listener = options.listen.bind()?;
-    println!("listening on {}", listener.local_addr()?);
-    for client in listener.incoming() {
-        if let Err(error) = client.map_err(Into::into).and_then(|c| greet(&config, c)) {
-            eprintln!("redis_sessions: {error}");
-        }
-    }
-    Ok(())
+    let serve = |socket| serve(config.clone(), socket);
+    serve_all("redis_sessions", options.listen.bind()?, serve).await
 }
 
 fn config(options: &Options) -> Result<ServerConfig, Box<dyn Error>> {
@@ -90,18 +87,21 @@ fn config(options: &Options) -> Result<ServerConfig, Box<dyn Error>> {
     Ok(config)
 }
 
-fn greet(config: &Arc<ServerConfig>, mut client: TcpStream) -> Result<(), Box<dyn Error>> {
-    // Clients are served one at a time, which is enough to show sessions. None may block the
-    // others.
-    client.set_read_timeout(Some(Duration::from_secs(2)))?;
-    client.set_write_timeout(Some(Duration::from_secs(2)))?;
-    let mut conn = ServerConnection::new(config.clone())?;
-    while conn.is_handshaking() {
-        conn.complete_io(&mut client)?;
-    }
-    let kind = conn.handshake_kind().ok_or("the handshake is incomplete")?;
-    let mut tls = Stream::new(&mut conn, &mut client);
-    writeln!(tls, "{kind:?}")?;
-    tls.conn.send_close_notify();
-    Ok(tls.flush()?)
+/// Tells one client the kind of its handshake, and closes the connection.
+async fn serve(config: Arc<ServerConfig>, socket: TcpStream) -> io::Result<()> {
+    socket.set_nodelay(true)?;
+    let mut conn = ServerConnection::new(config).map_err(io::Error::other)?;
+    conn.set_async(true);
+    let outcome = greet(&mut conn, &socket).await;
+    close(conn, socket).await;
+    outcome
+}
+
+async fn greet(conn: &mut ServerConnection, socket: &TcpStream) -> io::Result<()> {
+    handshake(conn, socket).await?;
+    let kind = conn.handshake_kind();
+    let kind = kind.ok_or_else(|| io::Error::other("the handshake is incomplete"))?;
+    writeln!(conn.writer(), "{kind:?}")?;
+    conn.send_close_notify();
+    flush(conn, socket).await
 }

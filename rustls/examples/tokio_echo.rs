@@ -6,36 +6,23 @@
 //! openssl s_client -connect localhost:8443 -CAfile /tmp/demo/ca.pem
 //! ```
 //!
-//! The connection never waits. A task waits until the socket is ready, then has the connection read
-//! or write as much as it can:
-//!
-//! ```text
-//!   socket ── readable ─► read_tls ─► process_new_packets ─► reader ─┐
-//!                                                                    │ echo
-//!   socket ◄─ writable ── write_tls ◄─────────────────────── writer ◄┘
-//! ```
-//!
 //! A program that needs a stream with `AsyncRead` and `AsyncWrite` should use the crate
 //! tokio-rustls instead. It works on top of this library with the `[patch.crates-io]` section in
 //! the README.
 
 mod listen;
+mod tokio_io;
 
 use std::error::Error;
-use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Parser;
 use listen::Listen;
 use rustls::{ServerConfig, ServerConnection};
-use tokio::io::{AsyncWriteExt, copy, sink};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::time::{sleep, timeout};
-
-/// The longest time to wait for a client in each read and write, and for it to close its side.
-const PATIENCE: Duration = Duration::from_secs(30);
+use tokio::net::TcpStream;
+use tokio_io::{close, flush, handshake, read, serve_all};
 
 /// The plaintext of a full record.
 const CHUNK_LEN: usize = 16 * 1024;
@@ -60,122 +47,48 @@ async fn main() -> ExitCode {
 
 async fn run(listen: &Listen) -> Result<(), Box<dyn Error>> {
     let config = Arc::new(listen.config()?);
-    let listener = listen.bind()?;
-    listener.set_nonblocking(true)?;
-    let listener = TcpListener::from_std(listener)?;
-    println!("listening on {}", listener.local_addr()?);
-    loop {
-        match listener.accept().await {
-            Ok((socket, peer)) => {
-                let config = config.clone();
-                tokio::spawn(async move {
-                    if let Err(error) = serve(config, socket).await {
-                        eprintln!("tokio_echo: {peer}: {error}");
-                    }
-                });
-            }
-            Err(error) => {
-                eprintln!("tokio_echo: cannot accept a connection: {error}");
-                // Probably out of file descriptors: an immediate retry would fail too.
-                sleep(Duration::from_millis(100)).await;
-            }
-        }
-    }
+    let serve = |socket| serve(config.clone(), socket);
+    serve_all("tokio_echo", listen.bind()?, serve).await
 }
 
 /// Serves one client until it closes its side, and closes the connection.
-async fn serve(config: Arc<ServerConfig>, mut socket: TcpStream) -> io::Result<()> {
+async fn serve(config: Arc<ServerConfig>, socket: TcpStream) -> io::Result<()> {
     socket.set_nodelay(true)?;
     let mut conn = ServerConnection::new(config).map_err(io::Error::other)?;
     let outcome = echo(&mut conn, &socket).await;
-    // Sends the alert after a TLS error. If the client is gone, `outcome` has the reason.
-    let _ = flush(&mut conn, &socket).await;
-    let _ = socket.shutdown().await;
-    // Closing a socket with unread input would reset the connection, and the client could lose the
-    // alert. So read until the client has closed its side too.
-    let _ = timeout(PATIENCE, copy(&mut socket, &mut sink())).await;
+    close(conn, socket).await;
     outcome
 }
 
 /// Echoes until the client sends a close_notify, which it answers.
 async fn echo(conn: &mut ServerConnection, socket: &TcpStream) -> io::Result<()> {
+    handshake(conn, socket).await?;
     let mut chunk = [0; CHUNK_LEN];
     loop {
-        read(conn, socket).await?;
-        conn.process_new_packets()
-            .map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
-        // Even without data there may be output: a part of the handshake or a KeyUpdate.
-        flush(conn, socket).await?;
-        loop {
-            match conn.reader().read(&mut chunk) {
-                // RFC 9846 §6.1: the client's close_notify ends one direction only. Everything has
-                // been echoed by now, so the other direction ends as well.
-                Ok(0) => {
-                    conn.send_close_notify();
-                    return flush(conn, socket).await;
-                }
-                // Flushing before the next chunk bounds the memory, and stops reading from a client
-                // that does not read the echo.
-                Ok(len) => {
-                    conn.writer().write_all(&chunk[..len])?;
-                    flush(conn, socket).await?;
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                    // Without a close_notify, an attacker may have cut off the stream.
-                    return Err(io::Error::new(error.kind(), "the connection was cut off"));
-                }
-                Err(error) => return Err(error),
+        match conn.reader().read(&mut chunk) {
+            // RFC 9846 §6.1: the client's close_notify ends one direction only. Everything has been
+            // echoed by now, so the other direction ends as well.
+            Ok(0) => {
+                conn.send_close_notify();
+                return flush(conn, socket).await;
             }
+            // Flushing before the next chunk bounds the memory, and stops reading from a client
+            // that does not read the echo.
+            Ok(len) => {
+                conn.writer().write_all(&chunk[..len])?;
+                flush(conn, socket).await?;
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                read(conn, socket).await?;
+                // Even without data there may be output, such as a KeyUpdate.
+                flush(conn, socket).await?;
+            }
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                // Without a close_notify, an attacker may have cut off the stream.
+                return Err(io::Error::new(error.kind(), "the connection was cut off"));
+            }
+            Err(error) => return Err(error),
         }
-    }
-}
-
-/// Waits for input and reads it into the connection.
-async fn read(conn: &mut ServerConnection, socket: &TcpStream) -> io::Result<()> {
-    loop {
-        timeout(PATIENCE, socket.readable()).await??;
-        match conn.read_tls(&mut Nonblocking(socket)) {
-            // The socket may not be ready after all.
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            // At the end of the stream `Reader::read` says whether a close_notify was missing.
-            read => return read.map(drop),
-        }
-    }
-}
-
-/// Writes all output of the connection.
-async fn flush(conn: &mut ServerConnection, socket: &TcpStream) -> io::Result<()> {
-    while conn.wants_write() {
-        timeout(PATIENCE, socket.writable()).await??;
-        match conn.write_tls(&mut Nonblocking(socket)) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            written => drop(written?),
-        }
-    }
-    Ok(())
-}
-
-/// A socket that returns `WouldBlock` if it is not ready.
-struct Nonblocking<'a>(&'a TcpStream);
-
-impl Read for Nonblocking<'_> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        self.0.try_read(out)
-    }
-}
-
-impl Write for Nonblocking<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.try_write(bytes)
-    }
-
-    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.0.try_write_vectored(slices)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 
@@ -186,6 +99,7 @@ mod tests {
 
     use harness::peers::configs::{self, ClientAuth, KeyType, Provider, server_name};
     use rustls::{ClientConnection, StreamOwned};
+    use tokio::net::TcpListener;
     use tokio::runtime::Runtime;
 
     use super::*;

@@ -17,17 +17,24 @@
 //! ([`ServerConfig::max_early_data_size`]) therefore rests on Redis, and on a single instance: a
 //! replica that is promoted may still hold a session that was taken.
 //!
+//! Handshakes wait for Redis only on connections with
+//! [`set_async`](rustls::CommonState::set_async). On others they are full ones, because waiting
+//! would block their thread.
+//!
 //! [`ServerConfig::max_early_data_size`]: rustls::ServerConfig::max_early_data_size
 
 use std::error::Error;
-use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
 use redis::{Cmd, RedisResult, Value, cmd};
 use rustls::crypto::aws_lc_rs::Ticketer;
-use rustls::server::{ProducesTickets, StoresServerSessions};
+use rustls::operation::BoxFuture;
+use rustls::server::{ProducesTickets, ServerSessionValue, StoresServerSessions};
+use tokio::runtime::Handle;
+use tokio::time::timeout;
 use zeroize::Zeroizing;
 
 use super::breaker::Breaker;
@@ -56,7 +63,11 @@ const EPOCH_SECS: u32 = EXPIRY_SECS + 60 * 60;
 /// If Redis fails or does not answer within [`PATIENCE`], the handshake is a full one. No command
 /// is sent for [`PAUSE`] then. Sessions of more than 64 KiB, which only very long client
 /// certificate chains cause, are not stored.
-pub(crate) struct RedisSessions {
+#[derive(Clone)]
+pub(crate) struct RedisSessions(Arc<Shared>);
+
+/// The data that operations share. An operation may outlive the configuration.
+struct Shared {
     address: SocketAddr,
     sealer: Arc<dyn ProducesTickets>,
     /// Each handshake takes a connection out, so the lock is never held while waiting for Redis.
@@ -72,23 +83,24 @@ impl RedisSessions {
     ///
     /// Returns an error if the secret is too short.
     pub(crate) fn new(address: SocketAddr, secret: &[u8]) -> Result<Self, Box<dyn Error>> {
-        Ok(Self {
+        Ok(Self(Arc::new(Shared {
             address,
             sealer: Ticketer::for_fleet(secret, EPOCH_SECS)?,
             idle: Mutex::new(Vec::new()),
             breaker: Breaker::new(PAUSE),
-        })
+        })))
     }
 
     /// Returns the answer to a command, or `None` if Redis does not answer in time or with an
     /// error.
-    pub(crate) fn ask(&self, command: &Cmd) -> Option<Value> {
-        let start = Instant::now();
-        if !self.breaker.allows(start) {
+    pub(crate) async fn ask(&self, command: &Cmd) -> Option<Value> {
+        let breaker = &self.0.breaker;
+        if !breaker.allows(Instant::now()) {
             return None;
         }
-        let answer = self.ask_before(start + PATIENCE, command);
-        let changed = self.breaker.note(answer.is_ok(), Instant::now());
+        let answer = timeout(PATIENCE, self.ask_redis(command)).await;
+        let answer = answer.unwrap_or_else(|late| Err(io::Error::from(late).into()));
+        let changed = breaker.note(answer.is_ok(), Instant::now());
         match &answer {
             Ok(_) if changed => eprintln!("Redis works again"),
             Err(error) if changed => eprintln!("Redis fails, not used for now: {error}"),
@@ -97,18 +109,18 @@ impl RedisSessions {
         answer.ok()
     }
 
-    fn ask_before(&self, deadline: Instant, command: &Cmd) -> RedisResult<Value> {
+    async fn ask_redis(&self, command: &Cmd) -> RedisResult<Value> {
         let idle = self.idle().pop();
         if let Some(mut connection) = idle {
-            if let Ok(answer) = connection.ask(command, deadline) {
+            if let Ok(answer) = connection.ask(command).await {
                 self.keep(connection);
                 return Ok(answer);
             }
         }
         // Redis may have closed an idle connection. Sending the command twice is safe: a session
         // that was taken stays taken.
-        let mut connection = Connection::open(self.address, deadline)?;
-        let answer = connection.ask(command, deadline)?;
+        let mut connection = Connection::open(self.0.address).await?;
+        let answer = connection.ask(command).await?;
         self.keep(connection);
         Ok(answer)
     }
@@ -121,7 +133,36 @@ impl RedisSessions {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stores a session. Returns false if that failed.
+    async fn store(&self, key: &[u8], session: ServerSessionValue) -> bool {
+        let session = Zeroizing::new(session.into_vec());
+        let len = (key.len() as u32).to_be_bytes();
+        let plain = Zeroizing::new([&len, key, &session].concat());
+        let Some(sealed) = self.0.sealer.encrypt(&plain) else {
+            return false;
+        };
+        let mut set = cmd("SET");
+        set.arg(prefixed(key))
+            .arg(sealed)
+            .arg("EX")
+            .arg(EXPIRY_SECS);
+        self.ask(&set).await == Some(Value::Okay)
+    }
+
+    /// Returns the session that Redis has for `key`, by `GET` or `GETDEL`.
+    fn fetch(
+        &self,
+        command: &'static str,
+        key: &[u8],
+    ) -> impl Future<Output = Option<ServerSessionValue>> + use<> {
+        let (this, key) = (self.clone(), key.to_vec());
+        async move {
+            let answer = this.ask(cmd(command).arg(prefixed(&key))).await?;
+            this.open(&key, answer).map(ServerSessionValue::from)
+        }
     }
 
     /// Opens the sealed session that Redis returned for `key`.
@@ -129,7 +170,7 @@ impl RedisSessions {
         let Value::BulkString(sealed) = answer else {
             return None;
         };
-        let plain = Zeroizing::new(self.sealer.decrypt(&sealed)?);
+        let plain = Zeroizing::new(self.0.sealer.decrypt(&sealed)?);
         let (len, rest) = plain.split_first_chunk()?;
         let (sealed_key, session) = rest.split_at_checked(u32::from_be_bytes(*len) as usize)?;
         (sealed_key == key).then(|| session.to_vec())
@@ -141,27 +182,37 @@ impl StoresServerSessions for RedisSessions {
         true
     }
 
-    fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
-        let len = (key.len() as u32).to_be_bytes();
-        let plain = Zeroizing::new([&len, &key[..], &value].concat());
-        let Some(sealed) = self.sealer.encrypt(&plain) else {
-            return false;
-        };
-        let mut set = cmd("SET");
-        set.arg(prefixed(&key))
-            .arg(sealed)
-            .arg("EX")
-            .arg(EXPIRY_SECS);
-        self.ask(&set) == Some(Value::Okay)
+    fn put_async(&self, key: &[u8], session: &ServerSessionValue) -> Option<BoxFuture<bool>> {
+        let (this, key, session) = (self.clone(), key.to_vec(), session.clone());
+        Some(Box::pin(async move { this.store(&key, session).await }))
     }
 
-    fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
-        self.open(key, self.ask(cmd("GET").arg(prefixed(key)))?)
+    fn get_async(&self, key: &[u8]) -> Option<BoxFuture<Option<ServerSessionValue>>> {
+        Some(Box::pin(self.fetch("GET", key)))
     }
 
     /// Uses a single command, so that only one of two servers gets the session.
+    fn take_async(&self, key: &[u8]) -> Option<BoxFuture<Option<ServerSessionValue>>> {
+        Some(Box::pin(self.fetch("GETDEL", key)))
+    }
+
+    /// Stores nothing.
+    fn put(&self, _: Vec<u8>, _: Vec<u8>) -> bool {
+        false
+    }
+
+    /// Finds nothing.
+    fn get(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Finds nothing, but removes the session: a failed TLS 1.2 connection calls this, and does not
+    /// wait (RFC 5246 §7.2.2).
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-        self.open(key, self.ask(cmd("GETDEL").arg(prefixed(key)))?)
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(self.fetch("GETDEL", key));
+        }
+        None
     }
 }
 
@@ -172,7 +223,7 @@ fn prefixed(key: &[u8]) -> Vec<u8> {
 impl fmt::Debug for RedisSessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisSessions")
-            .field("address", &self.address)
+            .field("address", &self.0.address)
             .finish_non_exhaustive()
     }
 }

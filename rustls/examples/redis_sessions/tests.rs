@@ -1,18 +1,18 @@
 //! Sessions in a real Redis where one is installed, and in servers that misbehave.
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::peers::configs::{self, ClientAuth, KeyType};
-use harness::peers::endpoints::{
-    ThisBuffered, UpstreamBuffered, handshake, send_and_check, talk_and_close,
-};
-use redis::{Value, cmd};
-use rustls::server::StoresServerSessions;
+use harness::peers::configs::{self, ClientAuth, KeyType, Versions};
+use redis::{Value, cmd, parse_redis_value};
+use rustls::server::{ServerSessionValue, StoresServerSessions};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::task::spawn_blocking;
 
 use super::breaker::Breaker;
 use super::store::RedisSessions;
@@ -85,84 +85,134 @@ fn serve(answer: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
     address
 }
 
-#[test]
-fn stored_session_is_found_by_another_server_and_taken_once() {
+async fn put(sessions: &RedisSessions, key: &[u8], value: &[u8]) -> bool {
+    let value = ServerSessionValue::from(value.to_vec());
+    sessions.put_async(key, &value).unwrap().await
+}
+
+async fn get(sessions: &RedisSessions, key: &[u8]) -> Option<Vec<u8>> {
+    let value = sessions.get_async(key).unwrap().await;
+    value.map(ServerSessionValue::into_vec)
+}
+
+async fn take(sessions: &RedisSessions, key: &[u8]) -> Option<Vec<u8>> {
+    let value = sessions.take_async(key).unwrap().await;
+    value.map(ServerSessionValue::into_vec)
+}
+
+#[tokio::test]
+async fn stored_session_is_found_by_another_server_and_taken_once() {
     let Some(redis) = Redis::start() else { return };
     let [one, other] = [redis.sessions(), redis.sessions()];
     assert!(one.can_cache());
-    assert_eq!(other.get(b"key"), None);
-    assert!(one.put(b"key".to_vec(), b"a session".to_vec()));
-    assert_eq!(other.get(b"key").unwrap(), b"a session");
-    assert!(other.put(b"key".to_vec(), b"another".to_vec()));
-    assert_eq!(one.take(b"key").unwrap(), b"another");
-    assert_eq!(other.take(b"key"), None);
-    assert_eq!(one.get(b"key"), None);
+    assert_eq!(get(&other, b"key").await, None);
+    assert!(put(&one, b"key", b"a session").await);
+    assert_eq!(get(&other, b"key").await.unwrap(), b"a session");
+    assert!(put(&other, b"key", b"another").await);
+    assert_eq!(take(&one, b"key").await.unwrap(), b"another");
+    assert_eq!(take(&other, b"key").await, None);
+    assert_eq!(get(&one, b"key").await, None);
 
     // Keys and values may hold any bytes.
     let key: Vec<u8> = (0..=255).collect();
     let value = [&b"\r\n$-1\r\n"[..], &[0xff; 60_000]].concat();
-    assert!(one.put(key.clone(), value.clone()));
-    assert_eq!(other.take(&key), Some(value));
+    assert!(put(&one, &key, &value).await);
+    assert_eq!(take(&other, &key).await, Some(value));
 }
 
-#[test]
-fn only_one_of_many_servers_takes_a_session() {
+#[tokio::test(flavor = "multi_thread")]
+async fn only_one_of_many_servers_takes_a_session() {
     let Some(redis) = Redis::start() else { return };
     for round in 0..20_u8 {
         let servers: Vec<_> = (0..4).map(|_| redis.sessions()).collect();
-        assert!(servers[0].put(vec![round], b"a session".to_vec()));
+        assert!(put(&servers[0], &[round], b"a session").await);
         let takers = servers
             .into_iter()
-            .map(|server| thread::spawn(move || server.take(&[round])));
+            .map(|server| tokio::spawn(async move { take(&server, &[round]).await }));
         let takers: Vec<_> = takers.collect();
-        let taken = takers.into_iter().filter_map(|taker| taker.join().unwrap());
-        assert_eq!(taken.count(), 1);
+        let mut taken = 0;
+        for taker in takers {
+            taken += usize::from(taker.await.unwrap().is_some());
+        }
+        assert_eq!(taken, 1);
     }
 }
 
-#[test]
-fn values_are_sealed_and_expire_after_a_day() {
+/// A connection that nobody polls stores and finds nothing, but removes its session if it fails.
+#[tokio::test]
+async fn calls_that_may_not_wait_only_remove_sessions() {
     let Some(redis) = Redis::start() else { return };
     let sessions = redis.sessions();
-    assert!(sessions.put(b"key".to_vec(), b"a session".to_vec()));
-    let set = |key: &[u8], value: &[u8]| {
-        let answer = sessions.ask(cmd("SET").arg(key).arg(value));
+    assert!(!sessions.put(b"other".to_vec(), b"a session".to_vec()));
+    assert!(put(&sessions, b"key", b"a session").await);
+    assert_eq!(sessions.get(b"key"), None);
+    assert!(get(&sessions, b"key").await.is_some());
+    assert_eq!(sessions.take(b"key"), None);
+    while get(&sessions, b"key").await.is_some() {}
+    assert_eq!(sessions.ask(&cmd("DBSIZE")).await, Some(Value::Int(0)));
+}
+
+#[tokio::test]
+async fn values_are_sealed_and_expire_after_a_day() {
+    let Some(redis) = Redis::start() else { return };
+    let sessions = redis.sessions();
+    assert!(put(&sessions, b"key", b"a session").await);
+    let set = async |key: &[u8], value: &[u8]| {
+        let answer = sessions.ask(cmd("SET").arg(key).arg(value)).await;
         assert_eq!(answer, Some(Value::Okay));
     };
-    assert_eq!(sessions.ask(&cmd("DBSIZE")), Some(Value::Int(1)));
-    let Some(Value::BulkString(sealed)) = sessions.ask(cmd("GET").arg("tls-session:key")) else {
+    assert_eq!(sessions.ask(&cmd("DBSIZE")).await, Some(Value::Int(1)));
+    let stored = sessions.ask(cmd("GET").arg("tls-session:key")).await;
+    let Some(Value::BulkString(sealed)) = stored else {
         panic!("not stored with the prefix")
     };
     assert!(!sealed.windows(9).any(|bytes| bytes == b"a session"));
-    let Some(Value::Int(secs)) = sessions.ask(cmd("TTL").arg("tls-session:key")) else {
+    let left = sessions.ask(cmd("TTL").arg("tls-session:key")).await;
+    let Some(Value::Int(secs)) = left else {
         panic!("no time to live")
     };
     assert!((86_000..=86_400).contains(&secs), "{secs} s");
 
     // A value does not open under another key, with another secret, or if it was changed.
-    set(b"tls-session:other", &sealed);
-    assert_eq!(sessions.get(b"other"), None);
+    set(b"tls-session:other", &sealed).await;
+    assert_eq!(get(&sessions, b"other").await, None);
     let stranger = RedisSessions::new(redis.address, &[8; 32]).unwrap();
-    assert_eq!(stranger.get(b"key"), None);
+    assert_eq!(get(&stranger, b"key").await, None);
     for at in 0..sealed.len() {
         let mut changed = sealed.clone();
         changed[at] ^= 1;
-        set(b"tls-session:key", &changed);
-        assert_eq!(sessions.get(b"key"), None, "byte {at} changed");
+        set(b"tls-session:key", &changed).await;
+        assert_eq!(get(&sessions, b"key").await, None, "byte {at} changed");
     }
-    set(b"tls-session:key", &sealed);
-    assert_eq!(sessions.get(b"key").unwrap(), b"a session");
+    set(b"tls-session:key", &sealed).await;
+    assert_eq!(get(&sessions, b"key").await.unwrap(), b"a session");
 }
 
-#[test]
-fn closed_idle_connection_is_replaced() {
+#[tokio::test]
+async fn closed_idle_connection_is_replaced() {
     let Some(redis) = Redis::start() else { return };
     let sessions = redis.sessions();
-    assert!(sessions.put(b"key".to_vec(), b"a session".to_vec()));
+    assert!(put(&sessions, b"key", b"a session").await);
     let mut kill = cmd("CLIENT");
     kill.arg(&["KILL", "TYPE", "normal", "SKIPME", "no"]);
-    assert_eq!(sessions.ask(&kill), Some(Value::Int(1)));
-    assert_eq!(sessions.get(b"key").unwrap(), b"a session");
+    assert_eq!(sessions.ask(&kill).await, Some(Value::Int(1)));
+    assert_eq!(get(&sessions, b"key").await.unwrap(), b"a session");
+}
+
+#[tokio::test]
+async fn answer_may_arrive_in_pieces() {
+    let address = serve(|mut stream| {
+        let _ = stream.read(&mut [0; 1000]);
+        for byte in b"*2\r\n$5\r\na\r\nbc\r\n:42\r\n" {
+            stream.write_all(&[*byte]).unwrap();
+            thread::yield_now();
+        }
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let sessions = RedisSessions::new(address, &SECRET).unwrap();
+    let expected = [Value::BulkString(b"a\r\nbc".to_vec()), Value::Int(42)];
+    let answer = sessions.ask(&cmd("PING")).await;
+    assert_eq!(answer, Some(Value::Array(expected.to_vec())));
 }
 
 /// Starts servers that misbehave. Returns their addresses by the behaviour.
@@ -216,91 +266,147 @@ fn bad_servers() -> Vec<(&'static str, SocketAddr)> {
     ]
 }
 
-#[test]
-fn bad_servers_only_lose_sessions() {
+#[tokio::test]
+async fn bad_servers_only_lose_sessions() {
     for (what, address) in bad_servers() {
         for operation in 0..3 {
             // A new store has a closed breaker.
             let sessions = RedisSessions::new(address, &SECRET).unwrap();
             match operation {
-                0 => assert!(!sessions.put(b"key".to_vec(), b"value".to_vec()), "{what}"),
-                1 => assert_eq!(sessions.get(b"key"), None, "{what}"),
-                _ => assert_eq!(sessions.take(b"key"), None, "{what}"),
+                0 => assert!(!put(&sessions, b"key", b"value").await, "{what}"),
+                1 => assert_eq!(get(&sessions, b"key").await, None, "{what}"),
+                _ => assert_eq!(take(&sessions, b"key").await, None, "{what}"),
             }
         }
     }
 }
 
-#[test]
-fn handshakes_over_bad_servers_are_full_ones() {
+/// Serves a client. Returns the kind of handshake that the server reports.
+async fn greeted(
+    sessions: RedisSessions,
+    versions: Versions,
+    client: &Arc<rustls_upstream::ClientConfig>,
+) -> String {
+    let provider = rustls::crypto::aws_lc_rs::default_provider();
+    let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+    let mut config = configs::this::server_of(versions, provider, key_type, auth);
+    config.session_storage = Arc::new(sessions);
+    let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+    let listener = listener.unwrap();
+    let address = listener.local_addr().unwrap();
+    let client = client.clone();
+    let client = spawn_blocking(move || {
+        let name = configs::server_name();
+        let conn = rustls_upstream::ClientConnection::new(client, name).unwrap();
+        let socket = TcpStream::connect(address).unwrap();
+        let mut greeting = String::new();
+        let mut stream = rustls_upstream::StreamOwned::new(conn, socket);
+        stream.read_to_string(&mut greeting).unwrap();
+        greeting
+    });
+    let (socket, _) = listener.accept().await.unwrap();
+    crate::serve(Arc::new(config), socket).await.unwrap();
+    client.await.unwrap()
+}
+
+fn client(versions: Versions) -> Arc<rustls_upstream::ClientConfig> {
+    let provider = rustls_upstream::crypto::aws_lc_rs::default_provider();
+    let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+    configs::upstream::client_of(versions, provider, key_type, auth).into()
+}
+
+#[tokio::test]
+async fn handshakes_over_bad_servers_are_full_ones() {
     for (what, address) in bad_servers() {
-        let provider = rustls::crypto::aws_lc_rs::default_provider();
-        let mut config = configs::this::server(provider, KeyType::EcdsaP256, ClientAuth::None);
-        config.session_storage = Arc::new(RedisSessions::new(address, &SECRET).unwrap());
-        let config = Arc::new(config);
-        let client = configs::upstream::client(
-            rustls_upstream::crypto::aws_lc_rs::default_provider(),
-            KeyType::EcdsaP256,
-            ClientAuth::None,
-        );
-        let client = Arc::new(client);
+        let sessions = RedisSessions::new(address, &SECRET).unwrap();
+        let client = client(Versions::Both);
         for _ in 0..2 {
-            let name = configs::server_name();
-            let conn = rustls_upstream::ClientConnection::new(client.clone(), name).unwrap();
-            let mut client = UpstreamBuffered::new(conn);
-            let conn = rustls::ServerConnection::new(config.clone()).unwrap();
-            assert_eq!(conn.handshake_kind(), None, "{what}");
-            let mut server = ThisBuffered::new(conn);
-            handshake(&mut client, &mut server);
-            assert_eq!(
-                server.conn.handshake_kind(),
-                Some(rustls::HandshakeKind::Full),
-                "{what}"
-            );
-            talk_and_close(&mut client, &mut server);
+            let kind = greeted(sessions.clone(), Versions::Both, &client).await;
+            assert_eq!(kind, "Full\n", "{what}");
         }
     }
 }
 
 /// The two servers share only the secret and Redis.
-#[test]
-fn sessions_are_resumed_on_another_server() {
+#[tokio::test]
+async fn sessions_are_resumed_on_another_server() {
     let Some(redis) = Redis::start() else { return };
-    for versions in [configs::Versions::Tls12, configs::Versions::Tls13] {
-        let key_type = KeyType::EcdsaP256;
-        let client = Arc::new(configs::upstream::client_of(
-            versions,
-            rustls_upstream::crypto::aws_lc_rs::default_provider(),
-            key_type,
-            ClientAuth::None,
-        ));
-        for kind in [rustls::HandshakeKind::Full, rustls::HandshakeKind::Resumed] {
-            let provider = rustls::crypto::aws_lc_rs::default_provider();
-            let mut config =
-                configs::this::server_of(versions, provider, key_type, ClientAuth::None);
-            config.session_storage = Arc::new(redis.sessions());
-            let name = configs::server_name();
-            let conn = rustls_upstream::ClientConnection::new(client.clone(), name).unwrap();
-            let mut client = UpstreamBuffered::new(conn);
-            let conn = rustls::ServerConnection::new(Arc::new(config)).unwrap();
-            let mut server = ThisBuffered::new(conn);
-            handshake(&mut client, &mut server);
-            assert_eq!(server.conn.handshake_kind(), Some(kind), "{versions:?}");
-            send_and_check(&mut server, &mut client, b"data");
+    for versions in [Versions::Tls12, Versions::Tls13] {
+        let client = client(versions);
+        for kind in ["Full\n", "Resumed\n"] {
+            let sessions = redis.sessions();
+            assert_eq!(greeted(sessions, versions, &client).await, kind);
         }
     }
 }
 
+/// A storage on the thread of the handshakes: it answers only if they do not block.
+#[tokio::test]
+async fn handshakes_do_not_hold_their_thread() {
+    let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+    let listener = listener.unwrap();
+    let sessions = RedisSessions::new(listener.local_addr().unwrap(), &SECRET).unwrap();
+    tokio::spawn(async move {
+        let stored = Arc::new(Mutex::new(HashMap::new()));
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(answer_commands(stream, stored.clone()));
+        }
+    });
+    for versions in [Versions::Tls12, Versions::Tls13] {
+        let client = client(versions);
+        for kind in ["Full\n", "Resumed\n"] {
+            assert_eq!(greeted(sessions.clone(), versions, &client).await, kind);
+        }
+    }
+}
+
+type Stored = Arc<Mutex<HashMap<Vec<u8>, Vec<u8>>>>;
+
+/// Answers SET, GET and GETDEL, which arrive as a whole.
+async fn answer_commands(mut stream: tokio::net::TcpStream, stored: Stored) {
+    let mut memory = vec![0; 100_000];
+    while let Ok(len @ 1..) = stream.read(&mut memory).await {
+        let Ok(Value::Array(words)) = parse_redis_value(&memory[..len]) else {
+            panic!("not a command")
+        };
+        let words = words.into_iter().map(|word| match word {
+            Value::BulkString(bytes) => bytes,
+            word => panic!("{word:?} in a command"),
+        });
+        let words: Vec<_> = words.collect();
+        let found = {
+            let mut stored = stored.lock().unwrap();
+            match &words[0][..] {
+                b"SET" => {
+                    stored.insert(words[1].clone(), words[2].clone());
+                    None
+                }
+                b"GET" => stored.get(&words[1]).cloned(),
+                _ => stored.remove(&words[1]),
+            }
+        };
+        let answer = match (&words[0][..], found) {
+            (b"SET", _) => b"+OK\r\n".to_vec(),
+            (_, None) => b"$-1\r\n".to_vec(),
+            (_, Some(bytes)) => {
+                let len = format!("${}\r\n", bytes.len());
+                [len.as_bytes(), &bytes, b"\r\n"].concat()
+            }
+        };
+        stream.write_all(&answer).await.unwrap();
+    }
+}
+
 /// Only the first caller waits for a failed server. Later ones do not even connect.
-#[test]
-fn failed_server_gets_no_connections_for_a_pause() {
+#[tokio::test]
+async fn failed_server_gets_no_connections_for_a_pause() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let sessions = RedisSessions::new(address, &SECRET).unwrap();
-    assert_eq!(sessions.get(b"key"), None);
+    assert_eq!(get(&sessions, b"key").await, None);
     for _ in 0..1000 {
         // These calls take less than the pause, unless the machine stalls for a second.
-        assert_eq!(sessions.take(b"key"), None);
+        assert_eq!(take(&sessions, b"key").await, None);
     }
     listener.set_nonblocking(true).unwrap();
     let connections = listener.incoming().map_while(Result::ok).count();

@@ -37,8 +37,8 @@
 //!   now and then.
 //! - **One storage**: your implementation of
 //!   [`StoresServerSessions`](crate::server::StoresServerSessions). The example `redis_sessions`
-//!   uses Redis. If Redis is slow or down, it falls back to full handshakes, and none waits long.
-//!   Early data needs a storage.
+//!   uses Redis, and serves other connections while one waits. If Redis is slow or down, it falls
+//!   back to full handshakes, and none waits long. Early data needs a storage.
 //!
 //! ```
 //! use std::error::Error;

@@ -1,0 +1,145 @@
+//! TLS connections over the sockets of tokio, for servers with one task per connection.
+//!
+//! The connection itself never waits. A task waits until the socket is ready, then has the
+//! connection read or write as much as it can. During the handshake, it may also wait for an
+//! operation of the application, such as a signature or a session storage:
+//!
+//! ```text
+//!   socket ── readable ─► read_tls ─► process_new_packets ──┐ is_waiting?
+//!                                                           ▼
+//!                          signer, verifier, storage ─► poll_operation
+//!                                                           │
+//!   socket ◄─ writable ── write_tls ◄───────────────────────┘
+//! ```
+
+use std::error::Error;
+use std::future::poll_fn;
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::net::TcpListener as StdListener;
+use std::time::Duration;
+
+use rustls::ServerConnection;
+use tokio::io::{AsyncWriteExt, copy, sink};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{sleep, timeout};
+
+/// The longest time to wait for a client in each read and write, for it to close its side, and for
+/// an operation of the handshake.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Accepts connections, and calls `serve` for each in a task of its own. Prints errors after the
+/// `name` of the program.
+pub(crate) async fn serve_all<F>(
+    name: &'static str,
+    listener: StdListener,
+    serve: impl Fn(TcpStream) -> F,
+) -> Result<(), Box<dyn Error>>
+where
+    F: Future<Output = io::Result<()>> + Send + 'static,
+{
+    listener.set_nonblocking(true)?;
+    let listener = TcpListener::from_std(listener)?;
+    println!("listening on {}", listener.local_addr()?);
+    loop {
+        match listener.accept().await {
+            Ok((socket, peer)) => {
+                let served = serve(socket);
+                tokio::spawn(async move {
+                    if let Err(error) = served.await {
+                        eprintln!("{name}: {peer}: {error}");
+                    }
+                });
+            }
+            Err(error) => {
+                eprintln!("{name}: cannot accept a connection: {error}");
+                // Probably out of file descriptors: an immediate retry would fail too.
+                sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+/// Completes the handshake. While it waits for an operation, the thread runs other tasks.
+///
+/// `conn` waits only with [`set_async`](rustls::CommonState::set_async). After an error, call
+/// [`close`].
+pub(crate) async fn handshake(conn: &mut ServerConnection, socket: &TcpStream) -> io::Result<()> {
+    loop {
+        flush(conn, socket).await?;
+        if conn.is_waiting() {
+            let operation = poll_fn(|task| conn.poll_operation(task));
+            timeout(PATIENCE, operation).await?.map_err(invalid_data)?;
+        } else if !conn.is_handshaking() {
+            return Ok(());
+        } else if read(conn, socket).await? == 0 {
+            let error = "the connection was cut off during the handshake";
+            return Err(io::Error::new(ErrorKind::UnexpectedEof, error));
+        }
+    }
+}
+
+/// Waits for input, reads it into the connection and processes it. Returns the number of bytes
+/// read: zero at the end of the stream.
+pub(crate) async fn read(conn: &mut ServerConnection, socket: &TcpStream) -> io::Result<usize> {
+    loop {
+        timeout(PATIENCE, socket.readable()).await??;
+        match conn.read_tls(&mut Nonblocking(socket)) {
+            // The socket may not be ready after all.
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            read => {
+                let len = read?;
+                conn.process_new_packets().map_err(invalid_data)?;
+                return Ok(len);
+            }
+        }
+    }
+}
+
+/// Writes all output of the connection.
+pub(crate) async fn flush(conn: &mut ServerConnection, socket: &TcpStream) -> io::Result<()> {
+    while conn.wants_write() {
+        timeout(PATIENCE, socket.writable()).await??;
+        match conn.write_tls(&mut Nonblocking(socket)) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            written => drop(written?),
+        }
+    }
+    Ok(())
+}
+
+/// Writes the last output, such as the alert after an error, and closes the connection.
+pub(crate) async fn close(mut conn: ServerConnection, mut socket: TcpStream) {
+    // If the client is gone, an earlier error has the reason.
+    let _ = flush(&mut conn, &socket).await;
+    let _ = socket.shutdown().await;
+    // Closing a socket with unread input would reset the connection, and the client could lose the
+    // alert. So read until the client has closed its side too.
+    let _ = timeout(PATIENCE, copy(&mut socket, &mut sink())).await;
+}
+
+fn invalid_data(error: rustls::Error) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, error)
+}
+
+/// A socket that returns `WouldBlock` if it is not ready.
+struct Nonblocking<'a>(&'a TcpStream);
+
+impl Read for Nonblocking<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.0.try_read(out)
+    }
+}
+
+impl Write for Nonblocking<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.try_write(bytes)
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.0.try_write_vectored(slices)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
