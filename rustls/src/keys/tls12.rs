@@ -181,12 +181,6 @@ impl MasterSecret {
         }
     }
 
-    /// Returns the same as [`KeyBlock::verify_data`].
-    pub(crate) fn verify_data(&self, sender: Side, transcript: &Output) -> VerifyData {
-        let prf = self.suite.prf_provider;
-        PreparedSecret::Unprepared(prf, self.secret.clone()).verify_data(sender, transcript)
-    }
-
     /// Fills `output` with keying material (RFC 5705 §4). An empty context differs from no context.
     ///
     /// # Errors

@@ -47,14 +47,11 @@ impl WaitFinished {
         let WaitChangeCipherSpec {
             handshake,
             master_secret,
+            keys,
             kind,
-            ..
         } = &mut *last;
         let transcript = handshake.transcript.current();
-        check_finished(
-            &master_secret.verify_data(Side::Client, transcript),
-            finished,
-        )?;
+        check_finished(&keys.verify_data(Side::Client, transcript), finished)?;
         cx.transport.check_aligned()?;
         cx.negotiated.prove_peer();
         *cx.session = handshake.stored_session();

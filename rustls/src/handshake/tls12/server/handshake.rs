@@ -77,7 +77,6 @@ impl Handshake {
     fn send_finished(
         &mut self,
         ticket: &[u8],
-        master_secret: &MasterSecret,
         keys: &KeyBlock,
         cx: &mut ServerContext<'_>,
     ) -> Result<(), Error> {
@@ -94,7 +93,7 @@ impl Handshake {
         cx.transport.change_sending_cipher(keys, Side::Server);
 
         let mut flight = Flight::with_capacity(FINISHED_LEN, &mut self.transcript);
-        let verify_data = master_secret.verify_data(Side::Server, flight.transcript_hash());
+        let verify_data = keys.verify_data(Side::Server, flight.transcript_hash());
         flight.add(&Finished(&verify_data));
         flight.send(cx.transport)
     }
@@ -132,12 +131,9 @@ impl WaitChangeCipherSpec {
             let ticket = ticket.unwrap_or_default();
             Ok(move |cx: &mut ServerContext<'_>| {
                 let Self {
-                    handshake,
-                    master_secret,
-                    keys,
-                    ..
+                    handshake, keys, ..
                 } = &mut *self;
-                handshake.send_finished(&ticket, master_secret, keys, cx)?;
+                handshake.send_finished(&ticket, keys, cx)?;
                 next(self, cx)
             })
         };
