@@ -74,7 +74,8 @@ impl Plan {
         }
     }
 
-    /// Creates a plan with a time for each answer, the last one first. Further answers come at once.
+    /// Creates a plan with a time for each answer, the last one first. Further answers come at
+    /// once.
     pub fn scheduled(schedule: Vec<When>) -> Self {
         Self {
             schedule: Mutex::new(schedule),

@@ -475,8 +475,9 @@ pub enum ConnectionState<'c, 'i, Data> {
 
     /// The handshake waits for an operation of the application. Call
     /// [`UnbufferedConnectionCommon::poll_operation`] until it is ready; then process the incoming
-    /// bytes again. Bytes that arrive meanwhile may be passed in, so that an alert is seen. A server
-    /// that may already send gets its writer by [`UnbufferedConnectionCommon::write_traffic`].
+    /// bytes again. Bytes that arrive meanwhile may be passed in, so that an alert is seen. A
+    /// server that may already send gets its writer by
+    /// [`UnbufferedConnectionCommon::write_traffic`].
     ///
     /// Only connections with [`UnbufferedConnectionCommon::set_async`] return it.
     WaitingForOperation,

@@ -163,8 +163,9 @@ impl Accepted {
     /// Continues the handshake with `config`.
     ///
     /// Call [`ConnectionCommon::write_tls`] next to send the server's messages. With
-    /// [`Self::set_async`], the connection may already [wait](CommonState::is_waiting). If bytes behind the
-    /// ClientHello may have been read, also call [`ConnectionCommon::process_new_packets`].
+    /// [`Self::set_async`], the connection may already [wait](CommonState::is_waiting). If bytes
+    /// behind the ClientHello may have been read, also call
+    /// [`ConnectionCommon::process_new_packets`].
     ///
     /// # Errors
     ///

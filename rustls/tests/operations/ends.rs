@@ -320,9 +320,7 @@ impl<C: Unbuffered> OverSlices<C> {
                 Err(error) => Err(error),
             };
             self.incoming.drain(..discard);
-            if result.is_err() {
-                return result;
-            }
+            result?;
             if is_done {
                 return Ok(());
             }

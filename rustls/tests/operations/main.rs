@@ -191,7 +191,7 @@ fn a_panic_in_an_operation_ends_the_connection() {
             };
             // the first poll may only find that there is an operation
             let panicked = catch_unwind(AssertUnwindSafe(|| {
-                while let Poll::Pending = poll_once(&mut waiting) {}
+                while poll_once(&mut waiting).is_pending() {}
             }));
             panicked.unwrap_err();
             assert!(!waiting.is_waiting());

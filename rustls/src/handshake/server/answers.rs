@@ -114,8 +114,8 @@ impl Answers {
         Ok(session)
     }
 
-    /// Returns the client of the session at `index`, if the verifier still accepts it: by the future
-    /// of `start`, or else by `ask`.
+    /// Returns the client of the session at `index`, if the verifier still accepts it: by the
+    /// future of `start`, or else by `ask`.
     pub(crate) fn client(
         &mut self,
         index: usize,
