@@ -12,7 +12,6 @@ use super::once::Once;
 use crate::certificates::Certificate;
 #[cfg(not(feature = "x509"))]
 use crate::certificates::ParsedCertificate;
-#[cfg(feature = "tls12")]
 use crate::certificates::PeerChains;
 use crate::certificates::peer_chain::{ChainKind, PeerChain};
 use crate::error::Error;
@@ -61,7 +60,6 @@ impl PeerIdentity {
     }
 
     /// Replaces the chain by the shared copy in `chains`.
-    #[cfg(feature = "tls12")]
     pub(crate) fn share_chain(&mut self, chains: &PeerChains) {
         self.chain = chains.share(self.chain.clone());
     }

@@ -174,36 +174,4 @@ impl From<PeerIncompatible> for Stop {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn accepted(client: Result<Option<AcceptedClient>, Stop>) -> Option<bool> {
-        client.ok().map(|client| client.is_some())
-    }
-
-    /// Another pass may choose another session, whose client was not verified yet.
-    #[test]
-    fn an_answer_about_a_client_is_of_one_session() {
-        let ready = || -> BoxFuture<_> { Box::pin(async { None }) };
-        let pending = || -> BoxFuture<_> { Box::pin(core::future::pending()) };
-        let at_once = || panic!("asked at once");
-        let mut answers = Answers::new(Asking::MayWait);
-        assert_eq!(accepted(answers.client(0, pending, at_once)), None);
-        answers.add(Answer::Client(0, Some(AcceptedClient { acceptance: None })));
-        assert_eq!(accepted(answers.client(0, ready, at_once)), Some(true));
-        assert_eq!(accepted(answers.client(1, ready, at_once)), Some(false));
-        assert_eq!(accepted(answers.client(1, pending, at_once)), None);
-    }
-
-    #[test]
-    fn each_pass_decides_at_the_same_time() {
-        let at = |secs| {
-            Some(UnixTime::since_unix_epoch(core::time::Duration::from_secs(
-                secs,
-            )))
-        };
-        let mut answers = Answers::new(Asking::MayWait);
-        assert_eq!(answers.now(|| at(1)), at(1));
-        assert_eq!(answers.now(|| at(2)), at(1));
-    }
-}
+mod tests;
