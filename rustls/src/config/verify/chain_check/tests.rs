@@ -1,8 +1,11 @@
+mod arguments;
 mod model;
 
 use alloc::format;
 use alloc::vec::Vec;
+use core::fmt;
 use std::string::String;
+use std::sync::Mutex;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -256,6 +259,43 @@ fn an_invalid_signature_looks_nothing_up() {
     ]);
 }
 
+#[test]
+fn an_invalid_signature_is_refused() {
+    let unsigned = with(|it| it.signs = false);
+    for (is_server, forwards_rules, is_early) in [
+        (false, false, false),
+        (false, true, false),
+        (true, false, false),
+        (true, false, true),
+        (true, true, true),
+    ] {
+        let of = |mut step: Step| {
+            step.model.wrapper.forwards_rules = forwards_rules;
+            step.is_early = is_early;
+            step
+        };
+        let mut peers = Peers::new(VerifiedChains::default(), is_server);
+        // the chain is unknown at first, and known at last
+        for step in [unsigned, PLAIN, unsigned].map(of) {
+            let (outcome, calls) = peers.handshake(&step);
+            assert_eq!(outcome.is_ok(), step.signs, "{step:?}, {calls}");
+        }
+        // an error of the chain comes first
+        for step in [
+            Step {
+                chain: 2,
+                ..unsigned
+            },
+            Step { chain: 2, ..PLAIN },
+        ]
+        .map(of)
+        {
+            let (outcome, _) = peers.handshake(&step);
+            assert!(outcome.unwrap_err().contains("Expired"), "{step:?}");
+        }
+    }
+}
+
 /// An attacker may relay a handshake to another server, which signs it. The time until the refusal
 /// must not show if the client knows that server.
 #[test]
@@ -392,6 +432,21 @@ fn a_session_is_resumed_without_verification_while_its_acceptance_holds() {
     check(&resumed(14, 1), true, "r");
     check(&resumed(15, 1), false, "v");
     check(&resumed(14, 0), true, "v"); // its rules are those of the last resumption
+    let no_rules = |step: Step| Step {
+        model: Model {
+            wrapper: Wrapper {
+                forwards_rules: false,
+                ..Wrapper::NONE
+            },
+            ..step.model
+        },
+        ..step
+    };
+    check(&no_rules(resumed(14, 0)), true, "v"); // adds nothing to the session
+    check(&resumed(14, 0), true, "v");
+    // a full handshake with a known chain passes its acceptance on
+    check(&PLAIN, true, "sr");
+    check(&resumed(10, 0), true, "r");
 }
 
 /// Another machine may run newer code with the same rules.
@@ -407,8 +462,45 @@ fn an_acceptance_in_a_session_ends_after_a_day() {
     let acceptance = Acceptance::new(basis, at(10), at(2 * DAY)).unwrap();
     for (now, expected) in [(10 + DAY - 1, "r"), (10 + DAY, "v")] {
         let check = ChainCheck::new(OfClient(&verifier), &known, at(now), Asking::AtOnce);
-        let _ = at_once(check.verify_again(&chain(0), Some(acceptance)));
+        let resumed = at_once(check.verify_again(&chain(0), Some(acceptance))).unwrap();
         assert_eq!(verifier.calls(), expected, "{now}");
+        if now < 10 + DAY {
+            // a resumption does not prolong it
+            assert_eq!(resumed.unwrap(), Some(acceptance));
+        }
+    }
+}
+
+/// Sessions of a client end with the acceptance, even if nobody else may rely on it.
+#[test]
+fn the_end_of_an_acceptance_is_reported() {
+    let without_rules = Model {
+        wrapper: Wrapper {
+            forwards_rules: false,
+            ..Wrapper::NONE
+        },
+        ..PLAIN.model
+    };
+    let maps = [VerifiedChains::default(), VerifiedChains::disabled()];
+    for (model, known) in [PLAIN.model, without_rules]
+        .into_iter()
+        .flat_map(|model| maps.iter().map(move |known| (model, known)))
+    {
+        // the chain is known the second time
+        for now in [10, 11] {
+            let verifier = Recorded::new(model);
+            let check = ChainCheck::new(OfClient(&verifier), known, at(now), Asking::AtOnce);
+            let basis = check.basis;
+            let (chain, chains) = (UnprovenChain::new(chain(0)), PeerChains::disabled());
+            let check = || Ok(check.clone());
+            let proven = at_once(chain.prove(check, &chains, known, async { Ok(()) }))
+                .unwrap()
+                .unwrap();
+            assert_eq!(proven.until, Some(at(100)), "{model:?}, {known:?}");
+            // the time stays that of the verification
+            let kept = basis.and_then(|basis| Acceptance::new(basis, at(10), at(100)));
+            assert_eq!(proven.acceptance, kept);
+        }
     }
 }
 
@@ -504,8 +596,14 @@ fn an_empty_chain_is_an_error() {
     let verifier = Recorded::new(PLAIN.model);
     let check = ChainCheck::new(OfClient(&verifier), &known, at(10), Asking::AtOnce);
     let empty = || PeerChain::copy(ChainKind::X509, []);
-    let again = at_once(check.verify_again(&[], None)).unwrap();
-    assert!(again.is_err());
+    let acceptance = Acceptance::new(check.basis.unwrap(), at(10), at(20));
+    assert!(acceptance.is_some());
+    for acceptance in [None, acceptance] {
+        let failure = at_once(check.verify_again(&[], acceptance))
+            .unwrap()
+            .unwrap_err();
+        assert_eq!(failure.error, Error::NoCertificatesPresented);
+    }
     let (chain, chains) = (UnprovenChain::new(empty()), PeerChains::disabled());
     let proven = at_once(chain.prove(|| Ok(check.clone()), &chains, &known, async { Ok(()) }));
     let failure = proven.unwrap().unwrap_err();

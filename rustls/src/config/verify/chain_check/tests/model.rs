@@ -205,6 +205,7 @@ macro_rules! signatures {
         }
     };
 }
+pub(super) use signatures;
 
 impl ServerCertVerifier for Recorded {
     signatures!();
