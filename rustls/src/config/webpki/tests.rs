@@ -4,6 +4,7 @@ mod certificates;
 pub(crate) mod pki;
 mod revocation;
 mod roots;
+mod rules;
 mod signatures;
 mod until;
 

@@ -80,6 +80,8 @@ impl KnownRoots {
 
 #[cfg(test)]
 mod tests {
+    use pki_types::{AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm};
+
     use super::*;
 
     fn store() -> Arc<RootCertStore> {
@@ -126,6 +128,42 @@ mod tests {
         assert_eq!(all.find(&first, (1, 2)), Some([100; 32]));
         assert_eq!(all.find(&stores[2], (1, 2)), Some([2; 32]));
         assert_eq!(all.find(&third, (1, 2)), Some([102; 32]));
+        // each place is used again and again
+        let stores: Vec<_> = (0..3 * CAPACITY).map(|_| store()).collect();
+        for roots in &stores {
+            all.insert(known(roots, 1));
+        }
+        for (number, roots) in stores.iter().enumerate() {
+            let found = all.find(roots, (1, 2));
+            assert_eq!(found.is_some(), number >= 2 * CAPACITY, "{number}");
+        }
+    }
+
+    #[derive(Debug)]
+    struct Unused;
+
+    impl SignatureVerificationAlgorithm for Unused {
+        fn verify_signature(&self, _: &[u8], _: &[u8], _: &[u8]) -> Result<(), InvalidSignature> {
+            Err(InvalidSignature)
+        }
+
+        fn public_key_alg_id(&self) -> AlgorithmIdentifier {
+            AlgorithmIdentifier::from_slice(&[])
+        }
+
+        fn signature_alg_id(&self) -> AlgorithmIdentifier {
+            AlgorithmIdentifier::from_slice(&[])
+        }
+    }
+
+    /// Two of the lists have the same address, and two the same length.
+    #[test]
+    fn lists_of_algorithms_are_distinguished() {
+        static ALL: [&dyn SignatureVerificationAlgorithm; 2] = [&Unused, &Unused];
+        let roots = store();
+        let lists = [(1, &ALL[..]), (2, &ALL[..1]), (3, &ALL[1..])];
+        let digests = lists.map(|(n, list)| digest(&roots, list, || Some([n; 32])));
+        assert_eq!(digests, [1, 2, 3].map(|n| Some([n; 32])));
     }
 
     #[test]

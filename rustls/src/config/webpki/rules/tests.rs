@@ -192,6 +192,86 @@ fn a_stub_of_sha256_states_no_rules_and_changes_no_others() {
     }
 }
 
+/// An algorithm with a short name and any identifiers.
+#[derive(Debug)]
+struct Named;
+
+impl SignatureVerificationAlgorithm for Named {
+    fn verify_signature(&self, _: &[u8], _: &[u8], _: &[u8]) -> Result<(), InvalidSignature> {
+        Err(InvalidSignature)
+    }
+
+    fn public_key_alg_id(&self) -> AlgorithmIdentifier {
+        AlgorithmIdentifier::from_slice(b"the key")
+    }
+
+    fn signature_alg_id(&self) -> AlgorithmIdentifier {
+        AlgorithmIdentifier::from_slice(b"the signature")
+    }
+
+    fn fips(&self) -> bool {
+        true
+    }
+}
+
+/// The encoding that is hashed. Machines share sessions by it, so a change needs another `FORMAT`.
+#[test]
+fn the_digest_covers_every_input_with_its_length() {
+    fn count(count: u64) -> Vec<u8> {
+        count.to_be_bytes().to_vec()
+    }
+    fn value(value: &[u8]) -> Vec<u8> {
+        [&count(value.len() as u64), value].concat()
+    }
+
+    let list = crl(&root("Root", nothing), &[1], |_| ());
+    let long_key = [7; 300];
+    let strict = RevocationPolicy {
+        expiration: ExpirationPolicy::Enforce,
+        ..RevocationPolicy::default()
+    };
+    let lenient = RevocationPolicy {
+        depth: RevocationCheckDepth::EndEntity,
+        unknown_status: UnknownStatusPolicy::Allow,
+        expiration: ExpirationPolicy::Ignore,
+    };
+    for (provider, _) in providers() {
+        let sha256 = crate::certificates::sha256(&provider).unwrap();
+        let digest = |parts: &[Vec<u8>]| sha256.hash(&parts.concat()).as_ref().to_vec();
+        let long_inputs = digest(&[
+            count(2),
+            [value(b"one"), value(b"key"), count(0), value(b"")].concat(),
+            [value(b"two"), value(&long_key), count(1), value(b"names")].concat(),
+            count(1),
+            [value(b"the key"), value(b"the signature")].concat(),
+            [count(1), value(b"Named")].concat(),
+        ]);
+        for (usage, revocation, settings) in [
+            (Usage::ServerAuth, lenient, [1, 1, 1, 1]),
+            (Usage::ClientAuth, strict, [2, 2, 2, 2]),
+        ] {
+            let inputs = Inputs {
+                usage,
+                roots: vec![
+                    anchor(b"two", &long_key, Some(b"names")),
+                    anchor(b"one", b"key", None),
+                ],
+                crls: vec![RevocationList::from_der(list.clone()).unwrap()],
+                revocation,
+                algorithms: vec![&Named],
+            };
+            let expected = digest(&[
+                value(FORMAT.as_bytes()),
+                value(&settings),
+                value(&long_inputs),
+                count(1),
+                value(&digest(&[list.to_vec()])),
+            ]);
+            assert_eq!(inputs.rules(&provider).as_ref(), expected, "{usage:?}");
+        }
+    }
+}
+
 /// The digest names the minimum version of webpki.
 #[test]
 fn the_format_names_the_version_of_webpki() {

@@ -10,7 +10,9 @@ use rcgen::{CertificateParams, date_time_ymd};
 use super::pki::{Issuer, at, crl, intermediate, leaf, now, root};
 use super::providers;
 use crate::RootCertStore;
+use crate::certificates::{ChainKind, PeerChain, PeerChains, VerifiedChains};
 use crate::client::danger::ServerCertVerifier;
+use crate::config::verify::chain_check::{ChainCheck, OfClient, UnprovenChain};
 use crate::config::webpki::{WebPkiClientVerifier, WebPkiServerVerifier};
 use crate::server::danger::ClientCertVerifier;
 
@@ -97,6 +99,20 @@ impl Case {
         end
     }
 
+    /// True if all verifiers accept the chain at the time `now`, and later handshakes rely on it.
+    fn is_kept(&self, now: UnixTime) -> bool {
+        let certificates = [&self.end_entity].into_iter().chain(&self.intermediates);
+        let chain = PeerChain::new(ChainKind::X509, certificates.cloned());
+        self.verifiers().all(|verifier| {
+            let (chains, known) = (PeerChains::disabled(), VerifiedChains::default());
+            let check = ChainCheck::new(OfClient(&*verifier), &known, now);
+            UnprovenChain::new(chain.clone())
+                .prove(|| Ok(check), &chains, &known, |_| Ok(()))
+                .unwrap();
+            known.stats().entries == 1
+        })
+    }
+
     fn is_accepted(&self, now: UnixTime) -> bool {
         self.verifiers().all(|verifier| {
             let (end_entity, chain) = (&self.end_entity, &self.intermediates);
@@ -131,11 +147,19 @@ fn an_acceptance_ends_with_the_first_change_of_the_path() {
             Case::new(nothing, nothing).with_list(2026).enforcing(),
             Y2026,
         ),
+        (
+            "leaf before list",
+            Case::new(nothing, expires_in(2026))
+                .with_list(2027)
+                .enforcing(),
+            Y2026 + 1,
+        ),
     ] {
         assert_eq!(case.until(now()), Some(end), "{what}");
         for time in [now().as_secs(), end - 1] {
             assert!(case.is_accepted(at(time)), "{what}: {time}");
             assert_eq!(case.until(at(time)), Some(end), "{what}: {time}");
+            assert!(case.is_kept(at(time)), "{what}: {time}");
         }
         assert!(!case.is_accepted(at(end)), "{what}");
     }
@@ -162,6 +186,7 @@ fn certificates_off_the_path_count() {
     let mut unreadable = case();
     unreadable.intermediates.push(CertificateDer::from(vec![7]));
     assert_eq!(unreadable.until(now()), None);
+    assert!(!unreadable.is_kept(now()));
 }
 
 /// The second list is used for nothing, because the first one covers the same certificates. Its
@@ -176,7 +201,10 @@ fn every_list_counts() {
     };
     assert_eq!(case(2026).until(now()), Some(Y2026));
     assert_eq!(case(2022).until(now()), None, "expired");
+    assert_eq!(case(2026).until(at(Y2026)), None, "expires now");
+    assert!(case(2026).is_accepted(at(Y2026)));
     assert!(case(2022).is_accepted(now()));
+    assert!(!case(2022).is_kept(now()));
 }
 
 /// The server's verifier returns the same end. Both print nothing of it, like those of 0.23.
