@@ -93,9 +93,19 @@ mod tests {
             assert_ne!(abc, hash(X509, other), "{other:?}");
         }
         assert_ne!(abc, hash(ChainKind::RawPublicKey, &[b"a", b"bc"]));
+        // every length counts, not only the last
+        let first = |len| hash(X509, &[&[7; 10][..len], b"bc"]);
+        assert_ne!(first(9), first(10));
         // the hash is keyed, so it cannot be predicted
         let other_key = RandomState::new();
         assert_ne!(abc, hash_chain(&other_key, &chain(X509, &[b"a", b"bc"])));
+    }
+
+    #[test]
+    fn a_hash_is_passed_on() {
+        let mut hasher = Hashed::default();
+        hasher.write_u64(1 << 63 | 7);
+        assert_eq!(hasher.finish(), 1 << 63 | 7);
     }
 
     #[test]
@@ -112,5 +122,11 @@ mod tests {
         }
         assert_ne!(ab, hash(ChainKind::RawPublicKey, &[b"ab", b"c"], 0));
         assert_ne!(ab, hash(X509, &[b"ab", b"c"], 1));
+        let sevens = hash(X509, &[&[7; HASHED]], 0);
+        for position in 0..HASHED {
+            let mut other = [7; HASHED];
+            other[position] = 8;
+            assert_ne!(sevens, hash(X509, &[&other], 0), "{position}");
+        }
     }
 }

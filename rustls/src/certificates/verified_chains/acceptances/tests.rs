@@ -2,8 +2,8 @@ use core::hash::Hasher;
 use core::time::Duration;
 use std::hash::RandomState;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::thread;
 use std::vec::Vec;
+use std::{format, thread};
 
 use super::*;
 use crate::certificates::{ChainKind, VerifiedChains, VerifierRules};
@@ -157,6 +157,23 @@ fn cleared_chains_are_forgotten() {
 }
 
 #[test]
+fn a_map_holds_as_many_chains_as_its_capacity() {
+    let acceptance = Acceptance::new(BASIS, at(100), at(200)).unwrap();
+    for (chains, capacity) in [
+        (VerifiedChains::new(1), 1),
+        (VerifiedChains::default(), VerifiedChains::DEFAULT_CAPACITY),
+    ] {
+        for number in 0..=capacity {
+            chains.keep(&chain(&[&number.to_be_bytes()]), acceptance);
+        }
+        let stats = chains.stats();
+        assert_eq!((stats.entries, stats.evictions), (capacity, 1));
+        let text = format!("{chains:?}");
+        assert!(text.contains(&format!("entries: {capacity},")), "{text}");
+    }
+}
+
+#[test]
 fn long_chains_are_not_kept() {
     let chains = VerifiedChains::default();
     let acceptance = Acceptance::new(BASIS, at(100), at(200)).unwrap();
@@ -178,12 +195,12 @@ fn a_peer_with_one_certificate_takes_one_slot() {
     let acceptances = acceptances(10);
     let other = chain(&[b"other end entity", b"issuer"]);
     accept(&acceptances, BASIS, &other);
-    for number in 0..1000_u32 {
-        accept(
-            &acceptances,
-            BASIS,
-            &chain(&[b"end entity", b"issuer", &number.to_be_bytes()]),
-        );
+    for number in 0..100 {
+        let (content, len) = ([number; 100], usize::from(number));
+        for issuers in [&[&content[..]][..], &[&content[..len], b"issuer"]] {
+            let presented = [&[&b"end entity"[..]], issuers].concat();
+            accept(&acceptances, BASIS, &chain(&presented));
+        }
     }
     assert!(is_known(&acceptances, &other));
     let stats = acceptances.stats();
