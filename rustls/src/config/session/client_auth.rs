@@ -99,9 +99,10 @@ mod tests {
 
     use super::*;
     use crate::asking::at_once;
+    use crate::certificates::{Basis, VerifierRules};
     use crate::config::carrier::Carrier;
     use crate::config::verify::{ClientCertVerified, HandshakeSignatureValid};
-    use crate::enums::SignatureScheme;
+    use crate::enums::{Side, SignatureScheme};
     use crate::error::Error;
     use crate::msgs::certificate_request::DistinguishedName;
     use crate::msgs::certificate_verify::DigitallySignedStruct;
@@ -247,6 +248,16 @@ mod tests {
                 at_once(accepted).unwrap()
             };
             assert_eq!(accept(&[]).is_some(), is_accepted);
+            // which no acceptance of certificates belongs to
+            let basis = Basis {
+                peer: Side::Client,
+                rules: VerifierRules::from_digest([1; 32]),
+            };
+            let later = UnixTime::since_unix_epoch(core::time::Duration::MAX);
+            let acceptance = Acceptance::new(basis, now, later);
+            let again = accept_again(&[], acceptance, &settings, now, Asking::AtOnce);
+            let client = at_once(again).unwrap();
+            assert!(client.is_none_or(|client| client.acceptance.is_none()));
             // and no certificate that the verifier rejects
             let chain = [CertificateDer::from(&b"certificate"[..])];
             assert!(accept(&chain).is_none());

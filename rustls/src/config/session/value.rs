@@ -605,8 +605,10 @@ mod tests {
     #[test]
     fn another_format_is_rejected() {
         let mut bytes = to_vec(&tls13());
-        bytes[0] += 1;
-        Tls13Session::read(&bytes.clone().into()).unwrap_err();
+        for format in [0, FORMAT - 1, FORMAT + 1, 255] {
+            bytes[0] = format;
+            Tls13Session::read(&bytes.clone().into()).unwrap_err();
+        }
     }
 
     #[test]
@@ -631,13 +633,14 @@ mod tests {
             Err(InvalidMessage::IllegalEmptyValue)
         );
 
-        let mut short_acceptance = to_vec(&tls13());
-        let acceptance = short_acceptance
-            .windows(32)
-            .position(|at| at == [11; 32])
-            .unwrap();
-        short_acceptance[acceptance - 1] -= 1;
-        Tls13Session::read(&short_acceptance.into()).unwrap_err();
+        let bytes = to_vec(&tls13());
+        let acceptance = bytes.windows(32).position(|at| at == [11; 32]).unwrap();
+        for len in [1, Acceptance::LEN - 1, Acceptance::LEN + 1] {
+            let mut bytes = bytes.clone();
+            bytes[acceptance - 1] = len as u8;
+            bytes.splice(acceptance..acceptance + Acceptance::LEN, [11].repeat(len));
+            Tls13Session::read(&bytes.into()).unwrap_err();
+        }
 
         let mut empty_cert = tls13();
         empty_cert.facts.client_chain = ClientChain::Encoded(EncodedChain(b"\0\0\x01a\0\0\0"));

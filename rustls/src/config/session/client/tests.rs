@@ -229,6 +229,10 @@ fn sessions_live_at_most_a_week() {
         );
         assert!(common.has_expired(at(u64::MAX)));
     }
+    // received after the clock was set back
+    let mut common = lasting(u32::MAX);
+    common.received_at = at(500);
+    assert!(common.has_expired(at(500 + 604_800)));
 }
 
 /// The real age is unknown if the clock was set back by more than the lifetime, so the session
@@ -243,6 +247,49 @@ fn a_clock_set_back_a_little_expires_no_session() {
     assert!(!common.has_expired(at(941)));
     assert!(common.has_expired(at(940)));
     assert!(common.has_expired(at(0)));
+}
+
+#[test]
+fn a_verification_holds_until_its_end_and_at_most_a_week() {
+    for (until, lifetime) in [
+        (None, Some(604_800)),
+        (Some(0), None),
+        (Some(999), None),
+        (Some(1_000), None),
+        (Some(1_001), Some(1)),
+        (Some(1_000 + 604_799), Some(604_799)),
+        (Some(1_000 + 604_801), Some(604_800)),
+        (Some(1_000 + (1 << 32)), Some(604_800)),
+        (Some(u64::MAX), Some(604_800)),
+    ] {
+        let verification = Verification::new(at(1_000), until.map(at));
+        let lifetime_secs = verification.map(|it| it.lifetime_secs.get());
+        assert_eq!(lifetime_secs, lifetime, "{until:?}");
+        assert!(verification.is_none_or(|it| it.at.as_secs() == 1_000));
+    }
+}
+
+#[test]
+fn a_session_ends_with_its_verification() {
+    // received at 1000
+    let mut common = lasting(200);
+    for (verified_at, until, end) in [
+        (900, 1_050, 1_050),
+        (900, 1_100, 1_100),
+        (900, 1_300, 1_200),
+        (1_000, 1_200, 1_200),
+    ] {
+        common.verification = Verification::new(at(verified_at), Some(at(until))).unwrap();
+        assert!(!common.has_expired(at(1_000)));
+        assert!(!common.has_expired(at(end - 1)), "{verified_at}, {until}");
+        assert!(common.has_expired(at(end)), "{verified_at}, {until}");
+    }
+    // the clock was set back by more than the verification holds
+    common.verification = Verification::new(at(900), Some(at(1_050))).unwrap();
+    assert!(!common.has_expired(at(801)));
+    common.verification = Verification::new(at(960), Some(at(1_050))).unwrap();
+    assert!(!common.has_expired(at(871)));
+    assert!(common.has_expired(at(870)));
 }
 
 #[test]
