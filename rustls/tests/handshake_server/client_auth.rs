@@ -11,7 +11,15 @@ use rustls::AlertDescription::{
     BadCertificate, CertificateRequired, DecodeError, DecryptError, IllegalParameter,
     UnexpectedMessage, UnknownCA, UnsupportedExtension,
 };
-use rustls::{HandshakeType, ServerConfig, SignatureScheme};
+use rustls::certificates::VerifiedChains;
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{
+    CertificateError, DigitallySignedStruct, DistinguishedName, Error, HandshakeType,
+    RootCertStore, ServerConfig, SignatureScheme,
+};
 
 use crate::second_flight::{clients, refusal};
 use crate::servers::{Identity, PROVIDERS, Setup, ours_with};
@@ -116,6 +124,101 @@ fn certificates_that_do_not_verify_are_refused() {
             });
             assert_eq!(refused, expected);
         }
+    }
+}
+
+/// A verifier that asks for certificates, and leaves everything else to its current verifier.
+#[derive(Debug)]
+struct Replaced(Arc<dyn ClientCertVerifier>);
+
+impl ClientCertVerifier for Replaced {
+    fn current_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
+        Some(self.0.clone())
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+}
+
+/// A server refuses a certificate as soon as it arrives, unless it may know the chain. It then
+/// waits for the signature.
+#[test]
+fn a_certificate_is_refused_at_once_by_verifiers_without_rules() {
+    let (known, stranger) = (Identity::new(), Identity::new());
+    let setup = setup(&known);
+    let crypto = Arc::new(setup.crypto.clone());
+    let mut roots = RootCertStore::empty();
+    roots.add(known.cert.clone()).unwrap();
+    let rules = WebPkiClientVerifier::builder_with_provider(roots.into(), crypto.clone())
+        .build()
+        .unwrap();
+    let no_rules: Arc<dyn ClientCertVerifier> = Arc::new(
+        Verifier::like_client_verifier(rules.clone())
+            .with_certificates(|_| Err(CertificateError::UnknownIssuer.into())),
+    );
+    let replaced = |current: &Arc<_>| Arc::new(Replaced(Arc::clone(current)));
+    let (keeps, keeps_none) = (VerifiedChains::default, VerifiedChains::disabled);
+    for (verifier, verified_chains, waits) in [
+        (rules.clone(), keeps(), true),
+        (rules.clone(), keeps_none(), false),
+        (no_rules.clone(), keeps(), false),
+        (no_rules.clone(), keeps_none(), false),
+        (replaced(&rules) as _, keeps(), true),
+        (replaced(&rules), keeps_none(), false),
+        (replaced(&no_rules), keeps(), false),
+    ] {
+        let what = format!("{verifier:?}, {verified_chains:?}");
+        let mut config = ServerConfig::builder_with_provider(crypto.clone())
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_client_cert_verifier(verifier)
+            .with_single_cert(setup.identity.chain(), setup.identity.key())
+            .unwrap();
+        config.verified_chains = Arc::new(verified_chains);
+        let server = Box::new(ours_with(config));
+        let mut client = ScriptedClient::new(server, &setup.provider.this(), ClientHello::new());
+        let certificate = ScriptedClient::certificate(&[], &[&stranger.cert], &[]);
+        let mut answer = client.send(&certificate);
+        assert_eq!(answer.is_ok(), waits, "{what}");
+        if waits {
+            let key = stranger.signing_key();
+            let verify = client.certificate_verify(&*key, ECDSA_SECP256R1_SHA256);
+            answer = client.send(&verify);
+        }
+        let expected = refusal("InvalidCertificate(UnknownIssuer)", UnknownCA);
+        assert_eq!(answer, expected, "{what}");
     }
 }
 

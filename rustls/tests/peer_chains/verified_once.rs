@@ -283,6 +283,25 @@ fn a_peer_without_the_key_learns_nothing() {
     }
 }
 
+/// The order in which a client verifies a server of an unknown authority.
+#[test]
+fn a_map_puts_the_signature_before_the_chain() {
+    let stranger = Authority::new("theirs");
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        for (chains, verified) in [
+            (VerifiedChains::default(), 1),
+            (VerifiedChains::disabled(), 0),
+        ] {
+            let mut sides = Sides::new(provider, versions).without_sessions();
+            sides.client.verified_chains = Arc::new(chains);
+            sides.server = stranger.server(provider, versions);
+            let (error, [of_client, _]) = sides.fail();
+            assert_eq!(error, CertificateError::UnknownIssuer.into());
+            assert_eq!(of_client, verified, "{versions:?}");
+        }
+    }
+}
+
 /// An acceptance as a client's certificate is none as a server's.
 #[test]
 fn both_sides_may_share_a_map() {

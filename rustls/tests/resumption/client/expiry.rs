@@ -169,6 +169,11 @@ fn under_another_verifier_a_session_ends_with_the_end_entity_s_certificate() {
         assert_eq!(client_1.connect(END, &server), "Resumed");
         let error = client_1.connect(END + 1, &server);
         assert!(error.contains("Expired"), "{error}");
+        // in its last second
+        let client_1 = client(&chain);
+        assert_eq!(client_1.connect(END, &server), "Full");
+        let error = client_1.connect(END + 1, &server);
+        assert!(error.contains("Expired"), "{error}");
 
         let chain = Chain::new(2028, 2029);
         let (client_2, server) = (client(&chain), chain.server(provider, versions));
@@ -182,12 +187,14 @@ fn under_another_verifier_a_session_ends_with_the_end_entity_s_certificate() {
 fn a_verifier_that_ignores_expiry_has_sessions() {
     for_each_client(|provider, versions, unbuffered| {
         let chain = Chain::new(2028, 2028);
-        let verifier =
-            Verifier::like_server_verifier(chain.webpki(provider)).with_certificates(|_| Ok(()));
         let server = chain.server(provider, versions);
-        let client = Client::new(provider, versions, unbuffered, Arc::new(verifier));
-        assert_eq!(client.connect(END + HOUR, &server), "Full");
-        assert_eq!(client.connect(END + 2 * HOUR, &server), "Resumed");
+        for expired_at in [END + 1, END + HOUR] {
+            let verifier = Verifier::like_server_verifier(chain.webpki(provider))
+                .with_certificates(|_| Ok(()));
+            let client = Client::new(provider, versions, unbuffered, Arc::new(verifier));
+            assert_eq!(client.connect(expired_at, &server), "Full");
+            assert_eq!(client.connect(expired_at + HOUR, &server), "Resumed");
+        }
     });
 }
 
