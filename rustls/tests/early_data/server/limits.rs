@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use harness::peers::configs::{self, PROVIDERS, product};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered, exchange, talk_and_close};
-use harness::peers::servers::{KEY_TYPE, Server, Settings, ask_for_another_share, servers};
+use harness::peers::servers::{KEY_TYPE, Server, Settings, ask_for_another_share, hello, servers};
 use rustls::ContentType;
 
 use super::{MAX, accepted, early_data, finish, rejected, send, settings, upstream_client};
@@ -134,6 +134,40 @@ fn early_data_of_older_tickets_is_skipped() {
                 exchange(&mut client, &mut *server).unwrap();
                 assert_eq!(early_data(&mut *server), b"");
                 talk_and_close(&mut client, &mut *server);
+            }
+        }
+    }
+}
+
+/// RFC 9846 §4.3.10: early data belongs to the first session that a client offers. The limit of
+/// another one does not count, even if the server resumes that.
+#[test]
+fn the_limit_of_another_session_does_not_count() {
+    const OF_TICKET: usize = 60_000;
+    const TOLERATED: usize = 1 << 14;
+    const PIECE: usize = 1000;
+
+    for provider in PROVIDERS {
+        let allows = Settings {
+            max_early_data_size: OF_TICKET as u32,
+            ..settings(provider)
+        };
+        let before = allows.ours();
+        let mut after = before.clone();
+        after.max_early_data_size = 0;
+        let before = Server::Buffered(Arc::new(before));
+        let after = Arc::new(after);
+        for after in [Server::Buffered(after.clone()), Server::Unbuffered(after)] {
+            for (is_first, limit) in [(true, OF_TICKET), (false, TOLERATED)] {
+                let mut offer = before.tickets(&allows).remove(0).offer_early(0);
+                if !is_first {
+                    offer.identities.insert(0, (b"another".to_vec(), 0));
+                }
+                let mut client = after.connect(&allows, hello(), Some(&offer)).unwrap();
+                assert!(client.is_resumed && !client.early_data_accepted());
+                let mut send = || client.send_raw(ContentType::ApplicationData, &[7; PIECE]);
+                let skipped = (0..100).take_while(|_| send().is_ok()).count();
+                assert_eq!(skipped, limit / PIECE, "{is_first}");
             }
         }
     }

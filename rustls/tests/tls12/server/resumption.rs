@@ -364,6 +364,20 @@ fn sessions_end_with_their_lifetime() {
     }
 }
 
+/// Without a clock, a server stores no session, and promises none by an id.
+#[test]
+fn no_session_begins_without_a_clock() {
+    for setup in PROVIDERS.map(Setup::new) {
+        // the clock fails at zero
+        for (clock, len) in [(Clock::now(), 32), (Clock::at(0), 0)] {
+            let (server, _) = this_server(setup, |config| config.time_provider = clock);
+            let mut client = server.connect(&hello(false), None).unwrap();
+            assert_eq!(client.session_id.len(), len);
+            client.finish().unwrap();
+        }
+    }
+}
+
 /// RFC 5077 §3.3: zero means that the lifetime is unspecified.
 #[test]
 fn a_ticket_without_a_lifetime_is_good_for_a_week() {
