@@ -153,28 +153,39 @@ pub(super) fn read_extensions<'a>(
 /// usual ones need no allocation.
 #[derive(Debug, Default)]
 pub(crate) struct ExtensionSet {
-    below_64: u64,
+    usual: u64,
     others: BTreeSet<u16>,
 }
 
 impl ExtensionSet {
+    /// Returns the bit of a usual type: one with a small number, or one that many hellos have.
+    fn bit(typ: ExtensionType) -> Option<u64> {
+        const RENEGOTIATION_INFO: u16 = 0xff01;
+        const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;
+        match u16::from(typ) {
+            number @ 0..62 => Some(1 << number),
+            RENEGOTIATION_INFO => Some(1 << 62),
+            ENCRYPTED_CLIENT_HELLO => Some(1 << 63),
+            _ => None,
+        }
+    }
+
     /// Adds `typ`. Returns false if it was already there.
     pub(crate) fn insert(&mut self, typ: ExtensionType) -> bool {
-        match u16::from(typ) {
-            value @ 0..64 => {
-                let bit = 1 << value;
-                let new = self.below_64 & bit == 0;
-                self.below_64 |= bit;
-                new
+        match Self::bit(typ) {
+            Some(bit) => {
+                let is_new = self.usual & bit == 0;
+                self.usual |= bit;
+                is_new
             }
-            value => self.others.insert(value),
+            None => self.others.insert(typ.into()),
         }
     }
 
     pub(crate) fn contains(&self, typ: ExtensionType) -> bool {
-        match u16::from(typ) {
-            value @ 0..64 => self.below_64 & (1 << value) != 0,
-            value => self.others.contains(&value),
+        match Self::bit(typ) {
+            Some(bit) => self.usual & bit != 0,
+            None => self.others.contains(&typ.into()),
         }
     }
 }
@@ -420,6 +431,17 @@ mod tests {
                 .iter()
                 .all(|&(_, context)| allowed_in(typ, context));
             assert_eq!(anywhere, !known.contains(typ), "{typ:?}");
+        }
+    }
+
+    #[test]
+    fn a_set_distinguishes_all_types() {
+        let mut set = ExtensionSet::default();
+        for typ in (0..=u16::MAX).map(ExtensionType::from) {
+            assert!(!set.contains(typ), "{typ:?}");
+            assert!(set.insert(typ), "{typ:?}");
+            assert!(!set.insert(typ), "{typ:?}");
+            assert!(set.contains(typ), "{typ:?}");
         }
     }
 
