@@ -12,6 +12,8 @@ pub struct ServerConnectionData {
     pub(crate) server_name: Option<DnsName<'static>>,
     /// The application's data in sessions. Boxed because few connections have any.
     resumption_data: Option<Box<ResumptionData>>,
+    /// True if a session is resumed, with or without data of the application.
+    is_resumed: bool,
     pub(crate) early_data: EarlyData,
 }
 
@@ -20,7 +22,7 @@ struct ResumptionData {
     /// Stored in the sessions of this connection.
     to_send: Vec<u8>,
     /// Read from the resumed session.
-    received: Option<Vec<u8>>,
+    received: Vec<u8>,
 }
 
 /// The server's decision about the client's early data.
@@ -56,10 +58,31 @@ impl ServerConnectionData {
     /// Returns the application data of the resumed session.
     #[cfg(feature = "std")]
     pub(crate) fn received_resumption_data(&self) -> Option<&[u8]> {
-        self.resumption_data.as_ref()?.received.as_deref()
+        let received = || Some(&self.resumption_data.as_ref()?.received[..]);
+        self.is_resumed.then(|| received().unwrap_or_default())
     }
 
     pub(crate) fn set_received_resumption_data(&mut self, data: &[u8]) {
-        self.resumption_data.get_or_insert_default().received = Some(data.into());
+        self.is_resumed = true;
+        if !data.is_empty() {
+            self.resumption_data.get_or_insert_default().received = data.into();
+        }
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resumed_session_without_data_differs_from_no_session() {
+        let mut data = ServerConnectionData::default();
+        data.set_resumption_data(b"sent");
+        assert_eq!(data.received_resumption_data(), None);
+        data.set_received_resumption_data(&[]);
+        assert_eq!(data.received_resumption_data(), Some(&[][..]));
+        data.set_received_resumption_data(b"received");
+        assert_eq!(data.received_resumption_data(), Some(&b"received"[..]));
+        assert_eq!(data.resumption_data(), b"sent");
     }
 }
