@@ -192,8 +192,8 @@ pub mod time_provider {
 /// A private key in a hardware module, a verifier that asks another service, a session storage over
 /// the network: each answers after milliseconds. By default a connection calls methods that return
 /// the answer, and blocks its thread until then. A connection with
-/// [`set_async`](crate::CommonState::set_async) calls methods that return a [`BoxFuture`], and
-/// waits without a thread.
+/// [`set_async`](crate::CommonState::set_async) calls methods that return a
+/// [`BoxFuture`](crate::operation::BoxFuture), and waits without a thread.
 ///
 /// [`Offload`](crate::operation::Offload) makes such a key of any private key, with a pool of
 /// threads.

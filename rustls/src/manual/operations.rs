@@ -30,6 +30,9 @@
 //!
 //! A wrapper that adds checks to the first method must add them to the second one, too.
 //!
+//! For a private key in memory whose signatures take long, such as RSA with 4096 bits,
+//! [`Offload`](crate::operation::Offload) does this: it signs on a pool of threads.
+//!
 //! ## 2. Let the connection wait
 //!
 //! Call [`set_async(true)`](crate::CommonState::set_async) on a new connection, or on an
