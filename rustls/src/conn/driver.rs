@@ -33,8 +33,11 @@ use crate::record::HEADER_LEN;
 use crate::record::buffer::ReceiveBuffer;
 use crate::record::receiver::RecordHeader;
 
+/// The length of an alert.
+const ALERT_LEN: usize = 2;
+
 /// The length of a TLS 1.3 alert without padding: its content, its type, and the tag.
-const PROTECTED_ALERT_LEN: usize = 2 + 1 + 16;
+const PROTECTED_ALERT_LEN: usize = ALERT_LEN + 1 + 16;
 
 /// The maximum number of bytes from QUIC that are buffered while a handshake waits: as many as a
 /// handshake message may have.
@@ -410,8 +413,9 @@ impl<Data> Driver<Data> {
         let is_handled = match header.typ {
             // a warning may be an error in TLS 1.3, so it waits until the version is known
             ContentType::Alert => {
-                self.common.negotiated.version.is_some()
-                    || buf.get(HEADER_LEN) == Some(&u8::from(AlertLevel::Fatal))
+                header.payload_len == ALERT_LEN
+                    && (self.common.negotiated.version.is_some()
+                        || buf.get(HEADER_LEN) == Some(&u8::from(AlertLevel::Fatal)))
             }
             // TLS 1.3 drops it, and an alert may follow
             ContentType::ChangeCipherSpec => self.is_tls13(),
