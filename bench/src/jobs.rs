@@ -9,6 +9,7 @@ pub(crate) mod handshake;
 pub(crate) mod load_connections;
 pub(crate) mod load_handshakes;
 pub(crate) mod memory;
+pub(crate) mod offload;
 pub(crate) mod primitives;
 pub(crate) mod tcp;
 
@@ -66,6 +67,15 @@ pub(crate) static JOBS: &[Entry] = &[
         "Handshakes that resume sessions from tickets that only the server can open",
     )
     .shows("handshakes_per_s", "allocations_per_handshake", TO_BOTH),
+    Entry::of::<offload::Offload>(
+        "offload",
+        "The latency of connections whose thread makes handshakes with slow signatures",
+    )
+    .shows(
+        "echo_p99_us",
+        "echo_p50_us handshakes_per_s",
+        "ratio_to_no_handshakes",
+    ),
     Entry::of::<primitives::Primitives>(
         "primitives",
         "The cryptographic operations of a handshake, called in the provider's library directly",

@@ -262,6 +262,8 @@ pub(crate) fn title(key: &str) -> String {
         "mb_per_s" => "MB/s",
         "handshakes_per_s" => "handshakes/s",
         "ns_per_op" => "ns",
+        "echo_p50_us" => "p50, µs",
+        "echo_p99_us" => "µs until the echo of a message, 99th percentile",
         "ns_per_record" => "ns/record",
         "cpu_s_per_gb" => "CPU s/GB",
         "system_calls_per_mb" => "calls/MB",

@@ -14,7 +14,10 @@ pub(crate) mod certificates;
 #[path = "connection/connection.rs"]
 pub(crate) mod connection;
 pub(crate) mod in_place;
+mod offload;
 pub(crate) mod split;
+
+use offload::{offloaded, poll_operation, set_async};
 
 fn provider(provider: Provider) -> tls::crypto::CryptoProvider {
     provider.this()

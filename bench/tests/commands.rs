@@ -186,6 +186,22 @@ fn duplex_compares_with_one_direction() {
 }
 
 #[test]
+fn offload_compares_ways_to_sign() {
+    let rows = json("offload --connections=3 --handshakes=200 --signature-ms=1 --pool-threads=2");
+    assert_eq!(of(&rows, "topic"), ["RSA-4096", "signer of 1 ms"].into());
+    // this has one more way than upstream to make handshakes, at both rates
+    assert_eq!(rows.len(), 2 * 2 * (5 + 3));
+    for row in &rows {
+        let figure = |key: &str| row[key].as_f64().unwrap();
+        let is_idle = row["work"] == "none";
+        assert!(figure("echo_p50_us") <= figure("echo_p99_us"), "{row}");
+        assert_eq!(figure("handshakes_per_s") == 0.0, is_idle, "{row}");
+        assert!(!is_idle || figure("ratio_to_no_handshakes") == 1.0, "{row}");
+        assert!(row["way"] != "offloaded" || row["impl"] == "this", "{row}");
+    }
+}
+
+#[test]
 fn memory_finds_no_buffers_in_an_idle_connection() {
     let rows = json("memory --connections=4");
     let with = |key| rows.iter().filter(move |row| row.get(key).is_some());
