@@ -1,0 +1,120 @@
+//! A TLS server whose private key is in another process.
+//!
+//! ```text
+//! cargo run --example certificate -- /tmp/demo
+//! cargo run --example remote_key -- keep /tmp/demo/server.key /tmp/demo/key.socket
+//! cargo run --example remote_key -- serve /tmp/demo/server.pem /tmp/demo/key.socket
+//! openssl s_client -quiet -connect localhost:8443 -CAfile /tmp/demo/ca.pem
+//! ```
+//!
+//! The keeper has the key, and nothing else. The server, which talks to the world, asks it for one
+//! signature per full handshake. A defect in the server then cannot reveal the key:
+//!
+//! ```text
+//!   clients ◄── TLS ──► serve ── scheme, message ──► keep
+//!                             ◄── signature ────────
+//!                             one Unix socket, many requests at the same time
+//! ```
+//!
+//! While a handshake waits for its signature, the thread serves other connections. The same works
+//! for a key in a hardware module or in a cloud service: implement `Signer::sign_async` as in
+//! `remote_key/key.rs`.
+//!
+//! The keeper signs only what TLS 1.3 servers sign. Whoever may write to its socket can pose as
+//! the server while the keeper runs, so choose the folder's permissions with care.
+
+#[cfg(unix)]
+mod greet;
+#[cfg(unix)]
+mod remote_key {
+    pub(crate) mod keeper;
+    pub(crate) mod key;
+    #[cfg(test)]
+    mod tests;
+    pub(crate) mod wire;
+}
+#[cfg(unix)]
+mod tokio_io;
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+#[cfg(unix)]
+use std::time::Duration;
+
+use clap::Parser;
+
+/// The longest time that a handshake waits for its signature.
+#[cfg(unix)]
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Serve TLS with a private key in another process
+#[derive(Parser)]
+enum Options {
+    /// Hold the key, and sign for servers
+    Keep {
+        /// PEM file with the private key
+        key_file: PathBuf,
+
+        /// The Unix socket to listen on; an existing one is replaced
+        socket: PathBuf,
+    },
+
+    /// Greet clients over TLS
+    Serve {
+        /// PEM file with the server's certificate chain, the server's own certificate first
+        cert_file: PathBuf,
+
+        /// The Unix socket of the keeper
+        socket: PathBuf,
+
+        /// Address and port to listen on; port 0 picks a free port
+        #[arg(long, default_value = "127.0.0.1:8443")]
+        address: SocketAddr,
+    },
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(Options::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("remote_key: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(unix)]
+async fn run(options: Options) -> Result<(), Box<dyn Error>> {
+    use std::net::TcpListener;
+    use std::sync::Arc;
+
+    use remote_key::{keeper, key};
+
+    match options {
+        Options::Keep { key_file, socket } => {
+            let key = keeper::load(&key_file)?;
+            let listener = keeper::bind(&socket)?;
+            println!("keeping the key behind {}", socket.display());
+            Ok(keeper::keep(key, listener).await?)
+        }
+        Options::Serve {
+            cert_file,
+            socket,
+            address,
+        } => {
+            let key = Arc::new(key::RemoteKey::connect(&socket, PATIENCE).await?);
+            let versions = [&rustls::version::TLS13];
+            let config = Arc::new(greet::config(&cert_file, key, &versions)?);
+            let serve = |socket| greet::greet(config.clone(), socket);
+            tokio_io::serve_all("remote_key", TcpListener::bind(address)?, serve).await
+        }
+    }
+}
+
+#[cfg(not(unix))]
+async fn run(_: Options) -> Result<(), Box<dyn Error>> {
+    Err("this example needs Unix sockets".into())
+}
