@@ -83,7 +83,11 @@ fn config(options: &Options) -> Result<ServerConfig, Box<dyn Error>> {
     let mut config = options.listen.config()?;
     let secret = fs::read(&options.secret_file)
         .map_err(|error| format!("cannot read {}: {error}", options.secret_file.display()))?;
-    config.session_storage = Arc::new(store::RedisSessions::new(options.redis, &secret)?);
+    config.session_storage = Arc::new(store::RedisSessions::new(
+        options.redis,
+        &secret,
+        store::PATIENCE,
+    )?);
     Ok(config)
 }
 

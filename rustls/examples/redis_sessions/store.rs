@@ -60,7 +60,7 @@ const EPOCH_SECS: u32 = EXPIRY_SECS + 60 * 60;
 
 /// Stores sessions in Redis 6.2 or later.
 ///
-/// If Redis fails or does not answer within [`PATIENCE`], the handshake is a full one. No command
+/// If Redis fails or does not answer in time, the handshake is a full one. No command
 /// is sent for [`PAUSE`] then. Sessions of more than 64 KiB, which only very long client
 /// certificate chains cause, are not stored.
 #[derive(Clone)]
@@ -69,6 +69,7 @@ pub(crate) struct RedisSessions(Arc<Shared>);
 /// The data that operations share. An operation may outlive the configuration.
 struct Shared {
     address: SocketAddr,
+    patience: Duration,
     sealer: Arc<dyn ProducesTickets>,
     /// Each handshake takes a connection out, so the lock is never held while waiting for Redis.
     idle: Mutex<Vec<Connection>>,
@@ -77,14 +78,19 @@ struct Shared {
 
 impl RedisSessions {
     /// Creates a store. All servers that share sessions use the same `secret`: 32 random bytes or
-    /// more.
+    /// more. A command may take as long as `patience`, such as [`PATIENCE`].
     ///
     /// # Errors
     ///
     /// Returns an error if the secret is too short.
-    pub(crate) fn new(address: SocketAddr, secret: &[u8]) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn new(
+        address: SocketAddr,
+        secret: &[u8],
+        patience: Duration,
+    ) -> Result<Self, Box<dyn Error>> {
         Ok(Self(Arc::new(Shared {
             address,
+            patience,
             sealer: Ticketer::for_fleet(secret, EPOCH_SECS)?,
             idle: Mutex::new(Vec::new()),
             breaker: Breaker::new(PAUSE),
@@ -98,7 +104,7 @@ impl RedisSessions {
         if !breaker.allows(Instant::now()) {
             return None;
         }
-        let answer = timeout(PATIENCE, self.ask_redis(command)).await;
+        let answer = timeout(self.0.patience, self.ask_redis(command)).await;
         let answer = answer.unwrap_or_else(|late| Err(io::Error::from(late).into()));
         let changed = breaker.note(answer.is_ok(), Instant::now());
         match &answer {

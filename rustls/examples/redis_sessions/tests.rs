@@ -15,9 +15,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::spawn_blocking;
 
 use super::breaker::Breaker;
-use super::store::RedisSessions;
+use super::store::{PATIENCE, RedisSessions};
 
 const SECRET: [u8; 32] = [7; 32];
+
+/// The patience with servers that answer, which this machine may delay.
+const LONG: Duration = Duration::from_secs(60);
 
 /// A Redis server that stops when dropped.
 struct Redis {
@@ -54,7 +57,7 @@ impl Redis {
     }
 
     fn sessions(&self) -> RedisSessions {
-        RedisSessions::new(self.address, &SECRET).unwrap()
+        RedisSessions::new(self.address, &SECRET, LONG).unwrap()
     }
 }
 
@@ -176,7 +179,7 @@ async fn values_are_sealed_and_expire_after_a_day() {
     // A value does not open under another key, with another secret, or if it was changed.
     set(b"tls-session:other", &sealed).await;
     assert_eq!(get(&sessions, b"other").await, None);
-    let stranger = RedisSessions::new(redis.address, &[8; 32]).unwrap();
+    let stranger = RedisSessions::new(redis.address, &[8; 32], LONG).unwrap();
     assert_eq!(get(&stranger, b"key").await, None);
     for at in 0..sealed.len() {
         let mut changed = sealed.clone();
@@ -209,7 +212,7 @@ async fn answer_may_arrive_in_pieces() {
         }
         let _ = stream.read_to_end(&mut Vec::new());
     });
-    let sessions = RedisSessions::new(address, &SECRET).unwrap();
+    let sessions = RedisSessions::new(address, &SECRET, LONG).unwrap();
     let expected = [Value::BulkString(b"a\r\nbc".to_vec()), Value::Int(42)];
     let answer = sessions.ask(&cmd("PING")).await;
     assert_eq!(answer, Some(Value::Array(expected.to_vec())));
@@ -271,7 +274,7 @@ async fn bad_servers_only_lose_sessions() {
     for (what, address) in bad_servers() {
         for operation in 0..3 {
             // A new store has a closed breaker.
-            let sessions = RedisSessions::new(address, &SECRET).unwrap();
+            let sessions = RedisSessions::new(address, &SECRET, PATIENCE).unwrap();
             match operation {
                 0 => assert!(!put(&sessions, b"key", b"value").await, "{what}"),
                 1 => assert_eq!(get(&sessions, b"key").await, None, "{what}"),
@@ -318,7 +321,7 @@ fn client(versions: Versions) -> Arc<rustls_upstream::ClientConfig> {
 #[tokio::test]
 async fn handshakes_over_bad_servers_are_full_ones() {
     for (what, address) in bad_servers() {
-        let sessions = RedisSessions::new(address, &SECRET).unwrap();
+        let sessions = RedisSessions::new(address, &SECRET, PATIENCE).unwrap();
         let client = client(Versions::Both);
         for _ in 0..2 {
             let kind = greeted(sessions.clone(), Versions::Both, &client).await;
@@ -345,7 +348,7 @@ async fn sessions_are_resumed_on_another_server() {
 async fn handshakes_do_not_hold_their_thread() {
     let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
     let listener = listener.unwrap();
-    let sessions = RedisSessions::new(listener.local_addr().unwrap(), &SECRET).unwrap();
+    let sessions = RedisSessions::new(listener.local_addr().unwrap(), &SECRET, LONG).unwrap();
     tokio::spawn(async move {
         let stored = Arc::new(Mutex::new(HashMap::new()));
         while let Ok((stream, _)) = listener.accept().await {
@@ -402,7 +405,7 @@ async fn answer_commands(mut stream: tokio::net::TcpStream, stored: Stored) {
 async fn failed_server_gets_no_connections_for_a_pause() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
-    let sessions = RedisSessions::new(address, &SECRET).unwrap();
+    let sessions = RedisSessions::new(address, &SECRET, PATIENCE).unwrap();
     assert_eq!(get(&sessions, b"key").await, None);
     for _ in 0..1000 {
         // These calls take less than the pause, unless the machine stalls for a second.
@@ -437,5 +440,5 @@ fn breaker_allows_one_trial_after_each_pause() {
 
 #[test]
 fn short_secrets_are_rejected() {
-    assert!(RedisSessions::new(free_address(), &SECRET[1..]).is_err());
+    assert!(RedisSessions::new(free_address(), &SECRET[1..], LONG).is_err());
 }
