@@ -51,8 +51,8 @@ pub(crate) struct Offload {
     #[arg(long, default_value_t = 5, value_name = "MS", value_parser = in_range(1..=1000))]
     signature_ms: usize,
 
-    /// The threads of the pool that makes signatures; default: 16 for the slow signer, which sleeps,
-    /// and all processors but one for RSA
+    /// The threads that make signatures; default: 16 for the slow signer, which sleeps, and all
+    /// processors but one for RSA
     #[arg(long, value_name = "N", value_parser = in_range(1..=256))]
     pool_threads: Option<usize>,
 }
