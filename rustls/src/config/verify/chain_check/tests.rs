@@ -540,6 +540,36 @@ fn a_session_begins_with_a_young_acceptance() {
     }
 }
 
+/// The end of a proof by other rules may be past, and then ends nothing.
+#[test]
+fn a_past_end_counts_under_own_rules_only() {
+    let without_rules = Wrapper {
+        forwards_rules: false,
+        ..Wrapper::NONE
+    };
+    for (wrapper, of_proof, is_own) in [
+        (Wrapper::NONE, Some(rules(0)), true),
+        (Wrapper::NONE, Some(rules(1)), false),
+        (Wrapper::NONE, None, false),
+        (without_rules, Some(rules(0)), false),
+        (without_rules, None, false),
+    ] {
+        let verifier = Recorded::new(Model {
+            wrapper,
+            ..PLAIN.model
+        });
+        for known in [VerifiedChains::default(), VerifiedChains::disabled()] {
+            let check = ChainCheck::new(OfClient(&verifier), &known, at(10), Asking::AtOnce);
+            for (until, is_future) in [(9, false), (10, false), (11, true)] {
+                let end = check.until(&Proof::new(of_proof, at(until)));
+                let expected = (is_future || is_own).then_some(at(until));
+                assert_eq!(end, expected, "{wrapper:?}, {of_proof:?}");
+            }
+            assert_eq!(check.until(&Proof::default()), None);
+        }
+    }
+}
+
 /// A type that verifies both sides by equal rules has accepted a chain for one of them only.
 #[test]
 fn an_acceptance_of_a_client_is_none_of_a_server() {

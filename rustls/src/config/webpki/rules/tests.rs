@@ -174,21 +174,24 @@ fn a_stub_of_sha256_states_no_rules_and_changes_no_others() {
     let list = crl(&issuer, &[1], |_| ());
     for (provider, _) in providers() {
         let sha256 = crate::certificates::sha256(&provider).unwrap();
-        let rules_after = |first: &'static dyn Hash| {
+        let rules_after = |first: &'static dyn Hash, lists: &[_]| {
             let inputs = RulesInputs {
                 usage: Usage::ServerAuth,
                 roots: &Arc::new(RootCertStore {
                     roots: vec![anchor(b"subject", b"key", None)],
                 }),
-                crls: &[RevocationList::from_der(list.clone()).unwrap()],
+                crls: lists,
                 revocation: RevocationPolicy::default(),
                 algorithms: provider.signature_verification_algorithms.all,
             };
             let first = inputs.digest(first);
             (inputs.digest(sha256).unwrap(), first.is_some())
         };
-        let (expected, _) = rules_after(sha256);
-        assert_eq!(rules_after(&Stub), (expected, false));
+        let lists = || [RevocationList::from_der(list.clone()).unwrap()];
+        let (expected, _) = rules_after(sha256, &lists());
+        assert_eq!(rules_after(&Stub, &lists()), (expected, false));
+        let (expected, _) = rules_after(sha256, &[]);
+        assert_eq!(rules_after(&Stub, &[]), (expected, false));
     }
 }
 
