@@ -2,8 +2,8 @@
 //! `tests/corpora` replays the archives of inputs in `corpus/`.
 //!
 //! Connections use the transparent provider, which does not encrypt and has no randomness. So an
-//! input reaches the code behind the encryption and always takes the same path. The exception is
-//! `ech`, whose server has real keys.
+//! input reaches the code behind the encryption and always takes the same path. The exceptions
+//! are `ech`, whose server has real keys, and `operations`.
 
 #![allow(missing_docs, reason = "only this package and its tests read it")]
 
@@ -14,6 +14,7 @@ mod ech;
 mod edits;
 mod input;
 pub mod messages;
+mod operations;
 mod peer;
 mod quic;
 mod records;
@@ -28,6 +29,7 @@ pub use connections::{client, server};
 pub use differential::differential;
 pub use ech::ech;
 pub use messages::messages;
+pub use operations::operations;
 pub use quic::quic;
 pub use records::records;
 pub use sessions::sessions;
@@ -51,6 +53,7 @@ pub const TARGETS: &[Target] = &[
     ("sessions", sessions),
     ("ech", ech),
     ("certificates", certificates),
+    ("operations", operations),
 ];
 
 /// Runs the target called `name`.

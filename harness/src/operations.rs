@@ -6,6 +6,10 @@
 //! configurations and connections of this crate from this package use them, so that any test runs
 //! with operations that take time.
 
+pub mod ends;
+pub mod kinds;
+pub mod schedules;
+
 use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

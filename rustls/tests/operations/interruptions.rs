@@ -4,13 +4,14 @@
 use std::io::ErrorKind;
 use std::sync::Arc;
 
+use harness::operations::ends::{Api, End};
+use harness::operations::kinds::KINDS;
+use harness::operations::schedules::pump;
 use harness::operations::{Plan, When, finish};
 use rustls::server::Acceptor;
 use rustls::{AlertDescription, Error};
 
-use crate::ends::{Api, End};
-use crate::kinds::KINDS;
-use crate::{poll_once, pump, until_it_waits};
+use crate::until_it_waits;
 
 /// A fatal handshake_failure in the clear.
 const ALERT: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];
@@ -29,10 +30,7 @@ fn an_alert_is_seen() {
             assert_eq!(server.receive(&ALERT), Err(expected.clone()));
             assert!(!server.is_waiting());
             assert_eq!(plan.dropped(), 1, "the operation is over");
-            assert_eq!(
-                poll_once(&mut server),
-                std::task::Poll::Ready(Err(expected))
-            );
+            assert_eq!(server.poll_once(), std::task::Poll::Ready(Err(expected)));
         }
     }
 }
@@ -138,7 +136,7 @@ fn a_waiting_quic_connection_buffers_little() {
 fn a_close_notify_behind_the_finished_waits() {
     for kind in KINDS.iter().filter(|kind| !kind.has_early_data()) {
         let plan = Arc::new(Plan::new(When::After(1)));
-        let world = crate::resumable(kind, Api::Buffered, &plan);
+        let world = harness::operations::schedules::resumable(kind, Api::Buffered, &plan);
         let [mut client, mut server] = Api::Buffered.ends(&world, true);
         let mut has_closed = false;
         while server.is_handshaking() || !has_closed {

@@ -1,8 +1,8 @@
 //! Operations of the application that take time: signatures, verifications, resolvers, session
 //! storages and tickets that answer with futures.
 //!
-//! [`kinds`] has the handshakes, in which each operation occurs, and [`ends`] the APIs. The plan of
-//! [`harness::operations`] says when the answers come.
+//! [`harness::operations`] has the handshakes, in which each operation occurs, the APIs, and the
+//! plans that say when the answers come.
 //!
 //! The other tests run over such operations as well, with
 //!
@@ -10,94 +10,20 @@
 //! HARNESS_OPERATIONS=futures cargo test --manifest-path rustls/Cargo.toml --features ring,std
 //! ```
 
-mod ends;
 mod interruptions;
-mod kinds;
 mod schedules;
 mod threads;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 
-use ends::{APIS, Api, End};
-use harness::operations::{Plan, When, finish};
-use kinds::{KINDS, Kind, OPERATIONS, World};
+use harness::operations::ends::{APIS, Api, End};
+use harness::operations::kinds::{KINDS, Kind, OPERATIONS};
+use harness::operations::schedules::{connect, resumable};
+use harness::operations::{Plan, When};
 use rustls::Error;
-
-/// The result of a connection: the facts and errors of both ends.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Outcome {
-    client: String,
-    server: String,
-}
-
-/// Connects, and finishes all operations.
-fn connect(kind: &Kind, api: Api, plan: &Arc<Plan>, is_async: bool) -> Outcome {
-    let world = resumable(kind, api, plan);
-    let [mut client, mut server] = api.ends(&world, is_async);
-    if kind.has_early_data() {
-        client.send_early(b"early");
-    }
-    let results = pump(&mut client, &mut server);
-    if results.iter().all(Result::is_ok) {
-        assert!(
-            !client.is_handshaking() && !server.is_handshaking(),
-            "{kind:?}"
-        );
-        ends::talk(&mut client, &mut server);
-    }
-    facts(results, &mut client, &mut server)
-}
-
-fn facts(results: [Result<(), Error>; 2], client: &mut End, server: &mut End) -> Outcome {
-    let [of_client, of_server] = results;
-    let early_data = server.early_data();
-    Outcome {
-        client: format!("{of_client:?} {}", client.facts()),
-        server: format!("{of_server:?} {} {early_data:?}", server.facts()),
-    }
-}
-
-/// Returns configurations, with a session if this kind of handshake resumes one. The operations
-/// begin to fail behind it.
-fn resumable(kind: &Kind, api: Api, plan: &Arc<Plan>) -> World {
-    let world = kind.world(api, plan);
-    if kind.is_resumed() {
-        let [mut client, mut server] = api.ends(&world, false);
-        let results = pump(&mut client, &mut server);
-        assert_eq!(results, [Ok(()), Ok(())], "{kind:?} {api:?}");
-        ends::talk(&mut client, &mut server);
-    }
-    plan.begin_to_fail();
-    world
-}
-
-/// Passes bytes to and fro, and finishes operations, until nothing moves. Returns the errors.
-fn pump(client: &mut End, server: &mut End) -> [Result<(), Error>; 2] {
-    let mut results = [Ok(()), Ok(())];
-    loop {
-        let mut moved = false;
-        for turn in 0..2 {
-            let (from, to) = match turn {
-                0 => (&mut *client, &mut *server),
-                _ => (&mut *server, &mut *client),
-            };
-            for bytes in from.output() {
-                moved = true;
-                let received = to.receive(&bytes);
-                let result = received.and_then(|()| finish(|task| to.poll(task)));
-                if results[1 - turn].is_ok() {
-                    results[1 - turn] = result;
-                }
-            }
-        }
-        if !moved {
-            return results;
-        }
-    }
-}
 
 fn for_all(mut f: impl FnMut(&Kind, Api)) {
     for kind in KINDS {
@@ -167,7 +93,7 @@ fn an_operation_may_never_end() {
                 return;
             };
             for _ in 0..3 {
-                assert!(poll_once(&mut waiting).is_pending());
+                assert!(waiting.poll_once().is_pending());
                 assert!(waiting.is_waiting() && waiting.is_handshaking());
             }
             assert_eq!(plan.dropped(), 0);
@@ -190,20 +116,19 @@ fn a_panic_in_an_operation_ends_the_connection() {
                 return;
             };
             // the first poll may only find that there is an operation
-            let panicked = catch_unwind(AssertUnwindSafe(|| {
-                while poll_once(&mut waiting).is_pending() {}
-            }));
+            let panicked =
+                catch_unwind(AssertUnwindSafe(
+                    || {
+                        while waiting.poll_once().is_pending() {}
+                    },
+                ));
             panicked.unwrap_err();
             assert!(!waiting.is_waiting());
             let error = waiting.receive(&[]).unwrap_err();
             assert!(matches!(error, Error::General(_)), "{error:?}");
-            assert_eq!(poll_once(&mut waiting), Poll::Ready(Err(error)));
+            assert_eq!(waiting.poll_once(), Poll::Ready(Err(error)));
         });
     }
-}
-
-pub(crate) fn poll_once(end: &mut End) -> Poll<Result<(), Error>> {
-    end.poll(&mut Context::from_waker(Waker::noop()))
 }
 
 /// Connects until one of the ends waits. Returns it, and the other one.

@@ -1,22 +1,10 @@
 //! Any order of arriving bytes, polls and answers leads to the same connection.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-
-use harness::operations::{Plan, When, finish};
+use harness::operations::When;
+use harness::operations::ends::Api;
+use harness::operations::kinds::KINDS;
+use harness::operations::schedules::{Step, check};
 use proptest::prelude::*;
-
-use crate::ends::{Api, End};
-use crate::kinds::KINDS;
-use crate::{connect, ends, facts, poll_once, pump, resumable};
-
-/// One step of the event loops.
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    /// At most this many bytes arrive at the end with this number.
-    Arrive(usize, usize),
-    Poll(usize),
-}
 
 fn a_step() -> impl Strategy<Value = Step> {
     let lens = prop_oneof![1..9_usize, 1..2000_usize, Just(usize::MAX)];
@@ -34,37 +22,6 @@ fn a_time() -> impl Strategy<Value = When> {
     ]
 }
 
-/// Takes the steps, and then whatever is left.
-fn run(steps: &[Step], ends: &mut [End; 2]) {
-    let mut queues = [VecDeque::new(), VecDeque::new()];
-    for step in steps {
-        for (end, queue) in ends.iter_mut().rev().zip(&mut queues) {
-            queue.extend(end.output().concat());
-        }
-        match *step {
-            Step::Arrive(to, len) => {
-                let len = len.min(queues[to].len());
-                let bytes: Vec<u8> = queues[to].drain(..len).collect();
-                ends[to].receive(&bytes).unwrap();
-            }
-            Step::Poll(end) => {
-                let waits = ends[end].is_waiting();
-                let polled = poll_once(&mut ends[end]);
-                assert!(waits || polled.is_ready());
-                assert_eq!(polled.is_pending(), ends[end].is_waiting());
-            }
-        }
-    }
-    for (end, queue) in ends.iter_mut().zip(queues) {
-        end.receive(&Vec::from(queue)).unwrap();
-    }
-    for end in &mut *ends {
-        finish(|task| end.poll(task)).unwrap();
-    }
-    let [client, server] = ends;
-    assert_eq!(pump(client, server), [Ok(()), Ok(())]);
-}
-
 proptest! {
     #[test]
     fn no_schedule_changes_a_connection(
@@ -73,18 +30,7 @@ proptest! {
         times in prop::collection::vec(a_time(), 0..12),
         steps in prop::collection::vec(a_step(), 0..60),
     ) {
-        let (kind, api) = (&KINDS[kind], if is_buffered { Api::Buffered } else { Api::Unbuffered });
-        let expected = connect(kind, api, &Arc::new(Plan::new(When::NoFuture)), false);
-        let plan = Arc::new(Plan::scheduled(times));
-        let world = resumable(kind, api, &plan);
-        let mut ends = api.ends(&world, true);
-        if kind.has_early_data() {
-            ends[0].send_early(b"early");
-        }
-        run(&steps, &mut ends);
-        let [client, server] = &mut ends;
-        ends::talk(client, server);
-        prop_assert_eq!(facts([Ok(()), Ok(())], client, server), expected);
-        prop_assert_eq!(plan.dropped(), 0);
+        let api = if is_buffered { Api::Buffered } else { Api::Unbuffered };
+        check(&KINDS[kind], api, times, steps);
     }
 }

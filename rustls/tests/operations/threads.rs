@@ -6,12 +6,11 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::thread;
 
+use harness::operations::ends::Api;
+use harness::operations::kinds::KINDS;
 use harness::operations::{Plan, When};
 use harness::peers::configs::server_name;
 use rustls::{ClientConnection, Error, ServerConnection, Stream};
-
-use crate::ends::Api;
-use crate::kinds::KINDS;
 
 #[test]
 fn streams_park_their_thread() {

@@ -3,9 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use harness::operations::{Plan, Slow, slow_client, slow_server};
-use harness::peers::configs::this::roots;
-use harness::peers::configs::{KeyType, Provider};
 use rustls::certificates::VerifiedChains;
 use rustls::client::WebPkiServerVerifier;
 use rustls::crypto::CryptoProvider;
@@ -14,10 +11,13 @@ use rustls::server::{ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, NamedGroup, ServerConfig};
 
-use crate::ends::Api;
+use super::ends::Api;
+use super::{Plan, Slow, slow_client, slow_server};
+use crate::peers::configs::this::roots;
+use crate::peers::configs::{KeyType, Provider};
 
 /// All operations, by the methods that answer at once.
-pub(crate) const OPERATIONS: [&str; 11] = [
+pub const OPERATIONS: [&str; 11] = [
     "decrypt",
     "encrypt",
     "get",
@@ -32,7 +32,7 @@ pub(crate) const OPERATIONS: [&str; 11] = [
 ];
 
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Session {
+pub enum Session {
     None,
     Ticket,
     Stored,
@@ -40,7 +40,7 @@ pub(crate) enum Session {
     EarlyData,
 }
 
-pub(crate) struct Kind {
+pub struct Kind {
     is_tls13: bool,
     session: Session,
     retries: bool,
@@ -76,7 +76,7 @@ const fn kind(is_tls13: bool, session: Session, retries: bool, authenticates: bo
     }
 }
 
-pub(crate) const KINDS: &[Kind] = &[
+pub const KINDS: &[Kind] = &[
     kind(true, Session::None, false, false),
     kind(true, Session::None, false, true),
     kind(true, Session::None, true, true),
@@ -95,26 +95,26 @@ pub(crate) const KINDS: &[Kind] = &[
 ];
 
 /// The configurations of one client and one server.
-pub(crate) struct World {
-    pub(crate) client: Arc<ClientConfig>,
-    pub(crate) server: Arc<ServerConfig>,
+pub struct World {
+    pub client: Arc<ClientConfig>,
+    pub server: Arc<ServerConfig>,
 }
 
 impl Kind {
     /// True if a connection before creates the session.
-    pub(crate) fn is_resumed(&self) -> bool {
+    pub fn is_resumed(&self) -> bool {
         self.session != Session::None
     }
 
-    pub(crate) fn has_early_data(&self) -> bool {
+    pub fn has_early_data(&self) -> bool {
         self.session == Session::EarlyData
     }
 
-    pub(crate) fn runs_over(&self, api: Api) -> bool {
+    pub fn runs_over(&self, api: Api) -> bool {
         self.is_tls13 || api != Api::Quic
     }
 
-    pub(crate) fn world(&self, api: Api, plan: &Arc<Plan>) -> World {
+    pub fn world(&self, api: Api, plan: &Arc<Plan>) -> World {
         let versions = match self.is_tls13 {
             true => &[&TLS13],
             false => &[&TLS12],

@@ -1,27 +1,27 @@
 //! Connections of each API behind one interface.
 
 use std::io::{Read, Write};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
-use harness::peers::configs::server_name;
-use harness::peers::pairs::this::unbuffered::Unbuffered;
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus, WriteTraffic};
 use rustls::{ClientConnection, CommonState, Connection, Error, ServerConnection, quic};
 
-use crate::kinds::World;
+use super::kinds::World;
+use crate::peers::configs::server_name;
+use crate::peers::pairs::this::unbuffered::Unbuffered;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Api {
+pub enum Api {
     Buffered,
     Unbuffered,
     Quic,
 }
 
-pub(crate) const APIS: [Api; 3] = [Api::Buffered, Api::Unbuffered, Api::Quic];
+pub const APIS: [Api; 3] = [Api::Buffered, Api::Unbuffered, Api::Quic];
 
-pub(crate) enum End {
+pub enum End {
     Buffered(Connection),
     Client(OverSlices<UnbufferedClientConnection>),
     Server(OverSlices<UnbufferedServerConnection>),
@@ -29,7 +29,7 @@ pub(crate) enum End {
 }
 
 impl Api {
-    pub(crate) fn ends(self, world: &World, is_async: bool) -> [End; 2] {
+    pub fn ends(self, world: &World, is_async: bool) -> [End; 2] {
         let (client, server) = (world.client.clone(), world.server.clone());
         let mut ends = match self {
             Self::Buffered => {
@@ -78,16 +78,16 @@ impl End {
         }
     }
 
-    pub(crate) fn is_waiting(&self) -> bool {
+    pub fn is_waiting(&self) -> bool {
         self.common().is_waiting()
     }
 
-    pub(crate) fn is_handshaking(&self) -> bool {
+    pub fn is_handshaking(&self) -> bool {
         self.common().is_handshaking()
     }
 
     /// Returns everything that an application can see of the handshake.
-    pub(crate) fn facts(&self) -> String {
+    pub fn facts(&self) -> String {
         let common = self.common();
         let alert = match self {
             Self::Quic(conn) => conn.alert(),
@@ -103,7 +103,7 @@ impl End {
         )
     }
 
-    pub(crate) fn poll(&mut self, task: &mut Context<'_>) -> Poll<Result<(), Error>> {
+    pub fn poll(&mut self, task: &mut Context<'_>) -> Poll<Result<(), Error>> {
         match self {
             Self::Buffered(conn) => conn.poll_operation(task),
             Self::Client(end) => end.poll(task),
@@ -112,7 +112,12 @@ impl End {
         }
     }
 
-    pub(crate) fn receive(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    /// Polls without a task to wake.
+    pub fn poll_once(&mut self) -> Poll<Result<(), Error>> {
+        self.poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    pub fn receive(&mut self, bytes: &[u8]) -> Result<(), Error> {
         match self {
             Self::Buffered(conn) => {
                 let mut rest = bytes;
@@ -130,7 +135,7 @@ impl End {
     }
 
     /// Takes the bytes to send, in the pieces in which they are to be passed on.
-    pub(crate) fn output(&mut self) -> Vec<Vec<u8>> {
+    pub fn output(&mut self) -> Vec<Vec<u8>> {
         let mut pieces = Vec::new();
         match self {
             Self::Buffered(conn) => {
@@ -155,7 +160,7 @@ impl End {
         pieces
     }
 
-    pub(crate) fn send_early(&mut self, bytes: &[u8]) {
+    pub fn send_early(&mut self, bytes: &[u8]) {
         match self {
             Self::Buffered(Connection::Client(conn)) => {
                 let mut early_data = conn.early_data().unwrap();
@@ -166,7 +171,7 @@ impl End {
         }
     }
 
-    pub(crate) fn early_data(&mut self) -> Vec<u8> {
+    pub fn early_data(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         match self {
             Self::Buffered(Connection::Server(conn)) => {
@@ -182,7 +187,7 @@ impl End {
 }
 
 /// Sends data both ways over a complete connection.
-pub(crate) fn talk(client: &mut End, server: &mut End) {
+pub fn talk(client: &mut End, server: &mut End) {
     send(client, server);
     send(server, client);
 }
@@ -206,8 +211,8 @@ fn send(from: &mut End, to: &mut End) {
 }
 
 /// An unbuffered connection with the buffers of an application.
-pub(crate) struct OverSlices<C> {
-    pub(crate) conn: C,
+pub struct OverSlices<C> {
+    pub conn: C,
     incoming: Vec<u8>,
     outgoing: Vec<u8>,
     received: Vec<u8>,
