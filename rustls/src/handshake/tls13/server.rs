@@ -66,13 +66,13 @@ pub(crate) enum State {
     WaitCertificateVerify(Box<WaitCertificateVerify>),
     WaitFinished(Box<WaitFinished>),
     /// Waits for an operation of the application. Messages stay buffered.
-    Waiting(Operation<Self, ServerConnectionData>),
+    Waiting(Box<Operation<Self, ServerConnectionData>>),
     Connected,
 }
 
 impl MayWait<ServerConnectionData> for State {
     fn waiting(operation: Operation<Self, ServerConnectionData>) -> Self {
-        Self::Waiting(operation)
+        Self::Waiting(Box::new(operation))
     }
 }
 
