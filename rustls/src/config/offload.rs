@@ -55,7 +55,8 @@ impl<F: Fn(Job) + Send + Sync> Spawn for F {
 /// signature is there.
 ///
 /// Only connections with [`set_async`](crate::CommonState::set_async) use the pool. The others sign
-/// at once, on the thread that calls them.
+/// at once, on the thread that calls them. Do not run blocking streams with that setting on the
+/// threads of the pool: if all of them wait, nobody signs.
 ///
 /// # Errors of signatures
 ///

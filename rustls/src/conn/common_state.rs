@@ -202,7 +202,9 @@ impl CommonState {
             return;
         }
         let waits = match records.sending {
-            Sending::Handshake => !records.unsent_plaintext.is_empty(),
+            // RFC 9846 §6.1: nothing follows a close_notify, and the flight that waits for an
+            // operation is still to be sent
+            Sending::Handshake => !records.unsent_plaintext.is_empty() || self.wait != Wait::No,
             // RFC 9846 §4.6: EndOfEarlyData follows early data, and nothing can be sent before it
             Sending::EarlyData { .. } => true,
             _ => false,

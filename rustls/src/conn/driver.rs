@@ -27,7 +27,7 @@ use crate::handshake::operation::Wait;
 use crate::handshake::tolerance::Tolerance;
 use crate::handshake::{Context, Machine};
 use crate::logging::{trace, warn};
-use crate::msgs::HandshakeMessage;
+use crate::msgs::{HANDSHAKE_HEADER_LEN, HandshakeMessage};
 use crate::record::HEADER_LEN;
 #[cfg(feature = "std")]
 use crate::record::buffer::ReceiveBuffer;
@@ -39,9 +39,9 @@ const ALERT_LEN: usize = 2;
 /// The length of a TLS 1.3 alert without padding: its content, its type, and the tag.
 const PROTECTED_ALERT_LEN: usize = ALERT_LEN + 1 + 16;
 
-/// The maximum number of bytes from QUIC that are buffered while a handshake waits: as many as a
-/// handshake message may have.
-const MAX_WAITING_CRYPTO: usize = 0xffff;
+/// The maximum number of bytes from QUIC that are buffered while a handshake waits: a message of
+/// maximum length, and as much for those behind it.
+const MAX_WAITING_CRYPTO: usize = 2 * (HANDSHAKE_HEADER_LEN + 0xffff);
 
 /// The maximum number of change_cipher_spec records that are dropped during a handshake.
 const MAX_CHANGE_CIPHER_SPECS: u8 = 2;
@@ -417,8 +417,12 @@ impl<Data> Driver<Data> {
                     && (self.common.negotiated.version.is_some()
                         || buf.get(HEADER_LEN) == Some(&u8::from(AlertLevel::Fatal)))
             }
-            // TLS 1.3 drops it, and an alert may follow
-            ContentType::ChangeCipherSpec => self.is_tls13(),
+            // TLS 1.3 drops a valid one, and an alert may follow
+            ContentType::ChangeCipherSpec => {
+                self.is_tls13()
+                    && buf.get(HEADER_LEN..header.record_len()) == Some(&[1])
+                    && self.change_cipher_specs < MAX_CHANGE_CIPHER_SPECS
+            }
             // TLS 1.3 encrypts the type of an alert. No message that matters is as short
             ContentType::ApplicationData => {
                 self.is_tls13()

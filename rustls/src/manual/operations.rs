@@ -79,9 +79,10 @@
 //!
 //! - **Records** wait in the buffers, within their usual limits, apart from alerts. A fatal alert
 //!   ends the connection and drops the future. An alert is seen later if records are before it, if
-//!   its key is not installed yet, or if it is padded. The end of the stream is seen unless a
-//!   record is before it.
-//! - **QUIC** handshake bytes are buffered up to 64 KiB; more are an error.
+//!   its key is not installed yet, if it follows the peer's Finished, or if it is padded. The end
+//!   of the stream is seen unless a record is before it.
+//! - **QUIC** handshake bytes are buffered up to 128 KiB; more are an error.
+//! - **close_notify**: one that this side sends follows the handshake.
 //! - **Dropping** the connection, or a failure of it, drops the future. Put the cancellation of a
 //!   request into its `Drop`.
 //! - **Time** is not limited here. A future should end itself, with an error, after a time-out; an
