@@ -12,12 +12,9 @@ use core::marker::PhantomData;
 use aws_lc_rs::hkdf::{self, KeyType, Prk};
 use aws_lc_rs::tls_prf::{self, Secret};
 use rustls_core::blocks::{HashFunction, Hashing};
-use rustls_core::crypto::ActiveKeyExchange;
 use rustls_core::crypto::hmac::{Key, Tag};
 use rustls_core::crypto::tls12::{Prf, PrfUsingHmac};
 use rustls_core::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock, OutputLengthError};
-use rustls_core::error::Error;
-use rustls_core::versions::TLS12;
 
 /// A hash function with which the library derives keys.
 pub(crate) trait Derivation: HashFunction {
@@ -122,19 +119,6 @@ impl<H: Derivation> LibraryPrf<H> {
 }
 
 impl<H: Derivation> Prf for LibraryPrf<H> {
-    fn for_key_exchange(
-        &self,
-        output: &mut [u8; 48],
-        kx: Box<dyn ActiveKeyExchange>,
-        peer_pub_key: &[u8],
-        label: &[u8],
-        seed: &[u8],
-    ) -> Result<(), Error> {
-        let pre_master_secret = kx.complete_for_tls_version(peer_pub_key, &TLS12)?;
-        self.for_secret(output, pre_master_secret.secret_bytes(), label, seed);
-        Ok(())
-    }
-
     fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]) {
         // the library rejects empty ones, and TLS has none
         if secret.is_empty() || output.is_empty() {

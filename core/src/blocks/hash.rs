@@ -3,13 +3,10 @@
 use alloc::boxed::Box;
 use core::marker::PhantomData;
 
-use crate::crypto::ActiveKeyExchange;
 use crate::crypto::hash::{Context, Hash, HashAlgorithm, Output};
 use crate::crypto::hmac::{Hmac, Key, Tag};
 use crate::crypto::tls12::{PreparedHmac, PreparedSecret, Prf, p_hash};
 use crate::crypto::tls13::{Hkdf, HkdfExpander, HkdfExpanderUsingHmac, OkmBlock};
-use crate::error::Error;
-use crate::versions::TLS12;
 
 /// A library's hash function, and HMAC with it.
 pub trait HashFunction: Sized + Send + Sync + 'static {
@@ -173,19 +170,6 @@ impl<H: HashFunction> Hkdf for Hashing<H> {
 }
 
 impl<H: HashFunction> Prf for Hashing<H> {
-    fn for_key_exchange(
-        &self,
-        output: &mut [u8; 48],
-        kx: Box<dyn ActiveKeyExchange>,
-        peer_pub_key: &[u8],
-        label: &[u8],
-        seed: &[u8],
-    ) -> Result<(), Error> {
-        let pre_master_secret = kx.complete_for_tls_version(peer_pub_key, &TLS12)?;
-        self.for_secret(output, pre_master_secret.secret_bytes(), label, seed);
-        Ok(())
-    }
-
     fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]) {
         p_hash(&H::hmac(secret), output, label, seed);
     }

@@ -19,7 +19,8 @@ pub trait Prf: Send + Sync {
     /// `PRF(pre_master_secret, label, seed)`.
     ///
     /// `output` is the master secret (RFC 5246 §8.1, or RFC 7627 §4 if `seed` is a session hash).
-    /// The pre-master secret never leaves this call.
+    /// The pre-master secret never leaves this call. The default completes the exchange and calls
+    /// [`for_secret`](Self::for_secret).
     ///
     /// # Errors
     ///
@@ -31,7 +32,11 @@ pub trait Prf: Send + Sync {
         peer_pub_key: &[u8],
         label: &[u8],
         seed: &[u8],
-    ) -> Result<(), Error>;
+    ) -> Result<(), Error> {
+        let pre_master_secret = kx.complete_for_tls_version(peer_pub_key, &TLS12)?;
+        self.for_secret(output, pre_master_secret.secret_bytes(), label, seed);
+        Ok(())
+    }
 
     /// Fills `output`, of any length, with `PRF(secret, label, seed)`.
     fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]);
@@ -61,19 +66,6 @@ pub trait PreparedSecret: Send + Sync {
 pub struct PrfUsingHmac<'a>(pub &'a dyn Hmac);
 
 impl Prf for PrfUsingHmac<'_> {
-    fn for_key_exchange(
-        &self,
-        output: &mut [u8; 48],
-        kx: Box<dyn ActiveKeyExchange>,
-        peer_pub_key: &[u8],
-        label: &[u8],
-        seed: &[u8],
-    ) -> Result<(), Error> {
-        let pre_master_secret = kx.complete_for_tls_version(peer_pub_key, &TLS12)?;
-        self.for_secret(output, pre_master_secret.secret_bytes(), label, seed);
-        Ok(())
-    }
-
     fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]) {
         p_hash(&*self.0.with_key(secret), output, label, seed);
     }
