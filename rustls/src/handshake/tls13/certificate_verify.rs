@@ -1,10 +1,43 @@
-//! The input of the signature in a CertificateVerify (RFC 9846 §4.5.2).
+//! CertificateVerify (RFC 9846 §4.5.2): the input of its signature, its scheme, and its creation.
 //!
-//! The message itself is in [`crate::msgs`]. The handshakes create and verify the signature.
+//! The encoding of the message is in [`crate::msgs`]. The handshakes verify the signature.
+
+use alloc::vec::Vec;
 
 use rustls_core::crypto::hash;
 
-use crate::enums::Side;
+use crate::asking::Asking;
+use crate::config::sign::{Signer, sign};
+use crate::enums::{Side, SignatureScheme};
+use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::flight::Flight;
+
+/// Adds the CertificateVerify of `side` to `flight`, whose last message is its Certificate.
+pub(crate) async fn add_certificate_verify(
+    side: Side,
+    signer: &dyn Signer,
+    asking: Asking,
+    flight: &mut Flight<'_>,
+) -> Result<(), Error> {
+    let content = signed_content(side, flight.transcript_hash());
+    flight.add(&sign(signer, content.as_ref(), asking).await?);
+    Ok(())
+}
+
+/// Checks the scheme of the peer's CertificateVerify. `supported` returns the schemes that this
+/// side has announced.
+pub(crate) fn check_scheme(
+    scheme: SignatureScheme,
+    supported: impl FnOnce() -> Vec<SignatureScheme>,
+) -> Result<(), PeerMisbehaved> {
+    // RFC 9846 §4.5.2: the scheme must have been announced, and not only for certificates. SHA-1
+    // and RSASSA-PKCS1-v1_5 are forbidden
+    if scheme.supported_in_tls13() && supported().contains(&scheme) {
+        Ok(())
+    } else {
+        Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme)
+    }
+}
 
 /// Returns the content that `signer` signs. `transcript` is the hash up to and including its
 /// Certificate.

@@ -10,6 +10,7 @@ use super::State;
 use super::finished::{Finishing, send_finished};
 use super::in_progress::Handshake;
 use crate::asking::Asking;
+use crate::config::sign::sign;
 use crate::config::webpki::is_supported_in_tls12;
 use crate::enums::SignatureScheme;
 use crate::error::Error;
@@ -19,7 +20,6 @@ use crate::handshake::client::client_auth::Answer;
 use crate::handshake::flight::{Flight, PausedFlight};
 use crate::handshake::operation::{self, Wait};
 use crate::keys::tls12::MasterSecret;
-use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::tls12::certificate::CertificateChain;
 use crate::msgs::tls12::certificate_request::CertificateRequest;
 use crate::msgs::tls12::key_exchange::ClientKeyExchange;
@@ -148,11 +148,9 @@ impl WaitServerHelloDone {
                 "the resolver returned a certificate although has_certs() is false".into(),
             )
         })?;
-        let signature = asking
-            .ask(|| signer.sign_async(&messages), || signer.sign(&messages))
-            .await?;
+        let signed = sign(&*signer, &messages, asking).await?;
         let mut flight = flight.resume(&mut finishing.handshake.transcript);
-        flight.add(&DigitallySignedStruct::new(signer.scheme(), signature));
+        flight.add(&signed);
         Ok((flight.pause(), finishing))
     }
 }

@@ -10,12 +10,10 @@ use super::handshake::Handshake;
 use super::hello::{Kind, ocsp_response, server_hello};
 use super::key_exchange::WaitClientKeyExchange;
 use super::parameters::Parameters;
-use crate::asking::Asking;
 use crate::config::settings::ServerSettings;
-use crate::config::sign::Signer;
+use crate::config::sign::sign;
 use crate::config::webpki::is_supported_in_tls12;
 use crate::enums::ClientCertificateType;
-use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::flight::Flight;
@@ -23,7 +21,6 @@ use crate::handshake::negotiated::HandshakeKind;
 use crate::handshake::operation::{self, Wait};
 use crate::logging::debug;
 use crate::msgs::certificate::CertificateStatus;
-use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::tls12::ServerHelloDone;
 use crate::msgs::tls12::certificate::CertificateChain;
@@ -102,17 +99,6 @@ fn key_exchange_params(kx: &dyn ActiveKeyExchange) -> ServerKeyExchangeParams<'_
             public: kx.pub_key(),
         },
     }
-}
-
-async fn sign(
-    signer: &dyn Signer,
-    content: &[u8],
-    asking: Asking,
-) -> Result<DigitallySignedStruct, Error> {
-    let signature = asking
-        .ask(|| signer.sign_async(content), || signer.sign(content))
-        .await?;
-    Ok(DigitallySignedStruct::new(signer.scheme(), signature))
 }
 
 /// Adds a CertificateRequest if the verifier wants one. Returns true if it was added.

@@ -9,9 +9,8 @@ use crate::handshake::client::client_auth::Answer;
 use crate::handshake::flight::Flight;
 use crate::handshake::raw_public_key::sent_chain;
 use crate::handshake::tls13::certificate_compression::add_certificate;
-use crate::handshake::tls13::certificate_verify::signed_content;
+use crate::handshake::tls13::certificate_verify::add_certificate_verify;
 use crate::msgs::certificate::CertificateMsg;
-use crate::msgs::certificate_verify::DigitallySignedStruct;
 
 /// The client's authentication, after the server has sent a CertificateRequest.
 pub(super) struct ClientAuth {
@@ -47,12 +46,7 @@ impl ClientAuth {
         );
 
         if let Answer::Certificate(_, signer) = &self.answer {
-            let content = signed_content(Side::Client, flight.transcript_hash());
-            let content = content.as_ref();
-            let signature = asking
-                .ask(|| signer.sign_async(content), || signer.sign(content))
-                .await?;
-            flight.add(&DigitallySignedStruct::new(signer.scheme(), signature));
+            add_certificate_verify(Side::Client, &**signer, asking, flight).await?;
         }
         Ok(())
     }

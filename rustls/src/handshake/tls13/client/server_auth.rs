@@ -14,13 +14,13 @@ use crate::certificates::{ChainKind, PeerChain};
 use crate::config::verify::ServerCertVerifier;
 use crate::config::verify::chain_check::UnprovenChain;
 use crate::enums::{AlertDescription, Side};
-use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::error::{Error, InvalidMessage};
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
 use crate::handshake::operation::{self, Wait};
 use crate::handshake::raw_public_key::check_received;
 use crate::handshake::tls13::certificate_compression::{decompress, read_certificate};
-use crate::handshake::tls13::certificate_verify::signed_content;
+use crate::handshake::tls13::certificate_verify::{check_scheme, signed_content};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::compressed_certificate::CompressedCertificate;
@@ -155,12 +155,7 @@ async fn verify_signature(
     signed: &DigitallySignedStruct,
     asking: Asking,
 ) -> Result<(), Failure> {
-    // RFC 9846 §4.5.2: the scheme must have been offered, and not only for certificates
-    if !signed.scheme.supported_in_tls13()
-        || !verifier.supported_verify_schemes().contains(&signed.scheme)
-    {
-        return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
-    }
+    check_scheme(signed.scheme, || verifier.supported_verify_schemes())?;
     asking
         .ask(
             || verifier.verify_tls13_signature_async(content, end_entity, signed),

@@ -17,7 +17,7 @@ use crate::handshake::ServerContext;
 use crate::handshake::operation::{self, Wait};
 use crate::handshake::raw_public_key::check_received;
 use crate::handshake::tls13::certificate_compression::{decompress, read_certificate};
-use crate::handshake::tls13::certificate_verify::signed_content;
+use crate::handshake::tls13::certificate_verify::{check_scheme, signed_content};
 use crate::logging::debug;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
@@ -149,13 +149,7 @@ async fn verify_signature(
     signed: &DigitallySignedStruct,
     asking: Asking,
 ) -> Result<(), Failure> {
-    // RFC 9846 §4.5.2: the scheme must be in the CertificateRequest. SHA-1 and RSASSA-PKCS1-v1_5
-    // are forbidden
-    if !signed.scheme.supported_in_tls13()
-        || !verifier.supported_verify_schemes().contains(&signed.scheme)
-    {
-        return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
-    }
+    check_scheme(signed.scheme, || verifier.supported_verify_schemes())?;
     // RFC 9846 §4.5.2: the signature must be verified
     asking
         .ask(

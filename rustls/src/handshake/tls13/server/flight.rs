@@ -14,7 +14,6 @@ use super::finished::WaitFinished;
 use super::parameters::Parameters;
 use super::resumption::Resumed;
 use super::tickets::TicketCount;
-use crate::asking::Asking;
 use crate::config::session::server_auth::ServerAuthId;
 use crate::config::settings::ServerSettings;
 use crate::config::sign::{CertifiedKey, Signer};
@@ -32,7 +31,7 @@ use crate::handshake::server::connection_data::EarlyData;
 use crate::handshake::tls13::certificate_compression::{
     add_certificate, choose_compressor, offered_algorithms,
 };
-use crate::handshake::tls13::certificate_verify::signed_content;
+use crate::handshake::tls13::certificate_verify::add_certificate_verify;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::transport::Level;
 use crate::keys::tls13::{EarlySecret, HandshakeSecret, TrafficSecret, verify_data};
@@ -40,7 +39,6 @@ use crate::logging::debug;
 use crate::msgs::Finished;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_request::CertificateRequest;
-use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::client_extensions::CertificateStatusRequest;
 use crate::msgs::client_hello::{ClientHello, Random};
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
@@ -163,7 +161,7 @@ impl Agreed<'_> {
                 let asking = cx.asking;
                 let signing = async move {
                     let mut flight = flight.resume(&mut finished.transcript);
-                    add_certificate_verify(&*signer, asking, &mut flight).await?;
+                    add_certificate_verify(Side::Server, &*signer, asking, &mut flight).await?;
                     let flight = flight.pause();
                     Ok(move |cx: &mut ServerContext<'_>| {
                         finished.end_flight(flight, &client_random, cx)?;
@@ -481,20 +479,6 @@ fn log(config: &ServerSettings, label: &str, client_random: &Random, secret: &Ok
     if key_log.will_log(label) {
         key_log.log(label, &client_random.0, secret.as_ref());
     }
-}
-
-async fn add_certificate_verify(
-    signer: &dyn Signer,
-    asking: Asking,
-    flight: &mut Flight<'_>,
-) -> Result<(), Error> {
-    let content = signed_content(Side::Server, flight.transcript_hash());
-    let content = content.as_ref();
-    let signature = asking
-        .ask(|| signer.sign_async(content), || signer.sign(content))
-        .await?;
-    flight.add(&DigitallySignedStruct::new(signer.scheme(), signature));
-    Ok(())
 }
 
 /// The limit and the secret of accepted early data.
