@@ -50,20 +50,15 @@ pub(crate) enum Wait {
     AfterFinished,
 }
 
-/// A state that may wait for an operation.
-pub(crate) trait MayWait<Data>: Sized {
-    fn waiting(operation: Operation<Self, Data>) -> Self;
-}
-
 /// Runs `operation`, and the function that it returns. If an answer takes time, returns the state
-/// that waits for it. `wait` tells what may be received meanwhile.
+/// that waits for it. `wait` names the records that may be opened meanwhile.
 pub(crate) fn run<S, Data, C>(
     wait: Wait,
     operation: impl Future<Output = Result<C, Failure>> + Send + 'static,
     cx: &mut Context<'_, Data>,
 ) -> Result<S, Failure>
 where
-    S: MayWait<Data> + 'static,
+    S: From<Operation<S, Data>> + 'static,
     Data: 'static,
     C: FnOnce(&mut Context<'_, Data>) -> Result<S, Failure> + Send + 'static,
 {
@@ -73,7 +68,7 @@ where
             let mut operation = Box::pin(operation);
             match poll_now(operation.as_mut()) {
                 Poll::Ready(next) => next?(cx),
-                Poll::Pending => Ok(S::waiting(Operation {
+                Poll::Pending => Ok(S::from(Operation {
                     future: SyncWrapper::new(Box::pin(async move {
                         let next: Continuation<S, Data> = Box::new(operation.await?);
                         Ok(next)

@@ -55,7 +55,7 @@ use crate::enums::{ContentType, HandshakeType};
 use crate::failure::Failure;
 use crate::handshake::client::connection_data::ClientConnectionData;
 use crate::handshake::client::sent_hello::SentHello;
-use crate::handshake::operation::{MayWait, Operation};
+use crate::handshake::operation::Operation;
 use crate::handshake::{ClientContext, unexpected, unexpected_content};
 use crate::msgs::certificate::CertificateStatus;
 use crate::msgs::server_hello::ServerHello;
@@ -80,8 +80,8 @@ pub(crate) enum State {
     Connected,
 }
 
-impl MayWait<ClientConnectionData> for State {
-    fn waiting(operation: Operation<Self, ClientConnectionData>) -> Self {
+impl From<Operation<Self, ClientConnectionData>> for State {
+    fn from(operation: Operation<Self, ClientConnectionData>) -> Self {
         Self::Waiting(Box::new(operation))
     }
 }

@@ -55,7 +55,7 @@ use self::key_exchange::{AfterKeyExchange, WaitClientKeyExchange};
 use super::renegotiation::refuse_renegotiation;
 use crate::enums::{ContentType, HandshakeType};
 use crate::failure::Failure;
-use crate::handshake::operation::{MayWait, Operation};
+use crate::handshake::operation::Operation;
 use crate::handshake::server::connection_data::ServerConnectionData;
 use crate::handshake::{ServerContext, unexpected, unexpected_content};
 use crate::msgs::certificate_verify::DigitallySignedStruct;
@@ -75,8 +75,8 @@ pub(crate) enum State {
     Connected,
 }
 
-impl MayWait<ServerConnectionData> for State {
-    fn waiting(operation: Operation<Self, ServerConnectionData>) -> Self {
+impl From<Operation<Self, ServerConnectionData>> for State {
+    fn from(operation: Operation<Self, ServerConnectionData>) -> Self {
         Self::Waiting(Box::new(operation))
     }
 }

@@ -57,7 +57,7 @@ use crate::enums::{HandshakeType, KeyUpdateRequest};
 use crate::failure::Failure;
 use crate::handshake::client::connection_data::ClientConnectionData;
 use crate::handshake::client::sent_hello::SentHello;
-use crate::handshake::operation::{MayWait, Operation};
+use crate::handshake::operation::Operation;
 use crate::handshake::{ClientContext, unexpected};
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_request::CertificateRequest;
@@ -81,8 +81,8 @@ pub(crate) enum State {
     Connected(Box<Connected>),
 }
 
-impl MayWait<ClientConnectionData> for State {
-    fn waiting(operation: Operation<Self, ClientConnectionData>) -> Self {
+impl From<Operation<Self, ClientConnectionData>> for State {
+    fn from(operation: Operation<Self, ClientConnectionData>) -> Self {
         Self::Waiting(Box::new(operation))
     }
 }

@@ -51,7 +51,7 @@ use super::key_update::read_key_update;
 use crate::config::carrier::Carrier;
 use crate::enums::{HandshakeType, KeyUpdateRequest};
 use crate::failure::Failure;
-use crate::handshake::operation::{MayWait, Operation};
+use crate::handshake::operation::Operation;
 use crate::handshake::server::connection_data::ServerConnectionData;
 use crate::handshake::{ServerContext, unexpected};
 use crate::msgs::certificate::CertificateMsg;
@@ -70,8 +70,8 @@ pub(crate) enum State {
     Connected,
 }
 
-impl MayWait<ServerConnectionData> for State {
-    fn waiting(operation: Operation<Self, ServerConnectionData>) -> Self {
+impl From<Operation<Self, ServerConnectionData>> for State {
+    fn from(operation: Operation<Self, ServerConnectionData>) -> Self {
         Self::Waiting(Box::new(operation))
     }
 }
