@@ -47,7 +47,7 @@ pub enum When {
     FromThread,
     /// The first poll panics.
     Panics,
-    /// As [`Plan::scheduled`] says.
+    /// At the next time of [`Plan::scheduled`].
     Scheduled,
 }
 

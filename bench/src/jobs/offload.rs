@@ -77,7 +77,7 @@ pub(crate) struct Load {
 pub(crate) enum Handshakes {
     None,
     PerSecond(usize),
-    /// As many as possible, this number at the same time.
+    /// This number is always under way.
     AtOnce(usize),
 }
 

@@ -48,7 +48,7 @@ pub struct CommonState {
     pub(crate) is_extractable: bool,
     /// The methods of the application that the handshake may call.
     pub(super) asking: Asking,
-    /// The operation that the handshake waits for, by what may be received meanwhile.
+    /// `No`, or the records that may be opened while the handshake waits.
     pub(super) wait: Wait,
     /// The error that ended the connection. Boxed because few connections have one.
     failed: Option<Box<Error>>,

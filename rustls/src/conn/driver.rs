@@ -423,7 +423,7 @@ impl<Data> Driver<Data> {
                     && buf.get(HEADER_LEN..header.record_len()) == Some(&[1])
                     && self.change_cipher_specs < MAX_CHANGE_CIPHER_SPECS
             }
-            // TLS 1.3 encrypts the type of an alert. No message that matters is as short
+            // TLS 1.3 encrypts the type, but the length shows which record may be an alert
             ContentType::ApplicationData => {
                 self.is_tls13()
                     && records.receiver.is_decrypting()

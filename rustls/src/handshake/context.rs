@@ -38,7 +38,7 @@ pub(crate) trait Machine<Data>: Send + Sync {
         self.wait() == Wait::No
     }
 
-    /// Returns the operation that the handshake waits for, by what may be received meanwhile.
+    /// Returns `No`, or the records that may be opened while the handshake waits.
     fn wait(&self) -> Wait;
 
     /// Polls the operation that the handshake waits for. Ready if there is none.

@@ -75,7 +75,7 @@ impl<'a> Flight<'a> {
         self.transcript.take_messages()
     }
 
-    /// Ends the borrow of the transcript, until the flight is continued.
+    /// Pauses the flight, so that the transcript can be moved.
     pub(crate) fn pause(self) -> PausedFlight {
         PausedFlight {
             messages: self.messages,

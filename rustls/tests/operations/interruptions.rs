@@ -1,5 +1,5 @@
-//! What arrives while a connection waits: alerts, the end of the stream, and records that have to
-//! wait as well.
+//! A connection that waits receives alerts, the end of the stream, and records that have to wait as
+//! well.
 
 use std::io::ErrorKind;
 use std::sync::Arc;

@@ -68,8 +68,8 @@ impl Answers {
         }
     }
 
-    /// Returns the time, which `read` returns. It stays the same while answers are awaited, so that
-    /// each pass over the ClientHello decides alike.
+    /// Returns the time of the first call. The result of `read` is kept while answers are awaited,
+    /// so that each pass over the ClientHello makes the same decisions.
     pub(crate) fn now(&mut self, read: impl FnOnce() -> Option<UnixTime>) -> Option<UnixTime> {
         match self.asking {
             Asking::AtOnce => read(),
