@@ -60,17 +60,33 @@ pub fn provider_that_refuses(
     let mut provider = provider.this();
     let suites = provider.cipher_suites.iter();
     let suite = suites.filter_map(|suite| suite.tls13()).next().unwrap();
-    let suite: &'static Tls13CipherSuite = Box::leak(Box::new(Tls13CipherSuite {
-        common: copy(&suite.common),
-        hkdf_provider: suite.hkdf_provider,
-        aead_alg: Box::leak(Box::new(HookedCipher {
-            inner: suite.aead_alg,
-            hook: Refuses(refused),
-        })),
-        quic: None,
-    }));
-    provider.cipher_suites = vec![suite.into()];
+    provider.cipher_suites = vec![hooked(suite.into(), Refuses(refused))];
     provider
+}
+
+/// A suite like `suite`, whose record ciphers call a hook.
+pub fn hooked(
+    suite: SupportedCipherSuite,
+    hook: impl Hook + Clone + 'static,
+) -> SupportedCipherSuite {
+    match suite {
+        SupportedCipherSuite::Tls12(suite) => {
+            let inner = suite.aead_alg;
+            SupportedCipherSuite::Tls12(Box::leak(Box::new(Tls12CipherSuite {
+                common: copy(&suite.common),
+                aead_alg: Box::leak(Box::new(HookedCipher { inner, hook })),
+                ..*suite
+            })))
+        }
+        SupportedCipherSuite::Tls13(suite) => {
+            let inner = suite.aead_alg;
+            SupportedCipherSuite::Tls13(Box::leak(Box::new(Tls13CipherSuite {
+                common: copy(&suite.common),
+                aead_alg: Box::leak(Box::new(HookedCipher { inner, hook })),
+                ..*suite
+            })))
+        }
+    }
 }
 
 fn copy(common: &CipherSuiteCommon) -> CipherSuiteCommon {
@@ -95,7 +111,7 @@ impl Hook for Refuses {
     }
 }
 
-/// A cipher of either version, an encrypter or a decrypter that calls a hook first.
+/// A cipher of either version, an encrypter or a decrypter that calls a hook before and after.
 pub struct HookedCipher<C, H> {
     pub inner: C,
     pub hook: H,
@@ -158,7 +174,9 @@ impl<H: Hook> MessageEncrypter for HookedCipher<Box<dyn MessageEncrypter>, H> {
         if self.hook.seals("MessageEncrypter::encrypt", msg.typ) {
             return Err(EncryptError::Failed);
         }
-        self.inner.encrypt(msg, seq, out)
+        let sealed = self.inner.encrypt(msg, seq, out);
+        self.hook.returns("MessageEncrypter::encrypt");
+        sealed
     }
 
     fn encrypt_in_place(
@@ -172,8 +190,10 @@ impl<H: Hook> MessageEncrypter for HookedCipher<Box<dyn MessageEncrypter>, H> {
         if self.hook.seals("MessageEncrypter::encrypt_in_place", typ) {
             return Err(EncryptError::Failed);
         }
-        self.inner
-            .encrypt_in_place(typ, version, payload_len, seq, out)
+        let inner = &mut self.inner;
+        let sealed = inner.encrypt_in_place(typ, version, payload_len, seq, out);
+        self.hook.returns("MessageEncrypter::encrypt_in_place");
+        sealed
     }
 
     fn encrypted_payload_len(&self, payload_len: usize) -> usize {
@@ -194,6 +214,8 @@ impl<H: Hook> MessageDecrypter for HookedCipher<Box<dyn MessageDecrypter>, H> {
         if self.hook.called("MessageDecrypter::decrypt") {
             return Err(Error::DecryptError);
         }
-        self.inner.decrypt(msg, seq)
+        let opened = self.inner.decrypt(msg, seq);
+        self.hook.returns("MessageDecrypter::decrypt");
+        opened
     }
 }

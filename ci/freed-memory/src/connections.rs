@@ -8,6 +8,8 @@ use harness::peers::configs::{
     ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this,
 };
 use harness::peers::pairs::this::{Configs, unbuffered};
+use harness::providers::hooked;
+use harness::verifiers::hooked::Hook;
 use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 use rustls::server::NoServerSessionStorage;
 use rustls::{
@@ -74,7 +76,7 @@ impl Case {
 
     pub(crate) fn configs(&self) -> (ClientConfig, ServerConfig) {
         let mut crypto: CryptoProvider = self.provider.this();
-        crypto.cipher_suites = vec![self.suite];
+        crypto.cipher_suites = vec![hooked(self.suite, OverwritesStack)];
         let mut groups = self.provider.this_groups().into_iter();
         let group = groups.find(|group| group.name() == self.group).unwrap();
         let group: &'static dyn SupportedKxGroup = Box::leak(Box::new(Group(group)));
@@ -128,6 +130,21 @@ pub(crate) fn move_through_heap<T>(value: T) -> T {
 #[inline(never)]
 pub(crate) fn overwrite_stack() {
     black_box(&mut [0_u8; 1 << 17]);
+}
+
+/// Overwrites the stack after each record. The first nonce of a key is the IV itself (RFC 9846
+/// §5.3), and nonces are not zeroized.
+#[derive(Clone, Debug)]
+struct OverwritesStack;
+
+impl Hook for OverwritesStack {
+    fn called(&self, _: &'static str) -> bool {
+        false
+    }
+
+    fn returns(&self, _: &'static str) {
+        overwrite_stack();
+    }
 }
 
 /// The pending output of `from`.

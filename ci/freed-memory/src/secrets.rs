@@ -80,19 +80,7 @@ pub(crate) fn left_by(
         Provider::AwsLc => 16,
         Provider::Ring => MAX_LEN,
     };
-    let mut left = search(&freed, &secrets, part_len);
-    left.retain(|found| matches!(provider, Provider::AwsLc) || !is_counter_block(found, &freed));
-    left.into_iter().map(|found| found.name).collect()
-}
-
-/// True if ring's AES-GCM left this: a nonce followed by a block number, the counter block that
-/// ring keeps on the stack (NIST SP 800-38D §7.1). The first record's nonce is the IV (RFC 9846
-/// §5.3).
-fn is_counter_block(found: &Found, freed: &[u8]) -> bool {
-    let behind = freed[found.at..].get(12..16);
-    let number = behind.and_then(|number| number.try_into().ok());
-    found.name.ends_with("iv")
-        && number.is_some_and(|number| (1..=1026).contains(&u32::from_be_bytes(number)))
+    search(&freed, &secrets, part_len)
 }
 
 /// True if `work` leaves at least a part of `secret`.
@@ -104,14 +92,9 @@ pub(crate) fn leaves(secret: &[u8], work: impl FnOnce()) -> bool {
     parts.any(|part| freed.windows(part_len).any(|window| window == part))
 }
 
-/// A secret, or part of it, in freed memory.
-struct Found {
-    name: &'static str,
-    at: usize,
-}
-
-/// Finds the secrets whose first or last `part_len` bytes, or all bytes if fewer, are in `freed`.
-fn search(freed: &[u8], secrets: &[Secret], part_len: usize) -> Vec<Found> {
+/// The names of the secrets whose first or last `part_len` bytes, or all bytes if fewer, are in
+/// `freed`.
+fn search(freed: &[u8], secrets: &[Secret], part_len: usize) -> BTreeSet<&'static str> {
     let mut parts: HashMap<[u8; 2], Vec<(&[u8], &'static str)>> = HashMap::new();
     for secret in secrets {
         let bytes = &secret.bytes[..secret.len];
@@ -125,14 +108,14 @@ fn search(freed: &[u8], secrets: &[Secret], part_len: usize) -> Vec<Found> {
     for key in parts.keys() {
         begins[usize::from(u16::from_be_bytes(*key))] = true;
     }
-    let mut left = Vec::new();
+    let mut left = BTreeSet::new();
     for (at, pair) in freed.windows(2).enumerate() {
         let key = [pair[0], pair[1]];
         if begins[usize::from(u16::from_be_bytes(key))] {
             let found = parts[&key]
                 .iter()
                 .filter(|(part, _)| freed[at..].starts_with(part));
-            left.extend(found.map(|&(_, name)| Found { name, at }));
+            left.extend(found.map(|&(_, name)| name));
         }
     }
     left

@@ -20,6 +20,9 @@ pub trait Hook: fmt::Debug + Send + Sync {
     fn seals(&self, name: &'static str, _: ContentType) -> bool {
         self.called(name)
     }
+
+    /// Called after a record was sealed or opened, or that failed.
+    fn returns(&self, _: &'static str) {}
 }
 
 /// A verifier with a hook.
