@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -10,6 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use harness::peers::configs::server_name;
+use harness::peers::os::lower_priority;
 use pki_types::SubjectPublicKeyInfoDer;
 use tls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
 use tls::{
@@ -351,20 +353,26 @@ fn make_handshakes(network: &Network, load: Load) -> Result<f64> {
         Handshakes::PerSecond(number) => (Duration::from_secs(1) / number as u32, usize::MAX),
         Handshakes::AtOnce(number) => (Duration::ZERO, number),
     };
+    // new clients are on other machines, where they delay nobody
+    lower_priority();
     let (to_clients, answers) = channel();
     let mut clients: HashMap<usize, Client> = HashMap::new();
     let (mut opened, mut completed) = (0, 0);
+    let mut due = Duration::ZERO;
     let start = Instant::now();
     loop {
-        let (now, due) = (start.elapsed(), interval * opened);
+        let now = start.elapsed();
         let is_over = now >= load.duration && opened > 0;
         if is_over && clients.is_empty() {
             return Ok(f64::from(completed) / now.as_secs_f64());
         }
         if now >= due && !is_over && clients.len() < most {
             let client = network.open(&to_clients, load.is_offloaded)?;
-            clients.insert(client.id, client);
+            let id = client.id;
+            clients.insert(id, client);
             opened += 1;
+            // equal pauses would let each handshake begin together with a message
+            due = interval.mul_f64(f64::from(opened) + pseudorandom(id));
             continue;
         }
         let patience = match is_over {
@@ -386,4 +394,11 @@ fn make_handshakes(network: &Network, load: Load) -> Result<f64> {
             network.send(Event::Closed(id))?;
         }
     }
+}
+
+/// A number of at least 0 and less than 1 that depends on `seed`.
+fn pseudorandom(seed: usize) -> f64 {
+    let mut hasher = DefaultHasher::new();
+    seed.hash(&mut hasher);
+    (hasher.finish() >> 11) as f64 / (1_u64 << 53) as f64
 }

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! The network is a channel of messages, so that the server's thread needs no event loop of an
-//! operating system.
+//! operating system. The pauses between handshakes vary, as those of independent clients do. On
+//! Linux, new clients and the pool have a lower priority than the server's thread.
 
 use core::time::Duration;
 use std::sync::mpsc::{Sender, channel};
@@ -21,6 +22,7 @@ use std::thread;
 
 use clap::Args;
 use harness::peers::configs::SERVER_NAME;
+use harness::peers::os::lower_priority;
 use itertools::{Itertools, iproduct};
 use pki_types::PrivateKeyDer;
 use rcgen::{
@@ -96,7 +98,8 @@ pub(crate) struct Setup {
     pub(crate) pool: Pool,
 }
 
-/// Threads that run jobs from one queue. They end when the pool and its clones are dropped.
+/// Threads that run jobs from one queue. They give way to the server's thread, and end when the
+/// pool and its clones are dropped.
 #[derive(Clone)]
 pub(crate) struct Pool(Sender<Box<dyn FnOnce() + Send>>);
 
@@ -107,6 +110,7 @@ impl Pool {
         for _ in 0..threads {
             let jobs = jobs.clone();
             thread::spawn(move || {
+                lower_priority();
                 let lock = || jobs.lock().unwrap_or_else(PoisonError::into_inner);
                 let next = || lock().recv();
                 while let Ok(job) = next() {

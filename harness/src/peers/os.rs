@@ -40,3 +40,14 @@ pub fn thread_cpu_time() -> Duration {
 pub fn thread_cpu_time() -> Duration {
     Duration::ZERO
 }
+
+/// Lets the calling thread run only on processors that no thread of normal priority needs.
+#[cfg(target_os = "linux")]
+pub fn lower_priority() {
+    // of this thread, not of the process (setpriority(2), "C library/kernel differences")
+    let _ = rustix::process::setpriority_process(None, 19);
+}
+
+/// Without effect: on this platform, only processes have priorities.
+#[cfg(not(target_os = "linux"))]
+pub fn lower_priority() {}

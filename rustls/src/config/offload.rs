@@ -35,6 +35,9 @@ pub type Job = Box<dyn FnOnce() + Send>;
 /// A pool of threads.
 ///
 /// Closures that take a [`Job`] implement it.
+///
+/// If the pool shares its processors with an event loop, give its threads a lower priority than the
+/// loop's. Otherwise the operating system may let the loop wait for a whole signature.
 pub trait Spawn: Send + Sync {
     /// Runs `job` on a thread of the pool, and returns without waiting for it.
     ///
