@@ -249,6 +249,9 @@ impl<C: Unbuffered> OverSlices<C> {
                 Poll::Ready(result) => {
                     // collects the alert, too
                     let driven = self.drive(|_| ());
+                    if driven.is_err() {
+                        let _ = self.drive(|_| ());
+                    }
                     result?;
                     driven?;
                 }

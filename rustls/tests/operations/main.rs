@@ -10,6 +10,8 @@
 //! HARNESS_OPERATIONS=futures cargo test --manifest-path rustls/Cargo.toml --features ring,std
 //! ```
 
+mod change_cipher_specs;
+mod clocks;
 mod interruptions;
 mod schedules;
 mod threads;

@@ -1,0 +1,149 @@
+//! A change_cipher_spec that arrives while a connection waits has the effect that it has on a
+//! connection that does not wait: TLS 1.3 drops a few valid ones, and TLS 1.2 rejects them here.
+
+use std::sync::Arc;
+
+use harness::operations::ends::{Api, End};
+use harness::operations::kinds::{KINDS, Kind, OPERATIONS};
+use harness::operations::schedules::{pump, resumable};
+use harness::operations::{Plan, When, finish};
+use rustls::{AlertDescription, Error};
+
+use crate::until_it_waits;
+
+const VALID: &[u8] = &[20, 3, 3, 0, 1, 1];
+
+/// The records that arrive. The peer may have sent a change_cipher_spec of its own, so the second
+/// one may be one too many.
+const RECORDS: &[&[&[u8]]] = &[
+    &[VALID],
+    &[VALID, VALID],
+    &[VALID, VALID, VALID],
+    // not the value 1
+    &[&[20, 3, 3, 0, 1, 2]],
+    // two in one record
+    &[&[20, 3, 3, 0, 2, 1, 1]],
+    &[&[20, 3, 3, 0, 0]],
+];
+
+/// A place in a connection: an end, and the number of flights that it has received.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Place {
+    is_server: bool,
+    flights: usize,
+}
+
+/// Passes flights until `is_there` returns true for an end and its place. Returns the place.
+fn pass_until(ends: &mut [End; 2], mut is_there: impl FnMut(&End, Place) -> bool) -> Option<Place> {
+    let mut flights = [0, 0];
+    loop {
+        let mut moved = false;
+        for to in [1, 0] {
+            for bytes in ends[1 - to].output() {
+                moved = true;
+                ends[to].receive(&bytes).unwrap();
+                flights[to] += 1;
+                let place = Place {
+                    is_server: to == 1,
+                    flights: flights[to],
+                };
+                if is_there(&ends[to], place) {
+                    return Some(place);
+                }
+            }
+        }
+        if !moved {
+            return None;
+        }
+    }
+}
+
+/// The results and the facts of both ends.
+type Outcome = ([Result<(), Error>; 2], [String; 2]);
+
+/// Passes `records` to the end of `place`, which waits if it can, and finishes the connection.
+fn inject(ends: &mut [End; 2], place: Place, records: &[u8]) -> Outcome {
+    let there = usize::from(place.is_server);
+    let was_waiting = ends[there].is_waiting();
+    let received = ends[there].receive(records);
+    // an error of what arrives later must not hide the result of the operation
+    if was_waiting {
+        assert_eq!(received, Ok(()));
+        assert!(ends[there].is_waiting());
+    }
+    let result = received.and_then(|()| finish(|task| ends[there].poll(task)));
+    let [client, server] = ends;
+    let mut results = pump(client, server);
+    if result.is_err() {
+        results[there] = result;
+    }
+    (results, [client.facts(), server.facts()])
+}
+
+/// Returns the outcome if `records` arrive at the first end that waits for `operation`, and the
+/// outcome if they arrive at the same place of a connection that does not wait.
+fn outcomes(
+    kind: &Kind,
+    api: Api,
+    operation: &'static str,
+    records: &[u8],
+) -> Option<(Place, [Outcome; 2])> {
+    let plan = Arc::new(Plan::new(When::After(1)).only(operation));
+    let mut ends = api.ends(&resumable(kind, api, &plan), true);
+    let place = pass_until(&mut ends, |end, _| end.is_waiting())?;
+    let waiting = inject(&mut ends, place, records);
+
+    let plan = Arc::new(Plan::new(When::NoFuture));
+    let mut ends = api.ends(&resumable(kind, api, &plan), false);
+    pass_until(&mut ends, |_, here| here == place).expect("the same flights");
+    let at_once = inject(&mut ends, place, records);
+    Some((place, [waiting, at_once]))
+}
+
+#[test]
+fn waiting_changes_no_outcome() {
+    let (mut accepted, mut rejected) = (0, 0);
+    for kind in KINDS {
+        for api in [Api::Buffered, Api::Unbuffered] {
+            for operation in OPERATIONS {
+                for records in RECORDS {
+                    let records = records.concat();
+                    let Some((place, outcomes)) = outcomes(kind, api, operation, &records) else {
+                        continue;
+                    };
+                    let context = format!("{kind:?} {api:?} {operation} {place:?} {records:?}");
+                    let [waiting, at_once] = outcomes;
+                    assert_eq!(waiting, at_once, "{context}");
+                    match waiting.0 {
+                        [Ok(()), Ok(())] => accepted += 1,
+                        _ => rejected += 1,
+                    }
+                }
+            }
+        }
+    }
+    assert!(accepted > 0 && rejected > 0);
+}
+
+/// TLS 1.3 drops a change_cipher_spec at once, because an alert may follow.
+#[test]
+fn an_alert_behind_a_change_cipher_spec_is_seen() {
+    for kind in [0, 1] {
+        for api in [Api::Buffered, Api::Unbuffered] {
+            let plan = Arc::new(Plan::new(When::Never).only("sign"));
+            let (mut waiting, mut other) = until_it_waits(&KINDS[kind], api, &plan).unwrap();
+            for bytes in waiting.output() {
+                other.receive(&bytes).unwrap();
+            }
+            // a record that cannot be decrypted
+            let garbage = [&[23, 3, 3, 0, 32][..], &[0; 32]].concat();
+            other.receive(&garbage).unwrap_err();
+            waiting.receive(VALID).unwrap();
+            assert!(waiting.is_waiting());
+            let error = waiting.receive(&other.output().concat()).unwrap_err();
+            let expected = Error::AlertReceived(AlertDescription::BadRecordMac);
+            assert_eq!(error, expected, "{api:?}");
+            assert_eq!(plan.dropped(), 1);
+        }
+    }
+}
