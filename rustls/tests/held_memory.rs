@@ -7,7 +7,9 @@ mod counting;
 
 use std::io::{Read, Write};
 use std::sync::Arc;
+use std::task::{Context, Waker};
 
+use harness::operations::{Plan, Slow, When};
 use harness::peers::configs::{
     ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, server_name, this,
 };
@@ -22,7 +24,7 @@ use rustls::compress::{
     BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CompressionLevel, ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR,
 };
 use rustls::pki_types::PrivatePkcs8KeyDer;
-use rustls::server::{ServerSessionMemoryCache, WebPkiClientVerifier};
+use rustls::server::{ProducesTickets, ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls::{ClientConfig, ClientConnection, ConnectionCommon, ServerConfig, ServerConnection};
 
 use crate::counting::{heap, held_by, region};
@@ -40,6 +42,69 @@ fn held_memory_is_in_proportion_to_received_bytes() {
     padded_records();
     compression_bombs();
     disconnected_peers();
+    pending_tickets();
+}
+
+/// A session is encoded when its ticket is made. So a server that waits for its ticketer does not
+/// hold the client's certificates once for each ticket.
+fn pending_tickets() {
+    const TICKETS: usize = 255;
+    const CHAIN: usize = 10_000;
+    /// The number of tickets that are made at the same time.
+    const AT_ONCE: usize = 4;
+    let issuer = pki::root("Issuer", |_| {});
+    let key = pki::key();
+    let leaf = pki::leaf_of(&key, &issuer, |params| {
+        let extension = rcgen::CustomExtension::from_oid_content(&[1, 3, 9999], vec![0; CHAIN]);
+        params.custom_extensions.push(extension);
+    });
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(issuer.der().clone()).unwrap();
+    let crypto = Arc::new(Provider::Ring.this());
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), crypto.clone());
+    let Configs { server, .. } = configs(Provider::Ring);
+    let mut server = ServerConfig::builder_with_provider(crypto.clone())
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_client_cert_verifier(verifier.build().unwrap())
+        .with_cert_resolver(server.cert_resolver.clone());
+    server.send_tls13_tickets = TICKETS;
+    let client = ClientConfig::builder_with_provider(crypto)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(this::roots(KeyType::EcdsaP256))
+        .with_client_auth_cert(
+            vec![leaf],
+            PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+        )
+        .unwrap();
+    let client = Arc::new(client);
+    // the first ticket takes for ever, or the last one
+    for ready in [0, TICKETS - 1] {
+        let mut times = vec![When::Ready; ready];
+        times.insert(0, When::Never);
+        let plan = Arc::new(Plan::scheduled(times));
+        let ticketer = Provider::Ring.this_ticketer();
+        server.ticketer = Slow::<dyn ProducesTickets>::new(ticketer, &plan);
+        let configs = Configs {
+            client: client.clone(),
+            server: Arc::new(server.clone()),
+        };
+        let (mut client, mut server) = ends(&configs);
+        server.set_async(true);
+        while client.is_handshaking() {
+            feed(&mut server, &client.output());
+            feed(&mut client, &server.output());
+        }
+        feed(&mut server, &client.output());
+        let mut task = Context::from_waker(Waker::noop());
+        for _ in 0..TICKETS {
+            assert!(server.poll_operation(&mut task).is_pending());
+        }
+        let held = held_by(server);
+        let most = (ready + 2 * AT_ONCE) * CHAIN * 11 / 10;
+        assert!(held < most, "{ready} tickets are made: {held} bytes");
+    }
 }
 
 /// Certificates of disconnected peers do not accumulate, whether the server refused or accepted

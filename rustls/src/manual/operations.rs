@@ -95,10 +95,9 @@
 //!
 //! ## In which order
 //!
-//! A handshake asks one question at a time, in the order of rustls 0.23. The tickets of one TLS
-//! 1.3 connection are made at the same time. The handshake is complete when they are: a dead
-//! session storage delays it by the storage's time-out, so keep that short. A TLS 1.2 connection
-//! that fails removes its session by the blocking `take`.
+//! A handshake asks one question at a time, in the order of rustls 0.23. Up to four tickets of one
+//! TLS 1.3 connection are made at the same time. The handshake is complete when all are: a dead
+//! session storage delays it by the storage's time-out, so keep that short.
 //!
 //! If an answer about a ClientHello takes time, the ClientHello is handled again afterwards. Each
 //! question that takes time is asked once; cheap ones, such as `only_raw_public_keys`, are asked

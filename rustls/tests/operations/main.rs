@@ -15,6 +15,7 @@ mod clocks;
 mod interruptions;
 mod schedules;
 mod threads;
+mod tickets;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use rustls_core::crypto::tls13::OkmBlock;
 
 use super::State;
-use super::tickets::TicketSender;
+use super::tickets::TicketInputs;
 use crate::asking::Asking;
 use crate::certificates::Acceptance;
 use crate::config::session::server_auth::ServerAuthId;
@@ -66,8 +66,7 @@ impl WaitFinished {
 
         let transcript = self.transcript.current();
         let resumption_secret = self.main_secret.resumption_secret(transcript);
-        let tickets = TicketSender {
-            config: &self.config,
+        let tickets = TicketInputs {
             suite: self.suite,
             count: self.ticket_count,
             authenticated_at: self.authenticated_at,
@@ -75,14 +74,15 @@ impl WaitFinished {
             server_auth: self.server_auth,
         };
         if cx.asking == Asking::AtOnce {
-            return connect(cx, |cx| tickets.send(&resumption_secret, cx));
+            return connect(cx, |cx| tickets.send(&resumption_secret, &self.config, cx));
         }
-        let Some(unmade) = tickets.prepare(&resumption_secret, cx)? else {
+        let Some(unmade) = tickets.prepare(&resumption_secret, &self.config, cx) else {
             return connect(cx, |_| Ok(()));
         };
-        let asking = cx.asking;
+        // tickets need none of its secrets
+        drop(self);
         let making = async move {
-            let made = unmade.make(&self.config, asking).await;
+            let made = unmade.make().await?;
             Ok(move |cx: &mut ServerContext<'_>| connect(cx, |cx| made.send(cx)))
         };
         operation::run(Wait::AfterFinished, making, cx)

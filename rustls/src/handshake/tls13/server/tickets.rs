@@ -6,13 +6,14 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use pki_types::DnsName;
 use rustls_core::crypto::tls13::OkmBlock;
 use rustls_core::operation::BoxFuture;
 use zeroize::Zeroizing;
 
 use super::resumption::accepts_resumption;
-use crate::asking::{Asking, all};
-use crate::certificates::Acceptance;
+use crate::asking::{Asking, all, at_once};
+use crate::certificates::{Acceptance, PeerChain};
 use crate::config::server::ServerConfig;
 use crate::config::session::client_auth::ClientAuthId;
 use crate::config::session::server_auth::ServerAuthId;
@@ -22,7 +23,9 @@ use crate::config::session::{Lifetime, lifetime_left};
 use crate::config::settings::ServerSettings;
 use crate::error::Error;
 use crate::handshake::ServerContext;
+use crate::handshake::negotiated::Negotiated;
 use crate::handshake::server::answers::{Answers, Stop};
+use crate::handshake::server::connection_data::ServerConnectionData;
 use crate::handshake::transport::Transport;
 use crate::keys::tls13::TicketPsks;
 use crate::msgs::EncodeMessage;
@@ -92,9 +95,9 @@ impl TicketCount {
     }
 }
 
-/// The inputs of tickets, apart from the connection.
-pub(super) struct TicketSender<'a> {
-    pub(super) config: &'a ServerSettings,
+/// The inputs of tickets, apart from the connection and the configuration.
+#[derive(Clone, Copy)]
+pub(super) struct TicketInputs {
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) count: usize,
     /// The time at which the resumed session authenticated with certificates, in seconds since
@@ -105,7 +108,7 @@ pub(super) struct TicketSender<'a> {
     pub(super) server_auth: ServerAuthId,
 }
 
-impl TicketSender<'_> {
+impl TicketInputs {
     /// Sends the tickets. Sends none without a clock or a storage, or if the session's lifetime is
     /// over; the client then cannot resume.
     ///
@@ -113,22 +116,25 @@ impl TicketSender<'_> {
     ///
     /// Returns [`Error::FailedToGetRandomBytes`] and [`Error::EncryptError`].
     pub(super) fn send(
-        &self,
+        self,
         resumption_secret: &OkmBlock,
+        config: &ServerSettings,
         cx: &mut ServerContext<'_>,
     ) -> Result<(), Error> {
-        let Some(terms) = self.terms(cx) else {
+        let Some(terms) = self.terms(config, cx) else {
             return Ok(());
         };
-        let mut sessions = Sessions::new(self, &terms, resumption_secret);
+        let psks = TicketPsks::new(self.suite, resumption_secret);
+        let facts = ConnectionFacts::of(cx.negotiated, cx.data);
+        let mut sessions = Sessions::new(self, config, &terms, &psks, facts);
         let mut flight = TicketFlight::new(&terms, self.count);
         // reused, because all sessions have the same length
         let mut plain = Zeroizing::new(Vec::new());
         for number in 0..self.count {
-            let (age_add, ticket) = sessions.next(number, cx, |session| {
-                terms.kind.make(session, &mut plain, self.config)
+            let (age_add, ticket) = sessions.next(number, |session| {
+                terms.kind.make(session, &mut plain, config, Asking::AtOnce)
             })?;
-            let Some(ticket) = ticket? else {
+            let Some(ticket) = at_once(ticket?.finish())? else {
                 break;
             };
             if !flight.add(number, age_add, &ticket, cx.transport)? {
@@ -138,48 +144,42 @@ impl TicketSender<'_> {
         flight.send(cx.transport)
     }
 
-    /// Prepares the sessions for tickets that take time to make. Returns `None` if no tickets are
-    /// to be sent.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Error::FailedToGetRandomBytes`].
+    /// Prepares tickets that take time to make. Returns `None` if no tickets are to be sent.
     pub(super) fn prepare(
-        &self,
+        self,
         resumption_secret: &OkmBlock,
+        config: &ServerSettings,
         cx: &ServerContext<'_>,
-    ) -> Result<Option<UnmadeTickets>, Error> {
-        let Some(terms) = self.terms(cx) else {
-            return Ok(None);
-        };
-        let mut sessions = Sessions::new(self, &terms, resumption_secret);
-        let mut unmade = Vec::with_capacity(self.count);
-        for number in 0..self.count {
-            let (age_add, ticket) = sessions.next(number, cx, |session| {
-                terms.kind.prepare(session, self.config)
-            })?;
-            unmade.push((age_add, ticket?));
-        }
-        Ok(Some(UnmadeTickets { terms, unmade }))
+    ) -> Option<UnmadeTickets> {
+        Some(UnmadeTickets {
+            inputs: self,
+            config: config.clone(),
+            terms: self.terms(config, cx)?,
+            psks: TicketPsks::new(self.suite, resumption_secret),
+            alpn_protocol: cx.negotiated.alpn_protocol.clone(),
+            server_name: cx.data.server_name.clone(),
+            application_data: cx.data.resumption_data().to_vec(),
+            client_chain: cx.negotiated.peer_chain().cloned(),
+        })
     }
 
     /// Returns the terms of the tickets, or `None` if none are to be sent.
-    fn terms(&self, cx: &ServerContext<'_>) -> Option<Terms> {
+    fn terms(&self, config: &ServerSettings, cx: &ServerContext<'_>) -> Option<Terms> {
         // RFC 9846 §6.1: nothing is sent after close_notify, which may have been sent during the
         // handshake
         if cx.transport.is_closed() {
             return None;
         }
-        let kind = TicketKind::of(self.config)?;
-        let now = self.config.current_time().ok()?.as_secs();
+        let kind = TicketKind::of(config)?;
+        let now = config.current_time().ok()?.as_secs();
         let authenticated_at = self.authenticated_at.unwrap_or(now);
         let left = lifetime_left(authenticated_at, now);
         (left != 0).then(|| Terms {
             kind,
             now,
             authenticated_at,
-            lifetime: kind.lifetime(self.config).promised.min(left),
-            max_early_data_size: kind.max_early_data_size(self.config),
+            lifetime: kind.lifetime(config).promised.min(left),
+            max_early_data_size: kind.max_early_data_size(config),
         })
     }
 }
@@ -195,11 +195,33 @@ struct Terms {
     max_early_data_size: u32,
 }
 
+/// The facts of a connection that its sessions contain.
+#[derive(Clone, Copy)]
+struct ConnectionFacts<'a> {
+    alpn_protocol: Option<&'a [u8]>,
+    server_name: Option<&'a str>,
+    application_data: &'a [u8],
+    client_chain: Option<&'a PeerChain>,
+}
+
+impl<'a> ConnectionFacts<'a> {
+    fn of(negotiated: &'a Negotiated, data: &'a ServerConnectionData) -> Self {
+        Self {
+            alpn_protocol: negotiated.alpn_protocol.as_deref(),
+            server_name: data.server_name(),
+            application_data: data.resumption_data(),
+            client_chain: negotiated.peer_chain(),
+        }
+    }
+}
+
 /// The sessions of a connection, one for each ticket.
 struct Sessions<'a> {
-    sender: &'a TicketSender<'a>,
+    inputs: TicketInputs,
+    config: &'a ServerSettings,
     terms: &'a Terms,
-    psks: TicketPsks,
+    psks: &'a TicketPsks,
+    facts: ConnectionFacts<'a>,
     client_auth: ClientAuthId,
     /// RFC 9846 §4.7.1: random, and fresh for each ticket. One call draws several, which costs the
     /// same.
@@ -207,12 +229,20 @@ struct Sessions<'a> {
 }
 
 impl<'a> Sessions<'a> {
-    fn new(sender: &'a TicketSender<'a>, terms: &'a Terms, resumption_secret: &OkmBlock) -> Self {
+    fn new(
+        inputs: TicketInputs,
+        config: &'a ServerSettings,
+        terms: &'a Terms,
+        psks: &'a TicketPsks,
+        facts: ConnectionFacts<'a>,
+    ) -> Self {
         Self {
-            sender,
+            inputs,
+            config,
             terms,
-            psks: TicketPsks::new(sender.suite, resumption_secret),
-            client_auth: sender.config.client_auth(),
+            psks,
+            facts,
+            client_auth: config.client_auth(),
             age_adds: [[0; 4]; 4],
         }
     }
@@ -222,33 +252,36 @@ impl<'a> Sessions<'a> {
     fn next<T>(
         &mut self,
         number: usize,
-        cx: &ServerContext<'_>,
         make: impl FnOnce(&Tls13Session<'_>) -> T,
     ) -> Result<(u32, T), Error> {
-        let Self { sender, terms, .. } = *self;
-        let config = sender.config;
         let next = number % self.age_adds.len();
         if next == 0 {
-            let random = config.provider.secure_random;
+            let random = self.config.provider.secure_random;
             random.fill(self.age_adds.as_flattened_mut())?;
         }
+        let Self {
+            inputs,
+            terms,
+            facts,
+            ..
+        } = &*self;
         let psk = self.psks.psk(&nonce(number));
         let session = Tls13Session {
-            suite: sender.suite.common.suite,
+            suite: inputs.suite.common.suite,
             psk: psk.as_ref(),
             age_add: u32::from_be_bytes(self.age_adds[next]),
             max_early_data_size: terms.max_early_data_size,
-            carrier: config.carrier,
+            carrier: self.config.carrier,
             facts: SessionFacts {
                 issued_at: terms.now,
                 authenticated_at: terms.authenticated_at,
                 client_auth: self.client_auth,
-                server_auth: sender.server_auth,
-                alpn_protocol: cx.negotiated.alpn_protocol.as_deref(),
-                server_name: cx.data.server_name(),
-                application_data: cx.data.resumption_data(),
-                client_acceptance: sender.client_acceptance,
-                client_chain: ClientChain::of(cx.negotiated.peer_chain()),
+                server_auth: inputs.server_auth,
+                alpn_protocol: facts.alpn_protocol,
+                server_name: facts.server_name,
+                application_data: facts.application_data,
+                client_acceptance: inputs.client_acceptance,
+                client_chain: ClientChain::of(facts.client_chain),
             },
         };
         Ok((session.age_add, make(&session)))
@@ -317,11 +350,16 @@ impl<'a> TicketFlight<'a> {
     }
 }
 
-/// Sessions whose tickets are not made yet.
+/// Tickets that are not made yet, with everything that they contain.
 pub(super) struct UnmadeTickets {
+    inputs: TicketInputs,
+    config: ServerSettings,
     terms: Terms,
-    /// Each with its `ticket_age_add`.
-    unmade: Vec<(u32, UnmadeTicket)>,
+    psks: TicketPsks,
+    alpn_protocol: Option<Vec<u8>>,
+    server_name: Option<DnsName<'static>>,
+    application_data: Vec<u8>,
+    client_chain: Option<PeerChain>,
 }
 
 /// Tickets that are not sent yet.
@@ -331,63 +369,82 @@ pub(super) struct MadeTickets {
     tickets: Vec<(u32, Ticket)>,
 }
 
-/// A session whose ticket is not made yet.
-enum UnmadeTicket {
-    /// The encoded session.
-    Sealed(Zeroizing<Vec<u8>>),
-    /// The session, and its key in the storage.
-    Stored([u8; STORAGE_KEY_LEN], ServerSessionValue),
-}
-
 impl UnmadeTickets {
-    /// Makes the tickets, several at the same time. Stops if one cannot be made.
-    pub(super) async fn make(self, config: &ServerConfig, asking: Asking) -> MadeTickets {
+    /// Makes the tickets, several at the same time. Stops if one cannot be made. A session, which
+    /// may be long, is only encoded when its ticket is made.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::FailedToGetRandomBytes`].
+    pub(super) async fn make(self) -> Result<MadeTickets, Error> {
+        /// The number of tickets that are made at the same time.
         const AT_ONCE: usize = 4;
 
-        let Self { terms, unmade } = self;
-        let (count, mut tickets) = (unmade.len(), Vec::with_capacity(unmade.len()));
-        let mut unmade = unmade.into_iter();
+        let count = self.inputs.count;
+        let kind = self.terms.kind;
+        let mut sessions = Sessions::new(
+            self.inputs,
+            &self.config,
+            &self.terms,
+            &self.psks,
+            self.facts(),
+        );
+        let mut tickets = Vec::new();
         while tickets.len() < count {
-            let making = unmade
-                .by_ref()
-                .take(AT_ONCE)
-                .map(|(age_add, unmade)| async move {
-                    let ticket = unmade.make(config, asking).await?;
-                    Some((age_add, ticket))
-                });
-            let wanted = tickets.len() + AT_ONCE;
+            let mut making = Vec::with_capacity(AT_ONCE);
+            let mut plain = Zeroizing::new(Vec::new());
+            for number in (tickets.len()..count).take(AT_ONCE) {
+                let (age_add, ticket) = sessions.next(number, |session| {
+                    kind.make(session, &mut plain, &self.config, Asking::MayWait)
+                })?;
+                let ticket = ticket?;
+                let is_last = matches!(ticket, Making::Made(None));
+                making.push((age_add, ticket));
+                if is_last {
+                    break;
+                }
+            }
+            drop(plain);
+            let wanted = tickets.len() + making.len();
+            let making = making
+                .into_iter()
+                .map(|(age_add, ticket)| async move { Some((age_add, ticket.finish().await?)) });
             tickets.extend(all(making).await.into_iter().map_while(|made| made));
             if tickets.len() < wanted {
                 break;
             }
         }
-        MadeTickets { terms, tickets }
+        Ok(MadeTickets {
+            terms: self.terms,
+            tickets,
+        })
+    }
+
+    fn facts(&self) -> ConnectionFacts<'_> {
+        ConnectionFacts {
+            alpn_protocol: self.alpn_protocol.as_deref(),
+            server_name: self.server_name.as_ref().map(AsRef::as_ref),
+            application_data: &self.application_data,
+            client_chain: self.client_chain.as_ref(),
+        }
     }
 }
 
-impl UnmadeTicket {
-    async fn make(self, config: &ServerConfig, asking: Asking) -> Option<Ticket> {
+/// A ticket that is being made.
+enum Making {
+    /// The ticket, or `None` if it cannot be made.
+    Made(Option<Ticket>),
+    Sealing(BoxFuture<Option<Vec<u8>>>),
+    Storing([u8; STORAGE_KEY_LEN], BoxFuture<bool>),
+}
+
+impl Making {
+    /// Returns the ticket, or `None` if it cannot be made.
+    async fn finish(self) -> Option<Ticket> {
         match self {
-            Self::Sealed(plain) => {
-                let ticketer = &config.ticketer;
-                let ticket = asking
-                    .ask(
-                        || ticketer.encrypt_async(&plain),
-                        || ticketer.encrypt(&plain),
-                    )
-                    .await;
-                ticket.and_then(Ticket::sealed)
-            }
-            Self::Stored(key, session) => {
-                let storage = &config.session_storage;
-                let is_stored = asking
-                    .ask(
-                        || storage.put_async(&key, &session),
-                        || storage.put_session(key.to_vec(), session.clone()),
-                    )
-                    .await;
-                is_stored.then_some(Ticket::Stored(key))
-            }
+            Self::Made(ticket) => ticket,
+            Self::Sealing(sealed) => sealed.await.and_then(Ticket::sealed),
+            Self::Storing(key, stored) => stored.await.then_some(Ticket::Stored(key)),
         }
     }
 }
@@ -439,44 +496,38 @@ impl TicketKind {
         config.session_storage.can_cache().then_some(Self::Stored)
     }
 
-    /// Creates a ticket. Returns `None` if the session is too large, or the storage does not accept
-    /// it. `plain` is a scratch buffer.
+    /// Begins to make a ticket. It cannot be made if the session is too large, or the storage does
+    /// not accept it. `plain` is a scratch buffer.
     fn make(
         self,
         session: &Tls13Session<'_>,
         plain: &mut Vec<u8>,
         config: &ServerConfig,
-    ) -> Result<Option<Ticket>, Error> {
+        asking: Asking,
+    ) -> Result<Making, Error> {
         match self {
             Self::Sealed => {
+                let ticketer = &config.ticketer;
                 plain.clear();
                 session.encode(plain);
-                Ok(config.ticketer.encrypt(plain).and_then(Ticket::sealed))
+                Ok(match asking.future(|| ticketer.encrypt_async(plain)) {
+                    Some(sealed) => Making::Sealing(sealed),
+                    None => Making::Made(ticketer.encrypt(plain).and_then(Ticket::sealed)),
+                })
             }
             Self::Stored => {
+                let storage = &config.session_storage;
                 let key = storage_key(config)?;
-                let stored = config
-                    .session_storage
-                    .put_session(key.to_vec(), session.to_stored());
-                Ok(stored.then_some(Ticket::Stored(key)))
+                let session = session.to_stored();
+                Ok(match asking.future(|| storage.put_async(&key, &session)) {
+                    Some(stored) => Making::Storing(key, stored),
+                    None => {
+                        let is_stored = storage.put_session(key.to_vec(), session);
+                        Making::Made(is_stored.then_some(Ticket::Stored(key)))
+                    }
+                })
             }
         }
-    }
-
-    /// Prepares a ticket that takes time to make.
-    fn prepare(
-        self,
-        session: &Tls13Session<'_>,
-        config: &ServerConfig,
-    ) -> Result<UnmadeTicket, Error> {
-        Ok(match self {
-            Self::Sealed => {
-                let mut plain = Zeroizing::new(Vec::new());
-                session.encode(&mut plain);
-                UnmadeTicket::Sealed(plain)
-            }
-            Self::Stored => UnmadeTicket::Stored(storage_key(config)?, session.to_stored()),
-        })
     }
 
     /// Returns the session of `ticket`. A stored session is removed from the storage (RFC 9846
