@@ -1,5 +1,6 @@
 //! Tickets that take time: the order in which they are made.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use harness::operations::ends::{APIS, Api};
@@ -8,10 +9,12 @@ use harness::operations::schedules::pump;
 use harness::operations::{Plan, Slow, When};
 use harness::peers::configs::{KeyType, Provider};
 use harness::providers::tickets::this::Tickets;
-use rustls::ServerConfig;
+use rustls::crypto::hmac::Tag;
+use rustls::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock, OutputLengthError};
 use rustls::crypto::{CryptoProvider, GetRandomFailed, SecureRandom};
 use rustls::server::{ProducesTickets, StoresServerSessions};
 use rustls::version::TLS13;
+use rustls::{CipherSuiteCommon, ServerConfig, SupportedCipherSuite, Tls13CipherSuite};
 
 /// The calls of a server, in order.
 type Calls = Arc<Mutex<Vec<String>>>;
@@ -113,6 +116,114 @@ fn tickets_are_made_in_the_order_of_synchronous_ones() {
                     }
                 }
             }
+        }
+    }
+}
+
+/// An HKDF that counts the secrets of the key schedule that it holds.
+struct Counting {
+    inner: &'static dyn Hkdf,
+    held: Arc<AtomicUsize>,
+}
+
+struct Counted {
+    inner: Box<dyn HkdfExpander>,
+    held: Arc<AtomicUsize>,
+}
+
+impl Counting {
+    fn count(&self, inner: Box<dyn HkdfExpander>) -> Box<dyn HkdfExpander> {
+        self.held.fetch_add(1, Ordering::SeqCst);
+        let held = self.held.clone();
+        Box::new(Counted { inner, held })
+    }
+}
+
+impl Hkdf for Counting {
+    fn extract_from_zero_ikm(&self, salt: Option<&[u8]>) -> Box<dyn HkdfExpander> {
+        self.count(self.inner.extract_from_zero_ikm(salt))
+    }
+
+    fn extract_from_secret(&self, salt: Option<&[u8]>, secret: &[u8]) -> Box<dyn HkdfExpander> {
+        self.count(self.inner.extract_from_secret(salt, secret))
+    }
+
+    /// Not counted: these are derived from the secrets of the schedule.
+    fn expander_for_okm(&self, okm: &OkmBlock) -> Box<dyn HkdfExpander> {
+        self.inner.expander_for_okm(okm)
+    }
+
+    fn hmac_sign(&self, key: &OkmBlock, message: &[u8]) -> Tag {
+        self.inner.hmac_sign(key, message)
+    }
+}
+
+impl HkdfExpander for Counted {
+    fn expand_slice(&self, info: &[&[u8]], output: &mut [u8]) -> Result<(), OutputLengthError> {
+        self.inner.expand_slice(info, output)
+    }
+
+    fn expand_block(&self, info: &[&[u8]]) -> OkmBlock {
+        self.inner.expand_block(info)
+    }
+
+    fn hash_len(&self) -> usize {
+        self.inner.hash_len()
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.held.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// All keys of the connection follow from the main secret. Tickets need the resumption secret only.
+#[test]
+fn the_main_secret_is_dropped_before_tickets_are_made() {
+    for (place, api) in [Place::Tickets, Place::Storage]
+        .into_iter()
+        .flat_map(|place| APIS.map(|api| (place, api)))
+    {
+        let held = Arc::new(AtomicUsize::new(0));
+        let mut provider = Provider::Ring.this();
+        let suite = provider
+            .cipher_suites
+            .iter()
+            .find_map(|suite| suite.tls13());
+        let suite = suite.unwrap();
+        let hkdf = Counting {
+            inner: suite.hkdf_provider,
+            held: held.clone(),
+        };
+        let suite = Tls13CipherSuite {
+            common: CipherSuiteCommon {
+                suite: suite.common.suite,
+                hash_provider: suite.common.hash_provider,
+                confidentiality_limit: suite.common.confidentiality_limit,
+            },
+            hkdf_provider: Box::leak(Box::new(hkdf)),
+            ..*suite
+        };
+        provider.cipher_suites = vec![SupportedCipherSuite::Tls13(Box::leak(Box::new(suite)))];
+        let plan = Arc::new(Plan::new(When::Never));
+        let tickets = Arc::new(Tickets::of_len(100));
+        let world = world_of(provider, place, tickets, &plan, api);
+        let [mut client, mut server] = api.ends(&world, true);
+        let mut most = 0;
+        while !server.is_waiting() {
+            for bytes in client.output() {
+                server.receive(&bytes).unwrap();
+            }
+            for bytes in server.output() {
+                most = most.max(held.load(Ordering::SeqCst));
+                client.receive(&bytes).unwrap();
+            }
+        }
+        assert!(most > 0, "{place:?} {api:?}");
+        for _ in 0..2 {
+            assert_eq!(held.load(Ordering::SeqCst), 0, "{place:?} {api:?}");
+            assert!(server.poll_once().is_pending());
         }
     }
 }
