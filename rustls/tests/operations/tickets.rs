@@ -1,12 +1,13 @@
-//! Tickets that take time: the order in which they are made.
+//! Tickets that take time: the order in which they are made, and a ticketer that is disabled while
+//! it decrypts one.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use harness::operations::ends::{APIS, Api};
 use harness::operations::kinds::{KINDS, World};
 use harness::operations::schedules::pump;
-use harness::operations::{Plan, Slow, When};
+use harness::operations::{Plan, Slow, When, finish};
 use harness::peers::configs::{KeyType, Provider};
 use harness::providers::tickets::this::Tickets;
 use rustls::crypto::hmac::Tag;
@@ -226,4 +227,77 @@ fn the_main_secret_is_dropped_before_tickets_are_made() {
             assert!(server.poll_once().is_pending());
         }
     }
+}
+
+/// A ticketer that can be disabled.
+#[derive(Debug)]
+struct Switched {
+    inner: Arc<dyn ProducesTickets>,
+    is_enabled: AtomicBool,
+}
+
+impl ProducesTickets for Switched {
+    fn enabled(&self) -> bool {
+        self.is_enabled.load(Ordering::SeqCst)
+    }
+
+    fn lifetime(&self) -> u32 {
+        self.inner.lifetime()
+    }
+
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        self.inner.encrypt(plain)
+    }
+
+    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+        self.inner.decrypt(cipher)
+    }
+}
+
+/// The ClientHello is handled again, and then its ticket is taken for the key of a stored session.
+/// The session in the ticket must not pass for a stored one.
+#[test]
+fn a_session_of_a_disabled_ticketer_is_not_resumed() {
+    let mut waited = 0;
+    for kind in KINDS.iter().filter(|kind| kind.is_resumed()) {
+        for api in APIS.into_iter().filter(|api| kind.runs_over(*api)) {
+            for is_disabled in [false, true] {
+                let at_once = Arc::new(Plan::new(When::NoFuture));
+                let mut world = kind.world(api, &at_once);
+                let mut server = (*world.server).clone();
+                let switched = Arc::new(Switched {
+                    inner: server.ticketer.clone(),
+                    is_enabled: AtomicBool::new(server.ticketer.enabled()),
+                });
+                let plan = Arc::new(Plan::new(When::After(1)).only("decrypt"));
+                server.ticketer = Slow::<dyn ProducesTickets>::new(switched.clone(), &plan);
+                world.server = server.into();
+                let [mut client, mut server] = api.ends(&world, false);
+                assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
+
+                let [mut client, mut server] = api.ends(&world, true);
+                while !server.is_waiting() && server.is_handshaking() {
+                    for bytes in client.output() {
+                        server.receive(&bytes).unwrap();
+                    }
+                    for bytes in server.output() {
+                        client.receive(&bytes).unwrap();
+                    }
+                }
+                if !server.is_waiting() {
+                    continue;
+                }
+                waited += 1;
+                if is_disabled {
+                    switched.is_enabled.store(false, Ordering::SeqCst);
+                }
+                finish(|task| server.poll(task)).unwrap();
+                assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
+                let facts = server.facts();
+                let is_resumed = facts.contains("Some(Resumed)");
+                assert_eq!(is_resumed, !is_disabled, "{kind:?} {api:?} {facts}");
+            }
+        }
+    }
+    assert!(waited > 0);
 }

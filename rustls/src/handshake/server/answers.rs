@@ -27,14 +27,26 @@ use crate::handshake::transcript::Transcript;
 pub(crate) struct Answers {
     pub(crate) asking: Asking,
     certificate: Option<Option<Arc<CertifiedKey>>>,
-    /// The sessions that the client offers, by their index.
-    sessions: Vec<Option<ServerSessionValue>>,
+    /// The sessions that the client offers, by their index, each with the way it was looked up.
+    sessions: Vec<(Lookup, Option<ServerSessionValue>)>,
     /// The client of the session at this index.
     client: Option<(usize, Option<AcceptedClient>)>,
     /// The time of the ClientHello, at which each pass decides. `None` if the clock failed.
     now: Option<Option<UnixTime>>,
     /// The transcript up to the binders, if the sessions were already looked up.
     pub(crate) transcript: Option<Transcript>,
+}
+
+/// The way to look up a session. It is part of the question, because a session from a ticket is
+/// subject to other rules than one from the storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lookup {
+    /// The ticketer decrypts a ticket.
+    Decrypt,
+    /// The session stays in the storage.
+    Get,
+    /// The session is removed from the storage.
+    Take,
 }
 
 /// The reason to stop handling a ClientHello.
@@ -47,7 +59,7 @@ pub(crate) enum Stop {
 /// An answer that took time.
 pub(crate) enum Answer {
     Certificate(Option<Arc<CertifiedKey>>),
-    Session(Option<ServerSessionValue>),
+    Session(Lookup, Option<ServerSessionValue>),
     Client(usize, Option<AcceptedClient>),
 }
 
@@ -63,7 +75,7 @@ impl Answers {
     pub(crate) fn add(&mut self, answer: Answer) {
         match answer {
             Answer::Certificate(certificate) => self.certificate = Some(certificate),
-            Answer::Session(session) => self.sessions.push(session),
+            Answer::Session(lookup, session) => self.sessions.push((lookup, session)),
             Answer::Client(index, client) => self.client = Some((index, client)),
         }
     }
@@ -96,21 +108,28 @@ impl Answers {
     }
 
     /// Returns the session that the client offers at `index`: by the future of `start`, or else by
-    /// `ask`. Sessions are asked for in the order of their indices.
+    /// `ask`, both of which look it up by `lookup`. Sessions are asked for in the order of their
+    /// indices.
+    ///
+    /// If an earlier pass has looked it up in another way, because the ticketer or the storage were
+    /// enabled or disabled meanwhile, there is no session.
     pub(crate) fn session(
         &mut self,
         index: usize,
+        lookup: Lookup,
         start: impl FnOnce() -> Option<BoxFuture<Option<ServerSessionValue>>>,
         ask: impl FnOnce() -> Option<ServerSessionValue>,
     ) -> Result<Option<ServerSessionValue>, Stop> {
         if self.asking == Asking::AtOnce {
             return Ok(ask());
         }
-        if let Some(known) = self.sessions.get(index) {
-            return Ok(known.clone());
+        if let Some((known_by, known)) = self.sessions.get(index) {
+            return Ok(known.clone().filter(|_| *known_by == lookup));
         }
-        let session = answer(self.asking.future(start), ask, Answer::Session)?;
-        self.sessions.push(session.clone());
+        let session = answer(self.asking.future(start), ask, move |session| {
+            Answer::Session(lookup, session)
+        })?;
+        self.sessions.push((lookup, session.clone()));
         Ok(session)
     }
 

@@ -20,7 +20,7 @@ use crate::config::session::value::{ClientChain, SessionFacts, SessionValue, Tls
 use crate::config::session::{Lifetime, MAX_TICKET_LIFETIME};
 use crate::config::settings::ServerSettings;
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::server::answers::{Answers, Stop};
+use crate::handshake::server::answers::{Answers, Lookup, Stop};
 use crate::handshake::{ServerContext, SessionInUse};
 use crate::keys::tls12::{MasterSecret, SessionSecret};
 use crate::msgs::EncodeMessage;
@@ -141,6 +141,7 @@ fn find_candidate(
             let ticketer = &config.ticketer;
             let found = answers.session(
                 0,
+                Lookup::Decrypt,
                 || {
                     let decrypted = ticketer.decrypt_async(ticket)?;
                     Some(Box::pin(async { decrypted.await.map(From::from) }))
@@ -164,8 +165,12 @@ fn find_candidate(
         _ if !hello.legacy_session_id.is_empty() => {
             let key = storage_key(&hello.legacy_session_id);
             let storage = &config.session_storage;
-            let found =
-                answers.session(0, || storage.get_async(&key), || storage.get_session(&key))?;
+            let found = answers.session(
+                0,
+                Lookup::Get,
+                || storage.get_async(&key),
+                || storage.get_session(&key),
+            )?;
             Ok(found.map(|value| Candidate {
                 value,
                 lifetime: Lifetime::exactly(STORED_LIFETIME),

@@ -93,6 +93,7 @@ pub(super) fn find_session(
         let ticket = identity.identity;
         let found = answers.session(
             index,
+            kind.lookup(),
             || kind.start_to_find(ticket, config),
             || kind.find(ticket, config),
         )?;

@@ -24,7 +24,7 @@ use crate::config::settings::ServerSettings;
 use crate::error::Error;
 use crate::handshake::ServerContext;
 use crate::handshake::negotiated::Negotiated;
-use crate::handshake::server::answers::{Answers, Stop};
+use crate::handshake::server::answers::{Answers, Lookup, Stop};
 use crate::handshake::server::connection_data::ServerConnectionData;
 use crate::handshake::transport::Transport;
 use crate::keys::tls13::TicketPsks;
@@ -530,6 +530,14 @@ impl TicketKind {
         }
     }
 
+    /// The way in which [`Self::find`] looks up a session.
+    pub(super) fn lookup(self) -> Lookup {
+        match self {
+            Self::Sealed => Lookup::Decrypt,
+            Self::Stored => Lookup::Take,
+        }
+    }
+
     /// Returns the session of `ticket`. A stored session is removed from the storage (RFC 9846
     /// §8.1).
     pub(super) fn find(self, ticket: &[u8], config: &ServerConfig) -> Option<ServerSessionValue> {
@@ -573,6 +581,7 @@ impl TicketKind {
         let value = match self {
             Self::Stored if ticket.len() == STORAGE_KEY_LEN => answers.session(
                 0,
+                Lookup::Get,
                 || storage.get_async(ticket),
                 || storage.get_session(ticket),
             )?,
