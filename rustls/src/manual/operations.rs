@@ -103,6 +103,18 @@
 //! question that takes time is asked once; cheap ones, such as `only_raw_public_keys`, are asked
 //! again. The time stays that of the first pass.
 //!
+//! ## Sessions of TLS 1.2 connections that fail
+//!
+//! A TLS 1.2 session must not be resumed after a fatal alert (RFC 5246 §7.2.2). A server whose
+//! connection fails therefore removes the session from its storage. It calls `take`, even if the
+//! connection waits for operations and the storage has `take_async`: the owner drops a connection
+//! that has failed, and a future that nobody polls removes nothing. The call blocks the thread for
+//! as long as `take` does.
+//!
+//! A storage over the network should start the removal in `take`, in a task or a thread of its own,
+//! and return `None`. The example `redis_sessions` does so. Connections that do not wait call
+//! `take` as well, and then resume no TLS 1.3 session. A session in a ticket cannot be removed.
+//!
 //! [`Signer`]: crate::sign::Signer
 //! [`ServerCertVerifier`]: crate::client::danger::ServerCertVerifier
 //! [`ClientCertVerifier`]: crate::server::danger::ClientCertVerifier

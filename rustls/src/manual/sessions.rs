@@ -38,7 +38,9 @@
 //! - **One storage**: your implementation of
 //!   [`StoresServerSessions`](crate::server::StoresServerSessions). The example `redis_sessions`
 //!   uses Redis, and serves other connections while one waits. If Redis is slow or down, it falls
-//!   back to full handshakes, and none waits long. Early data needs a storage.
+//!   back to full handshakes, and none waits long. Early data needs a storage. A TLS 1.2 connection
+//!   that fails removes its session by a call that [must not
+//!   block](super::operations#sessions-of-tls-12-connections-that-fail).
 //!
 //! ```
 //! use std::error::Error;
