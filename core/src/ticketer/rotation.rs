@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 use core::fmt;
 
 #[cfg(feature = "std")]
@@ -14,6 +15,7 @@ use crate::error::Error;
 #[cfg(not(feature = "std"))]
 use crate::lock::MakeMutex;
 use crate::lock::Mutex;
+use crate::operation::BoxFuture;
 #[cfg(not(feature = "std"))]
 use crate::time_provider::TimeProvider;
 
@@ -76,6 +78,45 @@ impl Rotation {
             .find_map(|key| key.tickets.0.decrypt(cipher))
     }
 
+    /// Starts [`Self::encrypt`], if that takes time.
+    fn encrypt_async(&self, now: u64, plain: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
+        let [newest, _] = self.keys(now).ok()?;
+        newest?.tickets.0.encrypt_async(plain)
+    }
+
+    /// Starts [`Self::decrypt`], if one of the keys takes time. The keys are tried one after the
+    /// other, the newest first, whether they take time or not.
+    fn decrypt_async(&self, now: u64, cipher: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
+        let keys = self.keys(now).ok()?;
+        let (first, started) = keys.iter().enumerate().find_map(|(index, key)| {
+            let started = key.as_ref()?.tickets.0.decrypt_async(cipher)?;
+            Some((index, started))
+        })?;
+        let cipher = cipher.to_vec();
+        Some(Box::pin(async move {
+            let mut started = Some(started);
+            for (index, key) in keys.iter().enumerate() {
+                let Some(key) = key else {
+                    continue;
+                };
+                let tickets = &key.tickets.0;
+                let decrypted = match index.cmp(&first) {
+                    Ordering::Less => None,
+                    Ordering::Equal => started.take(),
+                    Ordering::Greater => tickets.decrypt_async(&cipher),
+                };
+                let plain = match decrypted {
+                    Some(decrypted) => decrypted.await,
+                    None => tickets.decrypt(&cipher),
+                };
+                if plain.is_some() {
+                    return plain;
+                }
+            }
+            None
+        }))
+    }
+
     /// Returns the keys to use at `now`, after destroying expired ones and creating one if due.
     ///
     /// They are returned from under the lock, so that no ticket waits for the encryption of
@@ -104,9 +145,7 @@ impl Rotation {
 ///
 /// The newest key creates tickets for `lifetime` seconds and opens them for twice that; then it is
 /// destroyed. Keys are rotated by the first call of `encrypt` or `decrypt` that is due; without
-/// calls no key is destroyed.
-///
-/// The generated ticketers answer at once: their methods that return futures are not called.
+/// calls no key is destroyed. A decryption that takes time keeps its keys until it ends.
 #[cfg(feature = "std")]
 pub struct TicketRotator(Rotation);
 
@@ -155,6 +194,14 @@ impl ProducesTickets for TicketRotator {
 
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
         self.0.decrypt(now(), cipher)
+    }
+
+    fn encrypt_async(&self, plain: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
+        self.0.encrypt_async(now(), plain)
+    }
+
+    fn decrypt_async(&self, cipher: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
+        self.0.decrypt_async(now(), cipher)
     }
 }
 
@@ -248,6 +295,14 @@ impl ProducesTickets for TicketSwitcher {
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
         self.0.decrypt(cipher)
     }
+
+    fn encrypt_async(&self, plain: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
+        self.0.encrypt_async(plain)
+    }
+
+    fn decrypt_async(&self, cipher: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
+        self.0.decrypt_async(cipher)
+    }
 }
 
 #[cfg(not(feature = "std"))]
@@ -267,6 +322,14 @@ impl ProducesTickets for TicketSwitcher {
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
         self.rotation.decrypt(self.now()?, cipher)
     }
+
+    fn encrypt_async(&self, plain: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
+        self.rotation.encrypt_async(self.now()?, plain)
+    }
+
+    fn decrypt_async(&self, cipher: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
+        self.rotation.decrypt_async(self.now()?, cipher)
+    }
 }
 
 impl fmt::Debug for TicketSwitcher {
@@ -277,7 +340,8 @@ impl fmt::Debug for TicketSwitcher {
 
 #[cfg(all(test, feature = "std"))]
 mod tests {
-    use core::cell::Cell;
+    use core::cell::{Cell, RefCell};
+    use core::task::{Context, Poll, Waker};
     use std::thread_local;
 
     use super::*;
@@ -320,9 +384,142 @@ mod tests {
         }
     }
 
+    /// Answers like [`Numbered`], by futures if its number is in `SLOW`. Logs its calls.
+    #[derive(Debug)]
+    struct Slow(Numbered);
+
+    thread_local! {
+        static SLOW: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+        static LOG: RefCell<Vec<(u8, &'static str)>> = const { RefCell::new(Vec::new()) };
+    }
+
+    impl Slow {
+        fn generate() -> Result<Box<dyn ProducesTickets>, GetRandomFailed> {
+            MADE.set(MADE.get() + 1);
+            Ok(Box::new(Self(Numbered(MADE.get()))))
+        }
+
+        fn log(&self, call: &'static str) {
+            LOG.with_borrow_mut(|log| log.push((self.0.0, call)));
+        }
+
+        fn start(
+            &self,
+            call: &'static str,
+            answer: Option<Vec<u8>>,
+        ) -> Option<BoxFuture<Option<Vec<u8>>>> {
+            let is_slow = SLOW.with_borrow(|slow| slow.contains(&self.0.0));
+            is_slow.then(|| -> BoxFuture<_> {
+                self.log(call);
+                Box::pin(async { answer })
+            })
+        }
+    }
+
+    impl ProducesTickets for Slow {
+        fn enabled(&self) -> bool {
+            true
+        }
+
+        fn lifetime(&self) -> u32 {
+            0
+        }
+
+        fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+            self.log("encrypt");
+            self.0.encrypt(plain)
+        }
+
+        fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+            self.log("decrypt");
+            self.0.decrypt(cipher)
+        }
+
+        fn encrypt_async(&self, plain: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
+            self.start("encrypt_async", self.0.encrypt(plain))
+        }
+
+        fn decrypt_async(&self, cipher: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
+            self.start("decrypt_async", self.0.decrypt(cipher))
+        }
+    }
+
+    /// Polls a future that is ready.
+    fn answer(future: Option<BoxFuture<Option<Vec<u8>>>>) -> Option<Vec<u8>> {
+        let polled = future
+            .expect("it takes time")
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+        match polled {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => panic!("it is ready"),
+        }
+    }
+
+    #[test]
+    fn futures_of_the_keys_are_asked() {
+        let rotator = TicketRotator::new(10, Slow::generate).unwrap();
+        #[expect(deprecated, reason = "the deprecated type is tested too")]
+        let switcher = TicketSwitcher::new(10, Slow::generate).unwrap();
+        for (number, it) in [(1, &rotator as &dyn ProducesTickets), (2, &switcher)] {
+            SLOW.set(Vec::new());
+            assert!(it.encrypt_async(b"a").is_none());
+            assert!(it.decrypt_async(&[number]).is_none());
+            assert!(LOG.take().is_empty());
+            SLOW.set([number].into());
+            let ticket = answer(it.encrypt_async(b"a")).unwrap();
+            assert_eq!(ticket, [number, b'a']);
+            assert_eq!(answer(it.decrypt_async(&ticket)).unwrap(), b"a");
+            let expected = [(number, "encrypt_async"), (number, "decrypt_async")];
+            assert_eq!(LOG.take(), expected);
+        }
+    }
+
+    #[test]
+    fn keys_that_take_time_are_tried_in_order() {
+        let rotator = rotator_of(Slow::generate);
+        let now = 1011;
+        // the key 2 is the newest then
+        rotator.keys(now).unwrap();
+        for (slow, ticket, expected) in [
+            (&[1, 2][..], 2, &[(2, "decrypt_async")][..]),
+            (
+                &[1, 2][..],
+                1,
+                &[(2, "decrypt_async"), (1, "decrypt_async")][..],
+            ),
+            (
+                &[1, 2][..],
+                3,
+                &[(2, "decrypt_async"), (1, "decrypt_async")][..],
+            ),
+            (&[2][..], 2, &[(2, "decrypt_async")][..]),
+            (&[2][..], 1, &[(2, "decrypt_async"), (1, "decrypt")][..]),
+            (&[1][..], 2, &[(1, "decrypt_async"), (2, "decrypt")][..]),
+            (&[1][..], 1, &[(1, "decrypt_async"), (2, "decrypt")][..]),
+        ] {
+            SLOW.set(slow.to_vec());
+            let plain = answer(rotator.decrypt_async(now, &[ticket, 7]));
+            let context = (slow, ticket);
+            assert_eq!(plain, (ticket < 3).then(|| [7].into()), "{context:?}");
+            assert_eq!(LOG.take(), expected, "{context:?}");
+        }
+        // new tickets are of the newest key only
+        SLOW.set([1].into());
+        assert!(rotator.encrypt_async(now, b"a").is_none());
+        SLOW.set([2].into());
+        assert_eq!(answer(rotator.encrypt_async(now, b"a")).unwrap(), b"\x02a");
+    }
+
     fn rotator() -> Rotation {
+        rotator_of(Numbered::generate)
+    }
+
+    fn rotator_of(
+        generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
+    ) -> Rotation {
         let rotator = Rotation {
-            generator: Numbered::generate,
+            generator,
             lifetime: 10,
             keys: Mutex::new([None, None]),
         };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::client::ResolvesClientCert;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::operation::BoxFuture;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::sign::CertifiedKey;
 use rustls::{ContentType, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
@@ -39,17 +40,37 @@ impl<V: ?Sized, H> Hooked<V, H> {
 }
 
 /// Implements a trait by calls of the hook and then of the inner object. If the hook returns true,
-/// the answer is `wrong` instead, if there is one.
+/// the answer is `wrong` instead, if there is one. If the inner object answers by a future of
+/// `start`, the hook is called when it starts.
 macro_rules! hooked {
-    ($of:ident: $(fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $(, wrong $wrong:expr)?;)*) => {
-        $(fn $name(&self, $($arg: $type),*) -> $out {
-            let _is_wrong = self.hook.called(concat!(stringify!($of), "::", stringify!($name)));
-            $(if _is_wrong {
-                return $wrong;
-            })?
-            self.inner.$name($($arg),*)
-        })*
+    (
+        $of:ident:
+        $(fn $name:ident $(, $start:ident)? ($($arg:ident: $type:ty),*) -> $out:ty
+            $(, wrong $wrong:expr)?;)*
+    ) => {
+        $(
+            fn $name(&self, $($arg: $type),*) -> $out {
+                let _is_wrong = self.hook.called(concat!(stringify!($of), "::", stringify!($name)));
+                $(if _is_wrong {
+                    return $wrong;
+                })?
+                self.inner.$name($($arg),*)
+            }
+            hooked! { @start $of $name $($start)? ($($arg: $type),*) $out $(, $wrong)? }
+        )*
     };
+    (@start $of:ident $name:ident $start:ident ($($arg:ident: $type:ty),*) $out:ty, $wrong:expr) => {
+        fn $start(&self, $($arg: $type),*) -> Option<BoxFuture<$out>> {
+            let started = self.inner.$start($($arg),*)?;
+            let is_wrong = self.hook.called(concat!(stringify!($of), "::", stringify!($name)));
+            Some(if is_wrong {
+                Box::pin(async { $wrong })
+            } else {
+                started
+            })
+        }
+    };
+    (@start $($_:tt)*) => {};
 }
 
 // The methods that verifiers of both sides share.
@@ -57,12 +78,12 @@ macro_rules! verifier {
     ($of:ident) => {
         hooked! {
             $of:
-            fn verify_tls12_signature(
+            fn verify_tls12_signature, verify_tls12_signature_async(
                 message: &[u8],
                 cert: &CertificateDer<'_>,
                 signature: &DigitallySignedStruct
             ) -> Result<HandshakeSignatureValid, Error>, wrong Err(as_told());
-            fn verify_tls13_signature(
+            fn verify_tls13_signature, verify_tls13_signature_async(
                 message: &[u8],
                 cert: &CertificateDer<'_>,
                 signature: &DigitallySignedStruct
@@ -85,7 +106,7 @@ impl<V: ServerCertVerifier + ?Sized, H: Hook> ServerCertVerifier for Hooked<V, H
 
     hooked! {
         ServerCertVerifier:
-        fn verify_server_cert(
+        fn verify_server_cert, verify_server_cert_async(
             end_entity: &CertificateDer<'_>,
             intermediates: &[CertificateDer<'_>],
             name: &ServerName<'_>,
@@ -104,7 +125,7 @@ impl<V: ClientCertVerifier + ?Sized, H: Hook> ClientCertVerifier for Hooked<V, H
         fn offer_client_auth() -> bool;
         fn client_auth_mandatory() -> bool;
         fn root_hint_subjects() -> &[DistinguishedName];
-        fn verify_client_cert(
+        fn verify_client_cert, verify_client_cert_async(
             end_entity: &CertificateDer<'_>,
             intermediates: &[CertificateDer<'_>],
             now: UnixTime
@@ -115,7 +136,7 @@ impl<V: ClientCertVerifier + ?Sized, H: Hook> ClientCertVerifier for Hooked<V, H
 impl<R: ResolvesClientCert + ?Sized, H: Hook> ResolvesClientCert for Hooked<R, H> {
     hooked! {
         ResolvesClientCert:
-        fn resolve(
+        fn resolve, resolve_async(
             root_hint_subjects: &[&[u8]],
             sigschemes: &[SignatureScheme]
         ) -> Option<Arc<CertifiedKey>>, wrong None;

@@ -6,6 +6,7 @@ use pki_types::{CertificateDer, UnixTime};
 use rustls::certificates::RevocationList;
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::CryptoProvider;
+use rustls::operation::BoxFuture;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{ClientCertVerifierBuilder, VerifierBuilderError, WebPkiClientVerifier};
 use rustls::{
@@ -147,5 +148,35 @@ impl ClientCertVerifier for ReloadingClientVerifier {
     ) -> Result<HandshakeSignatureValid, Error> {
         self.current()
             .verify_tls12_signature(message, signer, signature)
+    }
+
+    fn verify_client_cert_async(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Option<BoxFuture<Result<ClientCertVerified, Error>>> {
+        self.current()
+            .verify_client_cert_async(end_entity, intermediates, now)
+    }
+
+    fn verify_tls13_signature_async(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Option<BoxFuture<Result<HandshakeSignatureValid, Error>>> {
+        self.current()
+            .verify_tls13_signature_async(message, signer, signature)
+    }
+
+    fn verify_tls12_signature_async(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Option<BoxFuture<Result<HandshakeSignatureValid, Error>>> {
+        self.current()
+            .verify_tls12_signature_async(message, signer, signature)
     }
 }

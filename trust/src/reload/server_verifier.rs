@@ -7,6 +7,7 @@ use rustls::certificates::RevocationList;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{ServerCertVerifierBuilder, VerifierBuilderError, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
+use rustls::operation::BoxFuture;
 use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 use super::ReloadError;
@@ -133,5 +134,25 @@ impl ServerCertVerifier for ReloadingServerVerifier {
     ) -> Result<HandshakeSignatureValid, Error> {
         self.current()
             .verify_tls12_signature(message, signer, signature)
+    }
+
+    fn verify_tls13_signature_async(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Option<BoxFuture<Result<HandshakeSignatureValid, Error>>> {
+        self.current()
+            .verify_tls13_signature_async(message, signer, signature)
+    }
+
+    fn verify_tls12_signature_async(
+        &self,
+        message: &[u8],
+        signer: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Option<BoxFuture<Result<HandshakeSignatureValid, Error>>> {
+        self.current()
+            .verify_tls12_signature_async(message, signer, signature)
     }
 }
