@@ -51,6 +51,14 @@ pub enum When {
     Scheduled,
 }
 
+/// A call of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Question {
+    pub operation: &'static str,
+    /// True if the answer is a future.
+    pub is_future: bool,
+}
+
 /// The operations of some objects, and the times of their answers.
 pub struct Plan {
     when: When,
@@ -60,6 +68,7 @@ pub struct Plan {
     fails: Option<&'static str>,
     has_begun: AtomicBool,
     asked: Mutex<BTreeSet<&'static str>>,
+    questions: Mutex<Vec<Question>>,
     dropped: AtomicUsize,
     /// The times of the next answers.
     schedule: Mutex<Vec<When>>,
@@ -73,6 +82,7 @@ impl Plan {
             fails: None,
             has_begun: AtomicBool::new(false),
             asked: Mutex::default(),
+            questions: Mutex::default(),
             dropped: AtomicUsize::new(0),
             schedule: Mutex::default(),
         }
@@ -108,6 +118,11 @@ impl Plan {
         self.asked.lock().unwrap().clone()
     }
 
+    /// Returns all questions since [`Self::begin_to_fail`], in order.
+    pub fn questions(&self) -> Vec<Question> {
+        self.questions.lock().unwrap().clone()
+    }
+
     /// Returns the number of futures that were dropped before they were ready.
     pub fn dropped(&self) -> usize {
         self.dropped.load(Ordering::SeqCst)
@@ -118,13 +133,48 @@ impl Plan {
         self.has_begun.store(true, Ordering::SeqCst);
     }
 
-    fn fails(&self, operation: &str) -> bool {
-        self.fails == Some(operation) && self.has_begun.load(Ordering::SeqCst)
+    fn has_begun(&self) -> bool {
+        self.has_begun.load(Ordering::SeqCst)
     }
 
+    fn note(&self, operation: &'static str, is_future: bool) {
+        if self.has_begun() {
+            self.questions.lock().unwrap().push(Question {
+                operation,
+                is_future,
+            });
+        }
+    }
+
+    /// Returns `answer`, or `wrong` if the operation fails.
+    fn answer<T>(
+        &self,
+        operation: &'static str,
+        wrong: impl FnOnce() -> T,
+        answer: impl FnOnce() -> T,
+    ) -> T {
+        if self.fails == Some(operation) && self.has_begun() {
+            return wrong();
+        }
+        answer()
+    }
+
+    /// Answers at once.
+    fn ask<T>(
+        &self,
+        operation: &'static str,
+        wrong: impl FnOnce() -> T,
+        answer: impl FnOnce() -> T,
+    ) -> T {
+        self.note(operation, false);
+        self.answer(operation, wrong, answer)
+    }
+
+    /// Answers with a future, if the operation is one.
     fn start<T: Send + 'static>(
         self: &Arc<Self>,
         operation: &'static str,
+        wrong: impl FnOnce() -> T,
         answer: impl FnOnce() -> T,
     ) -> Option<BoxFuture<T>> {
         let is_chosen = self.only.is_none_or(|only| only == operation);
@@ -141,8 +191,9 @@ impl Plan {
             return None;
         }
         self.asked.lock().unwrap().insert(operation);
+        self.note(operation, true);
         Some(Box::pin(Answer {
-            result: Some(answer()),
+            result: Some(self.answer(operation, wrong, answer)),
             when,
             plan: self.clone(),
             polls: 0,
@@ -285,14 +336,13 @@ macro_rules! operation {
         $(fn $name:ident, $start:ident($($arg:ident: $type:ty),*) -> $out:ty, wrong $wrong:expr;)*
     ) => {
         $(fn $name(&self, $($arg: $type),*) -> $out {
-            if self.plan.fails(stringify!($name)) {
-                return $wrong;
-            }
-            self.inner.$name($($arg),*)
+            let answer = || self.inner.$name($($arg),*);
+            self.plan.ask(stringify!($name), || $wrong, answer)
         }
 
         fn $start(&self, $($arg: $type),*) -> Option<BoxFuture<$out>> {
-            self.plan.start(stringify!($name), || self.$name($($arg),*))
+            let answer = || self.inner.$name($($arg),*);
+            self.plan.start(stringify!($name), || $wrong, answer)
         })*
     };
 }
@@ -327,7 +377,7 @@ impl Signer for Slow<dyn Signer> {
 }
 
 impl Slow<dyn SigningKey> {
-    fn certified(key: Arc<CertifiedKey>, plan: &Arc<Plan>) -> Arc<CertifiedKey> {
+    fn with_slow_key(key: Arc<CertifiedKey>, plan: &Arc<Plan>) -> Arc<CertifiedKey> {
         Arc::new(CertifiedKey {
             key: Self::new(key.key.clone(), plan),
             ..(*key).clone()
@@ -335,23 +385,38 @@ impl Slow<dyn SigningKey> {
     }
 }
 
+impl Slow<dyn ResolvesServerCert> {
+    fn certified(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let key = self.inner.resolve(hello)?;
+        Some(Slow::with_slow_key(key, &self.plan))
+    }
+}
+
 impl ResolvesServerCert for Slow<dyn ResolvesServerCert> {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        if self.plan.fails("resolve") {
-            return None;
-        }
-        let key = self.inner.resolve(hello)?;
-        Some(Slow::certified(key, &self.plan))
+        self.plan.ask("resolve", || None, || self.certified(hello))
     }
 
     fn resolve_async(
         &self,
         hello: ClientHello<'_>,
     ) -> Option<BoxFuture<Option<Arc<CertifiedKey>>>> {
-        self.plan.start("resolve", || self.resolve(hello))
+        let answer = || self.certified(hello);
+        self.plan.start("resolve", || None, answer)
     }
 
     forward! { fn only_raw_public_keys() -> bool; }
+}
+
+impl Slow<dyn ResolvesClientCert> {
+    fn certified(
+        &self,
+        root_hint_subjects: &[&[u8]],
+        sigschemes: &[SignatureScheme],
+    ) -> Option<Arc<CertifiedKey>> {
+        let key = self.inner.resolve(root_hint_subjects, sigschemes)?;
+        Some(Slow::with_slow_key(key, &self.plan))
+    }
 }
 
 impl ResolvesClientCert for Slow<dyn ResolvesClientCert> {
@@ -365,11 +430,8 @@ impl ResolvesClientCert for Slow<dyn ResolvesClientCert> {
         root_hint_subjects: &[&[u8]],
         sigschemes: &[SignatureScheme],
     ) -> Option<Arc<CertifiedKey>> {
-        if self.plan.fails("resolve") {
-            return None;
-        }
-        let key = self.inner.resolve(root_hint_subjects, sigschemes)?;
-        Some(Slow::certified(key, &self.plan))
+        let answer = || self.certified(root_hint_subjects, sigschemes);
+        self.plan.ask("resolve", || None, answer)
     }
 
     fn resolve_async(
@@ -377,8 +439,8 @@ impl ResolvesClientCert for Slow<dyn ResolvesClientCert> {
         root_hint_subjects: &[&[u8]],
         sigschemes: &[SignatureScheme],
     ) -> Option<BoxFuture<Option<Arc<CertifiedKey>>>> {
-        let answer = || self.resolve(root_hint_subjects, sigschemes);
-        self.plan.start("resolve", answer)
+        let answer = || self.certified(root_hint_subjects, sigschemes);
+        self.plan.start("resolve", || None, answer)
     }
 
     forward! {
@@ -470,30 +532,31 @@ impl StoresServerSessions for Slow<dyn StoresServerSessions> {
     forward! { fn can_cache() -> bool; }
 
     fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
-        !self.plan.fails("put") && self.inner.put(key, value)
+        self.plan
+            .ask("put", || false, || self.inner.put(key, value))
     }
 
     fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
-        self.inner.get(key).filter(|_| !self.plan.fails("get"))
+        self.plan.ask("get", || None, || self.inner.get(key))
     }
 
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-        self.inner.take(key).filter(|_| !self.plan.fails("take"))
+        self.plan.ask("take", || None, || self.inner.take(key))
     }
 
     fn put_async(&self, key: &[u8], session: &ServerSessionValue) -> Option<BoxFuture<bool>> {
-        let answer = || self.put(key.to_vec(), session.clone().into_vec());
-        self.plan.start("put", answer)
+        let answer = || self.inner.put(key.to_vec(), session.clone().into_vec());
+        self.plan.start("put", || false, answer)
     }
 
     fn get_async(&self, key: &[u8]) -> Option<BoxFuture<Option<ServerSessionValue>>> {
-        let answer = || self.get(key).map(ServerSessionValue::from);
-        self.plan.start("get", answer)
+        let answer = || self.inner.get(key).map(ServerSessionValue::from);
+        self.plan.start("get", || None, answer)
     }
 
     fn take_async(&self, key: &[u8]) -> Option<BoxFuture<Option<ServerSessionValue>>> {
-        let answer = || self.take(key).map(ServerSessionValue::from);
-        self.plan.start("take", answer)
+        let answer = || self.inner.take(key).map(ServerSessionValue::from);
+        self.plan.start("take", || None, answer)
     }
 }
 

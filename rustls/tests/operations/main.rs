@@ -25,7 +25,7 @@ use std::task::Poll;
 use harness::operations::ends::{APIS, Api, End};
 use harness::operations::kinds::{KINDS, Kind, OPERATIONS};
 use harness::operations::schedules::{connect, resumable};
-use harness::operations::{Plan, When};
+use harness::operations::{Plan, Question, When};
 use rustls::Error;
 
 fn for_all(mut f: impl FnMut(&Kind, Api)) {
@@ -55,10 +55,21 @@ fn all_operations_may_be_futures() {
             let outcome = connect(kind, api, &plan, true);
             assert_eq!(outcome, expected, "{kind:?} {api:?} {when:?}");
             assert_eq!(plan.dropped(), 0, "{kind:?} {api:?} {when:?}");
+            let is_future = when != When::NoFuture;
+            let expected = questions(&at_once, is_future);
+            assert_eq!(plan.questions(), expected, "{kind:?} {api:?} {when:?}");
             asked.extend(plan.asked());
         }
     });
     assert_eq!(asked, OPERATIONS.into());
+}
+
+/// Returns the questions of a connection that did not wait, as those of one that may: the same ones
+/// in the same order, and none of them blocks.
+fn questions(at_once: &Plan, is_future: bool) -> Vec<Question> {
+    let questions = at_once.questions().into_iter();
+    let questions = questions.map(|asked| Question { is_future, ..asked });
+    questions.collect()
 }
 
 /// A program of rustls 0.23 does not poll.
