@@ -47,7 +47,7 @@ mod quick_mac;
 pub mod raw_keys;
 pub mod roles;
 mod signatures;
-mod stores;
+pub(crate) mod stores;
 pub mod tickets;
 pub mod transparent;
 pub(crate) mod unbuffered;

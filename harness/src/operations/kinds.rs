@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use rustls::certificates::VerifiedChains;
-use rustls::client::WebPkiServerVerifier;
+use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{ServerSessionMemoryCache, WebPkiClientVerifier};
@@ -15,6 +15,7 @@ use super::ends::Api;
 use super::{Plan, Slow, slow_client, slow_server};
 use crate::peers::configs::this::roots;
 use crate::peers::configs::{KeyType, Provider};
+use crate::this::stores::ThreadSessions;
 
 /// All operations, by the methods that answer at once.
 pub const OPERATIONS: [&str; 11] = [
@@ -166,6 +167,10 @@ impl Kind {
             false => builder.with_no_client_auth(),
         };
         client.enable_early_data = self.has_early_data();
+        if self.retries {
+            // a group that the client remembers would make the second connection without a retry
+            client.resumption = Resumption::store(Arc::new(ThreadSessions::default()));
+        }
         slow_client(&mut client, verifier.build().unwrap(), plan);
         World {
             client: client.into(),
