@@ -73,6 +73,8 @@ pub struct Script {
     pub after_server_hello: Vec<u8>,
     /// Appended to the Finished in its record.
     pub after_finished: Vec<u8>,
+    /// The content of an alert behind the flight, under the handshake key.
+    pub alert: Option<[u8; 2]>,
     /// Sent under application keys, each in a record.
     pub post_handshake: Vec<Vec<u8>>,
     /// The key of the resumed session. The ServerHello must select it.
@@ -124,6 +126,7 @@ impl Script {
             after_retry: Vec::new(),
             after_server_hello: Vec::new(),
             after_finished: Vec::new(),
+            alert: None,
             post_handshake: Vec::new(),
             psk: None,
             early_psk: None,
@@ -385,6 +388,9 @@ impl Server<'_> {
                 message.extend_from_slice(&script.after_finished);
             }
             flight.extend(self.seal(&message));
+        }
+        if let Some(alert) = script.alert {
+            flight.extend(self.sealing.seal(ContentType::Alert, &alert));
         }
         let stage = stage.into_main();
         let finished = self.transcript.hash();

@@ -14,7 +14,7 @@ use rustls::{AlertDescription, Error};
 use crate::until_it_waits;
 
 /// A fatal handshake_failure in the clear.
-const ALERT: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];
+pub(crate) const ALERT: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];
 
 #[test]
 fn an_alert_is_seen() {

@@ -10,6 +10,7 @@
 //! HARNESS_OPERATIONS=futures cargo test --manifest-path rustls/Cargo.toml --features ring,std
 //! ```
 
+mod alerts;
 mod change_cipher_specs;
 mod clocks;
 mod interruptions;
