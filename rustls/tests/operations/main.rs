@@ -11,6 +11,7 @@
 //! ```
 
 mod alerts;
+mod boundaries;
 mod change_cipher_specs;
 mod clocks;
 mod interruptions;

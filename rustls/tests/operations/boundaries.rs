@@ -1,0 +1,297 @@
+//! What a waiting connection takes, and where it stops.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use harness::operations::ends::{APIS, Api, End};
+use harness::operations::kinds::KINDS;
+use harness::operations::schedules::{connect, pump, resumable};
+use harness::operations::{Plan, When, finish};
+use harness::peers::configs::Provider;
+use harness::peers::endpoints::ThisBuffered;
+use harness::scripted::{OfferedPsk, SUITE, ScriptedClient};
+use harness::wire::client_hello::ClientHello;
+use harness::wire::record;
+use rustls::pki_types::UnixTime;
+use rustls::server::Acceptor;
+use rustls::time_provider::TimeProvider;
+use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+use rustls::{AlertDescription, Error, InvalidMessage, PeerMisbehaved, quic};
+
+use crate::interruptions::ALERT;
+use crate::until_it_waits;
+
+const SEEN: Error = Error::AlertReceived(AlertDescription::HandshakeFailure);
+
+/// A warning: its alert is in TLS 1.3 an error.
+fn warning(description: AlertDescription) -> Vec<u8> {
+    record(21, &[1, description.into()])
+}
+
+/// The first message may have the maximum length, and there is room for another one behind it.
+#[test]
+fn a_waiting_quic_connection_buffers_two_messages() {
+    let plan = Arc::new(Plan::new(When::Never).only("resolve"));
+    let (mut server, _client) = until_it_waits(&KINDS[0], Api::Quic, &plan).unwrap();
+    let message = [&[1, 0, 0xff, 0xff][..], &[0; 0xffff]].concat();
+    for _ in 0..2 {
+        assert_eq!(server.receive(&message), Ok(()));
+    }
+    assert!(server.is_waiting());
+    let error = InvalidMessage::HandshakePayloadTooLarge;
+    assert_eq!(server.receive(&[1]), Err(error.into()));
+}
+
+/// It handles each message at once.
+#[test]
+fn a_quic_connection_that_does_not_wait_takes_more() {
+    const TICKETS: u32 = 2000;
+
+    let plan = Arc::new(Plan::new(When::NoFuture));
+    let mut world = KINDS[0].world(Api::Quic, &plan);
+    let mut config = (*world.server).clone();
+    config.send_tls13_tickets = TICKETS as usize;
+    world.server = config.into();
+    let [mut client, mut server] = Api::Quic.ends(&world, true);
+    assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
+    let End::Quic(quic::Connection::Client(conn)) = client else {
+        unreachable!("it is a QUIC client");
+    };
+    assert_eq!(conn.tls13_tickets_received(), TICKETS);
+}
+
+#[test]
+fn other_records_stay_in_the_buffer() {
+    let others = [
+        record(22, &[16, 0, 0, 0]),
+        // as long as an encrypted alert
+        record(23, &[0; 19]),
+        record(21, &[2]),
+        record(21, &[2, 40, 0]),
+    ];
+    for (kind, operation) in [(0, "resolve"), (10, "resolve"), (10, "sign")] {
+        for other in &others {
+            let plan = Arc::new(Plan::new(When::Never).only(operation));
+            let (server, _client) = until_it_waits(&KINDS[kind], Api::Buffered, &plan).unwrap();
+            let End::Buffered(mut server) = server else {
+                unreachable!("it is buffered");
+            };
+            assert!(server.wants_read());
+            server.read_tls(&mut &other[..]).unwrap();
+            assert!(server.process_new_packets().unwrap().is_waiting());
+            assert!(!server.wants_read(), "{operation} {other:?}");
+        }
+    }
+}
+
+/// Handshake bytes before an alert have to be handled first.
+#[test]
+fn an_alert_waits_for_messages_before_it() {
+    for api in [Api::Buffered, Api::Unbuffered] {
+        let plan = Arc::new(Plan::new(When::Never).only("verify_server_cert"));
+        // the server's flight is one record
+        let (mut client, _server) = until_it_waits(&KINDS[10], api, &plan).unwrap();
+        assert_eq!(client.receive(&ALERT), Ok(()), "{api:?}");
+        assert!(client.is_waiting());
+    }
+}
+
+#[test]
+fn an_alert_behind_the_message_that_waits_is_seen() {
+    for api in [Api::Buffered, Api::Unbuffered] {
+        let plan = Arc::new(Plan::new(When::Never).only("resolve"));
+        let [mut client, mut server] = api.ends(&KINDS[0].world(api, &plan), true);
+        let hello = client.output().concat();
+        let received = server.receive(&[&hello[..], &ALERT].concat());
+        assert_eq!(received, Err(SEEN), "{api:?}");
+        assert_eq!(plan.dropped(), 1);
+    }
+}
+
+/// Nothing else than the operation is to be waited for.
+#[test]
+fn a_part_of_a_record_changes_no_state() {
+    let plan = Arc::new(Plan::new(When::Never).only("resolve"));
+    let (server, _client) = until_it_waits(&KINDS[0], Api::Unbuffered, &plan).unwrap();
+    let End::Server(mut server) = server else {
+        unreachable!("it is an unbuffered server");
+    };
+    for len in 0..ALERT.len() {
+        let part = &mut ALERT[..len].to_vec();
+        let UnbufferedStatus { discard, state, .. } = server.conn.process_tls_records(part);
+        let state = state.unwrap();
+        assert!(
+            matches!(state, ConnectionState::WaitingForOperation),
+            "{len}: {state:?}"
+        );
+        assert_eq!(discard, 0);
+    }
+}
+
+/// TLS 1.3 does not tolerate them.
+#[test]
+fn a_warning_waits_for_the_version() {
+    for kind in [&KINDS[0], &KINDS[10]] {
+        for api in [Api::Buffered, Api::Unbuffered] {
+            for description in [
+                AlertDescription::CloseNotify,
+                AlertDescription::UserCanceled,
+                AlertDescription::NoRenegotiation,
+            ] {
+                let [expected, result] = [false, true].map(|is_async| {
+                    let plan = Arc::new(Plan::new(When::After(1)).only("resolve"));
+                    let world = kind.world(api, &plan);
+                    let [mut client, mut server] = api.ends(&world, is_async);
+                    server.receive(&client.output().concat()).unwrap();
+                    assert_eq!(server.is_waiting(), is_async);
+                    let received = server.receive(&warning(description));
+                    received.and_then(|()| finish(|task| server.poll(task)))
+                });
+                assert_eq!(result, expected, "{kind:?} {api:?} {description:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn warnings_are_counted_while_a_connection_waits() {
+    for api in [Api::Buffered, Api::Unbuffered] {
+        let plan = Arc::new(Plan::new(When::Never).only("sign"));
+        let (mut server, _client) = until_it_waits(&KINDS[10], api, &plan).unwrap();
+        let warning = warning(AlertDescription::NoRenegotiation);
+        let mut results = (0..100).map(|_| server.receive(&warning));
+        let error = results.find_map(Result::err);
+        let expected = PeerMisbehaved::TooManyWarningAlertsReceived;
+        assert_eq!(error, Some(expected.into()), "{api:?}");
+    }
+}
+
+/// It waits until its key is there.
+#[test]
+fn early_data_as_long_as_an_alert_is_received() {
+    for kind in KINDS.iter().filter(|kind| kind.has_early_data()) {
+        for api in [Api::Buffered, Api::Unbuffered] {
+            let received = [When::NoFuture, When::After(1)].map(|when| {
+                let world = resumable(kind, api, &Arc::new(Plan::new(when)));
+                let [mut client, mut server] = api.ends(&world, true);
+                client.send_early(b"ok");
+                assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
+                server.early_data()
+            });
+            assert_eq!(received[0], received[1], "{kind:?} {api:?}");
+        }
+    }
+}
+
+/// A server has to skip the early data before it knows the session.
+#[test]
+fn a_hello_with_early_data_is_retried() {
+    for api in APIS {
+        let plan = Arc::new(Plan::new(When::After(1)));
+        connect(&KINDS[9], api, &plan, true);
+        let questions = plan.questions();
+        let operations: Vec<_> = questions.iter().map(|asked| asked.operation).collect();
+        let expected = ["resolve", "get", "resolve", "take"];
+        assert_eq!(operations[..4], expected, "{api:?}");
+    }
+}
+
+#[test]
+fn an_accepted_connection_may_begin_to_wait() {
+    for is_async in [false, true] {
+        let plan = Arc::new(Plan::new(When::After(1)));
+        let world = KINDS[0].world(Api::Buffered, &plan);
+        let [mut client, _] = Api::Buffered.ends(&world, false);
+        let mut acceptor = Acceptor::default();
+        acceptor.set_async(!is_async);
+        acceptor
+            .read_tls(&mut &client.output().concat()[..])
+            .unwrap();
+        let mut accepted = acceptor.accept().unwrap().unwrap();
+        accepted.set_async(is_async);
+        let server = accepted.into_connection(world.server).unwrap();
+        assert_eq!(server.is_waiting(), is_async);
+    }
+}
+
+/// A clock that is past all certificates once a signature is being verified.
+#[derive(Debug)]
+struct Slow {
+    plan: Arc<Plan>,
+    operation: &'static str,
+}
+
+impl TimeProvider for Slow {
+    fn current_time(&self) -> Option<UnixTime> {
+        let mut now = Duration::from_secs(UnixTime::now().as_secs());
+        if self.plan.asked().contains(self.operation) {
+            now += Duration::from_secs(3000 * 366 * 24 * 60 * 60);
+        }
+        Some(UnixTime::since_unix_epoch(now))
+    }
+}
+
+/// The chain is verified when the signature is, and it may have expired meanwhile.
+#[test]
+fn a_chain_may_expire_during_its_signature() {
+    for (kind, operation) in [
+        (0, "verify_tls13_signature"),
+        (10, "verify_tls12_signature"),
+    ] {
+        for api in APIS.into_iter().filter(|api| KINDS[kind].runs_over(*api)) {
+            let plan = Arc::new(Plan::new(When::After(1)).only(operation));
+            let mut world = KINDS[kind].world(api, &plan);
+            let mut config = (*world.client).clone();
+            config.time_provider = Arc::new(Slow {
+                plan: plan.clone(),
+                operation,
+            });
+            world.client = config.into();
+            let [mut client, mut server] = api.ends(&world, true);
+            let [result, _] = pump(&mut client, &mut server);
+            let error = result.unwrap_err();
+            assert!(matches!(error, Error::InvalidCertificate(_)), "{error:?}");
+        }
+    }
+}
+
+/// RFC 9846 §6.1: nothing follows a close_notify, and the client has its keys already.
+#[test]
+fn no_tickets_follow_a_close_notify() {
+    let plan = Arc::new(Plan::new(When::After(1)).only("put"));
+    let mut world = KINDS[0].world(Api::Buffered, &plan);
+    let mut config = (*world.server).clone();
+    config.send_half_rtt_data = true;
+    world.server = config.into();
+    let [mut client, mut server] = Api::Buffered.ends(&world, true);
+    while !server.is_waiting() {
+        server.receive(&client.output().concat()).unwrap();
+        client.receive(&server.output().concat()).unwrap();
+    }
+    let End::Buffered(conn) = &mut server else {
+        unreachable!("it is buffered");
+    };
+    conn.send_close_notify();
+    let closing = server.output().concat();
+    assert!(!closing.is_empty());
+    assert_eq!(finish(|task| server.poll(task)), Ok(()));
+    assert!(server.output().is_empty() && !server.is_handshaking());
+    client.receive(&closing).unwrap();
+}
+
+/// Tickets of another length cannot be keys of TLS 1.3 sessions, but of others.
+#[test]
+fn a_ticket_of_another_length_is_not_looked_up() {
+    let provider = Provider::Ring.this();
+    for (len, is_taken) in [(31, false), (32, true), (34, false)] {
+        let plan = Arc::new(Plan::new(When::Ready));
+        let world = KINDS[0].world(Api::Buffered, &plan);
+        let server = rustls::ServerConnection::new(world.server).unwrap();
+        let mut server = ThisBuffered::new(server);
+        server.conn.set_async(true);
+        let offer = OfferedPsk::new(SUITE, vec![7; 32], &vec![3; len], 0);
+        let hello = ClientHello::new();
+        ScriptedClient::offering(Box::new(server), &provider, hello, Some(&offer)).unwrap();
+        assert_eq!(plan.asked().contains("take"), is_taken, "{len}");
+    }
+}
