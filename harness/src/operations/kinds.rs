@@ -46,6 +46,8 @@ pub struct Kind {
     session: Session,
     retries: bool,
     authenticates: bool,
+    /// True if the server verifies the client's chain before its signature.
+    verifies_first: bool,
 }
 
 impl fmt::Debug for Kind {
@@ -64,6 +66,9 @@ impl fmt::Debug for Kind {
         if self.authenticates {
             f.write_str(", client authenticated")?;
         }
+        if self.verifies_first {
+            f.write_str(", chain first")?;
+        }
         Ok(())
     }
 }
@@ -74,6 +79,14 @@ const fn kind(is_tls13: bool, session: Session, retries: bool, authenticates: bo
         session,
         retries,
         authenticates,
+        verifies_first: false,
+    }
+}
+
+const fn verifying_first(is_tls13: bool) -> Kind {
+    Kind {
+        verifies_first: true,
+        ..kind(is_tls13, Session::None, false, true)
     }
 }
 
@@ -94,6 +107,9 @@ pub const KINDS: &[Kind] = &[
     kind(false, Session::Ticket, false, false),
     kind(false, Session::Stored, false, true),
 ];
+
+/// More of them. The inputs of the fuzz target count those in [`KINDS`].
+pub const MORE_KINDS: &[Kind] = &[verifying_first(true), verifying_first(false)];
 
 /// The configurations of one client and one server.
 pub struct World {
@@ -151,6 +167,9 @@ impl Kind {
             Session::EarlyData if api == Api::Quic => server.max_early_data_size = u32::MAX,
             Session::EarlyData => server.max_early_data_size = 1000,
             Session::None | Session::Stored => {}
+        }
+        if self.verifies_first {
+            server.verified_chains = Arc::new(VerifiedChains::disabled());
         }
         slow_server(&mut server, plan);
 

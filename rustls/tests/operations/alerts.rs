@@ -5,15 +5,15 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use harness::operations::ends::{Api, End};
-use harness::operations::kinds::{KINDS, Kind, OPERATIONS};
+use harness::operations::kinds::{KINDS, Kind, MORE_KINDS, OPERATIONS};
 use harness::operations::schedules::resumable;
 use harness::operations::{Plan, When};
-use harness::peers::configs::{KeyType, Provider};
+use harness::peers::configs::{KeyType, Provider, product};
 use harness::peers::endpoints::{ThisBuffered, Wrapper};
 use harness::scripted::{Identity, Script, ScriptedClient};
 use harness::wire::client_hello::ClientHello;
 use harness::wire::{self, Record};
-use rustls::{AlertDescription, ContentType, Error, HandshakeType};
+use rustls::{AlertDescription, ContentType, Error, HandshakeType, Side};
 
 use crate::interruptions::ALERT;
 
@@ -28,10 +28,12 @@ const CHANGE_CIPHER_SPEC: u8 = 20;
 #[test]
 fn an_alert_is_seen_until_the_finished_of_tls12() {
     let mut seen = 0;
-    for kind in KINDS.iter().filter(|kind| !kind.runs_over(Api::Quic)) {
-        for operation in OPERATIONS {
+    let kinds = KINDS.iter().chain(MORE_KINDS);
+    for kind in kinds.filter(|kind| !kind.runs_over(Api::Quic)) {
+        // both sides sign, and both have a resolver
+        for (operation, side) in product(OPERATIONS, [Side::Client, Side::Server]) {
             let plan = Arc::new(Plan::new(When::Never).only(operation));
-            let Some((mut waiting, is_finished)) = message_by_message(kind, &plan) else {
+            let Some((mut waiting, is_finished)) = message_by_message(kind, &plan, side) else {
                 continue;
             };
             let received = waiting.receive(&ALERT);
@@ -49,9 +51,14 @@ fn an_alert_is_seen_until_the_finished_of_tls12() {
     assert!(seen > 15, "{seen}");
 }
 
-/// Connects until one of the ends waits. Returns it, and true if it has the peer's Finished.
-fn message_by_message(kind: &Kind, plan: &Arc<Plan>) -> Option<(End, bool)> {
-    let world = resumable(kind, Api::Buffered, plan);
+/// Connects until the end of `side` waits. Returns it, and true if it has the peer's Finished.
+fn message_by_message(kind: &Kind, plan: &Arc<Plan>, side: Side) -> Option<(End, bool)> {
+    let mut world = resumable(kind, Api::Buffered, plan);
+    if side == Side::Client {
+        world.server = kind
+            .world(Api::Buffered, &Arc::new(Plan::new(When::NoFuture)))
+            .server;
+    }
     let mut ends = Vec::from(Api::Buffered.ends(&world, true));
     let (mut is_encrypted, mut has_changed) = ([false; 2], [false; 2]);
     loop {
@@ -145,8 +152,7 @@ fn an_alert_behind_a_message_of_a_client_is_seen() {
         ("verify_tls13_signature", HandshakeType::CertificateVerify),
     ] {
         let plan = Arc::new(Plan::new(When::Never).only(operation));
-        // keeps no acceptances, so that the chain is verified before the signature
-        let world = KINDS[4].world(Api::Buffered, &plan);
+        let world = MORE_KINDS[0].world(Api::Buffered, &plan);
         let server = rustls::ServerConnection::new(world.server).unwrap();
         let server = Box::new(Waiting::new(server));
         let mut client = ScriptedClient::new(server, &provider, ClientHello::new());

@@ -13,7 +13,7 @@ use harness::scripted::{OfferedPsk, SUITE, ScriptedClient};
 use harness::wire::client_hello::ClientHello;
 use harness::wire::record;
 use rustls::pki_types::UnixTime;
-use rustls::server::Acceptor;
+use rustls::server::{Acceptor, UnbufferedServerConnection};
 use rustls::time_provider::TimeProvider;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{AlertDescription, Error, InvalidMessage, PeerMisbehaved, quic};
@@ -128,6 +128,34 @@ fn a_part_of_a_record_changes_no_state() {
     }
 }
 
+/// The client needs them meanwhile: its alerts are encrypted then.
+#[test]
+fn queued_messages_are_sent_before_a_connection_waits() {
+    let plan = Arc::new(Plan::new(When::Never).only("sign"));
+    let world = KINDS[0].world(Api::Unbuffered, &plan);
+    let [mut client, _] = Api::Buffered.ends(&world, false);
+    let mut incoming = client.output().concat();
+    let mut server = UnbufferedServerConnection::new(world.server).unwrap();
+    server.set_async(true);
+    let mut states = Vec::new();
+    loop {
+        let UnbufferedStatus { discard, state, .. } = server.process_tls_records(&mut incoming);
+        let state = state.unwrap();
+        states.push(format!("{state:?}"));
+        match state {
+            ConnectionState::EncodeTlsData(mut state) => {
+                state.encode(&mut [0; 4096]).unwrap();
+            }
+            ConnectionState::TransmitTlsData(state) => state.done(),
+            _ => break,
+        }
+        incoming.drain(..discard);
+    }
+    states.dedup();
+    let expected = ["EncodeTlsData", "TransmitTlsData", "WaitingForOperation"];
+    assert_eq!(states, expected);
+}
+
 /// TLS 1.3 does not tolerate them.
 #[test]
 fn a_warning_waits_for_the_version() {
@@ -172,7 +200,8 @@ fn early_data_as_long_as_an_alert_is_received() {
     for kind in KINDS.iter().filter(|kind| kind.has_early_data()) {
         for api in [Api::Buffered, Api::Unbuffered] {
             let received = [When::NoFuture, When::After(1)].map(|when| {
-                let world = resumable(kind, api, &Arc::new(Plan::new(when)));
+                let plan = Arc::new(Plan::new(when).only("take"));
+                let world = resumable(kind, api, &plan);
                 let [mut client, mut server] = api.ends(&world, true);
                 client.send_early(b"ok");
                 assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);

@@ -25,13 +25,13 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use harness::operations::ends::{APIS, Api, End};
-use harness::operations::kinds::{KINDS, Kind, OPERATIONS};
+use harness::operations::kinds::{KINDS, Kind, MORE_KINDS, OPERATIONS};
 use harness::operations::schedules::{connect, resumable};
 use harness::operations::{Plan, Question, When};
 use rustls::Error;
 
 fn for_all(mut f: impl FnMut(&Kind, Api)) {
-    for kind in KINDS {
+    for kind in KINDS.iter().chain(MORE_KINDS) {
         for api in APIS {
             if kind.runs_over(api) {
                 f(kind, api);
