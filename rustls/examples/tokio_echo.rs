@@ -94,13 +94,19 @@ async fn echo(conn: &mut ServerConnection, socket: &TcpStream) -> io::Result<()>
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
     use std::net::{Shutdown, TcpStream as StdStream};
+    use std::task::Poll;
     use std::thread;
 
     use harness::peers::configs::{self, ClientAuth, KeyType, Provider, server_name};
-    use rustls::{ClientConnection, StreamOwned};
+    use rustls::operation::BoxFuture;
+    use rustls::server::{ClientHello, ResolvesServerCert};
+    use rustls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
+    use rustls::{ClientConnection, SignatureAlgorithm, SignatureScheme, StreamOwned};
     use tokio::net::TcpListener;
     use tokio::runtime::Runtime;
+    use tokio::sync::mpsc::{self, UnboundedSender};
 
     use super::*;
 
@@ -109,7 +115,16 @@ mod tests {
     /// Serves one connection while `client` runs. Returns the result of the server.
     fn serve_while(client: impl FnOnce(Client) + Send + 'static) -> io::Result<()> {
         let (provider, key) = (Provider::AwsLc.this(), KeyType::EcdsaP256);
-        let server = configs::this::server(provider.clone(), key, ClientAuth::None);
+        let config = Arc::new(configs::this::server(provider, key, ClientAuth::None));
+        accept_while(client, |socket| serve(config, socket))
+    }
+
+    /// Calls `serve` with one connection while `client` runs. Returns its result.
+    fn accept_while<F: Future<Output = io::Result<()>>>(
+        client: impl FnOnce(Client) + Send + 'static,
+        serve: impl FnOnce(TcpStream) -> F,
+    ) -> io::Result<()> {
+        let (provider, key) = (Provider::AwsLc.this(), KeyType::EcdsaP256);
         let config = Arc::new(configs::this::client(provider, key, ClientAuth::None));
         Runtime::new().unwrap().block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -119,7 +134,7 @@ mod tests {
                 client(StreamOwned::new(conn, StdStream::connect(address).unwrap()));
             });
             let (socket, _) = listener.accept().await.unwrap();
-            let served = serve(Arc::new(server), socket).await;
+            let served = serve(socket).await;
             client.join().unwrap();
             served
         })
@@ -218,6 +233,148 @@ mod tests {
                 let _ = client.sock.read_to_end(&mut Vec::new());
             });
             assert_eq!(served.unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        }
+    }
+
+    /// A search for a certificate, or a signature, that never ends. Reports its beginning and its
+    /// end.
+    #[derive(Clone, Debug)]
+    struct Endless(UnboundedSender<&'static str>);
+
+    impl Endless {
+        fn operation<T>(&self) -> BoxFuture<T> {
+            let guard = Guard(self.0.clone());
+            Box::pin(poll_fn(move |_| {
+                let _ = guard.0.send("begun");
+                Poll::Pending
+            }))
+        }
+    }
+
+    struct Guard(UnboundedSender<&'static str>);
+
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            let _ = self.0.send("ended");
+        }
+    }
+
+    impl ResolvesServerCert for Endless {
+        fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+            None
+        }
+
+        fn resolve_async(
+            &self,
+            _: ClientHello<'_>,
+        ) -> Option<BoxFuture<Option<Arc<CertifiedKey>>>> {
+            Some(self.operation())
+        }
+    }
+
+    impl SigningKey for Endless {
+        fn choose_scheme(&self, _: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+            Some(Box::new(self.clone()))
+        }
+
+        fn algorithm(&self) -> SignatureAlgorithm {
+            self.scheme().algorithm()
+        }
+    }
+
+    impl Signer for Endless {
+        fn sign(&self, _: &[u8]) -> Result<Vec<u8>, rustls::Error> {
+            Err(rustls::Error::General("not asked".into()))
+        }
+
+        fn sign_async(&self, _: &[u8]) -> Option<BoxFuture<Result<Vec<u8>, rustls::Error>>> {
+            Some(self.operation())
+        }
+
+        fn scheme(&self) -> SignatureScheme {
+            SignatureScheme::ECDSA_NISTP256_SHA256
+        }
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Operation {
+        Search,
+        Signature,
+    }
+
+    /// Starts a handshake that waits for ever, then calls `leave` with the client. Returns the
+    /// error of the handshake.
+    fn handshake_left_by(operation: Operation, leave: fn(&mut Client)) -> io::Error {
+        let (events, mut happened) = mpsc::unbounded_channel();
+        let (provider, key_type) = (Provider::AwsLc.this(), KeyType::EcdsaP256);
+        let mut config = configs::this::server(provider, key_type, ClientAuth::None);
+        let endless = Arc::new(Endless(events));
+        config.cert_resolver = match operation {
+            Operation::Search => endless,
+            Operation::Signature => {
+                let chain = key_type.identities().server.chain.clone();
+                Arc::new(SingleCertAndKey::from(CertifiedKey::new(chain, endless)))
+            }
+        };
+        let result = accept_while(
+            move |mut client| {
+                client.conn.write_tls(&mut client.sock).unwrap();
+                assert_eq!(happened.blocking_recv(), Some("begun"));
+                leave(&mut client);
+                while happened.blocking_recv().unwrap() != "ended" {}
+            },
+            async |socket| {
+                let mut conn = ServerConnection::new(config.into()).unwrap();
+                conn.set_async(true);
+                let result = handshake(&mut conn, &socket).await;
+                close(conn, socket).await;
+                result
+            },
+        );
+        result.unwrap_err()
+    }
+
+    #[test]
+    fn client_that_leaves_ends_an_operation() {
+        for operation in [Operation::Search, Operation::Signature] {
+            let error = handshake_left_by(operation, |client| {
+                client.sock.shutdown(Shutdown::Both).unwrap();
+            });
+            assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "{operation:?}");
+
+            // a part of a record is lost with its client
+            let error = handshake_left_by(operation, |client| {
+                client.sock.write_all(&[22, 3]).unwrap();
+                client.sock.shutdown(Shutdown::Write).unwrap();
+            });
+            assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "{operation:?}");
+        }
+    }
+
+    #[test]
+    fn client_that_closes_orderly_ends_an_operation() {
+        let close = |client: &mut Client| {
+            client.sock.write_all(&[21, 3, 3, 0, 2, 1, 0]).unwrap();
+            client.sock.shutdown(Shutdown::Write).unwrap();
+        };
+        // Only TLS 1.3 has no warnings, and the version is known now.
+        let error = handshake_left_by(Operation::Signature, close);
+        assert!(error.to_string().contains("CloseNotify"), "{error}");
+
+        let error = handshake_left_by(Operation::Search, close);
+        assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "{error}");
+    }
+
+    #[test]
+    fn alert_ends_an_operation() {
+        for operation in [Operation::Search, Operation::Signature] {
+            let error = handshake_left_by(operation, |client| {
+                client.sock.write_all(&[21, 3, 3, 0, 2, 2, 40]).unwrap();
+                // the server closes its side too
+                client.sock.read_to_end(&mut Vec::new()).unwrap();
+            });
+            assert_eq!(error.kind(), ErrorKind::InvalidData);
+            assert!(error.to_string().contains("HandshakeFailure"), "{error}");
         }
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! The connection itself never waits. A task waits until the socket is ready, then has the
 //! connection read or write as much as it can. During the handshake, it may also wait for an
-//! operation of the application, such as a signature or a session storage:
+//! operation of the application, such as a signature or a session storage. It watches the socket
+//! meanwhile, so that a client that leaves ends the operation:
 //!
 //! ```text
 //!   socket ── readable ─► read_tls ─► process_new_packets ──┐ is_waiting?
-//!                                                           ▼
-//!                          signer, verifier, storage ─► poll_operation
+//!                            ▲                              ▼
+//!                            └── while it waits ◄── poll_operation ◄── signer, verifier, storage
 //!                                                           │
 //!   socket ◄─ writable ── write_tls ◄───────────────────────┘
 //! ```
@@ -16,16 +17,22 @@ use std::error::Error;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::TcpListener as StdListener;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use rustls::ServerConnection;
-use tokio::io::{AsyncWriteExt, copy, sink};
+use tokio::io::{AsyncWriteExt, ReadBuf, copy, sink};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-/// The longest time to wait for a client in each read and write, for it to close its side, and for
-/// an operation of the handshake.
+/// The longest time for the handshake with its operations, for each read and write afterwards, and
+/// for the end of the connection.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The connections that are served at the same time. Others wait in the queue of the listener.
+const MAX_CONNECTIONS: usize = 1000;
 
 /// Accepts connections, and calls `serve` for each in a task of its own. Prints errors after the
 /// `name` of the program.
@@ -40,7 +47,9 @@ where
     listener.set_nonblocking(true)?;
     let listener = TcpListener::from_std(listener)?;
     println!("listening on {}", listener.local_addr()?);
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
+        let permit = permits.clone().acquire_owned().await?;
         match listener.accept().await {
             Ok((socket, peer)) => {
                 let served = serve(socket);
@@ -48,6 +57,7 @@ where
                     if let Err(error) = served.await {
                         eprintln!("{name}: {peer}: {error}");
                     }
+                    drop(permit);
                 });
             }
             Err(error) => {
@@ -61,21 +71,59 @@ where
 
 /// Completes the handshake. While it waits for an operation, the thread runs other tasks.
 ///
-/// `conn` waits only with [`set_async`](rustls::CommonState::set_async). After an error, call
-/// [`close`].
+/// `conn` waits only with [`set_async`](rustls::CommonState::set_async). Fails if the client
+/// leaves, or after [`PATIENCE`]. After an error, call [`close`].
 pub(crate) async fn handshake(conn: &mut ServerConnection, socket: &TcpStream) -> io::Result<()> {
+    // Each message may come in time, and the last one never: so one limit is for all of them.
+    timeout(PATIENCE, advance(conn, socket)).await?
+}
+
+async fn advance(conn: &mut ServerConnection, socket: &TcpStream) -> io::Result<()> {
     loop {
         flush(conn, socket).await?;
         if conn.is_waiting() {
-            let operation = poll_fn(|task| conn.poll_operation(task));
-            timeout(PATIENCE, operation).await?.map_err(invalid_data)?;
+            poll_fn(|task| poll_operation(conn, socket, task)).await?;
         } else if !conn.is_handshaking() {
             return Ok(());
         } else if read(conn, socket).await? == 0 {
-            let error = "the connection was cut off during the handshake";
-            return Err(io::Error::new(ErrorKind::UnexpectedEof, error));
+            return Err(cut_off());
         }
     }
+}
+
+/// Polls the operation that the handshake waits for, and the socket: the client may leave or send
+/// an alert. An error leaves the operation to the connection, which ends it when it is dropped.
+fn poll_operation(
+    conn: &mut ServerConnection,
+    socket: &TcpStream,
+    task: &mut Context<'_>,
+) -> Poll<io::Result<()>> {
+    if let Poll::Ready(result) = conn.poll_operation(task) {
+        return Poll::Ready(result.map_err(invalid_data));
+    }
+    while conn.wants_read() {
+        ready!(socket.poll_read_ready(task))?;
+        match conn.read_tls(&mut Nonblocking(socket)) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Ok(0) => return Poll::Ready(Err(cut_off())),
+            read => drop(read?),
+        }
+        conn.process_new_packets().map_err(invalid_data)?;
+    }
+    // A record has arrived, which waits. The end of the stream behind it may be that of a complete
+    // handshake, but not before the server has chosen a version.
+    if conn.protocol_version().is_none() {
+        let len = ready!(socket.poll_peek(task, &mut ReadBuf::new(&mut [0])))?;
+        if len == 0 {
+            return Poll::Ready(Err(cut_off()));
+        }
+    }
+    Poll::Pending
+}
+
+fn cut_off() -> io::Error {
+    let error = "the client closed the connection during the handshake";
+    io::Error::new(ErrorKind::UnexpectedEof, error)
 }
 
 /// Waits for input, reads it into the connection and processes it. Returns the number of bytes
@@ -109,12 +157,17 @@ pub(crate) async fn flush(conn: &mut ServerConnection, socket: &TcpStream) -> io
 
 /// Writes the last output, such as the alert after an error, and closes the connection.
 pub(crate) async fn close(mut conn: ServerConnection, mut socket: TcpStream) {
-    // If the client is gone, an earlier error has the reason.
-    let _ = flush(&mut conn, &socket).await;
-    let _ = socket.shutdown().await;
-    // Closing a socket with unread input would reset the connection, and the client could lose the
-    // alert. So read until the client has closed its side too.
-    let _ = timeout(PATIENCE, copy(&mut socket, &mut sink())).await;
+    let end = async {
+        // If the client is gone, an earlier error has the reason.
+        let _ = flush(&mut conn, &socket).await;
+        // Ends an operation that nobody waits for now.
+        drop(conn);
+        let _ = socket.shutdown().await;
+        // Closing a socket with unread input would reset the connection, and the client could lose
+        // the alert. So read until the client has closed its side too.
+        let _ = copy(&mut socket, &mut sink()).await;
+    };
+    let _ = timeout(PATIENCE, end).await;
 }
 
 fn invalid_data(error: rustls::Error) -> io::Error {
