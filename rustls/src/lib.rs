@@ -196,7 +196,9 @@ pub mod time_provider {
 /// [`BoxFuture`](crate::operation::BoxFuture), and waits without a thread.
 ///
 /// [`Offload`](crate::operation::Offload) makes such a key of any private key, with a pool of
-/// threads.
+/// threads. The examples `remote_key` (a key in another process), `pkcs11_key` (a key in a hardware
+/// module, a package of its own in `rustls/examples/pkcs11_key`) and `redis_sessions` are complete
+/// servers.
 pub mod operation {
     pub use rustls_core::operation::BoxFuture;
 

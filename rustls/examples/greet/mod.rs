@@ -22,6 +22,9 @@ pub(crate) fn config(
     let chain: Vec<_> = CertificateDer::pem_file_iter(cert_file)
         .and_then(Iterator::collect)
         .map_err(|error| format!("cannot read {}: {error}", cert_file.display()))?;
+    if chain.is_empty() {
+        return Err(format!("no certificate in {}", cert_file.display()).into());
+    }
     let certified = CertifiedKey::new(chain, key);
     match certified.keys_match() {
         Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => {}

@@ -33,6 +33,10 @@
 //! For a private key in memory whose signatures take long, such as RSA with 4096 bits,
 //! [`Offload`](crate::operation::Offload) does this: it signs on a pool of threads.
 //!
+//! Three examples are complete servers: `remote_key` has its key in another process, `pkcs11_key`
+//! in a hardware module, and `redis_sessions` its sessions in Redis. The second is a package of its
+//! own, in the folder `rustls/examples/pkcs11_key`.
+//!
 //! ## 2. Let the connection wait
 //!
 //! Call [`set_async(true)`](crate::CommonState::set_async) on a new connection, or on an

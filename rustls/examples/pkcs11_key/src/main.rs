@@ -1,0 +1,145 @@
+//! A TLS server whose private key is in a hardware module, or in SoftHSM2, a module in software.
+//!
+//! On Debian, as a user in the group `softhsm`, or with `SOFTHSM2_CONF` set to a file that names
+//! another folder for tokens:
+//!
+//! ```text
+//! apt install softhsm2
+//! cargo run --example certificate -- /tmp/demo
+//! softhsm2-util --init-token --free --label demo --so-pin 1234 --pin 1234
+//! softhsm2-util --import /tmp/demo/server.key --token demo --label server --id 01 --pin 1234
+//! rm /tmp/demo/server.key
+//! PKCS11_PIN=1234 cargo run --manifest-path rustls/examples/pkcs11_key/Cargo.toml -- \
+//!     /tmp/demo/server.pem /usr/lib/softhsm/libsofthsm2.so --token demo --label server
+//! openssl s_client -quiet -connect localhost:8443 -CAfile /tmp/demo/ca.pem
+//! ```
+//!
+//! A module is a C library whose calls wait for the hardware. A few threads make them, by
+//! [`Offload`]. The thread of a handshake serves other connections meanwhile:
+//!
+//! ```text
+//!   handshake ── sign_async ──► Offload ──► queue ──► thread ── C_Sign ──► module
+//!       ▲                                               one session each
+//!       └── signature, or after a time-out an error
+//! ```
+//!
+//! A handshake without a signature fails, and its client gets the alert internal_error. The server
+//! continues. It opens new sessions after errors, and logs in again if the token was away. It tries
+//! a wrong PIN only once, because tokens count wrong PINs and lock themselves. A service manager
+//! should not restart this program without end, either.
+//!
+//! A module that must be initialised again after a failure needs a restart of the server. Keys that
+//! demand the PIN for each signature (`CKA_ALWAYS_AUTHENTICATE`) are not supported.
+
+#[path = "../../greet/mod.rs"]
+mod greet;
+mod key;
+mod limited;
+mod pool;
+#[cfg(test)]
+mod tests;
+mod token;
+#[path = "../../tokio_io/mod.rs"]
+mod tokio_io;
+
+use std::error::Error;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use std::{env, fs};
+
+use clap::Parser;
+use cryptoki::types::AuthPin;
+use key::ModuleKey;
+use limited::Limited;
+use rustls::operation::Offload;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use token::{Failure, Token};
+
+/// The longest time that a handshake waits for its signature.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The environment variable with the PIN.
+const PIN_VARIABLE: &str = "PKCS11_PIN";
+
+/// Greet clients over TLS, with a private key in a PKCS#11 module
+///
+/// The PIN of the token is in the environment variable PKCS11_PIN, or in a file. Command lines are
+/// visible to other users.
+#[derive(Parser)]
+struct Options {
+    /// PEM file with the server's certificate chain, the server's own certificate first
+    cert_file: PathBuf,
+
+    /// The module, a shared library
+    module: PathBuf,
+
+    /// The label of the token
+    #[arg(long)]
+    token: String,
+
+    /// The label of the private key, which is for ECDSA with P-256 or P-384, or for RSA
+    #[arg(long)]
+    label: String,
+
+    /// File with the PIN of the token, instead of PKCS11_PIN
+    #[arg(long)]
+    pin_file: Option<PathBuf>,
+
+    /// The number of signatures that the module makes at the same time
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: u16,
+
+    /// Address and port to listen on; port 0 picks a free port
+    #[arg(long, default_value = "127.0.0.1:8443")]
+    address: SocketAddr,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(Options::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("pkcs11_key: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(options: Options) -> Result<(), Box<dyn Error>> {
+    let key = find_key(&options).map_err(|error| -> Box<dyn Error> { error })?;
+    let pool = pool::start(options.threads.into());
+    let key = Limited::new(Offload::new(key, pool), PATIENCE);
+    let config = greet::config(&options.cert_file, Arc::new(key), rustls::DEFAULT_VERSIONS)?;
+    let config = Arc::new(config);
+    let serve = |socket| greet::greet(config.clone(), socket);
+    tokio_io::serve_all("pkcs11_key", TcpListener::bind(options.address)?, serve).await
+}
+
+/// Finds the key, and checks that it fits the certificate.
+fn find_key(options: &Options) -> Result<ModuleKey, Failure> {
+    let certificate = CertificateDer::from_pem_file(&options.cert_file)
+        .map_err(|error| format!("cannot read {}: {error}", options.cert_file.display()))?;
+    let pin = pin(options.pin_file.as_deref())?;
+    let token = Token::new(&options.module, options.token.clone(), pin)?;
+    let key = ModuleKey::find(token.into(), options.label.clone(), options.threads.into())?;
+    key.check(&certificate)?;
+    Ok(key)
+}
+
+/// Returns the PIN in `file`, or in the environment.
+fn pin(file: Option<&Path>) -> Result<AuthPin, String> {
+    let mut pin = match file {
+        Some(file) => fs::read_to_string(file)
+            .map_err(|error| format!("cannot read {}: {error}", file.display()))?,
+        None => env::var(PIN_VARIABLE)
+            .map_err(|_| format!("no PIN: set {PIN_VARIABLE}, or use --pin-file"))?,
+    };
+    while pin.ends_with(['\r', '\n']) {
+        pin.pop();
+    }
+    Ok(pin.into())
+}

@@ -1,0 +1,486 @@
+//! Keys in SoftHSM2, where it is installed, and a key that never signs.
+//!
+//! A process loads a module once, and SoftHSM2 finds its tokens by an environment variable. So each
+//! test with it runs in a process of its own.
+
+use std::io::{self, Read};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use std::{env, fs, process};
+
+use cryptoki::context::{CInitializeArgs, CInitializeFlags, Pkcs11};
+use cryptoki::object::{Attribute, ObjectClass};
+use cryptoki::session::{Session, UserType};
+use cryptoki::slot::Slot;
+use cryptoki::types::AuthPin;
+use rcgen::{CertificateParams, KeyPair, SignatureAlgorithm as KeyKind};
+use rustls::client::Resumption;
+use rustls::crypto::aws_lc_rs::default_provider;
+use rustls::operation::{Job, Offload, Spawn};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
+use rustls::{
+    ClientConfig, ClientConnection, Error, RootCertStore, ServerConfig, SignatureAlgorithm,
+    SignatureScheme, StreamOwned, SupportedProtocolVersion,
+};
+use secrecy::ExposeSecret;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::task::spawn_blocking;
+
+use crate::greet::greet;
+use crate::key::{ModuleKey, der};
+use crate::limited::Limited;
+use crate::pool::{self, QUEUE};
+use crate::token::Token;
+
+const MODULES: [&str; 2] = [
+    "/usr/lib/softhsm/libsofthsm2.so",
+    "/usr/lib64/pkcs11/libsofthsm2.so",
+];
+
+const PIN: &str = "1234";
+
+/// The environment variable with the folder of a test, in its own process.
+const FOLDER: &str = "PKCS11_KEY_TEST_FOLDER";
+
+/// The patience with modules that answer, which this machine may delay.
+const LONG: Duration = Duration::from_secs(60);
+
+/// The kinds of keys, and the schemes that they sign with.
+const KINDS: [(&KeyKind, &[SignatureScheme]); 3] = [
+    (
+        &rcgen::PKCS_ECDSA_P256_SHA256,
+        &[SignatureScheme::ECDSA_NISTP256_SHA256],
+    ),
+    (
+        &rcgen::PKCS_ECDSA_P384_SHA384,
+        &[SignatureScheme::ECDSA_NISTP384_SHA384],
+    ),
+    (
+        &rcgen::PKCS_RSA_SHA256,
+        &[
+            SignatureScheme::RSA_PSS_SHA256,
+            SignatureScheme::RSA_PKCS1_SHA256,
+        ],
+    ),
+];
+
+/// SoftHSM2 with one token, `demo`, in the process of one test.
+struct SoftHsm {
+    path: &'static Path,
+    folder: PathBuf,
+}
+
+impl SoftHsm {
+    /// Runs `test`, the body of the test `name`, in a process of its own. Only prints a message if
+    /// SoftHSM2 is not installed.
+    fn run(name: &str, test: impl FnOnce(&Self)) {
+        let path = MODULES
+            .map(Path::new)
+            .into_iter()
+            .find(|path| path.exists());
+        let Some(path) = path else {
+            println!("skipped: there is no SoftHSM2 here");
+            return;
+        };
+        if let Some(folder) = env::var_os(FOLDER) {
+            let folder = folder.into();
+            return test(&Self { path, folder });
+        }
+        let folder = env::temp_dir().join(format!("pkcs11-key-{}-{name}", process::id()));
+        let tokens = folder.join("tokens");
+        fs::create_dir_all(&tokens).unwrap();
+        let settings = folder.join("softhsm2.conf");
+        fs::write(
+            &settings,
+            format!("directories.tokendir = {}\n", tokens.display()),
+        )
+        .unwrap();
+        let output = Command::new(env::current_exe().unwrap())
+            .args(["--exact", &format!("tests::{name}"), "--nocapture"])
+            .env("SOFTHSM2_CONF", settings)
+            .env(FOLDER, &folder)
+            .output()
+            .unwrap();
+        fs::remove_dir_all(folder).unwrap();
+        let printed = [output.stdout, output.stderr].concat();
+        let printed = String::from_utf8_lossy(&printed).into_owned();
+        assert!(output.status.success(), "{printed}");
+        assert!(printed.contains("1 passed"), "{printed}");
+    }
+
+    fn util(&self, arguments: &[&str]) {
+        let status = Command::new("softhsm2-util").args(arguments).status();
+        assert!(status.unwrap().success(), "{arguments:?}");
+    }
+
+    fn create_token(&self, label: &str) {
+        let pins = ["--so-pin", PIN, "--pin", PIN];
+        self.util(&[&["--init-token", "--free", "--label", label], &pins[..]].concat());
+    }
+
+    fn import(&self, key: &KeyPair, label: &str) {
+        let file = self.folder.join("key.pem");
+        fs::write(&file, key.serialize_pem()).unwrap();
+        let (file, id) = (file.to_str().unwrap(), format!("{:02x}", label.len()));
+        let place = [
+            "--token", "demo", "--pin", PIN, "--label", label, "--id", &id,
+        ];
+        self.util(&[&["--import", file], &place[..]].concat());
+    }
+
+    /// Creates the token with a key. Returns the key and its certificate.
+    fn with_key(&self, kind: &'static KeyKind) -> (ModuleKey, CertificateDer<'static>) {
+        let (key, certificate) = generate(kind);
+        self.create_token("demo");
+        self.import(&key, "key");
+        let token = Arc::new(self.token());
+        (
+            ModuleKey::find(token, "key".into(), 2).unwrap(),
+            certificate,
+        )
+    }
+
+    fn token(&self) -> Token {
+        Token::new(self.path, "demo".into(), PIN.into()).unwrap()
+    }
+
+    /// Returns the module, which the key has loaded before, and the slot of the token.
+    fn module(&self) -> (Pkcs11, Slot) {
+        let module = Pkcs11::new(self.path).unwrap();
+        let slot = module.get_slots_with_initialized_token().unwrap()[0];
+        (module, slot)
+    }
+
+    /// Opens a session that may change the token.
+    fn session(&self) -> Session {
+        let (module, slot) = self.module();
+        module.open_rw_session(slot).unwrap()
+    }
+}
+
+/// Generates a key and its certificate for `localhost`.
+fn generate(kind: &'static KeyKind) -> (KeyPair, CertificateDer<'static>) {
+    let key = KeyPair::generate_for(kind).unwrap();
+    let params = CertificateParams::new(vec!["localhost".into()]).unwrap();
+    let certificate = params.self_signed(&key).unwrap();
+    (key, certificate.der().clone())
+}
+
+/// Signs with each scheme of the key.
+fn sign(key: &ModuleKey, schemes: &[SignatureScheme]) -> Result<(), Error> {
+    for scheme in schemes {
+        let signer = key.choose_scheme(&[*scheme]).unwrap();
+        assert_eq!(signer.scheme(), *scheme);
+        signer.sign(b"message")?;
+    }
+    Ok(())
+}
+
+/// Starts a server. Returns its address.
+async fn serve(
+    certificate: &CertificateDer<'static>,
+    key: impl SigningKey + 'static,
+) -> SocketAddr {
+    let certified = CertifiedKey::new(vec![certificate.clone()], Arc::new(key));
+    let config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            // the client reports failures
+            tokio::spawn(greet(config.clone(), socket));
+        }
+    });
+    address
+}
+
+/// Connects a client, which trusts only `certificate`. Returns the greeting, or the error.
+async fn greeting(
+    certificate: &CertificateDer<'static>,
+    version: &'static SupportedProtocolVersion,
+    address: SocketAddr,
+) -> io::Result<String> {
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.clone()).unwrap();
+    let mut config = ClientConfig::builder_with_protocol_versions(&[version])
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.resumption = Resumption::disabled();
+    let client = spawn_blocking(move || {
+        let name = "localhost".try_into().unwrap();
+        let conn = ClientConnection::new(Arc::new(config), name).unwrap();
+        let mut greeting = String::new();
+        let mut stream = StreamOwned::new(conn, TcpStream::connect(address)?);
+        stream.read_to_string(&mut greeting)?;
+        Ok(greeting)
+    });
+    client.await.unwrap()
+}
+
+#[test]
+fn clients_are_greeted_with_every_kind_of_key() {
+    SoftHsm::run("clients_are_greeted_with_every_kind_of_key", |hsm| {
+        hsm.create_token("demo");
+        let labels = ["a", "bb", "ccc"];
+        let keys: Vec<_> = KINDS.iter().map(|(kind, _)| generate(kind)).collect();
+        for (label, (key, _)) in labels.into_iter().zip(&keys) {
+            hsm.import(key, label);
+        }
+        let token = Arc::new(hsm.token());
+        for ((label, (_, certificate)), (_, schemes)) in labels.into_iter().zip(&keys).zip(KINDS) {
+            let key = ModuleKey::find(token.clone(), label.into(), 2).unwrap();
+            // Verifies a signature with each scheme.
+            key.check(certificate).unwrap();
+            sign(&key, schemes).unwrap();
+            assert_eq!(key.algorithm(), schemes[0].algorithm());
+            Runtime::new().unwrap().block_on(async {
+                let key = Limited::new(Offload::new(key, pool::start(2)), LONG);
+                let address = serve(certificate, key).await;
+                for version in rustls::ALL_VERSIONS {
+                    let greeting = greeting(certificate, version, address).await;
+                    assert_eq!(greeting.unwrap(), "Hello\n", "{schemes:?}");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn unusable_keys_are_rejected_at_the_start() {
+    SoftHsm::run("unusable_keys_are_rejected_at_the_start", |hsm| {
+        let (key, certificate) = hsm.with_key(&rcgen::PKCS_ECDSA_P256_SHA256);
+        key.check(&certificate).unwrap();
+        let (_, other) = generate(&rcgen::PKCS_ECDSA_P256_SHA256);
+        let error = key.check(&other).unwrap_err().to_string();
+        assert!(error.contains("does not fit the key"), "{error}");
+        let (_, other) = generate(&rcgen::PKCS_ECDSA_P384_SHA384);
+        assert!(key.check(&other).is_err());
+    });
+}
+
+/// A failed operation must not end the login that all sessions share.
+#[test]
+fn failed_signature_leaves_the_key_usable() {
+    SoftHsm::run("failed_signature_leaves_the_key_usable", |hsm| {
+        let (key, _) = hsm.with_key(&rcgen::PKCS_ECDSA_P256_SHA256);
+        for _ in 0..3 {
+            // not for this type of key
+            let error = key.sign(SignatureScheme::RSA_PSS_SHA256, b"message");
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains("Function::Sign"), "{error}");
+            sign(&key, KINDS[0].1).unwrap();
+        }
+    });
+}
+
+#[test]
+fn lost_login_is_repeated() {
+    SoftHsm::run("lost_login_is_repeated", |hsm| {
+        let (key, _) = hsm.with_key(&rcgen::PKCS_RSA_SHA256);
+        sign(&key, KINDS[2].1).unwrap();
+        for _ in 0..3 {
+            hsm.session().logout().unwrap();
+            sign(&key, KINDS[2].1).unwrap();
+        }
+    });
+}
+
+/// All sessions end, as if the token was removed.
+#[test]
+fn lost_sessions_are_replaced() {
+    SoftHsm::run("lost_sessions_are_replaced", |hsm| {
+        let (key, _) = hsm.with_key(&rcgen::PKCS_ECDSA_P384_SHA384);
+        for _ in 0..3 {
+            hsm.module().0.finalize().unwrap();
+            let error = sign(&key, KINDS[1].1).unwrap_err().to_string();
+            assert!(error.contains("initialized"), "{error}");
+            let (module, arguments) = (Pkcs11::new(hsm.path), CInitializeFlags::OS_LOCKING_OK);
+            let arguments = CInitializeArgs::new(arguments);
+            module.unwrap().initialize(arguments).unwrap();
+            sign(&key, KINDS[1].1).unwrap();
+        }
+    });
+}
+
+/// A token locks itself after a number of wrong PINs.
+#[test]
+fn wrong_pin_is_tried_once() {
+    SoftHsm::run("wrong_pin_is_tried_once", |hsm| {
+        let (key, _) = hsm.with_key(&rcgen::PKCS_ECDSA_P256_SHA256);
+        let [old, new] = [PIN, "5678"].map(AuthPin::from);
+        let session = hsm.session();
+        session.set_pin(&old, &new).unwrap();
+        session.logout().unwrap();
+        let error = sign(&key, KINDS[0].1).unwrap_err().to_string();
+        assert!(error.contains("does not accept the PIN"), "{error}");
+
+        // The PIN is right again, but is not tried.
+        session.login(UserType::User, Some(&new)).unwrap();
+        session.set_pin(&new, &old).unwrap();
+        session.logout().unwrap();
+        let error = sign(&key, KINDS[0].1).unwrap_err().to_string();
+        assert!(error.contains("restart the server"), "{error}");
+    });
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    SoftHsm::run("secrets_are_not_shown", |hsm| {
+        let (key, _) = hsm.with_key(&rcgen::PKCS_ECDSA_P256_SHA256);
+        let shown = format!("{key:?}");
+        assert!(shown.contains("demo") && !shown.contains(PIN), "{shown}");
+    });
+}
+
+/// The client gets an alert, and the server continues.
+#[test]
+fn removed_key_fails_only_handshakes() {
+    SoftHsm::run("removed_key_fails_only_handshakes", |hsm| {
+        let (key, certificate) = generate(&rcgen::PKCS_ECDSA_P256_SHA256);
+        hsm.create_token("demo");
+        Runtime::new().unwrap().block_on(async {
+            hsm.import(&key, "key");
+            let token = Arc::new(hsm.token());
+            let in_token = ModuleKey::find(token, "key".into(), 2).unwrap();
+            let in_token = Limited::new(Offload::new(in_token, pool::start(2)), LONG);
+            let address = serve(&certificate, in_token).await;
+            for version in rustls::ALL_VERSIONS {
+                let greeted = greeting(&certificate, version, address).await;
+                assert_eq!(greeted.unwrap(), "Hello\n");
+
+                let session = hsm.session();
+                let private = [Attribute::Class(ObjectClass::PRIVATE_KEY)];
+                for object in session.find_objects(&private).unwrap() {
+                    session.destroy_object(object).unwrap();
+                }
+                for _ in 0..2 {
+                    let error = greeting(&certificate, version, address).await.unwrap_err();
+                    assert!(error.to_string().contains("InternalError"), "{error}");
+                }
+                hsm.import(&key, "key");
+            }
+        });
+    });
+}
+
+/// A key whose signatures wait until the channel is closed.
+#[derive(Debug)]
+struct Hanging(Arc<dyn SigningKey>, Arc<Mutex<Receiver<()>>>);
+
+impl SigningKey for Hanging {
+    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+        let signer = self.0.choose_scheme(offered)?;
+        Some(Box::new(HangingSigner(signer, self.1.clone())))
+    }
+
+    fn algorithm(&self) -> SignatureAlgorithm {
+        self.0.algorithm()
+    }
+}
+
+#[derive(Debug)]
+struct HangingSigner(Box<dyn Signer>, Arc<Mutex<Receiver<()>>>);
+
+impl Signer for HangingSigner {
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+        assert!(self.1.lock().unwrap().recv().is_err());
+        self.0.sign(message)
+    }
+
+    fn scheme(&self) -> SignatureScheme {
+        self.0.scheme()
+    }
+}
+
+#[tokio::test]
+async fn module_that_hangs_fails_only_handshakes() {
+    let (key, certificate) = generate(&rcgen::PKCS_ECDSA_P256_SHA256);
+    let der = PrivateKeyDer::Pkcs8(key.serialize_der().into());
+    let key = default_provider().key_provider.load_private_key(der);
+    let (release, hang) = mpsc::channel();
+    let key = Arc::new(Hanging(key.unwrap(), Arc::new(Mutex::new(hang))));
+    let pool = Arc::new(pool::start(1));
+    let limited = |patience| {
+        let pool = pool.clone();
+        let key: Arc<dyn SigningKey> = key.clone();
+        Limited::new(Offload::new(key, move |job: Job| pool.spawn(job)), patience)
+    };
+    let impatient = serve(&certificate, limited(Duration::from_millis(10))).await;
+    for version in rustls::ALL_VERSIONS {
+        let error = greeting(&certificate, version, impatient)
+            .await
+            .unwrap_err();
+        assert!(error.to_string().contains("InternalError"), "{error}");
+    }
+    let patient = serve(&certificate, limited(LONG)).await;
+    let client = greeting(&certificate, &rustls::version::TLS13, patient);
+    let release = async { drop(release) };
+    assert_eq!(tokio::join!(client, release).0.unwrap(), "Hello\n");
+}
+
+#[test]
+fn full_queue_drops_jobs() {
+    let pool = pool::start(1);
+    let (begun, begins) = mpsc::channel();
+    let (release, hang) = mpsc::channel::<()>();
+    pool.spawn(Box::new(move || {
+        begun.send(()).unwrap();
+        let _ = hang.recv();
+    }));
+    begins.recv().unwrap();
+    let job = Arc::new(());
+    let spawn = || {
+        let job = job.clone();
+        pool.spawn(Box::new(move || drop(job)));
+    };
+    (0..QUEUE).for_each(|_| spawn());
+    assert_eq!(Arc::strong_count(&job), 1 + QUEUE);
+    spawn();
+    assert_eq!(Arc::strong_count(&job), 1 + QUEUE);
+    drop(release);
+}
+
+#[test]
+fn pin_is_read_from_a_file() {
+    let file = env::temp_dir().join(format!("pkcs11-key-{}.pin", process::id()));
+    for content in ["12 34", "12 34\n", "12 34\r\n"] {
+        fs::write(&file, content).unwrap();
+        let pin = super::pin(Some(&file)).unwrap();
+        assert_eq!(pin.expose_secret(), "12 34");
+    }
+    fs::remove_file(&file).unwrap();
+    let error = super::pin(Some(&file)).unwrap_err();
+    assert!(error.contains("cannot read"), "{error}");
+}
+
+#[test]
+fn signatures_become_der() {
+    let padded = |r: &[u8], s: &[u8]| {
+        let mut signature = [0; 64];
+        signature[32 - r.len()..32].copy_from_slice(r);
+        signature[64 - s.len()..].copy_from_slice(s);
+        der(&signature, 32).unwrap()
+    };
+    let expected = [0x30, 7, 2, 1, 0x7f, 2, 2, 0, 0x80];
+    assert_eq!(padded(&[0x7f], &[0x80]), expected);
+    assert_eq!(padded(&[], &[1, 0]), [0x30, 7, 2, 1, 0, 2, 2, 1, 0]);
+    let long = padded(&[0xff; 32], &[0x11; 32]);
+    assert_eq!(long[..5], [0x30, 69, 2, 33, 0]);
+    assert_eq!(long[37..40], [2, 32, 0x11]);
+    assert_eq!(long.len(), 71);
+    let longest = der(&[0xff; 96], 48).unwrap();
+    assert_eq!(longest[..5], [0x30, 102, 2, 49, 0]);
+    assert_eq!(longest.len(), 104);
+    for len in [0, 63, 65, 96] {
+        assert!(der(&vec![1; len], 32).is_err());
+    }
+}
