@@ -1,9 +1,11 @@
 //! The process with the key.
 
 use std::error::Error;
+use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use std::{fs, io};
 
 use rustls::SignatureScheme;
@@ -11,11 +13,16 @@ use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::sign::SigningKey;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 
 use super::wire::{DESCRIPTION, Description, FAILURE, Message, SUCCESS};
+
+/// The servers that are connected at the same time. Others wait.
+const SERVERS: usize = 64;
 
 /// The signatures that are made for a server at the same time.
 const AT_ONCE: usize = 64;
@@ -36,35 +43,55 @@ pub(crate) fn bind(path: &Path) -> io::Result<UnixListener> {
 
 /// Signs for all servers that connect.
 pub(crate) async fn keep(key: Arc<dyn SigningKey>, listener: UnixListener) -> io::Result<()> {
+    let permits = Arc::new(Semaphore::new(SERVERS));
     loop {
-        let (stream, _) = listener.accept().await?;
-        let key = key.clone();
-        tokio::spawn(async move {
-            // A server ends the connection when it likes.
-            if let Err(error) = sign_for(key, stream).await {
-                eprintln!("remote_key: {error}");
+        let permit = permits.clone().acquire_owned().await;
+        let permit = permit.map_err(io::Error::other)?;
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let key = key.clone();
+                tokio::spawn(async move {
+                    match sign_for(key, stream).await {
+                        // A server ends the connection when it likes.
+                        Err(error) if error.kind() != ErrorKind::UnexpectedEof => {
+                            eprintln!("remote_key: {error}");
+                        }
+                        _ => {}
+                    }
+                    drop(permit);
+                });
             }
-        });
+            Err(error) => {
+                eprintln!("remote_key: cannot accept a connection: {error}");
+                // Probably out of file descriptors: an immediate retry would fail too.
+                sleep(Duration::from_millis(100)).await;
+            }
+        }
     }
 }
 
-/// Answers the requests of one server, each as soon as its signature is there.
+/// Answers the requests of one server until either direction of its connection ends.
 async fn sign_for(key: Arc<dyn SigningKey>, stream: UnixStream) -> io::Result<()> {
-    let (mut requests, mut answers) = stream.into_split();
-    let (done, mut results) = mpsc::channel::<Message>(AT_ONCE);
-    tokio::spawn(async move {
-        while let Some(answer) = results.recv().await {
-            if answer.write(&mut answers).await.is_err() {
-                break;
-            }
-        }
-    });
+    let (requests, answers) = stream.into_split();
+    let (done, results) = mpsc::channel(AT_ONCE);
+    tokio::select! {
+        ended = sign_all(key, requests, done) => ended,
+        ended = send(results, answers) => ended,
+    }
+}
+
+/// Answers each request as soon as its signature is there.
+async fn sign_all(
+    key: Arc<dyn SigningKey>,
+    mut requests: OwnedReadHalf,
+    done: mpsc::Sender<Message>,
+) -> io::Result<()> {
     let permits = Arc::new(Semaphore::new(AT_ONCE));
     loop {
         let request = Message::read(&mut requests).await?;
-        let Ok(permit) = permits.clone().acquire_owned().await else {
-            return Ok(());
-        };
+        // A server that does not read its answers is not read from either.
+        let permit = permits.clone().acquire_owned().await;
+        let permit = permit.map_err(io::Error::other)?;
         let (key, done) = (key.clone(), done.clone());
         tokio::spawn(async move {
             // RSA takes a while.
@@ -75,6 +102,13 @@ async fn sign_for(key: Arc<dyn SigningKey>, stream: UnixStream) -> io::Result<()
             drop(permit);
         });
     }
+}
+
+async fn send(mut results: mpsc::Receiver<Message>, mut answers: OwnedWriteHalf) -> io::Result<()> {
+    while let Some(answer) = results.recv().await {
+        answer.write(&mut answers).await?;
+    }
+    Ok(())
 }
 
 /// Returns the answer to a request.

@@ -12,6 +12,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -31,8 +32,9 @@ use super::wire::{DESCRIPTION, Description, Message, SUCCESS};
 /// The time between two attempts to connect.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The requests that may wait to be sent. Further handshakes fail.
-const QUEUE: usize = 1024;
+/// The requests that may wait to be sent, and those that may wait for an answer. Further handshakes
+/// fail.
+pub(crate) const QUEUE: usize = 1024;
 
 /// A private key in another process.
 #[derive(Debug)]
@@ -43,17 +45,32 @@ pub(crate) struct RemoteKey {
 
 impl RemoteKey {
     /// Asks the keeper behind the Unix socket `path` for the properties of its key. A handshake
-    /// waits for its signature as long as `patience`.
-    pub(crate) async fn connect(path: &Path, patience: Duration) -> Result<Self, Error> {
+    /// waits for its signature as long as `patience`, and so does this call for the keeper.
+    pub(crate) async fn connect(path: &Path, patience: Duration) -> io::Result<Self> {
+        let mut failure = ErrorKind::TimedOut.into();
+        let opened = timeout(patience, async {
+            loop {
+                match open(path).await {
+                    Ok(opened) => return opened,
+                    Err(error) => failure = error,
+                }
+                // The keeper may start later than this process.
+                sleep(PAUSE).await;
+            }
+        });
+        let Ok((stream, description)) = opened.await else {
+            return Err(no_connection(&failure));
+        };
         let (queue, requests) = mpsc::channel(QUEUE);
-        tokio::spawn(exchange(path.to_owned(), requests));
-        let keeper = Keeper { queue, patience };
-        let description = keeper.ask(DESCRIPTION, Vec::new()).await?;
-        let description = Description::decode(&description)
-            .ok_or_else(|| Error::General("the keeper's description is cut".into()))?;
+        let address = Address {
+            path: path.to_owned(),
+            patience,
+            description: description.clone(),
+        };
+        tokio::spawn(exchange(address, stream, requests));
         Ok(Self {
             description,
-            keeper,
+            keeper: Keeper { queue, patience },
         })
     }
 }
@@ -123,12 +140,12 @@ impl Keeper {
         let (answer, answered) = oneshot::channel();
         let request = Request { code, body, answer };
         let sent = self.queue.try_send(request);
-        sent.map_err(|_| failed("too many requests wait"))?;
+        sent.map_err(|_| failed("too many requests wait to be sent"))?;
         let answer = timeout(self.patience, answered).await;
         match answer.map_err(|_| failed("no answer in time"))? {
             Ok(answer) if answer.code == SUCCESS => Ok(answer.body),
             Ok(answer) => Err(failed(&String::from_utf8_lossy(&answer.body))),
-            Err(_) => Err(failed("no answer")),
+            Err(_) => Err(failed("too many requests wait for an answer")),
         }
     }
 }
@@ -139,23 +156,68 @@ impl fmt::Debug for Keeper {
     }
 }
 
+/// The place of the keeper, and the key that it must have.
+struct Address {
+    path: PathBuf,
+    patience: Duration,
+    description: Description,
+}
+
+impl Address {
+    /// Connects again. A keeper with another key is an error, because its signatures would not fit
+    /// the certificate.
+    async fn connect(&self) -> io::Result<UnixStream> {
+        let (stream, description) = timeout(self.patience, open(&self.path)).await??;
+        if description != self.description {
+            return Err(io::Error::other("the keeper has another key now"));
+        }
+        Ok(stream)
+    }
+}
+
+/// Connects to the keeper, and asks for the properties of its key.
+async fn open(path: &Path) -> io::Result<(UnixStream, Description)> {
+    let mut stream = UnixStream::connect(path).await?;
+    let request = Message {
+        id: 0,
+        code: DESCRIPTION,
+        body: Vec::new(),
+    };
+    request.write(&mut stream).await?;
+    let answer = Message::read(&mut stream).await?;
+    match Description::decode(&answer.body) {
+        Some(description) if (answer.id, answer.code) == (0, SUCCESS) => Ok((stream, description)),
+        _ => Err(io::Error::other("the keeper does not describe its key")),
+    }
+}
+
+fn no_connection(error: &io::Error) -> io::Error {
+    io::Error::other(format!("no connection to the keeper: {error}"))
+}
+
 /// Sends `requests` to the keeper, until the last sender is dropped. Connects again if the
 /// connection ends, and then repeats the requests without an answer: to sign twice does no harm.
-async fn exchange(path: PathBuf, mut requests: mpsc::Receiver<Request>) {
+async fn exchange(address: Address, stream: UnixStream, mut requests: mpsc::Receiver<Request>) {
     let waiting = Waiting::default();
+    let mut stream = Some(stream);
     let mut was_connected = true;
     while !requests.is_closed() || !requests.is_empty() {
         let ended = async {
-            let (from_keeper, to_keeper) = UnixStream::connect(&path).await?.into_split();
+            let stream = match stream.take() {
+                Some(stream) => stream,
+                None => address.connect().await?,
+            };
             was_connected = true;
+            let (from_keeper, to_keeper) = stream.into_split();
             tokio::select! {
                 ended = send(&mut requests, &waiting, to_keeper) => ended,
                 ended = receive(&waiting, from_keeper) => ended,
+                ended = watch(&waiting, 2 * address.patience) => ended,
             }
         };
         if let Err(error) = ended.await {
             if was_connected {
-                eprintln!("remote_key: no connection to the keeper: {error}");
+                eprintln!("remote_key: {}", no_connection(&error));
             }
             was_connected = false;
             sleep(PAUSE).await;
@@ -172,16 +234,19 @@ impl Waiting {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a request. Returns its message.
-    fn add(&self, request: Request) -> Message {
+    /// Adds a request. Returns its message, or drops it if too many wait.
+    fn add(&self, request: Request) -> Option<Message> {
         let (last_id, requests) = &mut *self.lock();
         if requests.len() >= QUEUE {
             requests.retain(|_, request| !request.answer.is_closed());
         }
+        if requests.len() >= QUEUE {
+            return None;
+        }
         *last_id += 1;
         let message = request.message(*last_id);
         requests.insert(*last_id, request);
-        message
+        Some(message)
     }
 
     /// Returns the messages of all requests. Forgets those whose handshakes are over.
@@ -190,6 +255,11 @@ impl Waiting {
         requests.retain(|_, request| !request.answer.is_closed());
         let messages = requests.iter().map(|(id, request)| request.message(*id));
         messages.collect()
+    }
+
+    /// Returns the id of the oldest request.
+    fn oldest(&self) -> Option<u64> {
+        self.lock().1.keys().next().copied()
     }
 
     fn remove(&self, id: u64) -> Option<Request> {
@@ -213,8 +283,11 @@ async fn send(
         message.write(&mut to_keeper).await?;
     }
     while let Some(request) = requests.recv().await {
-        if !request.answer.is_closed() {
-            waiting.add(request).write(&mut to_keeper).await?;
+        if request.answer.is_closed() {
+            continue;
+        }
+        if let Some(message) = waiting.add(request) {
+            message.write(&mut to_keeper).await?;
         }
     }
     Ok(())
@@ -227,5 +300,19 @@ async fn receive(waiting: &Waiting, mut from_keeper: OwnedReadHalf) -> io::Resul
             // The handshake may be over.
             let _ = request.answer.send(answer);
         }
+    }
+}
+
+/// Ends the connection if a request stays without an answer. A keeper that hangs may have been
+/// replaced meanwhile by one that listens at the same place.
+async fn watch(waiting: &Waiting, period: Duration) -> io::Result<()> {
+    let mut last = None;
+    loop {
+        sleep(period).await;
+        let oldest = waiting.oldest();
+        if oldest.is_some() && oldest == last {
+            return Err(io::Error::other("it does not answer"));
+        }
+        last = oldest;
     }
 }

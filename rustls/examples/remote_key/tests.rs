@@ -11,11 +11,12 @@ use std::{env, fs, process};
 use harness::peers::configs::{self, ClientAuth, KeyType, Provider, server_name};
 use rustls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
 use rustls::{ClientConnection, ServerConfig, SignatureScheme, StreamOwned};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, UnixListener, UnixStream};
+use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::keeper::{bind, keep};
-use super::key::RemoteKey;
+use super::key::{QUEUE, RemoteKey};
 use super::wire::{Description, FAILURE, Message, SUCCESS};
 use crate::greet::greet;
 
@@ -114,13 +115,9 @@ async fn clients_are_greeted_with_every_type_of_key() {
 async fn handshakes_wait_at_the_same_time() {
     const CLIENTS: usize = 20;
     let path = SocketPath::new();
-    let listener = UnixListener::bind(&path.0).unwrap();
     let key_type = KeyType::EcdsaP256;
-    tokio::spawn(async move {
-        let (mut stream, _) = listener.accept().await.unwrap();
+    fake_keeper(&path, key_type, move |mut stream| async move {
         let key = key(key_type);
-        let request = Message::read(&mut stream).await.unwrap();
-        answer(&mut stream, &key, request).await;
         let mut requests = Vec::new();
         while requests.len() < CLIENTS {
             requests.push(Message::read(&mut stream).await.unwrap());
@@ -138,8 +135,23 @@ async fn handshakes_wait_at_the_same_time() {
     }
 }
 
+/// Starts a keeper that describes its key, then calls `serve` with its only connection.
+fn fake_keeper<F: Future<Output = ()> + Send>(
+    path: &SocketPath,
+    key_type: KeyType,
+    serve: impl FnOnce(UnixStream) -> F + Send + 'static,
+) -> JoinHandle<()> {
+    let listener = UnixListener::bind(&path.0).unwrap();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let request = Message::read(&mut stream).await.unwrap();
+        answer(&mut stream, &key(key_type), request).await;
+        serve(stream).await;
+    })
+}
+
 /// Answers as the keeper does.
-async fn answer(stream: &mut tokio::net::UnixStream, key: &Arc<dyn SigningKey>, request: Message) {
+async fn answer(stream: &mut UnixStream, key: &Arc<dyn SigningKey>, request: Message) {
     let answer = super::keeper::answer(&**key, &request);
     assert_eq!((answer.id, answer.code), (request.id, SUCCESS));
     answer.write(stream).await.unwrap();
@@ -149,11 +161,7 @@ async fn answer(stream: &mut tokio::net::UnixStream, key: &Arc<dyn SigningKey>, 
 async fn unanswered_requests_are_repeated_after_a_restart() {
     let path = SocketPath::new();
     let key_type = KeyType::EcdsaP256;
-    let listener = UnixListener::bind(&path.0).unwrap();
-    let first = tokio::spawn(async move {
-        let (mut stream, _) = listener.accept().await.unwrap();
-        let request = Message::read(&mut stream).await.unwrap();
-        answer(&mut stream, &key(key_type), request).await;
+    let first = fake_keeper(&path, key_type, move |mut stream| async move {
         // ends with a request that it does not answer
         Message::read(&mut stream).await.unwrap();
     });
@@ -168,12 +176,8 @@ async fn unanswered_requests_are_repeated_after_a_restart() {
 async fn silent_keeper_fails_only_the_handshake() {
     let path = SocketPath::new();
     let key_type = KeyType::EcdsaP256;
-    let listener = UnixListener::bind(&path.0).unwrap();
-    tokio::spawn(async move {
-        let (mut stream, _) = listener.accept().await.unwrap();
+    fake_keeper(&path, key_type, move |mut stream| async move {
         let key = key(key_type);
-        let request = Message::read(&mut stream).await.unwrap();
-        answer(&mut stream, &key, request).await;
         let _ignored = Message::read(&mut stream).await.unwrap();
         let request = Message::read(&mut stream).await.unwrap();
         answer(&mut stream, &key, request).await;
@@ -185,6 +189,81 @@ async fn silent_keeper_fails_only_the_handshake() {
     assert!(error.to_string().contains("InternalError"), "{error}");
     let greeting = greeting(key_type, address).await.unwrap();
     assert_eq!(greeting.unwrap(), "Hello\n");
+}
+
+#[tokio::test]
+async fn hanging_keeper_is_replaced() {
+    let path = SocketPath::new();
+    let key_type = KeyType::EcdsaP256;
+    let (replaced, hang) = oneshot::channel::<()>();
+    fake_keeper(&path, key_type, |stream| async move {
+        let _ = hang.await;
+        drop(stream);
+    });
+    let key = RemoteKey::connect(&path.0, Duration::from_secs(1)).await;
+    let address = serve(key_type, key.unwrap()).await;
+    assert!(greeting(key_type, address).await.unwrap().is_err());
+    path.keeper(self::key(key_type));
+    // the server gives up the first keeper while some of these wait
+    let mut attempts = 1;
+    while greeting(key_type, address).await.unwrap().is_err() {
+        attempts += 1;
+        assert!(attempts < 20, "the first keeper is still asked");
+    }
+    drop(replaced);
+}
+
+/// Signatures with another key would only show in the clients' logs.
+#[tokio::test]
+async fn keeper_with_another_key_is_not_used() {
+    let path = SocketPath::new();
+    let key_type = KeyType::EcdsaP256;
+    let first = fake_keeper(&path, key_type, move |mut stream| async move {
+        // ends with a request that it does not answer
+        Message::read(&mut stream).await.unwrap();
+    });
+    let key = RemoteKey::connect(&path.0, Duration::from_secs(2)).await;
+    let address = serve(key_type, key.unwrap()).await;
+    let client = greeting(key_type, address);
+    first.await.unwrap();
+    // a client's key, which is of the same type
+    let other = key_type.identities().client.key();
+    let provider = Provider::AwsLc.this();
+    let other = provider.key_provider.load_private_key(other).unwrap();
+    let second = path.keeper(other);
+    let error = client.await.unwrap().unwrap_err();
+    assert!(error.to_string().contains("InternalError"), "{error}");
+    second.abort();
+    let _ = second.await;
+
+    path.keeper(self::key(key_type));
+    // the server connects when the first of its attempts succeeds
+    while greeting(key_type, address).await.unwrap().is_err() {}
+}
+
+#[tokio::test]
+async fn requests_beyond_the_limit_fail_at_once() {
+    let path = SocketPath::new();
+    let (full, filled) = oneshot::channel();
+    fake_keeper(&path, KeyType::EcdsaP256, |mut stream| async move {
+        for _ in 0..QUEUE {
+            Message::read(&mut stream).await.unwrap();
+        }
+        full.send(()).unwrap();
+        Message::read(&mut stream).await.unwrap_err();
+    });
+    let key = path.key().await;
+    let scheme = SignatureScheme::ECDSA_NISTP256_SHA256;
+    let sign = || {
+        let signer = key.choose_scheme(&[scheme]).unwrap();
+        tokio::spawn(signer.sign_async(b"message").unwrap())
+    };
+    let waiting: Vec<_> = (0..QUEUE).map(|_| sign()).collect();
+    filled.await.unwrap();
+    let error = sign().await.unwrap().unwrap_err().to_string();
+    assert!(error.contains("too many requests"), "{error}");
+    assert!(waiting.iter().all(|task| !task.is_finished()));
+    waiting.into_iter().for_each(|task| task.abort());
 }
 
 #[tokio::test]
