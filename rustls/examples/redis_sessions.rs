@@ -47,6 +47,7 @@ use redis_sessions::store;
 use rustls::{ServerConfig, ServerConnection};
 use tokio::net::TcpStream;
 use tokio_io::{close, flush, handshake, serve_all};
+use zeroize::Zeroizing;
 
 /// Keep TLS sessions in Redis, and report to clients whether they resumed one
 #[derive(Parser)]
@@ -83,6 +84,7 @@ fn config(options: &Options) -> Result<ServerConfig, Box<dyn Error>> {
     let mut config = options.listen.config()?;
     let secret = fs::read(&options.secret_file)
         .map_err(|error| format!("cannot read {}: {error}", options.secret_file.display()))?;
+    let secret = Zeroizing::new(secret);
     config.session_storage = Arc::new(store::RedisSessions::new(
         options.redis,
         &secret,

@@ -29,11 +29,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 
-use redis::{Cmd, RedisResult, Value, cmd};
+use redis::{Cmd, RedisError, RedisResult, Value, cmd};
 use rustls::crypto::aws_lc_rs::Ticketer;
 use rustls::operation::BoxFuture;
 use rustls::server::{ProducesTickets, ServerSessionValue, StoresServerSessions};
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
@@ -46,8 +47,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 /// The time without commands after Redis has failed.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The number of idle connections that are kept open.
-const MAX_IDLE: usize = 16;
+/// The number of connections, busy and idle. Idle ones are kept open.
+pub(crate) const MAX_CONNECTIONS: usize = 32;
 
 /// The prefix of all keys, so that other programs can use the same Redis.
 const PREFIX: &[u8] = b"tls-session:";
@@ -71,6 +72,8 @@ struct Shared {
     address: SocketAddr,
     patience: Duration,
     sealer: Arc<dyn ProducesTickets>,
+    /// One for each connection that is in use.
+    permits: Semaphore,
     /// Each handshake takes a connection out, so the lock is never held while waiting for Redis.
     idle: Mutex<Vec<Connection>>,
     breaker: Breaker,
@@ -92,6 +95,7 @@ impl RedisSessions {
             address,
             patience,
             sealer: Ticketer::for_fleet(secret, EPOCH_SECS)?,
+            permits: Semaphore::new(MAX_CONNECTIONS),
             idle: Mutex::new(Vec::new()),
             breaker: Breaker::new(PAUSE),
         })))
@@ -100,26 +104,26 @@ impl RedisSessions {
     /// Returns the answer to a command, or `None` if Redis does not answer in time or with an
     /// error.
     pub(crate) async fn ask(&self, command: &Cmd) -> Option<Value> {
-        let breaker = &self.0.breaker;
-        if !breaker.allows(Instant::now()) {
-            return None;
-        }
+        let permit = self.0.breaker.permit(Instant::now())?;
         let answer = timeout(self.0.patience, self.ask_redis(command)).await;
         let answer = answer.unwrap_or_else(|late| Err(io::Error::from(late).into()));
-        let changed = breaker.note(answer.is_ok(), Instant::now());
+        let changed = permit.note(answer.is_ok(), Instant::now());
         match &answer {
             Ok(_) if changed => eprintln!("Redis works again"),
-            Err(error) if changed => eprintln!("Redis fails, not used for now: {error}"),
+            Err(error) if changed => eprintln!("Redis fails, not used for now: {}", shown(error)),
             _ => {}
         }
         answer.ok()
     }
 
     async fn ask_redis(&self, command: &Cmd) -> RedisResult<Value> {
+        // An attacker may begin many handshakes: the others wait here, also within the patience.
+        let permit = self.0.permits.acquire().await;
+        let _permit = permit.map_err(io::Error::other)?;
         let idle = self.idle().pop();
         if let Some(mut connection) = idle {
             if let Ok(answer) = connection.ask(command).await {
-                self.keep(connection);
+                self.idle().push(connection);
                 return Ok(answer);
             }
         }
@@ -127,15 +131,8 @@ impl RedisSessions {
         // that was taken stays taken.
         let mut connection = Connection::open(self.0.address).await?;
         let answer = connection.ask(command).await?;
-        self.keep(connection);
+        self.idle().push(connection);
         Ok(answer)
-    }
-
-    fn keep(&self, connection: Connection) {
-        let mut idle = self.idle();
-        if idle.len() < MAX_IDLE {
-            idle.push(connection);
-        }
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
@@ -220,6 +217,12 @@ impl StoresServerSessions for RedisSessions {
         }
         None
     }
+}
+
+/// Shortens an error for the log, and escapes it: its text may be from the network.
+pub(crate) fn shown(error: &RedisError) -> String {
+    let text: String = error.to_string().chars().take(200).collect();
+    text.escape_debug().to_string()
 }
 
 fn prefixed(key: &[u8]) -> Vec<u8> {

@@ -14,8 +14,8 @@ use rustls::server::{ServerSessionValue, StoresServerSessions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::spawn_blocking;
 
-use super::breaker::Breaker;
-use super::store::{PATIENCE, RedisSessions};
+use super::breaker::{Breaker, Permit};
+use super::store::{MAX_CONNECTIONS, PATIENCE, RedisSessions, shown};
 
 const SECRET: [u8; 32] = [7; 32];
 
@@ -421,21 +421,94 @@ fn breaker_allows_one_trial_after_each_pause() {
     let pause = Duration::from_secs(1);
     let breaker = Breaker::new(pause);
     let start = Instant::now();
-    assert!(breaker.allows(start) && breaker.allows(start));
-    assert!(!breaker.note(true, start));
+    let [one, two, slow] = [(); 3].map(|()| breaker.permit(start).unwrap());
+    let note = |permit: Option<Permit<'_>>, succeeded, at| permit.unwrap().note(succeeded, at);
+    assert!(!note(breaker.permit(start), true, start));
 
-    assert!(breaker.note(false, start));
-    assert!(!breaker.note(false, start), "the outcome did not change");
-    assert!(!breaker.allows(start));
-    assert!(!breaker.allows(start + pause / 2));
-    assert!(breaker.allows(start + pause));
-    assert!(!breaker.allows(start + pause), "only one trial at a time");
-    assert!(!breaker.note(false, start + pause));
-    assert!(!breaker.allows(start + pause * 3 / 2));
+    assert!(one.note(false, start));
+    assert!(!two.note(false, start), "the breaker did not change");
+    assert!(breaker.permit(start).is_none());
+    assert!(breaker.permit(start + pause / 2).is_none());
+    assert!(
+        !slow.note(true, start),
+        "an earlier request changes nothing"
+    );
+    assert!(breaker.permit(start + pause / 2).is_none());
 
-    assert!(breaker.allows(start + pause * 2));
-    assert!(breaker.note(true, start + pause * 2));
-    assert!(breaker.allows(start + pause * 2) && breaker.allows(start + pause * 2));
+    let trial = breaker.permit(start + pause);
+    assert!(
+        breaker.permit(start + pause).is_none(),
+        "only one trial at a time"
+    );
+    assert!(!note(trial, false, start + pause));
+    assert!(breaker.permit(start + pause * 3 / 2).is_none());
+
+    let trial = breaker.permit(start + pause * 2);
+    assert!(note(trial, true, start + pause * 2));
+    let both = [(); 2].map(|()| breaker.permit(start + pause * 2));
+    assert!(both.iter().all(Option::is_some));
+}
+
+/// A client may end the handshake that made the trial.
+#[test]
+fn abandoned_trial_allows_another_one() {
+    let breaker = Breaker::new(Duration::ZERO);
+    let start = Instant::now();
+    assert!(breaker.permit(start).unwrap().note(false, start));
+    let trial = breaker.permit(start).unwrap();
+    assert!(breaker.permit(start).is_none());
+    drop(trial);
+    assert!(breaker.permit(Instant::now()).unwrap().note(true, start));
+}
+
+/// Handshakes beyond the limit wait for a connection, and use those of others.
+#[tokio::test]
+async fn connections_are_limited() {
+    const COMMANDS: usize = 3 * MAX_CONNECTIONS;
+    let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+    let listener = listener.unwrap();
+    let sessions = RedisSessions::new(listener.local_addr().unwrap(), &SECRET, LONG).unwrap();
+    let commands: Vec<_> = (0..COMMANDS)
+        .map(|_| sessions.get_async(b"key").unwrap())
+        .map(tokio::spawn)
+        .collect();
+    let mut streams = Vec::new();
+    for _ in 0..MAX_CONNECTIONS {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        assert_ne!(stream.read(&mut [0; 1000]).await.unwrap(), 0);
+        streams.push(stream);
+    }
+    // All connections are busy now, and each other command needs one of them.
+    let answers = async {
+        for mut stream in streams {
+            tokio::spawn(async move {
+                loop {
+                    stream.write_all(b"$-1\r\n").await.unwrap();
+                    if !matches!(stream.read(&mut [0; 1000]).await, Ok(1..)) {
+                        break;
+                    }
+                }
+            });
+        }
+        for command in commands {
+            assert!(command.await.unwrap().is_none());
+        }
+    };
+    tokio::select! {
+        biased;
+        _ = listener.accept() => panic!("one more connection"),
+        () = answers => {}
+    }
+}
+
+#[test]
+fn errors_of_redis_are_shortened_and_escaped() {
+    let text = format!("-ERR \u{1b}[2J{}\r\n", "long ".repeat(1000));
+    let error = parse_redis_value(text.as_bytes());
+    let error = error.and_then(Value::extract_error).unwrap_err();
+    let shown = shown(&error);
+    assert!(shown.contains("[2J") && shown.len() < 300, "{shown}");
+    assert!(!shown.contains('\u{1b}'), "{shown}");
 }
 
 #[test]
