@@ -24,6 +24,15 @@ pub struct Outcome {
     server: String,
 }
 
+impl Outcome {
+    /// True if one of the ends has failed.
+    pub fn has_failed(&self) -> bool {
+        [&self.client, &self.server]
+            .iter()
+            .any(|end| end.starts_with("Err"))
+    }
+}
+
 /// Connects, and finishes all operations.
 pub fn connect(kind: &Kind, api: Api, plan: &Arc<Plan>, is_async: bool) -> Outcome {
     let world = resumable(kind, api, plan);
