@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use harness::peers::configs::server_name;
-use harness::peers::os::lower_priority;
+use harness::peers::os::{leave_first_processor, lower_priority, take_first_processor};
 use pki_types::SubjectPublicKeyInfoDer;
 use tls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
 use tls::{
@@ -50,7 +50,10 @@ pub(crate) fn service(scenario: &Scenario, setup: &Setup) -> Result<Box<dyn Serv
         config: client,
         next_id: Arc::default(),
     };
-    let server = thread::spawn(move || serve(&server.into(), &events, &incoming));
+    let server = thread::spawn(move || {
+        take_first_processor();
+        serve(&server.into(), &events, &incoming)
+    });
     let mut service = Echo {
         network,
         server: Some(server),
@@ -326,8 +329,17 @@ impl Service for Echo {
     fn run(&mut self, load: Load) -> Result<Outcome> {
         let network = self.network.clone();
         thread::scope(|scope| {
-            let new = scope.spawn(move || make_handshakes(&network, load));
-            let latencies = self.messages(load.duration);
+            let new = scope.spawn(move || {
+                leave_first_processor();
+                // they delay nobody, because real clients are on other machines
+                lower_priority();
+                make_handshakes(&network, load)
+            });
+            let echo = scope.spawn(|| {
+                leave_first_processor();
+                self.messages(load.duration)
+            });
+            let latencies = echo.join().map_err(|_| "a client panicked")?;
             let handshakes_per_s = new.join().map_err(|_| "a client panicked")?;
             Ok(Outcome {
                 latencies: latencies?,
@@ -353,8 +365,6 @@ fn make_handshakes(network: &Network, load: Load) -> Result<f64> {
         Handshakes::PerSecond(number) => (Duration::from_secs(1) / number as u32, usize::MAX),
         Handshakes::AtOnce(number) => (Duration::ZERO, number),
     };
-    // new clients are on other machines, where they delay nobody
-    lower_priority();
     let (to_clients, answers) = channel();
     let mut clients: HashMap<usize, Client> = HashMap::new();
     let (mut opened, mut completed) = (0, 0);

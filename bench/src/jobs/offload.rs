@@ -12,8 +12,11 @@
 //! ```
 //!
 //! The network is a channel of messages, so that the server's thread needs no event loop of an
-//! operating system. The pauses between handshakes vary, as those of independent clients do. On
-//! Linux, new clients and the pool have a lower priority than the server's thread.
+//! operating system. The pauses between handshakes vary, as those of independent clients do.
+//!
+//! On Linux, the server's thread has a processor of its own, and new clients and the pool have a low
+//! priority. Otherwise the latency shows where the operating system puts the threads: a message to
+//! a thread on another processor may take five times as long.
 
 use core::time::Duration;
 use std::sync::mpsc::{Sender, channel};
@@ -22,7 +25,7 @@ use std::thread;
 
 use clap::Args;
 use harness::peers::configs::SERVER_NAME;
-use harness::peers::os::lower_priority;
+use harness::peers::os::{leave_first_processor, lower_priority};
 use itertools::{Itertools, iproduct};
 use pki_types::PrivateKeyDer;
 use rcgen::{
@@ -98,8 +101,8 @@ pub(crate) struct Setup {
     pub(crate) pool: Pool,
 }
 
-/// Threads that run jobs from one queue. They give way to the server's thread, and end when the
-/// pool and its clones are dropped.
+/// Threads that run jobs from one queue. They leave the first processor to the server, and end when
+/// the pool and its clones are dropped.
 #[derive(Clone)]
 pub(crate) struct Pool(Sender<Box<dyn FnOnce() + Send>>);
 
@@ -110,6 +113,7 @@ impl Pool {
         for _ in 0..threads {
             let jobs = jobs.clone();
             thread::spawn(move || {
+                leave_first_processor();
                 lower_priority();
                 let lock = || jobs.lock().unwrap_or_else(PoisonError::into_inner);
                 let next = || lock().recv();

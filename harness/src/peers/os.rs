@@ -41,13 +41,49 @@ pub fn thread_cpu_time() -> Duration {
     Duration::ZERO
 }
 
-/// Lets the calling thread run only on processors that no thread of normal priority needs.
-#[cfg(target_os = "linux")]
-pub fn lower_priority() {
-    // of this thread, not of the process (setpriority(2), "C library/kernel differences")
-    let _ = rustix::process::setpriority_process(None, 19);
+/// Restricts the calling thread to the first of the process's processors, if it has several. Linux
+/// only.
+pub fn take_first_processor() {
+    #[cfg(target_os = "linux")]
+    linux::choose_processors(|is_first| is_first);
 }
 
-/// Without effect: on this platform, only processes have priorities.
-#[cfg(not(target_os = "linux"))]
-pub fn lower_priority() {}
+/// Keeps the calling thread, and the threads that it starts, from the first of the process's
+/// processors, if it has several. Linux only.
+pub fn leave_first_processor() {
+    #[cfg(target_os = "linux")]
+    linux::choose_processors(|is_first| !is_first);
+}
+
+/// Lets threads of normal priority go before the calling thread. Linux only: elsewhere, only
+/// processes have priorities.
+pub fn lower_priority() {
+    #[cfg(target_os = "linux")]
+    linux::lower_priority();
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use rustix::process::setpriority_process;
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+    pub(super) fn choose_processors(is_chosen: fn(bool) -> bool) {
+        let Ok(possible) = sched_getaffinity(None) else {
+            return;
+        };
+        let mut chosen = CpuSet::new();
+        let all = (0..CpuSet::MAX_CPU).filter(|processor| possible.is_set(*processor));
+        for (at, processor) in all.enumerate() {
+            if is_chosen(at == 0) {
+                chosen.set(processor);
+            }
+        }
+        // fails without a processor
+        let _ = sched_setaffinity(None, &chosen);
+    }
+
+    pub(super) fn lower_priority() {
+        // of this thread, not of the process (setpriority(2), "C library/kernel differences")
+        let _ = setpriority_process(None, 19);
+    }
+}
