@@ -134,7 +134,11 @@ impl TicketInputs {
             let (age_add, ticket) = sessions.next(number, |session| {
                 terms.kind.make(session, &mut plain, config, Asking::AtOnce)
             })?;
-            let Some(ticket) = at_once(ticket?.finish())? else {
+            let ticket = match ticket? {
+                Making::Made(ticket) => ticket,
+                waiting => at_once(waiting.finish())?,
+            };
+            let Some(ticket) = ticket else {
                 break;
             };
             if !flight.add(number, age_add, &ticket, cx.transport)? {
