@@ -108,7 +108,8 @@ pub const KINDS: &[Kind] = &[
     kind(false, Session::Stored, false, true),
 ];
 
-/// More of them. The inputs of the fuzz target count those in [`KINDS`].
+/// More kinds of handshakes. They are not in [`KINDS`], because inputs of the fuzz target contain
+/// indices into it.
 pub const MORE_KINDS: &[Kind] = &[verifying_first(true), verifying_first(false)];
 
 /// The configurations of one client and one server.

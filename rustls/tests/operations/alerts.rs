@@ -105,7 +105,7 @@ fn messages(bytes: &[u8], is_encrypted: &mut bool) -> Vec<Record> {
     records
 }
 
-/// An endpoint that leaves its operations alone.
+/// An endpoint that never polls its operations.
 struct Waiting(ThisBuffered);
 
 impl Waiting {

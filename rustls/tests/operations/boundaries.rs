@@ -1,4 +1,5 @@
-//! What a waiting connection takes, and where it stops.
+//! The limits of a waiting connection: the bytes and alerts that it receives, and those that it
+//! leaves in its buffers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +24,7 @@ use crate::until_it_waits;
 
 const SEEN: Error = Error::AlertReceived(AlertDescription::HandshakeFailure);
 
-/// A warning: its alert is in TLS 1.3 an error.
+/// An alert of level warning. TLS 1.3 treats some of them as errors.
 fn warning(description: AlertDescription) -> Vec<u8> {
     record(21, &[1, description.into()])
 }
@@ -42,7 +43,7 @@ fn a_waiting_quic_connection_buffers_two_messages() {
     assert_eq!(server.receive(&[1]), Err(error.into()));
 }
 
-/// It handles each message at once.
+/// It handles each message at once, so nothing accumulates.
 #[test]
 fn a_quic_connection_that_does_not_wait_takes_more() {
     const TICKETS: u32 = 2000;
@@ -108,7 +109,7 @@ fn an_alert_behind_the_message_that_waits_is_seen() {
     }
 }
 
-/// Nothing else than the operation is to be waited for.
+/// A connection with half a record still waits for its operation, not for more bytes.
 #[test]
 fn a_part_of_a_record_changes_no_state() {
     let plan = Arc::new(Plan::new(When::Never).only("resolve"));
@@ -128,7 +129,7 @@ fn a_part_of_a_record_changes_no_state() {
     }
 }
 
-/// The client needs them meanwhile: its alerts are encrypted then.
+/// The client can then decrypt what follows, and encrypts its own alerts.
 #[test]
 fn queued_messages_are_sent_before_a_connection_waits() {
     let plan = Arc::new(Plan::new(When::Never).only("sign"));
@@ -156,7 +157,7 @@ fn queued_messages_are_sent_before_a_connection_waits() {
     assert_eq!(states, expected);
 }
 
-/// TLS 1.3 does not tolerate them.
+/// The version decides if a warning is an error: TLS 1.3 does not tolerate these.
 #[test]
 fn a_warning_waits_for_the_version() {
     for kind in [&KINDS[0], &KINDS[10]] {
@@ -194,7 +195,7 @@ fn warnings_are_counted_while_a_connection_waits() {
     }
 }
 
-/// It waits until its key is there.
+/// The early data waits for its key. It must not be taken for an alert.
 #[test]
 fn early_data_as_long_as_an_alert_is_received() {
     for kind in KINDS.iter().filter(|kind| kind.has_early_data()) {
@@ -212,7 +213,7 @@ fn early_data_as_long_as_an_alert_is_received() {
     }
 }
 
-/// A server has to skip the early data before it knows the session.
+/// Before the retry, the server looks the session up to learn how much early data it has to skip.
 #[test]
 fn a_hello_with_early_data_is_retried() {
     for api in APIS {
@@ -308,7 +309,7 @@ fn no_tickets_follow_a_close_notify() {
     client.receive(&closing).unwrap();
 }
 
-/// Tickets of another length cannot be keys of TLS 1.3 sessions, but of others.
+/// The storage may have sessions under keys of other lengths, but none of them is of TLS 1.3.
 #[test]
 fn a_ticket_of_another_length_is_not_looked_up() {
     let provider = Provider::Ring.this();

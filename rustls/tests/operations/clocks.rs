@@ -12,7 +12,7 @@ use harness::operations::{Plan, When};
 use rustls::pki_types::UnixTime;
 use rustls::time_provider::TimeProvider;
 
-/// Longer than any session is kept.
+/// A time after which every session has expired.
 const EXPIRY: Duration = Duration::from_secs(8 * 24 * 60 * 60);
 
 /// A clock that shows one time when it is read first, and another one later.

@@ -35,7 +35,7 @@ impl SecureRandom for Logged {
     }
 }
 
-/// The place of the sessions.
+/// The place where a server keeps its sessions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
     Tickets,

@@ -540,7 +540,7 @@ fn a_session_begins_with_a_young_acceptance() {
     }
 }
 
-/// The end of a proof by other rules may be past, and then ends nothing.
+/// A proof by other rules may have ended already. Then its end limits no session.
 #[test]
 fn a_past_end_counts_under_own_rules_only() {
     let without_rules = Wrapper {
