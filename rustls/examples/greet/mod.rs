@@ -60,3 +60,18 @@ async fn say_hello(conn: &mut ServerConnection, socket: &TcpStream) -> io::Resul
     conn.send_close_notify();
     flush(conn, socket).await
 }
+
+/// Greets all clients, in the background. Returns the server's address.
+#[cfg(test)]
+pub(crate) async fn greet_all(config: ServerConfig) -> std::net::SocketAddr {
+    let config = Arc::new(config);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            // the client reports failures
+            tokio::spawn(greet(config.clone(), socket));
+        }
+    });
+    address
+}

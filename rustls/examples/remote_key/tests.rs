@@ -11,14 +11,14 @@ use std::{env, fs, process};
 use harness::peers::configs::{self, ClientAuth, KeyType, Provider, server_name};
 use rustls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
 use rustls::{ClientConnection, ServerConfig, SignatureScheme, StreamOwned};
-use tokio::net::{TcpListener, UnixListener, UnixStream};
+use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::keeper::{bind, keep};
 use super::key::{QUEUE, RemoteKey};
 use super::wire::{Description, FAILURE, Message, SUCCESS};
-use crate::greet::greet;
+use crate::greet::greet_all;
 
 /// A path for a socket, which is removed on drop.
 struct SocketPath(PathBuf);
@@ -70,16 +70,7 @@ async fn serve(key_type: KeyType, key: RemoteKey) -> SocketAddr {
         .unwrap()
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
-    let config = Arc::new(config);
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        while let Ok((socket, _)) = listener.accept().await {
-            // the client reports failures
-            tokio::spawn(greet(config.clone(), socket));
-        }
-    });
-    address
+    greet_all(config).await
 }
 
 /// Connects a client. Returns the greeting, or the error.

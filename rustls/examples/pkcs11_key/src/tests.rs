@@ -28,11 +28,10 @@ use rustls::{
     SignatureScheme, StreamOwned, SupportedProtocolVersion,
 };
 use secrecy::ExposeSecret;
-use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::task::spawn_blocking;
 
-use crate::greet::greet;
+use crate::greet::greet_all;
 use crate::key::{ModuleKey, der};
 use crate::limited::Limited;
 use crate::pool::{self, QUEUE};
@@ -191,16 +190,7 @@ async fn serve(
     let config = ServerConfig::builder()
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
-    let config = Arc::new(config);
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        while let Ok((socket, _)) = listener.accept().await {
-            // the client reports failures
-            tokio::spawn(greet(config.clone(), socket));
-        }
-    });
-    address
+    greet_all(config).await
 }
 
 /// Connects a client, which trusts only `certificate`. Returns the greeting, or the error.
