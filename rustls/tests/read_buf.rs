@@ -164,6 +164,41 @@ mod on_nightly {
         }
     }
 
+    /// A socket on which every call fails.
+    struct Broken;
+
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::ConnectionReset.into())
+        }
+    }
+
+    impl Write for Broken {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+    }
+
+    #[test]
+    fn plaintext_that_waits_is_returned_without_io() {
+        for provider in PROVIDERS {
+            let (mut client, mut server) = connected(provider);
+            client.writer().write_all(b"waiting").unwrap();
+            let mut wire = Vec::new();
+            client.write_tls(&mut wire).unwrap();
+            feed(&mut server, &wire);
+            server.writer().write_all(b"pending").unwrap();
+            let borrowed = read_buf(&mut Stream::new(&mut server, &mut Broken), 4);
+            assert_eq!(borrowed, Ok(b"wait".to_vec()));
+            let owned = read_buf(&mut StreamOwned::new(server, Broken), 100);
+            assert_eq!(owned, Ok(b"ing".to_vec()));
+        }
+    }
+
     /// The memory behind the read bytes counts as uninitialized, because nothing writes to it.
     #[test]
     fn memory_beyond_the_data_stays_uninitialized() {

@@ -4,14 +4,13 @@ use core::ops::{Deref, DerefMut};
 use std::io::{self, BufRead, IoSlice, Read, Write};
 
 use super::connection::ConnectionCommon;
-use super::records::Receiving;
 use super::sending::invalid_data;
 use crate::handshake::side_data::SideData;
 
 /// A borrowed connection and its socket, as one stream of plaintext.
 ///
 /// Reads and writes perform all necessary I/O, including the handshake, and block if the socket
-/// does.
+/// does. A read returns waiting plaintext without any I/O.
 #[derive(Debug)]
 pub struct Stream<'a, C: 'a + ?Sized, T: 'a + Read + Write + ?Sized> {
     /// The connection.
@@ -45,10 +44,13 @@ where
 
     /// Reads from the socket until there is plaintext, or the end of the stream.
     fn prepare_read(&mut self) -> io::Result<()> {
+        // a socket that blocks or is broken must not hide received plaintext, so plaintext that
+        // waits needs no I/O
+        if self.has_plaintext() {
+            return Ok(());
+        }
         match self.complete_prior_io() {
-            // a blocked write must not hide received plaintext or its end
-            Err(error)
-                if error.kind() == io::ErrorKind::WouldBlock && self.has_something_to_read() => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.has_plaintext() => {}
             result => result?,
         }
         // continue if a record has no application data or a call only writes: neither ends the
@@ -61,10 +63,8 @@ where
         Ok(())
     }
 
-    /// True if there is plaintext to read, or its end was reached.
-    fn has_something_to_read(&self) -> bool {
-        let records = &self.conn.records;
-        records.received.unread() != 0 || records.receiving == Receiving::Closed
+    fn has_plaintext(&self) -> bool {
+        self.conn.records.received.unread() != 0
     }
 
     /// Calls `write` to put plaintext into the connection, and sends as much as possible. `is_some`

@@ -30,6 +30,7 @@ mod server_certificate;
 mod session_calls;
 mod shared_buffers;
 mod stream_io;
+mod stream_reads;
 mod tickets;
 mod too_long;
 mod unbuffered_operations;

@@ -1,0 +1,391 @@
+//! Calls that read from a stream, over each combination of waiting plaintext, pending output and
+//! transport. Both crates return the same and make the same calls of the transport in the same
+//! order.
+
+use std::fmt::Write as _;
+use std::io::{self, BufRead, ErrorKind, IoSliceMut, Read, Write};
+
+use harness::peers::configs::{Provider, product};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
+
+use crate::compared::{describe, same};
+use crate::connected::{Role, fresh_peer};
+
+/// The part of a connection's state that a case sets up.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    received: Received,
+    pending: Pending,
+}
+
+/// The bytes that the connection has received and processed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Received {
+    /// None at all: the handshake has not begun.
+    Fresh,
+    /// The end of the handshake, to which the connection answers. A server also receives plaintext.
+    EndOfHandshake,
+    Nothing,
+    Plaintext,
+    PlaintextAndClose,
+    Close,
+    PlaintextAndNoRecord,
+}
+
+/// The output that waits in the connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Pending {
+    Nothing,
+    Data,
+    DataAndClose,
+}
+
+/// The behaviour of the transport, in all calls of a kind.
+#[derive(Clone, Copy, Debug)]
+struct Behaviour {
+    reads: Reads,
+    writes: Writes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Reads {
+    Block,
+    Data,
+    End,
+    Fail,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Writes {
+    Work,
+    Short,
+    Nothing,
+    Block,
+    Fail,
+    FlushFails,
+}
+
+/// A transport that records its calls.
+struct Recorded {
+    behaviour: Behaviour,
+    incoming: Vec<u8>,
+    is_handshaking: bool,
+    log: String,
+}
+
+impl Recorded {
+    fn record(&mut self, call: &str, result: io::Result<usize>) -> io::Result<usize> {
+        match &result {
+            // the two ClientHellos differ in length
+            Ok(1..) if self.is_handshaking => write!(self.log, " {call}").unwrap(),
+            Ok(len) => write!(self.log, " {call} {len}").unwrap(),
+            Err(error) => write!(self.log, " {call} {:?}", error.kind()).unwrap(),
+        }
+        assert!(self.log.len() < 100_000, "endless loop");
+        result
+    }
+}
+
+impl Read for Recorded {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let result = match self.behaviour.reads {
+            Reads::Data if !self.incoming.is_empty() => {
+                let len = self.incoming.len().min(buf.len());
+                buf[..len].copy_from_slice(&self.incoming[..len]);
+                self.incoming.drain(..len);
+                Ok(len)
+            }
+            Reads::Block | Reads::Data => Err(ErrorKind::WouldBlock.into()),
+            Reads::End => Ok(0),
+            Reads::Fail => Err(ErrorKind::ConnectionReset.into()),
+        };
+        self.record("read", result)
+    }
+}
+
+impl Write for Recorded {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        let result = match self.behaviour.writes {
+            Writes::Work | Writes::FlushFails => Ok(buf.len()),
+            Writes::Short => Ok(buf.len().div_ceil(2)),
+            Writes::Nothing => Ok(0),
+            Writes::Block => Err(ErrorKind::WouldBlock.into()),
+            Writes::Fail => Err(ErrorKind::BrokenPipe.into()),
+        };
+        self.record("write", result)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let result = match self.behaviour.writes {
+            Writes::FlushFails => Err(ErrorKind::BrokenPipe.into()),
+            _ => Ok(0),
+        };
+        self.record("flush", result).map(drop)
+    }
+}
+
+/// A call that may read from the transport.
+#[derive(Clone, Copy, Debug)]
+enum Reading {
+    Read,
+    ReadNothing,
+    ReadVectored,
+    FillBuf,
+    ReadToEnd,
+}
+
+impl Reading {
+    /// Makes the call and describes its result.
+    fn call(self, stream: &mut impl BufRead) -> String {
+        let mut buf = [0; 5];
+        match self {
+            Self::Read => {
+                let result = stream.read(&mut buf);
+                describe(result.map(|len| buf[..len].to_vec()))
+            }
+            Self::ReadNothing => describe(stream.read(&mut [])),
+            Self::ReadVectored => {
+                let (first, second) = buf.split_at_mut(2);
+                let result = stream.read_vectored(&mut [first, second].map(IoSliceMut::new));
+                describe(result.map(|len| buf[..len].to_vec()))
+            }
+            Self::FillBuf => {
+                let result = stream.fill_buf().map(<[u8]>::to_vec);
+                // a consumed byte makes no call either
+                stream.consume(result.as_ref().map_or(0, |chunk| chunk.len().min(3)));
+                describe(result)
+            }
+            Self::ReadToEnd => {
+                let mut all = Vec::new();
+                let result = describe(stream.read_to_end(&mut all));
+                format!("{result} {all:?}")
+            }
+        }
+    }
+}
+
+/// Makes the call repeatedly, and logs its results and the calls of the transport.
+fn log_of<S: BufRead>(
+    stream: &mut S,
+    reading: Reading,
+    transport: impl Fn(&mut S) -> &mut Recorded,
+) -> Vec<String> {
+    let calls = (0..4).map(|_| {
+        let result = reading.call(stream);
+        entry(&result, &mut transport(stream).log)
+    });
+    calls.collect()
+}
+
+/// Describes a call by its result and the calls of the transport, and clears these.
+fn entry(result: &str, log: &mut String) -> String {
+    let calls = std::mem::take(log);
+    // upstream reads once more after a failure, which may block
+    let calls = match calls.split_once(" read") {
+        Some((before, _)) if result.starts_with("InvalidData") => before,
+        _ => &calls,
+    };
+    format!("{result}:{calls}")
+}
+
+macro_rules! scripts {
+    ($module:ident, $tls:ident) => {
+        mod $module {
+            use super::*;
+            use crate::connected::$module::{exchange_all, fresh, input, output};
+
+            /// A connection and its transport in the state of the case.
+            fn prepared(
+                provider: Provider,
+                role: Role,
+                before: Before,
+                behaviour: Behaviour,
+            ) -> ($tls::Connection, Recorded) {
+                let mut transport = Recorded {
+                    behaviour,
+                    incoming: Vec::new(),
+                    is_handshaking: before.received == Received::Fresh,
+                    log: String::new(),
+                };
+                let mut conn = fresh(provider, role);
+                if before.received != Received::Fresh {
+                    let mut peer = fresh_peer(provider, role);
+                    match before.received {
+                        Received::EndOfHandshake => end_handshake(&mut conn, &mut peer),
+                        _ => exchange_all(&mut conn, &mut peer),
+                    }
+                    receive(&mut conn, &mut peer, before.received);
+                    peer.send(b"later");
+                    transport.incoming = peer.take_output();
+                }
+                match before.pending {
+                    Pending::Nothing => {}
+                    Pending::Data => write(&mut conn),
+                    Pending::DataAndClose => {
+                        write(&mut conn);
+                        conn.send_close_notify();
+                    }
+                }
+                (conn, transport)
+            }
+
+            fn write(conn: &mut $tls::Connection) {
+                conn.writer().write_all(b"pending").unwrap();
+            }
+
+            /// Completes the handshake, and leaves the last output in the connection.
+            fn end_handshake(conn: &mut $tls::Connection, peer: &mut UpstreamBuffered) {
+                while conn.is_handshaking() {
+                    peer.receive(&output(conn)).unwrap();
+                    if !peer.is_handshaking() {
+                        peer.send(b"waiting");
+                    }
+                    input(conn, &peer.take_output()).unwrap();
+                }
+                peer.receive(&[]).unwrap();
+            }
+
+            fn receive(
+                conn: &mut $tls::Connection,
+                peer: &mut UpstreamBuffered,
+                received: Received,
+            ) {
+                if matches!(
+                    received,
+                    Received::Plaintext
+                        | Received::PlaintextAndClose
+                        | Received::PlaintextAndNoRecord
+                ) {
+                    peer.send(b"waiting");
+                }
+                if matches!(received, Received::Close | Received::PlaintextAndClose) {
+                    peer.close();
+                }
+                let mut bytes = peer.take_output();
+                if received == Received::PlaintextAndNoRecord {
+                    bytes.extend_from_slice(b"\xff\x03\x03\x00\x01\x00");
+                }
+                let _ = input(conn, &bytes);
+            }
+
+            pub fn reads_of_a_stream(
+                provider: Provider,
+                role: Role,
+                (before, behaviour, reading): (Before, Behaviour, Reading),
+            ) -> Vec<String> {
+                let (conn, mut transport) = prepared(provider, role, before, behaviour);
+                match conn {
+                    $tls::Connection::Client(mut conn) => {
+                        let mut stream = $tls::Stream::new(&mut conn, &mut transport);
+                        log_of(&mut stream, reading, |stream| stream.sock)
+                    }
+                    $tls::Connection::Server(mut conn) => {
+                        let mut stream = $tls::Stream::new(&mut conn, &mut transport);
+                        log_of(&mut stream, reading, |stream| stream.sock)
+                    }
+                }
+            }
+
+            pub fn reads_of_an_owned_stream(
+                provider: Provider,
+                role: Role,
+                (before, behaviour, reading): (Before, Behaviour, Reading),
+            ) -> Vec<String> {
+                let (conn, transport) = prepared(provider, role, before, behaviour);
+                match conn {
+                    $tls::Connection::Client(conn) => {
+                        let mut stream = $tls::StreamOwned::new(conn, transport);
+                        log_of(&mut stream, reading, |stream| stream.get_mut())
+                    }
+                    $tls::Connection::Server(conn) => {
+                        let mut stream = $tls::StreamOwned::new(conn, transport);
+                        log_of(&mut stream, reading, |stream| stream.get_mut())
+                    }
+                }
+            }
+
+            pub fn calls_of_complete_io(
+                provider: Provider,
+                role: Role,
+                (before, behaviour): (Before, Behaviour),
+            ) -> Vec<String> {
+                let (mut conn, mut transport) = prepared(provider, role, before, behaviour);
+                let calls = (0..4).map(|_| {
+                    let result = conn.complete_io(&mut transport);
+                    let result = describe(result.map(|(read, written)| (read, written.min(50))));
+                    entry(&result, &mut transport.log)
+                });
+                calls.collect()
+            }
+        }
+    };
+}
+
+scripts!(this, rustls);
+scripts!(upstream, rustls_upstream);
+
+fn befores() -> Vec<Before> {
+    let received = [
+        Received::Fresh,
+        Received::EndOfHandshake,
+        Received::Nothing,
+        Received::Plaintext,
+        Received::PlaintextAndClose,
+        Received::Close,
+        Received::PlaintextAndNoRecord,
+    ];
+    let pending = [Pending::Nothing, Pending::Data, Pending::DataAndClose];
+    product(received, pending)
+        .filter(|case| match case {
+            // a close_notify then waits for the end of the handshake; upstream sends it at once
+            (Received::Fresh, Pending::DataAndClose) => false,
+            // the alert is pending
+            (Received::PlaintextAndNoRecord, pending) => *pending == Pending::Nothing,
+            _ => true,
+        })
+        .map(|(received, pending)| Before { received, pending })
+        .collect()
+}
+
+fn behaviours() -> Vec<Behaviour> {
+    let reads = [Reads::Block, Reads::Data, Reads::End, Reads::Fail];
+    let writes = [
+        Writes::Work,
+        Writes::Short,
+        Writes::Nothing,
+        Writes::Block,
+        Writes::Fail,
+        Writes::FlushFails,
+    ];
+    product(reads, writes)
+        .map(|(reads, writes)| Behaviour { reads, writes })
+        .collect()
+}
+
+/// The combinations of states and transports. Those are left out in which upstream fails with the
+/// error of a read that it makes after the connection has failed.
+fn cases() -> Vec<(Before, Behaviour)> {
+    product(befores(), behaviours())
+        .filter(|(before, behaviour)| {
+            before.received != Received::PlaintextAndNoRecord || behaviour.reads != Reads::Fail
+        })
+        .collect()
+}
+
+fn readings(readings: &[Reading]) -> Vec<(Before, Behaviour, Reading)> {
+    product(cases(), readings)
+        .map(|((before, behaviour), reading)| (before, behaviour, *reading))
+        .collect()
+}
+
+same!(
+    reads_of_a_stream in readings(&[
+        Reading::Read,
+        Reading::ReadNothing,
+        Reading::ReadVectored,
+        Reading::FillBuf,
+        Reading::ReadToEnd,
+    ]),
+    reads_of_an_owned_stream in readings(&[Reading::Read, Reading::FillBuf]),
+    calls_of_complete_io in cases(),
+);
