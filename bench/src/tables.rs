@@ -197,16 +197,16 @@ pub(crate) fn labels(keys: &[&str], of: &dyn Fn(&str) -> String) -> Vec<String> 
     .collect()
 }
 
-/// Appends, for each provider and allocator, the rows of the API whose ratio is largest at the
-/// slowest offset, compared with its usual ratio.
+/// Appends, for each provider and allocator, the rows of the API that loses most at the slowest
+/// offset, compared with its usual share of the limit.
 pub(crate) fn with_slowest_offset(rows: &[Row]) -> Vec<Row> {
     const PREFIX: &str = "slowest_offset_";
     fn group(row: &Row) -> Vec<Option<&Value>> {
         row.subject(&["impl", "api", "direction"])
     }
-    let change = |row: &Row| -> Option<f64> {
-        let slowest = row.number(&format!("{PREFIX}ratio_to_upstream"))?;
-        Some(slowest / row.number("ratio_to_upstream")?)
+    let left = |row: &Row| -> Option<f64> {
+        let slowest = row.number(&format!("{PREFIX}share_of_limit"))?;
+        Some(slowest / row.number("share_of_limit")?)
     };
     let mut all = Vec::new();
     for (at, row) in rows.iter().enumerate() {
@@ -216,8 +216,8 @@ pub(crate) fn with_slowest_offset(rows: &[Row]) -> Vec<Row> {
         }
         let same = rows.iter().filter(|same| group(same) == group(row));
         let of_this = same.filter(|row| row.text("impl") == "this");
-        let changes = of_this.filter_map(|row| Some((change(row)?, row)));
-        let Some((_, most)) = changes.max_by(|a, b| a.0.total_cmp(&b.0)) else {
+        let losses = of_this.filter_map(|row| Some((left(row)?, row)));
+        let Some((_, most)) = losses.min_by(|a, b| a.0.total_cmp(&b.0)) else {
             continue;
         };
         let alike = rows

@@ -37,7 +37,7 @@ extern crate std;
 
 pub mod blocks;
 pub mod codec;
-mod copy;
+pub mod copy;
 pub mod crypto;
 pub mod der;
 pub mod ech_config;

@@ -17,6 +17,7 @@ pub use self::outgoing::OutgoingBuffer;
 pub use self::received::ReceiveBuffer;
 use super::pool::{self, Memory};
 pub use super::pool::{OutOfMemory, Owner};
+use crate::copy;
 
 /// True if gaining `gained` bytes of room is worth moving `moved` bytes.
 #[inline]
@@ -45,7 +46,7 @@ fn move_down(memory: &mut [u8], range: Range<usize>, to: usize) {
     if range.start != to {
         #[cfg(test)]
         moved::count(range.len());
-        memory.copy_within(range, to);
+        copy::move_down(memory, range, to);
     }
 }
 

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::{Deref, Range};
 
+use crate::copy;
 use crate::error::InvalidMessage;
 
 #[cfg(test)]
@@ -154,7 +155,7 @@ impl HandshakeJoiner {
         if self.read == 0 {
             return;
         }
-        self.memory.drain(..self.read);
+        copy::remove_front(&mut self.memory, self.read);
         self.memory.shrink_to(self.memory.len());
         #[cfg(test)]
         {
@@ -175,7 +176,7 @@ fn append(memory: &mut Vec<u8>, bytes: &[u8], most: usize) {
         let longer = Ord::max(Ord::min(longer, most), len);
         memory.reserve_exact(longer - memory.len());
     }
-    memory.extend_from_slice(bytes);
+    copy::append(memory, bytes);
 }
 
 /// The length of the first message in `bytes`, header included; `None` until its header is

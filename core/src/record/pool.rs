@@ -21,6 +21,7 @@ use core::alloc::Layout;
 use core::ops::{Deref, DerefMut};
 
 use super::{HEADER_LEN, MAX_TLS13_PAYLOAD_LEN};
+use crate::copy::copy;
 
 #[cfg(all(test, feature = "std"))]
 mod tests;
@@ -124,7 +125,7 @@ impl Memory {
     pub(super) fn write(&mut self, at: usize, bytes: &[u8]) {
         let end = at + bytes.len();
         self.expose(at);
-        self.bytes[at..end].copy_from_slice(bytes);
+        copy(bytes, &mut self.bytes[at..end]);
         let exposed = u32::try_from(end).unwrap_or(u32::MAX);
         self.exposed = Ord::max(self.exposed, exposed);
     }

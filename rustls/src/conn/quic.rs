@@ -12,6 +12,7 @@
 use alloc::vec::Vec;
 use core::mem;
 
+use rustls_core::copy;
 use rustls_core::crypto::tls13::OkmBlock;
 use rustls_core::quic::{DirectionalKeys, KeyChange, Keys, Secrets, Suite, Version};
 
@@ -136,11 +137,11 @@ impl Quic {
         established: Option<&Established>,
     ) -> Option<KeyChange> {
         let space = self.writing;
-        let mut messages = mem::take(self.waiting(space));
+        let messages = mem::take(self.waiting(space));
         if buf.capacity() == 0 {
             *buf = messages;
         } else {
-            buf.append(&mut messages);
+            copy::append(buf, &messages);
         }
         match space {
             Space::Initial => {
@@ -235,7 +236,7 @@ impl Transport for Quic {
 
     fn send_handshake(&mut self, messages: &[u8]) -> Result<(), Error> {
         let space = self.sending;
-        self.waiting(space).extend_from_slice(messages);
+        copy::append(self.waiting(space), messages);
         Ok(())
     }
 

@@ -78,7 +78,7 @@ impl io::Read for Reader<'_> {
         while cursor.capacity() != 0 && received.unread() != 0 {
             let chunk = received.chunk();
             let len = Ord::min(chunk.len(), cursor.capacity());
-            cursor.append(&chunk[..len]);
+            rustls_core::copy::pieces(&chunk[..len]).for_each(|piece| cursor.append(piece));
             received.consume(len);
         }
         if cursor.capacity() == room && room != 0 {

@@ -6,6 +6,8 @@
 
 use alloc::vec::Vec;
 
+use rustls_core::copy;
+
 /// Unread early data.
 #[derive(Default)]
 pub(crate) struct ReceivedEarlyData {
@@ -20,20 +22,20 @@ impl ReceivedEarlyData {
     pub(super) fn push(&mut self, bytes: &[u8], may_follow: usize) {
         let needed = self.bytes.len() + bytes.len();
         if needed > self.bytes.capacity() {
-            self.bytes.drain(..self.read);
+            copy::remove_front(&mut self.bytes, self.read);
             self.read = 0;
             let needed = self.bytes.len() + bytes.len();
             let wanted = Ord::min(needed.saturating_mul(2), needed.saturating_add(may_follow));
             self.bytes.reserve_exact(wanted - self.bytes.len());
         }
-        self.bytes.extend_from_slice(bytes);
+        copy::append(&mut self.bytes, bytes);
     }
 
     /// Copies bytes to the front of `out` until either runs out. Returns their number.
     pub(super) fn read(&mut self, out: &mut [u8]) -> usize {
         let unread = &self.bytes[self.read..];
         let len = Ord::min(unread.len(), out.len());
-        out[..len].copy_from_slice(&unread[..len]);
+        copy::copy(&unread[..len], &mut out[..len]);
         self.read += len;
         len
     }

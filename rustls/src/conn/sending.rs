@@ -8,6 +8,7 @@ use core::ops::Range;
 #[cfg(feature = "std")]
 use std::io;
 
+use rustls_core::copy::copy;
 use rustls_core::crypto::cipher::{InsufficientSizeError, OutboundChunks};
 
 use super::common_state::CommonState;
@@ -309,7 +310,7 @@ impl CommonState {
         };
         let mut used = 0;
         for piece in outgoing.pieces() {
-            out[used..used + piece.len()].copy_from_slice(piece);
+            copy(piece, &mut out[used..used + piece.len()]);
             used += piece.len();
         }
         outgoing.consume(required_size);
@@ -324,7 +325,7 @@ impl CommonState {
         let Some(out) = out.get_mut(..required_size) else {
             return Err(InsufficientSizeError { required_size });
         };
-        out.copy_from_slice(record);
+        copy(record, out);
         outgoing.consume(required_size);
         Ok(required_size)
     }

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut, Range};
 
 use crate::codec::Payload;
-use crate::copy::copy;
+use crate::copy::{append, copy};
 use crate::enums::{ContentType, ProtocolVersion};
 use crate::error::{Error, PeerMisbehaved};
 
@@ -150,7 +150,7 @@ impl<'a> OutboundChunks<'a> {
     pub fn copy_to_vec(&self, vec: &mut Vec<u8>) {
         vec.reserve(self.len());
         for piece in self.pieces() {
-            vec.extend_from_slice(piece);
+            append(vec, piece);
         }
     }
 

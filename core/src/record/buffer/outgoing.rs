@@ -6,6 +6,7 @@ use core::fmt;
 use core::ops::Range;
 
 use super::{OutOfMemory, Owner, justifies_move, move_down, move_to, release};
+use crate::copy::copy;
 use crate::record::outgoing_records::OutgoingRecords;
 use crate::record::pool::{self, MAX_POOLED_LEN, Memory, RECORD_LEN};
 
@@ -241,7 +242,7 @@ impl OutgoingBuffer {
     /// Appends a copy of `bytes`.
     #[inline]
     pub fn append(&mut self, bytes: &[u8]) {
-        self.room(bytes.len()).copy_from_slice(bytes);
+        copy(bytes, self.room(bytes.len()));
         self.commit(bytes.len());
     }
 

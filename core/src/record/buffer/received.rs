@@ -4,7 +4,7 @@ use core::fmt;
 use core::ops::Range;
 
 use super::{Owner, justifies_move, move_down, move_to, release};
-use crate::copy::copy;
+use crate::copy::{self, copy};
 use crate::record::pool::{self, MAX_POOLED_LEN, Memory, RECORD_LEN};
 use crate::record::receiver::RecordHeader;
 use crate::record::{HEADER_LEN, MAX_WIRE_PAYLOAD_LEN};
@@ -443,7 +443,7 @@ impl ReceiveBuffer {
         if len == 0 {
             return self.discard(record_len);
         }
-        self.unopened().copy_within(payload, HEADER_LEN);
+        copy::move_down(self.unopened(), payload, HEADER_LEN);
         self.mark(record_len, 0, len);
     }
 

@@ -8,6 +8,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use once_cell::race::OnceBox;
+use rustls_core::copy;
 use zeroize::Zeroizing;
 
 #[derive(Default)]
@@ -56,7 +57,7 @@ impl PendingPayload {
         if !self.is_pending() {
             return None;
         }
-        let copy = || Box::new(Zeroizing::new(payload.to_vec()));
+        let copy = || Box::new(Zeroizing::new(copy::to_vec(payload)));
         Some(self.copy.get_or_init(copy).len())
     }
 
