@@ -8,7 +8,7 @@
 //! openssl s_client -quiet -connect localhost:8443 -CAfile /tmp/demo/ca.pem
 //! ```
 //!
-//! Invalid files are reported, and the previous ones stay in use.
+//! Invalid files are reported once, and the previous ones stay in use.
 
 use std::error::Error;
 use std::io::{ErrorKind, Read, Write};
@@ -24,7 +24,7 @@ use rustls::certificates::PeerIdentity;
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::{ServerConfig, ServerConnection, Stream};
 use rustls_trust::{
-    CertifiedKeyFiles, CrlSource, Reload, ReloadError, ReloadingCertifiedKeys,
+    CertifiedKeyFiles, CrlSource, Reload, ReloadError, ReloadStatus, ReloadingCertifiedKeys,
     ReloadingClientVerifier, RootSource,
 };
 
@@ -94,11 +94,13 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     // Reading files can block, so a thread that serves no connection does it.
     let every = Duration::from_secs(options.every);
     thread::spawn(move || {
+        print_flaws("certificate", &keys.status());
         loop {
             thread::sleep(every);
-            report("certificate", keys.reload_if_changed());
+            report("certificate", keys.reload_if_changed(), &keys.status());
             if let Some(verifier) = &verifier {
-                report("client authorities", verifier.reload_if_changed());
+                let outcome = verifier.reload_if_changed();
+                report("client authorities", outcome, &verifier.status());
             }
         }
     });
@@ -117,11 +119,25 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn report(what: &str, outcome: Result<Reload, Arc<ReloadError>>) {
+/// Prints what a reload has changed, and the first of several failures: the next one comes soon.
+fn report(what: &str, outcome: Result<Reload, Arc<ReloadError>>, status: &ReloadStatus) {
     match outcome {
-        Ok(Reload::Replaced) => println!("{what}: reloaded"),
+        Ok(Reload::Replaced) => {
+            println!("{what}: reloaded");
+            print_flaws(what, status);
+        }
         Ok(_) => {}
-        Err(error) => eprintln!("{what}: {error}"),
+        Err(error) => {
+            if status.failing.as_ref().is_none_or(|it| it.attempts == 1) {
+                eprintln!("{what}: the old content stays in use: {error}");
+            }
+        }
+    }
+}
+
+fn print_flaws(what: &str, status: &ReloadStatus) {
+    for flaw in &status.flaws {
+        eprintln!("{what}: in use, but {flaw}");
     }
 }
 

@@ -69,13 +69,18 @@ impl FileError {
 
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.path.display())?;
-        match &self.cause {
-            FileErrorCause::Io(error) => error.fmt(f),
-            FileErrorCause::NotRegular => f.write_str("not a regular file"),
-            FileErrorCause::TooLong { limit } => write!(f, "longer than {limit} bytes"),
-            FileErrorCause::TooManyEntries { limit } => write!(f, "more than {limit} entries"),
-            FileErrorCause::ChangedWhileRead => f.write_str("changed while it was read"),
+        write!(f, "{}: {}", self.path.display(), self.cause)
+    }
+}
+
+impl fmt::Display for FileErrorCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::NotRegular => f.write_str("not a regular file"),
+            Self::TooLong { limit } => write!(f, "longer than {limit} bytes"),
+            Self::TooManyEntries { limit } => write!(f, "more than {limit} entries"),
+            Self::ChangedWhileRead => f.write_str("changed while it was read"),
         }
     }
 }

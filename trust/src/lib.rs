@@ -77,12 +77,16 @@
 //! # Reloading
 //!
 //! The `Reloading…` types replace certificates and keys, roots and revocation lists while
-//! configurations use them. They check new files first: the key must belong to the certificate, no
-//! certificate of the chain may have expired, and no revocation list may be older than the current
-//! one. Lists past their next update stay in use, unless the verifier enforces their expiration. If
-//! a check fails, the old values stay in use, and `status` reports the reason. Open connections are
-//! not affected. OCSP responses are stapled until their next update. Reloading certificates and
-//! keys needs the feature `x509`.
+//! configurations use them. They check new files first: the key must belong to the certificate, the
+//! certificate must not have expired, and no revocation list may be older than the current one.
+//! Lists past their next update stay in use, unless the verifier enforces their expiration. If a
+//! check fails, the old values stay in use, and `status` reports the reason. Open connections are
+//! not affected. Reloading certificates and keys needs the feature `x509`.
+//!
+//! OCSP responses are stapled until their next update. A missing or unusable one is reported by
+//! `status`, and does not keep a certificate from being active, unless that demands a response
+//! ("must-staple"). Likewise the dates of certificates behind the first, and a clock that starts in
+//! 1970.
 //!
 #![cfg_attr(feature = "x509", doc = "```")]
 #![cfg_attr(not(feature = "x509"), doc = "```ignore")]

@@ -6,10 +6,44 @@ use pki_types::pem;
 pub(super) const CERTIFICATES: [&str; 3] =
     ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"];
 
+/// The labels of private keys that are not encrypted.
+#[cfg(feature = "x509")]
+pub(super) const PRIVATE_KEYS: [&str; 3] = ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"];
+
 /// True if `content` starts like a DER sequence as long as certificates and lists are. Text never
 /// does: its second byte would be inside a multi-byte character.
 pub(super) fn is_der(content: &[u8]) -> bool {
     matches!(content, [0x30, 0x80..=0xff, ..])
+}
+
+/// Returns the format of a file in which no PEM was found, if it is a known one.
+pub(super) fn other_format(content: &[u8]) -> Option<&'static str> {
+    // a byte order mark, or the dash that every mark starts with
+    let is_utf_16 = matches!(
+        content,
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'-', 0, ..] | [0, b'-', ..]
+    );
+    if is_utf_16 {
+        Some("UTF-16, not UTF-8")
+    } else if is_der(content) {
+        Some("DER, not PEM")
+    } else {
+        None
+    }
+}
+
+/// True if there is an encrypted private key in `pem`: PKCS #8, or the older format of OpenSSL,
+/// which has headers (RFC 1421 §4.6.1.1).
+#[cfg(feature = "x509")]
+pub(super) fn is_encrypted_key(pem: &[u8]) -> bool {
+    pem.split(|byte| *byte == b'\n')
+        .map(|line| line.trim_ascii())
+        .any(|line| {
+            line == b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
+                || line
+                    .strip_prefix(b"Proc-Type:")
+                    .is_some_and(|value| value.trim_ascii().ends_with(b",ENCRYPTED"))
+        })
 }
 
 /// Returns the number of BEGIN marks in `pem` with one of these `labels`.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustls::server::VerifierBuilderError;
-use rustls::{Error, OtherError};
+use rustls::{CertificateError, Error, OtherError};
 
 use crate::{CrlError, FileError, IgnoredCertificate, RootsError};
 
@@ -31,6 +31,8 @@ pub enum ReloadError {
     NoPrivateKey {
         /// The file.
         path: PathBuf,
+        /// True if it contains an encrypted key.
+        is_encrypted: bool,
     },
     /// The crypto provider cannot use a private key.
     PrivateKey {
@@ -61,13 +63,21 @@ pub enum ReloadError {
         /// The file.
         path: PathBuf,
         /// The reason.
-        reason: &'static str,
+        reason: String,
+        /// True if the certificate demands a response ("must-staple", RFC 7633).
+        is_required: bool,
+    },
+    /// A certificate demands an OCSP response ("must-staple", RFC 7633), but no file of one was
+    /// set. Clients may reject the certificate.
+    NoOcspFile {
+        /// The file of the certificates.
+        chain: PathBuf,
     },
     /// Files were added for a name that is not a DNS name.
     Name(String),
     /// No files were added.
     Nothing,
-    /// The clock does not know the time, so expiry cannot be checked.
+    /// The clock does not know the time, so dates cannot be checked.
     NoTime,
     /// Root certificates cannot be read.
     Roots(RootsError),
@@ -90,6 +100,27 @@ impl ReloadError {
         match errors.len() {
             0 | 1 => errors.pop(),
             _ => Some(Self::Several(errors)),
+        }
+    }
+
+    /// Returns the text without the time of the check, to recognize an error that repeats.
+    pub(super) fn lasting_text(&self) -> String {
+        use CertificateError::{Expired, ExpiredContext, NotValidYet, NotValidYetContext};
+        match self {
+            Self::Certificate {
+                path,
+                position,
+                error: Error::InvalidCertificate(error),
+            } => {
+                let lasting = match error {
+                    ExpiredContext { .. } => &Expired,
+                    NotValidYetContext { .. } => &NotValidYet,
+                    other => other,
+                };
+                format!("{path:?} {position} {lasting:?}")
+            }
+            Self::Several(errors) => errors.iter().map(Self::lasting_text).collect(),
+            other => other.to_string(),
         }
     }
 }
@@ -121,8 +152,12 @@ impl fmt::Display for ReloadError {
                 write!(f, "{}: malformed PEM: {reason}", path.display())
             }
             Self::NoCertificate { path } => write!(f, "{}: no certificate", path.display()),
-            Self::NoPrivateKey { path } => {
-                write!(f, "{}: no private key, or an encrypted one", path.display())
+            Self::NoPrivateKey { path, is_encrypted } => {
+                let what = match is_encrypted {
+                    true => "the private key is encrypted",
+                    false => "no private key",
+                };
+                write!(f, "{}: {what}", path.display())
             }
             Self::PrivateKey { path, error } => {
                 write!(f, "{}: unusable private key: {error}", path.display())
@@ -138,13 +173,22 @@ impl fmt::Display for ReloadError {
                 position,
                 error,
             } => write!(f, "{}: certificate {position}: {error}", path.display()),
-            Self::OcspResponse { path, reason } => {
-                write!(
-                    f,
-                    "{}: no OCSP response to staple: {reason}",
-                    path.display()
-                )
+            Self::OcspResponse {
+                path,
+                reason,
+                is_required,
+            } => {
+                let what = match is_required {
+                    true => "no OCSP response to staple, which the certificate demands",
+                    false => "no OCSP response to staple",
+                };
+                write!(f, "{}: {what}: {reason}", path.display())
             }
+            Self::NoOcspFile { chain } => write!(
+                f,
+                "{}: the certificate demands an OCSP response, but no file of one was set",
+                chain.display()
+            ),
             Self::Name(name) => write!(f, "not a DNS name: {name:?}"),
             Self::Nothing => f.write_str("no files of certificates and keys were added"),
             Self::NoTime => f.write_str("the current time is not known"),
@@ -211,7 +255,14 @@ mod tests {
                 reason,
             },
             ReloadError::NoCertificate { path: path() },
-            ReloadError::NoPrivateKey { path: path() },
+            ReloadError::NoPrivateKey {
+                path: path(),
+                is_encrypted: false,
+            },
+            ReloadError::NoPrivateKey {
+                path: path(),
+                is_encrypted: true,
+            },
             ReloadError::PrivateKey {
                 path: path(),
                 error: why.clone(),
@@ -223,8 +274,15 @@ mod tests {
             },
             ReloadError::OcspResponse {
                 path: path(),
-                reason: "why",
+                reason: "why".into(),
+                is_required: false,
             },
+            ReloadError::OcspResponse {
+                path: path(),
+                reason: "why".into(),
+                is_required: true,
+            },
+            ReloadError::NoOcspFile { chain: path() },
             ReloadError::KeyMismatch {
                 chain: path(),
                 key: "a.key".into(),
@@ -235,10 +293,13 @@ mod tests {
             "",
             "malformed PEM: why",
             "no certificate",
-            "no private key, or an encrypted one",
+            "no private key",
+            "the private key is encrypted",
             "unusable private key: ",
             "certificate 2: ",
             "no OCSP response to staple: why",
+            "no OCSP response to staple, which the certificate demands: why",
+            "no file of one was set",
             "the private key in a.key is not that of",
         ]) {
             assert!(text.contains("a.pem") && text.contains(what), "{text}");
@@ -247,7 +308,9 @@ mod tests {
         let sources = errors.each_ref().map(|error| error.source().is_some());
         assert_eq!(
             sources,
-            [true, false, false, false, true, true, false, false]
+            [
+                true, false, false, false, false, true, true, false, false, false, false
+            ]
         );
     }
 

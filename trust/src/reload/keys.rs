@@ -1,10 +1,10 @@
 //! Certificates and private keys that can be replaced while configurations use them.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::{fmt, mem};
 
-use pki_types::DnsName;
+use pki_types::{DnsName, UnixTime};
 use rustls::SignatureScheme;
 use rustls::client::ResolvesClientCert;
 use rustls::crypto::CryptoProvider;
@@ -24,10 +24,22 @@ use super::{Reload, ReloadError, ReloadStatus};
 /// [`reload_if_changed`](Self::reload_if_changed), for example on a signal or every minute. Use a
 /// separate thread or task, because files may be slow.
 ///
-/// New files become active only after all checks succeed. The key must belong to the certificate.
-/// All certificates of the chain must be valid now, and the first must cover all configured names.
-/// The OCSP response must match the certificate. Otherwise the current ones stay, and
-/// [`status`](Self::status) returns the reason.
+/// New files become active only after all checks succeed. The key must belong to the first
+/// certificate, which must be valid now and cover all configured names. Otherwise the current ones
+/// stay, and [`status`](Self::status) returns the reason.
+///
+/// Optional parts never keep a certificate from being active. `status` returns their defects as
+/// [`flaws`](ReloadStatus::flaws):
+///
+/// - **An OCSP response** that is missing, unusable, or not about the certificate is not stapled.
+///   The response in use stays until its `nextUpdate` if it is about the same certificate. Only a
+///   certificate that demands a response ("must-staple", RFC 7633) does not become active without
+///   one.
+/// - **Certificates behind the first** may have expired, or not be valid yet. They are sent as they
+///   are in the file.
+/// - **A clock that cannot be right**: it does not know the time, or shows a time before the first
+///   certificate is valid. The certificate becomes active, unless the current one is valid by the
+///   same clock.
 ///
 /// An OCSP response matches if its CertID has the serial number and the issuer's name. The issuer's
 /// key is compared too if the chain contains the issuer's certificate. A response is no longer
@@ -110,8 +122,9 @@ impl ReloadingCertifiedKeys {
         })
     }
 
-    /// Reloads only pairs whose files have changed, and pairs whose last reload failed. A change
-    /// means another size, date or, where the system supports it, another inode.
+    /// Reloads only pairs whose files have changed, and pairs whose last reload failed or found
+    /// [flaws](ReloadStatus::flaws). A change means another size, date or, where the system
+    /// supports it, another inode.
     ///
     /// # Errors
     ///
@@ -143,28 +156,36 @@ impl ReloadingCertifiedKeys {
     }
 
     fn load(&self, pair: &Pair, held: &Arc<ActiveKeys>) -> Replacement<ActiveKeys> {
-        let value = match pair.load(&self.provider, &*self.clock) {
-            Ok(found) if are_the_same(&found.certified_key, &held.certified_key) => held.clone(),
-            Ok(found) => Arc::new(ActiveKeys::new(found)),
+        let now = self.clock.current_time();
+        let active = Some(&*held.certified_key);
+        let mut found = match pair.files.load(&self.provider, &pair.names, now, active) {
+            Ok(found) => found,
             Err(error) => return Replacement::failed(held, error),
+        };
+        let flaws = mem::take(&mut found.flaws);
+        let value = match are_the_same(&found.certified_key, &held.certified_key) {
+            true => held.clone(),
+            false => Arc::new(ActiveKeys::new(found)),
         };
         Replacement {
             value,
             problem: None,
+            flaws,
         }
     }
 
     /// Returns the results of reloads so far, for all pairs together: the sums of the counters, the
-    /// failure of the first failing pair, and the latest time.
+    /// failure of the first failing pair, the flaws of all, and the latest time.
     pub fn status(&self) -> ReloadStatus {
         let mut all = ReloadStatus::default();
         for pair in &self.pairs {
-            let one = pair.slot.status();
+            let one = pair.status(&*self.clock);
             all.reloads += one.reloads;
             all.unchanged += one.unchanged;
             all.failures += one.failures;
             all.in_force_since = all.in_force_since.max(one.in_force_since);
             all.failing = all.failing.or(one.failing);
+            all.flaws.extend(one.flaws);
         }
         all
     }
@@ -176,7 +197,7 @@ impl ReloadingCertifiedKeys {
             None => self.default.as_ref(),
             Some(name) => self.by_name.get(&as_key(name)),
         };
-        pair.map(|pair| pair.slot.status())
+        pair.map(|pair| pair.status(&*self.clock))
     }
 
     /// Returns the current key for the server `name`: the one added for it, or the default. An
@@ -318,12 +339,14 @@ impl ReloadingCertifiedKeys {
         names: Vec<DnsName<'static>>,
     ) -> Result<Arc<Pair>, ReloadError> {
         let versions = files.versions();
-        let now = self.clock.current_time().ok_or(ReloadError::NoTime)?;
-        let first = ActiveKeys::new(files.load(&self.provider, &names, now)?);
+        let now = self.clock.current_time();
+        let mut found = files.load(&self.provider, &names, now, None)?;
+        let flaws = mem::take(&mut found.flaws);
         let slot = Slot::new(
             files.description(),
             self.clock.clone(),
-            Arc::new(first),
+            Arc::new(ActiveKeys::new(found)),
+            flaws,
             versions,
         );
         let pair = Arc::new(Pair { files, names, slot });
@@ -341,13 +364,17 @@ struct Pair {
 }
 
 impl Pair {
-    fn load(
-        &self,
-        provider: &CryptoProvider,
-        clock: &dyn TimeProvider,
-    ) -> Result<LoadedPair, ReloadError> {
-        let now = clock.current_time().ok_or(ReloadError::NoTime)?;
-        self.files.load(provider, &self.names, now)
+    /// Returns the results of reloads, and whether the OCSP response has expired since.
+    fn status(&self, clock: &dyn TimeProvider) -> ReloadStatus {
+        let mut status = self.slot.status();
+        let is_known = |flaw: &ReloadError| matches!(flaw, ReloadError::OcspResponse { .. });
+        let active = self.slot.current();
+        let now = clock.current_time();
+        if active.is_ocsp_outdated(now) && !status.flaws.iter().any(is_known) {
+            let outdated = self.files.outdated_ocsp(now, active.requires_ocsp);
+            status.flaws.extend(outdated);
+        }
+        status
     }
 }
 
@@ -357,6 +384,7 @@ struct ActiveKeys {
     /// The period in which the OCSP response of `certified_key` may be stapled; `None` if
     /// unlimited.
     ocsp_currency: Option<Currency>,
+    requires_ocsp: bool,
     /// The same pair without the OCSP response, created when that expires.
     without_ocsp: OnceLock<Arc<CertifiedKey>>,
     /// A resolver for the pair. A client's sessions are bound to this object.
@@ -371,6 +399,7 @@ impl ActiveKeys {
             ocsp_currency: found
                 .ocsp_currency
                 .filter(|currency| !currency.is_endless()),
+            requires_ocsp: found.requires_ocsp,
             without_ocsp: OnceLock::new(),
             certified_key,
         }
@@ -378,8 +407,8 @@ impl ActiveKeys {
 
     /// Returns the key, with the OCSP response if that has not expired.
     fn certified_key(&self, clock: &dyn TimeProvider) -> Arc<CertifiedKey> {
-        let is_out_of_date = |currency: Currency| !currency.includes(clock.current_time());
-        if !self.ocsp_currency.is_some_and(is_out_of_date) {
+        // without a limit, the clock need not be read
+        if self.ocsp_currency.is_none() || !self.is_ocsp_outdated(clock.current_time()) {
             return self.certified_key.clone();
         }
         let without_ocsp = self.without_ocsp.get_or_init(|| {
@@ -387,6 +416,12 @@ impl ActiveKeys {
             Arc::new(CertifiedKey::new(cert.clone(), key.clone()))
         });
         without_ocsp.clone()
+    }
+
+    /// True if there is an OCSP response, but it must not be stapled `now`.
+    fn is_ocsp_outdated(&self, now: Option<UnixTime>) -> bool {
+        let currency = self.ocsp_currency;
+        currency.is_some_and(|currency| !currency.includes(now))
     }
 }
 

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use pki_types::{CertificateDer, UnixTime};
+use rustls::certificates::Certificate;
 use rustls::crypto::CryptoProvider;
 use x509_cert::der::asn1::{AnyRef, GeneralizedTime};
 use x509_cert::der::{Decode, Reader, SliceReader, Tag, TagNumber, Tagged};
@@ -36,7 +37,39 @@ impl Currency {
     }
 }
 
-/// Checks that `response` can be stapled to the first certificate of `chain`.
+/// True if the certificate demands a response: it has the TLS feature status_request (RFC 7633),
+/// also called must-staple. Also if its features cannot be read, because clients may demand one.
+pub(super) fn is_required(certificate: &CertificateDer<'static>) -> bool {
+    let certificate = Certificate::new(certificate.clone());
+    let tls_feature = match TLS_FEATURE.parse() {
+        Ok(oid) => certificate.extension(&oid),
+        Err(_) => return false,
+    };
+    match tls_feature {
+        Ok(Some(extension)) => has_status_request(extension.value).unwrap_or(true),
+        Ok(None) => false,
+        Err(_) => true,
+    }
+}
+
+/// True if the `Features` contain the number of status_request.
+fn has_status_request(features: &[u8]) -> Result<bool, Malformed> {
+    let mut features = Elements::of(AnyRef::from_der(features)?, Tag::Sequence)?;
+    let mut is_found = false;
+    while !features.0.is_finished() {
+        is_found |= features.next_as(Tag::Integer)?.value() == [STATUS_REQUEST];
+    }
+    Ok(is_found)
+}
+
+/// id-pe-tlsfeature
+const TLS_FEATURE: &str = "1.3.6.1.5.5.7.1.24";
+
+/// The number of the TLS extension status_request (RFC 6066 §8).
+const STATUS_REQUEST: u8 = 5;
+
+/// Checks that `response` can be stapled to the first certificate of `chain`. If the time is
+/// unknown, its dates are not checked.
 ///
 /// # Errors
 ///
@@ -45,8 +78,15 @@ pub(super) fn check(
     response: &[u8],
     chain: &[CertificateDer<'static>],
     provider: &CryptoProvider,
-    now: UnixTime,
+    now: Option<UnixTime>,
 ) -> Result<Currency, &'static str> {
+    // after a crash, a file may have its length but not its content
+    if response.iter().all(|byte| *byte == 0) {
+        return Err("it is empty");
+    }
+    if response.starts_with(b"-----BEGIN") {
+        return Err("it is PEM, not DER");
+    }
     let subject = Subject::new(chain, provider).ok_or("there is no certificate")?;
     let mut is_about_another = false;
     for single in responses(response)? {
@@ -58,9 +98,12 @@ pub(super) fn check(
         let currency = Currency {
             next_update: single.next_update,
         };
+        let Some(now) = now else {
+            return Ok(currency);
+        };
         let latest = now.as_secs().saturating_add(TOLERANCE.as_secs());
         return if !currency.includes(Some(now)) {
-            Err("it is out of date")
+            Err(OUT_OF_DATE)
         } else if single.this_update > latest {
             // RFC 6960 §2.4
             Err("it is dated in the future")
@@ -77,6 +120,8 @@ pub(super) fn check(
 
 /// The tolerated difference from the responder's clock.
 const TOLERANCE: Duration = Duration::from_secs(5 * 60);
+
+pub(super) const OUT_OF_DATE: &str = "it is out of date";
 
 const MALFORMED: &str = "it is malformed";
 

@@ -15,21 +15,22 @@ use zeroize::Zeroizing;
 use super::{ReloadError, ocsp};
 use crate::files::{FileVersion, read_file};
 use crate::loading::Version;
-use crate::pem::{CERTIFICATES, count_marks, describe};
+use crate::pem::{
+    CERTIFICATES, PRIVATE_KEYS, count_marks, describe, is_encrypted_key, other_format,
+};
 
-/// The maximum length of a certificate file in bytes: far more than any peer accepts.
-const MAX_CHAIN_LEN: u64 = 1 << 20;
-
-/// The maximum length of a private key file in bytes.
-const MAX_KEY_LEN: u64 = 1 << 16;
+/// The maximum length of a file of certificates, a private key or both, in bytes: far more than any
+/// peer accepts.
+const MAX_PEM_LEN: u64 = 1 << 20;
 
 /// The maximum length of an OCSP response in bytes.
 const MAX_OCSP_LEN: u64 = 1 << 16;
 
 /// The files of a certificate chain and its private key.
 ///
-/// The files need not be replaced at once. A key or OCSP response that does not match the
-/// certificate is not used, and the next reload tries again. Replace each file by renaming.
+/// The files need not be replaced at once. Certificates whose key does not match, or an OCSP
+/// response that does not match, are not used, and the next reload tries again. Replace each file
+/// by renaming.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertifiedKeyFiles {
     chain: PathBuf,
@@ -40,7 +41,7 @@ pub struct CertifiedKeyFiles {
 impl CertifiedKeyFiles {
     /// Sets the files of the certificates and the private key, both in PEM. They may be the same
     /// file. `chain` has the end entity's certificate first, each followed by its issuer's. `key`
-    /// has one of the formats of [`PrivateKeyDer`].
+    /// has one of the formats of [`PrivateKeyDer`], not encrypted. Each file may have 1 MiB.
     pub fn new(chain: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
         Self {
             chain: chain.into(),
@@ -50,6 +51,9 @@ impl CertifiedKeyFiles {
     }
 
     /// Sets the file of the OCSP response, in DER. It is stapled until its `nextUpdate`.
+    ///
+    /// The response is optional. If it is missing or unusable, the certificate is active without
+    /// it, unless the certificate demands a response ("must-staple", RFC 7633).
     pub fn with_ocsp(mut self, ocsp: impl Into<PathBuf>) -> Self {
         self.ocsp = Some(ocsp.into());
         self
@@ -62,17 +66,26 @@ impl CertifiedKeyFiles {
     }
 
     /// Reads the files. Checks that they match each other, are valid `now`, and cover all of
-    /// `names`.
+    /// `names`. `held` is the active pair.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why the pair must not become active. A defect of an optional part is one
+    /// of the [`flaws`](LoadedPair::flaws) instead.
     pub(super) fn load(
         &self,
         provider: &CryptoProvider,
         names: &[DnsName<'_>],
-        now: UnixTime,
+        now: Option<UnixTime>,
+        held: Option<&CertifiedKey>,
     ) -> Result<LoadedPair, ReloadError> {
+        let mut flaws = Vec::new();
         let chain = self.read_chain()?;
         let key = Zeroizing::new(self.read_key()?);
-        self.check_chain(&chain, names, now)?;
-        let ocsp = self.read_ocsp(&chain, provider, now)?;
+        self.check_names(&chain, names)?;
+        let now = self.check_dates(&chain, now, held, &mut flaws)?;
+        let requires_ocsp = chain.first().is_some_and(ocsp::is_required);
+        let ocsp = self.find_ocsp(&chain, provider, now, held, requires_ocsp, &mut flaws)?;
 
         let key = provider
             .key_provider
@@ -99,13 +112,15 @@ impl CertifiedKeyFiles {
         Ok(LoadedPair {
             certified_key,
             ocsp_currency: currency,
+            requires_ocsp,
+            flaws,
         })
     }
 
     fn read_chain(&self) -> Result<Vec<CertificateDer<'static>>, ReloadError> {
         let path = &self.chain;
         // the file may contain the key too
-        let content = Zeroizing::new(read_file(path, MAX_CHAIN_LEN)?);
+        let content = Zeroizing::new(read_file(path, MAX_PEM_LEN)?);
         let malformed = |reason| ReloadError::Pem {
             path: path.clone(),
             reason,
@@ -119,54 +134,109 @@ impl CertifiedKeyFiles {
                 "{more} BEGIN marks of certificates are not on lines of their own, or are in another format"
             )));
         }
-        if chain.is_empty() {
-            return Err(ReloadError::NoCertificate { path: path.clone() });
+        if !chain.is_empty() {
+            return Ok(chain);
         }
-        Ok(chain)
+        Err(match other_format(&content) {
+            Some(format) => malformed(format.into()),
+            None => ReloadError::NoCertificate { path: path.clone() },
+        })
     }
 
     /// Reads the private key; errors never contain it. The buffers are zeroized, except one of the
     /// PEM parser of `pki-types`, which joins the lines of a key before decoding.
     fn read_key(&self) -> Result<PrivateKeyDer<'static>, ReloadError> {
         let path = &self.key;
-        let content = Zeroizing::new(read_file(path, MAX_KEY_LEN)?);
-        PrivateKeyDer::from_pem_slice(&content).map_err(|error| match error {
-            pem::Error::NoItemsFound => ReloadError::NoPrivateKey { path: path.clone() },
-            _ => ReloadError::Pem {
+        let content = Zeroizing::new(read_file(path, MAX_PEM_LEN)?);
+        PrivateKeyDer::from_pem_slice(&content).map_err(|error| {
+            let malformed = |reason: &str| ReloadError::Pem {
                 path: path.clone(),
-                reason: "a section is cut off, or not in base64".into(),
-            },
+                reason: reason.into(),
+            };
+            let is_encrypted = is_encrypted_key(&content);
+            match (error, other_format(&content)) {
+                // the parser takes the headers of an old encrypted key for base64
+                _ if is_encrypted => ReloadError::NoPrivateKey {
+                    path: path.clone(),
+                    is_encrypted,
+                },
+                (_, Some(format)) => malformed(format),
+                (pem::Error::NoItemsFound, None) if count_marks(&content, &PRIVATE_KEYS) > 0 => {
+                    malformed("the BEGIN marks of private keys are not on lines of their own")
+                }
+                (pem::Error::NoItemsFound, None) => ReloadError::NoPrivateKey {
+                    path: path.clone(),
+                    is_encrypted,
+                },
+                _ => malformed("a section is cut off, or not in base64"),
+            }
         })
     }
 
-    fn read_ocsp(
+    /// Returns the response to staple, with its period: the one in the file, or else that of
+    /// `held`, if it is about this certificate as well.
+    fn find_ocsp(
         &self,
         chain: &[CertificateDer<'static>],
         provider: &CryptoProvider,
-        now: UnixTime,
+        now: Option<UnixTime>,
+        held: Option<&CertifiedKey>,
+        is_required: bool,
+        flaws: &mut Vec<ReloadError>,
     ) -> Result<Option<(Vec<u8>, ocsp::Currency)>, ReloadError> {
         let Some(path) = &self.ocsp else {
+            if is_required {
+                flaws.push(ReloadError::NoOcspFile {
+                    chain: self.chain.clone(),
+                });
+            }
             return Ok(None);
         };
-        let response = read_file(path, MAX_OCSP_LEN)?;
-        match ocsp::check(&response, chain, provider, now) {
-            Ok(currency) => Ok(Some((response, currency))),
-            Err(reason) => Err(ReloadError::OcspResponse {
-                path: path.clone(),
-                reason,
-            }),
+        let check = |response: &[u8]| ocsp::check(response, chain, provider, now);
+        let reason = match read_file(path, MAX_OCSP_LEN) {
+            Ok(response) => match check(&response) {
+                Ok(currency) => return Ok(Some((response, currency))),
+                Err(reason) => reason.into(),
+            },
+            Err(error) => error.cause.to_string(),
+        };
+        let held = held.and_then(|held| held.ocsp.as_ref());
+        let held = held.and_then(|held| Some((held.clone(), check(held).ok()?)));
+        let error = ReloadError::OcspResponse {
+            path: path.clone(),
+            reason,
+            is_required,
+        };
+        if is_required && held.is_none() {
+            return Err(error);
         }
+        flaws.push(error);
+        Ok(held)
     }
 
-    fn check_chain(
+    /// Returns the reason why a response that was good when it was read is not stapled `now`.
+    pub(super) fn outdated_ocsp(
+        &self,
+        now: Option<UnixTime>,
+        is_required: bool,
+    ) -> Option<ReloadError> {
+        let reason = match now {
+            Some(_) => ocsp::OUT_OF_DATE.into(),
+            None => ReloadError::NoTime.to_string(),
+        };
+        Some(ReloadError::OcspResponse {
+            path: self.ocsp.clone()?,
+            reason,
+            is_required,
+        })
+    }
+
+    /// Checks the first certificate, and that it covers all of `names`.
+    fn check_names(
         &self,
         chain: &[CertificateDer<'static>],
         names: &[DnsName<'_>],
-        now: UnixTime,
     ) -> Result<(), ReloadError> {
-        for (certificate, position) in chain.iter().zip(1..) {
-            check_validity(certificate, now).map_err(|error| self.refused(position, error))?;
-        }
         let Some(end_entity) = chain.first() else {
             return Ok(());
         };
@@ -177,6 +247,45 @@ impl CertifiedKeyFiles {
                 .map_err(|error| self.refused(1, error))?;
         }
         Ok(())
+    }
+
+    /// Checks the validity of all certificates. Returns the time, if the clock seems to be right.
+    ///
+    /// The clock of a machine without a battery starts in 1970, so a first certificate that is not
+    /// valid yet is accepted, unless the one of `held` is valid. Other certificates may be left
+    /// over from an old chain, or be for clients with older roots, so their dates are no obstacle.
+    fn check_dates(
+        &self,
+        chain: &[CertificateDer<'static>],
+        now: Option<UnixTime>,
+        held: Option<&CertifiedKey>,
+        flaws: &mut Vec<ReloadError>,
+    ) -> Result<Option<UnixTime>, ReloadError> {
+        let is_valid = |held: &CertificateDer<'static>, now| check_validity(held, now).is_ok();
+        let held = held.and_then(|held| held.cert.first());
+        let mut clock = now;
+        if now.is_none() {
+            flaws.push(ReloadError::NoTime);
+        }
+        for (certificate, position) in chain.iter().zip(1..) {
+            let Err(error) = check_validity(certificate, clock) else {
+                continue;
+            };
+            let is_tolerable = if position == 1 {
+                is_not_valid_yet(&error) && !held.is_some_and(|held| is_valid(held, now))
+            } else {
+                is_not_valid_yet(&error) || is_expired(&error)
+            };
+            let error = self.refused(position, error);
+            if !is_tolerable {
+                return Err(error);
+            }
+            flaws.push(error);
+            if position == 1 {
+                clock = None;
+            }
+        }
+        Ok(clock)
     }
 
     fn refused(&self, position: usize, error: Error) -> ReloadError {
@@ -198,6 +307,10 @@ pub(super) struct LoadedPair {
     pub(super) certified_key: CertifiedKey,
     /// The period in which the OCSP response may be stapled.
     pub(super) ocsp_currency: Option<ocsp::Currency>,
+    /// True if the certificate demands a response.
+    pub(super) requires_ocsp: bool,
+    /// The defects that do not keep the pair from being active.
+    pub(super) flaws: Vec<ReloadError>,
 }
 
 /// The versions of several files.
@@ -216,13 +329,17 @@ impl Version for FileVersions {
     }
 }
 
-/// Checks the validity period, including both ends (RFC 5280 §4.1.2.5).
-fn check_validity(certificate: &CertificateDer<'static>, now: UnixTime) -> Result<(), Error> {
+/// Checks the validity period, including both ends (RFC 5280 §4.1.2.5). If the time is unknown,
+/// checks only that there is one.
+fn check_validity(
+    certificate: &CertificateDer<'static>,
+    now: Option<UnixTime>,
+) -> Result<(), Error> {
     let certificate = Certificate::new(certificate.clone());
     let validity = certificate.validity()?;
-    if validity.contains(now) {
+    let Some(now) = now.filter(|now| !validity.contains(*now)) else {
         return Ok(());
-    }
+    };
     let before = validity.not_before.to_unix_time();
     Err(match (before, validity.not_after.to_unix_time()) {
         (Some(not_before), _) if now.as_secs() < not_before.as_secs() => {
@@ -238,4 +355,19 @@ fn check_validity(certificate: &CertificateDer<'static>, now: UnixTime) -> Resul
         (_, None) => CertificateError::Expired,
     }
     .into())
+}
+
+fn is_not_valid_yet(error: &Error) -> bool {
+    let Error::InvalidCertificate(error) = error else {
+        return false;
+    };
+    matches!(error, CertificateError::NotValidYetContext { .. })
+}
+
+fn is_expired(error: &Error) -> bool {
+    let Error::InvalidCertificate(error) = error else {
+        return false;
+    };
+    use CertificateError::{Expired, ExpiredContext};
+    matches!(error, Expired | ExpiredContext { .. })
 }

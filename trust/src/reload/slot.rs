@@ -32,37 +32,51 @@ pub(super) struct Replacement<T: ?Sized> {
     pub(super) value: Arc<T>,
     /// Set if some source could not be used.
     pub(super) problem: Option<ReloadError>,
+    /// The defects of `value`. They do not make the reload fail.
+    pub(super) flaws: Vec<ReloadError>,
 }
 
 impl<T: ?Sized> Replacement<T> {
+    /// Uses `value`, of which `problem` has kept a part from being replaced.
+    pub(super) fn new(value: Arc<T>, problem: Option<ReloadError>) -> Self {
+        Self {
+            value,
+            problem,
+            flaws: Vec::new(),
+        }
+    }
+
     /// Keeps `held` because of `error`.
     pub(super) fn failed(held: &Arc<T>, error: ReloadError) -> Self {
-        Self {
-            value: held.clone(),
-            problem: Some(error),
-        }
+        Self::new(held.clone(), Some(error))
     }
 }
 
 struct Journal<V> {
     /// The ticket of the last reload that was not overtaken.
     last: u64,
-    /// The version that it read. `None` if it failed: then the next reload reads even unchanged
-    /// files.
+    /// The version that it read. `None` if it failed or found flaws: then the next reload reads
+    /// even unchanged files.
     version: Option<V>,
     status: ReloadStatus,
 }
 
 impl<T: ?Sized, V: Version> Slot<T, V> {
-    /// Creates a slot with `first`, which was read from sources of `version`.
+    /// Creates a slot with `first`, which was read from sources of `version` and has `flaws`.
     pub(super) fn new(
         what: String,
         clock: Arc<dyn TimeProvider>,
         first: Arc<T>,
+        flaws: Vec<ReloadError>,
         version: V,
     ) -> Self {
+        for flaw in &flaws {
+            warn!("{what}: active, but {flaw}");
+        }
+        let version = flaws.is_empty().then_some(version);
         let status = ReloadStatus {
             in_force_since: clock.current_time(),
+            flaws,
             ..ReloadStatus::default()
         };
         Self {
@@ -72,7 +86,7 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
             tickets: AtomicU64::new(0),
             journal: Mutex::new(Journal {
                 last: 0,
-                version: Some(version),
+                version,
                 status,
             }),
         }
@@ -91,7 +105,8 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         self.journal().status.clone()
     }
 
-    /// Reloads if the version of the sources has changed, or if the last reload failed.
+    /// Reloads if the version of the sources has changed, or if the last reload failed or found
+    /// flaws.
     pub(super) fn reload_if_changed(
         &self,
         version: impl Fn() -> V,
@@ -120,53 +135,57 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         let ticket = self.tickets.fetch_add(1, Ordering::Relaxed) + 1;
         let version = version();
         // repeat while reloads with earlier tickets replace the value
-        let (reload, problem) = loop {
+        let (reload, problem, news) = loop {
             let held = self.current();
             let loaded = load(&held);
             let problem = loaded.problem.map(Arc::new);
-            if let Some(reload) =
-                self.conclude(ticket, &held, loaded.value, &version, problem.as_ref())
-            {
-                break (reload, problem);
+            let findings = Findings {
+                version: &version,
+                problem: problem.as_ref(),
+                flaws: loaded.flaws,
+            };
+            if let Some((reload, news)) = self.conclude(ticket, &held, loaded.value, findings) {
+                break (reload, problem, news);
             }
         };
-        if let Some(problem) = &problem {
-            warn!("{}: not replaced, or only in part: {problem}", self.what);
+        for line in news {
+            warn!("{}: {line}", self.what);
         }
         debug!("{}: {reload:?}", self.what);
         problem.map_or(Ok(reload), Err)
     }
 
-    /// Replaces `held` by `value`. Returns `None` if `held` is no longer current.
+    /// Replaces `held` by `value`. Returns the lines to log as well, or `None` if `held` is no
+    /// longer current.
     fn conclude(
         &self,
         ticket: u64,
         held: &Arc<T>,
         value: Arc<T>,
-        version: &V,
-        problem: Option<&Arc<ReloadError>>,
-    ) -> Option<Reload> {
+        findings: Findings<'_, V>,
+    ) -> Option<(Reload, Vec<String>)> {
         // foreign code: not under the lock
         let now = self.clock.current_time();
+        let fails = findings.problem.is_some();
         let mut journal = self.journal();
         // an overtaken reload may have read older files
         if ticket < journal.last {
-            journal.status.failures += u64::from(problem.is_some());
-            return Some(Reload::Overtaken);
+            journal.status.failures += u64::from(fails);
+            return Some((Reload::Overtaken, Vec::new()));
         }
         // the journal stays locked, so that its order is the order of reloads
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         if !Arc::ptr_eq(&current, held) {
             return None;
         }
-        journal.status.failures += u64::from(problem.is_some());
+        let is_same = Arc::ptr_eq(&current, &value);
+        journal.status.failures += u64::from(fails);
         journal.last = ticket;
-        journal.note(problem, now);
-        journal.version = problem.is_none().then(|| version.clone());
+        let news = journal.note(findings, is_same, now);
 
-        if Arc::ptr_eq(&current, &value) {
-            journal.status.unchanged += u64::from(problem.is_none());
-            return Some(Reload::Unchanged);
+        if is_same {
+            journal.status.unchanged += u64::from(!fails);
+            return Some((Reload::Unchanged, news));
         }
         let replaced = std::mem::replace(&mut *current, value);
         journal.status.reloads += 1;
@@ -174,7 +193,7 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         drop(current);
         drop(journal);
         drop(replaced); // outside of the locks: it may be large
-        Some(Reload::Replaced)
+        Some((Reload::Replaced, news))
     }
 
     /// Recovers from a poisoned lock: each change is complete before the lock is released.
@@ -183,16 +202,61 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
     }
 }
 
-impl<V> Journal<V> {
-    /// Records the result of the latest reload.
-    fn note(&mut self, problem: Option<&Arc<ReloadError>>, now: Option<UnixTime>) {
+/// The result of a load, apart from the value.
+struct Findings<'a, V> {
+    version: &'a V,
+    problem: Option<&'a Arc<ReloadError>>,
+    flaws: Vec<ReloadError>,
+}
+
+impl<V: Version> Journal<V> {
+    /// Records the result of the latest reload. Returns the lines to log: a reload each second must
+    /// not repeat them.
+    fn note(
+        &mut self,
+        findings: Findings<'_, V>,
+        is_same: bool,
+        now: Option<UnixTime>,
+    ) -> Vec<String> {
+        let Findings {
+            version,
+            problem,
+            flaws,
+        } = findings;
         let before = self.status.failing.take();
+        let mut news = Vec::new();
+        if let Some(problem) = problem {
+            let text = problem.lasting_text();
+            let is_known = |failure: &ReloadFailure| failure.error.lasting_text() == text;
+            if !before.as_ref().is_some_and(is_known) {
+                let outcome = match is_same {
+                    true => "not replaced, the old content stays",
+                    false => "replaced in part, the old content of the rest stays",
+                };
+                news.push(format!("{outcome}: {problem}"));
+            }
+            // the value that stays keeps its flaws
+            if !is_same || !flaws.is_empty() {
+                self.status.flaws = flaws;
+            }
+        } else {
+            let texts = self.status.flaws.iter().map(ReloadError::lasting_text);
+            let known: Vec<_> = texts.collect();
+            let new = flaws
+                .iter()
+                .filter(|flaw| !known.contains(&flaw.lasting_text()));
+            news.extend(new.map(|flaw| format!("active, but {flaw}")));
+            self.status.flaws = flaws;
+        }
+        let is_clean = problem.is_none() && self.status.flaws.is_empty();
+        self.version = is_clean.then(|| version.clone());
         self.status.failing = problem.map(|error| ReloadFailure {
             error: error.clone(),
             at: now,
             since: before.as_ref().map_or(now, |failure| failure.since),
             attempts: before.as_ref().map_or(0, |failure| failure.attempts) + 1,
         });
+        news
     }
 }
 

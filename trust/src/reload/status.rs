@@ -32,6 +32,10 @@ pub struct ReloadStatus {
     pub in_force_since: Option<UnixTime>,
     /// The failures of the latest reloads; `None` if the last reload succeeded.
     pub failing: Option<ReloadFailure>,
+    /// The defects of the current value that did not keep it from being active, found by the last
+    /// reload or by the first load. For certificates: an OCSP response that is not stapled, dates
+    /// of certificates behind the first, or a clock that cannot be right.
+    pub flaws: Vec<ReloadError>,
 }
 
 /// The failures since the last successful reload.

@@ -162,20 +162,14 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
         held: &Arc<ActiveVerifier<V>>,
     ) -> Replacement<ActiveVerifier<V>> {
         if trust.is_same_as(&held.trust) {
-            return Replacement {
-                value: held.clone(),
-                problem,
-            };
+            return Replacement::new(held.clone(), problem);
         }
         match (self.make)(&trust) {
-            Ok(verifier) => Replacement {
-                value: Arc::new(ActiveVerifier { trust, verifier }),
-                problem,
-            },
-            Err(error) => Replacement {
-                value: held.clone(),
-                problem: ReloadError::of(problem.into_iter().chain([error]).collect()),
-            },
+            Ok(verifier) => Replacement::new(Arc::new(ActiveVerifier { trust, verifier }), problem),
+            Err(error) => {
+                let problem = ReloadError::of(problem.into_iter().chain([error]).collect());
+                Replacement::new(held.clone(), problem)
+            }
         }
     }
 }
@@ -266,7 +260,7 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifierBuilder<V> {
         let first = Arc::new(ActiveVerifier { trust, verifier });
         let what = format!("trust in {:?}", sources.roots);
         Ok(Arc::new(ReloadingVerifier {
-            slot: Slot::new(what, sources.clock.clone(), first, versions),
+            slot: Slot::new(what, sources.clock.clone(), first, Vec::new(), versions),
             sources,
             make: Box::new(make),
         }))

@@ -4,6 +4,7 @@
 use std::fs;
 use std::sync::Arc;
 
+use harness::peers::callbacks::Clock;
 use harness::peers::configs::{PROVIDERS, product};
 use harness::peers::endpoints::{Endpoint, exchange, handshake};
 use harness::wire::client_hello::{ClientHello, SERVER_NAME, host_name};
@@ -147,7 +148,7 @@ fn bad_files_change_nothing_and_are_distinguished() {
     let second = above(&old, &new);
     let second = &second[..second.len() - 200];
     let joined = above(&new, &old).replace("-----\n-----", "----------");
-    let expired_issuer = above(&new, &expired);
+    let junk_behind = format!("{}{NO_CERTIFICATE}", new.cert_pem);
     let cases = [
         ("no chain", chain(Missing), "File chain.pem"),
         ("no key", key(Missing), "File key.pem"),
@@ -191,9 +192,9 @@ fn bad_files_change_nothing_and_are_distinguished() {
             "Certificate 1 NotValidYetContext",
         ),
         (
-            "an expired issuer",
-            pair(&expired_issuer, &new),
-            "Certificate 2 ExpiredContext",
+            "something else behind the certificate",
+            pair(&junk_behind, &new),
+            "Certificate 2",
         ),
         (
             "for another name",
@@ -251,17 +252,240 @@ fn bad_files_are_errors_at_first() {
     let names = |name: &str| builder().with_names([name], files.clone());
     builder().with_default(files.clone()).build().unwrap();
     names("SERVER.example").build().unwrap();
-    let no_time = builder().with_default(files.clone());
     let nowhere = CertifiedKeyFiles::new("/nowhere/a", "/nowhere/b");
     for (builder, expected) in [
         (builder(), "Nothing"),
         (names("no name"), "Name("),
         (names("b.example"), "NotValidForName"),
-        (no_time.with_time_provider(clock_at(1970)), "NoTime"),
+        (
+            builder()
+                .with_default(files.clone())
+                .with_time_provider(clock_at(5000)),
+            "ExpiredContext",
+        ),
         (builder().with_default(nowhere), "File("),
     ] {
         let error = format!("{:?}", builder.build().unwrap_err());
         assert!(error.contains(expected), "{error}");
+    }
+}
+
+/// Chains often keep a cross-certificate for old clients after it has expired. Clients that build
+/// paths ignore it, so it does not block a renewal or a start.
+#[test]
+fn dates_behind_the_first_certificate_are_reported_only() {
+    let ca = Authority::new("ca");
+    let (old, new) = (ca.issue(), ca.issue());
+    let dated = |change: fn(&mut CertificateParams)| ca.issue_with("cross", change);
+    let expired = dated(|params| params.not_after = date_time_ymd(2029, 1, 1));
+    let of_the_past = dated(|params| {
+        params.not_before = date_time_ymd(1950, 1, 1);
+        params.not_after = date_time_ymd(1960, 1, 1);
+    });
+    let not_yet = dated(|params| params.not_before = date_time_ymd(2031, 1, 1));
+    for (provider, (cross, expected)) in product(
+        PROVIDERS,
+        [
+            (&expired, "ExpiredContext"),
+            (&of_the_past, "Expired"),
+            (&not_yet, "NotValidYetContext"),
+        ],
+    ) {
+        let dir = Dir::new();
+        let files = dir.write_pair(&old);
+        let build = || {
+            ReloadingCertifiedKeys::builder(Arc::new(provider.this()))
+                .with_default(files.clone())
+                .with_time_provider(clock_at(2030))
+                .build()
+                .unwrap()
+        };
+        let renewed = build();
+        dir.write_pair(&new);
+        let chain = [&*new.cert_pem, &ca.0.pem(), &cross.cert_pem].concat();
+        dir.write("chain.pem", chain);
+        assert_eq!(renewed.reload().unwrap(), Reload::Replaced);
+        for keys in [renewed, build()] {
+            let sent = &keys.current(None).unwrap().cert;
+            let ca = ca.0.der().clone();
+            assert_eq!(*sent, [new.cert.clone(), ca, cross.cert.clone()]);
+            let status = keys.status();
+            assert!(status.failing.is_none());
+            let [flaw] = &status.flaws[..] else {
+                panic!("{status:?}");
+            };
+            let what = kind(flaw);
+            assert!(
+                what.starts_with(&format!("Certificate 3 {expected}")),
+                "{what}"
+            );
+            assert!(flaw.to_string().contains("chain.pem: certificate 3"));
+        }
+    }
+}
+
+/// A machine without a battery starts in 1970 until it has asked for the time. It serves the
+/// certificate that it has, or a newer one.
+#[test]
+fn a_clock_in_1970_blocks_neither_a_start_nor_a_renewal() {
+    let ca = Authority::new("ca");
+    let valid_from = |year| {
+        ca.issue_with(SERVER, |params| {
+            params.not_before = date_time_ymd(year, 1, 1)
+        })
+    };
+    let (old, new) = (valid_from(2025), valid_from(2026));
+    for (provider, now) in product(PROVIDERS, [0, 1, 86_400, start_of(2024)]) {
+        let dir = Dir::new();
+        let clock = Clock::at(now);
+        let keys = ReloadingCertifiedKeys::builder(Arc::new(provider.this()))
+            .with_names([SERVER], dir.write_pair(&old))
+            .with_time_provider(clock.clone())
+            .build()
+            .unwrap();
+        let active = || keys.current(Some(SERVER)).unwrap().cert[0].clone();
+        let flaw = || match &keys.status().flaws[..] {
+            [ReloadError::NoTime] if now == 0 => {}
+            [error] if now > 0 && kind(error).starts_with("Certificate 1 NotValidYet") => {}
+            flaws => panic!("{flaws:?}"),
+        };
+        assert_eq!(active(), old.cert);
+        flaw();
+        dir.write_pair(&new);
+        assert_eq!(keys.reload_if_changed().unwrap(), Reload::Replaced);
+        assert_eq!(active(), new.cert);
+        flaw();
+
+        // once the clock is right, dates count again
+        clock.set(start_of(2030));
+        assert_eq!(keys.reload_if_changed().unwrap(), Reload::Unchanged);
+        assert!(keys.status().flaws.is_empty());
+        dir.write_pair(&valid_from(2031));
+        keys.reload_if_changed().unwrap_err();
+        assert_eq!(active(), new.cert);
+    }
+}
+
+/// One file may have both, and be as long as a chain.
+#[test]
+fn one_file_may_have_the_chain_and_the_key() {
+    let ca = Authority::new("ca");
+    let identity = ca.issue();
+    let dir = Dir::new();
+    let both = [&*identity.key_pem, &identity.cert_pem].concat();
+    for comment in [0, 6_000, 87_000] {
+        let both = dir.write("both.pem", both.clone() + &"# a comment\n".repeat(comment));
+        let files = CertifiedKeyFiles::new(&both, &both);
+        let keys = ReloadingCertifiedKeys::new(files, Arc::new(PROVIDERS[0].this())).unwrap();
+        assert_eq!(keys.current(None).unwrap().cert, [identity.cert.clone()]);
+    }
+    let long = dir.write("long.pem", both.clone() + &" ".repeat(1 << 20));
+    let files = CertifiedKeyFiles::new(&long, &long);
+    let error = ReloadingCertifiedKeys::new(files, Arc::new(PROVIDERS[0].this())).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("long.pem: longer than 1048576 bytes"),
+        "{error}"
+    );
+}
+
+/// Errors name the file, and the most frequent mistakes.
+#[test]
+fn errors_name_the_format_of_a_file() {
+    const OLD: &str = "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\
+        DEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n\n\
+        AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n-----END EC PRIVATE KEY-----\n";
+    let ca = Authority::new("ca");
+    let identity = ca.issue();
+    let (chain, key) = (&identity.cert_pem, &identity.key_pem);
+    let utf_16 = |text: &str, to_bytes: fn(u16) -> [u8; 2]| {
+        let units = text.encode_utf16().flat_map(to_bytes);
+        units.collect::<Vec<u8>>()
+    };
+    let with_mark = |text: &str| format!("\u{feff}{text}");
+    let encrypted = key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
+    let is_encrypted = "the private key is encrypted";
+    for (name, content, expected) in [
+        ("key.pem", OLD.into(), is_encrypted),
+        ("key.pem", OLD.replace('\n', "\r\n").into(), is_encrypted),
+        ("key.pem", encrypted.into_bytes(), is_encrypted),
+        ("key.pem", b"text".to_vec(), "no private key"),
+        ("key.pem", vec![0; 1000], "no private key"),
+        ("key.pem", utf_16(key, u16::to_le_bytes), "UTF-16, not"),
+        ("chain.pem", utf_16(chain, u16::to_be_bytes), "UTF-16, not"),
+        (
+            "key.pem",
+            utf_16(&with_mark(key), u16::to_be_bytes),
+            "UTF-16, not",
+        ),
+        (
+            "chain.pem",
+            utf_16(&with_mark(chain), u16::to_le_bytes),
+            "UTF-16, not",
+        ),
+        ("chain.pem", identity.cert.to_vec(), "DER, not PEM"),
+        ("key.pem", identity.cert.to_vec(), "DER, not PEM"),
+        ("chain.pem", vec![0; 1000], "no certificate"),
+        ("chain.pem", with_mark(chain).into(), "not on lines of"),
+        ("key.pem", with_mark(key).into(), "not on lines of"),
+    ] {
+        let dir = Dir::new();
+        let files = dir.write_pair(&identity);
+        dir.write(name, content);
+        let keys = ReloadingCertifiedKeys::new(files, Arc::new(PROVIDERS[0].this()));
+        let error = keys.unwrap_err().to_string();
+        assert!(error.contains(name) && error.contains(expected), "{error}");
+        assert!(!error.contains(key.lines().nth(1).unwrap()), "{error}");
+    }
+}
+
+/// Kubernetes and certbot replace files by changing a link: both files at once, or one by one.
+#[cfg(unix)]
+#[test]
+fn links_that_change_are_followed() {
+    use std::os::unix::fs::symlink;
+
+    let ca = Authority::new("ca");
+    let identities = [ca.issue(), ca.issue()];
+    let dir = Dir::new();
+    for (version, identity) in ["1", "2"].into_iter().zip(&identities) {
+        fs::create_dir(dir.path(version)).unwrap();
+        for (name, pem) in [("chain", &identity.cert_pem), ("key", &identity.key_pem)] {
+            dir.write(&format!("{version}/{name}"), pem);
+            dir.age(&format!("{version}/{name}"));
+        }
+    }
+    let link = |target: &str, name: &str| {
+        let new = dir.path("new link");
+        symlink(target, &new).unwrap();
+        fs::rename(new, dir.path(name)).unwrap();
+    };
+    link("1", "data");
+    link("data/chain", "chain.pem");
+    link("data/key", "key.pem");
+    let files = CertifiedKeyFiles::new(dir.path("chain.pem"), dir.path("key.pem"));
+    let keys = ReloadingCertifiedKeys::new(files, Arc::new(PROVIDERS[0].this())).unwrap();
+    let active = || keys.current(None).unwrap().cert[0].clone();
+    assert_eq!(keys.reload_if_changed().unwrap(), Reload::Unchanged);
+    assert_eq!(keys.status().unchanged, 0);
+    link("2", "data");
+    assert_eq!(keys.reload_if_changed().unwrap(), Reload::Replaced);
+    assert_eq!(active(), identities[1].cert);
+
+    link("1/chain", "chain.pem");
+    let error = keys.reload_if_changed().unwrap_err();
+    assert!(matches!(*error, ReloadError::KeyMismatch { .. }), "{error}");
+    assert_eq!(active(), identities[1].cert);
+    link("1/key", "key.pem");
+    assert_eq!(keys.reload_if_changed().unwrap(), Reload::Replaced);
+    assert_eq!(active(), identities[0].cert);
+    // a link to nowhere, and one to itself
+    for target in ["nowhere", "key.pem"] {
+        link(target, "key.pem");
+        let error = keys.reload_if_changed().unwrap_err();
+        assert!(error.to_string().contains("key.pem: "), "{error}");
+        assert_eq!(active(), identities[0].cert);
     }
 }
 

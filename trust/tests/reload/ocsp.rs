@@ -5,11 +5,12 @@ use std::process::Command;
 use std::sync::Arc;
 
 use harness::peers::callbacks::Clock;
-use harness::peers::configs::PROVIDERS;
+use harness::peers::configs::{PROVIDERS, Provider};
+use rcgen::{CertificateParams, CustomExtension};
 use rustls::crypto::hash::HashAlgorithm;
 use rustls_trust::{Reload, ReloadError, ReloadingCertifiedKeys};
 
-use crate::kit::{Authority, Dir, clock_at, start_of};
+use crate::kit::{Authority, Dir, SERVER, clock_at, start_of};
 
 /// A directory with `chain.pem`, `key.pem` and `ocsp.der`, all of them valid in 2030.
 struct Fixture {
@@ -22,7 +23,10 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        let ca = Authority::new("ca");
+        Self::of(Authority::new("ca"), PROVIDERS[0])
+    }
+
+    fn of(ca: Authority, provider: Provider) -> Self {
         let identity = ca.issue_number(0x11);
         let dir = Dir::new();
         let clock = clock_at(2030);
@@ -30,7 +34,7 @@ impl Fixture {
         let files = dir
             .write_pair(&identity)
             .with_ocsp(dir.write("ocsp.der", &response));
-        let keys = ReloadingCertifiedKeys::builder(Arc::new(PROVIDERS[0].this()))
+        let keys = ReloadingCertifiedKeys::builder(Arc::new(provider.this()))
             .with_default(files)
             .with_time_provider(clock.clone())
             .build()
@@ -48,17 +52,32 @@ impl Fixture {
         self.keys.current(None).unwrap().ocsp.clone()
     }
 
-    /// Writes `response` to the file and returns the reason for its rejection.
-    fn refuse(&self, response: impl AsRef<[u8]>) -> &'static str {
+    /// Writes `response` to the file, reloads, and returns the reason for its rejection.
+    fn refuse(&self, response: impl AsRef<[u8]>) -> String {
         self.dir.write("ocsp.der", response);
-        match *self.keys.reload().unwrap_err() {
-            ReloadError::OcspResponse { reason, .. } => reason,
-            ref error => panic!("{error:?}"),
+        self.keys.reload().unwrap();
+        self.flaw()
+    }
+
+    /// The reason why there is no response in the file.
+    fn flaw(&self) -> String {
+        self.flaw_of(&self.keys)
+    }
+
+    fn flaw_of(&self, keys: &ReloadingCertifiedKeys) -> String {
+        let status = keys.status();
+        assert!(status.failing.is_none(), "{status:?}");
+        match &status.flaws[..] {
+            [ReloadError::OcspResponse { path, reason, .. }] => {
+                assert_eq!(*path, self.dir.path("ocsp.der"));
+                reason.clone()
+            }
+            flaws => panic!("{flaws:?}"),
         }
     }
 }
 
-/// A response for another certificate does not replace the current pair.
+/// A response for another certificate is not stapled, and neither is the one in use.
 #[test]
 fn an_ocsp_response_must_be_about_the_certificate() {
     let fixture = Fixture::new();
@@ -73,7 +92,9 @@ fn an_ocsp_response_must_be_about_the_certificate() {
     let second = good.encode();
     for (bad, reason) in [
         (first.clone(), "another certificate"),
-        (Vec::new(), "malformed"),
+        (Vec::new(), "empty"),
+        (vec![0; 4096], "empty"),
+        (b"-----BEGIN OCSP RESPONSE-----".to_vec(), "PEM"),
         (b"not DER".to_vec(), "malformed"),
         (with(|response| response.status = 3), "an error"),
         (with(|it| it.next_update = "20290101000000Z"), "out of date"),
@@ -81,7 +102,8 @@ fn an_ocsp_response_must_be_about_the_certificate() {
     ] {
         let found = fixture.refuse(bad);
         assert!(found.contains(reason), "{found}");
-        assert_eq!(fixture.stapled().as_ref(), Some(&first));
+        assert_eq!(fixture.stapled(), None);
+        assert_eq!(keys.current(None).unwrap().cert[0], new.cert);
     }
     // a truncated response is rejected and never causes a panic
     for len in 0..second.len() {
@@ -90,14 +112,17 @@ fn an_ocsp_response_must_be_about_the_certificate() {
     dir.write("ocsp.der", &second);
     assert_eq!(keys.reload().unwrap(), Reload::Replaced);
     assert_eq!(fixture.stapled(), Some(second));
+    assert!(keys.status().flaws.is_empty());
 
     // a newer response alone counts as a change
     let third = with(|response| response.next_update = "20310201000000Z");
     dir.write("ocsp.der", &third);
     assert_eq!(keys.reload().unwrap(), Reload::Replaced);
     assert_eq!(fixture.stapled().as_ref(), Some(&third));
+    // until it ends, a response about the same certificate stays in use
     fs::remove_file(dir.path("ocsp.der")).unwrap();
-    assert!(matches!(*keys.reload().unwrap_err(), ReloadError::File(_)));
+    assert_eq!(keys.reload().unwrap(), Reload::Unchanged);
+    assert!(fixture.flaw().starts_with("No such file"));
     assert_eq!(fixture.stapled(), Some(third));
 }
 
@@ -109,7 +134,9 @@ fn the_responder_may_be_five_minutes_ahead() {
         let response = Response::new(&fixture.ca, &[0x11]);
         let ahead = response.with(|response| response.this_update = this_update);
         fixture.dir.write("ocsp.der", ahead.encode());
-        assert_eq!(fixture.keys.reload().is_ok(), is_good, "{this_update}");
+        fixture.keys.reload().unwrap();
+        let flaws = fixture.keys.status().flaws;
+        assert_eq!(flaws.is_empty(), is_good, "{this_update}: {flaws:?}");
     }
 }
 
@@ -153,15 +180,19 @@ fn an_ocsp_response_past_its_next_update_is_not_stapled() {
     assert_eq!(fixture.stapled().as_ref(), Some(&fixture.response));
     let before = fixture.keys.current(None).unwrap();
 
+    assert!(fixture.keys.status().flaws.is_empty());
     fixture.clock.set(start_of(2032));
     let after = fixture.keys.current(None).unwrap();
     assert_eq!(after.ocsp, None);
+    // reported before anything is reloaded
+    assert_eq!(fixture.flaw(), "it is out of date");
     assert_eq!(after.cert, before.cert);
     assert!(Arc::ptr_eq(&after.key, &before.key));
     assert!(Arc::ptr_eq(&after, &fixture.keys.current(None).unwrap()));
     // a clock without the time
     fixture.clock.set(start_of(1970));
     assert_eq!(fixture.stapled(), None);
+    assert_eq!(fixture.flaw(), "the current time is not known");
     fixture.clock.set(start_of(2030));
     assert!(Arc::ptr_eq(&before, &fixture.keys.current(None).unwrap()));
 
@@ -181,6 +212,232 @@ fn an_ocsp_response_past_its_next_update_is_not_stapled() {
     fixture.keys.reload().unwrap();
     fixture.clock.set(start_of(2099));
     assert_eq!(fixture.stapled(), Some(endless));
+}
+
+/// The number of [`spoiled`] files.
+const SPOILED: usize = if cfg!(unix) { 11 } else { 10 };
+
+/// Lists the ways to spoil a response for certificate 0x22, and the reasons that are reported.
+fn spoiled(ca: &Authority) -> Vec<(&'static str, Spoil)> {
+    let good = Response::new(ca, &[0x22]);
+    let with = |change: fn(&mut Response)| Spoil::Bytes(good.with(change).encode());
+    let of_another = Response::new(ca, &[0x11]).encode();
+    let cut = good.encode()[..100].to_vec();
+    let long = [good.encode(), vec![0; 1 << 16]].concat();
+    vec![
+        ("about another certificate", Spoil::Bytes(of_another)),
+        ("No such file", Spoil::Missing),
+        ("empty", Spoil::Bytes(Vec::new())),
+        ("out of date", with(|it| it.next_update = "20290101000000Z")),
+        (
+            "in the future",
+            with(|it| it.this_update = "20310101000000Z"),
+        ),
+        ("an error", with(|it| it.status = 6)),
+        ("malformed", Spoil::Bytes(cut)),
+        ("hash", with(|it| it.hash_oid = b"\x06\x03\x2a\x03\x04")),
+        ("longer than", Spoil::Bytes(long)),
+        ("not a regular file", Spoil::Directory),
+        #[cfg(unix)]
+        ("not a regular file", Spoil::Pipe),
+    ]
+}
+
+enum Spoil {
+    Missing,
+    Bytes(Vec<u8>),
+    Directory,
+    #[cfg(unix)]
+    Pipe,
+}
+
+impl Spoil {
+    fn replace(&self, dir: &Dir, name: &str) {
+        let path = dir.path(name);
+        let _ = fs::remove_file(&path);
+        match self {
+            Self::Missing => {}
+            Self::Bytes(bytes) => drop(dir.write(name, bytes)),
+            Self::Directory => fs::create_dir(path).unwrap(),
+            #[cfg(unix)]
+            Self::Pipe => {
+                let status = Command::new("mkfifo").arg(path).status().unwrap();
+                assert!(status.success());
+            }
+        }
+    }
+}
+
+/// Marks the certificate as "must-staple", or gives it another TLS feature.
+fn demand(params: &mut CertificateParams, feature: u8) {
+    let tls_feature = [1, 3, 6, 1, 5, 5, 7, 1, 24];
+    let features = der(0x30, &[&der(2, &[&[17]]), &der(2, &[&[feature]])]);
+    let extension = CustomExtension::from_oid_content(&tls_feature, features);
+    params.custom_extensions.push(extension);
+}
+
+/// The response is optional and the certificate is not: without the one, the other is active, after
+/// a renewal and at the start.
+#[test]
+fn a_bad_response_blocks_neither_a_renewal_nor_a_start() {
+    for provider in PROVIDERS {
+        for number in 0..SPOILED {
+            let fixture = Fixture::of(Authority::new("ca"), provider);
+            let (ca, dir, keys) = (&fixture.ca, &fixture.dir, &fixture.keys);
+            // with a feature that is not status_request
+            let new = ca.issue_with(SERVER, |params| {
+                params.serial_number = Some(0x22.into());
+                demand(params, 6);
+            });
+            let (reason, spoil) = spoiled(ca).swap_remove(number);
+            assert!(fixture.stapled().is_some(), "{reason}");
+            let files = dir.write_pair(&new).with_ocsp(dir.path("ocsp.der"));
+            spoil.replace(dir, "ocsp.der");
+            let started = ReloadingCertifiedKeys::builder(Arc::new(provider.this()))
+                .with_default(files)
+                .with_time_provider(fixture.clock.clone())
+                .build()
+                .unwrap();
+            assert_eq!(keys.reload_if_changed().unwrap(), Reload::Replaced);
+            for keys in [keys, &started] {
+                let current = keys.current(None).unwrap();
+                assert_eq!(current.cert[0], new.cert, "{reason}");
+                assert_eq!(current.ocsp, None, "{reason}");
+                let flaw = fixture.flaw_of(keys);
+                assert!(flaw.contains(reason), "{flaw}");
+                let status = keys.status();
+                assert_eq!((status.failures, status.flaws.len()), (0, 1));
+                let text = status.flaws[0].to_string();
+                assert!(text.contains("ocsp.der: no OCSP response"), "{text}");
+                // as long as there is a flaw, the files are read again
+                assert_eq!(keys.reload_if_changed().unwrap(), Reload::Unchanged);
+                assert_eq!(keys.status().unchanged, 1, "{reason}");
+            }
+
+            let _ = fs::remove_dir(dir.path("ocsp.der"));
+            let _ = fs::remove_file(dir.path("ocsp.der"));
+            let good = Response::new(ca, &[0x22]).encode();
+            dir.write("ocsp.der", &good);
+            for keys in [keys, &started] {
+                assert_eq!(keys.reload_if_changed().unwrap(), Reload::Replaced);
+                assert_eq!(keys.current(None).unwrap().ocsp.as_ref(), Some(&good));
+                assert!(keys.status().flaws.is_empty(), "{reason}");
+            }
+        }
+    }
+}
+
+/// A certificate that demands a response (RFC 7633) does not become active without one.
+#[test]
+fn only_a_must_staple_certificate_needs_its_response() {
+    for provider in PROVIDERS {
+        for number in 0..SPOILED {
+            let fixture = Fixture::of(Authority::new("ca"), provider);
+            let (ca, dir, keys) = (&fixture.ca, &fixture.dir, &fixture.keys);
+            let new = ca.issue_with(SERVER, |params| {
+                params.serial_number = Some(0x22.into());
+                demand(params, 5);
+            });
+            let (reason, spoil) = spoiled(ca).swap_remove(number);
+            let before = keys.current(None).unwrap();
+            let files = dir.write_pair(&new).with_ocsp(dir.path("ocsp.der"));
+            spoil.replace(dir, "ocsp.der");
+            let start = || {
+                ReloadingCertifiedKeys::builder(Arc::new(provider.this()))
+                    .with_default(files.clone())
+                    .with_time_provider(fixture.clock.clone())
+                    .build()
+            };
+            for error in [start().unwrap_err(), keys.reload().unwrap_err()] {
+                let is_it = matches!(
+                    *error,
+                    ReloadError::OcspResponse {
+                        is_required: true,
+                        ..
+                    }
+                );
+                assert!(is_it && error.to_string().contains(reason), "{error}");
+            }
+            assert!(Arc::ptr_eq(&before, &keys.current(None).unwrap()));
+            let status = keys.status();
+            assert!(status.failing.is_some() && status.flaws.is_empty());
+
+            let _ = fs::remove_dir(dir.path("ocsp.der"));
+            let _ = fs::remove_file(dir.path("ocsp.der"));
+            let good = Response::new(ca, &[0x22]).encode();
+            dir.write("ocsp.der", &good);
+            for keys in [keys, &start().unwrap()] {
+                keys.reload().unwrap();
+                let current = keys.current(None).unwrap();
+                assert_eq!(current.cert[0], new.cert, "{reason}");
+                assert_eq!(current.ocsp.as_ref(), Some(&good), "{reason}");
+            }
+            // the response in use serves as long as it may
+            fs::remove_file(dir.path("ocsp.der")).unwrap();
+            assert_eq!(keys.reload().unwrap(), Reload::Unchanged);
+            assert!(fixture.stapled().is_some() && keys.status().flaws.len() == 1);
+            fixture.clock.set(start_of(2032));
+            keys.reload().unwrap_err();
+            assert_eq!(fixture.stapled(), None);
+        }
+
+        // if no file was set, that is reported
+        let new = Authority::new("ca").issue_with(SERVER, |params| demand(params, 5));
+        let dir = Dir::new();
+        let files = dir.write_pair(&new);
+        let keys = ReloadingCertifiedKeys::new(files, Arc::new(provider.this())).unwrap();
+        let flaws = keys.status().flaws;
+        assert!(
+            matches!(&flaws[..], [ReloadError::NoOcspFile { .. }]),
+            "{flaws:?}"
+        );
+    }
+}
+
+/// Dates are not checked by a clock that cannot be right.
+#[test]
+fn a_clock_in_1970_does_not_reject_a_response() {
+    let ca = Authority::new("ca");
+    let identity = ca.issue_with(SERVER, |params| {
+        params.serial_number = Some(0x22.into());
+        demand(params, 5);
+    });
+    let dir = Dir::new();
+    let response = Response::new(&ca, &[0x22]).encode();
+    let files = dir
+        .write_pair(&identity)
+        .with_ocsp(dir.write("ocsp.der", &response));
+    // in 1970 itself, the clock knows no time, so nobody knows if the response has expired
+    for (now, is_stapled) in [(0, false), (1, true)] {
+        let clock = Clock::at(now);
+        let keys = ReloadingCertifiedKeys::builder(Arc::new(PROVIDERS[0].this()))
+            .with_default(files.clone())
+            .with_time_provider(clock.clone())
+            .build()
+            .unwrap();
+        let stapled = || keys.current(None).unwrap().ocsp.clone();
+        assert_eq!(stapled().is_some(), is_stapled);
+        clock.set(start_of(2030));
+        assert_eq!(stapled().as_ref(), Some(&response));
+        clock.set(start_of(2032));
+        assert_eq!(stapled(), None);
+    }
+}
+
+/// The features of a certificate that cannot be read may demand a response.
+#[test]
+fn malformed_tls_features_count_as_must_staple() {
+    for content in [&[][..], &[0x30, 3, 2, 1], &[0x30, 2, 5, 0], &[2, 1, 5]] {
+        let ca = Authority::new("ca");
+        let identity = ca.issue_with(SERVER, |params| {
+            let tls_feature = [1, 3, 6, 1, 5, 5, 7, 1, 24];
+            let extension = CustomExtension::from_oid_content(&tls_feature, content.to_vec());
+            params.custom_extensions.push(extension);
+        });
+        let dir = Dir::new();
+        let files = dir.write_pair(&identity).with_ocsp(dir.path("none"));
+        ReloadingCertifiedKeys::new(files, Arc::new(PROVIDERS[0].this())).unwrap_err();
+    }
 }
 
 /// Responders use SHA-1, or another hash if the client requested it.

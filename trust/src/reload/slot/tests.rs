@@ -21,14 +21,17 @@ impl Version for Number {
 
 fn slot() -> Slot<str, Number> {
     let clock = Arc::new(DefaultTimeProvider);
-    Slot::new("this".to_string(), clock, Arc::from("first"), Number(0))
+    Slot::new(
+        "this".to_string(),
+        clock,
+        Arc::from("first"),
+        Vec::new(),
+        Number(0),
+    )
 }
 
 fn good(value: &str) -> Replacement<str> {
-    Replacement {
-        value: Arc::from(value),
-        problem: None,
-    }
+    Replacement::new(Arc::from(value), None)
 }
 
 /// The earlier reload saw older files, so its result or failure is discarded, although it ends
@@ -97,10 +100,7 @@ fn a_failed_reload_does_not_restore_a_replaced_value() {
                         true => Arc::from(format!("new, and kept of the {held}")),
                         false => held.clone(),
                     };
-                    Replacement {
-                        value: kept,
-                        problem: Some(ReloadError::Nothing),
-                    }
+                    Replacement::new(kept, Some(ReloadError::Nothing))
                 },
             );
             assert!(outcome.is_err());
@@ -128,13 +128,7 @@ fn a_later_reload_may_restore_an_old_value() {
         |held| {
             slot.reload(|| Number(4), |_| good("other")).unwrap();
             // the outer reload began first; this one begins later and finds the first value again
-            let back = slot.reload(
-                || Number(6),
-                |_| Replacement {
-                    value: held.clone(),
-                    problem: None,
-                },
-            );
+            let back = slot.reload(|| Number(6), |_| Replacement::new(held.clone(), None));
             assert_eq!(back.unwrap(), Reload::Replaced);
             good("earlier")
         },
@@ -159,10 +153,7 @@ fn unsettled_and_failed_versions_are_read_again() {
         );
         (was_read, outcome.map_err(drop))
     };
-    let same: fn(&Arc<str>) -> Replacement<str> = |held| Replacement {
-        value: held.clone(),
-        problem: None,
-    };
+    let same: fn(&Arc<str>) -> Replacement<str> = |held| Replacement::new(held.clone(), None);
     let bad: fn(&Arc<str>) -> Replacement<str> =
         |held| Replacement::failed(held, ReloadError::Nothing);
     assert_eq!(check(0, same), (false, Ok(Reload::Unchanged)));
@@ -187,10 +178,7 @@ fn a_problem_does_not_prevent_partial_replacement() {
     let slot = slot();
     let outcome = slot.reload(
         || Number(2),
-        |_| Replacement {
-            value: Arc::from("in part"),
-            problem: Some(ReloadError::Nothing),
-        },
+        |_| Replacement::new(Arc::from("in part"), Some(ReloadError::Nothing)),
     );
     assert!(matches!(*outcome.unwrap_err(), ReloadError::Nothing));
     assert_eq!(&*slot.current(), "in part");
@@ -257,6 +245,7 @@ fn reloads_work_without_a_clock() {
         "this".to_string(),
         Arc::new(NoClock),
         Arc::from("first"),
+        Vec::new(),
         Number(0),
     );
     slot.reload(|| Number(2), |_| good("next")).unwrap();
