@@ -179,11 +179,13 @@ pub trait MessageEncrypter: Send + Sync {
     /// The length in bytes of the encrypted payload, without the record header, of `payload_len`
     /// bytes.
     ///
-    /// It grows by exactly one per byte of `payload_len`: the expansion is constant.
+    /// It grows by exactly one per byte of `payload_len`: the expansion is constant. It is at most
+    /// 256 bytes in TLS 1.3 (RFC 9846 §5.2), and 2048 in TLS 1.2 (RFC 5246 §6.2.3). Connections fail
+    /// with an encrypter that claims more.
     fn encrypted_payload_len(&self, payload_len: usize) -> usize;
 
     /// The number of bytes before the payload in the encrypted payload: 8 for TLS 1.2 AES-GCM,
-    /// whose explicit nonce is there, otherwise 0.
+    /// whose explicit nonce is there, otherwise 0. It is part of the expansion.
     fn payload_offset(&self) -> usize;
 
     /// True if `Ok` from [`Self::encrypt`] guarantees that all of the output was written.

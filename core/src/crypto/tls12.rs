@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
 
-use super::hmac::{Hmac, Key};
+use super::hmac::{Hmac, Key, Tag};
 use super::kx::ActiveKeyExchange;
 use super::secret_bytes::SecretBytes;
 use crate::error::Error;
@@ -99,7 +99,7 @@ const USUAL_LEN: usize = 160;
 /// ```
 pub(crate) fn p_hash<K: Key + ?Sized>(key: &K, output: &mut [u8], label: &[u8], seed: &[u8]) {
     // a hash function takes one piece faster than three
-    let a_len = key.tag_len();
+    let a_len = Ord::min(key.tag_len(), Tag::MAX_LEN);
     let len = a_len + label.len() + seed.len();
     let mut usual = Zeroizing::new(SecretBytes::<USUAL_LEN>::default());
     let mut long = Zeroizing::new(Vec::new());
@@ -114,10 +114,15 @@ pub(crate) fn p_hash<K: Key + ?Sized>(key: &K, output: &mut [u8], label: &[u8], 
     a_and_seed[a_len + label.len()..].copy_from_slice(seed);
 
     let mut a = key.sign(&[&a_and_seed[a_len..]]);
-    let mut blocks = output.chunks_mut(a_len).peekable();
+    let mut blocks = output.chunks_mut(a.as_ref().len()).peekable();
     while let Some(block) = blocks.next() {
-        a_and_seed[..a_len].copy_from_slice(a.as_ref());
-        let tag = key.sign(&[a_and_seed]);
+        let tag = if a.as_ref().len() == a_len {
+            a_and_seed[..a_len].copy_from_slice(a.as_ref());
+            key.sign(&[a_and_seed])
+        } else {
+            // tags are not as long as the provider claims
+            key.sign(&[a.as_ref(), label, seed])
+        };
         block.copy_from_slice(&tag.as_ref()[..block.len()]);
         if blocks.peek().is_some() {
             a = key.sign(&[a.as_ref()]);

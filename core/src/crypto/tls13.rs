@@ -160,8 +160,9 @@ impl HkdfLabelLengths {
     /// Enough for the labels of TLS with the longest hash.
     const ONE_PIECE: usize = 96;
 
-    fn new(output_len: usize, label: &[u8], context: &[u8]) -> Self {
-        Self::checked(output_len, label, context)
+    fn new(hash_len: usize, label: &[u8], context: &[u8]) -> Self {
+        // an expander from outside may claim any length
+        Self::checked(Ord::min(hash_len, OkmBlock::MAX_LEN), label, context)
             .expect("lengths fit the fields of struct HkdfLabel")
     }
 
@@ -319,7 +320,8 @@ impl<K: Key> HkdfExpanderUsingHmac<K> {
 impl<K: Key> HkdfExpander for HkdfExpanderUsingHmac<K> {
     fn expand_slice(&self, info: &[&[u8]], output: &mut [u8]) -> Result<(), OutputLengthError> {
         // RFC 5869 §2.3: L <= 255 * HashLen
-        if output.len().div_ceil(self.hash_len()) > usize::from(u8::MAX) {
+        let hash_len = self.hash_len();
+        if hash_len == 0 || output.len().div_ceil(hash_len) > usize::from(u8::MAX) {
             return Err(OutputLengthError);
         }
         let mut done = 0;

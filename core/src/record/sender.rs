@@ -22,6 +22,11 @@ mod tests;
 /// must not wrap (RFC 9846 §5.3), and the last ones are reserved for alerts.
 const MAX_RECORDS: u64 = u64::MAX - 16;
 
+/// The most bytes that an encrypter may add to a record: 256 in TLS 1.3 (RFC 9846 §5.2), 2048 in
+/// TLS 1.2 (RFC 5246 §6.2.3).
+const MAX_EXPANSION_TLS13: usize = 256;
+const MAX_EXPANSION_TLS12: usize = 2048;
+
 /// The version in the headers of protected records (RFC 9846 §5.2, RFC 5246 §6.2.1).
 const PROTECTED_VERSION: ProtocolVersion = ProtocolVersion::TLSv1_2;
 
@@ -104,18 +109,30 @@ impl RecordSender {
     ///
     /// `confidentiality_limit` is the number of records that its key may protect. Has no effect
     /// after [`Self::close`].
+    ///
+    /// Returns false if the encrypter claims to add more bytes to a record than the version allows,
+    /// or to put the payload behind them. It is refused then: sealing fails.
     pub fn set_encrypter(
         &mut self,
         encrypter: Box<dyn MessageEncrypter>,
         version: ProtocolVersion,
         confidentiality_limit: u64,
-    ) {
+    ) -> bool {
         if self.closed {
-            return;
+            return true;
         }
         let offset = encrypter.payload_offset();
+        let expansion = encrypter.encrypted_payload_len(0);
+        let most = match version {
+            ProtocolVersion::TLSv1_3 => MAX_EXPANSION_TLS13,
+            _ => MAX_EXPANSION_TLS12,
+        };
+        if expansion > most || offset > expansion {
+            self.set_encrypter(Box::new(Refused), version, confidentiality_limit);
+            return false;
+        }
         self.head_len = HEADER_LEN + offset;
-        self.tail_len = encrypter.encrypted_payload_len(0).saturating_sub(offset);
+        self.tail_len = expansion - offset;
         self.clears_output = !encrypter.overwrites_output(FromThisCrate::new());
         self.encrypter = Some(encrypter);
         // RFC 9846 §5.2: the outer type of a protected TLS 1.3 record is always application_data
@@ -126,6 +143,7 @@ impl RecordSender {
         self.key_limit = Ord::min(confidentiality_limit, MAX_RECORDS).saturating_sub(1);
         self.record_limit = self.key_limit;
         self.seq = 0;
+        true
     }
 
     /// Drops the encrypter and its key. Further records are unprotected again, such as a second
@@ -466,6 +484,39 @@ impl fmt::Debug for RecordSender {
             .field("encrypting", &self.is_encrypting())
             .field("seq", &self.seq)
             .finish_non_exhaustive()
+    }
+}
+
+/// Takes the place of an encrypter with impossible lengths. It seals nothing.
+struct Refused;
+
+impl MessageEncrypter for Refused {
+    fn encrypt(
+        &mut self,
+        _: OutboundPlainMessage<'_>,
+        _: u64,
+        _: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        Err(EncryptError::Failed)
+    }
+
+    fn encrypt_in_place(
+        &mut self,
+        _: ContentType,
+        _: ProtocolVersion,
+        _: usize,
+        _: u64,
+        _: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        Err(EncryptError::Failed)
+    }
+
+    fn encrypted_payload_len(&self, payload_len: usize) -> usize {
+        payload_len
+    }
+
+    fn payload_offset(&self) -> usize {
+        0
     }
 }
 

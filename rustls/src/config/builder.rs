@@ -13,6 +13,8 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::marker::PhantomData;
 
+use rustls_core::crypto::cipher::AeadKey;
+use rustls_core::crypto::hash::Output;
 use rustls_core::provider::CryptoProvider;
 
 use crate::config::ech::EchMode;
@@ -135,7 +137,8 @@ impl<Side: ConfigSide> ConfigBuilder<Side, WantsVersions> {
     /// - `versions` is empty;
     /// - the crypto provider has no cipher suite for any of `versions`;
     /// - it has no key exchange group for any of `versions`, or none of the kind that one of its
-    ///   cipher suites needs.
+    ///   cipher suites needs;
+    /// - a cipher suite claims keys or hashes of impossible lengths.
     pub fn with_protocol_versions(
         self,
         versions: &[&'static SupportedProtocolVersion],
@@ -146,6 +149,31 @@ impl<Side: ConfigSide> ConfigBuilder<Side, WantsVersions> {
             versions,
             ech_mode: None,
         }))
+    }
+}
+
+/// True if the library can hold the keys and hashes of `suite`. A provider from outside may return
+/// any length.
+fn has_possible_lengths(suite: &SupportedCipherSuite) -> bool {
+    if suite.common().hash_provider.output_len() > Output::MAX_LEN {
+        return false;
+    }
+    match suite {
+        SupportedCipherSuite::Tls13(suite) => {
+            let of_quic = suite.quic.map_or(0, |quic| quic.aead_key_len());
+            suite.aead_alg.key_len() <= AeadKey::MAX_LEN && of_quic <= AeadKey::MAX_LEN
+        }
+        SupportedCipherSuite::Tls12(suite) => {
+            let shape = suite.aead_alg.key_block_shape();
+            // the nonces of all ciphers are shorter than the longest key
+            [
+                shape.enc_key_len,
+                shape.fixed_iv_len,
+                shape.explicit_nonce_len,
+            ]
+            .iter()
+            .all(|len| *len <= AeadKey::MAX_LEN)
+        }
     }
 }
 
@@ -166,6 +194,14 @@ fn usable_versions(
     }
     if provider.kx_groups.is_empty() {
         return Err(Error::General("no kx groups configured".into()));
+    }
+    for suite in &provider.cipher_suites {
+        if !has_possible_lengths(suite) {
+            return Err(Error::General(format!(
+                "Ciphersuite {:?} has keys or hashes of an impossible length",
+                suite.suite()
+            )));
+        }
     }
     for suite in &provider.cipher_suites {
         let mut groups = provider.kx_groups.iter();

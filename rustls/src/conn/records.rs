@@ -9,13 +9,12 @@
 //!                               outgoing   received
 //! ```
 
-#[cfg(feature = "std")]
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 #[cfg(feature = "std")]
 use std::io;
 
-use rustls_core::crypto::cipher::OutboundChunks;
+use rustls_core::crypto::cipher::{MessageEncrypter, OutboundChunks};
 use rustls_core::crypto::tls13::OkmBlock;
 
 #[cfg(feature = "std")]
@@ -32,7 +31,7 @@ use crate::handshake::transport::{Level, Transport};
 #[cfg(feature = "tls12")]
 use crate::keys::tls12::KeyBlock;
 use crate::keys::tls13::TrafficSecret;
-use crate::logging::debug;
+use crate::logging::{debug, warn};
 use crate::msgs::transport_parameters::TransportParameters;
 use crate::record::buffer::{OutgoingBuffer, Owner, ReceiveBuffer};
 use crate::record::joiner::HandshakeJoiner;
@@ -125,6 +124,23 @@ impl Records {
             early_data: None,
             #[cfg(feature = "std")]
             seen_eof: false,
+        }
+    }
+
+    /// Protects all further records with `encrypter`. If its lengths are impossible, sealing fails.
+    fn set_encrypter(
+        &mut self,
+        encrypter: Box<dyn MessageEncrypter>,
+        version: ProtocolVersion,
+        confidentiality_limit: u64,
+    ) {
+        if !self
+            .sender
+            .set_encrypter(encrypter, version, confidentiality_limit)
+        {
+            warn!(
+                "the crypto provider's encrypter adds more bytes to a record than {version:?} allows"
+            );
         }
     }
 
@@ -348,7 +364,7 @@ impl Transport for Records {
 
     fn set_sending_secret(&mut self, _: Level, secret: &TrafficSecret<'_>) {
         let (suite, (key, iv)) = (secret.suite, secret.key());
-        self.sender.set_encrypter(
+        self.set_encrypter(
             suite.aead_alg.encrypter(key, iv),
             ProtocolVersion::TLSv1_3,
             suite.common.confidentiality_limit,
@@ -412,7 +428,7 @@ impl Transport for Records {
     #[cfg(feature = "tls12")]
     fn change_sending_cipher(&mut self, keys: &KeyBlock, side: Side) {
         self.send_change_cipher_spec();
-        self.sender.set_encrypter(
+        self.set_encrypter(
             keys.encrypter(side),
             ProtocolVersion::TLSv1_2,
             keys.confidentiality_limit(),

@@ -357,7 +357,9 @@ pub(crate) fn exporter(
 
     // Derive-Secret, except that the application chooses the label, so its length must be checked
     let mut secret_bytes = [0; OkmBlock::MAX_LEN];
-    let secret_bytes_used = &mut secret_bytes[..expander.hash_len()];
+    let secret_bytes_used = secret_bytes
+        .get_mut(..expander.hash_len())
+        .ok_or(OutputLengthError)?;
     expand_label_slice(
         &*expander,
         label,

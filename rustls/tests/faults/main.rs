@@ -9,6 +9,7 @@ mod callbacks;
 mod ends;
 mod guards;
 mod halves;
+mod liars;
 mod other_calls;
 mod pieces;
 mod rigged;

@@ -496,6 +496,79 @@ fn a_contract_breaking_encrypter_fails_and_uses_up_the_number() {
     assert_eq!(sealed(&mut sender, DATA, b"abc").len(), 15);
 }
 
+/// Claims these lengths, and to have written all that it was given.
+struct Claims {
+    expansion: usize,
+    offset: usize,
+}
+
+impl MessageEncrypter for Claims {
+    fn encrypt(
+        &mut self,
+        _: OutboundPlainMessage<'_>,
+        _: u64,
+        out: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        Ok(out.len())
+    }
+
+    fn encrypt_in_place(
+        &mut self,
+        _: ContentType,
+        _: ProtocolVersion,
+        _: usize,
+        _: u64,
+        out: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        Ok(out.len())
+    }
+
+    fn encrypted_payload_len(&self, payload_len: usize) -> usize {
+        self.expansion.saturating_add(payload_len)
+    }
+
+    fn payload_offset(&self) -> usize {
+        self.offset
+    }
+}
+
+#[test]
+fn an_encrypter_with_impossible_lengths_seals_nothing() {
+    for (version, most) in [
+        (ProtocolVersion::TLSv1_3, 256),
+        (ProtocolVersion::TLSv1_2, 2048),
+    ] {
+        let huge = [most + 1, 20_000, usize::MAX / 2, usize::MAX];
+        let beyond = [1, most].into_iter().chain(huge).map(|offset| (0, offset));
+        let equal = huge.map(|len| (len, len));
+        for (expansion, offset) in huge
+            .map(|len| (len, 0))
+            .into_iter()
+            .chain(equal)
+            .chain(beyond)
+        {
+            let mut sender = RecordSender::new();
+            let encrypter = Box::new(Claims { expansion, offset });
+            assert!(!sender.set_encrypter(encrypter, version, 9));
+            let mut out = [0; 40];
+            let sealed = sender.seal(DATA, b"abc".into(), &mut out);
+            assert_eq!(sealed, Err(SealError::Failed), "{expansion} {offset}");
+            let in_place = sender.seal_in_place(DATA, &mut out, 8..11);
+            assert_eq!(in_place, Err(InPlaceError::EncryptExhausted));
+            assert_eq!(sender.sealed_len(3), 8);
+        }
+        for (expansion, offset) in [(0, 0), (most, 0), (most, most)] {
+            let mut sender = RecordSender::new();
+            let encrypter = Box::new(Claims { expansion, offset });
+            assert!(sender.set_encrypter(encrypter, version, 9));
+            assert_eq!(
+                sealed(&mut sender, DATA, b"abc").len(),
+                8 + most.min(expansion)
+            );
+        }
+    }
+}
+
 /// Claims to have written everything, but writes nothing.
 struct Idle;
 
