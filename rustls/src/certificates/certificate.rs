@@ -1,7 +1,7 @@
 //! The properties of a certificate, each parsed once, on demand.
 //!
 //! - [`Certificate`], here: the properties, their place and their cache.
-//! - [`frame`]: the boundaries of fields and extensions.
+//! - [`frame`]: the boundaries of fields and extensions; [`element`]: those of any element.
 //! - [`name`], [`alt_name`], [`public_key`], [`serial_number`], [`usage`], [`validity`], [`oid`]:
 //!   the types of the properties.
 //! - [`error`]: the error of a property that cannot be parsed.
@@ -10,6 +10,7 @@
 //! decides if a certificate can be trusted: that is the task of a verifier.
 
 mod alt_name;
+mod element;
 mod error;
 mod frame;
 mod name;
@@ -47,8 +48,10 @@ use crate::error::Error;
 /// An X.509 certificate (RFC 5280) with its properties.
 ///
 /// Creating one parses nothing. Each property is parsed on first use, and the value or the error is
-/// cached. A property that cannot be parsed does not affect the others. An extension that occurs
-/// twice is an error. Many threads may query a certificate at once.
+/// cached. A property that cannot be parsed does not affect the others. Neither does one odd entry
+/// of a list of names: it is a [`GeneralName::Other`], or an attribute without
+/// [text](Attribute::text). An extension that occurs twice is an error. Many threads may query a
+/// certificate at once.
 ///
 /// A property that can be parsed is not necessarily true. The certificate in
 /// [`peer_identity`](crate::CommonState::peer_identity) has been verified; other certificates may
@@ -124,7 +127,8 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] if the subject, or the certificate as a whole, cannot be parsed.
+    /// [`PropertyError`] if the subject is not a list of attributes, or if the certificate as a
+    /// whole cannot be parsed. The value of an attribute is never an error.
     #[inline]
     pub fn subject(&self) -> Result<&Name, PropertyError> {
         let field = CertificateField::Subject;
@@ -135,7 +139,8 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] if the issuer, or the certificate as a whole, cannot be parsed.
+    /// [`PropertyError`] if the issuer is not a list of attributes, or if the certificate as a
+    /// whole cannot be parsed. The value of an attribute is never an error.
     #[inline]
     pub fn issuer(&self) -> Result<&Name, PropertyError> {
         let field = CertificateField::Issuer;
@@ -213,12 +218,13 @@ impl Certificate {
         )
     }
 
-    /// Returns the names in the extension subjectAltName, in order. Empty without the extension.
+    /// Returns the names in the extension subjectAltName, in order. Empty without the extension. A
+    /// name that is not as RFC 5280 demands is a [`GeneralName::Other`].
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] if a name, the list of extensions, or the certificate as a whole cannot be
-    /// parsed.
+    /// [`PropertyError`] if the extension is not a list of one name or more, or if the list of
+    /// extensions or the certificate as a whole cannot be parsed.
     #[inline]
     pub fn subject_alt_names(&self) -> Result<&[GeneralName], PropertyError> {
         let field = CertificateField::SubjectAltName;

@@ -92,7 +92,8 @@
 //! [`peer_identity`](crate::CommonState::peer_identity) returns the peer's certificates or raw key,
 //! and their fingerprint. With the feature `x509`, it also reads the properties of a certificate.
 //! Each property is read on first use and kept with the chain, for all connections of the same
-//! peer.
+//! peer. A name that is not as RFC 5280 demands, such as a mail address in Latin-1, does not hide
+//! the names beside it.
 //!
 //! ```
 //! use rustls::CommonState;

@@ -5,14 +5,18 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::net::IpAddr;
 
-use x509_cert::der::asn1::AnyRef;
-use x509_cert::der::{Decode, Reader, SliceReader, Tag, TagNumber, Tagged};
+use x509_cert::der::{Reader, SliceReader};
 
+use super::element::Element;
 use super::error::Malformed;
 use super::name::{Name, ascii, is_deceptive};
 use super::oid::write_hex;
 
 /// A name of a subject, a `GeneralName`.
+///
+/// Authorities have issued names that are not as RFC 5280 demands, such as a mail address in
+/// another encoding than ASCII. These are [`Other`](Self::Other), and the names beside them stay
+/// readable.
 ///
 /// `Display` writes the kind and the name: `DNS:example.com`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,11 +29,12 @@ pub enum GeneralName {
     Email(Box<str>),
     /// `uniformResourceIdentifier`. ASCII without control characters.
     Uri(Box<str>),
-    /// `iPAddress`.
+    /// `iPAddress`, of 4 or 16 bytes.
     Ip(IpAddr),
     /// `directoryName`.
     DirectoryName(Name),
-    /// Any other kind: the DER of the whole name, tag and length included.
+    /// Any other kind, or a name that is not as described above: the DER of the whole name, tag and
+    /// length included.
     Other(Box<[u8]>),
 }
 
@@ -52,51 +57,50 @@ impl GeneralName {
         Ok(names.into())
     }
 
+    /// Reads the next element, of which only the length must be right.
     fn read(reader: &mut SliceReader<'_>) -> Result<Self, Malformed> {
-        let mut element = reader.clone();
-        let name = AnyRef::decode(reader)?;
-        let Tag::ContextSpecific {
-            number,
-            constructed,
-        } = name.tag()
-        else {
-            return Err(Malformed::Rule("an element that is no name"));
-        };
-        let content = name.value();
-        Ok(match (number, constructed) {
-            (TagNumber(1), false) => Self::Email(printable(content)?),
-            (TagNumber(2), false) => Self::Dns(printable(content)?),
-            // a CHOICE cannot be tagged implicitly, so this tag is explicit
-            (TagNumber(4), true) => Self::DirectoryName(Name::read(content)?),
-            (TagNumber(6), false) => Self::Uri(printable(content)?),
-            (TagNumber(7), false) => Self::Ip(address(content)?),
-            (TagNumber(0 | 3 | 5), true) | (TagNumber(8), false) => {
-                Self::Other(element.tlv_bytes()?.into())
-            }
-            _ => return Err(Malformed::Rule("a name of a kind that there is not")),
+        let element = Element::read(reader)?;
+        Ok(Self::known(&element).unwrap_or_else(|| Self::Other(element.der.into())))
+    }
+
+    /// Returns the name, if it is of a known kind and as RFC 5280 demands.
+    fn known(element: &Element<'_>) -> Option<Self> {
+        let content = element.content;
+        Some(match element.tag {
+            EMAIL => Self::Email(printable(content)?),
+            DNS => Self::Dns(printable(content)?),
+            DIRECTORY_NAME => Self::DirectoryName(Name::read(content).ok()?),
+            URI => Self::Uri(printable(content)?),
+            IP => Self::Ip(address(content)?),
+            _ => return None,
         })
     }
 }
 
-/// Parses an IA5String without control characters: some readers take a NUL for the end, others do
-/// not.
-fn printable(content: &[u8]) -> Result<Box<str>, Malformed> {
-    match ascii(content) {
-        Some(text) if !text.contains(is_deceptive) => Ok(text.into()),
-        _ => Err(Malformed::Rule(
-            "a name with control characters or beyond ASCII",
-        )),
-    }
+/// [1]
+const EMAIL: u8 = 0x81;
+/// [2]
+const DNS: u8 = 0x82;
+/// [4], constructed: a CHOICE cannot be tagged implicitly, so this tag is explicit.
+const DIRECTORY_NAME: u8 = 0xa4;
+/// [6]
+const URI: u8 = 0x86;
+/// [7]
+const IP: u8 = 0x87;
+
+/// Returns the text of an IA5String without control characters: some readers take a NUL for the
+/// end, others do not.
+fn printable(content: &[u8]) -> Option<Box<str>> {
+    let text = ascii(content)?;
+    (!text.contains(is_deceptive)).then(|| text.into())
 }
 
-fn address(content: &[u8]) -> Result<IpAddr, Malformed> {
+fn address(content: &[u8]) -> Option<IpAddr> {
     if let Ok(octets) = <[u8; 4]>::try_from(content) {
-        return Ok(octets.into());
+        return Some(octets.into());
     }
-    if let Ok(octets) = <[u8; 16]>::try_from(content) {
-        return Ok(octets.into());
-    }
-    Err(Malformed::Rule("an IP address of neither 4 nor 16 bytes"))
+    let octets = <[u8; 16]>::try_from(content).ok()?;
+    Some(octets.into())
 }
 
 impl fmt::Display for GeneralName {

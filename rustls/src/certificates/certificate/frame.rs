@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use x509_cert::der::asn1::AnyRef;
 use x509_cert::der::{Decode, Header, Reader, SliceReader, Tag, TagMode, TagNumber, Tagged};
 
+use super::element::Element;
 use super::error::Malformed;
-use super::oid::Oid;
 use super::span::Span;
 
 /// The fields of a certificate, in the order of RFC 5280 §4.1.
@@ -72,7 +72,7 @@ type BitString<'a> = x509_cert::der::asn1::BitStringRef<'a>;
 /// Skips the next element, of any type, and returns its place.
 fn element(reader: &mut SliceReader<'_>) -> Result<Span, Malformed> {
     let start = reader.position();
-    AnyRef::decode(reader)?;
+    Element::read(reader)?;
     Ok(Span::new(start, reader.position()))
 }
 
@@ -151,6 +151,7 @@ impl ExtensionIndex {
 
 impl Entry {
     fn read(reader: &mut SliceReader<'_>) -> Result<Self, Malformed> {
+        // a malformed one is never looked for, and does not affect the other extensions
         let oid = content(reader, Tag::ObjectIdentifier)?;
         // an explicit FALSE is not DER, but many certificates have it
         let is_critical = reader.decode::<Option<bool>>()?.unwrap_or(false);
@@ -170,9 +171,6 @@ fn content(reader: &mut SliceReader<'_>, tag: Tag) -> Result<Span, Malformed> {
         return Err(Malformed::Rule("an extension that is built otherwise"));
     }
     let start = reader.position();
-    let content = reader.read_slice(header.length())?;
-    if tag == Tag::ObjectIdentifier {
-        Oid::from_content(content)?;
-    }
+    reader.read_slice(header.length())?;
     Ok(Span::new(start, reader.position()))
 }

@@ -6,9 +6,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Write};
 
-use x509_cert::der::asn1::AnyRef;
-use x509_cert::der::{Decode, Header, Length, Reader, SliceReader, Tag, Tagged};
+use x509_cert::der::{Decode, Header, Reader, SliceReader, Tag};
 
+use super::element::Element;
 use super::error::Malformed;
 use super::oid::{Oid, write_hex};
 use super::span::Span;
@@ -17,6 +17,9 @@ use super::span::Span;
 ///
 /// Names are equal if their DER is equal. That is stricter than RFC 5280 §7.1, which ignores case
 /// and the type of a text.
+///
+/// An attribute may have any value. One that is not text, or not in the encoding of its type, has
+/// no [text](Attribute::text) and is written as `#` with its DER in hexadecimal.
 ///
 /// `Display` writes the format of RFC 4514, the last attribute first, for example
 /// `CN=Ann Example,O=Example\, Inc.,C=NO`. It escapes control characters, and those that change the
@@ -107,10 +110,7 @@ fn read_set(reader: &mut SliceReader<'_>, attributes: &mut Vec<Entry>) -> Result
             let entry = reader.sequence(|reader| {
                 let oid = Oid::read(reader)?;
                 let start = reader.position();
-                let text = match reader.peek_byte() {
-                    Some(UNIVERSAL_STRING) => Some(read_universal(reader)?),
-                    _ => read_text(AnyRef::decode(reader)?)?,
-                };
+                let text = read_text(&Element::read(reader)?);
                 Ok::<_, Malformed>(Entry {
                     joins_previous: attributes.len() > first,
                     oid,
@@ -128,42 +128,31 @@ fn read_set(reader: &mut SliceReader<'_>, attributes: &mut Vec<Entry>) -> Result
     Ok(())
 }
 
-/// Returns the text of a value, if its type is one of the text types of RFC 5280.
-fn read_text(value: AnyRef<'_>) -> Result<Option<Box<str>>, Malformed> {
-    let bytes = value.value();
-    let text = match value.tag() {
-        Tag::Utf8String => core::str::from_utf8(bytes).ok().map(ToOwned::to_owned),
+/// Returns the text of a value, if its type is one of the text types of RFC 5280 and permits the
+/// bytes.
+fn read_text(value: &Element<'_>) -> Option<Box<str>> {
+    let bytes = value.content;
+    let text = match value.tag {
+        UTF8_STRING => core::str::from_utf8(bytes).ok()?.to_owned(),
         // authorities do not respect the smaller character set of PrintableString
-        Tag::PrintableString | Tag::Ia5String | Tag::NumericString | Tag::VisibleString => {
-            ascii(bytes).map(ToOwned::to_owned)
-        }
+        PRINTABLE_STRING | IA5_STRING | NUMERIC_STRING | VISIBLE_STRING => ascii(bytes)?.to_owned(),
         // T.61 officially, but everybody writes ISO 8859-1
-        Tag::TeletexString => Some(bytes.iter().copied().map(char::from).collect()),
-        Tag::BmpString => bmp(bytes),
-        _ => return Ok(None),
+        TELETEX_STRING => bytes.iter().copied().map(char::from).collect(),
+        BMP_STRING => bmp(bytes)?,
+        UNIVERSAL_STRING => universal(bytes)?,
+        _ => return None,
     };
-    match text {
-        Some(text) => Ok(Some(text.into_boxed_str())),
-        None => Err(FORBIDDEN_BYTES),
-    }
+    Some(text.into_boxed_str())
 }
 
-/// Parses a UniversalString, whose tag the crate der does not know.
-fn read_universal(reader: &mut SliceReader<'_>) -> Result<Box<str>, Malformed> {
-    reader.read_byte()?;
-    let len = Length::decode(reader)?;
-    let chars = reader.read_slice(len)?.chunks_exact(4);
-    if !chars.remainder().is_empty() {
-        return Err(FORBIDDEN_BYTES);
-    }
-    let chars = chars.map(|char| u32::from_be_bytes([char[0], char[1], char[2], char[3]]));
-    let text: Option<String> = chars.map(char::from_u32).collect();
-    text.map(String::into_boxed_str).ok_or(FORBIDDEN_BYTES)
-}
-
+const UTF8_STRING: u8 = 0x0c;
+const NUMERIC_STRING: u8 = 0x12;
+const PRINTABLE_STRING: u8 = 0x13;
+const TELETEX_STRING: u8 = 0x14;
+const IA5_STRING: u8 = 0x16;
+const VISIBLE_STRING: u8 = 0x1a;
 const UNIVERSAL_STRING: u8 = 0x1c;
-
-const FORBIDDEN_BYTES: Malformed = Malformed::Rule("a text with bytes that its type forbids");
+const BMP_STRING: u8 = 0x1e;
 
 /// Returns the bytes as text if they are ASCII.
 pub(super) fn ascii(bytes: &[u8]) -> Option<&str> {
@@ -179,6 +168,15 @@ fn bmp(bytes: &[u8]) -> Option<String> {
     }
     let units = units.map(|unit| u16::from_be_bytes([unit[0], unit[1]]));
     char::decode_utf16(units).collect::<Result<_, _>>().ok()
+}
+
+fn universal(bytes: &[u8]) -> Option<String> {
+    let chars = bytes.chunks_exact(4);
+    if !chars.remainder().is_empty() {
+        return None;
+    }
+    let chars = chars.map(|char| u32::from_be_bytes([char[0], char[1], char[2], char[3]]));
+    chars.map(char::from_u32).collect()
 }
 
 impl PartialEq for Name {
@@ -231,7 +229,7 @@ impl<'a> Attribute<'a> {
         &self.entry.oid
     }
 
-    /// Returns the value as text. `None` if it has another type.
+    /// Returns the value as text. `None` if it has another type, or bytes that its type forbids.
     ///
     /// The text may contain any character, including NUL.
     pub fn text(&self) -> Option<&'a str> {

@@ -4,9 +4,10 @@ use alloc::boxed::Box;
 use core::fmt;
 
 use pki_types::SubjectPublicKeyInfoDer;
-use x509_cert::der::asn1::{AnyRef, BitStringRef};
+use x509_cert::der::asn1::BitStringRef;
 use x509_cert::der::{Decode, Reader, SliceReader};
 
+use super::element::Element;
 use super::error::Malformed;
 use super::oid::Oid;
 use super::span::Span;
@@ -94,9 +95,7 @@ impl AlgorithmIdentifier {
             let parameters = if reader.is_finished() {
                 None
             } else {
-                let mut element = reader.clone();
-                AnyRef::decode(reader)?;
-                Some(element.tlv_bytes()?.into())
+                Some(Element::read(reader)?.der.into())
             };
             Ok(Self { oid, parameters })
         })

@@ -203,7 +203,10 @@ fn malformed_containers_affect_their_contents() {
     for extensions in [
         Vec::new(),
         Vec::from([tlv(SEQUENCE, &tlv(OID, KEY_USAGE))]),
-        Vec::from([extension(&[0x80], &[])]),
+        Vec::from([tlv(
+            SEQUENCE,
+            &[tlv(OID, KEY_USAGE), tlv(0x19, b"")].concat(),
+        )]),
     ] {
         let mut fields = good.clone();
         fields.extensions = Some(extensions);
@@ -216,6 +219,41 @@ fn malformed_containers_affect_their_contents() {
         fields.version = version;
         let certificate = fields.to_certificate();
         assert_eq!(errors(&certificate), [CertificateField::Version; 4]);
+    }
+}
+
+/// A name, a parameter or an extension that is not as RFC 5280 demands does not hide what is beside
+/// it.
+#[test]
+fn one_odd_entry_hides_nothing_else() {
+    // a GraphicString, and a private type with a high number
+    for odd in [tlv(0x19, b"text"), [&[0xdf, 0x2a][..], &[1, 8]].concat()] {
+        let mut fields = Fields::good();
+        let attribute = |value: &[u8]| {
+            let attribute = [&tlv(OID, &[0x55, 4, 3])[..], value].concat();
+            tlv(SET, &tlv(SEQUENCE, &attribute))
+        };
+        fields.subject = tlv(SEQUENCE, &attribute(&odd));
+        fields.issuer = fields.subject.clone();
+        let parameters = tlv(SEQUENCE, &[tlv(OID, &[0x2a, 3]), odd.clone()].concat());
+        fields.signature = parameters.clone();
+        fields.signature_algorithm = parameters.clone();
+        let key = [parameters, tlv(BIT_STRING, &[0, 1, 2, 3])].concat();
+        fields.public_key = tlv(SEQUENCE, &key);
+        let extensions = fields.extensions.as_mut().unwrap();
+        extensions.push(extension(&[0x55, 0x80], b"malformed identifier"));
+        let alt_names = [odd.clone(), tlv(0x82, b"a.example")].concat();
+        extensions[0] = extension(SUBJECT_ALT_NAME, &tlv(SEQUENCE, &alt_names));
+        let certificate = fields.to_certificate();
+        assert_eq!(errors(&certificate), []);
+        assert_eq!(certificate.subject().unwrap().der(), fields.subject);
+        assert_eq!(certificate.subject().unwrap().common_name(), None);
+        let parameters = certificate.public_key().unwrap().algorithm().parameters();
+        assert_eq!(parameters, Some(&odd[..]));
+        let alt_names = certificate.subject_alt_names().unwrap();
+        assert_eq!(alt_names[0], GeneralName::Other(odd.clone().into()));
+        assert_eq!(alt_names[1], GeneralName::Dns("a.example".into()));
+        assert!(certificate.key_usages().unwrap().is_some());
     }
 }
 

@@ -1,13 +1,17 @@
 use alloc::string::ToString;
-use alloc::vec;
+use alloc::{format, vec};
 
 use super::*;
 use crate::certificates::certificate::tests::{OID, SEQUENCE, SET, tlv};
 
 const UTF8: u8 = 0x0c;
+const NUMERIC: u8 = 0x12;
 const PRINTABLE: u8 = 0x13;
 const TELETEX: u8 = 0x14;
 const IA5: u8 = 0x16;
+const GRAPHIC: u8 = 0x19;
+const VISIBLE: u8 = 0x1a;
+const GENERAL: u8 = 0x1b;
 const UNIVERSAL: u8 = 0x1c;
 const BMP: u8 = 0x1e;
 
@@ -129,20 +133,50 @@ fn texts_are_parsed_by_type() {
         let name = Name::read(&common_name(tag, value)).unwrap();
         assert_eq!(name.common_name(), Some(text));
     }
+}
+
+/// Authorities have issued texts that are not as their type says. The name around them is readable.
+#[test]
+fn a_value_that_is_not_as_its_type_says_has_no_text() {
     for (tag, value) in [
         (UTF8, &[0xff][..]),
-        (PRINTABLE, &[0xe5]),
+        (UTF8, b"Certificado ra\xedz"),
+        // a surrogate in UTF-8
+        (UTF8, &[0xed, 0xa0, 0x80]),
+        (PRINTABLE, b"M\xfcller"),
+        (NUMERIC, &[0xb2]),
+        (VISIBLE, &[0xb2]),
         (IA5, &[0xc3, 0xa5]),
         (BMP, &[0]),
         (BMP, &[0xd8, 0x00, 0, 0x61]),
         (UNIVERSAL, &[0, 0, 0x61]),
         (UNIVERSAL, &[0, 0, 0xd8, 0]),
         (UNIVERSAL, &[0, 0x11, 0, 0]),
+        // types that are not in RFC 5280, and a text in pieces
+        (GRAPHIC, b"a"),
+        (GENERAL, b"a"),
+        (0x20 | UTF8, &[UTF8, 1, b'a']),
     ] {
-        assert!(matches!(
-            Name::read(&common_name(tag, value)),
-            Err(Malformed::Rule(_))
-        ));
+        let odd = attribute(ORGANIZATION, tag, value);
+        let der = name(&[odd, attribute(COMMON_NAME, UTF8, b"leaf")]);
+        let name = Name::read(&der).unwrap();
+        assert_eq!(name.der(), der);
+        assert_eq!(name.common_name(), Some("leaf"));
+        let [odd, _] = &*name.attributes().collect::<Vec<_>>() else {
+            panic!("{name}");
+        };
+        let value = tlv(tag, value);
+        assert_eq!((odd.text(), odd.value_der()), (None, &value[..]));
+        let hex: String = value.iter().map(|byte| format!("{byte:02X}")).collect();
+        assert_eq!(name.to_string(), format!("CN=leaf,O=#{hex}"));
+
+        // it is no common name, and does not make another one unique
+        let odd = attribute(COMMON_NAME, tag, &value[2..]);
+        let good = attribute(COMMON_NAME, UTF8, b"leaf");
+        let two = self::name(&[odd.clone(), good]);
+        for der in [self::name(&[odd]), two] {
+            assert_eq!(Name::read(&der).unwrap().common_name(), None);
+        }
     }
 }
 
