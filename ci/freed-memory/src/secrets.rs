@@ -35,18 +35,18 @@ pub(crate) fn record(name: &'static str, secret: &[u8]) {
     record_with_random(name, secret, &[0; 32]);
 }
 
+/// Copies the secret into its place, because a copy on the stack could get into freed memory.
 fn record_with_random(name: &'static str, secret: &[u8], client_random: &[u8]) {
     let mut secrets = SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
     assert!(secrets.len() < secrets.capacity(), "no room");
-    let mut bytes = [0; MAX_LEN];
-    let len = Ord::min(secret.len(), MAX_LEN);
-    bytes[..len].copy_from_slice(&secret[..len]);
     secrets.push(Secret {
         name,
-        bytes,
-        len,
+        bytes: [0; MAX_LEN],
+        len: Ord::min(secret.len(), MAX_LEN),
         client_random: client_random.try_into().unwrap(),
     });
+    let recorded = secrets.last_mut().unwrap();
+    recorded.bytes[..recorded.len].copy_from_slice(&secret[..recorded.len]);
 }
 
 /// Records the randoms in the first flights of both sides.
