@@ -9,11 +9,15 @@
 //! The choice and the counting flag share a byte. An uncounted allocation therefore costs one
 //! relaxed load and one predicted branch more than the allocator itself.
 //!
-//! For tests, [`KeepsFreed`] keeps the content of freed memory.
+//! For tests, [`KeepsFreed`] keeps the content of freed memory, and [`record_stack`] that of a
+//! stack.
 //!
-//! This is the only package of the workspace with unsafe code: `GlobalAlloc` is an unsafe trait.
+//! This is the only package of the workspace with unsafe code: `GlobalAlloc` is an unsafe trait, and
+//! a thread gets a stack of the caller's only from the C library.
 
 mod freed;
+#[cfg(unix)]
+mod stack;
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
@@ -23,6 +27,8 @@ use std::alloc::System;
 
 pub use freed::{KeepsFreed, record_freed};
 use mimalloc::MiMalloc;
+#[cfg(unix)]
+pub use stack::record_stack;
 #[cfg(not(target_env = "msvc"))]
 use tikv_jemallocator::Jemalloc;
 
