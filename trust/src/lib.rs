@@ -23,8 +23,9 @@
     doc = "| replace certificates and private keys | [`ReloadingCertifiedKeys`] |"
 )]
 //!
-//! No cache holds the result of a verification. Each handshake checks signatures, names, dates and
-//! revocation, with and without the caches. Each cache is bounded.
+//! The caches of this crate hold parsed inputs, never verdicts. The configuration decides whether a
+//! handshake verifies a known chain again: see `ClientConfig::verified_chains`. Each cache is
+//! bounded.
 //!
 //! # Roots
 //!

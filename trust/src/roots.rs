@@ -31,7 +31,7 @@ use crate::loading::Loaded;
 /// logs a warning and sets [`failed_reload`](LoadedRoots::failed_reload). Existing configurations
 /// keep the store that they were created with.
 ///
-/// The cache holds no results of verification: each handshake checks dates, names and signatures.
+/// The cache holds no results of verification. `ClientConfig::verified_chains` does.
 ///
 /// ```
 /// use std::time::Duration;
