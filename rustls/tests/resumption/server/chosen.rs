@@ -97,13 +97,15 @@ fn suites_of_one_hash_resume_each_other() {
     const SUITES: [u16; 3] = [0x1301, 0x1302, 0x1303];
 
     for settings in Settings::all() {
-        for (number, server) in settings.servers()[..2].iter().enumerate() {
+        for server in settings.servers() {
+            let is_upstream = matches!(server, Server::Upstream(_));
             for (first, second) in product(SUITES, SUITES) {
                 let with = |suite| hello().edit(|hello| hello.cipher_suites = vec![suite]);
                 let ticket = server.tickets_for(&settings, with(first)).remove(0);
                 let resumed = server.resumes(&settings, with(second), &ticket.offer(0));
-                let is_due = (first == 0x1302) == (second == 0x1302);
-                assert_eq!(resumed, is_due, "server {number}: {first:x} {second:x}");
+                let is_one_hash = (first == 0x1302) == (second == 0x1302);
+                let is_due = is_one_hash && (first == second || !is_upstream);
+                assert_eq!(resumed, is_due, "{is_upstream}: {first:x} {second:x}");
             }
         }
     }

@@ -287,8 +287,23 @@ fn the_status_is_stapled() {
     }
 }
 
+/// Records the schemes that upstream shows, and has no certificate.
+#[derive(Debug)]
+struct UpstreamSchemes(Arc<Mutex<Vec<u16>>>);
+
+impl rustls_upstream::server::ResolvesServerCert for UpstreamSchemes {
+    fn resolve(
+        &self,
+        hello: rustls_upstream::server::ClientHello<'_>,
+    ) -> Option<Arc<rustls_upstream::sign::CertifiedKey>> {
+        let schemes = hello.signature_schemes().iter();
+        *self.0.lock().unwrap() = schemes.map(|scheme| u16::from(*scheme)).collect();
+        None
+    }
+}
+
 /// The resolver only sees schemes that a common suite can use, because a certificate for any other
-/// would not help.
+/// would not help. Upstream shows all if the client offers suites of TLS 1.3, too.
 #[test]
 fn resolvers_see_the_schemes_that_suites_can_use() {
     for provider in PROVIDERS {
@@ -305,16 +320,21 @@ fn resolvers_see_the_schemes_that_suites_can_use() {
             *seen.lock().unwrap() = hello.signature_schemes().to_vec();
             Some(key.clone())
         });
+        let upstream_schemes = Arc::new(Mutex::new(Vec::new()));
+        let upstream_resolver = Arc::new(UpstreamSchemes(upstream_schemes.clone()));
         let servers = servers_with(
             Setup::new(provider),
             |config| config.cert_resolver = resolver,
-            |_| (),
+            |config| config.cert_resolver = upstream_resolver,
         );
         let all = [0x0403, 0x0804, 0x0807, 0x0401];
-        for (suites, expected) in [
-            (vec![0xc02b, 0xc02f], &all[..]),
-            (vec![0xc02b], &[0x0403, 0x0807]),
-            (vec![0xc02f], &[0x0804, 0x0401]),
+        let (ecdsa, rsa) = (&[0x0403, 0x0807][..], &[0x0804, 0x0401][..]);
+        for (suites, expected, by_upstream) in [
+            (vec![0xc02b, 0xc02f], &all[..], &all[..]),
+            (vec![0xc02b], ecdsa, ecdsa),
+            (vec![0xc02f], rsa, rsa),
+            (vec![0x1301, 0xc02b], ecdsa, &all),
+            (vec![0x1301, 0xc02f], rsa, &all),
         ] {
             let hello = ClientHello::tls12()
                 .edit(|hello| hello.cipher_suites = suites)
@@ -324,6 +344,8 @@ fn resolvers_see_the_schemes_that_suites_can_use() {
             let received = schemes.lock().unwrap();
             let received: Vec<u16> = received.iter().map(|scheme| u16::from(*scheme)).collect();
             assert_eq!(received, expected);
+            let _ = servers[2].connect(&hello, None);
+            assert_eq!(*upstream_schemes.lock().unwrap(), by_upstream);
         }
     }
 }
