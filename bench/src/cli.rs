@@ -30,10 +30,11 @@ pub(crate) enum Tool {
         json: bool,
     },
 
-    /// Write BENCHMARKS.md and docs/results.svg from the output of `all --json`
+    /// Write BENCHMARKS.md and docs/results.svg from the output of `all --json`, and insert the
+    /// figures of BENCHMARKS.md in the other documents
     Document {
-        /// The output of `all --json`
-        results: PathBuf,
+        /// The output of `all --json`; without it, BENCHMARKS.md stays as it is
+        results: Option<PathBuf>,
     },
 
     /// Print a completion script for a shell

@@ -1,5 +1,5 @@
 //! `document`: writes BENCHMARKS.md from its template and the output of `all --json`, and the
-//! picture of README.
+//! picture of README. Then inserts its figures in the other documents.
 //!
 //! A line of the template in double braces is replaced by a table of the rows that it selects:
 //!
@@ -9,7 +9,9 @@
 //! {{bulk impl=this across=allocator main=KEY}}     columns for each value of `across`
 //! ```
 
-use std::path::Path;
+mod figures;
+
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use itertools::Itertools;
@@ -23,14 +25,19 @@ use crate::{machine, report};
 
 const TEMPLATE: &str = include_str!("document/template.md");
 
-/// Writes both files, from the results in `file`, to the repository.
-pub(crate) fn write(file: &Path) -> Result<()> {
-    let rows = Row::read_all(file)?;
+/// Writes both files, from the results in `file`, to the repository, and the figures that other
+/// documents quote. Without `file`, only those figures, from BENCHMARKS.md.
+pub(crate) fn write(file: Option<PathBuf>) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let picture = Picture::create(root.join("docs/results.svg"))?;
-    fs::write(root.join("BENCHMARKS.md"), filled(TEMPLATE, &rows)?)?;
-    picture.draw(&select(&rows, PICTURE)?.1)?;
-    report::print("wrote BENCHMARKS.md and docs/results.svg")
+    if let Some(file) = file {
+        let rows = Row::read_all(&file)?;
+        let picture = Picture::create(root.join("docs/results.svg"))?;
+        fs::write(root.join("BENCHMARKS.md"), filled(TEMPLATE, &rows)?)?;
+        picture.draw(&select(&rows, PICTURE)?.1)?;
+        report::print("wrote BENCHMARKS.md and docs/results.svg")?;
+    }
+    figures::insert(&root)?;
+    report::print("inserted the figures of BENCHMARKS.md in the other documents")
 }
 
 /// The rows of the picture.
@@ -45,8 +52,9 @@ fn filled(template: &'static str, rows: &[Row]) -> Result<String> {
             .and_then(|line| line.strip_suffix("}}"));
         match braced {
             Some("machine") => {
-                let machine = rows.first().and_then(|row| row.get("machine"));
-                text += &machine::header(machine.unwrap_or(&Value::Null));
+                // several, if the results are of several runs
+                let machines = rows.iter().filter_map(|row| row.get("machine"));
+                text += &machines.map(machine::header).unique().join("");
             }
             Some(selection) => {
                 let (view, mut selected) = select(rows, selection)?;

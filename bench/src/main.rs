@@ -63,7 +63,7 @@ fn run(matches: &ArgMatches, line: &[OsString]) -> Result<()> {
     match Tool::from_arg_matches(matches)? {
         Tool::All(args) => report::drawn(&args.common, || all::run(&args)),
         Tool::ListSuites { json } => suites::list(json),
-        Tool::Document { results } => document::write(&results),
+        Tool::Document { results } => document::write(results),
         Tool::Completions { shell } => {
             clap_complete::generate(shell, &mut cli::command(), "bench", &mut std::io::stdout());
             Ok(())

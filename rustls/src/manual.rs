@@ -20,8 +20,8 @@
 //! | How do I use another crypto library, or keys in hardware? | [`writing_a_provider`] |
 //! | A key, a verifier or a storage takes milliseconds. How do I not block? | [`operations`] |
 //!
-//! The tests compile and run the code of these chapters. Each figure stands beside the command that
-//! measures it. All figures come from one machine, and compare only with each other.
+//! The tests compile and run the code of these chapters. Figures of speed and memory are
+//! those of `BENCHMARKS.md`, or stand beside their command. Compare only figures of one table.
 
 pub mod capacity;
 pub mod certificates;

@@ -1,13 +1,13 @@
 //! Memory: holding as many connections as possible.
 //!
-//! An idle connection of this library holds its keys and its state, and no buffer:
+//! An idle connection of this library holds its keys and its state, and no buffer. After traffic:
 //!
 //! | heap bytes, including the connection type, aws-lc-rs | this | rustls 0.23.46 |
 //! |---|---|---|
-//! | buffered client | 1056 | 35518 |
-//! | buffered server | 1008 | 35102 |
-//! | unbuffered client | 1096 | 2670 |
-//! | unbuffered server | 1048 | 2254 |
+//! | buffered client | <!--=idle-client-->1072<!--/--> | <!--=old-idle-client-->35520<!--/--> |
+//! | buffered server | <!--=idle-server-->1013<!--/--> | <!--=old-idle-server-->35102<!--/--> |
+//! | unbuffered client | <!--=idle-unbuffered-client-->1096<!--/--> | <!--=old-idle-unbuffered-client-->2672<!--/--> |
+//! | unbuffered server | <!--=idle-unbuffered-server-->1037<!--/--> | <!--=old-idle-unbuffered-server-->2254<!--/--> |
 //!
 //! ```sh
 //! cargo run --release -p bench -- memory
@@ -62,11 +62,12 @@
 //!
 //! | heap bytes per connection, buffered, aws-lc-rs | this | rustls 0.23.46 |
 //! |---|---|---|
-//! | idle, client / server | 1072 / 1014 | 35516 / 35102 |
-//! | part of a record of 1 kB received | 2067 | 6638 |
-//! | part of a record of 16 KiB received | 17689 | 35310 |
-//! | an unread record of 16 KiB | 17689 | 51694 |
-//! | an unread record of 1 byte | 5139 | 6638 |
+//! | idle client | <!--=many-idle-client-->1072<!--/--> | <!--=old-many-idle-client-->35516<!--/--> |
+//! | idle server | <!--=many-idle-server-->1014<!--/--> | <!--=old-many-idle-server-->35102<!--/--> |
+//! | part of a record of 1 kB received | <!--=many-part-1k-->2066<!--/--> | <!--=old-many-part-1k-->6637<!--/--> |
+//! | part of a record of 16 KiB received | <!--=many-part-16k-->17681<!--/--> | <!--=old-many-part-16k-->35309<!--/--> |
+//! | an unread record of 16 KiB | <!--=many-wait-16k-->17683<!--/--> | <!--=old-many-wait-16k-->51693<!--/--> |
+//! | an unread record of 1 byte | <!--=many-wait-1-->5134<!--/--> | <!--=old-many-wait-1-->6638<!--/--> |
 //!
 //! ```sh
 //! cargo run --release -p bench -- load connections

@@ -1,8 +1,10 @@
 //! Sessions and tickets: resumption on one machine and on many.
 //!
 //! A client that reconnects can resume its session. A resumed handshake needs no certificate and no
-//! signature. It saves a client more than two thirds of its handshake and a server a fifth
-//! ([`capacity`](super::capacity) has the figures).
+//! signature. It takes a client <!--=ticket-client-us-->34<!--/--> µs instead of
+//! <!--=full-client-us-->68<!--/-->, or of <!--=full-client-each-us-->100<!--/--> if the server is new to it, and
+//! a server <!--=ticket-us-->34<!--/--> µs instead of <!--=full-us-->41<!--/-->. [`capacity`](super::capacity)
+//! has more figures.
 //!
 //! # On one machine
 //!
