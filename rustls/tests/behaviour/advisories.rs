@@ -291,46 +291,6 @@ fn truncation_is_not_an_end() {
     }
 }
 
-/// The tests that SECURITY.md's table names for each rule exist.
-#[test]
-fn each_rule_has_the_tests_that_are_named_for_it() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let document = fs::read_to_string(root.join("SECURITY.md")).unwrap();
-    let mut rules = 0;
-    for row in document.lines() {
-        // columns: where it went wrong, the rule, held by: [name](file) `test`, `test`;
-        // [name](file) `test`
-        let Some((_, held_by)) = row
-            .strip_suffix(" |")
-            .and_then(|row| row.rsplit_once(" | "))
-            .filter(|(_, held_by)| held_by.starts_with('['))
-        else {
-            continue;
-        };
-        rules += 1;
-        for file in held_by.split("; ") {
-            let (path, tests) = file
-                .split_once("](")
-                .and_then(|(_, file)| file.split_once(')'))
-                .unwrap();
-            let text = fs::read_to_string(root.join(path)).unwrap();
-            let names: Vec<_> = tests.split('`').skip(1).step_by(2).collect();
-            assert!(!names.is_empty(), "{row}");
-            for name in names {
-                // an attribute that skips the test under Miri may stand between the two
-                let function = format!("\nfn {name}()");
-                let before = text.split_once(&function).map(|(before, _)| before);
-                let attributes = before.unwrap_or_default().lines().rev();
-                let is_test = attributes
-                    .take_while(|line| line.starts_with("#["))
-                    .any(|line| line == "#[test]");
-                assert!(is_test, "{path} has no test {name}");
-            }
-        }
-    }
-    assert!(rules >= 12, "{rules}");
-}
-
 /// rustls-webpki before 0.103.14 has known defects.
 #[test]
 fn path_building_is_of_a_good_version() {

@@ -14,6 +14,7 @@ mod closing;
 mod compared;
 mod connected;
 mod counted;
+mod documents;
 mod failing;
 mod fleet;
 mod floods;

@@ -1,0 +1,154 @@
+//! Claims of the documents that a test can check: names of tests, commands and counts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap()
+}
+
+/// The tests exist that SECURITY.md and docs/differences.md name behind a link to their file.
+#[test]
+fn each_rule_has_the_tests_that_are_named_for_it() {
+    for (document, least) in [("SECURITY.md", 60), ("docs/differences.md", 3)] {
+        let mut tests = 0;
+        let text = read(document);
+        for (path, rest) in text.split("](").skip(1).filter_map(|it| it.split_once(')')) {
+            if !path.ends_with(".rs") {
+                continue;
+            }
+            let path = Path::new(document).with_file_name(path);
+            let file = fs::read_to_string(root().join(&path)).unwrap();
+            for name in names(rest) {
+                assert!(
+                    is_test(&file, name),
+                    "{} has no test {name}",
+                    path.display()
+                );
+                tests += 1;
+            }
+        }
+        assert!(tests >= least, "{document}: {tests}");
+    }
+}
+
+/// Returns the names at the start of `text`: "`name`, `name`".
+fn names(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some((name, behind)) = [" `", ", `"]
+        .iter()
+        .find_map(|start| rest.strip_prefix(start)?.split_once('`'))
+    {
+        names.push(name);
+        rest = behind;
+    }
+    names
+}
+
+/// True if `name` is a test of `file`. An attribute that skips it under Miri may stand in between.
+fn is_test(file: &str, name: &str) -> bool {
+    let function = format!("\nfn {name}()");
+    let before = file.split_once(&function).map(|(before, _)| before);
+    let attributes = before.unwrap_or_default().lines().rev();
+    attributes
+        .take_while(|line| line.starts_with("#["))
+        .any(|line| line == "#[test]")
+}
+
+/// Packages, test programs and scripts that SECURITY.md and the manual name in commands exist.
+#[test]
+fn commands_of_the_documents_can_be_run() {
+    let documents = ["README.md", "SECURITY.md", "CONTRIBUTING.md"].map(read);
+    let mut commands = 0;
+    let manual = fs::read_dir(root().join("rustls/src/manual")).unwrap();
+    let manual = manual.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
+    for text in documents.into_iter().chain(manual) {
+        for command in text.split('`').skip(1).step_by(2) {
+            let words: Vec<_> = command.split_whitespace().collect();
+            let after = |flag| words.iter().skip_while(move |word| **word != flag).nth(1);
+            let found = match words[..] {
+                [script, ..] if script.starts_with("ci/") || script == "fuzz/run" => {
+                    root().join(script).exists()
+                }
+                ["cargo", "test" | "run", ..] => {
+                    let package = after("-p").is_none_or(|name| {
+                        ["", "ci"].iter().any(|folder| {
+                            let name = name.strip_prefix("rustls-").unwrap_or(name);
+                            root().join(folder).join(name).exists()
+                        })
+                    });
+                    let program = after("--test").is_none_or(|name| {
+                        let tests = root().join("rustls/tests").join(name);
+                        tests.exists() || tests.with_extension("rs").exists()
+                    });
+                    package && program
+                }
+                _ => continue,
+            };
+            assert!(found, "{command}");
+            commands += 1;
+        }
+    }
+    assert!(commands > 30, "{commands}");
+}
+
+/// Counts that stand in several places, or that the repository itself shows, agree.
+#[test]
+fn counts_of_the_documents_agree() {
+    let (readme, security) = (read("README.md"), read("SECURITY.md"));
+    for (of_readme, of_security) in [
+        (
+            "2415 cases pass, none fails",
+            "aws-lc-rs: 2415 passed, 0 failed",
+        ),
+        ("231 610 wrong messages", "231 610 cases"),
+        ("fuzzing** of twelve targets", "Fuzzing: twelve targets"),
+    ] {
+        assert!(readme.contains(of_readme), "{of_readme}");
+        assert!(security.contains(of_security), "{of_security}");
+    }
+    let targets = fs::read_dir(root().join("fuzz/fuzz_targets")).unwrap();
+    assert_eq!(targets.count(), 12);
+
+    // of each run of BoGo: passed, failed, not implemented, disabled
+    let runs = security.lines().filter(|line| line.starts_with("| BoGo"));
+    for run in runs.clone() {
+        let number = |text: &str| {
+            text.trim()
+                .split(' ')
+                .next()
+                .unwrap()
+                .parse::<u32>()
+                .unwrap()
+        };
+        let (title, results) = run.split_once(" | aws-lc-rs: ").unwrap();
+        let cases = number(title.rsplit(',').next().unwrap());
+        for results in [results, results.split_once("ring: ").unwrap().1] {
+            let results = results.split(['.', ';']).next().unwrap();
+            let sum: u32 = results.split(',').map(number).sum();
+            assert_eq!(sum, cases, "{results}");
+        }
+    }
+    assert_eq!(runs.count(), 2);
+
+    let by_design = read("ci/public-api/by-design.txt");
+    let is_item = |line: &&str| !line.is_empty() && !line.starts_with('#');
+    let items = by_design.lines().filter(is_item).count();
+    let sentence = format!("{items} are missing or different by design");
+    assert!(
+        read("docs/differences.md").contains(&sentence),
+        "{sentence}"
+    );
+
+    let drop_in = read("docs/drop-in.md");
+    let crates = drop_in.lines().filter(|line| line.starts_with('|')).count() - 2;
+    assert!(
+        crates == 20 && readme.contains("the twenty published crates"),
+        "{crates}"
+    );
+}
