@@ -168,6 +168,8 @@ pub mod version {
 /// The application must count the records of each key. A key may protect at most
 /// [`confidentiality_limit`](crate::CipherSuiteCommon::confidentiality_limit) records. Before that
 /// limit, TLS 1.3 needs a KeyUpdate, and a TLS 1.2 connection must end.
+///
+/// The chapter `kernel_tls` of the manual describes the hand-over to Linux, and its limits.
 pub mod kernel {
     pub use crate::conn::kernel::KernelConnection;
 }

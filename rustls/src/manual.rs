@@ -8,6 +8,7 @@
 //! | Which features and which provider? | [`features`] |
 //! | Buffered, unbuffered, in place, split, QUIC: which one? | [`choosing_an_api`] |
 //! | How do I encrypt and decrypt in place? | [`in_place`] |
+//! | How do I leave the records to the kernel? | [`kernel_tls`] |
 //! | How do I load, share and replace certificates and roots? | [`certificates`] |
 //! | How do clients resume, on one machine and on many? | [`sessions`] |
 //! | When is early data safe? | [`early_data`] |
@@ -33,6 +34,7 @@ pub mod encrypted_client_hello;
 pub mod features;
 pub mod idle_connections;
 pub mod in_place;
+pub mod kernel_tls;
 pub mod moving_from_0_23;
 pub mod operations;
 pub mod sessions;

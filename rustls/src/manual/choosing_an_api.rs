@@ -17,7 +17,8 @@
 //!   io_uring, `no_std`, buffer pools and the highest throughput. The application does the I/O and
 //!   owns the buffers. Copies: 0 / 0.
 //! - **Kernel**: [`KernelConnection`](crate::kernel::KernelConnection), for `sendfile` and network
-//!   cards that encrypt. The kernel (Linux's kTLS) does the I/O.
+//!   cards that encrypt. The kernel (Linux's kTLS) does the I/O: see
+//!   [`kernel_tls`](super::kernel_tls).
 //! - **QUIC**: [`quic`](crate::quic) connections, for QUIC and HTTP/3. A QUIC implementation such
 //!   as quinn does the I/O.
 //!
