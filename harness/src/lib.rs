@@ -12,6 +12,7 @@
 //!   verifiers ─── one that accepts, rejects or observes; hooks around others; raw public keys
 //!   providers ─── crypto providers whose keys wear out soon, whose ciphers call a hook, that have
 //!                 finite-field groups, or that neither encrypt nor draw random numbers; ticketers
+//!   manual ────── real ends for the programs of the manual
 //!   operations ── keys, verifiers, resolvers, storages and tickets whose answers take time
 //!   wire ──────── vectors, messages, ClientHellos and records byte by byte; records sealed with
 //!                 the bare AEAD and extracted keys; reproducible noise
@@ -55,6 +56,7 @@ macro_rules! listed {
     };
 }
 
+pub mod manual;
 pub mod operations;
 pub mod peers;
 pub mod providers;

@@ -21,8 +21,9 @@
 //! | How do I use another crypto library, or keys in hardware? | [`writing_a_provider`] |
 //! | A key, a verifier or a storage takes milliseconds. How do I not block? | [`operations`] |
 //!
-//! The tests compile and run the code of these chapters. Figures of speed and memory are
-//! those of `BENCHMARKS.md`, or stand beside their command. Compare only figures of one table.
+//! The tests compile the code of these chapters, and run programs with real connections in every
+//! version, and forwarders in every pair of versions. Figures of speed and memory are those of
+//! `BENCHMARKS.md`, or stand beside their command. Compare only figures of one table.
 
 pub mod capacity;
 pub mod certificates;

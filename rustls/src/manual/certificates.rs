@@ -33,6 +33,7 @@
 //!         config.peer_chains = chains.clone();
 //!     }
 //! }
+//! # harness::manual::shares_chains(share_among);
 //! ```
 //!
 //! # Verified once
@@ -113,6 +114,9 @@
 //!         })
 //!         .collect())
 //! }
+//! # harness::manual::reads_names(|connection| {
+//! #     names(connection).unwrap().into_iter().map(str::to_owned).collect()
+//! # });
 //! ```
 //!
 //! # Files
@@ -142,4 +146,5 @@
 //!         );
 //!     }
 //! }
+//! # harness::manual::reports(report);
 //! ```

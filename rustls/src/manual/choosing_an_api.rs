@@ -82,6 +82,7 @@
 //!     }
 //!     Ok(())
 //! }
+//! # harness::manual::serves_events(readable, writable);
 //! ```
 //!
 //! After each of the two, update the event loop from `wants_read` and `wants_write`. Received data
@@ -174,6 +175,7 @@
 //!     }
 //!     Ok(())
 //! }
+//! # harness::manual::talks(talk);
 //! ```
 //!
 //! Work that one half finds for the other is passed through one atomic byte. The sender checks it

@@ -45,6 +45,7 @@
 //!         Err(error.into())
 //!     })
 //! }
+//! # harness::manual::accepts(accept);
 //! ```
 //!
 //! # Rules

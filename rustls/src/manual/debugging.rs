@@ -29,6 +29,7 @@
 //! fn enable_key_log(config: &mut ClientConfig) {
 //!     config.key_log = Arc::new(KeyLogFile::new());
 //! }
+//! # harness::manual::enables_key_log(enable_key_log);
 //! ```
 //!
 //! **Anyone who reads that file can decrypt these connections.** Do not build this into production

@@ -44,6 +44,7 @@
 //!     };
 //!     connection.writer().write_all(&request[accepted..])
 //! }
+//! # harness::manual::sends_early(send_early, send_rest);
 //! ```
 //!
 //! # On a server
@@ -61,6 +62,7 @@
 //!     }
 //!     Ok(received)
 //! }
+//! # harness::manual::reads_early(read_early);
 //! ```
 //!
 //! A connection holds at most `max_early_data_size` bytes until the application reads them. A

@@ -24,6 +24,7 @@
 //!         .with_root_certificates(roots)
 //!         .with_no_client_auth())
 //! }
+//! # harness::manual::offers_ech(config);
 //! ```
 //!
 //! # Rules

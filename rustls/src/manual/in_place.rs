@@ -59,6 +59,7 @@
 //!         }
 //!     }
 //! }
+//! # harness::manual::sends_chunks(send_chunk);
 //! ```
 //!
 //! Rules:
@@ -109,6 +110,7 @@
 //!         reader.consume(written);
 //!     }
 //! }
+//! # harness::manual::forwards(forward);
 //! ```
 //!
 //! # From one connection to another
@@ -138,6 +140,10 @@
 //!     let mut done = 0;
 //!     loop {
 //!         let base = buffer.as_ptr() as usize;
+//!         // output of the connection itself goes first, and so does data that did not fit
+//!         while to.wants_write() {
+//!             to.write_tls(socket)?;
+//!         }
 //!         let record = from.open_in_place(&mut buffer[done..filled])?;
 //!         let received = done..done + record.discard;
 //!         done = received.end;
@@ -156,16 +162,17 @@
 //!             continue;
 //!         }
 //!         loop {
-//!             // output of the connection itself goes first, and so does data that did not fit
-//!             while to.wants_write() {
-//!                 to.write_tls(socket)?;
-//!             }
 //!             match to.encrypt_in_place(buffer, payload.clone()) {
 //!                 Ok(record) => break socket.write_all(&buffer[record])?,
-//!                 Err(InPlaceError::OutputPending) => continue,
+//!                 Err(InPlaceError::OutputPending) => {
+//!                     while to.wants_write() {
+//!                         to.write_tls(socket)?;
+//!                     }
+//!                 }
 //!                 Err(error) => return Err(error.into()),
 //!             }
 //!         }
 //!     }
 //! }
+//! # harness::manual::passes_on(pass_on);
 //! ```

@@ -55,6 +55,7 @@
 //!     config.ticketer = Ticketer::for_fleet(secret, 6 * 60 * 60)?;
 //!     Ok(())
 //! }
+//! # harness::manual::shares_sessions(share_sessions);
 //! ```
 //!
 //! # Limits

@@ -1,0 +1,503 @@
+//! Real ends for the programs of this crate's manual. Each of its code blocks with a connection
+//! ends with a hidden call of a function here, which runs the program with both providers in every
+//! version, or in every pair of versions.
+
+use std::fmt::Debug;
+use std::io::{self, Cursor, Read, Write};
+use std::net::TcpStream;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::{thread, vec};
+
+use pki_types::EchConfigListBytes;
+use rustls::server::{
+    ClientHello, NoServerSessionStorage, ServerConnectionData, ServerSessionMemoryCache,
+};
+use rustls::split::Receiver;
+use rustls::{
+    ClientConfig, ClientConnection, CommonState, Connection, Error, HandshakeKind, IoState,
+    RootCertStore, ServerConfig, ServerConnection, Stream,
+};
+
+use crate::operations::ends::{Api, End};
+use crate::operations::kinds::KINDS;
+use crate::operations::{Plan, When, finish};
+use crate::peers::configs::this::{client_of, roots, server_of};
+use crate::peers::configs::{
+    ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, product3, server_name,
+};
+use crate::peers::os::loopback;
+use crate::peers::pairs::this::Configs;
+use crate::peers::pairs::this::buffered::{Pair, hand_over, take_in};
+use crate::scripted::ech::{EchKey, SUITES};
+
+const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
+
+/// The lengths of the application's writes.
+const LENS: [usize; 9] = [1, 1000, 5, 16_384, 16_384, 300, 16_384, 16_384, 7];
+
+fn configs(provider: Provider, versions: Versions) -> Configs {
+    Configs::new(versions, provider.this(), KeyType::EcdsaP256)
+}
+
+fn pair(provider: Provider, versions: Versions) -> Pair {
+    Pair::connect(&configs(provider, versions)).unwrap()
+}
+
+/// Bytes that differ from their neighbours.
+fn data(len: usize) -> Vec<u8> {
+    (0..len).map(|at| (at % 251) as u8).collect()
+}
+
+/// Reads all data of `wire`.
+fn received(server: &mut ServerConnection, mut wire: &[u8]) -> Vec<u8> {
+    let mut all = Vec::new();
+    while !wire.is_empty() {
+        server.read_tls(&mut wire).unwrap();
+        server.process_new_packets().unwrap();
+        let _ = server.reader().read_to_end(&mut all);
+    }
+    all
+}
+
+/// `in_place`: a program that sends a file chunk by chunk, and returns false at its end.
+pub fn sends_chunks<E: Debug>(
+    send_chunk: impl Fn(
+        &mut ClientConnection,
+        &mut Vec<u8>,
+        &mut Cursor<Vec<u8>>,
+        &mut Vec<u8>,
+    ) -> Result<bool, E>,
+) {
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        let mut pair = pair(provider, versions);
+        let (mut buffer, mut wire) = (Vec::new(), Vec::new());
+        let mut file = Cursor::new(data(60_000));
+        while send_chunk(&mut pair.client, &mut buffer, &mut file, &mut wire).unwrap() {
+            // makes output of the connection itself
+            let _ = pair.client.refresh_traffic_keys();
+        }
+        assert!(received(&mut pair.server, &wire) == data(60_000));
+    }
+}
+
+/// `in_place`: a program that forwards all waiting plaintext.
+pub fn forwards(forward: impl Fn(&mut ServerConnection, &mut Vec<u8>) -> io::Result<()>) {
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        let mut pair = pair(provider, versions);
+        let mut forwarded = Vec::new();
+        let mut pass = |pair: &mut Pair| {
+            let mut wire = Vec::new();
+            hand_over(&mut pair.client, &mut wire).unwrap();
+            let mut wire = &wire[..];
+            while !wire.is_empty() {
+                pair.server.read_tls(&mut wire).unwrap();
+                pair.server.process_new_packets().unwrap();
+                forward(&mut pair.server, &mut forwarded).unwrap();
+            }
+            std::mem::take(&mut forwarded)
+        };
+        for len in LENS {
+            pair.client.writer().write_all(&data(len)).unwrap();
+            assert!(pass(&mut pair) == data(len));
+        }
+        pair.client.send_close_notify();
+        assert!(pass(&mut pair).is_empty());
+    }
+}
+
+/// `in_place`: a program that forwards all data in the front of a buffer from one connection to
+/// another, and returns the number of bytes consumed.
+pub fn passes_on<E: Debug>(
+    pass_on: impl Fn(
+        &mut Receiver<ServerConnectionData>,
+        &mut ClientConnection,
+        &mut [u8],
+        usize,
+        &mut Vec<u8>,
+    ) -> Result<usize, E>,
+) {
+    for (provider, from, to) in product3(PROVIDERS, VERSIONS, VERSIONS) {
+        let what = format!("{provider:?}, from {from:?} to {to:?}");
+        // the number of bytes of the wire that arrive at a time
+        for at_a_time in [usize::MAX, 20_000, 1000] {
+            let mut front = pair(provider, from);
+            let mut back = pair(provider, to);
+            let (_sender, mut receiver) = front.server.into_split().unwrap();
+            let mut expected = Vec::new();
+            let mut wire = Vec::new();
+            for len in LENS {
+                front.client.writer().write_all(&data(len)).unwrap();
+                expected.extend(data(len));
+                // a record without data in between
+                let _ = front.client.refresh_traffic_keys();
+                while front.client.wants_write() {
+                    front.client.write_tls(&mut wire).unwrap();
+                }
+            }
+            let mut buffer = vec![0; wire.len()];
+            let (mut filled, mut arrived) = (0, Vec::new());
+            let mut rest = &wire[..];
+            while !rest.is_empty() {
+                let (next, later) = rest.split_at(at_a_time.min(rest.len()));
+                rest = later;
+                buffer[filled..filled + next.len()].copy_from_slice(next);
+                filled += next.len();
+                let _ = back.client.refresh_traffic_keys();
+                let mut socket = Vec::new();
+                let done = pass_on(
+                    &mut receiver,
+                    &mut back.client,
+                    &mut buffer,
+                    filled,
+                    &mut socket,
+                )
+                .unwrap();
+                arrived.extend(received(&mut back.server, &socket));
+                assert!(!back.client.wants_write(), "{what}: data is left behind");
+                buffer.copy_within(done..filled, 0);
+                filled -= done;
+            }
+            assert_eq!(filled, 0, "{what}");
+            assert!(arrived == expected, "{what}");
+        }
+    }
+}
+
+/// `choosing_an_api`: programs for an event loop, called when a socket is readable and writable.
+pub fn serves_events(
+    readable: impl Fn(
+        &mut ServerConnection,
+        &mut TcpStream,
+        Box<dyn FnMut(&[u8]) + Send>,
+    ) -> io::Result<()>,
+    writable: impl Fn(&mut ServerConnection, &mut TcpStream) -> io::Result<()>,
+) {
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        let (mut socket, far) = loopback().unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let Configs { client, server } = configs(provider, versions);
+        let talk = thread::spawn(move || {
+            let (mut client, mut far) = (connection(client), far);
+            let mut stream = Stream::new(&mut client, &mut far);
+            stream.write_all(&data(50_000)).unwrap();
+            stream.flush().unwrap();
+            let mut answer = vec![0; 30_000];
+            stream.read_exact(&mut answer).unwrap();
+            stream.conn.send_close_notify();
+            stream.flush().unwrap();
+            answer
+        });
+        let mut server = ServerConnection::new(server).unwrap();
+        let all = Arc::new(Mutex::new(Vec::new()));
+        let mut has_answered = false;
+        while !server.process_new_packets().unwrap().peer_has_closed() {
+            let collected = all.clone();
+            let collect = move |chunk: &[u8]| collected.lock().unwrap().extend_from_slice(chunk);
+            readable(&mut server, &mut socket, Box::new(collect)).unwrap();
+            if all.lock().unwrap().len() == 50_000 && !has_answered {
+                server.writer().write_all(&data(30_000)).unwrap();
+                has_answered = true;
+            }
+            writable(&mut server, &mut socket).unwrap();
+            thread::yield_now();
+        }
+        assert!(*all.lock().unwrap() == data(50_000));
+        assert!(talk.join().unwrap() == data(30_000));
+    }
+}
+
+fn connection(config: Arc<ClientConfig>) -> ClientConnection {
+    ClientConnection::new(config, server_name()).unwrap()
+}
+
+/// `choosing_an_api`: a program that sends and receives at the same time over a split connection,
+/// and closes it.
+pub fn talks<E: Debug>(
+    talk: impl Fn(
+        ClientConnection,
+        TcpStream,
+        vec::IntoIter<Vec<u8>>,
+        Box<dyn FnMut(&[u8]) + Send>,
+    ) -> Result<(), E>,
+) {
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        let (mut near, mut far) = loopback().unwrap();
+        let configs = configs(provider, versions);
+        let server = configs.server.clone();
+        let serve = thread::spawn(move || {
+            let mut server = ServerConnection::new(server).unwrap();
+            let mut stream = Stream::new(&mut server, &mut far);
+            stream.write_all(&data(40_000)).unwrap();
+            let mut all = Vec::new();
+            stream.read_to_end(&mut all).unwrap();
+            stream.conn.send_close_notify();
+            stream.flush().unwrap();
+            all
+        });
+        let mut client = connection(configs.client);
+        client.complete_io(&mut near).unwrap();
+        let (to_test, from_program) = channel();
+        let all = Arc::new(Mutex::new(Vec::new()));
+        let collected = all.clone();
+        let received = move |chunk: &[u8]| {
+            collected.lock().unwrap().extend_from_slice(chunk);
+            let _ = to_test.send(());
+        };
+        let to_send: Vec<_> = LENS.into_iter().map(data).collect();
+        let sent = to_send.concat();
+        talk(client, near, to_send.into_iter(), Box::new(received)).unwrap();
+        // the sender is dropped when the receiving thread ends
+        while from_program.recv().is_ok() {}
+        assert!(*all.lock().unwrap() == data(40_000));
+        assert!(serve.join().unwrap() == sent);
+    }
+}
+
+/// `choosing_by_client_hello`: a program that accepts a client and chooses its configuration.
+pub fn accepts<E: ToString>(
+    accept: impl Fn(
+        &mut TcpStream,
+        Box<dyn Fn(&ClientHello<'_>) -> Arc<ServerConfig>>,
+    ) -> Result<ServerConnection, E>,
+) {
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        let (mut near, mut far) = loopback().unwrap();
+        let configs = configs(provider, versions);
+        let client = configs.client.clone();
+        let talk = thread::spawn(move || {
+            let mut client = connection(client);
+            let mut stream = Stream::new(&mut client, &mut far);
+            stream.write_all(b"request").unwrap();
+            let mut answer = [0; 6];
+            stream.read_exact(&mut answer).unwrap();
+            answer
+        });
+        let config = configs.server.clone();
+        let choose = move |hello: &ClientHello<'_>| {
+            assert_eq!(hello.server_name(), Some("server.example"));
+            config.clone()
+        };
+        let accepted = accept(&mut near, Box::new(choose));
+        let mut server = accepted.map_err(|error| error.to_string()).unwrap();
+        let mut stream = Stream::new(&mut server, &mut near);
+        let mut request = [0; 7];
+        stream.read_exact(&mut request).unwrap();
+        stream.write_all(b"answer").unwrap();
+        assert_eq!((&request, &talk.join().unwrap()), (b"request", b"answer"));
+
+        let (mut near, mut far) = loopback().unwrap();
+        far.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        let config = configs.server;
+        let refused = accept(&mut near, Box::new(move |_| config.clone()));
+        assert!(refused.is_err());
+        drop(near);
+        let mut alert = [0; 2];
+        far.read_exact(&mut alert).unwrap();
+        assert_eq!(alert, [21, 3]);
+    }
+}
+
+/// `early_data`: programs of a client that send a request as early data and the rest of it later.
+pub fn sends_early(
+    send_early: impl Fn(&mut ClientConnection, &[u8]) -> io::Result<usize>,
+    send_rest: impl Fn(&mut ClientConnection, &[u8], usize) -> io::Result<()>,
+) {
+    const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    for (provider, accepts) in product(PROVIDERS, [true, false]) {
+        let (configs, rejecting) = with_early_data(provider);
+        Pair::connect(&configs).unwrap();
+        let mut client = connection(configs.client);
+        let server = if accepts { configs.server } else { rejecting };
+        let mut server = ServerConnection::new(server).unwrap();
+        let sent = send_early(&mut client, REQUEST).unwrap();
+        assert_ne!(sent, 0);
+        let mut all = handshake(&mut client, &mut server);
+        assert_eq!(client.is_early_data_accepted(), accepts);
+        send_rest(&mut client, REQUEST, sent).unwrap();
+        let mut wire = Vec::new();
+        hand_over(&mut client, &mut wire).unwrap();
+        all.extend(received(&mut server, &wire));
+        assert_eq!(all, REQUEST);
+    }
+    // without a session
+    let (configs, _) = with_early_data(PROVIDERS[0]);
+    assert_eq!(
+        send_early(&mut connection(configs.client), REQUEST).unwrap(),
+        0
+    );
+}
+
+/// `early_data`: a program of a server that reads the early data received so far.
+pub fn reads_early(read_early: impl Fn(&mut ServerConnection) -> io::Result<Vec<u8>>) {
+    for provider in PROVIDERS {
+        let (configs, _) = with_early_data(provider);
+        Pair::connect(&configs).unwrap();
+        let mut client = connection(configs.client);
+        let mut server = ServerConnection::new(configs.server).unwrap();
+        client.early_data().unwrap().write_all(&data(500)).unwrap();
+        let mut wire = Vec::new();
+        hand_over(&mut client, &mut wire).unwrap();
+        server.read_tls(&mut &wire[..]).unwrap();
+        server.process_new_packets().unwrap();
+        assert!(read_early(&mut server).unwrap() == data(500));
+        assert!(read_early(&mut server).unwrap().is_empty());
+    }
+}
+
+/// Configurations with early data, and one of a server that rejects it but resumes.
+fn with_early_data(provider: Provider) -> (Configs, Arc<ServerConfig>) {
+    let mut configs = configs(provider, Versions::Tls13);
+    Arc::make_mut(&mut configs.client).enable_early_data = true;
+    let server = Arc::make_mut(&mut configs.server);
+    server.session_storage = ServerSessionMemoryCache::new(8);
+    server.max_early_data_size = 1000;
+    let mut rejecting = server.clone();
+    rejecting.max_early_data_size = 0;
+    (configs, rejecting.into())
+}
+
+/// Completes the handshake; returns the early data that the server accepted.
+fn handshake(client: &mut ClientConnection, server: &mut ServerConnection) -> Vec<u8> {
+    let (mut wire, mut early) = (Vec::new(), Vec::new());
+    while client.wants_write() || server.wants_write() {
+        hand_over(client, &mut wire).unwrap();
+        take_in(server, &wire, &mut []).unwrap();
+        if let Some(mut reader) = server.early_data() {
+            reader.read_to_end(&mut early).unwrap();
+        }
+        hand_over(server, &mut wire).unwrap();
+        take_in(client, &wire, &mut []).unwrap();
+    }
+    assert!(!client.is_handshaking() && !server.is_handshaking());
+    early
+}
+
+/// `operations`: a program that continues a connection which waits for operations.
+pub fn advances(
+    advance: impl Fn(&mut Connection, &mut Context<'_>) -> Poll<Result<IoState, Error>>,
+) {
+    for kind in KINDS.iter().filter(|kind| !kind.is_resumed()) {
+        let plan = Arc::new(Plan::new(When::After(2)));
+        let world = kind.world(Api::Buffered, &plan);
+        let [End::Buffered(mut client), End::Buffered(mut server)] =
+            Api::Buffered.ends(&world, true)
+        else {
+            panic!("other ends");
+        };
+        let move_on = |from: &mut Connection, to: &mut Connection| {
+            let mut wire = Vec::new();
+            while from.wants_write() {
+                from.write_tls(&mut wire).unwrap();
+            }
+            let mut wire = &wire[..];
+            while !wire.is_empty() {
+                to.read_tls(&mut wire).unwrap();
+                let state = finish(|task| advance(to, task)).unwrap();
+                assert!(!state.is_waiting());
+            }
+        };
+        while client.wants_write() || server.wants_write() {
+            move_on(&mut client, &mut server);
+            move_on(&mut server, &mut client);
+        }
+        assert!(!client.is_handshaking() && !server.is_handshaking());
+        assert!(plan.asked().contains("sign"));
+    }
+}
+
+/// `certificates`: a program that lets several servers share the chains of their clients.
+pub fn shares_chains(share_among: impl Fn(&mut [ServerConfig])) {
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        let auth = ClientAuth::Required;
+        let server = || server_of(versions, provider.this(), KeyType::EcdsaP256, auth);
+        let mut tenants = [server(), server()];
+        share_among(&mut tenants);
+        let client = Arc::new(client_of(
+            versions,
+            provider.this(),
+            KeyType::EcdsaP256,
+            auth,
+        ));
+        let [one, other] = tenants.map(|tenant| {
+            let configs = Configs {
+                client: client.clone(),
+                server: tenant.into(),
+            };
+            Pair::connect(&configs).unwrap()
+        });
+        let chain = |pair: &Pair| pair.server.peer_certificates().unwrap().as_ptr();
+        assert_eq!(chain(&one), chain(&other));
+    }
+}
+
+/// `certificates`: a program that reports the caches of a server.
+pub fn reports(report: impl Fn(&ServerConfig)) {
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        let configs = configs(provider, versions);
+        Pair::connect(&configs).unwrap();
+        report(&configs.server);
+    }
+}
+
+/// `certificates`: a program that returns the DNS names of a client's certificate.
+pub fn reads_names(names: impl Fn(&CommonState) -> Vec<String>) {
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        for (auth, count) in [(ClientAuth::Required, 1), (ClientAuth::None, 0)] {
+            let configs = Configs {
+                client: client_of(versions, provider.this(), KeyType::EcdsaP256, auth).into(),
+                server: server_of(versions, provider.this(), KeyType::EcdsaP256, auth).into(),
+            };
+            let pair = Pair::connect(&configs).unwrap();
+            assert_eq!(names(&pair.server).len(), count, "{auth:?}");
+        }
+    }
+}
+
+/// `debugging`: a program that logs the secrets of a client's connections.
+pub fn enables_key_log(enable_key_log: impl Fn(&mut ClientConfig)) {
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        let mut configs = configs(provider, versions);
+        enable_key_log(Arc::make_mut(&mut configs.client));
+        Pair::connect(&configs).unwrap();
+    }
+}
+
+/// `sessions`: a program that lets machines with one secret open each other's tickets.
+pub fn shares_sessions<E: Debug>(
+    share_sessions: impl Fn(&mut ServerConfig, &[u8]) -> Result<(), E>,
+) {
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        let Configs { client, server } = configs(provider, versions);
+        let kinds = [HandshakeKind::Full, HandshakeKind::Resumed].map(|expected| {
+            // another machine
+            let mut server = (*server).clone();
+            server.session_storage = Arc::new(NoServerSessionStorage {});
+            share_sessions(&mut server, &[7; 32]).unwrap();
+            let client = client.clone();
+            let server = server.into();
+            let pair = Pair::connect(&Configs { client, server }).unwrap();
+            (pair.server.handshake_kind(), Some(expected))
+        });
+        for (kind, expected) in kinds {
+            assert_eq!(kind, expected, "{provider:?} {versions:?}");
+        }
+    }
+}
+
+/// `encrypted_client_hello`: a program that offers ECH with the configurations of a server.
+pub fn offers_ech<E: Debug>(
+    config: impl Fn(EchConfigListBytes<'_>, RootCertStore) -> Result<ClientConfig, E>,
+) {
+    for suite in SUITES {
+        let key = EchKey::new(7, "public.example", suite);
+        let roots = (*roots(KeyType::EcdsaP256)).clone();
+        let config = config(EchConfigListBytes::from(key.config.list()), roots).unwrap();
+        let mut client = connection(config.into());
+        let mut hello = Vec::new();
+        hand_over(&mut client, &mut hello).unwrap();
+        let has = |name: &[u8]| hello.windows(name.len()).any(|part| part == name);
+        assert!(has(b"public.example") && !has(b"server.example"));
+    }
+}
