@@ -48,6 +48,7 @@ pub(crate) mod split;
 mod stream;
 mod to_vec;
 pub(crate) mod unbuffered;
+pub(crate) mod unpolled;
 mod unsent_plaintext;
 pub(crate) mod unwinding;
 pub(crate) mod write_access;

@@ -2,8 +2,8 @@
 //!
 //! `trace`: the type of each message sent or received, and dropped records. `debug`: negotiated
 //! parameters, resumptions, rejections and alerts sent. `warn`: ignored alerts, messages in the
-//! wrong place, an unusable key log file. Secrets, message contents and text whose length a peer
-//! chooses are never logged.
+//! wrong place, an unusable key log file, operations that nobody polls. Secrets, message contents
+//! and text whose length a peer chooses are never logged.
 
 #[cfg(feature = "log")]
 pub(crate) use log::{debug, trace, warn};

@@ -132,7 +132,9 @@ impl CommonState {
 
     /// Lets the handshake wait for operations of the application that take time, instead of
     /// blocking in them. The code that does the I/O must then call `poll_operation` while the
-    /// connection [waits](Self::is_waiting). Code that does not know of it would hang or spin.
+    /// connection [waits](Self::is_waiting). tokio-rustls, quinn and other code for rustls 0.23 do
+    /// not: under them, such a handshake hangs. A connection that is driven without ever being
+    /// polled says so once in the log, at `warn`, after several calls or when it ends.
     ///
     /// Signers, verifiers, resolvers, ticketers and session storages have methods that return
     /// futures, such as [`Signer::sign_async`](crate::sign::Signer::sign_async). Only connections
@@ -230,6 +232,7 @@ impl CommonState {
     /// Appends the messages for the current QUIC packets to `buf`. Returns the keys of the next
     /// packets once they are available.
     pub(crate) fn write_crypto(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {
+        self.records.unpolled.called();
         let quic = self.quic.as_deref_mut()?;
         let change = quic.write(buf, self.side, self.established.as_ref());
         // QUIC updates its keys (RFC 9001 §6.1), and a leak of the current ones must not reveal
@@ -281,6 +284,7 @@ impl CommonState {
         }
         self.established = None;
         self.wait = Wait::No;
+        self.records.unpolled.end();
         failure.error
     }
 

@@ -217,7 +217,10 @@ impl<Data> Driver<Data> {
                         return Ok(());
                     }
                 }
-                Receiving::Handshake if driver.must_wait(received.unopened()) => return Ok(()),
+                Receiving::Handshake if driver.must_wait(received.unopened()) => {
+                    driver.common.records.unpolled.tell();
+                    return Ok(());
+                }
                 _ => match driver.process_record(received.unopened())? {
                     Some(record) => received.keep(record.record_len, record.plaintext),
                     None => return Ok(()),
@@ -369,6 +372,9 @@ impl<Data> Driver<Data> {
     pub(crate) fn process_crypto(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.check_failed()?;
         let is_waiting = self.common.is_waiting();
+        if is_waiting {
+            self.common.records.unpolled.called();
+        }
         let joiner = self.common.joiner();
         if is_waiting && joiner.len() + bytes.len() > MAX_WAITING_CRYPTO {
             return Err(self.fail(InvalidMessage::HandshakePayloadTooLarge.into()));
@@ -389,6 +395,9 @@ impl<Data> Driver<Data> {
             let (machine, mut cx) = self.machine_and_context();
             machine.handle(message_in, &mut cx)?;
             self.common.wait = machine.wait();
+            if self.common.wait != Wait::No {
+                self.common.records.unpolled.begin();
+            }
             self.common.joiner().give_back(message);
             self.common.send_buffered()?;
         }
@@ -442,6 +451,7 @@ impl<Data> Driver<Data> {
     ) -> Poll<Result<(), Error>> {
         self.check_failed()?;
         while self.common.is_waiting() {
+            self.common.records.unpolled.polled();
             let (machine, mut cx) = self.machine_and_context();
             let polled = ready!(machine.poll_operation(task, &mut cx));
             self.common.wait = machine.wait();

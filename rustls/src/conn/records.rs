@@ -19,6 +19,7 @@ use rustls_core::crypto::tls13::OkmBlock;
 
 #[cfg(feature = "std")]
 use super::received_early_data::ReceivedEarlyData;
+use super::unpolled::Unpolled;
 use super::unsent_plaintext::UnsentPlaintext;
 use crate::config::carrier::Carrier;
 #[cfg(feature = "tls12")]
@@ -62,6 +63,8 @@ pub(crate) struct Records {
     pub(crate) joiner: HandshakeJoiner,
     /// Application data written before there were keys to encrypt it.
     pub(crate) unsent_plaintext: UnsentPlaintext,
+    /// The calls that left an operation unpolled; also used with QUIC.
+    pub(super) unpolled: Unpolled,
     /// The link to the other half of a split connection.
     pub(super) other_half: Option<Arc<Link>>,
     /// Unread early data; only buffered servers that accept it have any.
@@ -119,6 +122,7 @@ impl Records {
             received: ReceiveBuffer::new(owner),
             joiner: HandshakeJoiner::default(),
             unsent_plaintext: UnsentPlaintext::default(),
+            unpolled: Unpolled::default(),
             other_half: None,
             #[cfg(feature = "std")]
             early_data: None,
@@ -228,8 +232,9 @@ impl Records {
             Ok(len) if len > room.len() => Err(impossible_read()),
             result => result,
         });
-        if let Ok(0) = result {
-            self.seen_eof = true;
+        if !matches!(result, Ok(1..)) {
+            self.seen_eof |= result.is_ok();
+            self.unpolled.called();
         }
         result
     }

@@ -306,7 +306,10 @@ impl<Data> UnbufferedConnectionCommon<Data> {
             Next::Closing | Next::Waiting | Next::Idle if self.progress.wants_transmit => {
                 TransmitTlsData { conn: self }.into()
             }
-            Next::Waiting => ConnectionState::WaitingForOperation,
+            Next::Waiting => {
+                self.driver.common.records.unpolled.tell();
+                ConnectionState::WaitingForOperation
+            }
             Next::Closing if !self.progress.reported_peer_closed => {
                 self.progress.reported_peer_closed = true;
                 ConnectionState::PeerClosed

@@ -1,7 +1,9 @@
 //! Moving a program from rustls 0.23 to this crate, and back.
 //!
 //! This crate has the name, the version and the public API of rustls 0.23.46. One change in the
-//! `Cargo.toml` at the root of a workspace makes the program and all of its dependencies use it:
+//! `Cargo.toml` at the root of a workspace makes the program and all of its dependencies use it,
+//! tokio-rustls 0.26 among them. Of what is new, only `set_async` does not work under tokio-rustls:
+//! [`operations`](super::operations).
 //!
 //! ```toml
 //! [patch.crates-io]

@@ -18,6 +18,8 @@ mod interruptions;
 mod schedules;
 mod threads;
 mod tickets;
+#[cfg(feature = "logging")]
+mod unpolled;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
