@@ -146,12 +146,11 @@ impl<S: CacheSource> Cache<S> {
     ///
     /// The errors of [`load`](Self::load).
     pub fn reload(&self, source: &S) -> Result<S::Content, S::Error> {
-        let loaded = self.cache.reload(&*source.absolute()?);
-        loaded.map(S::content).map_err(Arc::unwrap_or_clone)
+        self.reloaded(source).map(S::content)
     }
 
-    /// Removes the entry of `source`. The next call reads the source, and accepts older revocation
-    /// lists.
+    /// Removes the entry of `source`. The next call reads the source, and accepts fewer roots and
+    /// older revocation lists.
     pub fn invalidate(&self, source: &S) {
         // without a current directory, no relative path is cached
         if let Ok(source) = source.absolute() {
@@ -171,6 +170,12 @@ impl<S: CacheSource> Cache<S> {
     /// because of an error counts as a failure.
     pub fn stats(&self) -> CacheStats {
         self.cache.stats()
+    }
+
+    /// Reads `source` now, and returns the content as it is in the cache.
+    pub(crate) fn reloaded(&self, source: &S) -> Result<Loaded<S>, S::Error> {
+        let loaded = self.cache.reload(&*source.absolute()?);
+        loaded.map_err(Arc::unwrap_or_clone)
     }
 
     /// Returns the content of `source` as it is in the cache.

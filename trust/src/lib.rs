@@ -33,7 +33,8 @@
 //! [source](RootSource) is a file, a directory, PEM in memory, the platform's store or Mozilla's
 //! list. Files, directories and the platform's store are read again after a day. Your own
 //! [`RootCache`] can choose another interval: never, on each use, or as soon as the file has
-//! changed. If reading fails, the old roots stay in use.
+//! changed. If reading fails, the old roots stay in use. Likewise if roots are missing and part of
+//! the source cannot be used.
 //!
 //! ```
 //! use std::error::Error;

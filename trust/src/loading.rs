@@ -52,9 +52,15 @@ pub trait Source: Clone + Eq + Hash {
         now: Option<UnixTime>,
     ) -> Result<Arc<Self::Value>, Self::Error>;
 
-    /// Logs the result of a load. `kept` is true if it failed and an older value stays. The load is
-    /// over by then, so a logger may load the same source, for example to open a connection.
-    fn log(&self, outcome: Result<&Self::Value, &Self::Error>, kept: bool);
+    /// Logs the result of a load. `kept` is true if it failed and an older value stays. `previous`
+    /// is the result before, so that nothing is logged again and again. The load is over by then,
+    /// so a logger may load the same source, for example to open a connection.
+    fn log(
+        &self,
+        outcome: Result<&Self::Value, &Self::Error>,
+        kept: bool,
+        previous: &Previous<Self>,
+    );
 
     /// Returns the version that a load would read now, if it can be determined without reading.
     fn version(&self) -> Option<Self::Version>;
@@ -64,6 +70,31 @@ pub trait Source: Clone + Eq + Hash {
 
     /// Returns the approximate memory of `value` and this key in bytes.
     fn bytes(&self, value: &Self::Value) -> usize;
+}
+
+/// The result before a load.
+pub struct Previous<S: Source> {
+    /// The cached value.
+    pub(crate) value: Option<Arc<S::Value>>,
+    /// The error of the last attempt to replace it.
+    pub(crate) failure: Option<Arc<S::Error>>,
+}
+
+impl<S: Source> Previous<S> {
+    fn nothing() -> Self {
+        Self {
+            value: None,
+            failure: None,
+        }
+    }
+}
+
+impl<S: Source<Error: fmt::Display>> Previous<S> {
+    /// True if the last attempt failed with the same text.
+    pub(crate) fn failed_with(&self, error: &S::Error) -> bool {
+        let failure = self.failure.as_ref();
+        failure.is_some_and(|failure| failure.to_string() == error.to_string())
+    }
 }
 
 /// A version of a source, to detect changes.
@@ -185,7 +216,7 @@ impl<S: Source> LoadingCache<S> {
         self.lock().counts.misses += 1;
         match source.load(None, now) {
             Ok(value) => {
-                source.log(Ok(&value), false);
+                source.log(Ok(&value), false, &Previous::nothing());
                 Ok(Loaded {
                     value,
                     loaded_at: now,
@@ -194,7 +225,7 @@ impl<S: Source> LoadingCache<S> {
             }
             Err(error) => {
                 self.lock().counts.failures += 1;
-                source.log(Err(&error), false);
+                source.log(Err(&error), false, &Previous::nothing());
                 Err(Arc::new(error))
             }
         }
@@ -473,14 +504,18 @@ impl<'a, S: Source> Pending<'a, S> {
         version: Option<S::Version>,
     ) -> Result<Loaded<S>, Arc<S::Error>> {
         let result = self.source.load(held, now).map_err(Arc::new);
+        let mut previous = Previous {
+            value: held.cloned(),
+            failure: None,
+        };
         let outcome = match result.clone() {
             Ok(value) => Ok(self.keep(value, now, version)),
-            Err(error) => self.note_failure(error, now, version),
+            Err(error) => self.note_failure(error, now, version, &mut previous.failure),
         };
         self.ended = true;
         self.flight.end(Some(outcome.clone()));
         let result = result.as_deref().map_err(|error| &**error);
-        self.source.log(result, outcome.is_ok());
+        self.source.log(result, outcome.is_ok(), &previous);
         outcome
     }
 
@@ -514,11 +549,13 @@ impl<'a, S: Source> Pending<'a, S> {
         loaded
     }
 
+    /// Keeps the old value with the error, and moves the error before to `previous`.
     fn note_failure(
         &self,
         error: Arc<S::Error>,
         now: Option<UnixTime>,
         version: Option<S::Version>,
+        previous: &mut Option<Arc<S::Error>>,
     ) -> Result<Loaded<S>, Arc<S::Error>> {
         let mut map = self.cache.lock();
         map.counts.failures += 1;
@@ -530,7 +567,7 @@ impl<'a, S: Source> Pending<'a, S> {
             map.entries.remove(self.source);
             return Err(error);
         };
-        held.loaded.failure = Some(error);
+        *previous = held.loaded.failure.replace(error);
         held.failed = Some((now, version));
         Ok(held.loaded.clone())
     }

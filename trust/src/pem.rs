@@ -1,14 +1,20 @@
 //! Helpers for certificates and revocation lists in PEM (RFC 7468).
 
 use pki_types::pem;
+use zeroize::Zeroizing;
 
 /// The labels of certificates. The parser supports the first; the second is a format of OpenSSL.
 pub(super) const CERTIFICATES: [&str; 3] =
     ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"];
 
-/// The labels of private keys that are not encrypted.
+/// The labels of private keys.
 #[cfg(feature = "x509")]
-pub(super) const PRIVATE_KEYS: [&str; 3] = ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"];
+pub(super) const PRIVATE_KEYS: [&str; 4] = [
+    "PRIVATE KEY",
+    "RSA PRIVATE KEY",
+    "EC PRIVATE KEY",
+    "ENCRYPTED PRIVATE KEY",
+];
 
 /// True if `content` starts like a DER sequence as long as certificates and lists are. Text never
 /// does: its second byte would be inside a multi-byte character.
@@ -16,20 +22,24 @@ pub(super) fn is_der(content: &[u8]) -> bool {
     matches!(content, [0x30, 0x80..=0xff, ..])
 }
 
-/// Returns the format of a file in which no PEM was found, if it is a known one.
-pub(super) fn other_format(content: &[u8]) -> Option<&'static str> {
+/// Returns the format of a file in which no PEM was found, if it is DER, or has marks with one of
+/// these `labels` in UTF-16.
+pub(super) fn other_format(content: &[u8], labels: &[&str]) -> Option<&'static str> {
+    if is_der(content) {
+        return Some("DER, not PEM");
+    }
     // a byte order mark, or the dash that every mark starts with
-    let is_utf_16 = matches!(
+    let may_be_utf_16 = matches!(
         content,
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'-', 0, ..] | [0, b'-', ..]
     );
-    if is_utf_16 {
-        Some("UTF-16, not UTF-8")
-    } else if is_der(content) {
-        Some("DER, not PEM")
-    } else {
-        None
+    if !may_be_utf_16 {
+        return None;
     }
+    // it may be a private key
+    let ascii = content.iter().copied().filter(|byte| *byte != 0);
+    let ascii = Zeroizing::new(ascii.collect::<Vec<u8>>());
+    (count_marks(&ascii, labels) > 0).then_some("UTF-16, not UTF-8")
 }
 
 /// True if there is an encrypted private key in `pem`: PKCS #8, or the older format of OpenSSL,

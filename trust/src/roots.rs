@@ -16,7 +16,7 @@ use pki_types::UnixTime;
 use rustls::RootCertStore;
 
 pub use self::error::{IgnoredCertificate, IgnoredReason, RootsError};
-use self::read::CachedRoots;
+pub(crate) use self::read::CachedRoots;
 pub use self::source::RootSource;
 use crate::FileError;
 use crate::cache::{Cache, SourceKind};
@@ -27,9 +27,14 @@ use crate::loading::Loaded;
 ///
 /// The first caller reads and parses a source. Others that need the same source wait; other sources
 /// are not affected. After its lifetime, a source is read again. If the roots are unchanged, the
-/// cache keeps the same store. If the source cannot be read, the cache also keeps the old store,
-/// logs a warning and sets [`failed_reload`](LoadedRoots::failed_reload). Existing configurations
-/// keep the store that they were created with.
+/// cache keeps the same store. If the source cannot be read, or lacks roots while part of it cannot
+/// be used, the cache also keeps the old store, logs a warning and sets
+/// [`failed_reload`](LoadedRoots::failed_reload). Existing configurations keep the store that they
+/// were created with.
+///
+/// So a bundle that is cut off, or a file of a directory that cannot be read, takes no root away.
+/// Roots are removed if everything else in the source can be used, or by
+/// [`invalidate`](Self::invalidate).
 ///
 /// The cache holds no results of verification. `ClientConfig::verified_chains` does.
 ///
@@ -75,14 +80,14 @@ impl SourceKind for RootSource {
     fn content(loaded: Loaded<Self>) -> LoadedRoots {
         let CachedRoots {
             store,
-            ignored,
-            ignored_count,
+            faults,
             duplicates,
+            ..
         } = &*loaded.value;
         LoadedRoots {
             store: store.clone(),
-            ignored: ignored.clone(),
-            ignored_count: *ignored_count,
+            ignored: faults.ignored.clone(),
+            ignored_count: faults.count,
             duplicates: *duplicates,
             loaded_at: loaded.loaded_at,
             failed_reload: loaded.failure.map(Arc::unwrap_or_clone),
@@ -110,6 +115,7 @@ pub struct LoadedRoots {
     pub duplicates: usize,
     /// The time of reading; `None` if the clock did not know it.
     pub loaded_at: Option<UnixTime>,
-    /// The reason why the source could not be read again; `store` is then the old one.
+    /// The reason why the source could not be read again, or would lose roots; `store` is then the
+    /// old one.
     pub failed_reload: Option<RootsError>,
 }

@@ -2,14 +2,19 @@
 //!
 //! This test has a program of its own because the collector belongs to the process.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::{env, fs, process};
 
+use harness::peers::callbacks::Clock;
 use harness::peers::configs::{KeyType, PROVIDERS};
 use harness::peers::log_lines::listen;
+use harness::peers::pki;
 use log::Level;
-use rustls_trust::{ReloadingServerVerifier, RootCache, RootSource};
+use rcgen::CertificateParams;
+use rustls_trust::{
+    CertifiedKeyFiles, ReloadingCertifiedKeys, ReloadingServerVerifier, RootCache, RootSource,
+};
 
 /// Runs `call`. Returns its result and the warnings logged meanwhile.
 fn warnings<T>(call: impl FnOnce() -> T) -> (T, Vec<String>) {
@@ -43,6 +48,10 @@ fn problems_of_root_certificates() {
     };
     assert!(warning.starts_with(&ignored), "{warning}");
 
+    // nothing is repeated
+    let (_, lines) = warnings(|| cache.reload(&source).unwrap());
+    assert_eq!(lines, [""; 0]);
+
     fs::write(&path, format!("{good}{}", damaged.repeat(20))).unwrap();
     let (reloaded, many) = warnings(|| cache.reload(&source).unwrap());
     assert_eq!(reloaded.ignored_count, 20);
@@ -62,17 +71,107 @@ fn problems_of_root_certificates() {
             "root certificates: keeping the old ones of PemFile({path:?}): no usable root certificate: {name}: no certificate"
         )]
     );
+    for _ in 0..3 {
+        let (_, lines) = warnings(|| cache.reload(&source).unwrap());
+        assert_eq!(lines, [""; 0]);
+    }
+    // another failure is
+    fs::remove_file(&path).unwrap();
+    let (_, lines) = warnings(|| cache.reload(&source).unwrap());
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    // and the same one after a success
+    for _ in 0..2 {
+        fs::write(&path, good).unwrap();
+        warnings(|| cache.reload(&source).unwrap());
+        fs::write(&path, "").unwrap();
+        let (_, lines) = warnings(|| cache.reload(&source).unwrap());
+        assert_eq!(lines.len(), 1, "{lines:?}");
+    }
 }
 
+/// A line for each kind of failure names the file and says what stays. It is not repeated each
+/// second.
 #[test]
-fn failed_reloads_are_logged() {
-    let path = std::env::temp_dir().join(format!("logging-{}.pem", std::process::id()));
+fn failed_reloads_are_logged_once() {
+    let path = env::temp_dir().join(format!("logging-{}.pem", process::id()));
     fs::write(&path, &KeyType::Ed25519.identities().ca_pem).unwrap();
     let provider = Arc::new(PROVIDERS[0].this());
-    let verifier =
-        ReloadingServerVerifier::builder(RootSource::PemFile(path.clone()), provider).build();
-    fs::remove_file(&path).unwrap();
-    let (_, lines) = warnings(|| verifier.unwrap().reload().unwrap_err());
-    let is_told = |line: &&String| line.contains("not replaced") && line.contains("logging-");
-    assert_eq!(lines.iter().filter(is_told).count(), 1, "{lines:#?}");
+    let source = RootSource::PemFile(path.clone());
+    let builder = ReloadingServerVerifier::builder(source, provider);
+    let verifier = builder.build().unwrap();
+    let warnings = || {
+        let (_, lines) = warnings(|| verifier.reload_if_changed().unwrap_err());
+        let is_told = |line: &String| line.contains("the old content stays: ");
+        lines.into_iter().filter(is_told).collect::<Vec<_>>()
+    };
+    let damages: [&dyn Fn(); 2] = [&|| fs::remove_file(&path).unwrap(), &|| {
+        fs::write(&path, "").unwrap()
+    }];
+    for damage in damages {
+        damage();
+        let lines = warnings();
+        assert_eq!(lines.len(), 1, "{lines:#?}");
+        assert!(lines[0].contains(&*path.to_string_lossy()), "{lines:#?}");
+        for _ in 0..3 {
+            assert_eq!(warnings(), [""; 0]);
+        }
+    }
+}
+
+/// Flaws do not make a reload fail. Their texts have the time of the check, which is no news.
+#[test]
+fn flaws_of_certificates_are_logged_once() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let key = pki::key();
+    let issuer = pki::root("ca", |_| ());
+    let issue = |until| {
+        let mut params = CertificateParams::new([pki::SERVER.into()]).unwrap();
+        params.not_after = rcgen::date_time_ymd(until, 1, 1);
+        params.signed_by(&key, &issuer).unwrap().pem()
+    };
+    let write = |with_expired: bool| {
+        let expired = if with_expired {
+            issue(2021)
+        } else {
+            String::new()
+        };
+        fs::write(folder.join("logging-chain.pem"), issue(2030) + &expired).unwrap();
+    };
+    fs::write(folder.join("logging-key.pem"), key.serialize_pem()).unwrap();
+    write(true);
+    let files = CertifiedKeyFiles::new(
+        folder.join("logging-chain.pem"),
+        folder.join("logging-key.pem"),
+    )
+    .with_ocsp(folder.join("none"));
+    let clock = Clock::at(pki::now().as_secs());
+    let build = || {
+        ReloadingCertifiedKeys::builder(Arc::new(PROVIDERS[0].this()))
+            .with_default(files.clone())
+            .with_time_provider(clock.clone())
+            .build()
+            .unwrap()
+    };
+    let (keys, lines) = warnings(build);
+    assert_eq!(lines.len(), 2, "{lines:#?}");
+    for (line, flaw) in lines
+        .iter()
+        .zip(["chain.pem: certificate 2: ", "none: no OCSP"])
+    {
+        assert!(
+            line.contains(": active, but ") && line.contains(flaw),
+            "{line}"
+        );
+    }
+    for _ in 0..3 {
+        clock.advance(1);
+        let (_, lines) = warnings(|| keys.reload().unwrap());
+        assert_eq!(lines, [""; 0]);
+    }
+    write(false);
+    let (_, lines) = warnings(|| keys.reload().unwrap());
+    assert_eq!(lines, [""; 0]);
+    write(true);
+    let (_, lines) = warnings(|| keys.reload().unwrap());
+    assert_eq!(lines.len(), 1, "{lines:#?}");
 }

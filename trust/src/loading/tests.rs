@@ -11,7 +11,7 @@ use pki_types::UnixTime;
 use rustls::certificates::CacheStats;
 use rustls::time_provider::TimeProvider;
 
-use super::{Entry, Loaded, LoadingCache, Policy, Source, Version};
+use super::{Entry, Loaded, LoadingCache, Policy, Previous, Source, Version};
 
 mod threads;
 mod when;
@@ -178,7 +178,7 @@ impl Source for TestSource {
         }
     }
 
-    fn log(&self, _: Result<&Self::Value, &String>, kept: bool) {
+    fn log(&self, _: Result<&Self::Value, &String>, kept: bool, _: &Previous<Self>) {
         if let Some(at_log) = &*self.at_log.lock().unwrap() {
             at_log(kept);
         }

@@ -131,6 +131,15 @@ impl From<FileError> for ReloadError {
     }
 }
 
+impl From<RootsError> for ReloadError {
+    fn from(error: RootsError) -> Self {
+        match error {
+            RootsError::Lost { ignored, .. } => Self::UnusableRoots(ignored),
+            other => Self::Roots(other),
+        }
+    }
+}
+
 impl From<VerifierBuilderError> for ReloadError {
     fn from(error: VerifierBuilderError) -> Self {
         Self::Verifier(error)

@@ -137,7 +137,7 @@ impl CertifiedKeyFiles {
         if !chain.is_empty() {
             return Ok(chain);
         }
-        Err(match other_format(&content) {
+        Err(match other_format(&content, &CERTIFICATES) {
             Some(format) => malformed(format.into()),
             None => ReloadError::NoCertificate { path: path.clone() },
         })
@@ -154,7 +154,7 @@ impl CertifiedKeyFiles {
                 reason: reason.into(),
             };
             let is_encrypted = is_encrypted_key(&content);
-            match (error, other_format(&content)) {
+            match (error, other_format(&content, &PRIVATE_KEYS)) {
                 // the parser takes the headers of an old encrypted key for base64
                 _ if is_encrypted => ReloadError::NoPrivateKey {
                     path: path.clone(),

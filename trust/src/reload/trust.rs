@@ -1,7 +1,5 @@
 //! Roots and revocation lists from their sources.
 
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use pki_types::UnixTime;
@@ -10,10 +8,12 @@ use rustls::certificates::RevocationList;
 use rustls::time_provider::{DefaultTimeProvider, TimeProvider};
 
 use super::ReloadError;
+use crate::cache::SourceKind;
 use crate::files::FileVersion;
 use crate::loading::{Source, Version};
 use crate::revocation::{Lists, order};
-use crate::{CrlError, CrlSource, IgnoredCertificate, LoadedRoots, RootCache, RootSource};
+use crate::roots::CachedRoots;
+use crate::{CrlError, CrlSource, RootCache, RootSource, RootsError};
 
 /// The sources of trust: the shared part of the builders of both sides.
 #[derive(Clone, Debug)]
@@ -51,24 +51,27 @@ impl TrustSources {
     ///
     /// Returns an error if they cannot be read. Also if they differ and contain new unusable items:
     /// the file may be half written, and lack roots.
-    fn load_roots(&self, held: Option<&ActiveRoots>) -> Result<ActiveRoots, ReloadError> {
-        let loaded = RootCache::global()
-            .reload(&self.roots)
-            .map_err(ReloadError::Roots)?;
-        if let Some(error) = loaded.failed_reload {
-            return Err(ReloadError::Roots(error));
-        }
-        match held {
-            // a disabled cache reads equal roots into a new store
-            Some(held) if held.store.roots == loaded.store.roots => Ok(held.clone()),
-            Some(held) if has_new_faults(&loaded, held) => {
-                Err(ReloadError::UnusableRoots(loaded.ignored))
+    fn load_roots(&self, held: Option<&Arc<CachedRoots>>) -> Result<Arc<CachedRoots>, ReloadError> {
+        let loaded = RootCache::global().reloaded(&self.roots)?;
+        let found = match loaded.failure.as_deref() {
+            None => loaded.value,
+            // the cache compares with its own content, not with the roots that are active
+            Some(RootsError::Lost { .. }) => {
+                let roots = self.roots.absolute()?;
+                roots.load(held, self.clock.current_time())?
             }
-            _ => Ok(ActiveRoots {
-                store: loaded.store,
-                ignored: loaded.ignored,
-                ignored_count: loaded.ignored_count,
-            }),
+            Some(error) => return Err(error.clone().into()),
+        };
+        let Some(held) = held else {
+            return Ok(found);
+        };
+        // a disabled cache reads equal roots into a new store
+        if held.store().roots == found.store().roots {
+            return Ok(held.clone());
+        }
+        match found.faults_since(held) {
+            Some(faults) => Err(ReloadError::UnusableRoots(faults)),
+            None => Ok(found),
         }
     }
 
@@ -118,42 +121,9 @@ impl TrustSources {
     }
 }
 
-/// The current roots.
-#[derive(Clone)]
-struct ActiveRoots {
-    store: Arc<RootCertStore>,
-    /// The skipped items of the source at the first reading, as far as they are named.
-    ignored: Arc<[IgnoredCertificate]>,
-    /// The number of skipped items.
-    ignored_count: usize,
-}
-
-/// True if `loaded` has skipped items that `held` does not have.
-fn has_new_faults(loaded: &LoadedRoots, held: &ActiveRoots) -> bool {
-    if held.ignored_count < loaded.ignored_count {
-        return true;
-    }
-    // if there are too many to be named, only their number is compared
-    let are_named = held.ignored_count == held.ignored.len();
-    let known = faults(&held.ignored);
-    let is_new = |(fault, count)| known.get(&fault).is_none_or(|known| *known < count);
-    are_named && faults(&loaded.ignored).into_iter().any(is_new)
-}
-
-/// Counts the faults per file and kind. Positions are ignored, because they shift with other
-/// content.
-fn faults(ignored: &[IgnoredCertificate]) -> BTreeMap<(Option<&Path>, String), usize> {
-    let mut faults = BTreeMap::new();
-    for IgnoredCertificate { file, reason, .. } in ignored {
-        let fault = (file.as_deref(), format!("{reason:?}"));
-        *faults.entry(fault).or_default() += 1;
-    }
-    faults
-}
-
 /// The trusted roots and the revocation lists.
 pub(super) struct Trust {
-    roots: ActiveRoots,
+    roots: Arc<CachedRoots>,
     /// One element per source, each non-empty.
     crls: Vec<Arc<Lists>>,
     /// The lists of all sources, latest first.
@@ -161,7 +131,7 @@ pub(super) struct Trust {
 }
 
 impl Trust {
-    fn new(roots: ActiveRoots, crls: Vec<Arc<Lists>>, now: Option<UnixTime>) -> Self {
+    fn new(roots: Arc<CachedRoots>, crls: Vec<Arc<Lists>>, now: Option<UnixTime>) -> Self {
         let mut crls_in_order = crls
             .iter()
             .flat_map(|lists| lists.lists().iter().cloned())
@@ -175,7 +145,7 @@ impl Trust {
     }
 
     pub(super) fn roots(&self) -> &Arc<RootCertStore> {
-        &self.roots.store
+        self.roots.store()
     }
 
     /// Returns the lists of all sources, latest first, because a verifier uses the first list that

@@ -15,16 +15,23 @@ pub enum CrlError {
     /// The file or the directory cannot be read.
     File(FileError),
     /// The source has no list.
-    NoLists,
+    NoLists {
+        /// The file or directory.
+        path: PathBuf,
+    },
     /// Part of the source is unusable. The other lists alone would leave certificates unchecked.
     Unusable(Arc<[CrlProblem]>),
     /// There are more than `limit` lists on disk.
     TooManyLists {
+        /// The file or directory.
+        path: PathBuf,
         /// The maximum number of lists.
         limit: usize,
     },
     /// The lists on disk have more than `limit` bytes.
     TooLong {
+        /// The file or directory.
+        path: PathBuf,
         /// The maximum number of bytes of all lists of a source.
         limit: usize,
     },
@@ -48,7 +55,7 @@ impl fmt::Display for CrlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(error) => error.fmt(f),
-            Self::NoLists => f.write_str("no revocation list"),
+            Self::NoLists { path } => write!(f, "{}: no revocation list", path.display()),
             Self::Unusable(problems) => {
                 f.write_str("unusable revocation lists")?;
                 match &**problems {
@@ -57,8 +64,13 @@ impl fmt::Display for CrlError {
                     [first, others @ ..] => write!(f, ": {first} (and {} more)", others.len()),
                 }
             }
-            Self::TooManyLists { limit } => write!(f, "more than {limit} revocation lists"),
-            Self::TooLong { limit } => write!(f, "revocation lists of more than {limit} bytes"),
+            Self::TooManyLists { path, limit } => {
+                write!(f, "{}: more than {limit} revocation lists", path.display())
+            }
+            Self::TooLong { path, limit } => {
+                let path = path.display();
+                write!(f, "{path}: revocation lists of more than {limit} bytes")
+            }
         }
     }
 }
@@ -95,8 +107,10 @@ pub enum CrlProblemReason {
     /// The number of list `BEGIN` marks that are not on a line of their own, so that these lists
     /// cannot be read.
     Marked(usize),
-    /// The file is empty.
+    /// The file is empty, or has only zero bytes, as after a crash.
     Empty,
+    /// It is a certificate in DER, not a list.
+    Certificate,
     /// The file has the extension of a list, `.crl` or `.r0`, but no list in it.
     NoList,
     /// The file cannot be read.
@@ -141,6 +155,7 @@ impl fmt::Display for CrlProblemReason {
                 "{count} BEGIN marks of revocation lists are not on lines of their own"
             ),
             Self::Empty => f.write_str("empty file"),
+            Self::Certificate => f.write_str("a certificate in DER, not a revocation list"),
             Self::NoList => f.write_str("no revocation list in it"),
             Self::File(error) => error.fmt(f),
             Self::Older => f.write_str(

@@ -13,14 +13,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pki_types::pem::PemObject;
-use pki_types::{CertificateRevocationListDer, UnixTime};
+use pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
 use rustls::certificates::RevocationList;
+use rustls::server::ParsedCertificate;
 
 use super::error::{CrlError, CrlProblem, CrlProblemReason};
 use super::order::{cover_the_same, expiry_order, is_older, order};
 use super::source::CrlSource;
 use crate::files::{list_directory, read_file};
-use crate::pem::{count_marks, describe, is_der};
+use crate::pem::{count_marks, describe, is_der, other_format};
 
 /// The maximum length of a file, and of all files in a directory. Lists of 100 MB exist.
 const MAX_LENGTH: u64 = 256 << 20;
@@ -43,6 +44,9 @@ const LIMITS: Limits = Limits {
 
 /// The maximum number of problems that are described.
 const MAX_NAMED: usize = 1000;
+
+/// The label of lists in PEM.
+const LABELS: &[&str] = &["X509 CRL"];
 
 /// The cached lists of a source.
 pub struct Lists {
@@ -72,14 +76,15 @@ fn read_within(
     held: Option<&Arc<Lists>>,
     now: Option<UnixTime>,
 ) -> Result<Arc<Lists>, CrlError> {
-    let mut reading = Reading::new(limits, now);
+    let mut reading = Reading::new(source, limits, now);
     match source {
         CrlSource::File(path) => reading.add_file(path, read_file(path, MAX_LENGTH)?)?,
         CrlSource::Directory(path) => reading.add_directory(path)?,
     }
 
     if reading.found.is_empty() && reading.problems.is_empty() {
-        return Err(CrlError::NoLists);
+        let path = source.path().into();
+        return Err(CrlError::NoLists { path });
     }
     if reading.found.is_empty() || (held.is_none() && !reading.problems.is_empty()) {
         return Err(CrlError::Unusable(reading.problems.into()));
@@ -88,8 +93,10 @@ fn read_within(
         reading.keep_unreplaced(&held.lists);
     }
     if reading.bytes() > limits.bytes {
-        let limit = limits.bytes;
-        return Err(CrlError::TooLong { limit });
+        return Err(CrlError::TooLong {
+            path: source.path().into(),
+            limit: limits.bytes,
+        });
     }
 
     let Reading {
@@ -170,6 +177,7 @@ struct Survivor {
 
 /// The state of reading a source.
 struct Reading<'a> {
+    source: &'a CrlSource,
     /// At most one list per issuer and scope.
     found: Vec<FoundList>,
     problems: Vec<CrlProblem>,
@@ -178,8 +186,9 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn new(limits: &'a Limits, now: Option<UnixTime>) -> Self {
+    fn new(source: &'a CrlSource, limits: &'a Limits, now: Option<UnixTime>) -> Self {
         Self {
+            source,
             found: Vec::new(),
             problems: Vec::new(),
             limits,
@@ -211,7 +220,8 @@ impl<'a> Reading<'a> {
     }
 
     fn add_file(&mut self, path: &Path, content: Vec<u8>) -> Result<(), CrlError> {
-        if content.is_empty() {
+        // after a crash, a file may have its length but not its content
+        if content.iter().all(|byte| *byte == 0) {
             self.note(path, None, CrlProblemReason::Empty);
             Ok(())
         } else if is_der(&content) {
@@ -232,10 +242,14 @@ impl<'a> Reading<'a> {
                 }
             }
         }
-        let marked = count_marks(pem, &["X509 CRL"]);
+        let marked = count_marks(pem, LABELS);
         if marked > count {
             self.note(path, None, CrlProblemReason::Marked(marked - count));
-        } else if count == 0 && is_named_as_list(path) {
+        } else if count > 0 {
+            return Ok(());
+        } else if let Some(format) = other_format(pem, LABELS) {
+            self.note(path, None, CrlProblemReason::Pem(format.into()));
+        } else if is_named_as_list(path) {
             self.note(path, None, CrlProblemReason::NoList);
         }
         Ok(())
@@ -247,10 +261,16 @@ impl<'a> Reading<'a> {
         position: Option<usize>,
         der: CertificateRevocationListDer<'static>,
     ) -> Result<(), CrlError> {
+        let certificate = CertificateDer::from(&der[..]);
+        let is_certificate = ParsedCertificate::try_from(&certificate).is_ok();
         let list = match RevocationList::from_der(der) {
             Ok(list) => list,
             Err(error) => {
-                self.note(path, position, CrlProblemReason::List(error));
+                let reason = match is_certificate {
+                    true => CrlProblemReason::Certificate,
+                    false => CrlProblemReason::List(error),
+                };
+                self.note(path, position, reason);
                 return Ok(());
             }
         };
@@ -346,7 +366,10 @@ impl<'a> Reading<'a> {
     fn push(&mut self, new: FoundList) -> Result<(), CrlError> {
         let limit = self.limits.count;
         if self.found.len() == limit {
-            return Err(CrlError::TooManyLists { limit });
+            return Err(CrlError::TooManyLists {
+                path: self.source.path().into(),
+                limit,
+            });
         }
         self.found.push(new);
         Ok(())

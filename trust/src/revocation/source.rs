@@ -1,6 +1,6 @@
 //! The sources of revocation lists, and their interface to the cache.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pki_types::UnixTime;
@@ -8,7 +8,7 @@ use pki_types::UnixTime;
 use super::error::CrlError;
 use super::read::{self, Lists};
 use crate::files::FileVersion;
-use crate::loading::Source;
+use crate::loading::{Previous, Source};
 use crate::logging::warn;
 
 /// The maximum number of problems logged per reading of a source.
@@ -27,9 +27,17 @@ pub enum CrlSource {
 
     /// All files in a directory, up to 256 MiB in total. Links are followed, subdirectories are
     /// not. PEM files without a list are skipped, so certificates may be there too. An empty file,
-    /// or one named like a list (`.crl`, or `.r0` of `openssl rehash`) without a list in it, is a
-    /// problem.
+    /// one of zeros, or one named like a list (`.crl`, or `.r0` of `openssl rehash`) without a list
+    /// in it, is a problem. So is a certificate in DER.
     Directory(PathBuf),
+}
+
+impl CrlSource {
+    /// Returns the path of the file or directory.
+    pub(super) fn path(&self) -> &Path {
+        let (Self::File(path) | Self::Directory(path)) = self;
+        path
+    }
 }
 
 impl Source for CrlSource {
@@ -45,8 +53,13 @@ impl Source for CrlSource {
         read::read(self, held, now)
     }
 
-    fn log(&self, outcome: Result<&Lists, &CrlError>, kept: bool) {
+    fn log(&self, outcome: Result<&Lists, &CrlError>, kept: bool, previous: &Previous<Self>) {
+        let texts = |lists: &Lists| {
+            let texts = lists.problems.iter().map(ToString::to_string);
+            texts.collect::<Vec<_>>()
+        };
         match outcome {
+            Ok(lists) if previous.value.as_deref().map(texts) == Some(texts(lists)) => {}
             Ok(lists) => {
                 for problem in lists.problems.iter().take(MAX_LOGGED) {
                     warn!("revocation lists: {problem}");
@@ -55,6 +68,7 @@ impl Source for CrlSource {
                     warn!("revocation lists: {more} more problems with {self:?}");
                 }
             }
+            Err(error) if kept && previous.failed_with(error) => {}
             Err(error) if kept => {
                 warn!("revocation lists: keeping the old ones of {self:?}: {error}");
             }

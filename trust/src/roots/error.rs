@@ -8,7 +8,7 @@ use rustls::{Error, OtherError};
 
 use crate::FileError;
 
-/// The reason why there are no roots.
+/// The reason why there are no roots, or why the old ones stay.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum RootsError {
@@ -16,6 +16,15 @@ pub enum RootsError {
     File(FileError),
     /// The source has no usable root.
     NoRoots {
+        /// The skipped certificates and files, at most the first thousand.
+        ignored: Arc<[IgnoredCertificate]>,
+    },
+    /// Roots are missing since the last reading, and there are new certificates or files that
+    /// cannot be used: the source may be half written. The old roots stay. After removing roots on
+    /// purpose, call [`invalidate`](crate::Cache::invalidate).
+    Lost {
+        /// The number of missing roots.
+        count: usize,
         /// The skipped certificates and files, at most the first thousand.
         ignored: Arc<[IgnoredCertificate]>,
     },
@@ -40,13 +49,26 @@ impl fmt::Display for RootsError {
             Self::File(error) => error.fmt(f),
             Self::NoRoots { ignored } => {
                 f.write_str("no usable root certificate")?;
-                match &**ignored {
-                    [] => Ok(()),
-                    [only] => write!(f, ": {only}"),
-                    [first, others @ ..] => write!(f, ": {first} (and {} more)", others.len()),
-                }
+                write_first(f, ignored)
+            }
+            Self::Lost { count, ignored } => {
+                write!(f, "{count} root certificates are missing")?;
+                write_first(f, ignored)
             }
         }
+    }
+}
+
+fn write_first(f: &mut fmt::Formatter<'_>, ignored: &[IgnoredCertificate]) -> fmt::Result {
+    // files that need not have a certificate come last
+    let mut unexpected = ignored.iter().filter(|ignored| ignored.is_unexpected());
+    let Some(first) = unexpected.next().or(ignored.first()) else {
+        return Ok(());
+    };
+    write!(f, ": {first}")?;
+    match ignored.len() - 1 {
+        0 => Ok(()),
+        others => write!(f, " (and {others} more)"),
     }
 }
 
@@ -54,7 +76,7 @@ impl std::error::Error for RootsError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::File(error) => Some(error),
-            Self::NoRoots { .. } => None,
+            Self::NoRoots { .. } | Self::Lost { .. } => None,
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Reads the certificates of a source into a root store.
+//! Reads the certificates of a source into a root store, and notices when roots get lost.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pki_types::TrustAnchor;
@@ -10,9 +11,9 @@ use rustls::RootCertStore;
 
 use super::error::{IgnoredCertificate, IgnoredReason, RootsError};
 use super::source::RootSource;
-use crate::FileError;
 use crate::files::{list_directory, read_file};
-use crate::pem::{CERTIFICATES, count_marks, describe, is_der};
+use crate::pem::{CERTIFICATES, count_marks, describe, is_der, other_format};
+use crate::{FileError, FileErrorCause};
 
 /// The maximum length of a file. Bundles of all public authorities have about 250 KB.
 const MAX_FILE_LENGTH: u64 = 16 << 20;
@@ -26,12 +27,84 @@ const MAX_NAMED: usize = 1000;
 /// The cached roots of a source.
 pub struct CachedRoots {
     pub(super) store: Arc<RootCertStore>,
-    pub(super) ignored: Arc<[IgnoredCertificate]>,
-    pub(super) ignored_count: usize,
     pub(super) duplicates: usize,
+    pub(super) faults: Faults,
+    /// The skipped items when these roots were read for the first time. They are tolerated.
+    tolerated: Faults,
+    /// The files with roots. Other files in a directory need not have any.
+    files: BTreeSet<PathBuf>,
+}
+
+/// The certificates and files of a source that were skipped.
+#[derive(Clone)]
+pub(super) struct Faults {
+    /// At most [`MAX_NAMED`].
+    pub(super) ignored: Arc<[IgnoredCertificate]>,
+    pub(super) count: usize,
+}
+
+/// The number of faults by file and kind. Positions are ignored, because they shift with other
+/// content.
+type FaultKinds<'a> = BTreeMap<(Option<&'a Path>, String), usize>;
+
+impl Faults {
+    /// True if there are faults that are not among `known`.
+    fn are_beyond(&self, known: &Self, files: &BTreeSet<PathBuf>) -> bool {
+        let are_named = |faults: &Self| faults.ignored.len() == faults.count;
+        if !are_named(self) || !are_named(known) {
+            return known.count < self.count;
+        }
+        let known = known.kinds(files);
+        let is_new = |(fault, count)| known.get(&fault).is_none_or(|known| *known < count);
+        self.kinds(files).into_iter().any(is_new)
+    }
+
+    fn kinds(&self, files: &BTreeSet<PathBuf>) -> FaultKinds<'_> {
+        let mut kinds = BTreeMap::new();
+        for fault in self.relevant(files) {
+            let kind = (fault.file.as_deref(), format!("{:?}", fault.reason));
+            *kinds.entry(kind).or_default() += 1;
+        }
+        kinds
+    }
+
+    /// Leaves out files that need not have a root, because they are not among the `files` that had
+    /// one.
+    fn relevant(&self, files: &BTreeSet<PathBuf>) -> impl Iterator<Item = &IgnoredCertificate> {
+        self.ignored.iter().filter(|fault| {
+            let had_roots = |file| files.contains(file);
+            fault.is_unexpected() || fault.file.as_deref().is_some_and(had_roots)
+        })
+    }
 }
 
 impl CachedRoots {
+    /// Returns the roots.
+    pub(crate) fn store(&self) -> &Arc<RootCertStore> {
+        &self.store
+    }
+
+    /// Returns the faults if some of them are new: roots of `held` may be where they are.
+    pub(crate) fn faults_since(&self, held: &Self) -> Option<Arc<[IgnoredCertificate]>> {
+        let is_new = self.faults.are_beyond(&held.tolerated, &held.files);
+        is_new.then(|| self.faults.relevant(&held.files).cloned().collect())
+    }
+
+    /// Returns the number of roots that `store` lacks.
+    fn lost_in(&self, store: &RootCertStore) -> usize {
+        let key = |root: &TrustAnchor<'static>| {
+            let constraints = root.name_constraints.as_ref().map(|der| der.to_vec());
+            (
+                root.subject.to_vec(),
+                root.subject_public_key_info.to_vec(),
+                constraints,
+            )
+        };
+        let found: BTreeSet<_> = store.roots.iter().map(key).collect();
+        let is_lost = |root: &&TrustAnchor<'static>| !found.contains(&key(root));
+        self.store.roots.iter().filter(is_lost).count()
+    }
+
     /// Returns the memory used by the roots in bytes.
     pub(super) fn bytes(&self) -> usize {
         let of_one = |root: &TrustAnchor<'_>| {
@@ -45,14 +118,15 @@ impl CachedRoots {
     }
 }
 
-/// Reads `source`. Uses the store `held` if the roots are equal.
+/// Reads `source`. Uses the store of `held` if the roots are equal.
 ///
 /// # Errors
 ///
-/// Returns an error if the source cannot be read or has no usable root.
+/// Returns an error if the source cannot be read or has no usable root. Also if it lacks roots of
+/// `held`, and has new faults: the roots may be where the faults are.
 pub(super) fn read(
     source: &RootSource,
-    held: Option<&Arc<RootCertStore>>,
+    held: Option<&CachedRoots>,
 ) -> Result<CachedRoots, RootsError> {
     let mut reading = Reading::new();
     match source {
@@ -77,6 +151,10 @@ struct Reading {
     ignored: Vec<IgnoredCertificate>,
     ignored_count: usize,
     duplicates: usize,
+    /// The files with roots.
+    files: BTreeSet<PathBuf>,
+    /// The directories in the directory of the source.
+    directories: Vec<PathBuf>,
 }
 
 impl Reading {
@@ -87,24 +165,51 @@ impl Reading {
             ignored: Vec::new(),
             ignored_count: 0,
             duplicates: 0,
+            files: BTreeSet::new(),
+            directories: Vec::new(),
         }
     }
 
-    fn finish(self, held: Option<&Arc<RootCertStore>>) -> Result<CachedRoots, RootsError> {
-        let ignored = self.ignored.into();
-        if self.store.is_empty() {
-            return Err(RootsError::NoRoots { ignored });
+    fn finish(mut self, held: Option<&CachedRoots>) -> Result<CachedRoots, RootsError> {
+        // containers make a directory where they miss a file
+        for path in mem::take(&mut self.directories) {
+            if held.is_some_and(|held| held.files.contains(&path)) {
+                let error = FileError {
+                    path: path.clone(),
+                    cause: FileErrorCause::NotRegular,
+                };
+                self.ignore(Some(&path), None, IgnoredReason::File(error));
+            }
         }
-        let store = match held {
-            Some(held) if held.roots == self.store.roots => held.clone(),
-            _ => Arc::new(self.store),
+        let faults = Faults {
+            ignored: self.ignored.into(),
+            count: self.ignored_count,
         };
-        Ok(CachedRoots {
-            store,
-            ignored,
-            ignored_count: self.ignored_count,
+        if self.store.is_empty() {
+            return Err(RootsError::NoRoots {
+                ignored: faults.ignored,
+            });
+        }
+        let mut found = CachedRoots {
+            store: Arc::new(self.store),
             duplicates: self.duplicates,
-        })
+            tolerated: faults.clone(),
+            faults,
+            files: self.files,
+        };
+        let Some(held) = held else {
+            return Ok(found);
+        };
+        if held.store.roots == found.store.roots {
+            found.store = held.store.clone();
+            found.tolerated = held.tolerated.clone();
+        } else if let Some(ignored) = found.faults_since(held) {
+            let count = held.lost_in(&found.store);
+            if count > 0 {
+                return Err(RootsError::Lost { count, ignored });
+            }
+        }
+        Ok(found)
     }
 
     fn add_pem_file(&mut self, path: &Path) -> Result<(), FileError> {
@@ -116,11 +221,14 @@ impl Reading {
     /// Skips unreadable files: the others are still usable.
     fn add_directory(&mut self, directory: &Path) -> Result<(), FileError> {
         let mut left = MAX_DIRECTORY_LENGTH;
+        let mut is_empty = true;
         for name in list_directory(directory)? {
             let path = directory.join(name);
             if path.is_dir() {
+                self.directories.push(path);
                 continue;
             }
+            is_empty = false;
             match read_file(&path, MAX_FILE_LENGTH.min(left)) {
                 Ok(content) => {
                     left -= content.len() as u64;
@@ -132,6 +240,9 @@ impl Reading {
                 }
                 Err(error) => self.ignore(Some(&path), None, IgnoredReason::File(error)),
             }
+        }
+        if is_empty {
+            self.ignore(Some(directory), None, IgnoredReason::NoCertificate);
         }
         Ok(())
     }
@@ -170,9 +281,9 @@ impl Reading {
         if marked > count {
             self.ignore(file, None, IgnoredReason::Marked(marked - count));
         } else if count == 0 {
-            let reason = match is_der(pem) {
-                true => IgnoredReason::Pem("DER, not PEM".into()),
-                false => IgnoredReason::NoCertificate,
+            let reason = match other_format(pem, &CERTIFICATES) {
+                Some(format) => IgnoredReason::Pem(format.into()),
+                None => IgnoredReason::NoCertificate,
             };
             self.ignore(file, None, reason);
         }
@@ -181,13 +292,17 @@ impl Reading {
     fn add(&mut self, der: Vec<u8>, file: Option<&Path>, position: Option<usize>) {
         if self.seen.contains(&der) {
             self.duplicates += 1;
-            return;
-        }
-        match self.store.add(der.as_slice().into()) {
-            Ok(()) => {
-                self.seen.insert(der);
+        } else {
+            match self.store.add(der.as_slice().into()) {
+                Ok(()) => drop(self.seen.insert(der)),
+                Err(error) => {
+                    self.ignore(file, position, IgnoredReason::Certificate(error));
+                    return;
+                }
             }
-            Err(error) => self.ignore(file, position, IgnoredReason::Certificate(error)),
+        }
+        if let Some(file) = file.filter(|file| !self.files.contains(*file)) {
+            self.files.insert(file.into());
         }
     }
 

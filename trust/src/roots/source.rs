@@ -11,7 +11,7 @@ use pki_types::UnixTime;
 use super::error::RootsError;
 use super::read::{self, CachedRoots};
 use crate::files::FileVersion;
-use crate::loading::Source;
+use crate::loading::{Previous, Source};
 use crate::logging::warn;
 
 /// A source of root certificates.
@@ -50,6 +50,7 @@ impl RootSource {
     fn warn_of_ignored(&self, roots: &CachedRoots) {
         const NAMED: usize = 10;
         let mut ignored = roots
+            .faults
             .ignored
             .iter()
             .filter(|ignored| ignored.is_unexpected());
@@ -59,7 +60,7 @@ impl RootSource {
         if ignored.next().is_some() {
             warn!(
                 "root certificates: of {self:?} {} were ignored in all",
-                roots.ignored_count
+                roots.faults.count
             );
         }
     }
@@ -133,14 +134,30 @@ impl Source for RootSource {
         held: Option<&Arc<CachedRoots>>,
         _now: Option<UnixTime>,
     ) -> Result<Arc<CachedRoots>, RootsError> {
-        read::read(self, held.map(|held| &held.store)).map(Arc::new)
+        read::read(self, held.map(|held| &**held)).map(Arc::new)
     }
 
-    fn log(&self, outcome: Result<&CachedRoots, &RootsError>, kept: bool) {
+    fn log(
+        &self,
+        outcome: Result<&CachedRoots, &RootsError>,
+        kept: bool,
+        previous: &Previous<Self>,
+    ) {
         match outcome {
-            Ok(roots) => self.warn_of_ignored(roots),
+            Ok(roots) => {
+                let texts = |roots: &CachedRoots| {
+                    let texts = roots.faults.ignored.iter().map(ToString::to_string);
+                    texts.collect::<Vec<_>>()
+                };
+                let known = previous.value.as_deref().map(texts);
+                if known.as_ref() != Some(&texts(roots)) {
+                    self.warn_of_ignored(roots);
+                }
+            }
             Err(error) if kept => {
-                warn!("root certificates: keeping the old ones of {self:?}: {error}");
+                if !previous.failed_with(error) {
+                    warn!("root certificates: keeping the old ones of {self:?}: {error}");
+                }
             }
             // the caller gets the error
             Err(_) => (),

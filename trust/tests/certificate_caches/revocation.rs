@@ -108,11 +108,18 @@ fn unusable_sources() {
     let is_marked: IsIt = |reason| matches!(reason, CrlProblemReason::Marked(1));
     let is_no_list: IsIt = |reason| matches!(reason, CrlProblemReason::NoList);
     let is_empty: IsIt = |reason| matches!(reason, CrlProblemReason::Empty);
+    let is_certificate: IsIt = |reason| matches!(reason, CrlProblemReason::Certificate);
+    let is_utf_16: IsIt = |reason| match reason {
+        CrlProblemReason::Pem(text) => text == "UTF-16, not UTF-8",
+        _ => false,
+    };
+    let certificate = root("One", |_| ()).der().to_vec();
+    let utf_16 = pem.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let page = "<html>404 Not Found</html>";
     let second = [&pem, &pem[..100]].concat();
     let damaged = pem.replacen("\nM", "\nN", 1);
     let cut = &pem[..pem.len() - 10];
-    let cases: [(_, Vec<u8>, _, _); 10] = [
+    let cases: [(_, Vec<u8>, _, _); 14] = [
         ("cut.crl", der[..der.len() - 1].into(), None, is_list),
         ("trailing.crl", trailing, None, is_list),
         ("cut.pem", cut.into(), Some(1), is_pem),
@@ -124,6 +131,11 @@ fn unusable_sources() {
         ("page.crl", page.into(), None, is_no_list),
         ("5ed36f99.r0", page.into(), None, is_no_list),
         ("empty.pem", Vec::new(), None, is_empty),
+        // as after a crash
+        ("zeros.crl", vec![0; 4096], None, is_empty),
+        ("zeros", vec![0; 4096], None, is_empty),
+        ("certificate.der", certificate, None, is_certificate),
+        ("utf-16.pem", utf_16, None, is_utf_16),
     ];
     for (name, content, position, is_right) in cases {
         let path = folder.write(name, content);
@@ -165,7 +177,7 @@ fn missing_files() {
     let folder = Folder::new("crl-nothing");
     let source = CrlSource::Directory(folder.as_ref().into());
     let has_no_list =
-        |source: &CrlSource| matches!(CrlCache::new().load(source), Err(CrlError::NoLists));
+        |source: &CrlSource| matches!(CrlCache::new().load(source), Err(CrlError::NoLists { .. }));
     assert!(has_no_list(&source), "an empty directory");
     folder.write("text", "no list");
     assert!(has_no_list(&source), "a directory with another file");
@@ -234,7 +246,7 @@ fn in_a_process_of_its_own() {
     let source = CrlSource::Directory(folder.as_ref().into());
     assert!(matches!(
         CrlCache::new().load(&source),
-        Err(CrlError::TooManyLists { limit: 4096 })
+        Err(CrlError::TooManyLists { limit: 4096, .. })
     ));
     fs::remove_file(folder.path("7")).unwrap();
     let [lists, others] = [(); 2].map(|()| CrlCache::new().lists(&source).unwrap());

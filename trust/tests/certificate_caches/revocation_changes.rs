@@ -248,7 +248,10 @@ fn all_lists_removed() {
     fs::remove_file(&path).unwrap();
     let loaded = fixture.load_later();
     assert!(Arc::ptr_eq(&loaded.lists, &before.lists));
-    assert!(matches!(loaded.failed_reload, Some(CrlError::NoLists)));
+    assert!(matches!(
+        loaded.failed_reload,
+        Some(CrlError::NoLists { .. })
+    ));
 
     fs::remove_dir(&fixture.folder).unwrap();
     let loaded = fixture.load_later();

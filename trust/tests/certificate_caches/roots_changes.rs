@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -80,6 +81,134 @@ fn a_failed_reload_keeps_the_old_roots_and_reports_it() {
         let stats = cache.stats();
         assert_eq!((stats.failures, stats.reloads, stats.entries), (3, 1, 1));
     }
+}
+
+/// A file of a directory that cannot be read, or a bundle that is cut off, takes no root away.
+#[test]
+fn a_reload_that_loses_roots_keeps_the_old_ones() {
+    let [a, b] = some_roots();
+    let bundle = format!("{}{}", a.pem, b.pem);
+    let write = |content: Vec<u8>| move |path: &Path| fs::write(path, &content).unwrap();
+    let cut = |pem: &str, at: usize| write(pem.as_bytes()[..at].to_vec());
+    let utf_16 = b.pem.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let directory = |path: &Path| {
+        fs::remove_file(path).unwrap();
+        fs::create_dir(path).unwrap();
+    };
+    #[cfg(unix)]
+    let [link, pipe] = {
+        let link = |path: &Path| {
+            fs::remove_file(path).unwrap();
+            std::os::unix::fs::symlink("nowhere", path).unwrap();
+        };
+        let pipe = |path: &Path| {
+            fs::remove_file(path).unwrap();
+            let status = Command::new("mkfifo").arg(path).status().unwrap();
+            assert!(status.success());
+        };
+        [link as fn(&Path), pipe]
+    };
+    let of_directory: &[(&str, Damage<'_>)] = &[
+        ("no certificate", &write(Vec::new())),
+        ("no certificate", &write(vec![0; 4096])),
+        ("no certificate", &cut(&b.pem, 10)),
+        ("certificate 1: ", &cut(&b.pem, 100)),
+        ("UTF-16, not UTF-8", &write(utf_16)),
+        ("BadEncoding", &write(b.der[..b.der.len() - 1].to_vec())),
+        ("not a regular file", &directory),
+        #[cfg(unix)]
+        ("No such file", &link),
+        #[cfg(unix)]
+        ("not a regular file", &pipe),
+    ];
+    let of_file: &[(&str, Damage<'_>)] = &[
+        ("certificate 2: ", &cut(&bundle, bundle.len() - 40)),
+        ("certificate 2: ", &cut(&bundle, a.pem.len() + 100)),
+    ];
+    for (is_directory, damages) in [(true, of_directory), (false, of_file)] {
+        for (expected, damage) in damages {
+            let folder = Folder::new("loses");
+            let (source, damaged) = if is_directory {
+                folder.write("readme", "The authorities of our customers");
+                folder.write("a.pem", &a.pem);
+                folder.write("b.pem", &b.pem);
+                (RootSource::Directory(folder.path("")), folder.path("b.pem"))
+            } else {
+                let path = folder.write("both.pem", &bundle);
+                (RootSource::PemFile(path.clone()), path)
+            };
+            let cache = RootCache::new();
+            let old = cache.load(&source).unwrap();
+            assert_has(&old.store, &[&a, &b]);
+            damage(&damaged);
+            for _ in 0..2 {
+                let kept = cache.reload(&source).unwrap();
+                assert!(Arc::ptr_eq(&kept.store, &old.store));
+                let failure = kept.failed_reload.unwrap();
+                assert!(matches!(failure, RootsError::Lost { count: 1, .. }));
+                let text = failure.to_string();
+                let file = damaged.display().to_string();
+                assert!(text.contains(expected) && text.contains(&file), "{text}");
+            }
+            // what is left becomes active on request only
+            cache.invalidate(&source);
+            assert_has(&cache.store(&source).unwrap(), &[&a]);
+
+            let _ = fs::remove_dir(&damaged);
+            let _ = fs::remove_file(&damaged);
+            let content = if is_directory { &b.pem } else { &bundle };
+            fs::write(&damaged, content).unwrap();
+            let repaired = cache.reload(&source).unwrap();
+            assert!(repaired.failed_reload.is_none());
+            assert_has(&repaired.store, &[&a, &b]);
+        }
+    }
+}
+
+/// The file that a root is in may change without a change of the roots.
+#[test]
+fn roots_of_a_renamed_file_are_not_lost() {
+    let folder = Folder::new("renamed");
+    let [a, b] = some_roots();
+    folder.write("a.pem", &a.pem);
+    let [old, new] = ["old.pem", "new.pem"].map(|name| folder.path(name));
+    fs::write(&old, &b.pem).unwrap();
+    let source = RootSource::Directory(folder.path(""));
+    let cache = RootCache::new();
+    let store = cache.store(&source).unwrap();
+    fs::rename(old, &new).unwrap();
+    cache.reload(&source).unwrap();
+    fs::write(&new, "").unwrap();
+    let kept = cache.reload(&source).unwrap();
+    assert!(kept.failed_reload.is_some() && Arc::ptr_eq(&kept.store, &store));
+}
+
+/// A root that somebody has removed is gone, whatever else is in the directory.
+#[test]
+fn removed_roots_are_removed() {
+    let folder = Folder::new("removed");
+    let [a, b, c] = some_roots();
+    folder.write("damaged.pem", &c.pem[..100]);
+    for root in [("a.pem", &a), ("b.pem", &b)] {
+        folder.write(root.0, &root.1.pem);
+    }
+    let source = RootSource::Directory(folder.path(""));
+    let cache = RootCache::new();
+    assert_has(&cache.store(&source).unwrap(), &[&a, &b]);
+    // a file without a certificate explains no loss, and neither does an old fault
+    folder.write("readme", "text");
+    fs::create_dir(folder.path("old")).unwrap();
+    fs::remove_file(folder.path("b.pem")).unwrap();
+    let loaded = cache.reload(&source).unwrap();
+    assert!(loaded.failed_reload.is_none());
+    assert_has(&loaded.store, &[&a]);
+    // a new fault is no obstacle if no root is lost
+    folder.write("c.pem", &c.pem);
+    folder.write("other.pem", &b.pem[..100]);
+    let loaded = cache.reload(&source).unwrap();
+    assert!(loaded.failed_reload.is_none());
+    assert_has(&loaded.store, &[&a, &c]);
+    assert_eq!(loaded.ignored_count, 3);
 }
 
 #[test]

@@ -247,7 +247,7 @@ fn no_root_is_an_error() {
         (in_memory(&*a.der), "DER, not PEM"),
         (der, "a.der: DER, not PEM"),
         (damaged, "damaged: certificate 1: base64 decode error"),
-        (empty, "no usable root certificate"),
+        (empty, "empty: no certificate"),
     ] {
         let cache = RootCache::new();
         let error = cache.load(&source).unwrap_err();

@@ -316,6 +316,62 @@ fn one_fault_does_not_excuse_another() {
     }
 }
 
+/// A file of a directory that cannot be read takes no authority away, unless asked to.
+#[test]
+fn lost_roots_stay_until_somebody_drops_them() {
+    let [a, b] = ["a", "b"].map(Authority::new);
+    let [of_a, of_b] = [&a, &b].map(|ca| ca.issue().cert);
+    for provider in PROVIDERS {
+        let dir = Dir::new();
+        dir.write("a.pem", a.0.pem());
+        let source = RootSource::Directory(dir.path("."));
+        let build = || {
+            let builder =
+                ReloadingClientVerifier::builder(source.clone(), Arc::new(provider.this()));
+            builder.build().unwrap()
+        };
+        dir.write("b.pem", b.0.pem());
+        let verifier = build();
+        dir.write("b.pem", "");
+        for _ in 0..2 {
+            let error = verifier.reload_if_changed().unwrap_err();
+            let is_it = matches!(*error, ReloadError::UnusableRoots(_));
+            assert!(is_it && error.to_string().contains("b.pem"), "{error}");
+            assert!(verify(&verifier, &of_a).is_ok() && verify(&verifier, &of_b).is_ok());
+        }
+        // a new verifier, or one that is told so, uses what there is
+        let new = build();
+        assert_eq!(verifier.reload_from_scratch().unwrap(), Reload::Replaced);
+        for verifier in [&new, &verifier] {
+            assert!(verify(verifier, &of_a).is_ok() && verify(verifier, &of_b).is_err());
+            assert_eq!(verifier.reload().unwrap(), Reload::Unchanged);
+        }
+        dir.write("b.pem", b.0.pem());
+        for verifier in [&new, &verifier] {
+            assert_eq!(verifier.reload().unwrap(), Reload::Replaced);
+            assert!(verify(verifier, &of_b).is_ok());
+        }
+    }
+}
+
+/// New roots beside junk are not used, until the junk is gone.
+#[test]
+fn roots_are_used_once_the_fault_beside_them_is_gone() {
+    let [a, b] = ["a", "b"].map(Authority::new);
+    let of_b = b.issue().cert;
+    for provider in PROVIDERS {
+        let dir = Dir::new();
+        let verifier = of_clients(&dir, provider, &[&a]).build().unwrap();
+        let both = a.0.pem() + &b.0.pem();
+        dir.write("roots.pem", both.clone() + NO_CERTIFICATE);
+        verifier.reload().unwrap_err();
+        assert!(verify(&verifier, &of_b).is_err());
+        dir.write("roots.pem", both);
+        assert_eq!(verifier.reload().unwrap(), Reload::Replaced);
+        assert!(verify(&verifier, &of_b).is_ok());
+    }
+}
+
 /// An authority's latest list applies, whichever source it comes from.
 #[test]
 fn an_older_list_of_another_source_does_not_come_first() {
