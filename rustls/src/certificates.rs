@@ -20,6 +20,7 @@ mod acceptance;
 mod certificate;
 #[cfg(feature = "std")]
 mod chain_hash;
+pub(crate) mod encoded_chain;
 mod fingerprint;
 mod once;
 #[cfg(feature = "x509")]
@@ -44,11 +45,12 @@ pub use certificate::{
     ExtendedKeyUsages, Extension, GeneralName, InvalidOid, KeyUsages, Name, Oid, PropertyError,
     PublicKey, SerialNumber, Time, Validity,
 };
-#[cfg(feature = "std")]
-pub(crate) use fingerprint::is_sha256;
+pub(crate) use encoded_chain::{EncodedChain, WaitingChain};
 pub(crate) use fingerprint::sha256;
 #[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
 pub(crate) use fingerprint::tests::Stub;
+#[cfg(feature = "std")]
+pub(crate) use fingerprint::is_sha256;
 #[cfg(feature = "x509")]
 pub(crate) use own::{ParsedEndEntity, shared};
 pub(crate) use parsed::ParsedCertificate;

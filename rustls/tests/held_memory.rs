@@ -2,6 +2,8 @@
 //!
 //! This test has a program of its own because the count is for the whole process.
 
+#[path = "memory/chains.rs"]
+mod chains;
 #[path = "memory/counting.rs"]
 mod counting;
 
@@ -41,6 +43,8 @@ fn held_memory_is_in_proportion_to_received_bytes() {
     }
     padded_records();
     compression_bombs();
+    chains::waiting();
+    chains::stored();
     disconnected_peers();
     pending_tickets();
 }

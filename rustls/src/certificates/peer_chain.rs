@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 #[cfg(feature = "std")]
 use alloc::sync::Weak;
+use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Deref;
 
@@ -73,10 +74,25 @@ impl PeerChain {
     /// Creates a chain by copying certificates in DER.
     pub(crate) fn copy<'a>(
         kind: ChainKind,
-        certificates: impl IntoIterator<Item = &'a [u8]>,
+        certificates: impl IntoIterator<Item = &'a [u8], IntoIter: Clone>,
     ) -> Self {
-        let copies = certificates.into_iter().map(<[u8]>::to_vec);
-        Self::new(kind, copies.map(CertificateDer::from))
+        let certificates = certificates.into_iter();
+        // counted first, so that the memory neither grows nor shrinks
+        let mut copies = Vec::with_capacity(certificates.clone().count());
+        copies.extend(certificates.map(|der| CertificateDer::from(der.to_vec())));
+        Self::new(kind, copies)
+    }
+
+    /// True if sessions should share this form, and false if their own encoded form is shorter.
+    ///
+    /// Real certificates are many times longer than the memory that each takes besides. Thousands
+    /// of entries of a few bytes are not.
+    pub(crate) fn is_worth_sharing(&self) -> bool {
+        /// A chain of so few is small in any form.
+        const FEW: usize = 4;
+        let bytes: usize = self.der().map(<[u8]>::len).sum();
+        let besides = self.len() * size_of::<CertificateDer<'_>>();
+        self.len() <= FEW || besides <= bytes / 4
     }
 
     /// Returns the certificates in DER.

@@ -128,6 +128,23 @@ impl VerifiedChains {
         return false;
     }
 
+    /// True if a chain of these certificates may be known. No map has room for a longer one.
+    pub(crate) fn may_know<'a>(&self, der: impl Iterator<Item = &'a [u8]>) -> bool {
+        #[cfg(feature = "std")]
+        return self.is_enabled() && Self::has_room_for(der);
+        #[cfg(not(feature = "std"))]
+        {
+            let _ = der;
+            false
+        }
+    }
+
+    #[cfg(feature = "std")]
+    fn has_room_for<'a>(der: impl Iterator<Item = &'a [u8]>) -> bool {
+        let lens = der.map(|der| Self::CERTIFICATE_OVERHEAD + der.len());
+        lens.sum::<usize>() <= Self::MAX_CHAIN_LEN
+    }
+
     /// Returns the acceptance of `chain` that holds for the verifier of `basis` at the time `now`.
     ///
     /// The peer must have signed the handshake with the key of `chain` before.
@@ -150,10 +167,7 @@ impl VerifiedChains {
     pub(crate) fn keep(&self, chain: &PeerChain, acceptance: Acceptance) {
         #[cfg(feature = "std")]
         if let Some(acceptances) = &self.enabled {
-            let lens = chain
-                .der()
-                .map(|der| Self::CERTIFICATE_OVERHEAD + der.len());
-            if lens.sum::<usize>() <= Self::MAX_CHAIN_LEN {
+            if Self::has_room_for(chain.der()) {
                 acceptances.keep(chain, acceptance);
             }
         }

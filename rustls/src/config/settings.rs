@@ -13,7 +13,6 @@ use core::future::Future;
 use core::ops::Deref;
 
 use crate::asking::Asking;
-use crate::certificates::PeerChain;
 use crate::config::carrier::Carrier;
 use crate::config::client::ClientConfig;
 use crate::config::client::resolver::ResolvesClientCert;
@@ -67,16 +66,20 @@ impl ServerSettings {
             .unwrap_or(&self.config.configured_verifier)
     }
 
-    /// Verifies a client's chain, unless the verifier has rules. The signature then comes first.
+    /// Verifies a client's chain, unless the verifier has rules and the chain may be known. The
+    /// signature then comes first.
+    ///
+    /// So no chain waits for its signature that is longer than those that can be known, whatever
+    /// its client sends.
     pub(crate) async fn receive_client(
         &self,
-        chain: PeerChain,
+        chain: UnprovenChain,
         asking: Asking,
     ) -> Result<UnprovenChain, Failure> {
-        if self.verified_chains.is_enabled() && self.verifier().rules().is_some() {
-            return Ok(UnprovenChain::new(chain));
+        if chain.may_be_in(&self.verified_chains) && self.verifier().rules().is_some() {
+            return Ok(chain);
         }
-        UnprovenChain::verify(chain, &self.client_check(asking)?).await
+        chain.verify(&self.client_check(asking)?).await
     }
 
     fn client_check(&self, asking: Asking) -> Result<ChainCheck<OfClient<'_>>, Error> {

@@ -61,6 +61,9 @@
 //! the whole chain is verified as well. A handshake that succeeds is faster if the chain is known,
 //! and others on the network may see that.
 //!
+//! A chain over 16 KiB is never remembered. A server verifies it as soon as it arrives, and need
+//! not hold it for clients that it rejects.
+//!
 //! Sessions carry the acceptance of a client's certificates, from one machine to another if these
 //! share tickets or a storage. A resumption relies on it under the same three conditions, and
 //! within a day of the verification. A full handshake verifies a client's chain again after half a

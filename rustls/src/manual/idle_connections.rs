@@ -87,7 +87,9 @@
 //! | part of a ClientHello, or single bytes | at most 2¼ times its bytes, and 2 kB | the same |
 //! | 64 kB of a handshake message less one byte, in any records | 65 kB | the same |
 //! | a ClientHello and no more | 2.6 kB | the same |
-//! | certificates of up to 64 kB, if the server requests them | 62 kB | the connection ends |
+//! | certificates without a signature, up to 16 KiB | 16 kB | the connection ends |
+//! | more of them that the verifier accepts, up to 64 kB | 62 kB | the same |
+//! | certificates with a signature, up to 64 kB | their length, and 24 bytes for each | the same |
 //! | a record less one byte | 17.7 kB | the application closes the connection |
 //! | empty records, or only padding | 17.1 kB | the 33rd in a row |
 //! | warnings | 2.6 kB | the 5th |
@@ -95,6 +97,12 @@
 //! | requests to renegotiate, with TLS 1.2 | 2.7 kB | the 2nd |
 //! | data, and never reads the answers | 75 kB | the application closes the connection |
 //! | endless tickets, to a client | at most 8 of 64 kB for each of 32 servers | |
+//!
+//! A chain that an earlier handshake may have accepted is verified after the client's signature. It
+//! waits in one piece, however short its certificates are and whether they were compressed. A
+//! longer chain is verified on arrival, and most are rejected there. With TLS 1.2, the messages
+//! that the client will sign are held, too. An authenticated client's certificates are a list, as
+//! in 0.23, because applications get one.
 //!
 //! A longer handshake message is rejected by its header. The 75 kB are the 64 KiB of
 //! `set_buffer_limit`, in a buffer of 72 KiB. The limit on tickets is the default.

@@ -51,7 +51,7 @@ use super::server_auth::{ServerAuth, ServerAuthId};
 use super::stored::ServerSessionValue;
 use super::{Lifetime, MAX_TICKET_LIFETIME};
 use crate::asking::{Asking, at_once};
-use crate::certificates::{Acceptance, ChainKind, PeerChain};
+use crate::certificates::{Acceptance, ChainKind, EncodedChain, PeerChain, encoded_chain};
 use crate::config::carrier::Carrier;
 use crate::config::settings::ServerSettings;
 use crate::enums::{CipherSuite, ProtocolVersion};
@@ -93,10 +93,6 @@ pub(crate) enum ClientChain<'a> {
     /// The chain in its encoded form.
     Encoded(EncodedChain<'a>),
 }
-
-/// Certificates, each as opaque<1..2^24-1>.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct EncodedChain<'a>(&'a [u8]);
 
 /// A TLS 1.3 session that may be resumed.
 #[derive(PartialEq, Eq)]
@@ -161,7 +157,7 @@ impl<'a> SessionFacts<'a> {
             ClientChain::Shared(chain) => {
                 accept_again(chain, acceptance, config, now, asking).await
             }
-            ClientChain::Encoded(EncodedChain([])) => {
+            ClientChain::Encoded(EncodedChain::EMPTY) => {
                 accept_again(&[], None, config, now, asking).await
             }
             ClientChain::Encoded(chain) => {
@@ -232,7 +228,9 @@ impl<'a> SessionFacts<'a> {
             },
             client_chain: match shared_chain {
                 Some(chain) => ClientChain::Shared(chain),
-                None => ClientChain::Encoded(EncodedChain::read(r)?),
+                None => {
+                    ClientChain::Encoded(EncodedChain::read(r.prefixed_bytes(LengthSize::U24)?)?)
+                }
             },
         })
     }
@@ -241,7 +239,7 @@ impl<'a> SessionFacts<'a> {
 impl<'a> ClientChain<'a> {
     /// Returns the chain of a client, or an empty one.
     pub(crate) fn of(chain: Option<&'a PeerChain>) -> Self {
-        chain.map_or(Self::Encoded(EncodedChain(&[])), Self::Shared)
+        chain.map_or(Self::Encoded(EncodedChain::EMPTY), Self::Shared)
     }
 
     /// Returns the chain of this `kind`, which outlives the value, or `None` if it is empty.
@@ -249,7 +247,7 @@ impl<'a> ClientChain<'a> {
         match self {
             Self::Shared(chain) if chain.kind() == kind => Some(chain.clone()),
             Self::Shared(chain) => Some(PeerChain::copy(kind, chain.der())),
-            Self::Encoded(EncodedChain([])) => None,
+            Self::Encoded(EncodedChain::EMPTY) => None,
             Self::Encoded(chain) => Some(PeerChain::copy(kind, chain)),
         }
     }
@@ -257,41 +255,15 @@ impl<'a> ClientChain<'a> {
     fn encoded_len(self) -> usize {
         match self {
             Self::Shared(chain) => chain_len(chain),
-            Self::Encoded(chain) => 3 + chain.0.len(),
+            Self::Encoded(chain) => 3 + chain.as_bytes().len(),
         }
     }
 
     fn encode(self, bytes: &mut Vec<u8>) {
         match self {
             Self::Shared(chain) => encode_chain(chain, bytes),
-            Self::Encoded(chain) => encode_bytes(bytes, LengthSize::U24, chain.0),
+            Self::Encoded(chain) => encode_bytes(bytes, LengthSize::U24, chain.as_bytes()),
         }
-    }
-}
-
-impl<'a> EncodedChain<'a> {
-    fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
-        let list = r.prefixed_bytes(LengthSize::U24)?;
-        let mut rest = Reader::new(list);
-        while rest.any_left() {
-            if rest.prefixed_bytes(LengthSize::U24)?.is_empty() {
-                return Err(InvalidMessage::IllegalEmptyValue);
-            }
-        }
-        Ok(Self(list))
-    }
-}
-
-/// Iterates over the remaining certificates.
-impl<'a> Iterator for EncodedChain<'a> {
-    type Item = &'a [u8];
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let mut r = Reader::new(self.0);
-        // the list was checked when it was decoded, so this fails only at its end
-        let certificate = r.prefixed_bytes(LengthSize::U24).ok()?;
-        self.0 = r.rest();
-        Some(certificate)
     }
 }
 
@@ -328,12 +300,12 @@ pub(crate) trait SessionValue<'a>: Sized {
     fn to_stored(&self) -> ServerSessionValue {
         let mut bytes = Vec::new();
         match self.facts().client_chain {
-            ClientChain::Shared(chain) => {
+            ClientChain::Shared(chain) if chain.is_worth_sharing() => {
                 bytes.reserve_exact(self.len_without_chain());
                 self.encode_without_chain(&mut bytes);
                 ServerSessionValue::new(bytes, chain.clone())
             }
-            ClientChain::Encoded(_) => {
+            ClientChain::Shared(_) | ClientChain::Encoded(_) => {
                 self.encode(&mut bytes);
                 bytes.into()
             }
@@ -428,16 +400,14 @@ fn read_server_name<'a>(r: &mut Reader<'a>) -> Result<Option<&'a str>, InvalidMe
 }
 
 /// Returns the length of an encoded chain in bytes.
-pub(super) fn chain_len(chain: &[CertificateDer<'_>]) -> usize {
-    3 + chain.iter().map(|cert| 3 + cert.len()).sum::<usize>()
+pub(super) fn chain_len(chain: &PeerChain) -> usize {
+    3 + encoded_chain::encoded_len(chain.der())
 }
 
 /// Appends `client_chain`, the last field of a value.
-pub(super) fn encode_chain(chain: &[CertificateDer<'_>], bytes: &mut Vec<u8>) {
+pub(super) fn encode_chain(chain: &PeerChain, bytes: &mut Vec<u8>) {
     with_length_prefix(bytes, LengthSize::U24, |bytes| {
-        for cert in chain {
-            encode_bytes(bytes, LengthSize::U24, cert);
-        }
+        encoded_chain::encode(chain.der(), bytes);
     });
 }
 
@@ -487,7 +457,7 @@ mod tests {
             server_name: Some("example.com"),
             application_data: b"data",
             client_acceptance: Some(acceptance()),
-            client_chain: ClientChain::Encoded(EncodedChain(&CHAIN)),
+            client_chain: ClientChain::Encoded(EncodedChain::read(&CHAIN).unwrap()),
         }
     }
 
@@ -642,10 +612,11 @@ mod tests {
             Tls13Session::read(&bytes.into()).unwrap_err();
         }
 
-        let mut empty_cert = tls13();
-        empty_cert.facts.client_chain = ClientChain::Encoded(EncodedChain(b"\0\0\x01a\0\0\0"));
+        let mut empty_cert = to_vec(&tls13());
+        empty_cert.truncate(empty_cert.len() - (3 + CHAIN.len()));
+        empty_cert.extend(b"\0\0\x07\0\0\x01a\0\0\0");
         assert_eq!(
-            Tls13Session::read(&to_vec(&empty_cert).into()),
+            Tls13Session::read(&empty_cert.into()),
             Err(InvalidMessage::IllegalEmptyValue)
         );
     }

@@ -21,17 +21,24 @@
 //! same work whether it is known or not: with an invalid signature, or a valid one for another name
 //! (an attacker may relay a handshake to another server), the chain is not looked up, but verified
 //! in full. Its error comes before that of the signature, as in the other order.
+//!
+//! A client's chain that is too long to be kept is never known. So a server verifies it at once, in
+//! the order without rules, and most clients that send a long chain without its key are refused
+//! before it has to wait.
 
 use core::future::Future;
 
 use pki_types::{CertificateDer, ServerName, UnixTime};
+use smallvec::SmallVec;
 
 use super::{
     ClientCertVerified, ClientCertVerifier, Proof, ServerCertVerified, ServerCertVerifier,
     VerifierRules,
 };
 use crate::asking::Asking;
-use crate::certificates::{Acceptance, Basis, PeerChain, PeerChains, VerifiedChains};
+use crate::certificates::{
+    Acceptance, Basis, ChainKind, PeerChain, PeerChains, VerifiedChains, WaitingChain,
+};
 use crate::enums::Side;
 use crate::error::Error;
 use crate::failure::Failure;
@@ -46,6 +53,9 @@ pub(crate) struct ChainCheck<V> {
     basis: Option<Basis>,
     now: UnixTime,
 }
+
+/// The certificates of a chain, borrowed from its encoded form. Few chains are longer.
+type Certificates<'a> = SmallVec<[CertificateDer<'a>; 4]>;
 
 /// A verifier with the arguments of one handshake, apart from the chain.
 pub(crate) trait VerifiesChain: Send + Sync {
@@ -87,9 +97,16 @@ pub(crate) struct OfClient<'a>(pub(crate) &'a dyn ClientCertVerifier);
 
 /// A peer's chain before its signature.
 pub(crate) struct UnprovenChain {
-    chain: PeerChain,
-    /// True if the chain was verified, by a verifier without rules.
-    is_verified: bool,
+    chain: WaitingChain,
+    /// The verdict if the chain was verified before its peer's signature.
+    verdict: Option<Verdict>,
+}
+
+/// The acceptance of a chain by the verifier of this handshake.
+#[derive(Clone, Copy)]
+struct Verdict {
+    acceptance: Option<Acceptance>,
+    until: Option<UnixTime>,
 }
 
 /// The chain of a peer that has signed the handshake with its key.
@@ -134,7 +151,14 @@ impl<V: VerifiesChain> ChainCheck<V> {
         split(chain).is_ok_and(recheck)
     }
 
-    fn acceptance(&self, proof: Proof) -> Option<Acceptance> {
+    fn verdict(&self, proof: &Proof) -> Verdict {
+        Verdict {
+            acceptance: self.acceptance(proof),
+            until: self.until(proof),
+        }
+    }
+
+    fn acceptance(&self, proof: &Proof) -> Option<Acceptance> {
         // a wrapper may pass on the proof of a verifier with other rules
         let basis = self
             .basis
@@ -169,34 +193,44 @@ impl<V: VerifiesChain> ChainCheck<V> {
             }
         }
         let proof = self.verify(chain).await?;
-        Ok(self.acceptance(proof))
+        Ok(self.acceptance(&proof))
     }
 }
 
 impl UnprovenChain {
-    /// Creates the chain of a message. It is not verified yet.
-    pub(crate) fn new(chain: PeerChain) -> Self {
+    /// Copies the chain of a message, end entity first. It is not verified yet.
+    pub(crate) fn copy<'a>(
+        kind: ChainKind,
+        certificates: impl Iterator<Item = &'a [u8]> + Clone,
+    ) -> Self {
         Self {
-            chain,
-            is_verified: false,
+            chain: WaitingChain::copy(kind, certificates),
+            verdict: None,
         }
+    }
+
+    /// True if an earlier handshake may have put the chain into `known`.
+    pub(crate) fn may_be_in(&self, known: &VerifiedChains) -> bool {
+        known.may_know(self.chain.der())
     }
 
     /// Verifies the chain before the signature.
     pub(crate) async fn verify<V: VerifiesChain>(
-        chain: PeerChain,
+        self,
         check: &ChainCheck<V>,
     ) -> Result<Self, Failure> {
-        check.verify(&chain).await?;
-        Ok(Self {
-            chain,
-            is_verified: true,
-        })
+        let certificates: Certificates<'_> = self.chain.der().map(CertificateDer::from).collect();
+        let proof = check.verify(&certificates).await?;
+        let verdict = Some(check.verdict(&proof));
+        drop(certificates);
+        Ok(Self { verdict, ..self })
     }
 
     /// Returns the certificate whose key signs the handshake.
-    pub(crate) fn end_entity(&self) -> Result<&CertificateDer<'static>, Error> {
-        Ok(split(&self.chain)?.0)
+    pub(crate) fn end_entity(&self) -> Result<CertificateDer<'_>, Error> {
+        self.chain
+            .end_entity()
+            .ok_or(Error::NoCertificatesPresented)
     }
 
     /// Verifies the signature with `verify_signature`, and the chain by `new_check` if that has not
@@ -210,57 +244,52 @@ impl UnprovenChain {
         known: &VerifiedChains,
         verify_signature: impl Future<Output = Result<(), Failure>>,
     ) -> Result<ProvenChain, Failure> {
-        let chain = &self.chain;
-        split(chain)?;
-        if self.is_verified {
+        self.end_entity()?;
+        if let Some(verdict) = self.verdict {
             verify_signature.await?;
-            return Ok(ProvenChain::new(chains.share(chain.clone())));
+            return Ok(verdict.of(chains.share(self.chain.to_chain())));
         }
         let mut check = new_check()?;
         if check.basis.is_none() {
-            let proof = check.verify(chain).await?;
+            let chain = self.chain.to_chain();
+            let proof = check.verify(&chain).await?;
             verify_signature.await?;
-            return Ok(ProvenChain {
-                until: check.until(&proof),
-                ..ProvenChain::new(chains.share(chain.clone()))
-            });
+            return Ok(check.verdict(&proof).of(chains.share(chain)));
         }
         let signature = verify_signature.await;
+        let chain = self.chain.to_chain();
         if check.asking == Asking::MayWait {
             // the signature may have taken time
             check = new_check()?;
         }
-        if signature.is_ok() && check.recheck(chain) {
-            let find = |basis| known.find(basis, chain, check.now);
+        if signature.is_ok() && check.recheck(&chain) {
+            let find = |basis| known.find(basis, &chain, check.now);
             if let Some(acceptance) = check.basis.and_then(find) {
-                return Ok(ProvenChain {
+                let verdict = Verdict {
                     acceptance: Some(acceptance),
                     until: Some(acceptance.until()),
-                    ..ProvenChain::new(chains.share(chain.clone()))
-                });
+                };
+                return Ok(verdict.of(chains.share(chain)));
             }
         }
-        let proof = check.verify(chain).await?;
+        let proof = check.verify(&chain).await?;
         signature?;
-        let chain = chains.share(chain.clone());
-        let acceptance = check.acceptance(proof);
-        if let Some(acceptance) = acceptance {
+        let chain = chains.share(chain);
+        let verdict = check.verdict(&proof);
+        if let Some(acceptance) = verdict.acceptance {
             known.keep(&chain, acceptance);
         }
-        Ok(ProvenChain {
-            acceptance,
-            until: check.until(&proof),
-            ..ProvenChain::new(chain)
-        })
+        Ok(verdict.of(chain))
     }
 }
 
-impl ProvenChain {
-    fn new(chain: PeerChain) -> Self {
-        Self {
+impl Verdict {
+    /// Returns the result for `chain`, whose peer has signed.
+    fn of(self, chain: PeerChain) -> ProvenChain {
+        ProvenChain {
             chain,
-            acceptance: None,
-            until: None,
+            acceptance: self.acceptance,
+            until: self.until,
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use self::model::{LASTING, Model, OwnRules, Recorded, Wrapper, at, chain, rules};
+use self::model::{LASTING, Model, OwnRules, Recorded, Wrapper, at, chain, rules, unproven};
 use super::*;
 use crate::asking::at_once;
 use crate::certificates::ChainKind;
@@ -72,7 +72,7 @@ impl Peers {
             ocsp_response: &[],
         };
         let check = ChainCheck::new(by, &self.known, at(step.now), Asking::AtOnce);
-        let chain = UnprovenChain::new(chain(step.chain));
+        let chain = unproven(step.chain);
         self.prove(chain, check, verifier, step).map(drop)
     }
 
@@ -93,11 +93,8 @@ impl Peers {
             return Ok(());
         }
         let chain = match step.is_early {
-            true if check.basis.is_none() => {
-                at_once(UnprovenChain::verify(chain(step.chain), &check))??
-            }
-            true => UnprovenChain::new(chain(step.chain)),
-            false => UnprovenChain::new(chain(step.chain)),
+            true if check.basis.is_none() => at_once(unproven(step.chain).verify(&check))??,
+            true | false => unproven(step.chain),
         };
         let proven = self.prove(chain, check, verifier, step)?;
         self.sessions.push((proven.chain, proven.acceptance));
@@ -491,7 +488,7 @@ fn the_end_of_an_acceptance_is_reported() {
             let verifier = Recorded::new(model);
             let check = ChainCheck::new(OfClient(&verifier), known, at(now), Asking::AtOnce);
             let basis = check.basis;
-            let (chain, chains) = (UnprovenChain::new(chain(0)), PeerChains::disabled());
+            let (chain, chains) = (unproven(0), PeerChains::disabled());
             let check = || Ok(check.clone());
             let proven = at_once(chain.prove(check, &chains, known, async { Ok(()) }))
                 .unwrap()
@@ -500,6 +497,40 @@ fn the_end_of_an_acceptance_is_reported() {
             // the time stays that of the verification
             let kept = basis.and_then(|basis| Acceptance::new(basis, at(10), at(100)));
             assert_eq!(proven.acceptance, kept);
+        }
+    }
+}
+
+/// A chain that is too long to be known is verified before the signature. Its sessions rely on the
+/// acceptance like others.
+#[test]
+fn a_chain_that_is_verified_on_arrival_has_an_acceptance() {
+    let without_rules = Wrapper {
+        forwards_rules: false,
+        ..Wrapper::NONE
+    };
+    for wrapper in [Wrapper::NONE, without_rules] {
+        for known in [VerifiedChains::default(), VerifiedChains::disabled()] {
+            let verifier = Recorded::new(Model {
+                wrapper,
+                ..PLAIN.model
+            });
+            let check = ChainCheck::new(OfClient(&verifier), &known, at(10), Asking::AtOnce);
+            let arrived = at_once(unproven(0).verify(&check)).unwrap().unwrap();
+            assert_eq!(verifier.calls(), "v");
+            let chains = PeerChains::disabled();
+            let proven = arrived.prove(|| Ok(check.clone()), &chains, &known, async { Ok(()) });
+            let proven = at_once(proven).unwrap().unwrap();
+            assert_eq!(verifier.calls(), "", "it is not verified again");
+            let kept = check
+                .basis
+                .map(|basis| Acceptance::new(basis, at(10), at(100)).unwrap());
+            assert_eq!((proven.acceptance, proven.until), (kept, Some(at(100))));
+            assert_eq!(known.stats().entries, 0);
+
+            let failed = async { Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into()) };
+            let refused = arrived.prove(|| Ok(check.clone()), &chains, &known, failed);
+            at_once(refused).unwrap().unwrap_err();
         }
     }
 }
@@ -613,7 +644,7 @@ fn a_panic_keeps_nothing() {
     let result = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
         let chains = PeerChains::disabled();
         let signature = async { panic!("signature") };
-        let chain = UnprovenChain::new(chain(0));
+        let chain = unproven(0);
         at_once(chain.prove(|| Ok(check.clone()), &chains, &known, signature))
     }));
     result.unwrap_err();
@@ -625,7 +656,6 @@ fn an_empty_chain_is_an_error() {
     let known = VerifiedChains::default();
     let verifier = Recorded::new(PLAIN.model);
     let check = ChainCheck::new(OfClient(&verifier), &known, at(10), Asking::AtOnce);
-    let empty = || PeerChain::copy(ChainKind::X509, []);
     let acceptance = Acceptance::new(check.basis.unwrap(), at(10), at(20));
     assert!(acceptance.is_some());
     for acceptance in [None, acceptance] {
@@ -634,7 +664,10 @@ fn an_empty_chain_is_an_error() {
             .unwrap_err();
         assert_eq!(failure.error, Error::NoCertificatesPresented);
     }
-    let (chain, chains) = (UnprovenChain::new(empty()), PeerChains::disabled());
+    let (chain, chains) = (
+        UnprovenChain::copy(ChainKind::X509, [].into_iter()),
+        PeerChains::disabled(),
+    );
     let proven = at_once(chain.prove(|| Ok(check.clone()), &chains, &known, async { Ok(()) }));
     let failure = proven.unwrap().unwrap_err();
     assert_eq!(failure.error, Error::NoCertificatesPresented);

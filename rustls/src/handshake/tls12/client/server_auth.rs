@@ -50,7 +50,7 @@ impl WaitCertificate {
         self.0.transcript.add(encoded);
         Ok(WaitServerKeyExchange {
             handshake: self.0,
-            peer_chain: UnprovenChain::new(PeerChain::copy(ChainKind::X509, certificate.chain())),
+            peer_chain: UnprovenChain::copy(ChainKind::X509, certificate.chain()),
             ocsp_response: None,
         })
     }
@@ -147,8 +147,8 @@ impl WaitServerKeyExchange {
             let end_entity = peer_chain.end_entity()?;
             asking
                 .ask(
-                    || verifier.verify_tls12_signature_async(content, end_entity, signature),
-                    || verifier.verify_tls12_signature(content, end_entity, signature),
+                    || verifier.verify_tls12_signature_async(content, &end_entity, signature),
+                    || verifier.verify_tls12_signature(content, &end_entity, signature),
                 )
                 .await
                 .map(drop)

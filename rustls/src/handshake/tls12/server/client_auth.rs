@@ -8,7 +8,7 @@ use super::State;
 use super::finished::WaitChangeCipherSpec;
 use super::key_exchange::WaitClientKeyExchange;
 use crate::asking::Asking;
-use crate::certificates::{ChainKind, PeerChain};
+use crate::certificates::ChainKind;
 use crate::config::verify::ClientCertVerifier;
 use crate::config::verify::chain_check::UnprovenChain;
 use crate::config::webpki::is_supported_in_tls12;
@@ -46,7 +46,7 @@ impl WaitCertificate {
             handshake.transcript.take_messages();
             return Ok(State::WaitClientKeyExchange(next));
         }
-        let chain = PeerChain::copy(ChainKind::X509, certificates.chain());
+        let chain = UnprovenChain::copy(ChainKind::X509, certificates.chain());
         let asking = cx.asking;
         let verifying = async move {
             let config = &next.handshake.config;
@@ -88,7 +88,7 @@ impl WaitCertificateVerify {
             let verifying = async {
                 let end_entity = peer_chain.end_entity()?;
                 let messages = messages.as_deref();
-                verify_signature(config.verifier(), messages, end_entity, &signed, asking).await
+                verify_signature(config.verifier(), messages, &end_entity, &signed, asking).await
             };
             let proven = config.prove_client(&peer_chain, verifying, asking).await?;
             Ok(move |cx: &mut ServerContext<'_>| {

@@ -10,7 +10,7 @@ use super::client_auth::ClientAuth;
 use super::finished::WaitFinished;
 use super::in_progress::Handshake;
 use crate::asking::Asking;
-use crate::certificates::{ChainKind, PeerChain};
+use crate::certificates::ChainKind;
 use crate::config::verify::ServerCertVerifier;
 use crate::config::verify::chain_check::UnprovenChain;
 use crate::enums::{AlertDescription, Side};
@@ -88,10 +88,7 @@ impl WaitCertificate {
         Ok(Box::new(WaitCertificateVerify {
             handshake: self.handshake,
             client_auth: self.client_auth,
-            peer_chain: UnprovenChain::new(PeerChain::copy(
-                ChainKind::new(is_raw),
-                certificate.chain(),
-            )),
+            peer_chain: UnprovenChain::copy(ChainKind::new(is_raw), certificate.chain()),
             ocsp_response: end_entity.ocsp_response.unwrap_or_default().to_vec(),
         }))
     }
@@ -129,7 +126,7 @@ impl WaitCertificateVerify {
             let verifier = offer.config.verifier().clone();
             let verifying = async {
                 let end_entity = peer_chain.end_entity()?;
-                verify_signature(&*verifier, content.as_ref(), end_entity, &signed, asking).await
+                verify_signature(&*verifier, content.as_ref(), &end_entity, &signed, asking).await
             };
             let chain = offer
                 .prove_server(peer_chain, ocsp_response, verifying, asking)

@@ -7,7 +7,7 @@ use pki_types::CertificateDer;
 use super::State;
 use super::finished::WaitFinished;
 use crate::asking::Asking;
-use crate::certificates::{ChainKind, PeerChain};
+use crate::certificates::ChainKind;
 use crate::config::verify::ClientCertVerifier;
 use crate::config::verify::chain_check::UnprovenChain;
 use crate::enums::Side;
@@ -77,7 +77,7 @@ impl WaitCertificate {
             // RFC 9846 §4.5.1.3: certificate_required
             return Err(Error::NoCertificatesPresented.into());
         }
-        let chain = PeerChain::copy(ChainKind::new(is_raw), certificate.chain());
+        let chain = UnprovenChain::copy(ChainKind::new(is_raw), certificate.chain());
         finished.transcript.add(encoded);
         let asking = cx.asking;
         let verifying = async move {
@@ -123,7 +123,7 @@ impl WaitCertificateVerify {
                 verify_signature(
                     config.verifier(),
                     content.as_ref(),
-                    end_entity,
+                    &end_entity,
                     &signed,
                     asking,
                 )

@@ -97,7 +97,7 @@ impl ClientCertVerifier for Recording {
 /// Proves chain 0 at the time `now`.
 fn prove<V: VerifiesChain + Clone>(by: V, known: &VerifiedChains, now: u64) -> ProvenChain {
     let check = ChainCheck::new(by, known, at(now), Asking::AtOnce);
-    let (chain, chains) = (UnprovenChain::new(chain(0)), PeerChains::disabled());
+    let (chain, chains) = (unproven(0), PeerChains::disabled());
     at_once(chain.prove(|| Ok(check.clone()), &chains, known, async { Ok(()) }))
         .unwrap()
         .unwrap()

@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use pki_types::{CertificateDer, ServerName, UnixTime};
 
 use crate::certificates::{ChainKind, PeerChain, VerifierRules};
+use crate::config::verify::chain_check::UnprovenChain;
 use crate::config::verify::{
     ClientCertVerified, ClientCertVerifier, HandshakeSignatureValid, ServerCertVerified,
     ServerCertVerifier,
@@ -29,6 +30,12 @@ pub(super) fn chain(number: u8) -> PeerChain {
     };
     // the second and the third have the same hash
     PeerChain::copy(kind, [&[number.min(2); 20][..], &[number; 3]])
+}
+
+/// The same chain as it waits for the signature.
+pub(super) fn unproven(number: u8) -> UnprovenChain {
+    let chain = chain(number);
+    UnprovenChain::copy(chain.kind(), chain.der())
 }
 
 pub(super) fn rules(number: u8) -> VerifierRules {
