@@ -50,7 +50,7 @@ pub(crate) use fingerprint::sha256;
 #[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
 pub(crate) use fingerprint::tests::Stub;
 #[cfg(feature = "std")]
-pub(crate) use fingerprint::is_sha256;
+pub(crate) use fingerprint::{any_sha2, is_correct};
 #[cfg(feature = "x509")]
 pub(crate) use own::{ParsedEndEntity, shared};
 pub(crate) use parsed::ParsedCertificate;

@@ -1,4 +1,4 @@
-//! The SHA-256 of a peer's credentials, computed once.
+//! The SHA-256 of a peer's credentials, computed once, and the hashes of a crypto provider.
 
 use rustls_core::crypto::hash::{Hash, HashAlgorithm};
 use rustls_core::provider::CryptoProvider;
@@ -40,22 +40,73 @@ impl Fingerprint {
 }
 
 /// True if `hash` is SHA-256, and not a stub.
-pub(crate) fn is_sha256(hash: &dyn Hash) -> bool {
-    // FIPS 180, two blocks
-    let mut context = hash.start();
-    context.update(b"abcdbcdecdefdefgefghfghighijhijk");
-    context.update(b"ijkljklmklmnlmnomnopnopq");
-    context.finish().as_ref()
-        == b"\x24\x8d\x6a\x61\xd2\x06\x38\xb8\xe5\xc0\x26\x93\x0c\x3e\x60\x39\
-             \xa3\x3c\xe4\x59\x64\xff\x21\x67\xf6\xec\xed\xd4\x19\xdb\x06\xc1"
+fn is_sha256(hash: &dyn Hash) -> bool {
+    hash.algorithm() == HashAlgorithm::SHA256 && is_correct(hash)
 }
+
+/// True if `hash` is a collision-resistant function that this library knows, and not a stub.
+pub(crate) fn is_correct(hash: &dyn Hash) -> bool {
+    // FIPS 180, two blocks each
+    let (message, digest): ([&[u8]; 2], &[u8]) = match hash.algorithm() {
+        HashAlgorithm::SHA256 => (
+            [
+                b"abcdbcdecdefdefgefghfghighijhijk",
+                b"ijkljklmklmnlmnomnopnopq",
+            ],
+            b"\x24\x8d\x6a\x61\xd2\x06\x38\xb8\xe5\xc0\x26\x93\x0c\x3e\x60\x39\
+              \xa3\x3c\xe4\x59\x64\xff\x21\x67\xf6\xec\xed\xd4\x19\xdb\x06\xc1",
+        ),
+        HashAlgorithm::SHA384 => (
+            LONG_MESSAGE,
+            b"\x09\x33\x0c\x33\xf7\x11\x47\xe8\x3d\x19\x2f\xc7\x82\xcd\x1b\x47\
+              \x53\x11\x1b\x17\x3b\x3b\x05\xd2\x2f\xa0\x80\x86\xe3\xb0\xf7\x12\
+              \xfc\xc7\xc7\x1a\x55\x7e\x2d\xb9\x66\xc3\xe9\xfa\x91\x74\x60\x39",
+        ),
+        HashAlgorithm::SHA512 => (
+            LONG_MESSAGE,
+            b"\x8e\x95\x9b\x75\xda\xe3\x13\xda\x8c\xf4\xf7\x28\x14\xfc\x14\x3f\
+              \x8f\x77\x79\xc6\xeb\x9f\x7f\xa1\x72\x99\xae\xad\xb6\x88\x90\x18\
+              \x50\x1d\x28\x9e\x49\x00\xf7\xe4\x33\x1b\x99\xde\xc4\xb5\x43\x3a\
+              \xc7\xd3\x29\xee\xb6\xdd\x26\x54\x5e\x96\xe5\x5b\x87\x4b\xe9\x09",
+        ),
+        _ => return false,
+    };
+    let mut context = hash.start();
+    for part in message {
+        context.update(part);
+    }
+    context.finish().as_ref() == digest
+}
+
+/// The message of two blocks for the functions with blocks of 128 bytes.
+const LONG_MESSAGE: [&[u8]; 2] = [
+    b"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmn",
+    b"hijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu",
+];
 
 /// Returns SHA-256 from the cipher suites of `provider`.
 pub(crate) fn sha256(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
+    find(provider, HashAlgorithm::SHA256)
+}
+
+/// Returns a collision-resistant hash from the cipher suites of `provider`: SHA-256, or else
+/// SHA-384, or else SHA-512. So the order of its suites does not matter.
+#[cfg(feature = "std")]
+pub(crate) fn any_sha2(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
+    [
+        HashAlgorithm::SHA256,
+        HashAlgorithm::SHA384,
+        HashAlgorithm::SHA512,
+    ]
+    .into_iter()
+    .find_map(|algorithm| find(provider, algorithm))
+}
+
+fn find(provider: &CryptoProvider, algorithm: HashAlgorithm) -> Option<&'static dyn Hash> {
     let suites = provider.cipher_suites.iter();
     suites
         .map(|suite| suite.common().hash_provider)
-        .find(|hash| hash.algorithm() == HashAlgorithm::SHA256)
+        .find(|hash| hash.algorithm() == algorithm)
 }
 
 #[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]

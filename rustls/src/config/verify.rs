@@ -7,11 +7,15 @@ pub(crate) mod chain_check;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::{self, Debug};
+#[cfg(feature = "std")]
+use core::panic::AssertUnwindSafe;
 
 use pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls_core::operation::BoxFuture;
 
 pub use crate::certificates::VerifierRules;
+#[cfg(feature = "std")]
+use crate::config::webpki::rules::LazyRules;
 use crate::enums::SignatureScheme;
 use crate::error::Error;
 use crate::msgs::certificate_request::DistinguishedName;
@@ -95,26 +99,54 @@ impl Debug for ServerCertVerified {
 }
 
 /// The part of a verdict that outlives its handshake.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Proof {
     /// The rules by which the chain was accepted, if the verifier states any.
-    rules: Option<VerifierRules>,
+    rules: Option<StatedRules>,
     /// The first time at which the verdict may change, if the verifier knows it.
     until: Option<UnixTime>,
+}
+
+/// The rules in a proof.
+#[derive(Debug)]
+enum StatedRules {
+    Digest(VerifierRules),
+    /// Those of a verifier of this crate, which may not be digested yet. The proof of a verifier
+    /// without rules around it needs no digest.
+    #[cfg(feature = "std")]
+    Lazy(AssertUnwindSafe<Arc<LazyRules>>),
 }
 
 impl Proof {
     pub(crate) fn new(rules: Option<VerifierRules>, until: UnixTime) -> Self {
         Self {
-            rules,
+            rules: rules.map(StatedRules::Digest),
             until: Some(until),
+        }
+    }
+
+    /// Creates a proof by `rules`, which are digested if they are needed.
+    #[cfg(feature = "std")]
+    pub(crate) fn by(rules: Arc<LazyRules>, until: UnixTime) -> Self {
+        Self {
+            rules: Some(StatedRules::Lazy(AssertUnwindSafe(rules))),
+            until: Some(until),
+        }
+    }
+
+    /// Returns the rules by which the chain was accepted, if the verifier states any.
+    pub(crate) fn rules(&self) -> Option<VerifierRules> {
+        match self.rules.as_ref()? {
+            StatedRules::Digest(rules) => Some(*rules),
+            #[cfg(feature = "std")]
+            StatedRules::Lazy(rules) => rules.digest(),
         }
     }
 
     /// Replaces the rules, if the proof has any.
     fn with_rules(self, rules: VerifierRules) -> Self {
         Self {
-            rules: self.rules.map(|_| rules),
+            rules: self.rules().map(|_| StatedRules::Digest(rules)),
             ..self
         }
     }
@@ -122,7 +154,7 @@ impl Proof {
     /// Returns the end of the proof if it has rules.
     #[cfg(test)]
     pub(crate) fn until(&self) -> Option<UnixTime> {
-        self.rules.and(self.until)
+        self.rules().and(self.until)
     }
 }
 

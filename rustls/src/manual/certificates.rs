@@ -49,8 +49,11 @@
 //! only while all three allow it:
 //!
 //! - **Equal rules**: the roots, the revocation lists and their policy, and the algorithms. The
-//!   verifiers of this library compute a SHA-256 of them when they are built. Another root or list
-//!   makes other rules, so it counts from the next handshake on.
+//!   verifiers of this library compute a digest of them in the first handshake that looks a chain
+//!   up. Another root or list makes other rules, so it counts from the next handshake on. The
+//!   digest is a SHA-256, or another SHA-2 hash if no cipher suite of the crypto provider has that.
+//!   Machines that share sessions need the same hash, or verify again. Without any, a verifier logs
+//!   at `warn` that each handshake verifies its chain.
 //! - **Equal bytes** of all certificates that the peer sends.
 //! - **No date has passed**: the end or the start of the validity of any certificate in the chain,
 //!   or the next update of a list if the verifier enforces that. If the clock was set back, the

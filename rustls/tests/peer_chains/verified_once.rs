@@ -13,9 +13,12 @@ use pki_types::{
 use rcgen::{ExtendedKeyUsagePurpose, KeyPair};
 use rustls::certificates::VerifiedChains;
 use rustls::client::Resumption;
+use rustls::crypto::hash::HashAlgorithm;
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
-use rustls::{CertificateError, ClientConfig, Error, HandshakeKind, ServerConfig};
+use rustls::{
+    CertificateError, ClientConfig, Error, HandshakeKind, ServerConfig, SupportedCipherSuite,
+};
 
 use crate::kit::{Authority, connect, connect_to, with_tickets};
 
@@ -91,9 +94,22 @@ struct Sides {
 
 impl Sides {
     fn new(provider: Provider, versions: Versions) -> Self {
+        Self::changed(provider, versions, |_| ())
+    }
+
+    /// Creates both sides with a changed provider.
+    fn changed(
+        provider: Provider,
+        versions: Versions,
+        change: impl Fn(&mut CryptoProvider),
+    ) -> Self {
         let authority = Authority::get();
         let counts = [Count::new(), Count::new()];
-        let [of_client, of_server] = counts.map(|count| counting(provider, count));
+        let [of_client, of_server] = counts.map(|count| {
+            let mut provider = counting(provider, count);
+            change(&mut provider);
+            provider
+        });
         Self {
             client: authority.client_with(of_client, versions, authority.client_chain(0)),
             server: authority.server_with(of_server, versions),
@@ -129,6 +145,40 @@ impl Sides {
 /// Requires the same of both sides.
 fn full(verified: usize) -> (HandshakeKind, [usize; 2]) {
     (HandshakeKind::Full, [verified; 2])
+}
+
+/// Rules need a hash of the provider, but not SHA-256.
+#[test]
+fn a_chain_is_verified_once_without_sha256() {
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        let without = |algorithm| {
+            let change = move |provider: &mut CryptoProvider| {
+                let suites = &mut provider.cipher_suites;
+                suites.retain(|suite| suite_hash(suite) != algorithm);
+            };
+            Sides::changed(provider, versions, change).without_sessions()
+        };
+        let mut by_sha384 = without(HashAlgorithm::SHA256);
+        assert_eq!(by_sha384.connect().unwrap(), full(CHAIN + 1));
+        assert_eq!(by_sha384.connect().unwrap(), full(1));
+
+        // rules by another hash are others, in the same map
+        let by_sha256 = without(HashAlgorithm::SHA384);
+        by_sha384.client.verified_chains = by_sha256.client.verified_chains.clone();
+        by_sha384.server.verified_chains = by_sha256.server.verified_chains.clone();
+        for sides in [&by_sha256, &by_sha384] {
+            assert_eq!(sides.connect().unwrap(), full(CHAIN + 1));
+            assert_eq!(sides.connect().unwrap(), full(1));
+        }
+    }
+}
+
+fn suite_hash(suite: &SupportedCipherSuite) -> HashAlgorithm {
+    let common = match suite {
+        SupportedCipherSuite::Tls13(suite) => &suite.common,
+        SupportedCipherSuite::Tls12(suite) => &suite.common,
+    };
+    common.hash_provider.algorithm()
 }
 
 #[test]

@@ -5,7 +5,7 @@ use core::fmt;
 
 use pki_types::{CertificateRevocationListDer, UnixTime};
 #[cfg(feature = "std")]
-use rustls_core::crypto::hash::Hash;
+use rustls_core::crypto::hash::{Hash, HashAlgorithm};
 use webpki::{CertRevocationList, OwnedCertRevocationList};
 
 use super::issue::Issue;
@@ -120,11 +120,15 @@ impl RevocationList {
         self.parsed.issuing_distribution_point()
     }
 
-    /// Returns the SHA-256 of the encoding, computed by `sha256` on the first call. `None` if that
-    /// returns another length.
+    /// Returns the first 32 bytes of `hash` over the encoding. `None` if `hash` returns less.
+    ///
+    /// Its SHA-256 is computed on the first call, once for all verifiers.
     #[cfg(feature = "std")]
-    pub(crate) fn sha256(&self, sha256: &'static dyn Hash) -> Option<&[u8; 32]> {
-        self.fingerprint.of(&self.der, || Some(sha256)).ok()
+    pub(crate) fn digest(&self, hash: &'static dyn Hash) -> Option<[u8; 32]> {
+        if hash.algorithm() == HashAlgorithm::SHA256 {
+            return self.fingerprint.of(&self.der, || Some(hash)).ok().copied();
+        }
+        hash.hash(&self.der).as_ref().first_chunk().copied()
     }
 
     /// Returns the list in the form for webpki.

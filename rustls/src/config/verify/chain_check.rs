@@ -162,7 +162,7 @@ impl<V: VerifiesChain> ChainCheck<V> {
         // a wrapper may pass on the proof of a verifier with other rules
         let basis = self
             .basis
-            .filter(|basis| proof.rules == Some(basis.rules))?;
+            .filter(|basis| proof.rules() == Some(basis.rules))?;
         Acceptance::new(basis, self.now, proof.until?)
     }
 
@@ -172,7 +172,10 @@ impl<V: VerifiesChain> ChainCheck<V> {
     /// that of the inner verifier, whose end may be past.
     fn until(&self, proof: &Proof) -> Option<UnixTime> {
         let is_future = |until: &UnixTime| until.as_secs() > self.now.as_secs();
-        let is_own = || proof.rules.is_some() && proof.rules == self.by.rules();
+        let is_own = || {
+            let own = self.by.rules();
+            own.is_some() && own == proof.rules()
+        };
         proof.until.filter(|until| is_future(until) || is_own())
     }
 

@@ -18,10 +18,8 @@ use webpki::{
 };
 
 #[cfg(feature = "std")]
-use super::rules::RulesInputs;
+use super::rules::{LazyRules, RulesInputs};
 use super::{RootCertStore, VerifierBuilderError};
-#[cfg(feature = "std")]
-use crate::certificates::sha256;
 use crate::certificates::{
     ParsedCertificate, RevocationList, ValidityPeriod, VerifierRules, certificate_error,
 };
@@ -203,10 +201,10 @@ pub(super) struct ChainVerifier {
     crls: Vec<Arc<RevocationList>>,
     revocation: RevocationPolicy,
     pub(super) supported_algs: WebPkiSupportedAlgorithms,
-    /// The digest of all other fields. `None` without a correct SHA-256. Without the crate feature
-    /// `std`, nothing relies on acceptances.
+    /// The digest of all other fields. Proofs share it. Without the crate feature `std`, nothing
+    /// relies on acceptances.
     #[cfg(feature = "std")]
-    rules: Option<VerifierRules>,
+    rules: Arc<LazyRules>,
 }
 
 impl ChainVerifier {
@@ -234,16 +232,16 @@ impl ChainVerifier {
     ) -> Self {
         let supported_algs = provider.signature_verification_algorithms;
         #[cfg(feature = "std")]
-        let rules = sha256(provider).and_then(|sha256| {
-            let inputs = RulesInputs {
+        let rules = LazyRules::new(
+            &RulesInputs {
                 usage,
                 roots: &roots,
                 crls: &crls,
                 revocation,
                 algorithms: supported_algs.all,
-            };
-            inputs.digest(sha256)
-        });
+            },
+            provider,
+        );
         Self {
             roots,
             usage,
@@ -251,13 +249,13 @@ impl ChainVerifier {
             revocation,
             supported_algs,
             #[cfg(feature = "std")]
-            rules,
+            rules: Arc::new(rules),
         }
     }
 
     pub(super) fn rules(&self) -> Option<VerifierRules> {
         #[cfg(feature = "std")]
-        return self.rules;
+        return self.rules.digest();
         #[cfg(not(feature = "std"))]
         None
     }
@@ -331,7 +329,12 @@ impl ChainVerifier {
                 }
             }
         }
-        Proof::new(self.rules().filter(|_| is_known), until)
+        #[cfg(feature = "std")]
+        if is_known {
+            return Proof::by(self.rules.clone(), until);
+        }
+        let _ = is_known;
+        Proof::new(None, until)
     }
 }
 

@@ -6,14 +6,18 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
+use std::sync::OnceLock;
 
 use pki_types::{SignatureVerificationAlgorithm, TrustAnchor};
-use rustls_core::crypto::hash::{Context, Hash};
+use rustls_core::crypto::hash::{Context, Hash, HashAlgorithm};
+use rustls_core::provider::CryptoProvider;
 use webpki::{ExpirationPolicy, RevocationCheckDepth, UnknownStatusPolicy};
 
 use super::RootCertStore;
 use super::chain::{RevocationPolicy, Usage};
-use crate::certificates::{RevocationList, VerifierRules, is_sha256};
+use crate::certificates::{RevocationList, VerifierRules, any_sha2, is_correct};
+use crate::logging::warn;
 
 /// The version of the digest, and of the code whose verdicts it stands for. Machines that share
 /// sessions may run different releases of this library.
@@ -24,6 +28,7 @@ use crate::certificates::{RevocationList, VerifierRules, is_sha256};
 const FORMAT: &str = "rustls-inplace 1, rustls-webpki 0.103.16";
 
 /// Everything that a verdict depends on, apart from the chain and the time.
+#[derive(Clone, Copy)]
 pub(super) struct RulesInputs<'a> {
     pub(super) usage: Usage,
     pub(super) roots: &'a Arc<RootCertStore>,
@@ -35,17 +40,92 @@ pub(super) struct RulesInputs<'a> {
 
 type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];
 
+/// The rules of a verifier, which are digested when they are first needed: when a chain is looked
+/// up or kept.
+///
+/// Hashing a usual store of roots takes as long as a few signatures, and some programs create a
+/// configuration for each connection, or never use one.
+pub(crate) struct LazyRules {
+    usage: Usage,
+    roots: Arc<RootCertStore>,
+    crls: Vec<Arc<RevocationList>>,
+    revocation: RevocationPolicy,
+    algorithms: Algorithms,
+    hash: Option<&'static dyn Hash>,
+    digest: OnceLock<Option<VerifierRules>>,
+}
+
+impl LazyRules {
+    /// Creates the rules of a verifier that uses `provider`.
+    pub(super) fn new(inputs: &RulesInputs<'_>, provider: &CryptoProvider) -> Self {
+        let hash = any_sha2(provider);
+        if hash.is_none() {
+            warn!(
+                "each certificate chain is verified in full in each handshake, because no cipher \
+                 suite of the crypto provider uses SHA-256, SHA-384 or SHA-512"
+            );
+        }
+        Self {
+            usage: inputs.usage,
+            roots: inputs.roots.clone(),
+            crls: inputs.crls.to_vec(),
+            revocation: inputs.revocation,
+            algorithms: inputs.algorithms,
+            hash,
+            digest: OnceLock::new(),
+        }
+    }
+
+    /// Returns the digest, computed on the first call. `None` without a correct hash function.
+    pub(crate) fn digest(&self) -> Option<VerifierRules> {
+        if let Some(known) = self.digest.get() {
+            return *known;
+        }
+        // outside the cell: other threads must not wait for foreign code
+        let computed = self.hash.and_then(|hash| {
+            let inputs = RulesInputs {
+                usage: self.usage,
+                roots: &self.roots,
+                crls: &self.crls,
+                revocation: self.revocation,
+                algorithms: self.algorithms,
+            };
+            let digest = inputs.digest(hash);
+            if digest.is_none() {
+                warn!(
+                    "each certificate chain is verified in full in each handshake, because a hash \
+                     function of the crypto provider returns wrong results"
+                );
+            }
+            digest
+        });
+        *self.digest.get_or_init(|| computed)
+    }
+}
+
+impl fmt::Debug for LazyRules {
+    /// Prints the digest if it is known. Printing must not hash the roots.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("LazyRules").field(&self.digest).finish()
+    }
+}
+
 impl RulesInputs<'_> {
-    /// Hashes the inputs. Returns `None` if `sha256` is another function.
+    /// Hashes the inputs. Returns `None` if `hash` is not the function that it claims to be, or not
+    /// one of the SHA-2 family.
     ///
     /// With a stub, as fuzzers use, all rules could be equal. Verifiers with a correct hash would
     /// rely on its digests, too: those of roots and lists are shared in the whole process.
-    pub(super) fn digest(&self, sha256: &'static dyn Hash) -> Option<VerifierRules> {
-        if !is_sha256(sha256) {
+    fn digest(&self, hash: &'static dyn Hash) -> Option<VerifierRules> {
+        if !is_correct(hash) {
             return None;
         }
-        let mut digest = Digest::start(sha256);
+        let mut digest = Digest::start(hash);
         digest.add(FORMAT.as_bytes());
+        // machines with SHA-256 have one digest, whatever other suites they have
+        if hash.algorithm() != HashAlgorithm::SHA256 {
+            digest.add(&[hash.algorithm().into()]);
+        }
         digest.add(&[
             match self.usage {
                 Usage::ServerAuth => 1,
@@ -64,13 +144,14 @@ impl RulesInputs<'_> {
                 ExpirationPolicy::Enforce => 2,
             },
         ]);
-        let roots = known_roots::digest(self.roots, self.algorithms, || {
-            of_roots(&self.roots.roots, self.algorithms, sha256)
+        let algorithm = hash.algorithm();
+        let roots = known_roots::digest(self.roots, self.algorithms, algorithm, || {
+            of_roots(&self.roots.roots, self.algorithms, hash)
         })?;
         digest.add(&roots);
         digest.add_count(self.crls.len());
         for list in self.crls {
-            digest.add(list.sha256(sha256)?);
+            digest.add(&list.digest(hash)?);
         }
         digest.finish().map(VerifierRules::from_digest)
     }
@@ -80,9 +161,9 @@ impl RulesInputs<'_> {
 fn of_roots(
     roots: &[TrustAnchor<'static>],
     algorithms: Algorithms,
-    sha256: &'static dyn Hash,
+    hash: &'static dyn Hash,
 ) -> Option<[u8; 32]> {
-    let mut digest = Digest::start(sha256);
+    let mut digest = Digest::start(hash);
     let mut roots: Vec<_> = roots.iter().map(root_key).collect();
     // their order is that of files in a folder, which differs between machines. It decides nothing
     // but which of two valid paths is found first
@@ -120,8 +201,8 @@ fn root_key<'a>(root: &'a TrustAnchor<'static>) -> (&'a [u8], &'a [u8], Option<&
 struct Digest(Box<dyn Context>);
 
 impl Digest {
-    fn start(sha256: &'static dyn Hash) -> Self {
-        Self(sha256.start())
+    fn start(hash: &'static dyn Hash) -> Self {
+        Self(hash.start())
     }
 
     fn add(&mut self, value: &[u8]) {
@@ -133,9 +214,9 @@ impl Digest {
         self.0.update(&(count as u64).to_be_bytes());
     }
 
-    /// Returns `None` if the hash has another length.
+    /// Returns the hash, or the start of a longer one. `None` if it is shorter.
     fn finish(self) -> Option<[u8; 32]> {
-        self.0.finish().as_ref().try_into().ok()
+        self.0.finish().as_ref().first_chunk().copied()
     }
 }
 

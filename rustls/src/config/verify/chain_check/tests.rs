@@ -615,13 +615,13 @@ fn an_acceptance_of_a_client_is_none_of_a_server() {
 fn a_wrapper_keeps_the_end_of_the_inner_proof() {
     let (inner, outer) = (rules(1), rules(2));
     let proof = ServerCertVerified::assertion_until(inner, at(7)).with_rules(outer);
-    assert_eq!((proof.0.rules, proof.0.until), (Some(outer), Some(at(7))));
+    assert_eq!((proof.0.rules(), proof.0.until), (Some(outer), Some(at(7))));
     let proof = ClientCertVerified::assertion_until(inner, at(7)).with_rules(outer);
-    assert_eq!((proof.0.rules, proof.0.until), (Some(outer), Some(at(7))));
+    assert_eq!((proof.0.rules(), proof.0.until), (Some(outer), Some(at(7))));
     let proof = ServerCertVerified::assertion().with_rules(outer);
-    assert_eq!((proof.0.rules, proof.0.until), (None, None));
+    assert_eq!((proof.0.rules(), proof.0.until), (None, None));
     let proof = ClientCertVerified::assertion().with_rules(outer);
-    assert_eq!((proof.0.rules, proof.0.until), (None, None));
+    assert_eq!((proof.0.rules(), proof.0.until), (None, None));
 }
 
 #[test]

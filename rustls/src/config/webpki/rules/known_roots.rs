@@ -6,6 +6,8 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::vec::Vec;
 
+use rustls_core::crypto::hash::HashAlgorithm;
+
 use super::Algorithms;
 use crate::config::webpki::RootCertStore;
 
@@ -23,27 +25,40 @@ struct KnownRoots {
 struct Known {
     /// A weak reference, so that no other store gets this address, and nobody modifies the store.
     roots: Weak<RootCertStore>,
-    /// Address and length, which are never reused, because the list is static.
-    algorithms: (usize, usize),
+    key: Key,
     digest: [u8; 32],
 }
 
-/// Returns the digest of `roots` and `algorithms`, computed by `compute` if it is not known.
+/// The other inputs of a digest.
+#[derive(Clone, Copy, PartialEq)]
+struct Key {
+    /// Address and length, which are never reused, because the list is static.
+    algorithms: (usize, usize),
+    /// The hash function of the digest.
+    hash: HashAlgorithm,
+}
+
+/// Returns the digest of `roots` and `algorithms` by `hash`, computed by `compute` if it is not
+/// known.
 pub(super) fn digest(
     roots: &Arc<RootCertStore>,
     algorithms: Algorithms,
+    hash: HashAlgorithm,
     compute: impl FnOnce() -> Option<[u8; 32]>,
 ) -> Option<[u8; 32]> {
-    let algorithms = (algorithms.as_ptr().addr(), algorithms.len());
+    let key = Key {
+        algorithms: (algorithms.as_ptr().addr(), algorithms.len()),
+        hash,
+    };
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(digest) = known().find(roots, algorithms) {
+    if let Some(digest) = known().find(roots, key) {
         return Some(digest);
     }
     // without the lock
     let digest = compute()?;
     known().insert(Known {
         roots: Arc::downgrade(roots),
-        algorithms,
+        key,
         digest,
     });
     Some(digest)
@@ -57,10 +72,9 @@ impl KnownRoots {
         }
     }
 
-    fn find(&self, roots: &Arc<RootCertStore>, algorithms: (usize, usize)) -> Option<[u8; 32]> {
-        let is_same = |known: &&Known| {
-            known.roots.as_ptr() == Arc::as_ptr(roots) && known.algorithms == algorithms
-        };
+    fn find(&self, roots: &Arc<RootCertStore>, key: Key) -> Option<[u8; 32]> {
+        let is_same =
+            |known: &&Known| known.roots.as_ptr() == Arc::as_ptr(roots) && known.key == key;
         Some(self.entries.iter().find(is_same)?.digest)
     }
 
@@ -88,24 +102,34 @@ mod tests {
         Arc::new(RootCertStore::empty())
     }
 
+    const SHA256: HashAlgorithm = HashAlgorithm::SHA256;
+
+    const KEY: Key = Key {
+        algorithms: (1, 2),
+        hash: SHA256,
+    };
+
     fn known(roots: &Arc<RootCertStore>, digest: u8) -> Known {
         Known {
             roots: Arc::downgrade(roots),
-            algorithms: (1, 2),
+            key: KEY,
             digest: [digest; 32],
         }
     }
 
     #[test]
-    fn a_digest_is_found_by_both_objects() {
+    fn a_digest_is_found_by_all_of_its_inputs() {
         let mut all = KnownRoots::new();
         let (one, other) = (store(), store());
         all.insert(known(&one, 7));
-        assert_eq!(all.find(&one, (1, 2)), Some([7; 32]));
-        assert_eq!(all.find(&one.clone(), (1, 2)), Some([7; 32]));
-        assert_eq!(all.find(&other, (1, 2)), None);
-        assert_eq!(all.find(&one, (1, 3)), None);
-        assert_eq!(all.find(&one, (2, 2)), None);
+        assert_eq!(all.find(&one, KEY), Some([7; 32]));
+        assert_eq!(all.find(&one.clone(), KEY), Some([7; 32]));
+        assert_eq!(all.find(&other, KEY), None);
+        for algorithms in [(1, 3), (2, 2)] {
+            assert_eq!(all.find(&one, Key { algorithms, ..KEY }), None);
+        }
+        let hash = HashAlgorithm::SHA384;
+        assert_eq!(all.find(&one, Key { hash, ..KEY }), None);
     }
 
     #[test]
@@ -119,22 +143,22 @@ mod tests {
         all.insert(known(&first, 100));
         all.insert(known(&second, 101));
         assert_eq!(all.entries.len(), CAPACITY);
-        assert_eq!(all.find(&stores[0], (1, 2)), None);
-        assert_eq!(all.find(&stores[1], (1, 2)), None);
-        assert_eq!(all.find(&stores[2], (1, 2)), Some([2; 32]));
+        assert_eq!(all.find(&stores[0], KEY), None);
+        assert_eq!(all.find(&stores[1], KEY), None);
+        assert_eq!(all.find(&stores[2], KEY), Some([2; 32]));
         drop(second);
         let third = store();
         all.insert(known(&third, 102));
-        assert_eq!(all.find(&first, (1, 2)), Some([100; 32]));
-        assert_eq!(all.find(&stores[2], (1, 2)), Some([2; 32]));
-        assert_eq!(all.find(&third, (1, 2)), Some([102; 32]));
+        assert_eq!(all.find(&first, KEY), Some([100; 32]));
+        assert_eq!(all.find(&stores[2], KEY), Some([2; 32]));
+        assert_eq!(all.find(&third, KEY), Some([102; 32]));
         // each place is used again and again
         let stores: Vec<_> = (0..3 * CAPACITY).map(|_| store()).collect();
         for roots in &stores {
             all.insert(known(roots, 1));
         }
         for (number, roots) in stores.iter().enumerate() {
-            let found = all.find(roots, (1, 2));
+            let found = all.find(roots, KEY);
             assert_eq!(found.is_some(), number >= 2 * CAPACITY, "{number}");
         }
     }
@@ -162,7 +186,7 @@ mod tests {
         static ALL: [&dyn SignatureVerificationAlgorithm; 2] = [&Unused, &Unused];
         let roots = store();
         let lists = [(1, &ALL[..]), (2, &ALL[..1]), (3, &ALL[1..])];
-        let digests = lists.map(|(n, list)| digest(&roots, list, || Some([n; 32])));
+        let digests = lists.map(|(n, list)| digest(&roots, list, SHA256, || Some([n; 32])));
         assert_eq!(digests, [1, 2, 3].map(|n| Some([n; 32])));
     }
 
@@ -171,7 +195,7 @@ mod tests {
         let (one, other) = (store(), store());
         let mut computed = 0;
         for roots in [&one, &one, &other, &one, &other] {
-            let digest = digest(roots, &[], || {
+            let digest = digest(roots, &[], SHA256, || {
                 computed += 1;
                 Some([9; 32])
             });
@@ -180,7 +204,8 @@ mod tests {
         assert_eq!(computed, 2);
         // a failure is not remembered
         let third = store();
-        assert_eq!(digest(&third, &[], || None), None);
-        assert_eq!(digest(&third, &[], || Some([1; 32])), Some([1; 32]));
+        assert_eq!(digest(&third, &[], SHA256, || None), None);
+        let digest = digest(&third, &[], SHA256, || Some([1; 32]));
+        assert_eq!(digest, Some([1; 32]));
     }
 }

@@ -195,6 +195,55 @@ fn a_stub_of_sha256_states_no_rules_and_changes_no_others() {
     }
 }
 
+/// A provider without SHA-256 uses another hash, whose digests are no others' and are not shared.
+#[test]
+fn another_hash_gives_other_rules() {
+    let issuer = root("Root of another hash", nothing);
+    let list = RevocationList::from_der(crl(&issuer, &[1], |_| ())).unwrap();
+    for (provider, _) in providers() {
+        let without = |algorithm| {
+            let mut provider = (*provider).clone();
+            let suites = &mut provider.cipher_suites;
+            suites.retain(|suite| suite.common().hash_provider.algorithm() != algorithm);
+            any_sha2(&provider).unwrap()
+        };
+        let (sha256, sha384) = (
+            without(HashAlgorithm::SHA384),
+            without(HashAlgorithm::SHA256),
+        );
+        assert_eq!(sha256.algorithm(), HashAlgorithm::SHA256);
+        assert_eq!(sha384.algorithm(), HashAlgorithm::SHA384);
+        assert!(is_correct(sha256) && is_correct(sha384) && !is_correct(&Stub));
+        // whatever its suites are, a provider with SHA-256 uses it
+        let mut reversed = (*provider).clone();
+        reversed.cipher_suites.reverse();
+        for provider in [&*provider, &reversed] {
+            let found = any_sha2(provider).unwrap();
+            assert_eq!(found.algorithm(), HashAlgorithm::SHA256);
+        }
+
+        let roots = Arc::new(RootCertStore {
+            roots: vec![anchor(b"subject", b"key", None)],
+        });
+        let lists = [list.clone()];
+        let inputs = RulesInputs {
+            usage: Usage::ServerAuth,
+            roots: &roots,
+            crls: &lists,
+            revocation: RevocationPolicy::default(),
+            algorithms: provider.signature_verification_algorithms.all,
+        };
+        let rules = |hash| inputs.digest(hash).unwrap();
+        let (first, second) = (rules(sha256), rules(sha384));
+        assert_ne!(first, second);
+        // the digests of roots and lists are remembered for each hash
+        assert_eq!((rules(sha256), rules(sha384)), (first, second));
+        assert_ne!(list.digest(sha256), list.digest(sha384));
+        let expected = sha384.hash(list.der());
+        assert_eq!(list.digest(sha384).unwrap(), expected.as_ref()[..32]);
+    }
+}
+
 /// An algorithm with a short name and any identifiers.
 #[derive(Debug)]
 struct Named;

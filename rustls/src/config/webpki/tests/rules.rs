@@ -1,8 +1,8 @@
 //! The rules that verifiers state.
 
 use std::sync::Arc;
-use std::vec;
 use std::vec::Vec;
+use std::{format, vec};
 
 use pki_types::CertificateDer;
 
@@ -49,6 +49,39 @@ impl Settings {
             }};
         }
         [rules!(WebPkiServerVerifier), rules!(WebPkiClientVerifier)]
+    }
+}
+
+/// The roots are hashed when a chain is looked up or kept, and not before: many programs create a
+/// configuration for each connection, or wrap a verifier in one without rules.
+#[test]
+fn rules_are_digested_when_they_are_needed() {
+    let issuer = root("Late", |_| ());
+    let certificate = leaf(&issuer, |_| ());
+    for (provider, _) in providers() {
+        for is_needed in [false, true] {
+            let mut roots = RootCertStore::empty();
+            roots.add(issuer.der().clone()).unwrap();
+            let mut roots = Arc::new(roots);
+            let verifier =
+                WebPkiServerVerifier::builder_with_provider(roots.clone(), provider.clone())
+                    .build()
+                    .unwrap();
+            let name = pki_types::ServerName::try_from(SERVER).unwrap();
+            let verified = verifier
+                .verify_server_cert(&certificate, &[], &name, &[], now())
+                .unwrap();
+            assert!(format!("{verifier:?} {:?}", verified.0).contains("<uninit>"));
+            if is_needed {
+                // the proof of the verifier has its rules, which are the same each time
+                let rules = verifier.rules();
+                assert_eq!((verified.0.rules(), verifier.rules()), (rules, rules));
+                assert!(rules.is_some());
+            }
+            drop((verifier, verified));
+            // digests of roots are remembered by a weak reference
+            assert_eq!(Arc::get_mut(&mut roots).is_some(), !is_needed);
+        }
     }
 }
 
