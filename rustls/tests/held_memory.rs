@@ -42,6 +42,7 @@ fn held_memory_is_in_proportion_to_received_bytes() {
         idle_connections(provider, Versions::Tls13);
     }
     padded_records();
+    accepted_hellos();
     compression_bombs();
     chains::waiting();
     chains::stored();
@@ -192,6 +193,57 @@ fn is_accepted(configs: &Configs) -> bool {
 
 /// Certificates that decompress to megabytes and declare a window as large. The memory used stays
 /// in proportion to the 64 KiB that a Certificate may have.
+/// A connection that waits for its configuration holds the ClientHello, and lists of it only if the
+/// application has called for them.
+fn accepted_hellos() {
+    use harness::wire::client_hello::{ALPN, ClientHello, SIGNATURE_ALGORITHMS, SUPPORTED_GROUPS};
+    use harness::wire::{record, u8_vec, u16_vec, u16s};
+    use rustls::server::{Accepted, Acceptor};
+
+    let protocols = (ALPN, u16_vec(&u8_vec(b"x").repeat(32_000)));
+    let groups: Vec<_> = (0x2000..0x2000 + 30_000).collect();
+    let schemes = (SIGNATURE_ALGORITHMS, u16_vec(&u16s(&groups)));
+    let groups = (SUPPORTED_GROUPS, u16_vec(&u16s(&groups)));
+    for (typ, body) in [protocols, groups, schemes] {
+        let hello = ClientHello::new().with(typ, body).message();
+        let records: Vec<u8> = hello
+            .chunks(1 << 14)
+            .flat_map(|fragment| record(22, fragment))
+            .collect();
+        for is_read in [false, true] {
+            let mut acceptor = Acceptor::default();
+            let mut wire = &records[..];
+            let accepted: Accepted = loop {
+                acceptor.read_tls(&mut wire).unwrap();
+                match acceptor.accept() {
+                    Ok(Some(accepted)) => break accepted,
+                    Ok(None) => {}
+                    Err((error, _)) => panic!("{error}"),
+                }
+            };
+            let view = accepted.client_hello();
+            assert!(view.server_name().is_some());
+            if typ == ALPN {
+                assert_eq!(view.alpn().unwrap().count(), 32_000);
+            }
+            if is_read {
+                let (groups, schemes) = (view.named_groups(), view.signature_schemes());
+                let lens = (groups.map_or(0, <[_]>::len), schemes.len());
+                assert_eq!(lens.0 == 30_000, typ == SUPPORTED_GROUPS);
+                assert_eq!(lens.1 == 30_000, typ == SIGNATURE_ALGORITHMS);
+            }
+            let held = held_by(accepted);
+            // a code point of two bytes takes four
+            let lists = match is_read && typ != ALPN {
+                true => 4 * (1 << 15),
+                false => 0,
+            };
+            let most = hello.len() + 4096 + lists;
+            assert!(held <= most, "{typ}: {held} bytes for {}", hello.len());
+        }
+    }
+}
+
 fn compression_bombs() {
     const MOST: usize = 0x10_0000;
     for (compressor, decompressor) in [
@@ -366,8 +418,8 @@ fn in_records(payload: &[u8], len: usize) -> Vec<u8> {
     payload.chunks(len).flat_map(record).collect()
 }
 
-/// After the handshake, the memory is in proportion to the received bytes. With unread plaintext,
-/// up to 4 KiB are allowed in any case.
+/// After the handshake, the memory is in proportion to the received bytes, whether they are part of
+/// a record or unread plaintext.
 fn slow_records(provider: Provider) {
     let configs = configs(provider);
     use_buffers(&configs);
@@ -377,8 +429,10 @@ fn slow_records(provider: Provider) {
         (16_000, 1000, 1024),
         (16_000, 4000, 4096),
         (16_000, 15_000, 16_650),
+        (2000, 1000, 2048),
         (700, 600, 1024),
         (100, 50, 256),
+        (1, 1, 256),
     ] {
         let mut idle = None;
         // nothing, part of a record, and the same after data that was read or is unread
@@ -406,10 +460,12 @@ fn slow_records(provider: Provider) {
             }
             let held = held_by(Box::new(server));
             let idle = *idle.get_or_insert(held);
-            let most = if is_read {
-                most
-            } else {
-                (len + len / 4).clamp(4096, 16_650)
+            let most = match len {
+                _ if is_read => most,
+                // with the header and the tag of its record
+                ..230 => 256,
+                230..1000 => 1024,
+                1000.. => (len + len / 4).min(16_650),
             };
             assert!(
                 held <= idle + if with_part || !is_read { most } else { 0 },

@@ -73,9 +73,9 @@
 //! cargo run --release -p bench -- load connections
 //! ```
 //!
-//! Avoid the last row. The buffer has room for all that could have arrived with that byte, and is
-//! returned once the byte is read. The test `beside_upstream` compares hundreds of such states with
-//! 0.23; none takes more memory.
+//! The unread byte is in a buffer of 4 KiB, the room for all that could have arrived with it, until
+//! `read_tls` finds nothing to read. Then it moves to one that fits. The test `beside_upstream`
+//! compares hundreds of such states with 0.23; none takes more memory.
 //!
 //! # Hostile peers
 //!
@@ -87,6 +87,7 @@
 //! | part of a ClientHello, or single bytes | at most 2¼ times its bytes, and 2 kB | the same |
 //! | 64 kB of a handshake message less one byte, in any records | 65 kB | the same |
 //! | a ClientHello and no more | 2.6 kB | the same |
+//! | a ClientHello to an `Acceptor` | its length, and 2 kB | the application continues |
 //! | certificates without a signature, up to 16 KiB | 16 kB | the connection ends |
 //! | more of them that the verifier accepts, up to 64 kB | 62 kB | the same |
 //! | certificates with a signature, up to 64 kB | their length, and 24 bytes for each | the same |

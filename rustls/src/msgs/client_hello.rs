@@ -5,6 +5,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, encode_list};
+#[cfg(feature = "std")]
+use rustls_core::enums::ExtensionType;
 use rustls_core::enums::{CipherSuite, Compression, HandshakeType, ProtocolVersion};
 use rustls_core::error::InvalidMessage;
 
@@ -45,6 +47,28 @@ impl<'a> Codec<'a> for ClientHello<'a> {
             extensions: ClientExtensions::read(r)?,
         })
     }
+}
+
+/// Finds the list of application protocol names (RFC 7301 §3.1) in the body of a ClientHello, each
+/// with a length of one byte. Returns `None` if it is absent or the body is malformed.
+#[cfg(feature = "std")]
+pub(crate) fn protocol_names(body: &[u8]) -> Option<&[u8]> {
+    let mut r = Reader::new(body);
+    // legacy_version, random
+    r.take(2 + 32)?;
+    for size in [LengthSize::U8, LengthSize::U16, LengthSize::U8] {
+        // legacy_session_id, cipher_suites, legacy_compression_methods
+        r.prefixed_bytes(size).ok()?;
+    }
+    let mut extensions = r.prefixed(LengthSize::U16).ok()?;
+    while extensions.any_left() {
+        let typ = ExtensionType::read(&mut extensions).ok()?;
+        let body = extensions.prefixed_bytes(LengthSize::U16).ok()?;
+        if typ == ExtensionType::ApplicationLayerProtocolNegotiation {
+            return Reader::new(body).prefixed_bytes(LengthSize::U16).ok();
+        }
+    }
+    None
 }
 
 impl EncodeMessage for ClientHello<'_> {

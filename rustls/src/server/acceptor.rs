@@ -6,7 +6,6 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::fmt;
 use std::io;
 
@@ -14,18 +13,16 @@ use pki_types::DnsName;
 
 use super::connection::configure;
 use super::{ServerConfig, ServerConnection, ServerConnectionData};
-use crate::config::server::client_hello::{ClientHello, ProtocolNames};
+use crate::config::server::client_hello::on_demand::{KeptLists, OnDemand};
+use crate::config::server::client_hello::{ClientHello, Lists};
 use crate::conn::ConnectionCommon;
 use crate::conn::common_state::CommonState;
 use crate::conn::driver::Driver;
 use crate::conn::write_outgoing::write_outgoing;
-use crate::enums::{CertificateType, CipherSuite, NamedGroup, Side, SignatureScheme};
+use crate::enums::Side;
 use crate::error::Error;
-use crate::failure::Failure;
 use crate::handshake::server::{ServerHandshake, read_client_hello};
-use crate::msgs::HandshakeMessage;
-use crate::msgs::certificate_request::DistinguishedName;
-use crate::msgs::short_list::ShortList;
+use crate::msgs::{HANDSHAKE_HEADER_LEN, HandshakeMessage};
 use crate::record::buffer::OutgoingBuffer;
 
 /// Reads a ClientHello for servers that choose their configuration by it.
@@ -127,10 +124,12 @@ impl Acceptor {
             let error = Error::General("Acceptor polled after completion".into());
             return Err((error, AcceptedAlert::none()));
         };
-        match connection.driver.first_message(Offered::read) {
-            Ok(Some(offered)) => Ok(Some(Accepted {
+        let read = |message: HandshakeMessage<'_>| Ok(read_client_hello(&message)?.1);
+        match connection.driver.first_message(read) {
+            Ok(Some(server_name)) => Ok(Some(Accepted {
                 connection,
-                offered,
+                server_name,
+                lists: KeptLists::default(),
             })),
             Ok(None) => {
                 self.connection = Some(connection);
@@ -146,13 +145,22 @@ impl Acceptor {
 /// A connection whose ClientHello was read, and which waits for a configuration.
 pub struct Accepted {
     connection: ConnectionCommon<ServerConnectionData>,
-    offered: Offered,
+    server_name: Option<DnsName<'static>>,
+    lists: KeptLists,
 }
 
 impl Accepted {
     /// Returns the parts of the ClientHello to choose a configuration by.
+    ///
+    /// A list is decoded when it is first called for, and kept until the connection goes on. The
+    /// protocols are read where they lie.
     pub fn client_hello(&self) -> ClientHello<'_> {
-        self.offered.client_hello()
+        let message = self.connection.driver.common.records.joiner.peek();
+        let body = message.and_then(|message| message.get(HANDSHAKE_HEADER_LEN..));
+        ClientHello {
+            server_name: self.server_name.as_ref().map(AsRef::as_ref),
+            lists: Lists::OnDemand(OnDemand::new(body.unwrap_or_default(), &self.lists)),
+        }
     }
 
     /// Lets the handshake wait for operations of the application. See [`CommonState::set_async`].
@@ -246,49 +254,5 @@ impl From<ConnectionCommon<ServerConnectionData>> for AcceptedAlert {
 impl fmt::Debug for AcceptedAlert {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AcceptedAlert").finish_non_exhaustive()
-    }
-}
-
-/// The parts of a ClientHello that [`ClientHello`] exposes, copied from its message.
-struct Offered {
-    server_name: Option<DnsName<'static>>,
-    signature_schemes: ShortList<SignatureScheme>,
-    alpn: Option<Vec<Vec<u8>>>,
-    server_cert_types: Option<Vec<CertificateType>>,
-    client_cert_types: Option<Vec<CertificateType>>,
-    cipher_suites: ShortList<CipherSuite>,
-    certificate_authorities: Option<Vec<DistinguishedName>>,
-    named_groups: Option<ShortList<NamedGroup>>,
-}
-
-impl Offered {
-    fn read(message: HandshakeMessage<'_>) -> Result<Self, Failure> {
-        let (hello, server_name) = read_client_hello(&message)?;
-        let extensions = hello.extensions;
-        Ok(Self {
-            server_name,
-            signature_schemes: extensions.signature_algorithms.unwrap_or_default(),
-            alpn: extensions
-                .alpn_protocol_names
-                .map(|names| names.iter().map(|name| name.0.to_vec()).collect()),
-            server_cert_types: extensions.server_certificate_type,
-            client_cert_types: extensions.client_certificate_type,
-            cipher_suites: hello.cipher_suites,
-            certificate_authorities: extensions.certificate_authorities,
-            named_groups: extensions.supported_groups,
-        })
-    }
-
-    fn client_hello(&self) -> ClientHello<'_> {
-        ClientHello {
-            server_name: self.server_name.as_ref().map(AsRef::as_ref),
-            signature_schemes: &self.signature_schemes,
-            alpn: self.alpn.as_deref().map(ProtocolNames::Owned),
-            server_cert_types: self.server_cert_types.as_deref(),
-            client_cert_types: self.client_cert_types.as_deref(),
-            cipher_suites: &self.cipher_suites,
-            certificate_authorities: self.certificate_authorities.as_deref(),
-            named_groups: self.named_groups.as_deref(),
-        }
     }
 }

@@ -50,8 +50,9 @@ const LITTLE: usize = 16;
 ///
 /// The memory is proportional to its content. A read that does not fill the room has emptied the
 /// socket, so the rest may take long. Then [`Self::park`] moves the received bytes to a memory that
-/// fits. Further reads go to a memory of the pool and are appended from there. After a read that
-/// fills the room, more follow, so nothing is moved.
+/// fits. Up to [`READ_LEN`] bytes of plaintext move only once a read finds nothing, because most
+/// are read at once. Further reads go to a memory of the pool and are appended from there. After a
+/// read that fills the room, more follow, so nothing is moved.
 #[derive(Default)]
 pub struct ReceiveBuffer {
     memory: Memory,
@@ -199,11 +200,18 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Returns the memory to the pool, or the part that its content does not need.
+    /// Returns the memory to the pool, or the part that its content does not need. Nothing has
+    /// arrived, so unread plaintext may stay for long, too.
     #[cold]
     fn shrink_all(&mut self) {
         self.release_if_empty();
-        self.park();
+        let in_use = self.filled - self.read;
+        if self.read == self.opened || pool::fitting_len(in_use) >= READ_LEN {
+            return self.park();
+        }
+        if pool::fitting_len(in_use) < self.memory.len() {
+            self.move_in_use(in_use);
+        }
     }
 
     /// True if there is only part of a record, and its rest arrives slowly.

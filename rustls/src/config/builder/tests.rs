@@ -7,6 +7,7 @@ use pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
 use rustls_core::crypto::{ActiveKeyExchange, SupportedKxGroup};
 
 use super::*;
+use crate::config::server::client_hello::{DecodedLists, Lists};
 use crate::config::versions::{ALL_VERSIONS, TLS13};
 use crate::enums::{NamedGroup, ProtocolVersion};
 use crate::error::InconsistentKeys;
@@ -292,13 +293,7 @@ fn ocsp_response_is_stapled_unless_empty() {
             .cert_resolver
             .resolve(crate::server::ClientHello {
                 server_name: None,
-                signature_schemes: &[],
-                alpn: None,
-                server_cert_types: None,
-                client_cert_types: None,
-                cipher_suites: &[],
-                certificate_authorities: None,
-                named_groups: None,
+                lists: Lists::Decoded(DecodedLists::default()),
             })
             .unwrap();
         assert_eq!(resolved.ocsp, stapled);

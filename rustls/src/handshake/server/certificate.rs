@@ -7,7 +7,7 @@ use pki_types::DnsName;
 
 use super::answers::{Answers, Stop};
 use crate::config::server::ServerConfig;
-use crate::config::server::client_hello::{self, ProtocolNames};
+use crate::config::server::client_hello::{self, DecodedLists, Lists};
 use crate::config::sign::CertifiedKey;
 use crate::enums::{AlertDescription, SignatureScheme};
 use crate::error::{Error, PeerMisbehaved};
@@ -40,16 +40,15 @@ pub(crate) fn resolve_certificate(
     let extensions = &hello.extensions;
     let view = || client_hello::ClientHello {
         server_name: server_name.map(AsRef::as_ref),
-        signature_schemes,
-        alpn: extensions
-            .alpn_protocol_names
-            .as_deref()
-            .map(ProtocolNames::Decoded),
-        server_cert_types: extensions.server_certificate_type.as_deref(),
-        client_cert_types: extensions.client_certificate_type.as_deref(),
-        cipher_suites: &hello.cipher_suites,
-        certificate_authorities: extensions.certificate_authorities.as_deref(),
-        named_groups: extensions.supported_groups.as_deref(),
+        lists: Lists::Decoded(DecodedLists {
+            signature_schemes,
+            alpn: extensions.alpn_protocol_names.as_deref(),
+            server_cert_types: extensions.server_certificate_type.as_deref(),
+            client_cert_types: extensions.client_certificate_type.as_deref(),
+            cipher_suites: &hello.cipher_suites,
+            certificate_authorities: extensions.certificate_authorities.as_deref(),
+            named_groups: extensions.supported_groups.as_deref(),
+        }),
     };
     let resolver = &config.cert_resolver;
     answers

@@ -4,7 +4,7 @@ use std::vec;
 use pki_types::PrivatePkcs8KeyDer;
 
 use super::*;
-use crate::config::server::client_hello::ProtocolNames;
+use crate::config::server::client_hello::{DecodedLists, Lists};
 use crate::enums::{CipherSuite, NamedGroup, SignatureScheme};
 use crate::error::CertificateError;
 use crate::msgs::extensions::ProtocolName;
@@ -28,16 +28,13 @@ fn identity(names: &[&str]) -> CertifiedKey {
 fn client_hello(server_name: Option<&str>) -> ClientHello<'_> {
     ClientHello {
         server_name,
-        signature_schemes: &[SignatureScheme::ED25519],
-        alpn: Some(ProtocolNames::Decoded(&[
-            ProtocolName(b"h2"),
-            ProtocolName(b"http/1.1"),
-        ])),
-        server_cert_types: None,
-        client_cert_types: None,
-        cipher_suites: &[CipherSuite::TLS13_AES_128_GCM_SHA256],
-        certificate_authorities: None,
-        named_groups: Some(&[NamedGroup::X25519]),
+        lists: Lists::Decoded(DecodedLists {
+            signature_schemes: &[SignatureScheme::ED25519],
+            alpn: Some(&[ProtocolName(b"h2"), ProtocolName(b"http/1.1")]),
+            cipher_suites: &[CipherSuite::TLS13_AES_128_GCM_SHA256],
+            named_groups: Some(&[NamedGroup::X25519]),
+            ..DecodedLists::default()
+        }),
     }
 }
 
