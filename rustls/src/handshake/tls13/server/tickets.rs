@@ -37,9 +37,8 @@ use crate::suites::Tls13CipherSuite;
 /// The time in seconds during which a stored session may be resumed.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
 
-/// The length of a `ticket_nonce` in bytes. It equals that of rustls 0.23, because tests of
-/// applications count the bytes of flights.
-const NONCE_LEN: usize = 32;
+/// The length of a `ticket_nonce` in bytes. Some clients accept no more, such as wolfSSL 5.5.
+const NONCE_LEN: usize = 8;
 
 /// The maximum length of a NewSessionTicket without its ticket, in bytes.
 const TICKET_OVERHEAD: usize = 4 + 4 + 4 + (1 + NONCE_LEN) + 2 + (2 + 8);
@@ -295,9 +294,7 @@ impl<'a> Sessions<'a> {
 /// Returns the nonce of the ticket `number`. RFC 9846 §4.7.1: it is unique among the tickets of a
 /// connection.
 fn nonce(number: usize) -> [u8; NONCE_LEN] {
-    let mut nonce = [0; NONCE_LEN];
-    nonce[NONCE_LEN - 8..].copy_from_slice(&(number as u64).to_be_bytes());
-    nonce
+    (number as u64).to_be_bytes()
 }
 
 /// NewSessionTicket messages that are collected to be sent.
