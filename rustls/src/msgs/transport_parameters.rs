@@ -39,10 +39,6 @@ impl<'a> TransportParameters<'a> {
             _ => {}
         }
     }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.parameters.is_none() && self.draft.is_none()
-    }
 }
 
 /// The form of the extension, which has two code points.

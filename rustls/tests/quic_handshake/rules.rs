@@ -2,7 +2,7 @@
 
 use harness::peers::configs::{Versions, product};
 use harness::peers::endpoints::Transfer;
-use harness::wire::client_hello::ClientHello;
+use harness::wire::client_hello::{ClientHello, SIGNATURE_ALGORITHMS};
 use rustls::quic::Version;
 use rustls::{AlertDescription as Alert, Error, HandshakeType, PeerIncompatible, PeerMisbehaved};
 
@@ -177,7 +177,7 @@ fn a_ticket_limits_no_early_data() {
 /// RFC 9001 §8.2: a fatal unsupported_extension if the transport is not QUIC.
 #[test]
 fn parameters_over_records_are_refused() {
-    for (provider, version) in product(PROVIDERS, [Version::V1Draft, Version::V1]) {
+    for (provider, version) in product(PROVIDERS, [Version::V2, Version::V1]) {
         let configs = Configs::new(provider);
         let both = this::server_of(Versions::Both, provider.this(), KEY_TYPE, ClientAuth::None);
         let hello = write(&mut client(&configs.client, version)).bytes;
@@ -196,6 +196,30 @@ fn parameters_over_records_are_refused() {
             );
             let alert = [21, 3, 3, 0, 2, 2, u8::from(Alert::UnsupportedExtension)];
             assert_eq!(server.output(), alert);
+        }
+    }
+}
+
+/// The code point of drafts belongs to no extension, so servers ignore it like any unknown one.
+#[test]
+fn parameters_of_a_draft_over_records_are_ignored() {
+    for provider in PROVIDERS {
+        let configs = Configs::new(provider);
+        let both = this::server_of(Versions::Both, provider.this(), KEY_TYPE, ClientAuth::None);
+        let hello = write(&mut client(&configs.client, Version::V1Draft)).bytes;
+        let ed25519 = vec![0, 2, 8, 7];
+        let tls12 = ClientHello::tls12().with(SIGNATURE_ALGORITHMS, ed25519);
+        let tls12 = tls12.and(DRAFT_PARAMETERS, vec![1, 1, 0]);
+        for (config, hello) in [
+            (configs.server.clone(), hello),
+            (Arc::new(both), tls12.message()),
+        ] {
+            let mut server = rustls::ServerConnection::new(config).unwrap();
+            let record = harness::wire::record(22, &hello);
+            server.read_tls(&mut &record[..]).unwrap();
+            server.process_new_packets().unwrap();
+            // the ServerHello
+            assert_eq!(server.output()[0], 22);
         }
     }
 }
