@@ -2,6 +2,7 @@
 
 pub mod bare_records;
 pub mod client_hello;
+pub mod old_clients;
 
 use std::iter;
 

@@ -55,6 +55,31 @@ impl BufferedEndpoint {
         }
     }
 
+    /// The values of all accessors that depend on the handshake, as both crates print them.
+    pub fn accessors(&mut self) -> String {
+        let negotiated = self.negotiated();
+        let certificates = self.peer_certificates().len();
+        let conn = &mut self.conn;
+        let exported = conn.export_keying_material([0; 32], b"label", None);
+        let wants = (conn.wants_read(), conn.wants_write());
+        let of_side = match conn {
+            tls::Connection::Client(conn) => format!(
+                "{:?} {} {} {}",
+                conn.ech_status(),
+                conn.is_early_data_accepted(),
+                conn.early_data().is_some(),
+                conn.tls13_tickets_received(),
+            ),
+            tls::Connection::Server(conn) => {
+                let early_data = conn.early_data().is_some();
+                let resumption_data = conn.received_resumption_data();
+                format!("{:?} {resumption_data:?} {early_data}", conn.server_name())
+            }
+        };
+        let exported = exported.map(drop);
+        format!("{negotiated}, {certificates} certificates, {exported:?}, {wants:?}, {of_side}")
+    }
+
     pub fn server(config: impl Into<Arc<tls::ServerConfig>>) -> Self {
         Self::new(tls::ServerConnection::new(config.into()).unwrap())
     }

@@ -87,6 +87,10 @@ pub static DEVIATIONS: LazyLock<Vec<Deviation>> =
 static LATER_DEVIATIONS: LazyLock<Vec<Deviation>> =
     LazyLock::new(|| read(include_str!("deviations/later.txt")));
 
+/// The differences between the accessors of connections that failed in the same way.
+pub static ACCESSOR_DEVIATIONS: LazyLock<Vec<Deviation>> =
+    LazyLock::new(|| read(include_str!("deviations/accessors.txt")));
+
 /// True if a deviation covers these outcomes of a case in which all flights were received.
 pub fn is_known(ours: &str, theirs: &str, case: &str) -> bool {
     let mut later = LATER_DEVIATIONS.iter();

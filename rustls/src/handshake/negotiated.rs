@@ -14,6 +14,7 @@ use crate::suites::SupportedCipherSuite;
 pub(crate) struct Negotiated {
     pub(crate) version: Option<ProtocolVersion>,
     pub(crate) suite: Option<SupportedCipherSuite>,
+    /// The group of the key exchange, once the peer has sent its share.
     pub(crate) kx_group: Option<&'static dyn SupportedKxGroup>,
     pub(crate) handshake_kind: Option<HandshakeKind>,
     pub(crate) alpn_protocol: Option<Vec<u8>>,
@@ -97,7 +98,6 @@ macro_rules! negotiated_accessors {
             pub fn negotiated_key_exchange_group(
                 &self,
             ) -> Option<&'static dyn rustls_core::crypto::SupportedKxGroup> {
-                self.negotiated.handshake_kind?;
                 self.negotiated.kx_group
             }
 

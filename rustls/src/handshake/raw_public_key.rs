@@ -79,18 +79,13 @@ impl CertificateTypes {
     }
 }
 
-/// Rejects TLS 1.2 for a server that has or requests raw public keys, and for a client that accepts
-/// nothing else.
+/// Rejects TLS 1.2 for a server that has or requests raw public keys.
 #[cfg(feature = "tls12")]
-pub(crate) fn check_tls12_offer(
-    offered: &ClientExtensions<'_>,
-    config: &ServerSettings,
-) -> Result<(), PeerIncompatible> {
+pub(crate) fn check_tls12_config(config: &ServerSettings) -> Result<(), PeerIncompatible> {
     if config.verifier().requires_raw_public_keys() || config.cert_resolver.only_raw_public_keys() {
         return Err(PeerIncompatible::IncorrectCertificateTypeExtension);
     }
-    // the selected type is X.509, which needs no answer
-    CertificateTypes::select(offered, config).map(|_| ())
+    Ok(())
 }
 
 fn select(

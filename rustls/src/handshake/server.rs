@@ -34,7 +34,7 @@ use pki_types::DnsName;
 use rustls_core::codec::Codec;
 
 #[cfg(feature = "std")]
-use self::certificate::server_name;
+use self::client_hello::check_any_version;
 use self::client_hello::{AfterClientHello, WaitAnswer, WaitClientHello};
 use super::operation::Wait;
 #[cfg(feature = "tls12")]
@@ -145,7 +145,7 @@ pub(crate) fn read_client_hello<'a>(
         return Err(unexpected(message, &[HandshakeType::ClientHello]));
     }
     let hello = message.decode(ClientHello::read)?;
-    let server_name = server_name(&hello.extensions)?;
+    let server_name = check_any_version(&hello)?;
     Ok((hello, server_name))
 }
 

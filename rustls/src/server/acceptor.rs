@@ -154,6 +154,10 @@ impl Accepted {
     ///
     /// A list is decoded when it is first called for, and kept until the connection goes on. The
     /// protocols are read where they lie.
+    ///
+    /// If the server then sends a HelloRetryRequest, only the second ClientHello decides on the
+    /// connection. Its server name is the same, but its other offers may differ: check the values
+    /// that the connection reports, such as the application protocol.
     pub fn client_hello(&self) -> ClientHello<'_> {
         let message = self.connection.driver.common.records.joiner.peek();
         let body = message.and_then(|message| message.get(HANDSHAKE_HEADER_LEN..));

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use harness::peers::deviations::{self, DEVIATIONS, Differences};
+use harness::peers::deviations::{self, ACCESSOR_DEVIATIONS, DEVIATIONS, Deviation, Differences};
 use harness::scripted::recorded::Scene;
 use harness::scripted::recorded::outcome::Outcome;
 
@@ -17,7 +17,25 @@ struct Findings {
     cases: usize,
     /// The uses of each entry of [`DEVIATIONS`].
     used: BTreeMap<usize, usize>,
+    /// The uses of each entry of [`ACCESSOR_DEVIATIONS`].
+    used_for_accessors: BTreeMap<usize, usize>,
     differences: Differences,
+}
+
+impl Findings {
+    /// The accessors of both connections differ after the same failure.
+    fn accessors(&mut self, case: &str, ours: &Outcome, theirs: &Outcome) {
+        let case = format!("{case}: {}", ours.name());
+        let (our_values, their_values) = (&ours.reported, &theirs.reported);
+        let mut known = ACCESSOR_DEVIATIONS.iter();
+        match known.position(|it| it.covers(our_values, their_values, &case)) {
+            Some(reason) => *self.used_for_accessors.entry(reason).or_default() += 1,
+            None => {
+                let class = format!("ours   {our_values}\n  theirs {their_values}");
+                self.differences.add(class, &case);
+            }
+        }
+    }
 }
 
 impl Judge {
@@ -26,19 +44,34 @@ impl Judge {
         let Some(outcomes) = scene.outcomes(&change) else {
             return;
         };
-        if let Some(unbuffered) = &outcomes.unbuffered {
-            self.apis(scene, what, &outcomes.buffered, unbuffered);
-        }
         let case = scene.case(what, &change(scene.flight()));
-        self.upstream(&case, &outcomes.buffered, &outcomes.upstream);
+        self.outcomes(
+            &case,
+            &outcomes.buffered,
+            outcomes.unbuffered.as_ref(),
+            &outcomes.upstream,
+        );
+    }
+
+    /// Compares the outcomes of one case: of this crate's APIs, and of upstream.
+    pub(crate) fn outcomes(
+        &self,
+        case: &str,
+        ours: &Outcome,
+        unbuffered: Option<&Outcome>,
+        theirs: &Outcome,
+    ) {
+        if let Some(unbuffered) = unbuffered {
+            self.apis(case, ours, unbuffered);
+        }
+        self.upstream(case, ours, theirs);
     }
 
     /// Both APIs of this crate have the same outcome.
-    fn apis(&self, scene: &Scene, what: &str, buffered: &Outcome, unbuffered: &Outcome) {
+    fn apis(&self, case: &str, buffered: &Outcome, unbuffered: &Outcome) {
         if buffered != unbuffered {
             let class = format!("buffered   {buffered}\n  unbuffered {unbuffered}");
-            let case = format!("{}: {what}", scene.name);
-            self.0.lock().unwrap().differences.add(class, &case);
+            self.0.lock().unwrap().differences.add(class, case);
         }
     }
 
@@ -47,6 +80,9 @@ impl Judge {
         let mut findings = self.0.lock().unwrap();
         findings.cases += 1;
         if ours.is_like(theirs) {
+            if ours.error.is_some() && ours.reported != theirs.reported {
+                findings.accessors(case, ours, theirs);
+            }
             return;
         }
         let (our_name, their_name) = (ours.name(), theirs.name());
@@ -67,12 +103,22 @@ impl Judge {
     pub(crate) fn conclude(self) {
         let findings = self.0.into_inner().unwrap();
         let none_differ = findings.differences.is_empty();
-        let unused = |(reason, _): &(usize, _)| !findings.used.contains_key(reason);
-        let unused: Vec<_> = DEVIATIONS.iter().enumerate().filter(unused).collect();
-        for (_, deviation) in &unused {
+        let unused = unused(&DEVIATIONS, &findings.used)
+            .chain(unused(&ACCESSOR_DEVIATIONS, &findings.used_for_accessors));
+        let unused: Vec<_> = unused.collect();
+        for deviation in &unused {
             println!("never: {} for {}", deviation.ours, deviation.theirs);
         }
         println!("{} cases, deviations {:?}", findings.cases, findings.used);
         assert!(none_differ && unused.is_empty(), "see above");
     }
+}
+
+/// The entries of `table` that explain nothing.
+fn unused<'a>(
+    table: &'a [Deviation],
+    used: &BTreeMap<usize, usize>,
+) -> impl Iterator<Item = &'a Deviation> {
+    let entries = table.iter().enumerate();
+    entries.filter_map(|(at, entry)| (!used.contains_key(&at)).then_some(entry))
 }

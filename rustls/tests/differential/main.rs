@@ -4,13 +4,15 @@
 //! Both crates use a provider that encrypts nothing ([`harness::providers::transparent`]), so every
 //! byte of every handshake message can be changed and still arrives. The peer's output is recorded
 //! once ([`harness::scripted::recorded`]). It is changed in every way that [`bytes`], [`messages`],
-//! [`extensions`], [`records`] and [`quic`] know, and replayed to fresh connections. The table in
-//! [`harness::peers::deviations`] must explain each difference.
+//! [`extensions`], [`records`] and [`quic`] know, and replayed to fresh connections. Hellos of
+//! [`old_clients`] come on top. The tables in [`harness::peers::deviations`] must explain each
+//! difference, also between the accessors after a failure.
 
 mod bytes;
 mod extensions;
 mod judge;
 mod messages;
+mod old_clients;
 mod quic;
 mod random;
 mod records;
@@ -30,6 +32,7 @@ fn outcomes_match_upstream_or_have_a_reason() {
             extensions::compare(&judge);
             records::compare(&judge);
             quic::compare(&judge);
+            old_clients::compare(&judge);
         });
     });
     judge.conclude();

@@ -54,6 +54,17 @@ impl Peers {
     fn both_refuse(&self, script: &Script, expected: Outcome) {
         assert_eq!(self.ours(script), expected);
         assert_eq!(self.theirs(script), expected);
+        self.accessors_agree(script);
+    }
+
+    /// Asserts that all accessors of both clients have the same values in the end.
+    #[track_caller]
+    fn accessors_agree(&self, script: &Script) {
+        let mut ours = our_client(config(&self.identity, provider()));
+        self.identity.run(&mut ours, script);
+        let mut theirs = their_client(&self.identity, &[]);
+        self.identity.run(&mut theirs, script);
+        assert_eq!(ours.accessors(), theirs.accessors());
     }
 
     /// Asserts that both refuse, but only ours with the alert that RFC 9846 names.
@@ -62,6 +73,7 @@ impl Peers {
         assert_eq!(self.ours(script), expected);
         let alert = Some(theirs);
         assert_eq!(self.theirs(script), Outcome { alert, ..expected });
+        self.accessors_agree(script);
     }
 
     /// Asserts that ours refuses what RFC 9846 forbids and upstream accepts.

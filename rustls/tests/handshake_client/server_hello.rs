@@ -13,16 +13,21 @@ use crate::{Peers, illegal, refused, script, undecodable, unexpected, unsupporte
 fn valid_ones_are_accepted() {
     let peers = Peers::new();
     peers.both_accept(&Script::new());
-    // the echo of the session ID is ignored
-    for session_id in [vec![], vec![1; 32]] {
-        peers.both_accept(&script(|script| {
-            script.server_hello.session_id = Some(session_id);
-        }));
-    }
     // a downgrade marker does not matter to TLS 1.3
     peers.both_accept(&script(|script| {
         script.server_hello.random[24..].copy_from_slice(b"DOWNGRD\x01");
     }));
+}
+
+/// RFC 9846 §4.2.3: a client aborts the handshake if legacy_session_id_echo differs.
+#[test]
+fn session_id_must_be_echoed() {
+    let peers = Peers::new();
+    let error = Error::General("the ServerHello does not echo the legacy_session_id".into());
+    for session_id in [vec![], vec![1; 32], vec![1]] {
+        let wrong = script(|script| script.server_hello.session_id = Some(session_id));
+        peers.only_we_refuse(&wrong, illegal(error.clone()));
+    }
 }
 
 #[test]

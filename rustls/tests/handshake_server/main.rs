@@ -7,6 +7,7 @@ mod acceptor;
 mod client_auth;
 mod client_hello;
 mod negotiation;
+mod refusals;
 mod retry;
 mod second_flight;
 mod servers;

@@ -188,9 +188,38 @@ impl Setup {
         UpstreamBuffered::server(config)
     }
 
+    /// A server of this crate and one of upstream, each with the randoms of its key log.
+    pub(crate) fn both_logging(&self) -> [(Arc<Mutex<Vec<Vec<u8>>>>, Box<dyn Endpoint>); 2] {
+        let (our_log, their_log) = (Randoms::default(), Randoms::default());
+        let mut ours = self.our_config();
+        ours.key_log = Arc::new(our_log.clone());
+        let mut theirs = config!(theirs, upstream, self.provider.upstream(), self);
+        theirs.key_log = Arc::new(their_log.clone());
+        [
+            (our_log.0, Box::new(ours_with(ours))),
+            (their_log.0, Box::new(UpstreamBuffered::server(theirs))),
+        ]
+    }
+
     /// A server of this crate and one of upstream.
     pub(crate) fn both(&self) -> [Box<dyn Endpoint>; 2] {
         [Box::new(self.ours()), Box::new(self.theirs())]
+    }
+}
+
+/// A key log that keeps the client's random of each line.
+#[derive(Clone, Debug, Default)]
+struct Randoms(Arc<Mutex<Vec<Vec<u8>>>>);
+
+impl ours::KeyLog for Randoms {
+    fn log(&self, _label: &str, client_random: &[u8], _secret: &[u8]) {
+        self.0.lock().unwrap().push(client_random.to_vec());
+    }
+}
+
+impl theirs::KeyLog for Randoms {
+    fn log(&self, _label: &str, client_random: &[u8], _secret: &[u8]) {
+        self.0.lock().unwrap().push(client_random.to_vec());
     }
 }
 

@@ -120,6 +120,60 @@ fn older_versions_are_refused() {
     }
 }
 
+/// Only changes that lead to another result are refused. `differential` compares with upstream.
+#[test]
+fn a_second_hello_may_differ_where_the_result_does_not() {
+    const SUPPORTED_GROUPS: u16 = 10;
+    const ALPN: u16 = 16;
+    const PSK_KEY_EXCHANGE_MODES: u16 = 45;
+    const RANDOM_AT: usize = 4 + 2;
+
+    for provider in PROVIDERS {
+        let mut configs = Configs::new(provider);
+        configs.server = Arc::new(retrying(provider));
+        let after_retry = |change: &dyn Fn(&[u8]) -> Vec<u8>| {
+            let (mut client, mut server) = (configs.client(), configs.server());
+            relay(&mut client, &mut server);
+            relay(&mut server, &mut client);
+            let second = write(&mut client).bytes;
+            (server.read_hs(&change(&second)), server)
+        };
+        let replaced = |typ, body: Option<&[u8]>| {
+            let body = body.map(<[u8]>::to_vec);
+            move |hello: &[u8]| {
+                messages::with_extensions(hello, |other, old| match other == typ {
+                    true => body.clone(),
+                    false => Some(old.to_vec()),
+                })
+            }
+        };
+        let new_random = |hello: &[u8]| {
+            let mut hello = hello.to_vec();
+            hello[RANDOM_AT..][..32].fill(9);
+            hello
+        };
+        let one_group = replaced(SUPPORTED_GROUPS, Some(&[0, 2, 0, 23]));
+        let no_modes = replaced(PSK_KEY_EXCHANGE_MODES, None);
+        let parameters = replaced(TRANSPORT_PARAMETERS, Some(b"new"));
+        let harmless: [&dyn Fn(&[u8]) -> Vec<u8>; 4] =
+            [&new_random, &one_group, &no_modes, &parameters];
+        for change in harmless {
+            let (read, mut server) = after_retry(change);
+            assert_eq!(read, Ok(()));
+            two_levels(&mut server);
+        }
+        let (_, server) = after_retry(&parameters);
+        assert_eq!(server.quic_transport_parameters(), Some(&b"new"[..]));
+
+        let another_group = replaced(SUPPORTED_GROUPS, Some(&[0, 2, 0, 29]));
+        let (read, _) = after_retry(&another_group);
+        assert_eq!(read, Err(PeerIncompatible::NoKxGroupsInCommon.into()));
+        let another_protocol = replaced(ALPN, Some(&[0, 2, 1, b'x']));
+        let (read, _) = after_retry(&another_protocol);
+        assert_eq!(read, Err(Error::NoApplicationProtocol));
+    }
+}
+
 /// RFC 9001 §6, §8.3, §4.4: no other message is allowed.
 #[test]
 fn only_tickets_may_follow_the_handshake() {

@@ -22,6 +22,8 @@ pub struct Outcome {
     pub is_handshaking: bool,
     /// True if it returned the same error again, and sent nothing more.
     lasts: bool,
+    /// The values of the accessors at the end.
+    pub reported: String,
 }
 
 impl Outcome {
@@ -61,6 +63,7 @@ impl Outcome {
             is_handshaking: endpoint.is_handshaking(),
             lasts: error.is_none()
                 || endpoint.process().err() == error && endpoint.take_output().is_empty(),
+            reported: reported(endpoint),
             error,
         }
     }
@@ -93,6 +96,12 @@ impl Outcome {
             Some([level, description]) => format!("{error} / {description} of level {level}"),
         }
     }
+}
+
+/// The values of the accessors that both APIs have.
+fn reported(endpoint: &dyn Endpoint) -> String {
+    let certificates = endpoint.peer_certificates().len();
+    format!("{}, {certificates} certificates", endpoint.negotiated())
 }
 
 impl fmt::Display for Outcome {

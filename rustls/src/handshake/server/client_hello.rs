@@ -5,20 +5,23 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::task::{Poll, ready};
 
+#[cfg(feature = "std")]
+use pki_types::DnsName;
 use rustls_core::codec::Codec;
 use rustls_core::operation::BoxFuture;
 use sync_wrapper::SyncWrapper;
 
 use super::answers::{Answer, Answers, Stop};
+use super::certificate::server_name;
 use crate::config::server::ServerConfig;
 use crate::config::settings::ServerSettings;
-use crate::enums::ProtocolVersion;
+use crate::enums::{AlertDescription, Compression, ProtocolVersion};
 use crate::error::PeerIncompatible;
 #[cfg(feature = "tls12")]
 use crate::error::PeerMisbehaved;
 use crate::failure::Failure;
 #[cfg(feature = "tls12")]
-use crate::handshake::raw_public_key::check_tls12_offer;
+use crate::handshake::raw_public_key::check_tls12_config;
 #[cfg(feature = "tls12")]
 use crate::handshake::tls12;
 use crate::handshake::tls13::server::negotiation::Negotiation;
@@ -122,8 +125,22 @@ impl ReceivedHello {
             retry,
             answers,
         } = self;
-        match select_version(hello, settings)? {
+        check_compression(hello)?;
+        let server_name = server_name(&hello.extensions)?;
+        if let Some(retry) = retry {
+            retry.check_server_name(server_name.as_ref())?;
+        }
+        cx.data.server_name = server_name;
+        check_signature_algorithms(hello)?;
+        let version = select_version(hello, settings)?;
+        if version == ProtocolVersion::TLSv1_3 {
+            // RFC 9846 §5.1: nothing may follow in the same record, because the server's answer
+            // changes keys or waits for another flight
+            cx.transport.check_aligned()?;
+        }
+        match version {
             ProtocolVersion::TLSv1_3 => {
+                cx.negotiated.version = Some(version);
                 match tls13::server::negotiation::negotiate(
                     hello, encoded, settings, retry, answers, cx,
                 )? {
@@ -138,7 +155,8 @@ impl ReceivedHello {
             }
             #[cfg(feature = "tls12")]
             ProtocolVersion::TLSv1_2 => {
-                check_tls12_offer(&hello.extensions, settings)?;
+                cx.negotiated.version = Some(version);
+                check_tls12_config(settings)?;
                 cx.transport
                     .set_peer_parameters(&hello.extensions.transport_parameters)?;
                 tls12::server::negotiation::negotiate(hello, encoded, settings, answers, cx)
@@ -183,6 +201,44 @@ impl WaitAnswer {
         let hello = message.decode(ClientHello::read)?;
         self.received.answer(&hello, &self.encoded, cx)
     }
+}
+
+/// Runs the checks that depend on no version. Returns the server name.
+#[cfg(feature = "std")]
+pub(super) fn check_any_version(
+    hello: &ClientHello<'_>,
+) -> Result<Option<DnsName<'static>>, Failure> {
+    check_compression(hello)?;
+    let server_name = server_name(&hello.extensions)?;
+    check_signature_algorithms(hello)?;
+    Ok(server_name)
+}
+
+fn check_compression(hello: &ClientHello<'_>) -> Result<(), PeerIncompatible> {
+    // RFC 9846 §4.2.2, RFC 5246 §7.4.1.2: the null method is mandatory, and no other is supported
+    match hello.compression_methods.contains(&Compression::Null) {
+        true => Ok(()),
+        false => Err(PeerIncompatible::NullCompressionRequired),
+    }
+}
+
+/// Requires signature_algorithms, even of a client without a common version. The error then names
+/// the extension, as in rustls 0.23: clients before TLS 1.2 do not have it.
+fn check_signature_algorithms(hello: &ClientHello<'_>) -> Result<(), Failure> {
+    let extensions = &hello.extensions;
+    if extensions.signature_algorithms.is_some() {
+        return Ok(());
+    }
+    let versions = extensions.supported_versions.as_deref().unwrap_or(&[]);
+    let error = PeerIncompatible::SignatureAlgorithmsExtensionRequired;
+    Err(if versions.contains(&ProtocolVersion::TLSv1_3) {
+        // RFC 9846 §9.2: missing_extension
+        error.into()
+    } else {
+        // RFC 5246 §7.4.1.4.1: without the extension, the client only supports SHA-1, which is not
+        // used here. Older versions do not have the alert missing_extension
+        Failure::new(error, AlertDescription::HandshakeFailure)
+    })
 }
 
 /// Chooses the protocol version. No other code does.

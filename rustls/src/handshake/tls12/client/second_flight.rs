@@ -10,6 +10,7 @@ use super::State;
 use super::finished::{Finishing, send_finished};
 use super::in_progress::Handshake;
 use crate::asking::Asking;
+use crate::certificates::PeerChain;
 use crate::config::sign::sign;
 use crate::config::webpki::is_supported_in_tls12;
 use crate::enums::SignatureScheme;
@@ -28,6 +29,8 @@ use crate::msgs::tls12::key_exchange::ClientKeyExchange;
 /// authenticated.
 pub(crate) struct WaitServerHelloDone {
     handshake: Box<Handshake>,
+    /// The server's chain, whose key has signed the key exchange.
+    server_chain: PeerChain,
     group: &'static dyn SupportedKxGroup,
     server_public: Vec<u8>,
     client_auth: Option<Answer>,
@@ -36,11 +39,13 @@ pub(crate) struct WaitServerHelloDone {
 impl WaitServerHelloDone {
     pub(super) fn new(
         handshake: Box<Handshake>,
+        server_chain: PeerChain,
         group: &'static dyn SupportedKxGroup,
         server_public: Vec<u8>,
     ) -> Self {
         Self {
             handshake,
+            server_chain,
             group,
             server_public,
             client_auth: None,
@@ -80,6 +85,9 @@ impl WaitServerHelloDone {
         // RFC 5246 §7.3: the server sends nothing more until the client has answered
         cx.transport.check_aligned()?;
         self.handshake.transcript.add(encoded);
+        cx.negotiated.kx_group = Some(self.group);
+        let provider = &self.handshake.offer.config.provider;
+        cx.negotiated.set_peer(self.server_chain.clone(), provider);
         let asking = cx.asking;
         let signing = async move {
             let (flight, mut finishing) = self.exchange_keys(asking).await?;
@@ -106,6 +114,7 @@ impl WaitServerHelloDone {
             group,
             server_public,
             client_auth,
+            ..
         } = *self;
         let suite = handshake.suite;
         let exchange = group.start()?;

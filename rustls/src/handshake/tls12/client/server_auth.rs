@@ -105,12 +105,9 @@ impl WaitServerKeyExchange {
         let proving = async move {
             let chain = self.prove(&content, &signature, asking).await?;
             let group = group?;
-            Ok(move |cx: &mut ClientContext<'_>| {
+            Ok(move |_: &mut ClientContext<'_>| {
                 debug!("group {:?}", group.name());
-                let config = &self.handshake.offer.config;
-                cx.negotiated.kx_group = Some(group);
-                cx.negotiated.set_peer(chain, &config.provider);
-                let next = WaitServerHelloDone::new(self.handshake, group, public);
+                let next = WaitServerHelloDone::new(self.handshake, chain, group, public);
                 Ok(State::WaitServerHelloDone(Box::new(next)))
             })
         };

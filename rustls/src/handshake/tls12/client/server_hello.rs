@@ -26,13 +26,18 @@ pub(super) fn read_server_hello(
     encoded: &[u8],
     cx: &mut ClientContext<'_>,
 ) -> Result<State, Failure> {
-    let suite = sent.offer.tls12_suite(hello.cipher_suite)?;
+    let version = Some(ProtocolVersion::TLSv1_2);
+    let suite = sent
+        .offer
+        .tls12_suite(hello.cipher_suite)
+        .inspect_err(|_| cx.negotiated.version = version)?;
     // RFC 5246 §7.4.1.2: only the null method was offered
     if hello.compression != Compression::Null {
         return Err(PeerMisbehaved::SelectedUnofferedCompression.into());
     }
     check_extensions(&sent, &hello.extensions)?;
 
+    cx.negotiated.version = version;
     let mut offer = sent.offer;
     let session = resumed_session(&mut offer, hello, suite)?;
     if let Some(selected) = hello.extensions.selected_protocol {
@@ -41,7 +46,6 @@ pub(super) fn read_server_hello(
         cx.negotiated.alpn_protocol = Some(selected.0.to_vec());
     }
     debug!("cipher suite {:?}", suite.common.suite);
-    cx.negotiated.version = Some(ProtocolVersion::TLSv1_2);
     cx.negotiated.suite = Some(SupportedCipherSuite::Tls12(suite));
     cx.negotiated.handshake_kind = Some(match session {
         Some(_) => {

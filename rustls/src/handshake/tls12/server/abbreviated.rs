@@ -25,6 +25,7 @@ pub(super) fn resume(
     cx: &mut ServerContext<'_>,
 ) -> Result<State, Failure> {
     debug!("resuming a session");
+    cx.negotiated.alpn_protocol = parameters.alpn_protocol.clone();
     cx.negotiated.handshake_kind = Some(HandshakeKind::Resumed);
     let server_hello = server_hello(
         hello,

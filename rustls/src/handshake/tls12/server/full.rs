@@ -41,6 +41,7 @@ pub(super) fn send_flight(
 ) -> Result<State, Failure> {
     let signer = parameters.signer(hello)?;
     debug!("group {:?}", parameters.group.name());
+    cx.negotiated.alpn_protocol = parameters.alpn_protocol.clone();
     cx.negotiated.handshake_kind = Some(HandshakeKind::Full);
     let mut next = Box::new(WaitClientKeyExchange {
         handshake,

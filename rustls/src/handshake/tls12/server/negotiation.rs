@@ -7,8 +7,8 @@ use super::State;
 use super::abbreviated::resume;
 use super::full::send_flight;
 use super::handshake::Handshake;
-use super::hello_checks::check_hello;
-use super::parameters::{Parameters, usable_schemes};
+use super::hello_checks::{check_hello, check_point_formats};
+use super::parameters::{Parameters, Selection, usable_schemes};
 use super::resumption::{ResumedSession, find_session};
 use crate::config::server::ServerConfig;
 use crate::config::session::server_auth::{ServerAuth, ServerAuthId};
@@ -17,8 +17,9 @@ use crate::enums::ProtocolVersion;
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
+use crate::handshake::negotiated::HandshakeKind;
 use crate::handshake::server::answers::{Answers, Stop};
-use crate::handshake::server::certificate::{resolve_certificate, server_name};
+use crate::handshake::server::certificate::resolve_certificate;
 use crate::handshake::transcript::Transcript;
 use crate::keys::tls12::{MasterSecret, Randoms};
 use crate::logging::{debug, trace};
@@ -46,20 +47,22 @@ pub(crate) fn negotiate<'a>(
     cx: &mut ServerContext<'_>,
 ) -> Result<Agreed<'a>, Stop> {
     check_hello(hello, config)?;
-    cx.data.server_name = server_name(&hello.extensions)?;
     let server_name = cx.data.server_name.as_ref();
     trace!("choosing a certificate for {server_name:?}");
     let schemes = usable_schemes(hello, config);
     let certified_key = resolve_certificate(hello, &schemes, server_name, config, answers)?;
-    let parameters = Parameters::new(hello, certified_key, config)?;
-    debug!("cipher suite {:?}", parameters.suite.common.suite);
+    let selection = Selection::new(hello, &certified_key, config)?;
+    debug!("cipher suite {:?}", selection.suite.common.suite);
+    cx.negotiated.suite = Some(SupportedCipherSuite::Tls12(selection.suite));
+    check_point_formats(&hello.extensions)?;
+    let parameters =
+        Parameters::new(hello, selection, certified_key, config).inspect_err(|_| {
+            // rustls 0.23 refuses these in the middle of a full handshake
+            cx.negotiated.handshake_kind = Some(HandshakeKind::Full);
+        })?;
     if let Some(protocol) = &parameters.alpn_protocol {
         debug!("application protocol {}", protocol.escape_ascii());
     }
-
-    cx.negotiated.version = Some(ProtocolVersion::TLSv1_2);
-    cx.negotiated.suite = Some(SupportedCipherSuite::Tls12(parameters.suite));
-    cx.negotiated.alpn_protocol = parameters.alpn_protocol.clone();
 
     let now = answers.now(|| config.current_time().ok());
     let server = ServerAuth::new(&parameters.certified_key, config);

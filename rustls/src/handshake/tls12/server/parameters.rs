@@ -15,9 +15,37 @@ use crate::enums::{
 };
 use crate::error::{Error, PeerIncompatible};
 use crate::failure::Failure;
+use crate::handshake::raw_public_key::CertificateTypes;
 use crate::handshake::server::protocol::select_protocol;
 use crate::msgs::client_hello::ClientHello;
 use crate::suites::{SupportedCipherSuite, Tls12CipherSuite};
+
+/// The cipher suite and the key exchange group, which are selected first.
+pub(super) struct Selection {
+    pub(super) suite: &'static Tls12CipherSuite,
+    group: &'static dyn SupportedKxGroup,
+}
+
+impl Selection {
+    /// Selects from `hello`, for a certificate with the key `certified_key`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error that names the parameter without a common value.
+    pub(super) fn new(
+        hello: &ClientHello<'_>,
+        certified_key: &CertifiedKey,
+        config: &ServerConfig,
+    ) -> Result<Self, Failure> {
+        let groups = Groups::new(hello, config);
+        if groups.ecdhe.is_none() && groups.dhe.is_none() {
+            return Err(groups.refuse(PeerIncompatible::NoKxGroupsInCommon));
+        }
+        let (suite, group) = select_suite(hello, certified_key, &groups, config)
+            .ok_or_else(|| groups.refuse(PeerIncompatible::NoCipherSuitesInCommon))?;
+        Ok(Self { suite, group })
+    }
+}
 
 /// The parameters of the handshake.
 pub(super) struct Parameters {
@@ -29,25 +57,22 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// Negotiates the parameters.
+    /// Selects the other parameters.
     ///
     /// # Errors
     ///
     /// Returns an error that names the parameter without a common value.
     pub(super) fn new(
         hello: &ClientHello<'_>,
+        selection: Selection,
         certified_key: Arc<CertifiedKey>,
         config: &ServerSettings,
-    ) -> Result<Self, Failure> {
-        let groups = Groups::new(hello, config);
-        if groups.ecdhe.is_none() && groups.dhe.is_none() {
-            return Err(groups.refuse(PeerIncompatible::NoKxGroupsInCommon));
-        }
-        let (suite, group) = select_suite(hello, &certified_key, &groups, config)
-            .ok_or_else(|| groups.refuse(PeerIncompatible::NoCipherSuitesInCommon))?;
+    ) -> Result<Self, Error> {
+        // a server of TLS 1.2 has X.509 certificates, and does not confirm the type
+        CertificateTypes::select(&hello.extensions, config)?;
         Ok(Self {
-            suite,
-            group,
+            suite: selection.suite,
+            group: selection.group,
             alpn_protocol: select_protocol(hello, config)?,
             certified_key,
         })

@@ -9,6 +9,7 @@ use crate::enums::{AlertDescription, ExtensionType};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
+use crate::handshake::negotiated::HandshakeKind;
 use crate::handshake::raw_public_key::CertificateTypes;
 use crate::logging::debug;
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
@@ -50,6 +51,13 @@ impl WaitEncryptedExtensions {
         }
         cx.transport
             .set_peer_parameters(&extensions.transport_parameters)?;
+        let kind = &mut cx.negotiated.handshake_kind;
+        match &self.0.session {
+            Some(_) => *kind = Some(HandshakeKind::Resumed),
+            None => {
+                kind.get_or_insert(HandshakeKind::Full);
+            }
+        }
         if extensions.early_data_ack {
             self.accept_early_data(extensions.selected_protocol)?;
             cx.data.early_data_accepted = true;

@@ -20,16 +20,17 @@ pub(crate) fn read_hello_retry_request(
     encoded: &[u8],
     cx: &mut ClientContext<'_>,
 ) -> Result<Box<SentHello>, Failure> {
-    let suite = check_request(&first, &request)?;
+    check_request(&first, &request)?;
+    // RFC 9846 §5.1: nothing may follow, because the server waits for the client's answer
+    cx.transport.check_aligned()?;
+    cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
+    let suite = check_selected(&first, &request)?;
+    cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(suite));
+    cx.negotiated.handshake_kind = Some(HandshakeKind::FullWithHelloRetryRequest);
     let requested_shares = match request.extensions.key_share {
         Some(group) => Some(start_requested_exchange(&first, group)?),
         None => None,
     };
-    // RFC 9846 §5.1: nothing may follow, because the server waits for the client's answer
-    cx.transport.check_aligned()?;
-    cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
-    cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(suite));
-    cx.negotiated.handshake_kind = Some(HandshakeKind::FullWithHelloRetryRequest);
     let confirmation = request.extensions.encrypted_client_hello;
     if let Some(status) = first.check_ech_acceptance_in_retry(suite, encoded, confirmation)? {
         cx.data.ech_status = status;
@@ -74,10 +75,8 @@ pub(crate) fn read_hello_retry_request(
     .map_err(Failure::from)
 }
 
-fn check_request(
-    first: &SentHello,
-    request: &HelloRetryRequest<'_>,
-) -> Result<&'static Tls13CipherSuite, Error> {
+/// Checks that the request is for a version and a change that a server may ask for.
+fn check_request(first: &SentHello, request: &HelloRetryRequest<'_>) -> Result<(), Error> {
     let extensions = &request.extensions;
     // RFC 9846 §4.2.4: check the legacy fields like those of a ServerHello, then the version.
     // Decoding has checked compression and unknown extensions
@@ -88,14 +87,29 @@ fn check_request(
         return Err(PeerMisbehaved::IllegalHelloRetryRequestWithUnsupportedVersion.into());
     }
     check_legacy_version(request.legacy_version)?;
+    // RFC 9846 §4.2.4: otherwise the second ClientHello would equal the first
+    if extensions.key_share.is_none() && extensions.cookie.is_none() {
+        return Err(PeerMisbehaved::IllegalHelloRetryRequestWithNoChanges.into());
+    }
+    // RFC 9846 §4.3.8: the client must not have sent a share for the group already
+    let sent = first.shares.as_ref();
+    let has_share = |group| sent.is_some_and(|shares| shares.contains(group));
+    if extensions.key_share.is_some_and(has_share) {
+        return Err(PeerMisbehaved::IllegalHelloRetryRequestWithOfferedGroup.into());
+    }
+    Ok(())
+}
+
+/// Returns the suite of the request.
+fn check_selected(
+    first: &SentHello,
+    request: &HelloRetryRequest<'_>,
+) -> Result<&'static Tls13CipherSuite, Error> {
+    let extensions = &request.extensions;
     // RFC 9846 §4.3: an unoffered extension is an unsupported_extension
     let ech = ExtensionType::EncryptedClientHello;
     if extensions.encrypted_client_hello.is_some() && !first.offered.contains(ech) {
         return Err(PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch.into());
-    }
-    // RFC 9846 §4.2.4: otherwise the second ClientHello would equal the first
-    if extensions.key_share.is_none() && extensions.cookie.is_none() {
-        return Err(PeerMisbehaved::IllegalHelloRetryRequestWithNoChanges.into());
     }
     // RFC 9846 §4.2.4: the suite must have been offered
     first
@@ -106,14 +120,6 @@ fn check_request(
 
 /// Starts the key exchange that the server asks for.
 fn start_requested_exchange(first: &SentHello, group: NamedGroup) -> Result<KeyShares, Error> {
-    // RFC 9846 §4.3.8: the client must not have sent a share for the group already
-    if first
-        .shares
-        .as_ref()
-        .is_some_and(|shares| shares.contains(group))
-    {
-        return Err(PeerMisbehaved::IllegalHelloRetryRequestWithOfferedGroup.into());
-    }
     // RFC 9846 §4.3.8: the group must have been offered
     let group = first
         .offer

@@ -5,12 +5,11 @@ use alloc::boxed::Box;
 use super::encrypted_extensions::WaitEncryptedExtensions;
 use super::in_progress::{EarlyData, FinishedKeys, Handshake};
 use crate::enums::{AlertDescription, Compression, ExtensionType, ProtocolVersion};
-use crate::error::PeerMisbehaved;
+use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
 use crate::handshake::client::offered::OfferedExtensions;
 use crate::handshake::client::sent_hello::SentHello;
-use crate::handshake::negotiated::HandshakeKind;
 use crate::handshake::tls13::client::resumption::OfferedSession;
 use crate::keys::tls13::EarlySecret;
 use crate::logging::debug;
@@ -25,35 +24,29 @@ pub(super) fn read_server_hello(
     encoded: &[u8],
     cx: &mut ClientContext<'_>,
 ) -> Result<WaitEncryptedExtensions, Failure> {
-    let suite = check_suite(&sent, hello)?;
-    check_compression(hello)?;
+    let version = Some(ProtocolVersion::TLSv1_3);
+    let suite = check_suite(&sent, hello).inspect_err(|_| cx.negotiated.version = version)?;
+    check_legacy_fields(&sent, hello)?;
     if let Some(status) = sent.check_ech_acceptance(suite, encoded)? {
         cx.data.ech_status = status;
     }
-    check_extensions(&sent.offered, &hello.extensions.received)?;
+    check_extensions_offered(&sent.offered, &hello.extensions.received)?;
+    cx.negotiated.version = version;
+    cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(suite));
+    check_extensions_allowed(&hello.extensions.received)?;
     let server_share = hello
         .extensions
         .key_share
         .as_ref()
         .ok_or_else(|| missing_key_share(hello))?;
-
-    cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
-    cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(suite));
-    cx.negotiated.kx_group = sent.offer.offered_group(server_share.group);
     debug!(
         "cipher suite {:?}, group {:?}",
         suite.common.suite, server_share.group
     );
-    let is_retried = sent.is_retried();
     let resumed = resumed_session(sent.session.take(), hello.extensions.pre_shared_key, suite)?;
-    cx.negotiated.handshake_kind = Some(match &resumed {
-        Some(_) => {
-            debug!("resuming a session");
-            HandshakeKind::Resumed
-        }
-        None if is_retried => HandshakeKind::FullWithHelloRetryRequest,
-        None => HandshakeKind::Full,
-    });
+    if resumed.is_some() {
+        debug!("resuming a session");
+    }
 
     let mut transcript = sent.take_transcript(suite.common.hash_provider);
     transcript.add(encoded);
@@ -67,6 +60,9 @@ pub(super) fn read_server_hello(
         None => (EarlySecret::new(suite, None), None, EarlyData::No),
     };
     let shares = sent.shares.ok_or(PeerMisbehaved::WrongGroupForKeyShare)?;
+    if shares.contains(server_share.group) {
+        cx.negotiated.kx_group = sent.offer.offered_group(server_share.group);
+    }
     let secret = shares.complete(server_share, early_secret)?;
     let hellos = transcript.current();
     let client_secret = secret.client_handshake_traffic_secret(hellos);
@@ -142,28 +138,37 @@ fn resumed_session(
     Ok(Some(session))
 }
 
-/// Checks that the compression is null (RFC 9846 §4.2.3). Ignores the legacy_session_id_echo:
-/// nothing depends on it, and some deployed servers omit it.
-fn check_compression(hello: &ServerHello<'_>) -> Result<(), PeerMisbehaved> {
+/// Checks the fields whose values are fixed (RFC 9846 §4.2.3).
+fn check_legacy_fields(sent: &SentHello, hello: &ServerHello<'_>) -> Result<(), Failure> {
     if hello.compression != Compression::Null {
-        return Err(PeerMisbehaved::SelectedUnofferedCompression);
+        return Err(PeerMisbehaved::SelectedUnofferedCompression.into());
+    }
+    // RFC 9846 §4.2.3: anything else is an illegal_parameter. `PeerMisbehaved` has no variant for it
+    if hello.legacy_session_id_echo != sent.offer.session_id {
+        return Err(Failure::new(
+            Error::General("the ServerHello does not echo the legacy_session_id".into()),
+            AlertDescription::IllegalParameter,
+        ));
     }
     Ok(())
 }
 
-fn check_extensions(
+fn check_extensions_offered(
     offered: &OfferedExtensions,
     received: &[ExtensionType],
 ) -> Result<(), PeerMisbehaved> {
-    for typ in received {
-        // RFC 9846 §4.3: an unoffered extension is an unsupported_extension
-        if !offered.contains(*typ) {
-            return Err(PeerMisbehaved::UnsolicitedServerHelloExtension);
-        }
-        // RFC 9846 §4.3: extensions that belong in other messages are rejected, too
-        if !allowed_in(*typ, ExtensionContext::ServerHello) {
-            return Err(PeerMisbehaved::UnexpectedCleartextExtension);
-        }
+    // RFC 9846 §4.3: an unoffered extension is an unsupported_extension
+    match received.iter().all(|typ| offered.contains(*typ)) {
+        true => Ok(()),
+        false => Err(PeerMisbehaved::UnsolicitedServerHelloExtension),
     }
-    Ok(())
+}
+
+fn check_extensions_allowed(received: &[ExtensionType]) -> Result<(), PeerMisbehaved> {
+    // RFC 9846 §4.3: extensions that belong in other messages are rejected, too
+    let mut received = received.iter();
+    match received.all(|typ| allowed_in(*typ, ExtensionContext::ServerHello)) {
+        true => Ok(()),
+        false => Err(PeerMisbehaved::UnexpectedCleartextExtension),
+    }
 }

@@ -261,6 +261,8 @@ impl FlightSender<'_> {
             client_share,
             ..
         } = self.parameters;
+        check_share(group.ffdhe_group(), client_share)?;
+        let exchange = group.start_and_complete(client_share)?;
         cx.negotiated.kx_group = Some(*group);
         let kind = &mut cx.negotiated.handshake_kind;
         match self.authentication {
@@ -272,8 +274,7 @@ impl FlightSender<'_> {
                 kind.get_or_insert(HandshakeKind::Full);
             }
         }
-        check_share(group.ffdhe_group(), client_share)?;
-        group.start_and_complete(client_share)
+        Ok(exchange)
     }
 
     /// Returns the approximate length of the messages from EncryptedExtensions to Finished.

@@ -2,47 +2,37 @@
 
 use alloc::vec::Vec;
 
-use crate::enums::{Compression, ProtocolVersion};
+use crate::enums::ProtocolVersion;
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::tls13::certificate_compression::check_offer;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::extensions::KeyShareEntry;
 
-/// Runs all checks.
+/// Checks the legacy_version, whose value is fixed in TLS 1.3.
+pub(super) fn check_legacy_version(hello: &ClientHello<'_>) -> Result<(), PeerIncompatible> {
+    // RFC 9846 §4.2.2: any other legacy_version is a protocol_version alert
+    match hello.legacy_version {
+        ProtocolVersion::TLSv1_2 => Ok(()),
+        _ => Err(PeerIncompatible::Tls12NotOffered),
+    }
+}
+
+/// Runs the other checks. The suite and the group are known by then, as in rustls 0.23, so that the
+/// accessors of a refused connection report them.
 pub(super) fn check_hello(hello: &ClientHello<'_>) -> Result<(), Error> {
-    check_legacy_fields(hello)?;
-    check_mandatory_extensions(&hello.extensions)?;
+    // RFC 9846 §4.2.2: only null compression, or illegal_parameter. The null method is there
+    if hello.compression_methods.len() != 1 {
+        return Err(PeerMisbehaved::OfferedIncorrectCompressions.into());
+    }
+    check_key_shares(&hello.extensions)?;
     check_pre_shared_keys(&hello.extensions)?;
     check_offer(hello.extensions.compress_certificate.as_deref())?;
     Ok(())
 }
 
-/// Checks the fields whose values are fixed in TLS 1.3.
-fn check_legacy_fields(hello: &ClientHello<'_>) -> Result<(), Error> {
-    // RFC 9846 §4.2.2: any other legacy_version is a protocol_version alert
-    if hello.legacy_version != ProtocolVersion::TLSv1_2 {
-        return Err(PeerIncompatible::Tls12NotOffered.into());
-    }
-    // RFC 9846 §4.2.2: only null compression, or illegal_parameter
-    match &*hello.compression_methods {
-        [Compression::Null] => Ok(()),
-        methods if methods.contains(&Compression::Null) => {
-            Err(PeerMisbehaved::OfferedIncorrectCompressions.into())
-        }
-        _ => Err(PeerIncompatible::NullCompressionRequired.into()),
-    }
-}
-
-/// Checks the extensions that a handshake with a certificate requires.
-fn check_mandatory_extensions(extensions: &ClientExtensions<'_>) -> Result<(), Error> {
-    // RFC 9846 §4.3.3, §9.2: without one of the three, the alert is missing_extension
-    if extensions.signature_algorithms.is_none() {
-        return Err(PeerIncompatible::SignatureAlgorithmsExtensionRequired.into());
-    }
-    if extensions.supported_groups.is_none() {
-        return Err(PeerIncompatible::NamedGroupsExtensionRequired.into());
-    }
+/// Checks key_share, which a handshake with a certificate requires.
+fn check_key_shares(extensions: &ClientExtensions<'_>) -> Result<(), Error> {
     match &extensions.key_shares {
         None => Err(PeerIncompatible::KeyShareExtensionRequired.into()),
         // RFC 9846 §4.3.8: one share for each group. The server chooses from supported_groups, so

@@ -4,21 +4,22 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
+use rustls_core::crypto::SupportedKxGroup;
+
 use super::early_data;
 use super::flight::{Agreed, Authentication};
-use super::hello_checks::check_hello;
+use super::hello_checks::{check_hello, check_legacy_version};
 use super::parameters::{Parameters, Selection, select_signer};
 use super::resumption::find_session;
-use super::retry::{Retry, check_repeated, check_second_hello, send_hello_retry_request};
+use super::retry::{Retry, check_second_hello, send_hello_retry_request};
 use super::tickets::TicketKind;
 use crate::config::session::server_auth::ServerAuth;
 use crate::config::settings::ServerSettings;
 use crate::config::sign::CertifiedKey;
-use crate::enums::ProtocolVersion;
 use crate::handshake::ServerContext;
-use crate::handshake::negotiated::HandshakeKind;
+use crate::handshake::negotiated::{HandshakeKind, Negotiated};
 use crate::handshake::server::answers::{Answers, Stop};
-use crate::handshake::server::certificate::{resolve_certificate, server_name};
+use crate::handshake::server::certificate::resolve_certificate;
 use crate::handshake::transcript::Transcript;
 use crate::keys::tls13::EarlySecret;
 use crate::logging::{debug, trace};
@@ -47,43 +48,39 @@ pub(crate) fn negotiate<'a>(
     answers: &mut Answers,
     cx: &mut ServerContext<'_>,
 ) -> Result<Negotiation<'a>, Stop> {
-    check_hello(hello)?;
+    check_legacy_version(hello)?;
     config.carrier.check_session_id(hello.legacy_session_id)?;
-    let server_name = server_name(&hello.extensions)?;
-    if let Some(retry) = retry {
-        check_second_hello(hello, server_name.as_ref(), retry)?;
-    }
-    cx.data.server_name = server_name;
     let server_name = &cx.data.server_name;
     trace!("choosing a certificate for {server_name:?}");
     let schemes = hello.extensions.signature_algorithms.as_deref();
     let schemes = schemes.unwrap_or(&[]);
     let certified_key = resolve_certificate(hello, schemes, server_name.as_ref(), config, answers)?;
     let selection = Selection::new(hello, retry.as_deref(), config)?;
+    cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(selection.suite));
+    check_hello(hello)?;
     if let Some(retry) = retry {
-        check_repeated(hello, retry)?;
+        check_second_hello(hello, retry)?;
     }
 
-    // RFC 9846 §5.1: nothing may follow in the same record, because the server's answer changes
-    // keys or waits for another flight
-    cx.transport.check_aligned()?;
     // RFC 9846 §4.3.10: early data that is not accepted is skipped
-    let skipped_early_data = match &selection {
+    let skipped_early_data = match selection.client_share {
         _ if !hello.extensions.early_data => None,
         // the session, and its limit, is only read later
-        Selection::Agreed(_) => Some(early_data::skipped_limit(config, 0)),
-        Selection::NeedsShare { .. } => {
+        Some(_) => Some(early_data::skipped_limit(config, 0)),
+        None => {
             let of_ticket = offered_early_data(hello, config, answers)?;
             Some(early_data::skipped_limit(config, of_ticket))
         }
     };
     cx.transport.skip_early_data(skipped_early_data);
 
-    cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
-    match selection {
-        Selection::Agreed(parameters) => {
+    match selection.client_share {
+        Some(client_share) => {
+            let parameters = Parameters::new(hello, &selection, client_share, config)
+                .inspect_err(|_| report_exchange(selection.group, cx.negotiated))?;
             cx.transport
-                .set_peer_parameters(&hello.extensions.transport_parameters)?;
+                .set_peer_parameters(&hello.extensions.transport_parameters)
+                .inspect_err(|_| report_selected(&parameters, cx.negotiated))?;
             agree(
                 hello,
                 encoded,
@@ -96,8 +93,8 @@ pub(crate) fn negotiate<'a>(
             )
             .map(Negotiation::Agreed)
         }
-        Selection::NeedsShare { suite, group } => {
-            cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(suite));
+        None => {
+            let Selection { suite, group, .. } = selection;
             let server_name = server_name.clone();
             let retry =
                 send_hello_retry_request(hello, encoded, server_name, suite, group, cx.transport)?;
@@ -105,6 +102,19 @@ pub(crate) fn negotiate<'a>(
             Ok(Negotiation::Retry(Box::new(retry)))
         }
     }
+}
+
+/// Reports the selected parameters of a ClientHello that is refused for others. rustls 0.23 refuses
+/// these after its ServerHello, so its accessors report them.
+fn report_selected(parameters: &Parameters<'_>, negotiated: &mut Negotiated) {
+    report_exchange(parameters.group, negotiated);
+    negotiated.alpn_protocol = parameters.alpn_protocol.clone();
+}
+
+/// Like [`report_selected`], before the application protocol is selected.
+fn report_exchange(group: &'static dyn SupportedKxGroup, negotiated: &mut Negotiated) {
+    negotiated.kx_group = Some(group);
+    negotiated.handshake_kind.get_or_insert(HandshakeKind::Full);
 }
 
 /// Returns the amount of early data that may follow `hello`, or 0 if its session is not in the
@@ -135,7 +145,6 @@ fn agree<'a>(
     answers: &mut Answers,
     cx: &mut ServerContext<'_>,
 ) -> Result<Agreed<'a>, Stop> {
-    cx.negotiated.suite = Some(SupportedCipherSuite::Tls13(parameters.suite));
     debug!(
         "cipher suite {:?}, group {:?}",
         parameters.suite.common.suite,
@@ -185,7 +194,8 @@ fn agree<'a>(
         Some((resumed, early_secret)) => (Authentication::Session(resumed), early_secret),
         None => (
             Authentication::Certificate {
-                signer: select_signer(hello, &certified_key)?,
+                signer: select_signer(hello, &certified_key)
+                    .inspect_err(|_| report_selected(&parameters, cx.negotiated))?,
                 certified_key,
             },
             EarlySecret::new(parameters.suite, None),

@@ -17,15 +17,12 @@ use crate::handshake::server::protocol::select_protocol;
 use crate::msgs::client_hello::ClientHello;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
-/// The result of the selection from one ClientHello.
-pub(super) enum Selection<'a> {
-    /// All parameters are selected.
-    Agreed(Parameters<'a>),
-    /// The client supports this group, but sent no share for it.
-    NeedsShare {
-        suite: &'static Tls13CipherSuite,
-        group: &'static dyn SupportedKxGroup,
-    },
+/// The cipher suite and the key exchange group, which are selected first.
+pub(super) struct Selection<'a> {
+    pub(super) suite: &'static Tls13CipherSuite,
+    pub(super) group: &'static dyn SupportedKxGroup,
+    /// The client's share for `group`, if it sent one.
+    pub(super) client_share: Option<&'a [u8]>,
 }
 
 /// The parameters of the handshake.
@@ -39,8 +36,7 @@ pub(super) struct Parameters<'a> {
 }
 
 impl<'a> Selection<'a> {
-    /// Selects parameters from `hello`, which has the mandatory extensions. `retry` is the state of
-    /// a HelloRetryRequest.
+    /// Selects from `hello`. `retry` is the state of a HelloRetryRequest.
     ///
     /// # Errors
     ///
@@ -51,18 +47,40 @@ impl<'a> Selection<'a> {
         retry: Option<&Retry>,
         config: &ServerSettings,
     ) -> Result<Self, Error> {
-        let group = select_group(hello, retry, config)?;
+        let group = select_group(hello, config)?;
         let suite = select_suite(hello, retry, config)?;
-        let Some(client_share) = share_of(hello, group.name()) else {
-            return Ok(Self::NeedsShare { suite, group });
-        };
-        Ok(Self::Agreed(Parameters {
+        let client_share = share_of(hello, group.name());
+        // RFC 9846 §4.3.8: the group must be that of the HelloRetryRequest
+        if retry.is_some_and(|retry| retry.group.name() != group.name()) {
+            return Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest.into());
+        }
+        Ok(Self {
             suite,
             group,
             client_share,
+        })
+    }
+}
+
+impl<'a> Parameters<'a> {
+    /// Selects the other parameters from `hello`. Its share is `client_share`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error that names the parameter without a common value.
+    pub(super) fn new(
+        hello: &ClientHello<'_>,
+        selection: &Selection<'a>,
+        client_share: &'a [u8],
+        config: &ServerSettings,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            suite: selection.suite,
+            group: selection.group,
+            client_share,
             alpn_protocol: select_protocol(hello, config)?,
             certificate_types: CertificateTypes::select(&hello.extensions, config)?,
-        }))
+        })
     }
 }
 
@@ -70,20 +88,13 @@ impl<'a> Selection<'a> {
 /// a round trip. RFC 9846 §4.3.8 allows both; this respects the client's preference.
 fn select_group(
     hello: &ClientHello<'_>,
-    retry: Option<&Retry>,
     config: &ServerConfig,
 ) -> Result<&'static dyn SupportedKxGroup, Error> {
-    let offered = hello.extensions.supported_groups.as_deref().unwrap_or(&[]);
-    if let Some(retry) = retry {
-        // RFC 9846 §4.3.8: shares are for groups in supported_groups, so the group must still be
-        // listed
-        if !offered.contains(&retry.group.name()) {
-            return Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest.into());
-        }
-        return Ok(retry.group);
-    }
     let ours = &config.provider.kx_groups;
+    // RFC 9846 §9.2: the extension is mandatory
+    let offered = hello.extensions.supported_groups.as_deref();
     offered
+        .ok_or(PeerIncompatible::NamedGroupsExtensionRequired)?
         .iter()
         .find_map(|name| {
             ours.iter()

@@ -2,11 +2,8 @@
 //!
 //! The server keeps its state in memory, so it sends no cookie.
 
-use alloc::vec::Vec;
-
 use pki_types::DnsName;
-use rustls_core::codec::Codec;
-use rustls_core::crypto::{SupportedKxGroup, hash};
+use rustls_core::crypto::SupportedKxGroup;
 
 use crate::enums::ProtocolVersion;
 use crate::error::{Error, PeerMisbehaved};
@@ -17,15 +14,16 @@ use crate::msgs::client_hello::ClientHello;
 use crate::msgs::server_hello::{HelloRetryRequest, HelloRetryRequestExtensions};
 use crate::suites::Tls13CipherSuite;
 
-/// The parameters in a HelloRetryRequest, and the values that the second ClientHello must repeat.
+/// The decisions that a HelloRetryRequest made. The second ClientHello must lead to the same ones.
+///
+/// All other parameters, such as the application protocol, the certificate and the session, are
+/// chosen by the second ClientHello alone.
 pub(crate) struct Retry {
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) group: &'static dyn SupportedKxGroup,
     /// The transcript of the first ClientHello's hash and the HelloRetryRequest. The second
     /// ClientHello takes it.
     pub(super) transcript: Option<Transcript>,
-    /// The digest of the fields that the second ClientHello must repeat.
-    repeated: hash::Output,
     server_name: Option<DnsName<'static>>,
     /// True if a PSK was offered whose binder is as long as the suite's hash.
     offered_usable_psk: bool,
@@ -64,24 +62,36 @@ pub(super) fn send_hello_retry_request(
         suite,
         group,
         transcript: Some(transcript),
-        repeated: digest_of_repeated(hello, suite),
         server_name,
         offered_usable_psk: offers_psk_of_hash(hello, suite),
     })
 }
 
-/// Checks that `hello` follows the HelloRetryRequest. [`check_repeated`] checks the other fields
-/// later, because a changed suite or group has a more specific error.
+impl Retry {
+    /// Checks the name that the second ClientHello requests.
+    pub(crate) fn check_server_name(
+        &self,
+        server_name: Option<&DnsName<'_>>,
+    ) -> Result<(), PeerMisbehaved> {
+        // RFC 9846 §4.2.2: unchanged except where requested
+        match server_name == self.server_name.as_ref() {
+            true => Ok(()),
+            false => Err(PeerMisbehaved::ServerNameDifferedOnRetry),
+        }
+    }
+}
+
+/// Checks that `hello` follows the HelloRetryRequest, in the fields that do not depend on the
+/// selection of parameters.
+///
+/// RFC 9846 §4.2.2 demands an otherwise unchanged ClientHello of clients. Some draw a new random, or
+/// list only the requested group. No parameter depends on the first ClientHello except those in
+/// [`Retry`], and both hellos are in the transcript, so other changes are accepted.
 pub(super) fn check_second_hello(
     hello: &ClientHello<'_>,
-    server_name: Option<&DnsName<'_>>,
     retry: &Retry,
 ) -> Result<(), PeerMisbehaved> {
     let extensions = &hello.extensions;
-    // RFC 9846 §4.2.2: unchanged except where requested
-    if server_name != retry.server_name.as_ref() {
-        return Err(PeerMisbehaved::ServerNameDifferedOnRetry);
-    }
     // RFC 9846 §4.3.10: early_data is forbidden in the second ClientHello
     if extensions.early_data {
         return Err(PeerMisbehaved::EarlyDataAttemptedInSecondClientHello);
@@ -90,38 +100,13 @@ pub(super) fn check_second_hello(
     if retry.offered_usable_psk && extensions.pre_shared_key.is_none() {
         return Err(PeerMisbehaved::MissingPskExtensionInSecondClientHello);
     }
-    // RFC 9846 §4.3.8: exactly one share, for the requested group
-    match extensions.key_shares.as_deref() {
-        Some([share]) if share.group == retry.group.name() => Ok(()),
-        _ => Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest),
+    // RFC 9846 §4.3.8: with a share for the requested group. §4.2.4: a second HelloRetryRequest is
+    // not allowed
+    let shares = extensions.key_shares.as_deref().unwrap_or(&[]);
+    if !shares.iter().any(|share| share.group == retry.group.name()) {
+        return Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest);
     }
-}
-
-/// Checks that `hello` repeats the first ClientHello, except for what may change.
-pub(super) fn check_repeated(hello: &ClientHello<'_>, retry: &Retry) -> Result<(), PeerMisbehaved> {
-    // RFC 9846 §4.2.2: the same ClientHello without modification
-    if digest_of_repeated(hello, retry.suite).as_ref() == retry.repeated.as_ref() {
-        Ok(())
-    } else {
-        Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest)
-    }
-}
-
-/// Hashes all fields and known extensions except those that a HelloRetryRequest changes. Ignores
-/// unknown extensions, `padding`, and the order of extensions, because they do not affect the
-/// negotiation.
-fn digest_of_repeated(hello: &ClientHello<'_>, suite: &Tls13CipherSuite) -> hash::Output {
-    let mut repeated = hello.clone();
-    let extensions = &mut repeated.extensions;
-    extensions.key_shares = None;
-    extensions.early_data = false;
-    extensions.cookie = None;
-    extensions.pre_shared_key = None;
-    // RFC 9849 §6.1.5: the client encrypts a new inner hello
-    extensions.encrypted_client_hello = None;
-    let mut bytes = Vec::new();
-    repeated.encode(&mut bytes);
-    suite.common.hash_provider.hash(&bytes)
+    Ok(())
 }
 
 fn offers_psk_of_hash(hello: &ClientHello<'_>, suite: &Tls13CipherSuite) -> bool {

@@ -1,0 +1,46 @@
+//! Clients without TLS 1.2 and 1.3, at servers of each version: each hello as it is, with any of
+//! its extensions missing, and with signature_algorithms.
+
+use std::sync::Arc;
+
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product3};
+use harness::peers::endpoints::{ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use harness::scripted::recorded::outcome::Outcome;
+use harness::wire::client_hello::{ClientHello, SIGNATURE_ALGORITHMS};
+use harness::wire::old_clients::{old_clients, ssl2_hello};
+use harness::wire::{u16_vec, u16s};
+
+use crate::judge::Judge;
+
+const KEY_TYPE: KeyType = KeyType::EcdsaP256;
+
+pub(crate) fn compare(judge: &Judge) {
+    let versions = [Versions::Tls12, Versions::Tls13, Versions::Both];
+    for (provider, versions, (client, hello)) in product3(PROVIDERS, versions, old_clients()) {
+        let compare = |what: &str, hello: &ClientHello| {
+            let case = format!("ClientHello of {client} {what} to {versions:?}");
+            compare_at(judge, provider, versions, &case, &hello.record());
+        };
+        compare("as it is", &hello);
+        for typ in hello.extension_types() {
+            compare(&format!("without {typ}"), &hello.clone().without(typ));
+        }
+        let schemes = u16_vec(&u16s(&[0x0403, 0x0401]));
+        compare("with schemes", &hello.and(SIGNATURE_ALGORITHMS, schemes));
+    }
+    for (provider, versions, ()) in product3(PROVIDERS, versions, [()]) {
+        let case = format!("ClientHello of SSL 2.0 to {versions:?}");
+        compare_at(judge, provider, versions, &case, &ssl2_hello());
+    }
+}
+
+fn compare_at(judge: &Judge, provider: Provider, versions: Versions, case: &str, hello: &[u8]) {
+    let auth = ClientAuth::None;
+    let config = configs::this::server_of(versions, provider.this(), KEY_TYPE, auth);
+    let unbuffered = Outcome::new(&mut ThisUnbuffered::server(Arc::new(config.clone())), hello);
+    let ours = Outcome::new(&mut ThisBuffered::server(config), hello);
+    let config = configs::upstream::server_of(versions, provider.upstream(), KEY_TYPE, auth);
+    let theirs = Outcome::new(&mut UpstreamBuffered::server(config), hello);
+    assert!(theirs.error.is_some(), "{case}");
+    judge.outcomes(case, &ours, Some(&unbuffered), &theirs);
+}
