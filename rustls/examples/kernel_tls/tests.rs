@@ -366,6 +366,7 @@ fn key_updates_without_data_are_limited() {
         assert_eq!(server.received().unwrap(), b"data");
     }
     (0..33).for_each(|_| server.update(&[]));
+    server.send(DATA, b"data");
     let error = server.received().unwrap_err();
     assert!(error.to_string().contains("too many"), "{error}");
 }
