@@ -29,6 +29,7 @@ pub(crate) mod common_state;
 pub(crate) mod connection;
 pub(crate) mod driver;
 pub(crate) mod early_data;
+mod failure_line;
 pub(crate) mod kernel;
 #[cfg(feature = "std")]
 mod parking;

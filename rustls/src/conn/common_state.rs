@@ -11,6 +11,7 @@ use core::fmt;
 
 use rustls_core::quic::KeyChange;
 
+use super::failure_line::log_failure;
 use super::quic::Quic;
 use super::records::{Receiving, Records, Sending};
 use super::unwinding::{Abandon, fail_on_panic};
@@ -22,7 +23,6 @@ use crate::handshake::established::Established;
 use crate::handshake::negotiated::{Negotiated, negotiated_accessors};
 use crate::handshake::operation::Wait;
 use crate::handshake::transport::Transport;
-use crate::logging::warn;
 use crate::record::joiner::HandshakeJoiner;
 use crate::suites::ExtractedSecrets;
 
@@ -264,20 +264,31 @@ impl CommonState {
     /// calls.
     #[cold]
     pub(crate) fn fail(&mut self, failure: Failure) -> Error {
+        self.fail_at(failure, None)
+    }
+
+    /// Like [`Self::fail`], for a client that requested `server_name`.
+    #[cold]
+    pub(super) fn fail_at(&mut self, failure: Failure, server_name: Option<&str>) -> Error {
+        // the logger may panic, so it comes last
+        let first = self.failed.is_none();
+        let alert = failure.alert;
+        let error = self.end(failure);
+        if first {
+            log_failure(&error, alert, server_name);
+        }
+        error
+    }
+
+    /// Ends the connection like [`Self::fail`], without a line in the log.
+    #[cold]
+    pub(super) fn end(&mut self, failure: Failure) -> Error {
         self.failed = Some(Box::new(failure.error.clone()));
-        // the logger may panic, and QUIC and the other half still need the reason then
         if let Some(quic) = &mut self.quic {
             quic.fail(failure.alert);
         }
         if let Some(link) = &self.records.other_half {
             link.fail(failure.clone());
-        }
-        // other errors are left to the caller to log; a message out of order is rare, and hard to
-        // diagnose from one side alone
-        if let Error::InappropriateMessage { .. } | Error::InappropriateHandshakeMessage { .. } =
-            failure.error
-        {
-            warn!("{}", failure.error);
         }
         if self.quic.is_none() {
             self.records.fail(failure.alert);

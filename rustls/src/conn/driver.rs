@@ -577,9 +577,19 @@ impl<Data> Driver<Data> {
     /// Ends the connection: queues the alert, and stores the error for later calls.
     #[cold]
     pub(super) fn fail(&mut self, failure: Failure) -> Error {
-        let error = self.common.fail(failure);
+        let server_name = self.handshake.machine.server_name(&self.data);
+        let error = self.common.fail_at(failure, server_name);
         self.handshake.end();
         error
+    }
+}
+
+impl<Data> Driver<Data> {
+    /// Ends the connection for a reason that the other half has met, and logged.
+    #[cold]
+    pub(super) fn adopt(&mut self, failure: Failure) {
+        self.common.end(failure);
+        self.handshake.end();
     }
 }
 

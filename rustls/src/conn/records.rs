@@ -242,7 +242,7 @@ impl Records {
     /// Sends a close_notify as the last record.
     pub(crate) fn close(&mut self) -> Result<(), SealError> {
         self.end_sending();
-        self.send_alert(AlertLevel::Warning, AlertDescription::CloseNotify)
+        self.send_warning_alert(AlertDescription::CloseNotify)
     }
 
     /// Ends both directions: sends `alert` unless sending is over, and drops keys and plaintext.
@@ -250,8 +250,9 @@ impl Records {
         // RFC 9846 §6.1, §6.2: nothing follows a close_notify or a fatal alert
         let can_send = !matches!(self.sending, Sending::Closed | Sending::Elsewhere);
         if let Some(description) = alert.filter(|_| can_send) {
-            // if the cipher fails, no alert can be sent
-            let _ = self.send_alert(AlertLevel::Fatal, description);
+            // if the cipher fails, no alert can be sent. The failure is logged with the alert
+            let alert = [u8::from(AlertLevel::Fatal), u8::from(description)];
+            let _ = self.seal(ContentType::Alert, alert.as_slice().into());
         }
         self.end_sending();
         // RFC 9846 §6: after a failure no key is kept
@@ -273,13 +274,9 @@ impl Records {
         }
     }
 
-    fn send_alert(
-        &mut self,
-        level: AlertLevel,
-        description: AlertDescription,
-    ) -> Result<(), SealError> {
-        debug!("sending {level:?} alert {description:?}");
-        let alert = [u8::from(level), u8::from(description)];
+    fn send_warning_alert(&mut self, description: AlertDescription) -> Result<(), SealError> {
+        debug!("sending Warning alert {description:?}");
+        let alert = [u8::from(AlertLevel::Warning), u8::from(description)];
         self.seal(ContentType::Alert, alert.as_slice().into())
     }
 }
@@ -476,7 +473,7 @@ impl Transport for Records {
         if self.is_closed() {
             return Ok(());
         }
-        Ok(self.send_alert(AlertLevel::Warning, description)?)
+        Ok(self.send_warning_alert(description)?)
     }
 
     fn check_aligned(&self) -> Result<(), PeerMisbehaved> {

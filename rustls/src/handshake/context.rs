@@ -48,6 +48,11 @@ pub(crate) trait Machine<Data>: Send + Sync {
         cx: &mut Context<'_, Data>,
     ) -> Poll<Result<(), Failure>>;
 
+    /// Returns the name that the client has requested, on the server.
+    fn server_name<'a>(&self, _data: &'a Data) -> Option<&'a str> {
+        None
+    }
+
     /// Drops all secrets. Every later message is rejected. Calls no store of the application.
     fn fail(&mut self);
 }

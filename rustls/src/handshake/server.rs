@@ -201,6 +201,10 @@ impl Machine<ServerConnectionData> for ServerHandshake {
         Poll::Ready(Ok(()))
     }
 
+    fn server_name<'a>(&self, data: &'a ServerConnectionData) -> Option<&'a str> {
+        data.server_name()
+    }
+
     fn fail(&mut self) {
         *self = Self::Failed;
     }

@@ -9,8 +9,22 @@
 //! | level | content |
 //! |---|---|
 //! | `trace` | the type of each message sent or received, and dropped records |
-//! | `debug` | negotiated parameters, resumption, rejections, and alerts sent |
-//! | `warn` | errors of connections, ignored warning alerts, unusable certificates and files |
+//! | `debug` | negotiated parameters, resumption, close_notify, failed connections, and the reasons not to use a session or early data |
+//! | `warn` | messages out of order, which end a connection; ignored warning alerts; a key log file that cannot be written; a sending key at its limit |
+//!
+//! Each failed connection writes one line, unless the application's code has panicked. A message
+//! out of order is a `warn`, as in rustls 0.23. All other failures are `debug`: the application has
+//! the error, and knows best how to report it. The line has the error, the alert for the peer, and
+//! on a server the name that the client has requested:
+//!
+//! ```text
+//! connection failed: peer is incompatible: NoCipherSuitesInCommon; alert HandshakeFailure; server name www.example.com
+//! ```
+//!
+//! If clients resume less than you expect, look for the reasons on the server: `a ticket cannot be
+//! opened`, `the session of a ticket is not in the storage`, `a session is not resumed: …` and `the
+//! client's early data is not accepted: …`. The first two usually mean that machines do not share
+//! their tickets or their storage.
 //!
 //! No message contains a secret or the content of a protocol message. `trace` is too much for
 //! production; `debug` writes a few lines per handshake, and nothing per record.

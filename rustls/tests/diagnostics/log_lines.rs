@@ -373,6 +373,127 @@ fn facts_are_logged_at_the_same_level() {
     }
 }
 
+/// The level of each line about a failure of the connection. An error out of order is a warning, as
+/// in upstream.
+fn failures(lines: &[Line]) -> Vec<Level> {
+    let beginnings = ["connection failed: ", "received unexpected "];
+    let is_failure = |line: &&Line| beginnings.iter().any(|it| line.text.starts_with(it));
+    lines.iter().filter(is_failure).map(|it| it.level).collect()
+}
+
+#[test]
+fn each_failed_connection_has_one_line() {
+    let unexpected = [Event::UnexpectedMessage, Event::UnexpectedRecord];
+    let failing = [
+        Event::FatalReceived,
+        Event::BadRecord,
+        Event::NoRecord,
+        Event::UnknownIssuer,
+        Event::NoSuiteInCommon,
+        Event::NoAlpnInCommon,
+        Event::NoCertificate,
+    ];
+    let versions = [Versions::Tls12, Versions::Tls13];
+    for (provider, versions, &event) in product3(PROVIDERS, versions, EVENTS) {
+        if event == Event::ChangeCipherSpec {
+            continue; // its outcome depends on the side and the version
+        }
+        let lines = this::lines(provider, versions, event);
+        recording::forget();
+        for lines in &lines {
+            let expected = match event {
+                _ if unexpected.contains(&event) => vec![Level::Warn],
+                _ if failing.contains(&event) => vec![Level::Debug],
+                _ => vec![],
+            };
+            assert_eq!(failures(lines), expected, "{event:?} {lines:#?}");
+        }
+        let has = |side: usize, text: &str| {
+            let failed = lines[side].iter().map(|line| &line.text);
+            let mut failed = failed.filter(|text| text.starts_with("connection failed: "));
+            failed.any(|line| line.contains(text))
+        };
+        if event == Event::UnknownIssuer {
+            assert!(has(0, "UnknownIssuer; alert UnknownCA"), "{lines:#?}");
+            let named = "UnknownCA; server name server.example";
+            assert!(has(1, named), "{lines:#?}");
+        }
+    }
+}
+
+/// A server's error may quote the names in a client's certificate, or what a verifier says.
+#[test]
+fn the_line_of_a_failure_is_short_and_a_single_one() {
+    let provider = Provider::Ring;
+    let (key_type, auth) = (KeyType::Ed25519, ClientAuth::Required);
+    let client = configs::this::client(provider.this(), key_type, auth);
+    let mut server = configs::this::server(provider.this(), key_type, auth);
+    let text = "first line\nsecond\u{1b}[0m ".repeat(100);
+    let verifier = RejectingVerifier(text);
+    server = {
+        let builder = rustls::ServerConfig::builder_with_provider(provider.this().into())
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .unwrap();
+        builder
+            .with_client_cert_verifier(Arc::new(verifier))
+            .with_cert_resolver(server.cert_resolver)
+    };
+    let (_, lines) = listen(|| {
+        let mut client = ThisBuffered::client(client);
+        exchange(&mut client, &mut ThisBuffered::server(server))
+    });
+    let line = lines
+        .iter()
+        .find(|line| line.text.starts_with("connection failed: "));
+    let line = &line.unwrap().text;
+    assert!(line.contains("first line second"), "{line}");
+    assert!(
+        line.len() < 700 && !line.contains(char::is_control),
+        "{line}"
+    );
+}
+
+/// Rejects all certificates with this text.
+#[derive(Debug)]
+struct RejectingVerifier(String);
+
+impl rustls::server::danger::ClientCertVerifier for RejectingVerifier {
+    fn root_hint_subjects(&self) -> &[rustls::DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        _: &rustls::pki_types::CertificateDer<'_>,
+        _: &[rustls::pki_types::CertificateDer<'_>],
+        _: rustls::pki_types::UnixTime,
+    ) -> Result<rustls::server::danger::ClientCertVerified, rustls::Error> {
+        Err(rustls::Error::General(self.0.clone()))
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &rustls::pki_types::CertificateDer<'_>,
+        _: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &rustls::pki_types::CertificateDer<'_>,
+        _: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
+        vec![rustls::SignatureScheme::ED25519]
+    }
+}
+
 /// Each message at trace level, negotiated values at debug level, and no data.
 #[test]
 fn handshakes_are_logged() {

@@ -7,5 +7,6 @@
 
 mod debug;
 mod log_lines;
+mod reasons;
 mod recording;
 mod values;

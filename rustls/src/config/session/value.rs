@@ -117,16 +117,20 @@ const FORMAT: u8 = 5;
 const HEADER_LEN: usize = 1 + 2 + 2;
 
 impl<'a> SessionFacts<'a> {
-    /// True if a client that asks for `server_name` at the time `now` may resume the session with
-    /// `server`. Sessions are kept for `lifetime`. The client's certificates are not checked.
-    pub(crate) fn fits(
+    /// Checks that a client that asks for `server_name` at the time `now` may resume the session
+    /// with `server`. Sessions are kept for `lifetime`. The client's certificates are not checked.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason for the log.
+    pub(crate) fn check_fit(
         &self,
         config: &ServerSettings,
         server: &ServerAuth<'_>,
         server_name: Option<&DnsName<'_>>,
         lifetime: Lifetime,
         now: UnixTime,
-    ) -> bool {
+    ) -> Result<(), &'static str> {
         let age = now.as_secs().abs_diff(self.issued_at);
         let total_age = now.as_secs().abs_diff(self.authenticated_at);
         // RFC 9846 §4.3.11: a ticket must not be older than its lifetime. A clock that was set back
@@ -135,13 +139,24 @@ impl<'a> SessionFacts<'a> {
             promised: secs.min(MAX_TICKET_LIFETIME),
             ..lifetime
         };
-        at_most(lifetime.promised).allows(age)
-            // RFC 9846 §4.7.1: renewed tickets should not prolong a session forever
-            && at_most(MAX_TICKET_LIFETIME).allows(total_age)
-            // RFC 6066 §3: a session belongs to its server name
-            && self.server_name == server_name.map(AsRef::as_ref)
-            && self.client_auth == config.client_auth()
-            && server.allows_resumption(self.server_auth, server_name)
+        if !at_most(lifetime.promised).allows(age) {
+            return Err("its lifetime is over");
+        }
+        // RFC 9846 §4.7.1: renewed tickets should not prolong a session forever
+        if !at_most(MAX_TICKET_LIFETIME).allows(total_age) {
+            return Err("its last full handshake is too long ago");
+        }
+        // RFC 6066 §3: a session belongs to its server name
+        if self.server_name != server_name.map(AsRef::as_ref) {
+            return Err("it belongs to another server name");
+        }
+        if self.client_auth != config.client_auth() {
+            return Err("clients are authenticated in another way");
+        }
+        if !server.allows_resumption(self.server_auth, server_name) {
+            return Err("the server's certificate is another one");
+        }
+        Ok(())
     }
 
     /// Returns the client if its certificates, or their absence, are still accepted at the time

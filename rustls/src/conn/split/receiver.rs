@@ -188,7 +188,8 @@ impl<Data> Driver<Data> {
     fn adopt_failure(&mut self, link: &Link) {
         if !self.common.has_failed() {
             if let Some(failure) = link.failure() {
-                self.fail(Failure {
+                // the other half has logged it
+                self.adopt(Failure {
                     error: failure.error.clone(),
                     alert: None,
                 });

@@ -251,7 +251,8 @@ impl CommonState {
         let requests = link.take_requests();
         if let Some(failure) = link.failure() {
             if !self.has_failed() {
-                self.fail(failure.clone());
+                // the other half has logged it
+                self.end(failure.clone());
             }
             return;
         }

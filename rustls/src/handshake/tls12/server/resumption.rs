@@ -23,6 +23,7 @@ use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::server::answers::{Answers, Lookup, Stop};
 use crate::handshake::{ServerContext, SessionInUse};
 use crate::keys::tls12::{MasterSecret, SessionSecret};
+use crate::logging::debug;
 use crate::msgs::EncodeMessage;
 use crate::msgs::client_hello::{ClientHello, SessionId};
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
@@ -69,13 +70,17 @@ pub(super) fn find_session(
         return Ok(None);
     };
     let Ok(session) = Tls12Session::read(&candidate.value) else {
+        debug!("a session is not resumed: it is not one of TLS 1.2 in this format");
         return Ok(None);
     };
     let facts = &session.facts;
     let server_name = cx.data.server_name.as_ref();
-    if session.suite != suite.common.suite
-        || !facts.fits(config, server, server_name, candidate.lifetime, now)
-    {
+    let fits = match session.suite == suite.common.suite {
+        true => facts.check_fit(config, server, server_name, candidate.lifetime, now),
+        false => Err("it has another cipher suite"),
+    };
+    if let Err(reason) = fits {
+        debug!("a session is not resumed: {reason}");
         return Ok(None);
     }
     match (
@@ -87,7 +92,10 @@ pub(super) fn find_session(
             return Err(PeerMisbehaved::ResumptionAttemptedWithVariedEms.into());
         }
         // RFC 7627 §5.3: the handshake must be a full one
-        (false, true) => return Ok(None),
+        (false, true) => {
+            debug!("a session is not resumed: it has no extended master secret");
+            return Ok(None);
+        }
         (true, true) | (false, false) => {}
     }
     let accepted = answers.client(
@@ -96,6 +104,7 @@ pub(super) fn find_session(
         || facts.accept_client_now(config, now),
     )?;
     let Some(client) = accepted else {
+        debug!("the client's certificate is not accepted any longer");
         return Ok(None);
     };
     cx.data.set_received_resumption_data(facts.application_data);
@@ -148,6 +157,9 @@ fn find_candidate(
                 },
                 || ticketer.decrypt(ticket).map(From::from),
             )?;
+            if found.is_none() {
+                debug!("a ticket cannot be opened");
+            }
             Ok(found.map(|value| Candidate {
                 value,
                 lifetime: Lifetime {
@@ -161,7 +173,10 @@ fn find_candidate(
                 is_stored: false,
             }))
         }
-        Some([_, ..]) => Ok(None),
+        Some([_, ..]) => {
+            debug!("no session is resumed: there is no ticketer");
+            Ok(None)
+        }
         _ if !hello.legacy_session_id.is_empty() => {
             let key = storage_key(&hello.legacy_session_id);
             let storage = &config.session_storage;
@@ -171,6 +186,9 @@ fn find_candidate(
                 || storage.get_async(&key),
                 || storage.get_session(&key),
             )?;
+            if found.is_none() {
+                debug!("the session of an ID is not in the storage");
+            }
             Ok(found.map(|value| Candidate {
                 value,
                 lifetime: Lifetime::exactly(STORED_LIFETIME),

@@ -49,29 +49,51 @@ pub(super) struct Offer<'a> {
 }
 
 impl Offer<'_> {
-    /// Returns the number of bytes of early data to accept, or `None` to reject it.
+    /// Returns the number of bytes of early data to accept.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason to reject it, for the log.
     pub(super) fn accepted_limit(
         &self,
         parameters: &Parameters<'_>,
         config: &ServerSettings,
         data: &ServerConnectionData,
         now: UnixTime,
-    ) -> Option<u32> {
+    ) -> Result<u32, &'static str> {
         let session = self.session;
         let limit = session.max_early_data_size;
-        let is_wanted = self.hello.extensions.early_data
-            && data.early_data != EarlyData::Rejected
-            // the ticket allows early data, and the configuration still does
-            && (1..=config.max_early_data_size).contains(&limit);
+        if !self.hello.extensions.early_data {
+            return Err("the client offers none");
+        }
+        if data.early_data == EarlyData::Rejected {
+            return Err("the application rejects it");
+        }
+        // the ticket allows early data, and the configuration still does
+        if !(1..=config.max_early_data_size).contains(&limit) {
+            return Err("the ticket or the configuration does not allow it");
+        }
         // RFC 9846 §4.3.10: only for the first session, with the same cipher suite and protocol
-        let is_same = self.is_first
-            && session.suite == parameters.suite.common.suite
-            && session.facts.alpn_protocol == parameters.alpn_protocol.as_deref()
-            && config.carrier.allows_early_data_of(session.carrier);
+        if !self.is_first {
+            return Err("it belongs to another session");
+        }
+        if session.suite != parameters.suite.common.suite {
+            return Err("the cipher suite differs from the session's");
+        }
+        if session.facts.alpn_protocol != parameters.alpn_protocol.as_deref() {
+            return Err("the application protocol differs from the session's");
+        }
+        if !config.carrier.allows_early_data_of(session.carrier) {
+            return Err("the session was not created over the same carrier");
+        }
         // RFC 9846 §8: only once. A stored session was removed from the storage
-        let is_single_use = self.kind == TicketKind::Stored;
-
-        (is_wanted && is_same && is_single_use && self.is_fresh(now)).then_some(limit)
+        if self.kind != TicketKind::Stored {
+            return Err("the session is in a ticket, so it may be used twice");
+        }
+        if !self.is_fresh(now) {
+            return Err("the age of the ticket is wrong");
+        }
+        Ok(limit)
     }
 
     /// True if the ClientHello was sent recently, according to the age in it (RFC 9846 §4.3.10,

@@ -94,6 +94,9 @@ pub(crate) fn negotiate<'a>(
             .map(Negotiation::Agreed)
         }
         None => {
+            if hello.extensions.early_data {
+                debug!("the client's early data is not accepted: its key share does not fit");
+            }
             let Selection { suite, group, .. } = selection;
             let server_name = server_name.clone();
             let retry =
@@ -185,10 +188,8 @@ fn agree<'a>(
         }
         others => others?,
     };
-    let accepts_early_data =
-        matches!(&found, Some((resumed, _)) if resumed.early_data_limit.is_some());
-    if hello.extensions.early_data && !accepts_early_data {
-        debug!("the client's early data is not accepted");
+    if hello.extensions.early_data && found.is_none() {
+        debug!("the client's early data is not accepted: no session is resumed");
     }
     let (authentication, early_secret) = match found {
         Some((resumed, early_secret)) => (Authentication::Session(resumed), early_secret),

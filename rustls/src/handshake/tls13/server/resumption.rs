@@ -80,11 +80,16 @@ pub(super) fn find_session(
     cx: &mut ServerContext<'_>,
 ) -> Result<Option<(Resumed, EarlySecret)>, Stop> {
     let extensions = &hello.extensions;
-    let (Some(offered), true) = (&extensions.pre_shared_key, accepts_resumption(extensions)) else {
+    let Some(offered) = &extensions.pre_shared_key else {
         return Ok(None);
     };
+    if !accepts_resumption(extensions) {
+        debug!("no session is resumed: the client does not offer psk_dhe_ke");
+        return Ok(None);
+    }
     let now = answers.now(|| config.current_time().ok());
     let (Some(kind), Some(now)) = (TicketKind::of(config), now) else {
+        debug!("no session is resumed: there is no ticketer, no storage or no clock");
         return Ok(None);
     };
     let suite = parameters.suite;
@@ -98,16 +103,22 @@ pub(super) fn find_session(
             || kind.find(ticket, config),
         )?;
         let Some(value) = found else {
+            match kind {
+                TicketKind::Sealed => debug!("a ticket cannot be opened"),
+                TicketKind::Stored => debug!("the session of a ticket is not in the storage"),
+            }
             continue;
         };
         let Ok(session) = Tls13Session::read(&value) else {
+            debug!("a session is not resumed: it is not one of TLS 1.3 in this format");
             continue;
         };
         if index == 0 && extensions.early_data {
             let limit = early_data::skipped_limit(config, session.max_early_data_size);
             cx.transport.skip_early_data(Some(limit));
         }
-        if !is_suitable(&session, kind, suite, server, config, cx, now) {
+        if let Err(reason) = check_suitable(&session, kind, suite, server, config, cx, now) {
+            debug!("a session is not resumed: {reason}");
             continue;
         }
         // RFC 9846 §4.3.11: the binder of the chosen session, and of no other, is validated before
@@ -134,9 +145,13 @@ pub(super) fn find_session(
             session: &session,
             kind,
         };
+        let early_data_limit = offer.accepted_limit(parameters, config, cx.data, now);
+        if let (Err(reason), true) = (early_data_limit, extensions.early_data) {
+            debug!("the client's early data is not accepted: {reason}");
+        }
         let resumed = Resumed {
             index: index as u16, // below MAX_IDENTITIES
-            early_data_limit: offer.accepted_limit(parameters, config, cx.data, now),
+            early_data_limit: early_data_limit.ok(),
             authenticated_at: session.facts.authenticated_at,
             // shared after the client's Finished: anybody can replay a ClientHello with its binder
             client_chain: session.facts.client_chain.to_chain(chain_kind),
@@ -169,8 +184,12 @@ pub(super) fn accepts_resumption(extensions: &ClientExtensions<'_>) -> bool {
     modes.is_some_and(|modes| modes.contains(&PskKeyExchangeMode::PskDheKe))
 }
 
-/// True if `session` may be resumed by this handshake.
-fn is_suitable(
+/// Checks that `session` may be resumed by this handshake.
+///
+/// # Errors
+///
+/// Returns the reason for the log.
+fn check_suitable(
     session: &Tls13Session<'_>,
     kind: TicketKind,
     suite: &'static Tls13CipherSuite,
@@ -178,7 +197,7 @@ fn is_suitable(
     config: &ServerSettings,
     cx: &ServerContext<'_>,
     now: UnixTime,
-) -> bool {
+) -> Result<(), &'static str> {
     let mut suites = config.provider.cipher_suites.iter();
     let before = suites.find(|suite| suite.suite() == session.suite);
     // RFC 9846 §4.7.1: the cipher suite must have the same hash
@@ -186,11 +205,15 @@ fn is_suitable(
         .and_then(SupportedCipherSuite::tls13)
         .is_some_and(|before| suite.can_resume_from(before).is_some());
     let has_psk_of_hash = session.psk.len() == suite.common.hash_provider.output_len();
+    if !has_hash || !has_psk_of_hash {
+        return Err("the cipher suite has another hash");
+    }
+    if !config.carrier.accepts_session_over(session.carrier) {
+        return Err("it was created over another version of QUIC");
+    }
     let server_name = cx.data.server_name.as_ref();
     let lifetime = kind.lifetime(config);
-    let fits = session
+    session
         .facts
-        .fits(config, server, server_name, lifetime, now);
-    let has_carrier = config.carrier.accepts_session_over(session.carrier);
-    has_hash && has_psk_of_hash && fits && has_carrier
+        .check_fit(config, server, server_name, lifetime, now)
 }

@@ -1,0 +1,178 @@
+//! The reasons that a server logs for not resuming a session, or not accepting early data.
+
+use std::sync::Arc;
+
+use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
+use harness::peers::log_lines::listen;
+use log::Level;
+use rustls::server::ServerSessionMemoryCache;
+use rustls::{CipherSuite, NamedGroup, ServerConfig};
+
+const KEY_TYPE: KeyType = KeyType::Ed25519;
+
+/// A change of the server before the second connection.
+type Change = fn(&mut ServerConfig, Provider);
+
+/// The lines at debug level of a connection to a server after `change`, with early data if the
+/// server has allowed it before.
+fn lines_after(
+    provider: Provider,
+    versions: Versions,
+    before: ServerConfig,
+    mut after: ServerConfig,
+    change: Change,
+    rejects: bool,
+) -> Vec<String> {
+    let mut client =
+        configs::this::client_of(versions, provider.this(), KEY_TYPE, ClientAuth::None);
+    client.enable_early_data = true;
+    let client = Arc::new(client);
+    change(&mut after, provider);
+    exchange(
+        &mut ThisBuffered::client(client.clone()),
+        &mut ThisBuffered::server(before),
+    )
+    .unwrap();
+    let ((), lines) = listen(|| {
+        let mut client = ThisBuffered::client(client.clone());
+        let mut server = ThisBuffered::server(after);
+        client.send_early(b"early");
+        if rejects {
+            server.as_server().reject_early_data();
+        }
+        exchange(&mut client, &mut server).unwrap();
+        assert!(!server.is_handshaking());
+    });
+    let debug = lines.into_iter().filter(|line| line.level == Level::Debug);
+    debug.map(|line| line.text).collect()
+}
+
+fn server_with(provider: Provider, versions: Versions, auth: ClientAuth) -> ServerConfig {
+    configs::this::server_of(versions, provider.this(), KEY_TYPE, auth)
+}
+
+/// Asserts that a line with this text is there after the change, and not without it.
+#[track_caller]
+fn assert_reason(versions: Versions, prepare: Change, change: Change, text: &str) {
+    for provider in PROVIDERS {
+        let mut server = server_with(provider, versions, ClientAuth::None);
+        prepare(&mut server, provider);
+        let unchanged: Change = |_, _| {};
+        for (change, is_there) in [(unchanged, false), (change, true)] {
+            let (before, after) = (server.clone(), server.clone());
+            let lines = lines_after(provider, versions, before, after, change, false);
+            let found = lines.iter().filter(|line| line.contains(text)).count();
+            assert_eq!(found, usize::from(is_there), "{text}: {lines:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_ticket_that_does_not_open() {
+    let new_ticketer: Change = |config, provider| config.ticketer = provider.this_ticketer();
+    for versions in [Versions::Tls12, Versions::Tls13] {
+        assert_reason(
+            versions,
+            new_ticketer,
+            new_ticketer,
+            "a ticket cannot be opened",
+        );
+    }
+}
+
+#[test]
+fn a_session_that_is_not_found() {
+    let new_storage: Change =
+        |config, _| config.session_storage = ServerSessionMemoryCache::new(10);
+    for (versions, text) in [
+        (
+            Versions::Tls12,
+            "the session of an ID is not in the storage",
+        ),
+        (
+            Versions::Tls13,
+            "the session of a ticket is not in the storage",
+        ),
+    ] {
+        assert_reason(versions, |_, _| {}, new_storage, text);
+    }
+}
+
+#[test]
+fn a_session_that_does_not_fit() {
+    let text = "a session is not resumed: clients are authenticated in another way";
+    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
+        let before = server_with(provider, versions, ClientAuth::None);
+        let mut after = server_with(provider, versions, ClientAuth::OptionalAbsent);
+        after.session_storage = before.session_storage.clone();
+        let lines = lines_after(provider, versions, before, after, |_, _| {}, false);
+        assert!(lines.iter().any(|line| line == text), "{lines:#?}");
+    }
+    let other_suite: Change = |config, _| {
+        let mut provider = (**config.crypto_provider()).clone();
+        let other = CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256;
+        let suites = &mut provider.cipher_suites;
+        suites.retain(|suite| suite.suite() == other);
+        let resolver = config.cert_resolver.clone();
+        let storage = config.session_storage.clone();
+        *config = ServerConfig::builder_with_provider(Arc::new(provider))
+            .with_protocol_versions(&[&rustls::version::TLS12])
+            .unwrap()
+            .with_no_client_auth()
+            .with_cert_resolver(resolver);
+        config.session_storage = storage;
+        config.alpn_protocols = vec![b"h2".to_vec()];
+    };
+    let text = "a session is not resumed: it has another cipher suite";
+    assert_reason(
+        Versions::Tls12,
+        |config, _| {
+            config.alpn_protocols = vec![b"h2".to_vec()];
+        },
+        other_suite,
+        text,
+    );
+}
+
+#[test]
+fn early_data_that_is_not_accepted() {
+    let allow: Change = |config, _| config.max_early_data_size = 1000;
+    let cases: [(Change, &str); 4] = [
+        (
+            |config, _| config.max_early_data_size = 0,
+            "the ticket or the configuration does not allow it",
+        ),
+        (
+            |config, _| config.alpn_protocols = vec![b"h2".to_vec()],
+            "the application protocol differs from the session's",
+        ),
+        (
+            |config, _| config.session_storage = ServerSessionMemoryCache::new(10),
+            "no session is resumed",
+        ),
+        (ask_for_another_share, "its key share does not fit"),
+    ];
+    for (change, reason) in cases {
+        let text = format!("the client's early data is not accepted: {reason}");
+        assert_reason(Versions::Tls13, allow, change, &text);
+    }
+    for provider in PROVIDERS {
+        let mut server = server_with(provider, Versions::Tls13, ClientAuth::None);
+        allow(&mut server, provider);
+        let (before, after) = (server.clone(), server);
+        let lines = lines_after(provider, Versions::Tls13, before, after, |_, _| {}, true);
+        let text = "the client's early data is not accepted: the application rejects it";
+        assert!(lines.iter().any(|line| line == text), "{lines:#?}");
+    }
+}
+
+fn ask_for_another_share(config: &mut ServerConfig, provider: Provider) {
+    let mut crypto = provider.this();
+    let groups = &mut crypto.kx_groups;
+    groups.retain(|group| group.name() == NamedGroup::secp384r1);
+    let mut new = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
+    new.session_storage = config.session_storage.clone();
+    new.max_early_data_size = config.max_early_data_size;
+    *config = new;
+}
