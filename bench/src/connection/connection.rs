@@ -39,8 +39,10 @@ use crate::workload::{
 /// Creates the configurations of both sides.
 pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
     let mut provider = super::provider(scenario.provider);
+    // first, so that it is negotiated. The others stay: a program that prefers a suite has them,
+    // too, and the hash functions of the provider are those of its suites
     let suites = &mut provider.cipher_suites;
-    suites.retain(|suite| format!("{:?}", suite.suite()) == scenario.suite.name);
+    suites.sort_by_key(|suite| format!("{:?}", suite.suite()) != scenario.suite.name);
     if let Some(group) = scenario.group {
         provider.kx_groups = super::all_groups(scenario.provider);
         let groups = &mut provider.kx_groups;

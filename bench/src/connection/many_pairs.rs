@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use bench_allocator::{count, so_far};
+use harness::peers::memory::Memory;
 use tls::ConnectionCommon;
 
 use super::pairs::{Configs, buffered, unbuffered};
@@ -120,7 +121,11 @@ fn take_in<Data>(connection: &mut ConnectionCommon<Data>, mut wire: &[u8]) -> Re
         connection.read_tls(&mut wire)?;
         connection.process_new_packets()?;
     }
-    Ok(())
+    // as programs do after a readiness event
+    match connection.read_tls(&mut Memory::new(&[])) {
+        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(()),
+        _ => Err("a transport without bytes returned some".into()),
+    }
 }
 
 /// Reads the waiting plaintext, which must be `expected`.
