@@ -22,7 +22,13 @@ pub(crate) struct Attacker {
     pub(crate) kind: &'static Kind,
     tools: Tools,
     step: usize,
+    /// True once the first flight of its handshake was sent.
+    has_begun: bool,
 }
+
+/// The bytes at the end of a client's handshake that one without a signature does not send: the
+/// Finished, and a part of the CertificateVerify, in any version.
+const UNSENT_LEN: usize = 75;
 
 /// The means of a hostile peer.
 pub(crate) struct Tools {
@@ -46,6 +52,7 @@ impl Attacker {
                 alert: None,
             },
             step: 0,
+            has_begun: false,
         })
     }
 
@@ -54,7 +61,11 @@ impl Attacker {
     pub(crate) fn next(&mut self, incoming: &[u8]) -> Result<Option<Vec<u8>>> {
         self.tools.take_in(incoming);
         if self.kind.until != Until::Nothing {
-            let sent = self.tools.honest_output()?;
+            let mut sent = self.tools.honest_output()?;
+            if self.has_begun && !self.kind.signs {
+                sent.truncate(sent.len().saturating_sub(UNSENT_LEN));
+            }
+            self.has_begun = true;
             if !sent.is_empty() || self.tools.is_handshaking() {
                 return Ok(Some(sent));
             }
@@ -204,6 +215,13 @@ fn connection(kind: &Kind) -> Result<Connection> {
             if kind.chain_len != 0 {
                 config.client_auth_cert_resolver = Arc::new(chain(kind)?);
             }
+            if kind.compresses {
+                config.cert_compressors = vec![tls::compress::ZLIB_COMPRESSOR];
+            }
+            if !kind.signs {
+                // the Certificate ends in an earlier record than the CertificateVerify
+                config.max_fragment_size = Some(64);
+            }
             Ok(ClientConnection::new(Arc::new(config), server_name())?.into())
         }
         Role::Client => {
@@ -220,7 +238,6 @@ fn connection(kind: &Kind) -> Result<Connection> {
 
 /// A certificate followed by as much filling as the kind wants.
 fn chain(kind: &Kind) -> Result<SingleCertAndKey> {
-    const PIECE: usize = 4000;
     let identities = KeyType::EcdsaP256.identities();
     let identity = match kind.victim {
         Role::Server => &identities.client,
@@ -230,8 +247,10 @@ fn chain(kind: &Kind) -> Result<SingleCertAndKey> {
     let key = provider.key_provider.load_private_key(identity.key())?;
     let mut chain = identity.chain.clone();
     // valid only up to the outermost header
-    let filling = CertificateDer::from([&[0x30, 0x82, 0x0f, 0x9c], &[0; PIECE - 4][..]].concat());
-    chain.resize(1 + kind.chain_len / PIECE, filling);
+    let mut filling = vec![0x30, 0x82, 0x0f, 0x9c];
+    filling.resize(kind.certificate_len, 0);
+    let count = kind.chain_len / kind.certificate_len;
+    chain.resize(1 + count, CertificateDer::from(filling));
     Ok(SingleCertAndKey::from(CertifiedKey::new(chain, key)))
 }
 

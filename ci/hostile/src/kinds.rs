@@ -26,6 +26,12 @@ pub(crate) struct Kind {
     pub(crate) leaves: bool,
     /// The bytes in its certificate chain after the first certificate.
     pub(crate) chain_len: usize,
+    /// The bytes of each certificate after the first.
+    pub(crate) certificate_len: usize,
+    /// True if its certificates are compressed.
+    pub(crate) compresses: bool,
+    /// False if it stops before the end of its CertificateVerify.
+    pub(crate) signs: bool,
     /// The bytes of a step: `None` after the last one.
     pub(crate) next: fn(&mut Tools, usize) -> Result<Option<Vec<u8>>>,
 }
@@ -53,6 +59,9 @@ impl Kind {
             reads: true,
             leaves: false,
             chain_len: 0,
+            certificate_len: 4000,
+            compresses: false,
+            signs: true,
             next,
         }
     }
@@ -77,6 +86,32 @@ impl Kind {
             until: Until::Handshake,
             chain_len,
             ..Self::raw(name, |_, _| Ok(None))
+        }
+    }
+
+    /// A client that presents a known certificate followed by `count` short ones, and never signs
+    /// with its key.
+    const fn unsigned(name: &'static str, count: usize, certificate_len: usize) -> Self {
+        Self {
+            certificate_len,
+            signs: false,
+            ..Self::chain(name, Server, count * certificate_len)
+        }
+    }
+
+    /// The same peer, whose certificates are compressed.
+    const fn compressed(self) -> Self {
+        Self {
+            compresses: true,
+            ..self
+        }
+    }
+
+    /// The same peer, which signs.
+    const fn signed(self) -> Self {
+        Self {
+            signs: true,
+            ..self
         }
     }
 
@@ -112,7 +147,7 @@ impl Kind {
 }
 
 /// All kinds.
-pub(crate) static KINDS: [Kind; 38] = [
+pub(crate) static KINDS: [Kind; 50] = [
     Kind::raw("silent", |_, _| Ok(None)),
     Kind::raw("half a ClientHello", |tools, step| {
         once(step, || {
@@ -216,6 +251,18 @@ pub(crate) static KINDS: [Kind; 38] = [
         .of_tls12(),
     Kind::chain("certificates of 60 kB", Server, 60_000).leaves(),
     Kind::chain("certificates of 1 MB", Server, 1_000_000).leaves(),
+    Kind::unsigned("200 certificates of 1 byte", 200, 1),
+    Kind::unsigned("200 certificates of 1 byte, TLS 1.2", 200, 1).of_tls12(),
+    Kind::unsigned("200 certificates of 1 byte, compressed", 200, 1).compressed(),
+    Kind::unsigned("3 certificates of 4 kB, compressed", 3, 4000).compressed(),
+    Kind::unsigned("10 000 certificates of 1 byte", 10_000, 1),
+    Kind::unsigned("10 000 certificates of 1 byte, TLS 1.2", 10_000, 1).of_tls12(),
+    Kind::unsigned("10 000 certificates of 1 byte, compressed", 10_000, 1).compressed(),
+    Kind::unsigned("2 000 certificates of 20 bytes", 2000, 20),
+    Kind::unsigned("2 000 certificates of 20 bytes, TLS 1.2", 2000, 20).of_tls12(),
+    Kind::unsigned("300 certificates of 200 bytes, compressed", 300, 200).compressed(),
+    Kind::unsigned("14 certificates of 4 kB, compressed", 14, 4000).compressed(),
+    Kind::unsigned("10 000 certificates of 1 byte, signed", 10_000, 1).signed(),
     Kind::connected("record without its last byte", Server, |tools, step| {
         once(step, || {
             let mut record = tools

@@ -94,6 +94,26 @@ const LIMITS: [(&str, i64, usize, &str); KINDS.len()] = [
         70,
         "HandshakePayloadTooLarge",
     ),
+    // at most 16 KiB wait for a signature if an earlier handshake may have accepted them
+    ("200 certificates of 1 byte", 6_000, 100, ""),
+    ("200 certificates of 1 byte, TLS 1.2", 8_000, 100, ""),
+    ("200 certificates of 1 byte, compressed", 6_000, 100, ""),
+    ("3 certificates of 4 kB, compressed", 17_000, 100, ""),
+    // more are verified on arrival, and wait in one piece
+    ("10 000 certificates of 1 byte", 45_000, 2_000, ""),
+    ("10 000 certificates of 1 byte, TLS 1.2", 130_000, 2_000, ""),
+    ("10 000 certificates of 1 byte, compressed", 45_000, 100, ""),
+    ("2 000 certificates of 20 bytes", 52_000, 2_000, ""),
+    (
+        "2 000 certificates of 20 bytes, TLS 1.2",
+        150_000,
+        2_000,
+        "",
+    ),
+    ("300 certificates of 200 bytes, compressed", 67_000, 100, ""),
+    ("14 certificates of 4 kB, compressed", 62_000, 100, ""),
+    // the application gets them as a list of allocations, as in 0.23
+    ("10 000 certificates of 1 byte, signed", 260_000, 10, ""),
     ("record without its last byte", 20_000, 5, ""),
     ("empty records", 4_000, 40, "TooManyEmptyFragments"),
     (

@@ -1,5 +1,5 @@
 //! Connections to attack, and their configurations: both versions, optional client certificates,
-//! tickets. Compiled for each library.
+//! also compressed ones, tickets. Compiled for each library.
 
 use std::sync::Arc;
 
@@ -32,6 +32,7 @@ pub(crate) fn victims(provider: Provider) -> Box<dyn Victims> {
 pub(super) fn server(provider: Provider) -> Arc<ServerConfig> {
     let mut config = configs::server_of(Versions::Both, crypto(provider), KEY_TYPE, AUTH);
     config.ticketer = ticketer(provider);
+    config.cert_decompressors = vec![tls::compress::ZLIB_DECOMPRESSOR];
     Arc::new(config)
 }
 
