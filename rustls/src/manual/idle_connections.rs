@@ -89,7 +89,7 @@
 //! | a ClientHello and no more | 2.6 kB | the same |
 //! | a ClientHello to an `Acceptor` | its length, and 2 kB | the application continues |
 //! | certificates without a signature, up to 16 KiB | 16 kB | the connection ends |
-//! | more of them that the verifier accepts, up to 64 kB | 62 kB | the same |
+//! | more of them that the verifier accepts | 64 kB; with TLS 1.2, 144 kB | the same |
 //! | certificates with a signature, up to 64 kB | their length, and 24 bytes for each | the same |
 //! | a record less one byte | 17.7 kB | the application closes the connection |
 //! | empty records, or only padding | 17.1 kB | the 33rd in a row |
