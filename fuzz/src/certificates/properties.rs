@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use rustls::certificates::{Certificate, CertificateField, PropertyError};
+use rustls::certificates::{Certificate, CertificateField, GeneralName, PropertyError};
 use rustls::pki_types::CertificateDer;
 use rustls::server::ParsedCertificate;
 
@@ -30,6 +30,10 @@ pub(super) fn properties(input: &[u8]) {
     assert!(names.len() <= input.len());
     for name in names {
         assert!(!name.to_string().contains(char::is_control));
+        // odd names are shown as they are, and never taken for good ones
+        if let GeneralName::Dns(text) | GeneralName::Email(text) | GeneralName::Uri(text) = name {
+            assert!(text.is_ascii() && !text.contains(char::is_control));
+        }
     }
 }
 

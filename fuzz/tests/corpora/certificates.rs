@@ -70,7 +70,7 @@ fn run(der: &[u8]) {
 }
 
 /// Certificates that together have each property in each of its forms.
-fn genuine() -> [(&'static str, Vec<u8>); 5] {
+fn genuine() -> [(&'static str, Vec<u8>); 6] {
     let plain = |_: &mut CertificateParams| ();
     let full = |params: &mut CertificateParams| {
         params.not_before = date_time_ymd(1969, 1, 1);
@@ -108,6 +108,15 @@ fn genuine() -> [(&'static str, Vec<u8>); 5] {
         params.distinguished_name = DistinguishedName::new();
         params.not_after = date_time_ymd(9999, 12, 31);
     };
+    let odd = |params: &mut CertificateParams| {
+        let names = [
+            &b"\x30\x23\x81\x05j\xf6rg@\x82\x03a\0b\x82\x01a"[..],
+            b"\x86\x02\xc3\xa9\x87\x09192.0.2.1\x19\x01a\xa4\0",
+        ];
+        let names = CustomExtension::from_oid_content(&[2, 5, 29, 17], names.concat());
+        params.subject_alt_names.clear();
+        params.custom_extensions.push(names);
+    };
     let root = pki::root("Root", |params| {
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(3));
     });
@@ -116,6 +125,7 @@ fn genuine() -> [(&'static str, Vec<u8>); 5] {
         ("full", pki::leaf(&root, full).to_vec()),
         ("named", pki::leaf(&root, named).to_vec()),
         ("nameless", pki::leaf(&root, nameless).to_vec()),
+        ("odd", pki::leaf(&root, odd).to_vec()),
         ("authority", root.der().to_vec()),
     ]
 }

@@ -127,7 +127,14 @@ impl CertifiedKeyFiles {
         };
         let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&content)
             .collect::<Result<_, _>>()
-            .map_err(|error| malformed(describe(&error)))?;
+            .map_err(|error| match is_encrypted_key(&content) {
+                // a file of both: the parser takes the headers of the key for base64
+                true => ReloadError::NoPrivateKey {
+                    path: path.clone(),
+                    is_encrypted: true,
+                },
+                false => malformed(describe(&error)),
+            })?;
         // for example, files concatenated without a line break between them
         if let Some(more @ 1..) = count_marks(&content, &CERTIFICATES).checked_sub(chain.len()) {
             return Err(malformed(format!(
@@ -155,7 +162,6 @@ impl CertifiedKeyFiles {
             };
             let is_encrypted = is_encrypted_key(&content);
             match (error, other_format(&content, &PRIVATE_KEYS)) {
-                // the parser takes the headers of an old encrypted key for base64
                 _ if is_encrypted => ReloadError::NoPrivateKey {
                     path: path.clone(),
                     is_encrypted,
@@ -166,7 +172,7 @@ impl CertifiedKeyFiles {
                 }
                 (pem::Error::NoItemsFound, None) => ReloadError::NoPrivateKey {
                     path: path.clone(),
-                    is_encrypted,
+                    is_encrypted: false,
                 },
                 _ => malformed("a section is cut off, or not in base64"),
             }

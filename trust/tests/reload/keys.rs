@@ -424,6 +424,8 @@ fn errors_name_the_format_of_a_file() {
             utf_16(&with_mark(chain), u16::to_le_bytes),
             "UTF-16, not",
         ),
+        // a file of both
+        ("chain.pem", [chain, OLD].concat().into(), is_encrypted),
         ("chain.pem", identity.cert.to_vec(), "DER, not PEM"),
         ("key.pem", identity.cert.to_vec(), "DER, not PEM"),
         ("chain.pem", vec![0; 1000], "no certificate"),
