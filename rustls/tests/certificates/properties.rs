@@ -305,3 +305,44 @@ fn x509_cert_and_webpki_read_the_same() {
     }
     assert!(compared > 100, "{compared}");
 }
+
+/// The verifier accepts a certificate for its good names, whatever is beside them. The application
+/// sees these names, too, and no other.
+#[test]
+fn odd_names_hide_no_name_that_is_accepted() {
+    let element = |tag: u8, content: &[u8]| {
+        let len = u8::try_from(content.len()).unwrap();
+        [&[tag, len][..], content].concat()
+    };
+    let root = pki::root("Root", |_| ());
+    for odd in [
+        element(0x81, b"j\xf6rg@a.example"),
+        element(0x82, b"good.example\0.evil.example"),
+        element(0x82, b"\xe5.example"),
+        element(0x86, "https://a.example/\u{e9}".as_bytes()),
+        element(0x87, b"192.0.2.1"),
+        element(0xa4, b"no directory name"),
+        element(0x88, &[0x2a]),
+    ] {
+        let der = pki::leaf(&root, |params| {
+            let good = ["a.example", "b.example"].map(|name| element(0x82, name.as_bytes()));
+            let names = element(0x30, &[&good[0][..], &odd, &good[1]].concat());
+            params.subject_alt_names.clear();
+            let extension = CustomExtension::from_oid_content(&[2, 5, 29, 17], names);
+            params.custom_extensions.push(extension);
+        });
+        let webpki = webpki::EndEntityCert::try_from(&der).unwrap();
+        let accepts = |name: &str| {
+            let name = name.try_into().unwrap();
+            webpki.verify_is_valid_for_subject_name(&name).is_ok()
+        };
+        assert!(accepts("a.example") && !accepts("good.example"), "{odd:x?}");
+        let certificate = Certificate::new(der.clone());
+        let expected = [
+            GeneralName::Dns("a.example".into()),
+            GeneralName::Other(odd.into()),
+            GeneralName::Dns("b.example".into()),
+        ];
+        assert_eq!(certificate.subject_alt_names(), Ok(&expected[..]));
+    }
+}
