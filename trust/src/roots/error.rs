@@ -62,7 +62,7 @@ impl fmt::Display for RootsError {
 fn write_first(f: &mut fmt::Formatter<'_>, ignored: &[IgnoredCertificate]) -> fmt::Result {
     // files that need not have a certificate come last
     let mut unexpected = ignored.iter().filter(|ignored| ignored.is_unexpected());
-    let Some(first) = unexpected.next().or(ignored.first()) else {
+    let Some(first) = unexpected.next().or_else(|| ignored.first()) else {
         return Ok(());
     };
     write!(f, ": {first}")?;

@@ -377,7 +377,7 @@ fn one_file_may_have_the_chain_and_the_key() {
         let both = dir.write("both.pem", both.clone() + &"# a comment\n".repeat(comment));
         let files = CertifiedKeyFiles::new(&both, &both);
         let keys = ReloadingCertifiedKeys::new(files, Arc::new(PROVIDERS[0].this())).unwrap();
-        assert_eq!(keys.current(None).unwrap().cert, [identity.cert.clone()]);
+        assert_eq!(keys.current(None).unwrap().cert[0], identity.cert);
     }
     let long = dir.write("long.pem", both.clone() + &" ".repeat(1 << 20));
     let files = CertifiedKeyFiles::new(&long, &long);
