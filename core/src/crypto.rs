@@ -10,6 +10,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+pub use erased_stack::{with_deep_stack_erased, with_erased_stack};
 pub use kx::{ActiveKeyExchange, CompletedKeyExchange, SharedSecret, SupportedKxGroup};
 use pki_types::{PrivateKeyDer, SignatureVerificationAlgorithm};
 
@@ -21,6 +22,7 @@ use crate::sign::SigningKey;
 pub mod aead;
 pub mod bulk_cipher;
 pub mod cipher;
+mod erased_stack;
 pub mod hash;
 pub mod hmac;
 pub mod hpke;

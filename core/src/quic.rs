@@ -13,13 +13,12 @@
 
 use alloc::boxed::Box;
 
-use zeroize::Zeroize;
-
-use crate::crypto::cipher::{AeadKey, Iv, NONCE_LEN};
+use crate::crypto::cipher::{AeadKey, Iv};
 pub use crate::crypto::quic::{Algorithm, HeaderProtectionKey, PacketKey, Tag};
 use crate::crypto::tls13::{
     HkdfExpander, OkmBlock, expand_label_block, expand_label_slice, with_expander,
 };
+use crate::crypto::{with_deep_stack_erased, with_erased_stack};
 use crate::enums::Side;
 use crate::suites::Tls13CipherSuite;
 
@@ -129,6 +128,7 @@ impl Keys {
         client_dst_connection_id: &[u8],
         side: Side,
     ) -> Self {
+        // RFC 9001 §5.2: an observer of the connection knows them, too
         let initial_secret = suite
             .hkdf_provider
             .extract_from_secret(Some(version.derivation().salt), client_dst_connection_id);
@@ -137,8 +137,8 @@ impl Keys {
             Suite { suite, quic },
             version,
             side,
-            secret(b"client in".as_slice()),
-            secret(b"server in"),
+            &secret(b"client in".as_slice()),
+            &secret(b"server in"),
         ))
     }
 
@@ -171,12 +171,15 @@ impl DirectionalKeys {
         secret: &OkmBlock,
         version: Version,
     ) -> Self {
-        with_expander(suite.hkdf_provider, secret, |expander| {
-            let header_key = derive_key(expander, version.derivation().header, quic.aead_key_len());
-            Self {
-                header: quic.header_protection_key(header_key),
-                packet: derive_packet_key(expander, quic, version),
-            }
+        with_deep_stack_erased(|| {
+            with_expander(suite.hkdf_provider, secret, |expander| {
+                let key_len = quic.aead_key_len();
+                let header_key = derive_key(expander, version.derivation().header, key_len);
+                Self {
+                    header: quic.header_protection_key(header_key),
+                    packet: derive_packet_key(expander, quic, version),
+                }
+            })
         })
     }
 }
@@ -187,23 +190,18 @@ fn derive_packet_key(
     version: Version,
 ) -> Box<dyn PacketKey> {
     let labels = version.derivation();
-    let mut iv = [0; NONCE_LEN];
-    expand_label_slice(expander, labels.iv, &[], &mut iv).expect(SHORT_OUTPUT);
-    let packet_key = quic.packet_key(
-        derive_key(expander, labels.key, quic.aead_key_len()),
-        Iv::new(iv),
-    );
-    iv.zeroize();
-    packet_key
+    let iv = Iv::written_by(|iv| {
+        expand_label_slice(expander, labels.iv, &[], iv).expect(SHORT_OUTPUT);
+    });
+    let key = derive_key(expander, labels.key, quic.aead_key_len());
+    quic.packet_key(key, iv)
 }
 
 fn derive_key(expander: &dyn HkdfExpander, label: &[u8], len: usize) -> AeadKey {
-    let mut buffer = [0; AeadKey::MAX_LEN];
-    let bytes = &mut buffer[..len];
-    expand_label_slice(expander, label, &[], bytes).expect(SHORT_OUTPUT);
-    let key = AeadKey::new(bytes);
-    buffer.zeroize();
-    key
+    AeadKey::written_by(len, |key| {
+        // a provider's key may have unused bytes, which would get what is on the stack
+        with_erased_stack(|| expand_label_slice(expander, label, &[], key)).expect(SHORT_OUTPUT);
+    })
 }
 
 const SHORT_OUTPUT: &str = "a key or IV is shorter than 255 blocks of the hash function";
@@ -228,26 +226,31 @@ struct OfSides {
 }
 
 impl Secrets {
-    /// Wraps the traffic secrets `client` and `server` of the key schedule. `side` is our side.
+    /// Copies the traffic secrets `client` and `server` of the key schedule. `side` is our side.
     pub fn new(
         suite: Suite,
         version: Version,
         side: Side,
-        client: OkmBlock,
-        server: OkmBlock,
+        client: &OkmBlock,
+        server: &OkmBlock,
     ) -> Self {
+        let mut of = Box::new(OfSides {
+            client: OkmBlock::new(&[]),
+            server: OkmBlock::new(&[]),
+        });
+        of.client.clone_from(client);
+        of.server.clone_from(server);
         Self {
             suite,
             version,
             side,
-            of: Box::new(OfSides { client, server }),
+            of,
         }
     }
 
     /// Derives the next generation of packet keys, for a key update (RFC 9001 §6.1).
     pub fn next_packet_keys(&mut self) -> PacketKeySet {
-        self.of.client = self.next_secret(&self.of.client);
-        self.of.server = self.next_secret(&self.of.server);
+        self.advance();
         let (local, remote) = self.local_and_remote();
         PacketKeySet {
             local: self.packet_key(local),
@@ -255,16 +258,25 @@ impl Secrets {
         }
     }
 
-    fn next_secret(&self, secret: &OkmBlock) -> OkmBlock {
+    /// Replaces both secrets with the next ones.
+    fn advance(&mut self) {
+        let hkdf = self.suite.suite.hkdf_provider;
         let label = self.version.derivation().update;
-        with_expander(self.suite.suite.hkdf_provider, secret, |expander| {
-            expand_label_block(expander, label, &[])
-        })
+        with_deep_stack_erased(|| {
+            for secret in [&mut self.of.client, &mut self.of.server] {
+                let next = with_expander(hkdf, secret, |expander| {
+                    expand_label_block(expander, label, &[])
+                });
+                secret.clone_from(&next);
+            }
+        });
     }
 
     fn packet_key(&self, secret: &OkmBlock) -> Box<dyn PacketKey> {
-        with_expander(self.suite.suite.hkdf_provider, secret, |expander| {
-            derive_packet_key(expander, self.suite.quic, self.version)
+        with_deep_stack_erased(|| {
+            with_expander(self.suite.suite.hkdf_provider, secret, |expander| {
+                derive_packet_key(expander, self.suite.quic, self.version)
+            })
         })
     }
 

@@ -12,8 +12,8 @@
 //! For tests, [`KeepsFreed`] keeps the content of freed memory, and [`record_stack`] that of a
 //! stack.
 //!
-//! This is the only package of the workspace with unsafe code: `GlobalAlloc` is an unsafe trait, and
-//! a thread gets a stack of the caller's only from the C library.
+//! This is the only package of the workspace with unsafe code: `GlobalAlloc` is an unsafe trait,
+//! and only threads of the C library take a stack from their creator.
 
 mod freed;
 #[cfg(unix)]

@@ -75,8 +75,13 @@ impl Case {
     }
 
     pub(crate) fn configs(&self) -> (ClientConfig, ServerConfig) {
+        self.configs_with(hooked(self.suite, OverwritesStack))
+    }
+
+    /// Like [`Self::configs`], with a suite like that of this case.
+    pub(crate) fn configs_with(&self, suite: SupportedCipherSuite) -> (ClientConfig, ServerConfig) {
         let mut crypto: CryptoProvider = self.provider.this();
-        crypto.cipher_suites = vec![hooked(self.suite, OverwritesStack)];
+        crypto.cipher_suites = vec![suite];
         let mut groups = self.provider.this_groups().into_iter();
         let group = groups.find(|group| group.name() == self.group).unwrap();
         let group: &'static dyn SupportedKxGroup = Box::leak(Box::new(Group(group)));

@@ -11,6 +11,9 @@ use rustls::crypto::{ActiveKeyExchange, CompletedKeyExchange, SharedSecret, Supp
 use rustls::server::ProducesTickets;
 use rustls::{Error, KeyLog, NamedGroup, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite};
 
+#[cfg(unix)]
+use crate::dead_stack::Stacks;
+
 /// All recorded secrets. Its capacity suffices, so that none of them is in memory that a test
 /// frees.
 static SECRETS: Mutex<Vec<Secret>> = Mutex::new(Vec::new());
@@ -80,7 +83,28 @@ pub(crate) fn left_by(
         Provider::AwsLc => 16,
         Provider::Ring => MAX_LEN,
     };
-    search(&freed, &secrets, part_len)
+    let found = search(&freed, &secrets, part_len).into_iter();
+    found.map(|(name, _)| name).collect()
+}
+
+/// The secrets that `work` leaves on its stacks: the name of each, the call, and the distance from
+/// the end of its stack.
+#[cfg(unix)]
+pub(crate) fn left_on_stacks(
+    work: impl FnOnce(&mut Stacks),
+) -> BTreeSet<(&'static str, &'static str, usize)> {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    *SECRETS.lock().unwrap_or_else(PoisonError::into_inner) = Vec::with_capacity(1 << 15);
+    let mut stacks = Stacks::default();
+    work(&mut stacks);
+    let secrets = core::mem::take(&mut *SECRETS.lock().unwrap());
+    assert!(secrets.len() >= 4, "{} secrets", secrets.len());
+    let mut left = BTreeSet::new();
+    for (call, stack) in &stacks.0 {
+        let found = search(stack, &secrets, 16).into_iter();
+        left.extend(found.map(|(name, at)| (name, *call, stack.len() - at)));
+    }
+    left
 }
 
 /// True if `work` leaves at least a part of `secret`.
@@ -93,8 +117,8 @@ pub(crate) fn leaves(secret: &[u8], work: impl FnOnce()) -> bool {
 }
 
 /// The names of the secrets whose first or last `part_len` bytes, or all bytes if fewer, are in
-/// `freed`.
-fn search(freed: &[u8], secrets: &[Secret], part_len: usize) -> BTreeSet<&'static str> {
+/// `memory`, and their places.
+fn search(memory: &[u8], secrets: &[Secret], part_len: usize) -> BTreeSet<(&'static str, usize)> {
     let mut parts: HashMap<[u8; 2], Vec<(&[u8], &'static str)>> = HashMap::new();
     for secret in secrets {
         let bytes = &secret.bytes[..secret.len];
@@ -109,13 +133,13 @@ fn search(freed: &[u8], secrets: &[Secret], part_len: usize) -> BTreeSet<&'stati
         begins[usize::from(u16::from_be_bytes(*key))] = true;
     }
     let mut left = BTreeSet::new();
-    for (at, pair) in freed.windows(2).enumerate() {
+    for (at, pair) in memory.windows(2).enumerate() {
         let key = [pair[0], pair[1]];
         if begins[usize::from(u16::from_be_bytes(key))] {
             let found = parts[&key]
                 .iter()
-                .filter(|(part, _)| freed[at..].starts_with(part));
-            left.extend(found.map(|&(_, name)| name));
+                .filter(|(part, _)| memory[at..].starts_with(part));
+            left.extend(found.map(|&(_, name)| (name, at)));
         }
     }
     left

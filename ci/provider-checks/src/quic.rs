@@ -109,8 +109,8 @@ fn check_short_packet(suite: Suite, vectors: &Vectors) {
         hex(vectors.chacha20_packet),
     );
 
-    let secret = || OkmBlock::new(&hex(SECRET));
-    let mut secrets = Secrets::new(suite, version, Side::Client, secret(), secret());
+    let secret = OkmBlock::new(&hex(SECRET));
+    let mut secrets = Secrets::new(suite, version, Side::Client, &secret, &secret);
     let PacketKeySet { local, remote } = secrets.next_packet_keys();
     let expected = sealed(&*keys(vectors.chacha20_updated).packet);
     assert_eq!([sealed(&*local), sealed(&*remote)], [&expected[..]; 2]);

@@ -435,6 +435,13 @@ impl Iv {
         iv.copy_from_slice(value);
         Self(iv)
     }
+
+    /// Creates an IV in place, like [`AeadKey::written_by`].
+    pub fn written_by(write: impl FnOnce(&mut [u8; NONCE_LEN])) -> Self {
+        let mut iv = Self::default();
+        write(&mut iv.0);
+        iv
+    }
 }
 
 impl From<[u8; NONCE_LEN]> for Iv {
@@ -523,6 +530,21 @@ impl AeadKey {
         };
         copy.bytes.0[..key.len()].copy_from_slice(key);
         copy
+    }
+
+    /// Creates a key of `len` bytes in place, so that no copy of it is left behind. `write` writes
+    /// the key.
+    ///
+    /// # Panics
+    ///
+    /// If `len` is more than [`Self::MAX_LEN`].
+    pub fn written_by(len: usize, write: impl FnOnce(&mut [u8])) -> Self {
+        let mut key = Self {
+            bytes: SecretBytes::default(),
+            used: len,
+        };
+        write(&mut key.bytes.0[..len]);
+        key
     }
 
     /// Shortens this key to its first `len` bytes, for an algorithm that takes fewer than were

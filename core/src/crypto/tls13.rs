@@ -99,7 +99,9 @@ where
     value
 }
 
-/// Calls [`expand`] with `okm` as the pseudorandom key of `hkdf`.
+/// Calls `expand` with `okm` as the pseudorandom key of `hkdf`.
+///
+/// The result may be copied, so `expand` writes secrets into their final places instead.
 pub fn with_expander<T>(
     hkdf: &dyn Hkdf,
     okm: &OkmBlock,

@@ -96,8 +96,8 @@ fn key_updates_derive_each_secret_from_the_last() {
             TLS13_SUITE.quic_suite().unwrap(),
             version,
             side,
-            OkmBlock::new(b"client's"),
-            OkmBlock::new(b"server's"),
+            &OkmBlock::new(b"client's"),
+            &OkmBlock::new(b"server's"),
         )
     };
     for (version, prefix) in [(Version::V1, "quic"), (Version::V2, "quicv2")] {

@@ -186,8 +186,11 @@ impl Quic {
     fn start_early_keys(&mut self, suite: &'static Tls13CipherSuite, secret: &OkmBlock) {
         self.early = suite.quic_suite().map(|suite| EarlyKeys {
             suite,
-            secret: secret.clone(),
+            secret: OkmBlock::new(&[]),
         });
+        if let Some(early) = &mut self.early {
+            early.secret.clone_from(secret);
+        }
     }
 }
 
@@ -195,17 +198,12 @@ impl Established {
     /// Returns the traffic secrets of both sides; `side` is this side.
     fn quic_secrets(&self, side: Side, version: Version) -> Option<Secrets> {
         let secrets = self.tls13()?;
-        let (sending, receiving) = (&secrets.sending, &secrets.receiving);
-        let (sending, receiving, suite) = (
-            sending.secret.clone(),
-            receiving.secret.clone(),
-            sending.suite,
-        );
+        let (sending, receiving) = (&secrets.sending.secret, &secrets.receiving.secret);
         let (client, server) = match side {
             Side::Client => (sending, receiving),
             Side::Server => (receiving, sending),
         };
-        let suite = suite.quic_suite()?;
+        let suite = secrets.sending.suite.quic_suite()?;
         Some(Secrets::new(suite, version, side, client, server))
     }
 }
@@ -386,7 +384,11 @@ mod tests {
             quic.set_sending_secret(Level::Handshake, secret);
             quic.set_receiving_secret(Level::Handshake, secret).unwrap();
         });
-        let secrets = Tls13Secrets::new(suite, &secret(2), &secret(3), &secret(4));
+        let secrets = Tls13Secrets::derive(suite, |sending, receiving, exporter| {
+            sending.clone_from(&secret(2));
+            receiving.clone_from(&secret(3));
+            exporter.clone_from(&secret(4));
+        });
         secrets.install_sending(quic);
         common.established = Some(Established::Tls13(secrets));
         common

@@ -370,9 +370,9 @@ impl Transport for Records {
     }
 
     fn set_sending_secret(&mut self, _: Level, secret: &TrafficSecret<'_>) {
-        let (suite, (key, iv)) = (secret.suite, secret.key());
+        let suite = secret.suite;
         self.set_encrypter(
-            suite.aead_alg.encrypter(key, iv),
+            secret.with_key(|key, iv| suite.aead_alg.encrypter(key, iv)),
             ProtocolVersion::TLSv1_3,
             suite.common.confidentiality_limit,
         );
@@ -408,8 +408,8 @@ impl Transport for Records {
         secret: &TrafficSecret<'_>,
     ) -> Result<(), PeerMisbehaved> {
         self.check_aligned()?;
-        let (key, iv) = secret.key();
-        let decrypter = secret.suite.aead_alg.decrypter(key, iv);
+        let suite = secret.suite;
+        let decrypter = secret.with_key(|key, iv| suite.aead_alg.decrypter(key, iv));
         self.receiver
             .set_decrypter(decrypter, ProtocolVersion::TLSv1_3);
         self.receiving = match level {

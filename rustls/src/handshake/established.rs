@@ -56,8 +56,8 @@ impl Established {
         match self {
             Self::Tls13(secrets) => {
                 let (sending, receiving) = secrets.split(link);
-                *self = Self::Tls13Receiving(Box::new(receiving), link.clone());
-                Some(Self::Tls13Sending(Box::new(sending)))
+                *self = Self::Tls13Receiving(receiving, link.clone());
+                Some(Self::Tls13Sending(sending))
             }
             Self::Tls13Exporter(_) | Self::Tls13Sending(_) | Self::Tls13Receiving(..) => None,
             #[cfg(feature = "tls12")]
@@ -108,7 +108,7 @@ impl Established {
     /// Drops the TLS 1.3 traffic secrets. No KeyUpdate is sent or accepted after this.
     pub(crate) fn keep_exporter_secret(&mut self) {
         if let Self::Tls13(secrets) = self {
-            *self = Self::Tls13Exporter(Box::new(secrets.receiving.exporter.clone()));
+            *self = Self::Tls13Exporter(secrets.receiving.exporter.boxed());
         }
     }
 
@@ -242,8 +242,11 @@ fn extract_tls13(
     suite: &'static Tls13CipherSuite,
     secret: &OkmBlock,
 ) -> Result<ConnectionTrafficSecrets, Error> {
-    let (key, iv) = TrafficSecret::with(suite, secret, |secret| secret.key());
-    Ok(suite.aead_alg.extract_keys(key, iv)?)
+    // they are returned by value, as applications receive them
+    let extracted = TrafficSecret::with(suite, secret, |secret| {
+        secret.with_key(|key, iv| suite.aead_alg.extract_keys(key, iv))
+    });
+    Ok(extracted?)
 }
 
 /// Replaces `secret` with the next one if the keys of that can be extracted, and returns them. A
@@ -252,7 +255,8 @@ fn extract_next(
     suite: &'static Tls13CipherSuite,
     secret: &mut OkmBlock,
 ) -> Result<ConnectionTrafficSecrets, Error> {
-    let next = next_application_traffic_secret(suite, secret);
+    let mut next = OkmBlock::new(&[]);
+    next_application_traffic_secret(suite, secret, &mut next);
     let keys = extract_tls13(suite, &next)?;
     secret.clone_from(&next);
     Ok(keys)
@@ -265,41 +269,29 @@ pub(crate) struct Tls13Secrets {
 }
 
 impl Tls13Secrets {
-    /// Creates the secrets. `sending` and `receiving` are the `application_traffic_secret_0` of
-    /// each direction. All are copied into place, so that the caller's copies are zeroized where
-    /// they are.
-    pub(crate) fn new(
+    /// Creates the secrets. `derive` writes them into their places: first the
+    /// `application_traffic_secret_0` of sending and receiving, then the exporter secret.
+    pub(crate) fn derive(
         suite: &'static Tls13CipherSuite,
-        sending: &OkmBlock,
-        receiving: &OkmBlock,
-        exporter_secret: &OkmBlock,
+        derive: impl FnOnce(&mut OkmBlock, &mut OkmBlock, &mut OkmBlock),
     ) -> Box<Self> {
-        let empty = || OkmBlock::new(&[]);
         let mut secrets = Box::new(Self {
             sending: SendingSecrets {
                 suite,
-                secret: empty(),
+                secret: OkmBlock::new(&[]),
                 updates: 0,
                 link: None,
                 awaits_update: false,
                 owes_update: false,
             },
-            receiving: ReceivingSecrets {
-                suite,
-                secret: empty(),
-                exporter: ExporterSecret {
-                    suite,
-                    secret: empty(),
-                },
-            },
+            receiving: ReceivingSecrets::empty(suite),
         });
-        secrets.sending.secret.clone_from(sending);
-        secrets.receiving.secret.clone_from(receiving);
-        secrets
-            .receiving
-            .exporter
-            .secret
-            .clone_from(exporter_secret);
+        let Self { sending, receiving } = &mut *secrets;
+        derive(
+            &mut sending.secret,
+            &mut receiving.secret,
+            &mut receiving.exporter.secret,
+        );
         secrets
     }
 
@@ -320,28 +312,24 @@ impl Tls13Secrets {
         self.receiving.install(transport)
     }
 
-    /// Moves the secrets out, and leaves no copies behind.
-    fn split(&mut self, link: &Arc<Link>) -> (SendingSecrets, ReceivingSecrets) {
-        let take = |secret: &mut OkmBlock| core::mem::replace(secret, OkmBlock::new(&[]));
+    /// Copies the secrets into those of the halves.
+    fn split(&self, link: &Arc<Link>) -> (Box<SendingSecrets>, Box<ReceivingSecrets>) {
         if self.sending.awaits_update {
             link.await_update();
         }
-        let sending = SendingSecrets {
+        let mut sending = Box::new(SendingSecrets {
             suite: self.sending.suite,
-            secret: take(&mut self.sending.secret),
+            secret: OkmBlock::new(&[]),
             updates: self.sending.updates,
             link: Some(link.clone()),
             awaits_update: false,
             owes_update: self.sending.owes_update,
-        };
-        let receiving = ReceivingSecrets {
-            suite: self.receiving.suite,
-            secret: take(&mut self.receiving.secret),
-            exporter: ExporterSecret {
-                suite: self.receiving.suite,
-                secret: take(&mut self.receiving.exporter.secret),
-            },
-        };
+        });
+        sending.secret.clone_from(&self.sending.secret);
+        let mut receiving = Box::new(ReceivingSecrets::empty(self.receiving.suite));
+        receiving.secret.clone_from(&self.receiving.secret);
+        let exporter_secret = &self.receiving.exporter.secret;
+        receiving.exporter.secret.clone_from(exporter_secret);
         (sending, receiving)
     }
 }
@@ -451,7 +439,7 @@ impl SendingSecrets {
 
     fn next(&mut self) {
         self.updates += 1;
-        self.secret = next_application_traffic_secret(self.suite, &self.secret);
+        advance(self.suite, &mut self.secret);
     }
 }
 
@@ -490,13 +478,22 @@ pub(crate) struct ReceivingSecrets {
 }
 
 /// The `exporter_secret` of TLS 1.3.
-#[derive(Clone)]
 pub(crate) struct ExporterSecret {
     suite: &'static Tls13CipherSuite,
     secret: OkmBlock,
 }
 
 impl ExporterSecret {
+    /// Returns a copy.
+    fn boxed(&self) -> Box<Self> {
+        let mut copy = Box::new(Self {
+            suite: self.suite,
+            secret: OkmBlock::new(&[]),
+        });
+        copy.secret.clone_from(&self.secret);
+        copy
+    }
+
     fn export(&self, output: &mut [u8], label: &[u8], context: Option<&[u8]>) -> Result<(), Error> {
         exporter(self.suite, &self.secret, label, context, output)
             .map_err(|_| Error::General("exporting too much".into()))
@@ -504,6 +501,18 @@ impl ExporterSecret {
 }
 
 impl ReceivingSecrets {
+    /// Creates the struct without its secrets.
+    fn empty(suite: &'static Tls13CipherSuite) -> Self {
+        Self {
+            suite,
+            secret: OkmBlock::new(&[]),
+            exporter: ExporterSecret {
+                suite,
+                secret: OkmBlock::new(&[]),
+            },
+        }
+    }
+
     fn install(&self, transport: &mut dyn Transport) -> Result<(), PeerMisbehaved> {
         TrafficSecret::with(self.suite, &self.secret, |secret| {
             transport.set_receiving_secret(Level::Application, secret)
@@ -525,8 +534,15 @@ impl ReceivingSecrets {
     }
 
     fn next(&mut self) {
-        self.secret = next_application_traffic_secret(self.suite, &self.secret);
+        advance(self.suite, &mut self.secret);
     }
+}
+
+/// Replaces `secret` with the next one.
+fn advance(suite: &'static Tls13CipherSuite, secret: &mut OkmBlock) {
+    let mut next = OkmBlock::new(&[]);
+    next_application_traffic_secret(suite, secret, &mut next);
+    secret.clone_from(&next);
 }
 
 #[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]

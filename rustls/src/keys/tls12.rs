@@ -14,6 +14,8 @@
 //!        ├──► "server finished", messages
 //!        └──► an exporter's label, randoms, context
 //! ```
+//!
+//! The stack that a derivation has used is overwritten ([`with_deep_stack_erased`]).
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -21,10 +23,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use rustls_core::crypto::ActiveKeyExchange;
 use rustls_core::crypto::cipher::{AeadKey, MessageDecrypter, MessageEncrypter};
 use rustls_core::crypto::hash::Output;
 use rustls_core::crypto::tls12::{self, Prf};
+use rustls_core::crypto::{ActiveKeyExchange, with_deep_stack_erased};
 use zeroize::Zeroizing;
 
 use crate::enums::Side;
@@ -132,7 +134,7 @@ impl MasterSecret {
             suite,
             randoms,
             secret: SessionSecret::derived(|secret| {
-                prf.for_key_exchange(secret, kx, peer_share, label, seed)
+                with_deep_stack_erased(|| prf.for_key_exchange(secret, kx, peer_share, label, seed))
             })?,
             is_extended: session_hash.is_some(),
         })
@@ -172,8 +174,12 @@ impl MasterSecret {
         let shape = self.suite.aead_alg.key_block_shape();
         let len = 2 * (shape.enc_key_len + shape.fixed_iv_len) + shape.explicit_nonce_len;
         let mut bytes = Zeroizing::new(vec![0; len]);
-        let secret = PreparedSecret::new(self.suite, &self.secret);
-        secret.derive(b"key expansion", &self.randoms.server_client(), &mut bytes);
+        let seed = self.randoms.server_client();
+        let secret = with_deep_stack_erased(|| {
+            let secret = PreparedSecret::new(self.suite, &self.secret);
+            secret.derive(b"key expansion", &seed, &mut bytes);
+            secret
+        });
         KeyBlock {
             suite: self.suite,
             bytes,
@@ -210,7 +216,7 @@ impl MasterSecret {
             seed.extend_from_slice(context);
         }
         let prf = self.suite.prf_provider;
-        prf.for_secret(output, self.secret.as_bytes(), label, &seed);
+        with_deep_stack_erased(|| prf.for_secret(output, self.secret.as_bytes(), label, &seed));
         Ok(())
     }
 }
@@ -247,7 +253,7 @@ impl PreparedSecret {
             Side::Server => b"server finished",
         };
         let mut verify_data = VerifyData::default();
-        self.derive(label, transcript.as_ref(), &mut verify_data);
+        with_deep_stack_erased(|| self.derive(label, transcript.as_ref(), &mut verify_data));
         verify_data
     }
 }
@@ -271,14 +277,18 @@ pub(crate) struct KeyBlock {
 impl KeyBlock {
     /// Creates the encrypter for this side, which is `sender`.
     pub(crate) fn encrypter(&self, sender: Side) -> Box<dyn MessageEncrypter> {
-        let (key, iv, explicit) = self.keys(sender);
-        self.suite.aead_alg.encrypter(key, iv, explicit)
+        with_deep_stack_erased(|| {
+            let (key, iv, explicit) = self.keys(sender);
+            self.suite.aead_alg.encrypter(key, iv, explicit)
+        })
     }
 
     /// Creates the decrypter for records of the peer, which is `sender`.
     pub(crate) fn decrypter(&self, sender: Side) -> Box<dyn MessageDecrypter> {
-        let (key, iv, _) = self.keys(sender);
-        self.suite.aead_alg.decrypter(key, iv)
+        with_deep_stack_erased(|| {
+            let (key, iv, _) = self.keys(sender);
+            self.suite.aead_alg.decrypter(key, iv)
+        })
     }
 
     /// Derives the content of the Finished of `sender` from the hash of all messages before it (RFC

@@ -1,8 +1,8 @@
 //! The key schedule of TLS 1.3 (RFC 9846 §7): secrets in, secrets out.
 //!
 //! It does not know messages, connections or logs. The handshakes install, log and export the
-//! secrets that are derived here. Each stage is a type with one method for each secret to its
-//! right, and one method that leads to the next stage:
+//! secrets that are derived here. Each stage is a type with a method for the secrets to its right,
+//! and one that leads to the next stage:
 //!
 //! ```text
 //!                 0
@@ -28,21 +28,24 @@
 //! ```
 //!
 //! Further functions derive from one secret: traffic keys, Finished, KeyUpdate, exporters, tickets.
+//!
+//! Secrets are written into the places that callers pass, since moving one leaves a copy. The stack
+//! that a derivation has used is overwritten ([`with_erased_stack`]).
 
 mod constants;
 
 use alloc::boxed::Box;
 
-use rustls_core::crypto::ActiveKeyExchange;
-use rustls_core::crypto::cipher::{AeadKey, Iv, NONCE_LEN};
+use rustls_core::crypto::cipher::{AeadKey, Iv};
 use rustls_core::crypto::hash::Output;
 use rustls_core::crypto::hmac::Tag;
 use rustls_core::crypto::tls13::{
     HkdfExpander, OkmBlock, OutputLengthError, expand_label_block, expand_label_slice,
     with_expander,
 };
+use rustls_core::crypto::{ActiveKeyExchange, with_deep_stack_erased, with_erased_stack};
 use subtle::ConstantTimeEq;
-use zeroize::Zeroize;
+use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::suites::Tls13CipherSuite;
@@ -59,17 +62,24 @@ impl EarlySecret {
         let Some(psk) = psk else {
             return Self::WithoutPsk(suite);
         };
-        let expander = suite.hkdf_provider.extract_from_secret(None, psk);
+        let hkdf = suite.hkdf_provider;
+        let expander = with_erased_stack(|| hkdf.extract_from_secret(None, psk));
         Self::WithPsk(Stage { suite, expander })
     }
 
-    fn derive_secret(&self, label: &[u8], transcript: &Output) -> OkmBlock {
+    /// Like [`Stage::expand`].
+    fn expand(&self, label: &[u8], transcript: &Output) -> OkmBlock {
         match self {
-            Self::WithPsk(stage) => stage.derive_secret(label, transcript),
-            Self::WithoutPsk(suite) => Stage::from_zeros(suite).derive_secret(label, transcript),
+            Self::WithPsk(stage) => stage.expand(label, transcript),
+            Self::WithoutPsk(suite) => Stage::from_zeros(suite).expand(label, transcript),
         }
     }
 
+    fn derive_secret(&self, label: &[u8], transcript: &Output, secret: &mut OkmBlock) {
+        with_erased_stack(|| secret.clone_from(&self.expand(label, transcript)));
+    }
+
+    /// Like [`Stage::derived`].
     fn derived(&self) -> OkmBlock {
         match self {
             Self::WithPsk(stage) => stage.derived(),
@@ -91,8 +101,13 @@ impl EarlySecret {
     /// binders of the ClientHello. It includes the messages before a second ClientHello.
     pub(crate) fn resumption_binder(&self, transcript: &Output) -> Tag {
         let suite = self.suite();
-        let binder_key = self.derive_secret(b"res binder", &no_messages(suite));
-        let finished_key = TrafficSecret::with(suite, &binder_key, |secret| secret.finished_key());
+        let mut finished_key = OkmBlock::new(&[]);
+        with_deep_stack_erased(|| {
+            let binder_key = self.expand(b"res binder", &no_messages(suite));
+            with_expander(suite.hkdf_provider, &binder_key, |expander| {
+                finished_key.clone_from(&expand_label_block(expander, b"finished", &[]));
+            });
+        });
         verify_data(suite, &finished_key, transcript)
     }
 
@@ -104,13 +119,13 @@ impl EarlySecret {
     }
 
     /// `transcript` is the ClientHello.
-    pub(crate) fn client_early_traffic_secret(&self, transcript: &Output) -> OkmBlock {
-        self.derive_secret(b"c e traffic", transcript)
+    pub(crate) fn client_early_traffic_secret(&self, transcript: &Output, secret: &mut OkmBlock) {
+        self.derive_secret(b"c e traffic", transcript, secret);
     }
 
     /// `transcript` is the ClientHello.
-    pub(crate) fn early_exporter_secret(&self, transcript: &Output) -> OkmBlock {
-        self.derive_secret(b"e exp master", transcript)
+    pub(crate) fn early_exporter_secret(&self, transcript: &Output, secret: &mut OkmBlock) {
+        self.derive_secret(b"e exp master", transcript, secret);
     }
 
     /// Completes `kx` with the peer's share, and continues with the result.
@@ -124,22 +139,22 @@ impl EarlySecret {
         peer_share: &[u8],
     ) -> Result<HandshakeSecret, Error> {
         let suite = self.suite();
-        let salt = self.derived();
-        let expander = suite.hkdf_provider.extract_from_kx_shared_secret(
-            Some(salt.as_ref()),
-            kx,
-            peer_share,
-        )?;
+        let expander = with_erased_stack(|| {
+            let salt = self.derived();
+            let hkdf = suite.hkdf_provider;
+            hkdf.extract_from_kx_shared_secret(Some(salt.as_ref()), kx, peer_share)
+        })?;
         Ok(HandshakeSecret(Stage { suite, expander }))
     }
 
     /// Continues with the result of a completed key exchange.
     pub(crate) fn into_handshake_secret_with_shared(self, shared: &[u8]) -> HandshakeSecret {
         let suite = self.suite();
-        let salt = self.derived();
-        let expander = suite
-            .hkdf_provider
-            .extract_from_secret(Some(salt.as_ref()), shared);
+        let expander = with_erased_stack(|| {
+            let salt = self.derived();
+            let hkdf = suite.hkdf_provider;
+            hkdf.extract_from_secret(Some(salt.as_ref()), shared)
+        });
         HandshakeSecret(Stage { suite, expander })
     }
 }
@@ -148,22 +163,27 @@ impl EarlySecret {
 pub(crate) struct HandshakeSecret(Stage);
 
 impl HandshakeSecret {
+    /// Derives `client_handshake_traffic_secret` and `server_handshake_traffic_secret`.
     /// `transcript` is ClientHello…ServerHello.
-    pub(crate) fn client_handshake_traffic_secret(&self, transcript: &Output) -> OkmBlock {
-        self.0.derive_secret(b"c hs traffic", transcript)
-    }
-
-    /// `transcript` is ClientHello…ServerHello.
-    pub(crate) fn server_handshake_traffic_secret(&self, transcript: &Output) -> OkmBlock {
-        self.0.derive_secret(b"s hs traffic", transcript)
+    pub(crate) fn handshake_traffic_secrets(
+        &self,
+        transcript: &Output,
+        client: &mut OkmBlock,
+        server: &mut OkmBlock,
+    ) {
+        with_erased_stack(|| {
+            client.clone_from(&self.0.expand(b"c hs traffic", transcript));
+            server.clone_from(&self.0.expand(b"s hs traffic", transcript));
+        });
     }
 
     pub(crate) fn into_main_secret(self) -> MainSecret {
         let Stage { suite, .. } = self.0;
-        let salt = self.0.derived();
-        let expander = suite
-            .hkdf_provider
-            .extract_from_zero_ikm(Some(salt.as_ref()));
+        let expander = with_erased_stack(|| {
+            let salt = self.0.derived();
+            let hkdf = suite.hkdf_provider;
+            hkdf.extract_from_zero_ikm(Some(salt.as_ref()))
+        });
         MainSecret(Stage { suite, expander })
     }
 }
@@ -172,24 +192,25 @@ impl HandshakeSecret {
 pub(crate) struct MainSecret(Stage);
 
 impl MainSecret {
-    /// `transcript` is ClientHello…server Finished.
-    pub(crate) fn client_application_traffic_secret_0(&self, transcript: &Output) -> OkmBlock {
-        self.0.derive_secret(b"c ap traffic", transcript)
+    /// Derives `client_application_traffic_secret_0`, `server_application_traffic_secret_0` and
+    /// `exporter_secret`. `transcript` is ClientHello…server Finished.
+    pub(crate) fn application_secrets(
+        &self,
+        transcript: &Output,
+        client: &mut OkmBlock,
+        server: &mut OkmBlock,
+        exporter: &mut OkmBlock,
+    ) {
+        with_erased_stack(|| {
+            client.clone_from(&self.0.expand(b"c ap traffic", transcript));
+            server.clone_from(&self.0.expand(b"s ap traffic", transcript));
+            exporter.clone_from(&self.0.expand(b"exp master", transcript));
+        });
     }
 
-    /// `transcript` is ClientHello…server Finished.
-    pub(crate) fn server_application_traffic_secret_0(&self, transcript: &Output) -> OkmBlock {
-        self.0.derive_secret(b"s ap traffic", transcript)
-    }
-
-    /// `transcript` is ClientHello…server Finished.
-    pub(crate) fn exporter_secret(&self, transcript: &Output) -> OkmBlock {
-        self.0.derive_secret(b"exp master", transcript)
-    }
-
-    /// `transcript` is ClientHello…client Finished.
-    pub(crate) fn resumption_secret(&self, transcript: &Output) -> OkmBlock {
-        self.0.derive_secret(b"res master", transcript)
+    /// Derives `resumption_secret`. `transcript` is ClientHello…client Finished.
+    pub(crate) fn resumption_secret(&self, transcript: &Output, secret: &mut OkmBlock) {
+        with_deep_stack_erased(|| secret.clone_from(&self.0.expand(b"res master", transcript)));
     }
 }
 
@@ -207,13 +228,15 @@ impl Stage {
     }
 
     /// `Derive-Secret(., label, Messages)` of RFC 9846 §7.1, given `Transcript-Hash(Messages)`.
-    fn derive_secret(&self, label: &[u8], transcript: &Output) -> OkmBlock {
+    /// Copies of it stay on the stack, for the caller to erase.
+    fn expand(&self, label: &[u8], transcript: &Output) -> OkmBlock {
         expand_label_block(&*self.expander, label, transcript.as_ref())
     }
 
-    /// `Derive-Secret(., "derived", "")`: the salt of the next stage.
+    /// `Derive-Secret(., "derived", "")`: the salt of the next stage. Copies of it stay on the
+    /// stack, for the caller to erase.
     fn derived(&self) -> OkmBlock {
-        self.derive_secret(b"derived", &no_messages(self.suite))
+        self.expand(b"derived", &no_messages(self.suite))
     }
 }
 
@@ -224,14 +247,17 @@ fn no_messages(suite: &Tls13CipherSuite) -> Output {
     known.map_or_else(|| hash.hash(&[]), Output::new)
 }
 
-/// `application_traffic_secret_N+1` (RFC 9846 §7.2).
+/// Derives `application_traffic_secret_N+1` (RFC 9846 §7.2) from `secret`.
 pub(crate) fn next_application_traffic_secret(
     suite: &'static Tls13CipherSuite,
     secret: &OkmBlock,
-) -> OkmBlock {
-    with_expander(suite.hkdf_provider, secret, |expander| {
-        expand_label_block(expander, b"traffic upd", &[])
-    })
+    next: &mut OkmBlock,
+) {
+    with_deep_stack_erased(|| {
+        with_expander(suite.hkdf_provider, secret, |expander| {
+            next.clone_from(&expand_label_block(expander, b"traffic upd", &[]));
+        });
+    });
 }
 
 /// A traffic secret, ready to be expanded. This preparation costs about as much as one expansion,
@@ -244,42 +270,44 @@ pub(crate) struct TrafficSecret<'a> {
 }
 
 impl TrafficSecret<'_> {
-    /// Prepares `secret`, and returns the result of `expand`.
+    /// Prepares `secret`, and returns the result of `expand`, which is without secrets: they are
+    /// written into their places.
     pub(crate) fn with<T>(
         suite: &'static Tls13CipherSuite,
         secret: &OkmBlock,
         mut expand: impl FnMut(&TrafficSecret<'_>) -> T,
     ) -> T {
-        with_expander(suite.hkdf_provider, secret, |expander| {
-            expand(&TrafficSecret {
-                suite,
-                okm: secret,
-                expander,
+        with_deep_stack_erased(|| {
+            with_expander(suite.hkdf_provider, secret, |expander| {
+                expand(&TrafficSecret {
+                    suite,
+                    okm: secret,
+                    expander,
+                })
             })
         })
     }
 
-    /// Derives the write key and IV (RFC 9846 §7.3).
-    pub(crate) fn key(&self) -> (AeadKey, Iv) {
+    /// Derives the write key and IV (RFC 9846 §7.3), and passes them to `make`, which makes the key
+    /// of a provider.
+    pub(crate) fn with_key<T>(&self, make: impl FnOnce(AeadKey, Iv) -> T) -> T {
         // key and IV lengths are far below the 255 blocks of HKDF's limit
         const SHORT_ENOUGH: &str = "a key is shorter than 255 blocks";
-        let mut key_bytes = [0; AeadKey::MAX_LEN];
-        let key_bytes_used = &mut key_bytes[..self.suite.aead_alg.key_len()];
-        let mut iv_bytes = [0; NONCE_LEN];
-        expand_label_slice(self.expander, b"key", &[], key_bytes_used).expect(SHORT_ENOUGH);
-        expand_label_slice(self.expander, b"iv", &[], &mut iv_bytes).expect(SHORT_ENOUGH);
-        let key = AeadKey::new(key_bytes_used);
-        key_bytes.zeroize();
-        let iv = Iv::new(iv_bytes);
-        iv_bytes.zeroize();
-
-        (key, iv)
+        let iv = Iv::written_by(|iv| {
+            expand_label_slice(self.expander, b"iv", &[], iv).expect(SHORT_ENOUGH);
+        });
+        let key = AeadKey::written_by(self.suite.aead_alg.key_len(), |key| {
+            // a provider's key may have unused bytes, which would get what is on the stack
+            with_erased_stack(|| expand_label_slice(self.expander, b"key", &[], key))
+                .expect(SHORT_ENOUGH);
+        });
+        make(key, iv)
     }
 
     /// Derives `finished_key` (RFC 9846 §4.5.3), for the Finished of the side with this handshake
-    /// traffic secret, or for a binder.
-    pub(crate) fn finished_key(&self) -> OkmBlock {
-        expand_label_block(self.expander, b"finished", &[])
+    /// traffic secret.
+    pub(crate) fn finished_key(&self, key: &mut OkmBlock) {
+        key.clone_from(&expand_label_block(self.expander, b"finished", &[]));
     }
 }
 
@@ -289,9 +317,8 @@ pub(crate) fn verify_data(
     finished_key: &OkmBlock,
     transcript: &Output,
 ) -> Tag {
-    suite
-        .hkdf_provider
-        .hmac_sign(finished_key, transcript.as_ref())
+    let hkdf = suite.hkdf_provider;
+    with_erased_stack(|| hkdf.hmac_sign(finished_key, transcript.as_ref()))
 }
 
 /// Computes `accept_confirmation` (RFC 9849 §7.2). `transcript` is ClientHelloInner…ServerHello,
@@ -353,26 +380,21 @@ pub(crate) fn exporter(
     output: &mut [u8],
 ) -> Result<(), OutputLengthError> {
     let hash = suite.common.hash_provider;
-    let expander = suite.hkdf_provider.expander_for_okm(exporter_secret);
-
-    // Derive-Secret, except that the application chooses the label, so its length must be checked
-    let mut secret_bytes = [0; OkmBlock::MAX_LEN];
-    let secret_bytes_used = secret_bytes
-        .get_mut(..expander.hash_len())
-        .ok_or(OutputLengthError)?;
-    expand_label_slice(
-        &*expander,
-        label,
-        no_messages(suite).as_ref(),
-        secret_bytes_used,
-    )?;
-    let secret = OkmBlock::new(secret_bytes_used);
-    secret_bytes.zeroize();
-
     // RFC 9846 §7.5: no context gives the same value as an empty one
     let context = hash.hash(context.unwrap_or_default());
-    let expander = suite.hkdf_provider.expander_for_okm(&secret);
-    expand_label_slice(&*expander, b"exporter", context.as_ref(), output)
+    with_deep_stack_erased(|| {
+        let expander = suite.hkdf_provider.expander_for_okm(exporter_secret);
+        // Derive-Secret, except that the application chooses the label, so its length must be
+        // checked
+        let mut secret = Zeroizing::new([0; OkmBlock::MAX_LEN]);
+        let secret = secret
+            .get_mut(..expander.hash_len())
+            .ok_or(OutputLengthError)?;
+        expand_label_slice(&*expander, label, no_messages(suite).as_ref(), secret)?;
+
+        let expander = suite.hkdf_provider.expander_for_okm(&OkmBlock::new(secret));
+        expand_label_slice(&*expander, b"exporter", context.as_ref(), output)
+    })
 }
 
 /// Derives the PSK of the ticket with this nonce (RFC 9846 §4.7.1). A nonce has at most 255 bytes
@@ -381,10 +403,13 @@ pub(crate) fn ticket_psk(
     suite: &'static Tls13CipherSuite,
     resumption_secret: &OkmBlock,
     ticket_nonce: &[u8],
-) -> OkmBlock {
-    with_expander(suite.hkdf_provider, resumption_secret, |expander| {
-        expand_label_block(expander, b"resumption", ticket_nonce)
-    })
+    psk: &mut OkmBlock,
+) {
+    with_deep_stack_erased(|| {
+        with_expander(suite.hkdf_provider, resumption_secret, |expander| {
+            psk.clone_from(&expand_label_block(expander, b"resumption", ticket_nonce));
+        });
+    });
 }
 
 /// Derives the PSKs of several tickets, like [`ticket_psk`].
@@ -392,12 +417,17 @@ pub(crate) struct TicketPsks(Box<dyn HkdfExpander>);
 
 impl TicketPsks {
     pub(crate) fn new(suite: &'static Tls13CipherSuite, resumption_secret: &OkmBlock) -> Self {
-        Self(suite.hkdf_provider.expander_for_okm(resumption_secret))
+        let hkdf = suite.hkdf_provider;
+        Self(with_deep_stack_erased(|| {
+            hkdf.expander_for_okm(resumption_secret)
+        }))
     }
 
     /// Derives one PSK. A nonce has at most 255 bytes on the wire.
-    pub(crate) fn psk(&self, ticket_nonce: &[u8]) -> OkmBlock {
-        expand_label_block(&*self.0, b"resumption", ticket_nonce)
+    pub(crate) fn derive_psk(&self, ticket_nonce: &[u8], psk: &mut OkmBlock) {
+        with_deep_stack_erased(|| {
+            psk.clone_from(&expand_label_block(&*self.0, b"resumption", ticket_nonce));
+        });
     }
 }
 

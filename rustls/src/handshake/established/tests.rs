@@ -35,7 +35,11 @@ fn ends() -> [End; 2] {
         let suite = TLS13_AES_128_GCM_SHA256.tls13().unwrap();
         let secret = |byte| OkmBlock::new(&[byte; 32]);
         let mut records = Records::new();
-        let secrets = Tls13Secrets::new(suite, &secret(sending), &secret(receiving), &secret(3));
+        let secrets = Tls13Secrets::derive(suite, |of_sending, of_receiving, exporter| {
+            of_sending.clone_from(&secret(sending));
+            of_receiving.clone_from(&secret(receiving));
+            exporter.clone_from(&secret(3));
+        });
         secrets.install_sending(&mut records);
         secrets.install_receiving(&mut records).unwrap();
         End {

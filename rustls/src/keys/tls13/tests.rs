@@ -51,11 +51,26 @@ fn assert_hex(bytes: impl AsRef<[u8]>, digits: &str) {
 }
 
 fn traffic_key(suite: &'static Tls13CipherSuite, secret: &OkmBlock) -> (AeadKey, Iv) {
-    TrafficSecret::with(suite, secret, |secret| secret.key())
+    TrafficSecret::with(suite, secret, |secret| secret.with_key(|key, iv| (key, iv)))
+}
+
+/// Returns the traffic secrets of client and server.
+fn traffic_secrets(secret: &HandshakeSecret, hellos: &Output) -> [OkmBlock; 2] {
+    let mut secrets = [(); 2].map(|()| OkmBlock::new(&[]));
+    let [client, server] = &mut secrets;
+    secret.handshake_traffic_secrets(hellos, client, server);
+    secrets
+}
+
+/// Returns the secret that `derive` derives.
+fn derived(derive: impl FnOnce(&mut OkmBlock)) -> OkmBlock {
+    let mut secret = OkmBlock::new(&[]);
+    derive(&mut secret);
+    secret
 }
 
 fn finished_key(suite: &'static Tls13CipherSuite, secret: &OkmBlock) -> OkmBlock {
-    TrafficSecret::with(suite, secret, |secret| secret.finished_key())
+    derived(|key| TrafficSecret::with(suite, secret, |secret| secret.finished_key(key)))
 }
 
 /// Creates the handshake secret of the trace.
@@ -66,7 +81,7 @@ fn handshake_secret() -> HandshakeSecret {
 #[test]
 fn rfc8448_handshake_traffic() {
     let secret = handshake_secret();
-    let client = secret.client_handshake_traffic_secret(&output(SERVER_HELLO));
+    let [client, server] = traffic_secrets(&secret, &output(SERVER_HELLO));
     assert_hex(
         &client,
         "b3eddb126e067f35a780b3abf45e2d8f3b1a950738f52e9600746a0e27a55a21",
@@ -75,7 +90,6 @@ fn rfc8448_handshake_traffic() {
     assert_hex(key, "dbfaa693d1762c5b666af5d950258d01");
     assert_hex(iv, "5bd3c71b836e0b76bb73265f");
 
-    let server = secret.server_handshake_traffic_secret(&output(SERVER_HELLO));
     assert_hex(
         &server,
         "b67b7d690cc16c4e75e54213cb2d37b4e9c912bcded9105d42befd59d391ad38",
@@ -88,12 +102,17 @@ fn rfc8448_handshake_traffic() {
 #[test]
 fn rfc8448_application_traffic() {
     let secret = handshake_secret().into_main_secret();
-    let client = secret.client_application_traffic_secret_0(&output(SERVER_FINISHED));
+    let [mut client, mut server, mut exporter] = [(); 3].map(|()| OkmBlock::new(&[]));
+    secret.application_secrets(
+        &output(SERVER_FINISHED),
+        &mut client,
+        &mut server,
+        &mut exporter,
+    );
     assert_hex(
         &client,
         "9e40646ce79a7f9dc05af8889bce6552875afa0b06df0087f792ebb7c17504a5",
     );
-    let server = secret.server_application_traffic_secret_0(&output(SERVER_FINISHED));
     assert_hex(
         &server,
         "a11af9f05531f856ad47116b45a950328204b4f44bfb6b3a4b4f1f3fcb631643",
@@ -102,24 +121,24 @@ fn rfc8448_application_traffic() {
     assert_hex(key, "9f02283b6c9c07efc26bb9f2ac92e356");
     assert_hex(iv, "cf782b88dd83549aadf1e984");
     assert_hex(
-        secret.exporter_secret(&output(SERVER_FINISHED)),
+        exporter,
         "fe22f881176eda18eb8f44529e6792c50c9a3f89452f68d8ae311b4309d3cf50",
     );
 
-    let resumption = secret.resumption_secret(&output(CLIENT_FINISHED));
+    let resumption = derived(|okm| secret.resumption_secret(&output(CLIENT_FINISHED), okm));
     assert_hex(
         &resumption,
         "7df235f2031d2a051287d02b0241b0bfdaf86cc856231f2d5aba46c434ec196c",
     );
     assert_hex(
-        ticket_psk(aes128(), &resumption, &[0, 0]),
+        derived(|psk| ticket_psk(aes128(), &resumption, &[0, 0], psk)),
         "4ecd0eb6ec3b4d87f5d6028f922ca4c5851a277fd41311c9e62d2c9492e1c4f3",
     );
 }
 
 #[test]
 fn rfc8448_client_finished() {
-    let client = handshake_secret().client_handshake_traffic_secret(&output(SERVER_HELLO));
+    let [client, _] = traffic_secrets(&handshake_secret(), &output(SERVER_HELLO));
     assert_hex(
         verify_data(
             aes128(),
@@ -170,7 +189,7 @@ fn rfc8448_binder() {
 fn rfc8448_early_data() {
     let secret = resuming_early_secret();
     let transcript = output(RESUMING_CLIENT_HELLO);
-    let traffic = secret.client_early_traffic_secret(&transcript);
+    let traffic = derived(|okm| secret.client_early_traffic_secret(&transcript, okm));
     assert_hex(
         &traffic,
         "3fbbe6a60deb66c30a32795aba0eff7eaa10105586e7be5c09678d63b6caab62",
@@ -179,7 +198,7 @@ fn rfc8448_early_data() {
     assert_hex(key, "920205a5b7bf2115e6fc5c2942834f54");
     assert_hex(iv, "6d475f0993c8e564610db2b9");
     assert_hex(
-        secret.early_exporter_secret(&transcript),
+        derived(|okm| secret.early_exporter_secret(&transcript, okm)),
         "b2026866610937d7423e5be90862ccf24c0e6091186d34f812089ff5be2ef7df",
     );
 }
@@ -189,12 +208,13 @@ fn rfc8448_resumed_handshake() {
     let shared = hex("f44194756ff9ec9d25180635d66ea6824c6ab3bf179977be37f723570e7ccb2e");
     let secret = resuming_early_secret().into_handshake_secret_with_shared(&shared);
     let hellos = output(RESUMING_SERVER_HELLO);
+    let [client, server] = traffic_secrets(&secret, &hellos);
     assert_hex(
-        secret.client_handshake_traffic_secret(&hellos),
+        client,
         "2faac08f851d35fea3604fcb4de82dc62c9b164a70974d0462e27f1ab278700f",
     );
     assert_hex(
-        secret.server_handshake_traffic_secret(&hellos),
+        server,
         "fe927ae271312e8bf0275b581c54eef020450dc4ecffaa05a1a35d27518e7803",
     );
 }
@@ -223,12 +243,9 @@ fn a_key_exchange_gives_the_same_secret_as_its_result() {
         .into_handshake_secret(Box::new(Known), b"theirs")
         .unwrap();
     let hellos = output(SERVER_HELLO);
-    assert_eq!(
-        secret.client_handshake_traffic_secret(&hellos).as_ref(),
-        handshake_secret()
-            .client_handshake_traffic_secret(&hellos)
-            .as_ref()
-    );
+    let [client, _] = traffic_secrets(&secret, &hellos);
+    let [expected, _] = traffic_secrets(&handshake_secret(), &hellos);
+    assert_eq!(client.as_ref(), expected.as_ref());
 }
 
 #[test]
@@ -236,8 +253,9 @@ fn the_early_secret_depends_on_the_psk() {
     let secret =
         EarlySecret::new(aes128(), Some(&[0x70; 32])).into_handshake_secret_with_shared(b"shared");
     let transcript: Vec<u8> = (0..32).collect();
+    let [client, _] = traffic_secrets(&secret, &Output::new(&transcript));
     assert_hex(
-        secret.client_handshake_traffic_secret(&Output::new(&transcript)),
+        client,
         "d0b5aa70f6ad58413d63e7bd658f90bb19a8053328a1804d5fb4bff881fdcea9",
     );
 }
@@ -246,14 +264,17 @@ fn the_early_secret_depends_on_the_psk() {
 fn the_next_traffic_secret() {
     let secret: Vec<u8> = (0..48).collect();
     assert_hex(
-        next_application_traffic_secret(aes128(), &OkmBlock::new(&secret[..32])),
+        derived(|next| {
+            let secret = OkmBlock::new(&secret[..32]);
+            next_application_traffic_secret(aes128(), &secret, next);
+        }),
         "2cecd0a17506ef5fa73edc062d6e7b5397cf074ec1b4d8f99a120772932f0b45",
     );
 
     let aes256 = suite(CipherSuite::TLS13_AES_256_GCM_SHA384);
     let secret = OkmBlock::new(&secret);
     assert_hex(
-        next_application_traffic_secret(aes256, &secret),
+        derived(|next| next_application_traffic_secret(aes256, &secret, next)),
         "401331b63e9d59f202e8f041042d9516f4cd7fa2e2ee14631d3b49fc340d7af3\
          7fc2c0c9f252d8036f81ec5b85cbe5db",
     );

@@ -1,6 +1,7 @@
 //! CONNECTED: the messages after the handshake (RFC 9846 §4.7).
 
 use pki_types::ServerName;
+use rustls_core::crypto::hash;
 use rustls_core::crypto::tls13::OkmBlock;
 
 use super::extension_checks::check_extensions;
@@ -11,7 +12,7 @@ use crate::handshake::ClientContext;
 use crate::handshake::client::offer::Offer;
 use crate::handshake::negotiated::Negotiated;
 use crate::handshake::transport::Transport;
-use crate::keys::tls13::ticket_psk;
+use crate::keys::tls13::{MainSecret, ticket_psk};
 use crate::msgs::extensions::ExtensionContext;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::suites::Tls13CipherSuite;
@@ -28,19 +29,29 @@ pub(crate) struct Connected {
 }
 
 impl Connected {
-    /// Keeps the parts of `offer` that are stored with tickets.
-    pub(super) fn new(
-        offer: Offer,
-        suite: &'static Tls13CipherSuite,
-        resumption_secret: Option<OkmBlock>,
-    ) -> Self {
+    /// Keeps the parts of `offer` that are stored with tickets. [`Self::derive_resumption_secret`]
+    /// completes it.
+    pub(super) fn new(offer: Offer, suite: &'static Tls13CipherSuite) -> Self {
         Self {
             suite,
-            resumption_secret,
+            resumption_secret: None,
             config: offer.config.into_past(),
             server_name: offer.server_name,
             verification: offer.verification,
         }
+    }
+
+    /// Derives the secret of sessions in place, since a move would leave a copy. `transcript` is
+    /// ClientHello…client Finished.
+    pub(super) fn derive_resumption_secret(
+        &mut self,
+        main_secret: &MainSecret,
+        transcript: &hash::Output,
+    ) {
+        let secret = self
+            .resumption_secret
+            .get_or_insert_with(|| OkmBlock::new(&[]));
+        main_secret.resumption_secret(transcript, secret);
     }
 
     pub(super) fn read_new_session_ticket(
@@ -94,7 +105,8 @@ impl Connected {
             return;
         };
         let suite = self.suite;
-        let psk = ticket_psk(suite, resumption_secret, ticket.nonce);
+        let mut psk = OkmBlock::new(&[]);
+        ticket_psk(suite, resumption_secret, ticket.nonce, &mut psk);
         let mut value = Tls13ClientSessionValue::new(
             common,
             suite,

@@ -85,19 +85,13 @@ impl Handshake {
         let mut handshake = self;
         let suite = handshake.suite;
         let main_secret = handshake.secret.into_main_secret();
-        let sending = main_secret.client_application_traffic_secret_0(server_finished);
-        let receiving = main_secret.server_application_traffic_secret_0(server_finished);
-        let exporter_secret = main_secret.exporter_secret(server_finished);
         let mut offer = handshake.offer;
-        let store = &offer.config.resumption.store;
-        let resumption_secret = store
-            .as_ref()
-            .map(|_| main_secret.resumption_secret(handshake.transcript.current()));
-
-        offer.log_secret("CLIENT_TRAFFIC_SECRET_0", sending.as_ref());
-        offer.log_secret("SERVER_TRAFFIC_SECRET_0", receiving.as_ref());
-        offer.log_secret("EXPORTER_SECRET", exporter_secret.as_ref());
-        let secrets = Tls13Secrets::new(suite, &sending, &receiving, &exporter_secret);
+        let secrets = Tls13Secrets::derive(suite, |sending, receiving, exporter| {
+            main_secret.application_secrets(server_finished, sending, receiving, exporter);
+            offer.log_secret("CLIENT_TRAFFIC_SECRET_0", sending.as_ref());
+            offer.log_secret("SERVER_TRAFFIC_SECRET_0", receiving.as_ref());
+            offer.log_secret("EXPORTER_SECRET", exporter.as_ref());
+        });
         secrets.install_sending(cx.transport);
         // RFC 9849 §6.1.6: after the client's Finished, and before any application data
         offer.ech.check_not_rejected()?;
@@ -105,6 +99,8 @@ impl Handshake {
         *cx.established = Some(Established::Tls13(secrets));
         cx.transport.start_sending();
 
+        let store = &offer.config.resumption.store;
+        let stores_sessions = store.is_some();
         if let Some(store) = store {
             match cx.negotiated.kx_group.map(|group| group.name()) {
                 Some(group) if offer.kx_hint != Some(group) => {
@@ -115,7 +111,11 @@ impl Handshake {
             // the server now supports TLS 1.3, so a TLS 1.2 session is useless
             store.remove_tls12_session(&offer.server_name);
         }
-        Ok(Box::new(Connected::new(*offer, suite, resumption_secret)))
+        let mut connected = Box::new(Connected::new(*offer, suite));
+        if stores_sessions {
+            connected.derive_resumption_secret(&main_secret, handshake.transcript.current());
+        }
+        Ok(connected)
     }
 }
 

@@ -46,35 +46,62 @@ pub(super) enum EarlyData {
 }
 
 impl FinishedKeys {
-    /// Installs the keys of both handshake traffic secrets. If EndOfEarlyData may end early data,
-    /// the keys of `client` are installed later.
-    pub(super) fn install(
-        suite: &'static Tls13CipherSuite,
-        client: &OkmBlock,
-        server: &OkmBlock,
-        early_data: EarlyData,
-        transport: &mut dyn Transport,
-    ) -> Result<Self, PeerMisbehaved> {
-        let server = TrafficSecret::with(suite, server, |secret| {
-            transport.set_receiving_secret(Level::Handshake, secret)?;
-            Ok(secret.finished_key())
-        })?;
-        if early_data == EarlyData::No {
-            // the server can no longer accept early data, if any was sent
-            transport.end_early_data();
+    /// Creates the struct without its keys. [`Handshake::install_keys`] derives them in place.
+    pub(super) fn empty() -> Self {
+        Self {
+            client: OkmBlock::new(&[]),
+            server: OkmBlock::new(&[]),
         }
-        let client = TrafficSecret::with(suite, client, |secret| {
-            if early_data == EarlyData::No || !transport.carrier().has_end_of_early_data() {
-                // RFC 9846 §A.1: install them now, so that alerts are protected
-                transport.set_sending_secret(Level::Handshake, secret);
-            }
-            secret.finished_key()
-        });
-        Ok(Self { client, server })
     }
 }
 
 impl Handshake {
+    /// Derives the client's handshake traffic secret in place, and that of the server. The
+    /// transcript ends with the ServerHello.
+    pub(super) fn derive_traffic_secrets(&mut self, server_secret: &mut OkmBlock) {
+        let Self {
+            secret,
+            client_secret,
+            ..
+        } = self;
+        let hellos = self.transcript.current();
+        secret.handshake_traffic_secrets(hellos, client_secret, server_secret);
+        let log = |label, secret: &OkmBlock| self.offer.log_secret(label, secret.as_ref());
+        log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client_secret);
+        log("SERVER_HANDSHAKE_TRAFFIC_SECRET", server_secret);
+    }
+
+    /// Installs the keys of both handshake traffic secrets, and derives the keys of Finished. If
+    /// EndOfEarlyData may end early data, the keys of the client are installed later.
+    pub(super) fn install_keys(
+        &mut self,
+        server_secret: &OkmBlock,
+        transport: &mut dyn Transport,
+    ) -> Result<(), PeerMisbehaved> {
+        let Self {
+            suite,
+            early_data,
+            finished_keys,
+            ..
+        } = self;
+        TrafficSecret::with(suite, server_secret, |secret| {
+            secret.finished_key(&mut finished_keys.server);
+            transport.set_receiving_secret(Level::Handshake, secret)
+        })?;
+        if *early_data == EarlyData::No {
+            // the server can no longer accept early data, if any was sent
+            transport.end_early_data();
+        }
+        TrafficSecret::with(suite, &self.client_secret, |secret| {
+            secret.finished_key(&mut finished_keys.client);
+            if *early_data == EarlyData::No || !transport.carrier().has_end_of_early_data() {
+                // RFC 9846 §A.1: install them now, so that alerts are protected
+                transport.set_sending_secret(Level::Handshake, secret);
+            }
+        });
+        Ok(())
+    }
+
     /// Ends early data, and installs the handshake keys that were delayed by it.
     pub(super) fn end_early_data(&self, transport: &mut dyn Transport) {
         transport.end_early_data();

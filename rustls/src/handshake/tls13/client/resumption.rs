@@ -6,6 +6,7 @@ use alloc::vec;
 
 use pki_types::UnixTime;
 use rustls_core::crypto::hash;
+use rustls_core::crypto::tls13::OkmBlock;
 
 use crate::config::session::client::Tls13ClientSessionValue;
 use crate::enums::ProtocolVersion;
@@ -149,12 +150,16 @@ impl OfferedSession {
         client_hello: &hash::Output,
         transport: &mut dyn Transport,
     ) {
-        let secret = self.early_secret.client_early_traffic_secret(client_hello);
+        let mut secret = OkmBlock::new(&[]);
+        self.early_secret
+            .client_early_traffic_secret(client_hello, &mut secret);
         offer.log_secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.as_ref());
         const EXPORTER: &str = "EARLY_EXPORTER_SECRET";
         // the secret is needed only for the key log
         if offer.config.key_log.will_log(EXPORTER) {
-            let exporter = self.early_secret.early_exporter_secret(client_hello);
+            let mut exporter = OkmBlock::new(&[]);
+            self.early_secret
+                .early_exporter_secret(client_hello, &mut exporter);
             offer.log_secret(EXPORTER, exporter.as_ref());
         }
         transport.start_early_data(

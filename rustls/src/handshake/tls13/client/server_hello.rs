@@ -2,6 +2,8 @@
 
 use alloc::boxed::Box;
 
+use rustls_core::crypto::tls13::OkmBlock;
+
 use super::encrypted_extensions::WaitEncryptedExtensions;
 use super::in_progress::{EarlyData, FinishedKeys, Handshake};
 use crate::enums::{AlertDescription, Compression, ExtensionType, ProtocolVersion};
@@ -64,33 +66,23 @@ pub(super) fn read_server_hello(
         cx.negotiated.kx_group = sent.offer.offered_group(server_share.group);
     }
     let secret = shares.complete(server_share, early_secret)?;
-    let hellos = transcript.current();
-    let client_secret = secret.client_handshake_traffic_secret(hellos);
-    let server_secret = secret.server_handshake_traffic_secret(hellos);
-    let offer = sent.offer;
-    offer.log_secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client_secret.as_ref());
-    offer.log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", server_secret.as_ref());
-    // RFC 9846 §E.4: before the client's first protected record, which may be an alert
-    sent.ccs.send_once(cx.transport);
-    let finished_keys = FinishedKeys::install(
-        suite,
-        &client_secret,
-        &server_secret,
-        early_data,
-        cx.transport,
-    )?;
     // boxed separately, because an idle connection needs much less
-    let handshake = Box::new(Handshake {
-        offer,
+    let mut handshake = Box::new(Handshake {
+        offer: sent.offer,
         offered: sent.offered,
         suite,
         transcript,
         secret,
         session,
         early_data,
-        client_secret,
-        finished_keys,
+        client_secret: OkmBlock::new(&[]),
+        finished_keys: FinishedKeys::empty(),
     });
+    let mut server_secret = OkmBlock::new(&[]);
+    handshake.derive_traffic_secrets(&mut server_secret);
+    // RFC 9846 §E.4: before the client's first protected record, which may be an alert
+    sent.ccs.send_once(cx.transport);
+    handshake.install_keys(&server_secret, cx.transport)?;
     Ok(WaitEncryptedExtensions::new(handshake))
 }
 

@@ -118,6 +118,20 @@ pub(crate) struct WaitEndOfEarlyData {
 }
 
 impl WaitEndOfEarlyData {
+    /// Creates the state. The secret is copied into place, because moving it would leave a copy.
+    pub(super) fn boxed(
+        finished: Box<WaitFinished>,
+        client_handshake_traffic_secret: &OkmBlock,
+    ) -> Box<Self> {
+        let mut waiting = Box::new(Self {
+            finished,
+            client_handshake_traffic_secret: OkmBlock::new(&[]),
+        });
+        let secret = &mut waiting.client_handshake_traffic_secret;
+        secret.clone_from(client_handshake_traffic_secret);
+        waiting
+    }
+
     /// Handles EndOfEarlyData. `self` stays in its box for the same reason as in
     /// [`WaitFinished::read_finished`].
     #[expect(

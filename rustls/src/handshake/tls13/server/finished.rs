@@ -65,7 +65,9 @@ impl WaitFinished {
         }
 
         let transcript = self.transcript.current();
-        let resumption_secret = self.main_secret.resumption_secret(transcript);
+        let mut resumption_secret = OkmBlock::new(&[]);
+        self.main_secret
+            .resumption_secret(transcript, &mut resumption_secret);
         let tickets = TicketInputs {
             suite: self.suite,
             count: self.ticket_count,

@@ -110,7 +110,9 @@ impl Agreed<'_> {
             tickets,
             config: &config,
         };
-        let early_data = sender.derive_early_secrets(&early_secret, &mut transcript);
+        let mut early_traffic_secret = OkmBlock::new(&[]);
+        let early_data =
+            sender.derive_early_secrets(&early_secret, &mut transcript, &mut early_traffic_secret);
         let exchange = sender.exchange_keys(cx)?;
 
         let len = SERVER_HELLO_LEN + exchange.pub_key.len();
@@ -122,17 +124,14 @@ impl Agreed<'_> {
         if !is_retried && !hello.legacy_session_id.is_empty() {
             cx.transport.send_change_cipher_spec();
         }
-        let handshake = sender.derive_handshake_keys(early_secret, &exchange, &mut transcript);
-        let server_finished_key = TrafficSecret::with(
-            parameters.suite,
-            &handshake.server_traffic_secret,
-            |secret| {
-                cx.transport.set_sending_secret(Level::Handshake, secret);
-                secret.finished_key()
-            },
-        );
-        let client_finished_key =
-            sender.install_receiving_keys(&handshake, early_data.as_ref(), cx)?;
+        let secret = early_secret.into_handshake_secret_with_shared(exchange.secret.secret_bytes());
+        let mut keys = HandshakeKeys::empty();
+        sender.derive_handshake_keys(&secret, &mut transcript, &mut keys);
+        TrafficSecret::with(parameters.suite, &keys.server_traffic_secret, |secret| {
+            secret.finished_key(&mut keys.server_finished_key);
+            cx.transport.set_sending_secret(Level::Handshake, secret);
+        });
+        sender.install_receiving_keys(&mut keys, early_data.as_ref(), cx)?;
 
         let len = sender.encrypted_flight_len();
         let mut flight = Flight::with_capacity(len, &mut transcript);
@@ -146,15 +145,16 @@ impl Agreed<'_> {
         let mut finished = Box::new(WaitFinished {
             suite: parameters.suite,
             transcript,
-            server_finished_key,
-            client_finished_key,
-            main_secret: handshake.secret.into_main_secret(),
+            server_finished_key: OkmBlock::new(&[]),
+            client_finished_key: OkmBlock::new(&[]),
+            main_secret: secret.into_main_secret(),
             ticket_count: tickets.count,
             authenticated_at,
             client_acceptance,
             server_auth,
             config,
         });
+        keys.copy_finished_keys(&mut finished);
         let client_random = hello.random;
         match authentication {
             Authentication::Certificate { signer, .. } => {
@@ -183,10 +183,8 @@ impl Agreed<'_> {
                     (Some(_), State::WaitFinished(finished))
                         if cx.transport.carrier().has_end_of_early_data() =>
                     {
-                        Ok(State::WaitEndOfEarlyData(Box::new(WaitEndOfEarlyData {
-                            finished,
-                            client_handshake_traffic_secret: handshake.client_traffic_secret,
-                        })))
+                        let next = WaitEndOfEarlyData::boxed(finished, &keys.client_traffic_secret);
+                        Ok(State::WaitEndOfEarlyData(next))
                     }
                     (_, next) => Ok(next),
                 }
@@ -219,16 +217,13 @@ impl WaitFinished {
     fn install_sending_key(&mut self, client_random: &Random, cx: &mut ServerContext<'_>) {
         let transcript = self.transcript.current();
         let main_secret = &self.main_secret;
-        let client_secret = main_secret.client_application_traffic_secret_0(transcript);
-        let server_secret = main_secret.server_application_traffic_secret_0(transcript);
-        let exporter_secret = main_secret.exporter_secret(transcript);
-        let log = |label, secret| log(&self.config, label, client_random, secret);
-        log("CLIENT_TRAFFIC_SECRET_0", &client_secret);
-        log("SERVER_TRAFFIC_SECRET_0", &server_secret);
-        log("EXPORTER_SECRET", &exporter_secret);
-
-        let secrets =
-            Tls13Secrets::new(self.suite, &server_secret, &client_secret, &exporter_secret);
+        let log = |label, secret: &OkmBlock| log(&self.config, label, client_random, secret);
+        let secrets = Tls13Secrets::derive(self.suite, |sending, receiving, exporter| {
+            main_secret.application_secrets(transcript, receiving, sending, exporter);
+            log("CLIENT_TRAFFIC_SECRET_0", receiving);
+            log("SERVER_TRAFFIC_SECRET_0", sending);
+            log("EXPORTER_SECRET", exporter);
+        });
         // RFC 9846 §4.5.3: everything after Finished, including alerts, is under the application
         // keys
         secrets.install_sending(cx.transport);
@@ -290,12 +285,14 @@ impl FlightSender<'_> {
         chain + certified_key.ocsp_response().map_or(0, <[u8]>::len) + OTHERS
     }
 
-    /// Derives the secret of early data, if that is accepted. `transcript` is the ClientHello.
-    fn derive_early_secrets(
+    /// Derives the secret of early data into `client_traffic_secret`, if that is accepted.
+    /// `transcript` is the ClientHello.
+    fn derive_early_secrets<'s>(
         &self,
         early_secret: &EarlySecret,
         transcript: &mut Transcript,
-    ) -> Option<AcceptedEarlyData> {
+        client_traffic_secret: &'s mut OkmBlock,
+    ) -> Option<AcceptedEarlyData<'s>> {
         const LABEL: &str = "CLIENT_EARLY_TRAFFIC_SECRET";
         let limit = self.authentication.resumed()?.early_data_limit;
         // the secret is logged even if the server skips early data, so that a packet analyzer can
@@ -304,11 +301,12 @@ impl FlightSender<'_> {
             return None;
         }
         let transcript = transcript.current();
-        let client_traffic_secret = early_secret.client_early_traffic_secret(transcript);
-        self.log(LABEL, &client_traffic_secret);
+        early_secret.client_early_traffic_secret(transcript, client_traffic_secret);
+        self.log(LABEL, client_traffic_secret);
         let limit = limit?;
         if self.config.key_log.will_log("EARLY_EXPORTER_SECRET") {
-            let exporter_secret = early_secret.early_exporter_secret(transcript);
+            let mut exporter_secret = OkmBlock::new(&[]);
+            early_secret.early_exporter_secret(transcript, &mut exporter_secret);
             self.log("EARLY_EXPORTER_SECRET", &exporter_secret);
         }
         Some(AcceptedEarlyData {
@@ -320,46 +318,44 @@ impl FlightSender<'_> {
     /// `transcript` is ClientHello…ServerHello.
     fn derive_handshake_keys(
         &self,
-        early_secret: EarlySecret,
-        exchange: &CompletedKeyExchange,
+        secret: &HandshakeSecret,
         transcript: &mut Transcript,
-    ) -> HandshakeKeys {
+        keys: &mut HandshakeKeys,
+    ) {
         let transcript = transcript.current();
-        let secret = early_secret.into_handshake_secret_with_shared(exchange.secret.secret_bytes());
-        let client_traffic_secret = secret.client_handshake_traffic_secret(transcript);
-        let server_traffic_secret = secret.server_handshake_traffic_secret(transcript);
-        self.log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &client_traffic_secret);
-        self.log("SERVER_HANDSHAKE_TRAFFIC_SECRET", &server_traffic_secret);
-        HandshakeKeys {
-            secret,
-            client_traffic_secret,
-            server_traffic_secret,
-        }
+        let (client, server) = (
+            &mut keys.client_traffic_secret,
+            &mut keys.server_traffic_secret,
+        );
+        secret.handshake_traffic_secrets(transcript, client, server);
+        self.log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client);
+        self.log("SERVER_HANDSHAKE_TRAFFIC_SECRET", server);
     }
 
     /// Installs the keys of the client's next records: of early data if it is accepted, and of the
-    /// handshake unless EndOfEarlyData delays them. Returns the key of the client's Finished.
+    /// handshake unless EndOfEarlyData delays them. Also derives the key of the client's Finished.
     fn install_receiving_keys(
         &self,
-        handshake: &HandshakeKeys,
-        early_data: Option<&AcceptedEarlyData>,
+        keys: &mut HandshakeKeys,
+        early_data: Option<&AcceptedEarlyData<'_>>,
         cx: &mut ServerContext<'_>,
-    ) -> Result<OkmBlock, PeerMisbehaved> {
+    ) -> Result<(), PeerMisbehaved> {
         let suite = self.parameters.suite;
         if let Some(accepted) = early_data {
             cx.data.early_data = EarlyData::Accepted;
             // from here on, a record that cannot be decrypted is an error
             cx.transport.skip_early_data(None);
-            let secret = &accepted.client_traffic_secret;
+            let secret = accepted.client_traffic_secret;
             cx.transport
                 .receive_early_data(suite, secret, accepted.limit)?;
         }
-        TrafficSecret::with(suite, &handshake.client_traffic_secret, |secret| {
+        TrafficSecret::with(suite, &keys.client_traffic_secret, |secret| {
+            secret.finished_key(&mut keys.client_finished_key);
             if early_data.is_none() || !cx.transport.carrier().has_end_of_early_data() {
                 cx.transport
                     .set_receiving_secret(Level::Handshake, secret)?;
             }
-            Ok(secret.finished_key())
+            Ok(())
         })
     }
 
@@ -483,13 +479,32 @@ fn log(config: &ServerSettings, label: &str, client_random: &Random, secret: &Ok
 }
 
 /// The limit and the secret of accepted early data.
-struct AcceptedEarlyData {
+struct AcceptedEarlyData<'a> {
     limit: u32,
-    client_traffic_secret: OkmBlock,
+    client_traffic_secret: &'a OkmBlock,
 }
 
+/// The secrets of the handshake's traffic. They are derived in place, and never moved.
 struct HandshakeKeys {
-    secret: HandshakeSecret,
     client_traffic_secret: OkmBlock,
     server_traffic_secret: OkmBlock,
+    client_finished_key: OkmBlock,
+    server_finished_key: OkmBlock,
+}
+
+impl HandshakeKeys {
+    fn empty() -> Self {
+        Self {
+            client_traffic_secret: OkmBlock::new(&[]),
+            server_traffic_secret: OkmBlock::new(&[]),
+            client_finished_key: OkmBlock::new(&[]),
+            server_finished_key: OkmBlock::new(&[]),
+        }
+    }
+
+    fn copy_finished_keys(&self, finished: &mut WaitFinished) {
+        let (client, server) = (&self.client_finished_key, &self.server_finished_key);
+        finished.client_finished_key.clone_from(client);
+        finished.server_finished_key.clone_from(server);
+    }
 }

@@ -268,7 +268,8 @@ impl<'a> Sessions<'a> {
             facts,
             ..
         } = &*self;
-        let psk = self.psks.psk(&nonce(number));
+        let mut psk = OkmBlock::new(&[]);
+        self.psks.derive_psk(&nonce(number), &mut psk);
         let session = Tls13Session {
             suite: inputs.suite.common.suite,
             psk: psk.as_ref(),
