@@ -18,7 +18,7 @@ pub use self::rotation::TicketRotator;
 pub use self::rotation::TicketSwitcher;
 use crate::crypto::aead::{Aead, TAG_LEN};
 use crate::crypto::cipher::{AeadKey, NONCE_LEN, Nonce};
-use crate::crypto::{GetRandomFailed, SecureRandom};
+use crate::crypto::{GetRandomFailed, SecureRandom, with_deep_stack_erased};
 #[cfg(feature = "std")]
 use crate::error::Error;
 use crate::operation::BoxFuture;
@@ -109,16 +109,18 @@ pub fn make_ticketer<A: Aead + 'static>(
     let mut key_name = [0; KEY_NAME_LEN];
     random.fill(&mut key_name)?;
 
-    let mut key = [0; AeadKey::MAX_LEN];
-    random.fill(&mut key)?;
-    let aead = new_aead(AeadKey::from(key));
-    key.zeroize();
+    with_deep_stack_erased(|| -> Result<Box<dyn ProducesTickets>, GetRandomFailed> {
+        let mut key = [0; AeadKey::MAX_LEN];
+        random.fill(&mut key)?;
+        let aead = new_aead(AeadKey::from(key));
+        key.zeroize();
 
-    Ok(Box::new(AeadTicketer {
-        aead,
-        key_name,
-        random,
-    }))
+        Ok(Box::new(AeadTicketer {
+            aead,
+            key_name,
+            random,
+        }))
+    })
 }
 
 /// Ticket protection by an AEAD whose key never leaves this process.

@@ -34,7 +34,7 @@ use crate::crypto::hpke::{
     EncapsulatedSecret, Hpke, HpkeOpener, HpkePrivateKey, HpkePublicKey, HpkeSealer, HpkeSuite,
 };
 use crate::crypto::tls13::{HkdfExpander, HkdfExpanderUsingHmac, OkmBlock, expand};
-use crate::crypto::{GetRandomFailed, SharedSecret};
+use crate::crypto::{GetRandomFailed, SharedSecret, with_deep_stack_erased};
 use crate::ech_config::HpkeSymmetricCipherSuite;
 use crate::enums::{HpkeAead, HpkeKdf, HpkeKem};
 use crate::error::{Error, OtherError};
@@ -224,8 +224,10 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> Hpke for HpkeBase<D, H, A> {
         plaintext: &[u8],
         pub_key: &HpkePublicKey,
     ) -> Result<(EncapsulatedSecret, Vec<u8>), Error> {
-        let (enc, mut sealer) = Self::sender(info, pub_key, &D::generate()?)?;
-        Ok((enc, sealer.seal(aad, plaintext)?))
+        with_deep_stack_erased(|| -> Result<_, Error> {
+            let (enc, mut sealer) = Self::sender(info, pub_key, &D::generate()?)?;
+            Ok((enc, sealer.seal(aad, plaintext)?))
+        })
     }
 
     fn setup_sealer(
@@ -233,8 +235,10 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> Hpke for HpkeBase<D, H, A> {
         info: &[u8],
         pub_key: &HpkePublicKey,
     ) -> Result<(EncapsulatedSecret, Box<dyn HpkeSealer + 'static>), Error> {
-        let (enc, sealer) = Self::sender(info, pub_key, &D::generate()?)?;
-        Ok((enc, Box::new(sealer)))
+        with_deep_stack_erased(|| -> Result<(_, Box<dyn HpkeSealer>), Error> {
+            let (enc, sealer) = Self::sender(info, pub_key, &D::generate()?)?;
+            Ok((enc, Box::new(sealer)))
+        })
     }
 
     fn open(
@@ -245,7 +249,7 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> Hpke for HpkeBase<D, H, A> {
         ciphertext: &[u8],
         secret_key: &HpkePrivateKey,
     ) -> Result<Vec<u8>, Error> {
-        Self::receiver(enc, info, secret_key)?.open(aad, ciphertext)
+        with_deep_stack_erased(|| Self::receiver(enc, info, secret_key)?.open(aad, ciphertext))
     }
 
     fn setup_opener(
@@ -254,7 +258,9 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> Hpke for HpkeBase<D, H, A> {
         info: &[u8],
         secret_key: &HpkePrivateKey,
     ) -> Result<Box<dyn HpkeOpener + 'static>, Error> {
-        Ok(Box::new(Self::receiver(enc, info, secret_key)?))
+        with_deep_stack_erased(|| -> Result<Box<dyn HpkeOpener>, Error> {
+            Ok(Box::new(Self::receiver(enc, info, secret_key)?))
+        })
     }
 
     fn generate_key_pair(&self) -> Result<(HpkePublicKey, HpkePrivateKey), Error> {

@@ -10,10 +10,10 @@ use pki_types::UnixTime;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::{MAX_TICKET_LEN, ProducesTickets};
-use crate::crypto::SecureRandom;
 use crate::crypto::aead::{Aead, TAG_LEN};
 use crate::crypto::cipher::{AeadKey, NONCE_LEN, Nonce};
 use crate::crypto::tls13::{Hkdf, HkdfExpander};
+use crate::crypto::{SecureRandom, with_deep_stack_erased};
 use crate::error::Error;
 
 /// Ticket protection by keys that every machine derives from one shared secret and the time of day.
@@ -110,7 +110,9 @@ impl<A: Aead> FleetTicketer<A> {
             ));
         }
         Ok(Self {
-            pseudorandom_key: crypto.hkdf.extract_from_secret(Some(DOMAIN), secret),
+            pseudorandom_key: with_deep_stack_erased(|| {
+                crypto.hkdf.extract_from_secret(Some(DOMAIN), secret)
+            }),
             new_aead: crypto.new_aead,
             random: crypto.random,
             clock: Box::new(clock),
@@ -124,6 +126,7 @@ impl<A: Aead> FleetTicketer<A> {
     }
 
     /// Derives key and nonce of one ticket: `HKDF-Expand(PRK, epoch length ‖ epoch ‖ salt, 44)`.
+    /// Copies of the key stay on the stack, for the caller to erase.
     fn ticket_key(&self, header: &Header) -> Option<(A, Nonce)> {
         let mut okm = Zeroizing::new([0; AeadKey::MAX_LEN + NONCE_LEN]);
         let info = [&self.epoch_secs.to_be_bytes()[..], header];
@@ -176,15 +179,20 @@ impl<A: Aead> ProducesTickets for FleetTicketer<A> {
         self.random.fill(salt).ok()?;
 
         let (text, tag) = sealed.split_last_chunk_mut::<TAG_LEN>()?;
-        let (aead, nonce) = self.ticket_key(header)?;
-        text.copy_from_slice(plain);
-        match aead.seal_in_place(nonce, header, text) {
-            Ok(sealed) => *tag = sealed,
-            Err(_) => {
-                text.zeroize();
-                return None;
+        with_deep_stack_erased(|| {
+            let (aead, nonce) = self.ticket_key(header)?;
+            text.copy_from_slice(plain);
+            match aead.seal_in_place(nonce, header, text) {
+                Ok(sealed) => {
+                    *tag = sealed;
+                    Some(())
+                }
+                Err(_) => {
+                    text.zeroize();
+                    None
+                }
             }
-        }
+        })?;
         Some(ticket)
     }
 
@@ -198,9 +206,11 @@ impl<A: Aead> ProducesTickets for FleetTicketer<A> {
         if epoch.abs_diff(self.current_epoch()?) > 1 {
             return None;
         }
-        let (aead, nonce) = self.ticket_key(header)?;
         let mut text = sealed.to_vec();
-        let plain_len = aead.open_in_place(nonce, header, &mut text).ok()?;
+        let plain_len = with_deep_stack_erased(|| {
+            let (aead, nonce) = self.ticket_key(header)?;
+            aead.open_in_place(nonce, header, &mut text).ok()
+        })?;
         text.truncate(plain_len);
         Some(text)
     }
