@@ -11,11 +11,12 @@
 //!                    zeros                    <─┴ returned, without the zeros
 //! ```
 
+use core::ffi::c_void;
 use core::hint::black_box;
 use core::mem::MaybeUninit;
+use core::panic::AssertUnwindSafe;
 use core::ptr;
-use std::ffi::c_void;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{catch_unwind, resume_unwind};
 use std::thread;
 
 /// The size of the stack. It has no guard page, so tests must not need more than this.

@@ -2,7 +2,8 @@
 #![cfg(unix)]
 
 use core::hint::black_box;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use core::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
 
 use bench_allocator::record_stack;
 

@@ -1,6 +1,7 @@
 use alloc::vec::Vec;
 
 use super::*;
+use crate::crypto::cipher::NONCE_LEN;
 use crate::crypto::hash::HashAlgorithm;
 use crate::crypto::quic::SAMPLE_LEN;
 use crate::crypto::tls13::{OkmBlock, expand_label_block, expand_label_slice};
