@@ -45,7 +45,7 @@ impl fmt::Display for Bounded<'_> {
 /// The beginning of a text, without control characters.
 struct Prefix(String);
 
-impl fmt::Write for Prefix {
+impl Write for Prefix {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for char in text.chars() {
             if self.0.len() + char.len_utf8() > MAX_LEN {

@@ -9,8 +9,8 @@
 //! | level | content |
 //! |---|---|
 //! | `trace` | the type of each message sent or received, and dropped records |
-//! | `debug` | negotiated parameters, resumption, close_notify, failed connections, and the reasons not to use a session or early data |
-//! | `warn` | messages out of order, which end a connection; ignored warning alerts; a key log file that cannot be written; a sending key at its limit |
+//! | `debug` | negotiated parameters, resumption and early data, close_notify, failed connections |
+//! | `warn` | messages out of order, ignored warning alerts, worn keys, an unusable key log file |
 //!
 //! Each failed connection writes one line, unless the application's code has panicked. A message
 //! out of order is a `warn`, as in rustls 0.23. All other failures are `debug`: the application has
@@ -18,7 +18,7 @@
 //! on a server the name that the client has requested:
 //!
 //! ```text
-//! connection failed: peer is incompatible: NoCipherSuitesInCommon; alert HandshakeFailure; server name www.example.com
+//! connection failed: peer is incompatible: …; alert HandshakeFailure; server name example.com
 //! ```
 //!
 //! If clients resume less than you expect, look for the reasons on the server: `a ticket cannot be

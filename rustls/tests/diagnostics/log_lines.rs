@@ -464,9 +464,9 @@ impl rustls::server::danger::ClientCertVerifier for RejectingVerifier {
 
     fn verify_client_cert(
         &self,
-        _: &rustls::pki_types::CertificateDer<'_>,
-        _: &[rustls::pki_types::CertificateDer<'_>],
-        _: rustls::pki_types::UnixTime,
+        _: &pki_types::CertificateDer<'_>,
+        _: &[pki_types::CertificateDer<'_>],
+        _: pki_types::UnixTime,
     ) -> Result<rustls::server::danger::ClientCertVerified, rustls::Error> {
         Err(rustls::Error::General(self.0.clone()))
     }
@@ -474,7 +474,7 @@ impl rustls::server::danger::ClientCertVerifier for RejectingVerifier {
     fn verify_tls12_signature(
         &self,
         _: &[u8],
-        _: &rustls::pki_types::CertificateDer<'_>,
+        _: &pki_types::CertificateDer<'_>,
         _: &rustls::DigitallySignedStruct,
     ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
         Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
@@ -483,7 +483,7 @@ impl rustls::server::danger::ClientCertVerifier for RejectingVerifier {
     fn verify_tls13_signature(
         &self,
         _: &[u8],
-        _: &rustls::pki_types::CertificateDer<'_>,
+        _: &pki_types::CertificateDer<'_>,
         _: &rustls::DigitallySignedStruct,
     ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
         Ok(rustls::client::danger::HandshakeSignatureValid::assertion())

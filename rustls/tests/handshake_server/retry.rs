@@ -352,7 +352,7 @@ fn secrets_are_logged_under_the_second_random() {
         for (randoms, mut server) in setup.both_logging() {
             server.receive(&first).unwrap();
             server.receive(&second.record()).unwrap();
-            let randoms = randoms.lock().unwrap();
+            let randoms = randoms.0.lock().unwrap();
             assert!(!randoms.is_empty());
             assert!(randoms.iter().all(|random| *random == [2; 32]));
         }

@@ -189,15 +189,15 @@ impl Setup {
     }
 
     /// A server of this crate and one of upstream, each with the randoms of its key log.
-    pub(crate) fn both_logging(&self) -> [(Arc<Mutex<Vec<Vec<u8>>>>, Box<dyn Endpoint>); 2] {
+    pub(crate) fn both_logging(&self) -> [(Randoms, Box<dyn Endpoint>); 2] {
         let (our_log, their_log) = (Randoms::default(), Randoms::default());
         let mut ours = self.our_config();
         ours.key_log = Arc::new(our_log.clone());
         let mut theirs = config!(theirs, upstream, self.provider.upstream(), self);
         theirs.key_log = Arc::new(their_log.clone());
         [
-            (our_log.0, Box::new(ours_with(ours))),
-            (their_log.0, Box::new(UpstreamBuffered::server(theirs))),
+            (our_log, Box::new(ours_with(ours))),
+            (their_log, Box::new(UpstreamBuffered::server(theirs))),
         ]
     }
 
@@ -209,7 +209,7 @@ impl Setup {
 
 /// A key log that keeps the client's random of each line.
 #[derive(Clone, Debug, Default)]
-struct Randoms(Arc<Mutex<Vec<Vec<u8>>>>);
+pub(crate) struct Randoms(pub(crate) Arc<Mutex<Vec<Vec<u8>>>>);
 
 impl ours::KeyLog for Randoms {
     fn log(&self, _label: &str, client_random: &[u8], _secret: &[u8]) {

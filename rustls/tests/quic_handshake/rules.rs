@@ -120,6 +120,9 @@ fn older_versions_are_refused() {
     }
 }
 
+/// A change of a handshake message.
+type Change<'a> = &'a dyn Fn(&[u8]) -> Vec<u8>;
+
 /// Only changes that lead to another result are refused. `differential` compares with upstream.
 #[test]
 fn a_second_hello_may_differ_where_the_result_does_not() {
@@ -131,7 +134,7 @@ fn a_second_hello_may_differ_where_the_result_does_not() {
     for provider in PROVIDERS {
         let mut configs = Configs::new(provider);
         configs.server = Arc::new(retrying(provider));
-        let after_retry = |change: &dyn Fn(&[u8]) -> Vec<u8>| {
+        let after_retry = |change: Change<'_>| {
             let (mut client, mut server) = (configs.client(), configs.server());
             relay(&mut client, &mut server);
             relay(&mut server, &mut client);
@@ -155,8 +158,7 @@ fn a_second_hello_may_differ_where_the_result_does_not() {
         let one_group = replaced(SUPPORTED_GROUPS, Some(&[0, 2, 0, 23]));
         let no_modes = replaced(PSK_KEY_EXCHANGE_MODES, None);
         let parameters = replaced(TRANSPORT_PARAMETERS, Some(b"new"));
-        let harmless: [&dyn Fn(&[u8]) -> Vec<u8>; 4] =
-            [&new_random, &one_group, &no_modes, &parameters];
+        let harmless: [Change<'_>; 4] = [&new_random, &one_group, &no_modes, &parameters];
         for change in harmless {
             let (read, mut server) = after_retry(change);
             assert_eq!(read, Ok(()));

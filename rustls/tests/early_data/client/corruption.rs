@@ -42,12 +42,14 @@ fn message_len(accepts: bool, position: usize) -> usize {
 fn difference(ours: Outcome, theirs: Outcome, offset: usize, how: &str) -> Option<String> {
     let illegal = |error: Error| refused(error, Alert::IllegalParameter);
     let protocol = "early data was accepted under another application protocol";
+    let echo = "the ServerHello does not echo the legacy_session_id";
     let not_checked = [
         refused(
             PeerIncompatible::ServerDoesNotSupportTls12Or13,
             Alert::ProtocolVersion,
         ),
         illegal(Error::General(protocol.into())),
+        illegal(Error::General(echo.into())),
     ];
     let other_alert = [
         illegal(PeerMisbehaved::SelectedUnofferedCipherSuite.into()),

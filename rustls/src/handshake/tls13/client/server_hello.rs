@@ -135,7 +135,7 @@ fn check_legacy_fields(sent: &SentHello, hello: &ServerHello<'_>) -> Result<(), 
     if hello.compression != Compression::Null {
         return Err(PeerMisbehaved::SelectedUnofferedCompression.into());
     }
-    // RFC 9846 §4.2.3: anything else is an illegal_parameter. `PeerMisbehaved` has no variant for it
+    // RFC 9846 §4.2.3: anything else is an illegal_parameter. No variant of `PeerMisbehaved` fits
     if hello.legacy_session_id_echo != sent.offer.session_id {
         return Err(Failure::new(
             Error::General("the ServerHello does not echo the legacy_session_id".into()),

@@ -84,8 +84,8 @@ impl Retry {
 /// Checks that `hello` follows the HelloRetryRequest, in the fields that do not depend on the
 /// selection of parameters.
 ///
-/// RFC 9846 §4.2.2 demands an otherwise unchanged ClientHello of clients. Some draw a new random, or
-/// list only the requested group. No parameter depends on the first ClientHello except those in
+/// RFC 9846 §4.2.2 demands an otherwise unchanged ClientHello of clients. Some draw a new random,
+/// or list only the requested group. No parameter depends on the first ClientHello except those in
 /// [`Retry`], and both hellos are in the transcript, so other changes are accepted.
 pub(super) fn check_second_hello(
     hello: &ClientHello<'_>,
