@@ -1,8 +1,8 @@
 //! Work with secrets, after which the stack is overwritten.
 //!
-//! Crypto libraries leave keys and outputs in their frames, and an optimising compiler copies values
-//! that are moved. Such copies are never zeroized. They stay until other frames overwrite them, and
-//! get into heap memory as the unused bytes of a value that is moved there.
+//! Crypto libraries leave keys and outputs in their frames, and an optimising compiler copies
+//! values that are moved. Such copies are never zeroized. They stay until other frames overwrite
+//! them, and get into heap memory as the unused bytes of a value that is moved there.
 //!
 //! Callers overwrite the stack behind a group of steps, not behind each: 4 KiB take about 80 ns.
 

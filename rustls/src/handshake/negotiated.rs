@@ -106,7 +106,8 @@ macro_rules! negotiated_accessors {
                 self.negotiated.version
             }
 
-            /// Returns the kind of handshake, which is known from the ServerHello on.
+            /// Returns the kind of handshake. It is known from the ServerHello on; to a TLS
+            /// 1.3 client, from the EncryptedExtensions on.
             pub fn handshake_kind(&self) -> Option<$crate::handshake::negotiated::HandshakeKind> {
                 self.negotiated.handshake_kind
             }

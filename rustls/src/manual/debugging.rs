@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `trace` | the type of each message sent or received, and dropped records |
 //! | `debug` | negotiated parameters, resumption and early data, close_notify, failed connections |
-//! | `warn` | messages out of order, ignored warning alerts, worn keys, an unusable key log file |
+//! | `warn` | misplaced messages, ignored alerts, worn keys, key log errors, hanging operations |
 //!
 //! Each failed connection writes one line, unless the application's code has panicked. A message
 //! out of order is a `warn`, as in rustls 0.23. All other failures are `debug`: the application has
