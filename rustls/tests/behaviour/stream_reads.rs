@@ -69,15 +69,15 @@ enum Writes {
 struct Recorded {
     behaviour: Behaviour,
     incoming: Vec<u8>,
-    is_handshaking: bool,
+    /// True if the two crates send messages of different lengths: ClientHellos, and tickets.
+    hides_lengths: bool,
     log: String,
 }
 
 impl Recorded {
     fn record(&mut self, call: &str, result: io::Result<usize>) -> io::Result<usize> {
         match &result {
-            // the two ClientHellos differ in length
-            Ok(1..) if self.is_handshaking => write!(self.log, " {call}").unwrap(),
+            Ok(1..) if self.hides_lengths => write!(self.log, " {call}").unwrap(),
             Ok(len) => write!(self.log, " {call} {len}").unwrap(),
             Err(error) => write!(self.log, " {call} {:?}", error.kind()).unwrap(),
         }
@@ -204,7 +204,10 @@ macro_rules! scripts {
                 let mut transport = Recorded {
                     behaviour,
                     incoming: Vec::new(),
-                    is_handshaking: before.received == Received::Fresh,
+                    hides_lengths: matches!(
+                        before.received,
+                        Received::Fresh | Received::EndOfHandshake
+                    ),
                     log: String::new(),
                 };
                 let mut conn = fresh(provider, role);
