@@ -8,6 +8,7 @@ use super::client_hello::{
 };
 use crate::wire::{u8_vec, u16_vec, u16s};
 
+const SSL_3_0: u16 = 0x0300;
 const TLS_1_0: u16 = 0x0301;
 const TLS_1_1: u16 = 0x0302;
 
@@ -17,14 +18,15 @@ const ENCRYPT_THEN_MAC: u16 = 22;
 const NPN: u16 = 0x3374;
 
 /// The names of the clients, and their ClientHellos.
-pub fn old_clients() -> [(&'static str, ClientHello); 6] {
+pub fn old_clients() -> [(&'static str, ClientHello); 7] {
     [
         ("openssl s_client -tls1_1", openssl(TLS_1_1)),
         ("openssl s_client -tls1", openssl(TLS_1_0)),
         ("NSS with TLS 1.1", nss(TLS_1_1)),
         ("NSS that falls back to TLS 1.0", fallback_of_nss()),
         ("Java 7", java_7()),
-        ("Java 6", java_6()),
+        ("Java 6", java_6(TLS_1_0)),
+        ("Java 6 with SSL 3.0", java_6(SSL_3_0)),
     ]
 }
 
@@ -98,12 +100,12 @@ fn java_7() -> ClientHello {
 }
 
 /// Without the format of SSL 2.0, and without any extension.
-fn java_6() -> ClientHello {
+fn java_6(version: u16) -> ClientHello {
     let suites = [
         0x0004, 0x0005, 0x002f, 0x0033, 0x0032, 0x000a, 0x0016, 0x0013, 0x0009, 0x0015, 0x0012,
         0x0003, 0x0008, 0x0014, 0x0011, 0x00ff,
     ];
-    hello(TLS_1_0, &suites)
+    hello(version, &suites)
 }
 
 fn hello(version: u16, suites: &[u16]) -> ClientHello {
