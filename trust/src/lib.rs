@@ -33,8 +33,8 @@
 //! [source](RootSource) is a file, a directory, PEM in memory, the platform's store or Mozilla's
 //! list. Files, directories and the platform's store are read again after a day. Your own
 //! [`RootCache`] can choose another interval: never, on each use, or as soon as the file has
-//! changed. If reading fails, the old roots stay in use. Likewise if roots are missing and part of
-//! the source cannot be used.
+//! changed. If reading fails, the old roots stay in use. They also stay if some of them are missing
+//! and part of the source has become unusable.
 //!
 //! ```
 //! use std::error::Error;
@@ -85,10 +85,10 @@
 //! check fails, the old values stay in use, and `status` reports the reason. Open connections are
 //! not affected. Reloading certificates and keys needs the feature `x509`.
 //!
-//! OCSP responses are stapled until their next update. A missing or unusable one is reported by
-//! `status`, and does not keep a certificate from being active, unless that demands a response
-//! ("must-staple"). Likewise the dates of certificates behind the first, and a clock that starts in
-//! 1970.
+//! OCSP responses are stapled until their next update. A missing or unusable response does not
+//! prevent a certificate from becoming active, unless the certificate requires one ("must-staple").
+//! Neither do the dates of the other certificates in the chain, or a clock that starts in 1970.
+//! `status` reports all of these.
 //!
 #![cfg_attr(feature = "x509", doc = "```")]
 #![cfg_attr(not(feature = "x509"), doc = "```ignore")]

@@ -27,13 +27,13 @@ use crate::loading::Loaded;
 ///
 /// The first caller reads and parses a source. Others that need the same source wait; other sources
 /// are not affected. After its lifetime, a source is read again. If the roots are unchanged, the
-/// cache keeps the same store. If the source cannot be read, or lacks roots while part of it cannot
-/// be used, the cache also keeps the old store, logs a warning and sets
+/// cache keeps the same store. If the source cannot be read, or lacks roots while part of it has
+/// become unusable, the cache also keeps the old store, logs a warning and sets
 /// [`failed_reload`](LoadedRoots::failed_reload). Existing configurations keep the store that they
 /// were created with.
 ///
-/// So a bundle that is cut off, or a file of a directory that cannot be read, takes no root away.
-/// Roots are removed if everything else in the source can be used, or by
+/// So no root is lost because a bundle is cut off, or a file of a directory cannot be read. Roots
+/// that are missing are removed if nothing in the source has become unusable, or after
 /// [`invalidate`](Self::invalidate).
 ///
 /// The cache holds no results of verification. `ClientConfig::verified_chains` does.

@@ -65,8 +65,8 @@
 //! | a partial record received | up to 16 KiB | – |
 //! | output that the socket does not accept | up to 72 KiB | limit: `set_buffer_limit` |
 //! | record buffers of a thread, for all its connections | up to 128 KiB | `bench -- memory` |
-//! | a stored session of a client that has others | <!--=session-->360<!--/--> | `bench -- certificates` |
-//! | a stored session of a client with certificates | <!--=session-of-each-->1714<!--/--> | `bench -- certificates` |
+//! | a stored session, client certificates shared | <!--=session-->360<!--/--> | `bench -- certificates` |
+//! | a stored session with three client certificates | <!--=session-of-each-->1714<!--/--> | `bench -- certificates` |
 //!
 //! A million idle connections need <!--=million-gb-->2.7<!--/--> GB for TLS. The kernel's sockets and the application's own
 //! state need more in addition. [`idle_connections`](super::idle_connections) has the details. A

@@ -44,7 +44,7 @@
 //!   nothing, it returns [`OutOfMemory`](std::io::ErrorKind::OutOfMemory).
 //! - **Keep fewer sessions.** A TLS 1.3 client keeps tickets
 //!   ([`Resumption`](crate::client::Resumption), 8 for each of 32 servers by default). A server
-//!   with a storage in memory keeps sessions, 256 by default. Each has about 300 bytes beside the
+//!   with a storage in memory keeps sessions, 256 by default. Each takes about <!--=session-->360<!--/--> bytes beside the
 //!   peer's certificates, which are [shared](crate::certificates::PeerChains). A server with a
 //!   [`Ticketer`](crate::crypto::aws_lc_rs::Ticketer) keeps nothing.
 //! - **Send fewer tickets** to clients that will not return.

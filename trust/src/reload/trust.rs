@@ -49,8 +49,8 @@ impl TrustSources {
     ///
     /// # Errors
     ///
-    /// Returns an error if they cannot be read. Also if they differ and contain new unusable items:
-    /// the file may be half written, and lack roots.
+    /// Returns an error if they cannot be read, or if they differ from `held` and the source has
+    /// new unusable items: it may be half written, and lack roots.
     fn load_roots(&self, held: Option<&Arc<CachedRoots>>) -> Result<Arc<CachedRoots>, ReloadError> {
         let loaded = RootCache::global().reloaded(&self.roots)?;
         let found = match loaded.failure.as_deref() {

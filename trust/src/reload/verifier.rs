@@ -120,9 +120,9 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
             .reload_if_changed(|| self.sources.versions(), |held| self.load(held))
     }
 
-    /// Reads all sources as if for the first time: drops missing revocation lists, and accepts
-    /// older ones. Use this after removing an authority on purpose. A concurrent reload may keep
-    /// them.
+    /// Reads all sources as if for the first time: drops missing roots and revocation lists, and
+    /// accepts older lists. Use this after removing an authority on purpose. A concurrent reload
+    /// may keep them.
     ///
     /// # Errors
     ///

@@ -19,9 +19,9 @@ pub enum RootsError {
         /// The skipped certificates and files, at most the first thousand.
         ignored: Arc<[IgnoredCertificate]>,
     },
-    /// Roots are missing since the last reading, and there are new certificates or files that
-    /// cannot be used: the source may be half written. The old roots stay. After removing roots on
-    /// purpose, call [`invalidate`](crate::Cache::invalidate).
+    /// Some of the last roots are missing, and certificates or files are unusable that were not so
+    /// before: the source may be half written. The old roots stay in use. If you have removed roots
+    /// on purpose, call [`invalidate`](crate::Cache::invalidate).
     Lost {
         /// The number of missing roots.
         count: usize,

@@ -1,4 +1,4 @@
-//! Reads the certificates of a source into a root store, and notices when roots get lost.
+//! Reads the certificates of a source into a root store, and detects missing roots.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -68,8 +68,7 @@ impl Faults {
         kinds
     }
 
-    /// Leaves out files that need not have a root, because they are not among the `files` that had
-    /// one.
+    /// Skips files that need not have a root, because they are not among the `files` that had one.
     fn relevant(&self, files: &BTreeSet<PathBuf>) -> impl Iterator<Item = &IgnoredCertificate> {
         self.ignored.iter().filter(|fault| {
             let had_roots = |file| files.contains(file);
@@ -84,7 +83,7 @@ impl CachedRoots {
         &self.store
     }
 
-    /// Returns the faults if some of them are new: roots of `held` may be where they are.
+    /// Returns the faults if some of them are new: these may hide roots of `held`.
     pub(crate) fn faults_since(&self, held: &Self) -> Option<Arc<[IgnoredCertificate]>> {
         let is_new = self.faults.are_beyond(&held.tolerated, &held.files);
         is_new.then(|| self.faults.relevant(&held.files).cloned().collect())
@@ -122,8 +121,8 @@ impl CachedRoots {
 ///
 /// # Errors
 ///
-/// Returns an error if the source cannot be read or has no usable root. Also if it lacks roots of
-/// `held`, and has new faults: the roots may be where the faults are.
+/// Returns an error if the source cannot be read or has no usable root. Also returns one if roots
+/// of `held` are missing and there are new faults, because these may hide the missing roots.
 pub(super) fn read(
     source: &RootSource,
     held: Option<&CachedRoots>,
@@ -153,7 +152,7 @@ struct Reading {
     duplicates: usize,
     /// The files with roots.
     files: BTreeSet<PathBuf>,
-    /// The directories in the directory of the source.
+    /// The subdirectories of the source.
     directories: Vec<PathBuf>,
 }
 
