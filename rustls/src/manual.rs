@@ -8,7 +8,7 @@
 //! | Which features and which provider? | [`features`] |
 //! | Buffered, unbuffered, in place, split, QUIC: which one? | [`choosing_an_api`] |
 //! | How do I encrypt and decrypt in place? | [`in_place`] |
-//! | How do I leave the records to the kernel? | [`kernel_tls`] |
+//! | How do I let the kernel encrypt and decrypt? | [`kernel_tls`] |
 //! | How do I load, share and replace certificates and roots? | [`certificates`] |
 //! | How do clients resume, on one machine and on many? | [`sessions`] |
 //! | When is early data safe? | [`early_data`] |
@@ -21,9 +21,9 @@
 //! | How do I use another crypto library, or keys in hardware? | [`writing_a_provider`] |
 //! | A key, a verifier or a storage takes milliseconds. How do I not block? | [`operations`] |
 //!
-//! The tests compile the code of these chapters, and run programs with real connections in every
-//! version, and forwarders in every pair of versions. Figures of speed and memory are those of
-//! `BENCHMARKS.md`, or stand beside their command. Compare only figures of one table.
+//! The tests compile the code of these chapters. They run the code that uses connections with real
+//! ones in every version, and forwarders in every pair of versions. Figures for speed and memory
+//! come from `BENCHMARKS.md`, or stand beside their command. Compare figures within one table only.
 
 pub mod capacity;
 pub mod certificates;

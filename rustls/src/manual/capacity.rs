@@ -20,8 +20,8 @@
 //! The last column is the argument of `cargo run --release -p bench --`. The TCP rows include both
 //! ends and the kernel.
 //!
-//! - **Client certificates** are verified once. Each further verification in a resumption, as in
-//!   the first one a day, makes that <!--=mutual-each-us-->140<!--/--> µs.
+//! - **Client certificates** are verified once. A resumption that verifies them again, as it does a
+//!   day after the last verification, costs <!--=mutual-each-us-->140<!--/--> µs.
 //! - **RSA**: a signature with RSA-2048 costs a server <!--=rsa-sign-us-->200<!--/--> µs, where ECDSA takes
 //!   <!--=p256-sign-us-->11<!--/-->. A verification costs a client <!--=rsa-verify-us-->14<!--/--> µs instead of
 //!   <!--=p256-verify-us-->34<!--/--> (`primitives`). Prefer ECDSA where servers are the bottleneck.
@@ -46,7 +46,7 @@
 //! | | cost | avoid it with |
 //! |---|---|---|
 //! | entropy that aws-lc collects on first use | 20 to 31 ms of CPU | the provider on ring |
-//! | 140 roots, and a connection | <!--=roots-ms-->0.44<!--/--> ms, or <!--=roots-cached-ms-->0.063<!--/--> if cached | `rustls_trust::RootCache` |
+//! | 140 roots and a connection | <!--=roots-ms-->0.44<!--/--> ms, or <!--=roots-cached-ms-->0.063<!--/--> if cached | `rustls_trust::RootCache` |
 //! | indexing a list of 100 000 revocations | <!--=list-ms-->32<!--/--> ms per unshared list | [`RevocationList`] |
 //! | record buffers of each thread | up to 128 KiB | fewer threads |
 //!
@@ -98,5 +98,4 @@
 //!
 //! A client can make a server spend <!--=full-us-->41<!--/--> µs with 300 bytes of its own. That is a
 //! property of the protocol. <!--=full-rate-->24000<!--/--> ClientHellos a second occupy a core. Limit
-//! new connections
-//! per address before TLS, and close those whose handshake takes long.
+//! new connections per address before TLS, and close those whose handshake takes long.

@@ -52,8 +52,8 @@
 //!   verifiers of this library compute a digest of them in the first handshake that looks a chain
 //!   up. Another root or list makes other rules, so it counts from the next handshake on. The
 //!   digest is a SHA-256, or another SHA-2 hash if no cipher suite of the crypto provider has that.
-//!   Machines that share sessions need the same hash, or verify again. Without any, a verifier logs
-//!   at `warn` that each handshake verifies its chain.
+//!   If machines that share sessions use different hashes, they verify client certificates again.
+//!   Without any SHA-2 hash, a verifier logs at `warn` that each handshake verifies its chain.
 //! - **Equal bytes** of all certificates that the peer sends.
 //! - **No date has passed**: the end or the start of the validity of any certificate in the chain,
 //!   or the next update of a list if the verifier enforces that. If the clock was set back, the
@@ -64,8 +64,8 @@
 //! the whole chain is verified as well. A handshake that succeeds is faster if the chain is known,
 //! and others on the network may see that.
 //!
-//! A chain over 16 KiB is never remembered. A server verifies it as soon as it arrives, and need
-//! not hold it for clients that it rejects.
+//! A chain over 16 KiB is never remembered. A server verifies it as soon as it arrives, and
+//! does not hold it for clients whose chain it rejects.
 //!
 //! Sessions carry the acceptance of a client's certificates, from one machine to another if these
 //! share tickets or a storage. A resumption relies on it under the same three conditions, and
@@ -99,8 +99,8 @@
 //! [`peer_identity`](crate::CommonState::peer_identity) returns the peer's certificates or raw key,
 //! and their fingerprint. With the feature `x509`, it also reads the properties of a certificate.
 //! Each property is read on first use and kept with the chain, for all connections of the same
-//! peer. A name that is not as RFC 5280 demands, such as a mail address in Latin-1, does not hide
-//! the names beside it.
+//! peer. A name that violates RFC 5280, such as a mail address in Latin-1, does not hide the other
+//! names.
 //!
 //! ```
 //! use rustls::CommonState;

@@ -10,12 +10,12 @@
 //! |---|---|
 //! | `trace` | the type of each message sent or received, and dropped records |
 //! | `debug` | negotiated parameters, resumption and early data, close_notify, failed connections |
-//! | `warn` | misplaced messages, ignored alerts, worn keys, key log errors, hanging operations |
+//! | `warn` | messages out of order, ignored alerts, worn keys, key log errors, missing polls |
 //!
-//! Each failed connection writes one line, unless the application's code has panicked. A message
-//! out of order is a `warn`, as in rustls 0.23. All other failures are `debug`: the application has
-//! the error, and knows best how to report it. The line has the error, the alert for the peer, and
-//! on a server the name that the client has requested:
+//! Each failed connection writes one line, unless the application's code has panicked. The level is
+//! `warn` for a message out of order, as in rustls 0.23, and `debug` for all other failures: the
+//! application gets the error, and knows best how to report it. The line has the error, the alert
+//! for the peer, and on a server the name that the client requested:
 //!
 //! ```text
 //! connection failed: peer is incompatible: …; alert HandshakeFailure; server name example.com

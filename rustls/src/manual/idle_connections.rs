@@ -73,9 +73,9 @@
 //! cargo run --release -p bench -- load connections
 //! ```
 //!
-//! The unread byte is in a buffer of 4 KiB, the room for all that could have arrived with it, until
-//! `read_tls` finds nothing to read. Then it moves to one that fits. The test `beside_upstream`
-//! compares hundreds of such states with 0.23; none takes more memory.
+//! The unread byte is in a buffer of 4 KiB, which had room for more. Once `read_tls` finds nothing
+//! to read, the byte moves to a buffer that fits. The test `beside_upstream` compares hundreds of
+//! such states with 0.23; none takes more memory.
 //!
 //! # Hostile peers
 //!
@@ -89,7 +89,7 @@
 //! | a ClientHello and no more | 2.6 kB | the same |
 //! | a ClientHello to an `Acceptor` | its length, and 2 kB | the application continues |
 //! | certificates without a signature, up to 16 KiB | 16 kB | the connection ends |
-//! | more of them that the verifier accepts | 64 kB; with TLS 1.2, 144 kB | the same |
+//! | the same, longer, if the verifier accepts them | 64 kB; with TLS 1.2, 144 kB | the same |
 //! | certificates with a signature, up to 64 kB | their length, and 24 bytes for each | the same |
 //! | a record less one byte | 17.7 kB | the application closes the connection |
 //! | empty records, or only padding | 17.1 kB | the 33rd in a row |
@@ -99,13 +99,14 @@
 //! | data, and never reads the answers | 75 kB | the application closes the connection |
 //! | endless tickets, to a client | at most 8 of 64 kB for each of 32 servers | |
 //!
-//! A chain that an earlier handshake may have accepted is verified after the client's signature. It
-//! waits in one piece, however short its certificates are and whether they were compressed. A
-//! longer chain is verified on arrival, and most are rejected there. With TLS 1.2, the messages
-//! that the client will sign are held, too. An authenticated client's certificates are a list, as
-//! in 0.23, because applications get one.
+//! The verifiers of this library verify a chain of up to 16 KiB after the client's signature,
+//! because an earlier handshake may have accepted it. Until then it is one string of bytes, so that
+//! many short certificates take no more memory than a long one. A longer chain is verified on
+//! arrival, and most are rejected there. With TLS 1.2, the messages that the client will sign are
+//! held, too. Once the client is authenticated, its certificates are a list, as in 0.23, because
+//! applications get one.
 //!
-//! A longer handshake message is rejected by its header. The 75 kB are the 64 KiB of
+//! A handshake message of more than 64 kB is rejected by its header. The 75 kB are the 64 KiB of
 //! `set_buffer_limit`, in a buffer of 72 KiB. The limit on tickets is the default.
 //!
 //! `cargo run --release -p hostile` measures all kinds and their CPU time, also with rustls

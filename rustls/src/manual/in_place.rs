@@ -140,7 +140,7 @@
 //!     let mut done = 0;
 //!     loop {
 //!         let base = buffer.as_ptr() as usize;
-//!         // output of the connection itself goes first, and so does data that did not fit
+//!         // the connection's own output goes first, and so does data that did not fit
 //!         while to.wants_write() {
 //!             to.write_tls(socket)?;
 //!         }

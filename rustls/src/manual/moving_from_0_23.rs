@@ -2,8 +2,8 @@
 //!
 //! This crate has the name, the version and the public API of rustls 0.23.46. One change in the
 //! `Cargo.toml` at the root of a workspace makes the program and all of its dependencies use it,
-//! tokio-rustls 0.26 among them. Of what is new, only `set_async` does not work under tokio-rustls:
-//! [`operations`](super::operations).
+//! tokio-rustls 0.26 among them. Do not call the new `set_async` under tokio-rustls: the handshake
+//! would hang ([`operations`](super::operations)).
 //!
 //! ```toml
 //! [patch.crates-io]

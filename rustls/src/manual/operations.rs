@@ -4,7 +4,7 @@
 //! another service, a session storage over the network, or a certificate that is issued when its
 //! name is first requested. By default a handshake blocks its thread in these calls, as in rustls
 //! 0.23. One slow signature then delays everything else that the thread serves. The code that
-//! drives the connection has to know of waiting: tokio-rustls 0.26, quinn and other code for rustls
+//! drives the connection must support waiting. tokio-rustls 0.26, quinn and other code for rustls
 //! 0.23 do not, so never call `set_async` under them.
 //!
 //! A connection can wait instead, without a thread. This takes three steps.
@@ -82,9 +82,9 @@
 //! While it waits, go on writing. Go on reading while `wants_read` is true: that is until one more
 //! record has arrived.
 //!
-//! A connection that is driven but never polled hangs, without an error. It says so once in the
-//! log, at `warn`: after sixteen calls without a poll since the wait began, or when it fails or is
-//! dropped after at least one. Code that polls never causes that line.
+//! A connection that is driven but never polled hangs, without an error. It logs one warning: after
+//! sixteen calls without a poll since the wait began, or when it fails or is dropped after at least
+//! one such call. Code that polls never causes this warning.
 //!
 //! ## What happens meanwhile
 //!

@@ -18,8 +18,8 @@
 //!    latency: a receiver uses the first byte of a record only after the last one has arrived. The
 //!    limit counts the plaintext and the header of 5 bytes. For records that fit into one TCP
 //!    segment, set it to the segment's length less 17, which TLS 1.3 adds at the end.
-//! 5. **Choose the cipher.** AES-128-GCM is the fastest on processors with AES instructions: 1 KiB
-//!    takes it <!--=aes128-1k-->128<!--/--> ns, AES-256-GCM <!--=aes256-1k-->138<!--/--> and
+//! 5. **Choose the cipher.** AES-128-GCM is the fastest on processors with AES instructions. It
+//!    takes <!--=aes128-1k-->128<!--/--> ns for 1 KiB, AES-256-GCM <!--=aes256-1k-->138<!--/--> and
 //!    ChaCha20-Poly1305 <!--=chacha-1k-->520<!--/-->. The last suits processors without them. Both
 //!    providers prefer AES-256-GCM by default, as rustls 0.23 does. To change that, reorder
 //!    [`CryptoProvider::cipher_suites`](crate::crypto::CryptoProvider::cipher_suites). On a server,

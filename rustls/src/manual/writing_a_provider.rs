@@ -256,9 +256,9 @@
 //! - No sequence number succeeds twice, so a nonce derived from it does not repeat.
 //! - Nobody sees the buffer after a failed decryption, but it should reveal nothing. Wipe it, or
 //!   verify before decrypting.
-//! - Lengths are checked before they are used. A configuration refuses a cipher suite whose keys
-//!   or hashes cannot exist. A connection fails if an encrypter adds more than 256 bytes to a
-//!   record in TLS 1.3, or 2048 in TLS 1.2.
+//! - Lengths are checked before they are used. A configuration rejects a cipher suite whose keys or
+//!   hashes are longer than this library can hold. A connection fails if an encrypter adds more
+//!   than 256 bytes to a record in TLS 1.3, or 2048 in TLS 1.2.
 //! - Secrets are overwritten when they are dropped. The types of this crate
 //!   ([`AeadKey`](crate::crypto::cipher::AeadKey), [`SharedSecret`](crate::crypto::SharedSecret),
 //!   `OkmBlock`) do it themselves.
