@@ -1,18 +1,20 @@
 //! Copies of payloads, which may be as long as a record.
 //!
-//! glibc's `memcpy` and `memmove` copy more than a few kilobytes with a single `rep movsb`. AMD's
-//! processors slow down if the destination is a few bytes ahead of the source, modulo the page
-//! size: 1 to 15 on Zen 4, 1 to 31 on Zen 3. There, 16 KiB take 5400 ns instead of 250, several
-//! times as long as encrypting them. A record's header moves the payload to such an offset whenever
-//! plaintext and record start at the same offset of a page. Large buffers of most allocators do.
+//! glibc's `memcpy` and `memmove` copy more than a few kilobytes with a single `rep movsb`. On some
+//! AMD processors, this is slow if the destination starts a few bytes after the source, modulo the
+//! page size: 1 to 15 bytes on Zen 4, 1 to 31 on Zen 3. At such an offset, 16 KiB take 5400 ns
+//! instead of 250, several times as long as encrypting them. A record's header moves the payload to
+//! such an offset whenever plaintext and record start at the same offset in a page, as large
+//! buffers of most allocators do.
 //!
-//! Everything here therefore copies in short pieces, which take the same time at any offset. All
-//! code that copies payloads uses it. The tests of `rustls/tests/large_copies` count longer copies.
+//! So the functions here copy in short pieces, which take the same time at any offset. All code
+//! that copies payloads uses them. The tests of `rustls/tests/large_copies` fail if a longer copy
+//! is made.
 
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// No `memcpy` uses `rep movsb` for less than this many bytes.
+/// No `memcpy` uses `rep movsb` for fewer bytes.
 const LONG: usize = 2048;
 
 const PIECE: usize = 1024;
@@ -58,18 +60,18 @@ pub fn to_vec(bytes: &[u8]) -> Vec<u8> {
     vec
 }
 
-/// Splits `bytes` into pieces, each short enough to be copied at once.
+/// Splits `bytes` into pieces that are short enough for one `memcpy` each.
 #[inline]
 pub fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let piece = if bytes.len() < LONG { LONG } else { PIECE };
     bytes.chunks(piece)
 }
 
-/// Moves the bytes at `range` of `bytes` down to `to`, which is not behind them.
+/// Moves the bytes at `range` of `bytes` down to `to`.
 ///
 /// # Panics
 ///
-/// If `to` is behind `range.start`, or if `range` is not in `bytes`.
+/// If `to` is greater than `range.start`, or if `range` is not in `bytes`.
 pub fn move_down(bytes: &mut [u8], range: Range<usize>, to: usize) {
     assert!(to <= range.start);
     let down = range.start - to;

@@ -128,7 +128,7 @@ impl Keys {
         client_dst_connection_id: &[u8],
         side: Side,
     ) -> Self {
-        // RFC 9001 §5.2: an observer of the connection knows them, too
+        // RFC 9001 §5.2: not secret, because any observer of the connection can derive them
         let initial_secret = suite
             .hkdf_provider
             .extract_from_secret(Some(version.derivation().salt), client_dst_connection_id);
@@ -199,7 +199,7 @@ fn derive_packet_key(
 
 fn derive_key(expander: &dyn HkdfExpander, label: &[u8], len: usize) -> AeadKey {
     AeadKey::written_by(len, |key| {
-        // a provider's key may have unused bytes, which would get what is on the stack
+        // a provider's key may have unused bytes, to which a move copies what is on the stack
         with_erased_stack(|| expand_label_slice(expander, label, &[], key)).expect(SHORT_OUTPUT);
     })
 }

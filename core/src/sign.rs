@@ -56,8 +56,8 @@ pub trait Signer: Debug + Send + Sync {
     /// Fails if the cryptography, or a key store behind it, fails.
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error>;
 
-    /// Starts to sign `message`, like [`sign`](Self::sign), for a key that takes time. `None`, the
-    /// default, has `sign` called instead.
+    /// Starts to sign `message`, like [`sign`](Self::sign), for a key that takes time. If this
+    /// method returns `None`, as it does by default, the handshake calls `sign`.
     ///
     /// Called only for connections whose owner polls operations. The other connections call `sign`,
     /// which may block.

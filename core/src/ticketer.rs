@@ -61,8 +61,8 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     /// ticket, or a forgery. The input comes directly from an unauthenticated peer.
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>>;
 
-    /// Starts to create a ticket, like [`encrypt`](Self::encrypt), if that takes time. `None`, the
-    /// default, has `encrypt` called instead.
+    /// Starts to create a ticket, like [`encrypt`](Self::encrypt), if that takes time. If this
+    /// method returns `None`, as it does by default, the handshake calls `encrypt`.
     ///
     /// Called only for connections whose owner polls operations. `plain` contains secrets: zeroize
     /// copies.
@@ -71,8 +71,8 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Starts to decrypt a ticket, like [`decrypt`](Self::decrypt), if that takes time. `None`, the
-    /// default, has `decrypt` called instead.
+    /// Starts to decrypt a ticket, like [`decrypt`](Self::decrypt), if that takes time. If this
+    /// method returns `None`, as it does by default, the handshake calls `decrypt`.
     ///
     /// Called only for connections whose owner polls operations.
     fn decrypt_async(&self, cipher: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {

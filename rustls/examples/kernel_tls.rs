@@ -7,8 +7,8 @@
 //! cargo run --example kernel_tls -- localhost /tmp/demo/ca.pem /README.md
 //! ```
 //!
-//! The handshake runs in this program. Then the kernel gets the keys, and the socket carries
-//! plaintext:
+//! The handshake runs in this program. Then the kernel gets the keys, and the program reads and
+//! writes plaintext:
 //!
 //! ```text
 //!   handshake.rs   socket ◄── handshake records ──► UnbufferedClientConnection
@@ -64,7 +64,7 @@ fn run(options: &fetch::Options) -> Result<(), Box<dyn std::error::Error>> {
     let mut config = ClientConfig::clone(&*options.config()?);
     config.enable_secret_extraction = true;
     let mut socket = options.connect()?;
-    // First, because a program could still go on without the kernel here.
+    // First, because a program could still continue without the kernel if this fails.
     enable(&socket)?;
 
     let mut response = fetch::Response::new(io::stdout().lock());

@@ -1,10 +1,10 @@
 //! Log messages through the [`log`] crate with feature `logging`; no-ops without it.
 //!
 //! `trace`: the type of each message sent or received, and dropped records. `debug`: negotiated
-//! parameters, resumptions, the reasons against a session or early data, close_notify, and one line
-//! for each failed connection. `warn`: ignored alerts, messages in the wrong place, an unusable key
-//! log file, operations that nobody polls. Secrets, message contents and text whose length a peer
-//! chooses are never logged.
+//! parameters, resumptions, the reasons for not using a session or early data, close_notify, and
+//! one line for each failed connection. `warn`: ignored alerts, messages out of order, worn keys,
+//! an unusable key log file, operations that nobody polls. Secrets, message contents and text whose
+//! length a peer chooses are never logged.
 
 #[cfg(feature = "log")]
 pub(crate) use log::{debug, trace, warn};

@@ -172,13 +172,13 @@ impl<S: CacheSource> Cache<S> {
         self.cache.stats()
     }
 
-    /// Reads `source` now, and returns the content as it is in the cache.
+    /// Reads `source` now, and returns the content in its cached form.
     pub(crate) fn reloaded(&self, source: &S) -> Result<Loaded<S>, S::Error> {
         let loaded = self.cache.reload(&*source.absolute()?);
         loaded.map_err(Arc::unwrap_or_clone)
     }
 
-    /// Returns the content of `source` as it is in the cache.
+    /// Returns the content of `source` in its cached form.
     pub(crate) fn loaded(&self, source: &S) -> Result<Loaded<S>, S::Error> {
         let loaded = self.cache.load(&*source.absolute()?);
         loaded.map_err(Arc::unwrap_or_clone)

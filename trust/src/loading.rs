@@ -53,8 +53,8 @@ pub trait Source: Clone + Eq + Hash {
     ) -> Result<Arc<Self::Value>, Self::Error>;
 
     /// Logs the result of a load. `kept` is true if it failed and an older value stays. `previous`
-    /// is the result before, so that nothing is logged again and again. The load is over by then,
-    /// so a logger may load the same source, for example to open a connection.
+    /// is the previous result, so that a repeated one is not logged again. The load is over by
+    /// then, so a logger may load the same source, for example to open a connection.
     fn log(
         &self,
         outcome: Result<&Self::Value, &Self::Error>,
@@ -72,7 +72,7 @@ pub trait Source: Clone + Eq + Hash {
     fn bytes(&self, value: &Self::Value) -> usize;
 }
 
-/// The result before a load.
+/// The result of the previous load.
 pub struct Previous<S: Source> {
     /// The cached value.
     pub(crate) value: Option<Arc<S::Value>>,
@@ -549,7 +549,7 @@ impl<'a, S: Source> Pending<'a, S> {
         loaded
     }
 
-    /// Keeps the old value with the error, and moves the error before to `previous`.
+    /// Keeps the old value with the error, and moves its previous error to `previous`.
     fn note_failure(
         &self,
         error: Arc<S::Error>,

@@ -22,8 +22,8 @@ pub(super) fn is_der(content: &[u8]) -> bool {
     matches!(content, [0x30, 0x80..=0xff, ..])
 }
 
-/// Returns the format of a file in which no PEM was found, if it is DER, or has marks with one of
-/// these `labels` in UTF-16.
+/// Returns the format of a file without PEM: DER, or UTF-16 if it has BEGIN marks with one of
+/// `labels`. `None` for any other format.
 pub(super) fn other_format(content: &[u8], labels: &[&str]) -> Option<&'static str> {
     if is_der(content) {
         return Some("DER, not PEM");
@@ -36,7 +36,7 @@ pub(super) fn other_format(content: &[u8], labels: &[&str]) -> Option<&'static s
     if !may_be_utf_16 {
         return None;
     }
-    // it may be a private key
+    // zeroized, because it may be a private key
     let ascii = content.iter().copied().filter(|byte| *byte != 0);
     let ascii = Zeroizing::new(ascii.collect::<Vec<u8>>());
     (count_marks(&ascii, labels) > 0).then_some("UTF-16, not UTF-8")

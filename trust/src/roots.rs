@@ -115,7 +115,7 @@ pub struct LoadedRoots {
     pub duplicates: usize,
     /// The time of reading; `None` if the clock did not know it.
     pub loaded_at: Option<UnixTime>,
-    /// The reason why the source could not be read again, or would lose roots; `store` is then the
-    /// old one.
+    /// The reason why the source could not be read again, or why roots were missing. `store` is
+    /// then the old one.
     pub failed_reload: Option<RootsError>,
 }

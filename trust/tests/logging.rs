@@ -101,7 +101,7 @@ fn failed_reloads_are_logged_once() {
     let verifier = builder.build().unwrap();
     let warnings = || {
         let (_, lines) = warnings(|| verifier.reload_if_changed().unwrap_err());
-        let is_told = |line: &String| line.contains("the old content stays: ");
+        let is_told = |line: &String| line.contains("the old content stays in use: ");
         lines.into_iter().filter(is_told).collect::<Vec<_>>()
     };
     let damages: [&dyn Fn(); 2] = [&|| fs::remove_file(&path).unwrap(), &|| {

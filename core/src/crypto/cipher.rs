@@ -180,8 +180,8 @@ pub trait MessageEncrypter: Send + Sync {
     /// bytes.
     ///
     /// It grows by exactly one per byte of `payload_len`: the expansion is constant. It is at most
-    /// 256 bytes in TLS 1.3 (RFC 9846 §5.2), and 2048 in TLS 1.2 (RFC 5246 §6.2.3). A connection
-    /// whose encrypter claims more fails.
+    /// 256 bytes in TLS 1.3 (RFC 9846 §5.2), and 2048 in TLS 1.2 (RFC 5246 §6.2.3). If
+    /// an encrypter claims more, the connection fails.
     fn encrypted_payload_len(&self, payload_len: usize) -> usize;
 
     /// The number of bytes before the payload in the encrypted payload: 8 for TLS 1.2 AES-GCM,

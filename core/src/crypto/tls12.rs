@@ -120,7 +120,7 @@ pub(crate) fn p_hash<K: Key + ?Sized>(key: &K, output: &mut [u8], label: &[u8], 
             a_and_seed[..a_len].copy_from_slice(a.as_ref());
             key.sign(&[a_and_seed])
         } else {
-            // tags are not as long as the provider claims
+            // the tags are not as long as the provider claims
             key.sign(&[a.as_ref(), label, seed])
         };
         block.copy_from_slice(&tag.as_ref()[..block.len()]);

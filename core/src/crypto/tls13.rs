@@ -101,7 +101,7 @@ where
 
 /// Calls `expand` with `okm` as the pseudorandom key of `hkdf`.
 ///
-/// The result may be copied, so `expand` writes secrets into their final places instead.
+/// The result may be copied, so `expand` must write secrets into their final places instead.
 pub fn with_expander<T>(
     hkdf: &dyn Hkdf,
     okm: &OkmBlock,
@@ -163,7 +163,7 @@ impl HkdfLabelLengths {
     const ONE_PIECE: usize = 96;
 
     fn new(hash_len: usize, label: &[u8], context: &[u8]) -> Self {
-        // an expander from outside may claim any length
+        // an external provider's expander may claim any length
         Self::checked(Ord::min(hash_len, OkmBlock::MAX_LEN), label, context)
             .expect("lengths fit the fields of struct HkdfLabel")
     }

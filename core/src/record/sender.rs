@@ -110,8 +110,9 @@ impl RecordSender {
     /// `confidentiality_limit` is the number of records that its key may protect. Has no effect
     /// after [`Self::close`].
     ///
-    /// Returns false if the encrypter claims to add more bytes to a record than the version allows,
-    /// or to put the payload behind them. It is refused then: sealing fails.
+    /// Returns false if the encrypter claims impossible lengths: it adds more bytes to a record
+    /// than the version allows, or puts more bytes before the payload than it adds. Sealing then
+    /// fails.
     pub fn set_encrypter(
         &mut self,
         encrypter: Box<dyn MessageEncrypter>,
@@ -487,7 +488,7 @@ impl fmt::Debug for RecordSender {
     }
 }
 
-/// Takes the place of an encrypter with impossible lengths. It seals nothing.
+/// Replaces an encrypter with impossible lengths. Sealing always fails.
 struct Refused;
 
 impl MessageEncrypter for Refused {

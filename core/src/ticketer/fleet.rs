@@ -126,7 +126,7 @@ impl<A: Aead> FleetTicketer<A> {
     }
 
     /// Derives key and nonce of one ticket: `HKDF-Expand(PRK, epoch length ‖ epoch ‖ salt, 44)`.
-    /// Copies of the key stay on the stack, for the caller to erase.
+    /// Copies of the key stay on the stack. The caller must erase them.
     fn ticket_key(&self, header: &Header) -> Option<(A, Nonce)> {
         let mut okm = Zeroizing::new([0; AeadKey::MAX_LEN + NONCE_LEN]);
         let info = [&self.epoch_secs.to_be_bytes()[..], header];

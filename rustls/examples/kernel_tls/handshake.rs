@@ -1,4 +1,4 @@
-//! A client's handshake that leaves nothing behind in the program.
+//! A client's handshake, after which no received bytes are left in the program.
 
 use std::error::Error;
 use std::io::{self, Read, Write};
@@ -8,8 +8,8 @@ use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 
 /// Completes the handshake. Appends data that the server sent with it to `early`.
 ///
-/// It reads record by record. So the connection never has a part of a record whose rest the kernel
-/// would see alone.
+/// It reads record by record. Otherwise the connection could hold the first part of a record, and
+/// the kernel would get only the rest.
 pub(crate) fn handshake(
     conn: &mut UnbufferedClientConnection,
     socket: &mut (impl Read + Write),

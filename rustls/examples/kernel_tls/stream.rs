@@ -21,7 +21,7 @@ const MESSAGE_LIMIT: usize = 64 * 1024;
 /// The number of KeyUpdates that a peer may send without data.
 const UPDATE_LIMIT: usize = 32;
 
-/// Lets a connected socket have TLS keys. Without keys it works as before.
+/// Enables TLS on a connected socket. It works as before until it gets keys.
 pub(crate) fn enable(socket: &TcpStream) -> io::Result<()> {
     setsockopt(socket, TcpUlp::default(), b"tls").map_err(|error| match error {
         Errno::ENOENT | Errno::ENOPROTOOPT => unsupported(
@@ -31,7 +31,7 @@ pub(crate) fn enable(socket: &TcpStream) -> io::Result<()> {
     })
 }
 
-/// True if the kernel can replace keys. Kernels without that do not count it.
+/// True if the kernel can replace keys. Only such kernels have this counter.
 pub(crate) fn can_replace_keys() -> bool {
     std::fs::read_to_string("/proc/net/tls_stat").is_ok_and(|stat| stat.contains("TlsTxRekeyOk"))
 }
@@ -40,7 +40,7 @@ fn unsupported(message: String) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, message)
 }
 
-/// An error, and the alert with which the connection ends.
+/// An error, and the alert that ends the connection.
 type Failure = (AlertDescription, io::Error);
 
 fn failure(
@@ -57,7 +57,7 @@ fn unexpected(what: String) -> Failure {
     )
 }
 
-/// Takes the body of a NewSessionTicket. A server takes none.
+/// Handles the body of a NewSessionTicket. A server rejects it.
 type TakeTicket<Data> = fn(&mut KernelConnection<Data>, &[u8]) -> Result<(), Error>;
 
 /// A connection of a client or a server.
@@ -72,8 +72,8 @@ pub(crate) struct KernelStream<Data> {
 }
 
 impl<Data> KernelStream<Data> {
-    /// Gives the keys to the kernel. `socket` is [enabled](enable), and what it has received but
-    /// not returned yet begins with a record.
+    /// Passes the keys to the kernel. `socket` must be [enabled](enable), and its unread bytes must
+    /// start with a record.
     pub(crate) fn new(
         socket: TcpStream,
         secrets: ExtractedSecrets,
@@ -102,11 +102,11 @@ impl<Data> KernelStream<Data> {
 
     /// Receives data. Returns 0 after a close_notify.
     ///
-    /// Handles other records, for which `buffer` needs at least two bytes.
+    /// Also handles other records. `buffer` needs at least two bytes for them.
     pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let (typ, len) = match self.receive_record(buffer) {
-                // The stream ended without a close_notify: an attacker may have cut it off.
+                // The stream ended without a close_notify, so an attacker may have cut it off.
                 Ok((None, _)) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok((Some(typ), len)) => (typ, len),
                 Err(error) => {
@@ -141,13 +141,13 @@ impl<Data> KernelStream<Data> {
         }
     }
 
-    /// Replaces the key of this side, and requests the same of the peer.
+    /// Replaces the key of this side, and requests the same from the peer.
     ///
     /// Do this before a key has protected as many records as its suite allows.
     #[allow(dead_code, reason = "the client sends one request")]
     pub(crate) fn replace_keys(&mut self) -> io::Result<()> {
         if !can_replace_keys() {
-            let message = "this kernel cannot replace keys, Linux 6.14 and later can";
+            let message = "this kernel cannot replace keys; Linux 6.14 and later can";
             return Err(unsupported(message.into()));
         }
         self.replace_sending_key(true).map_err(|(_, error)| error)
@@ -160,14 +160,14 @@ impl<Data> KernelStream<Data> {
     }
 
     fn fail(&self, (alert, error): Failure) -> io::Result<usize> {
-        // The error of a failed decryption stays on the socket, where it would stop the alert.
+        // A failed decryption leaves an error on the socket, because of which sending would fail.
         let _ = self.socket.take_error();
         let _ = self.send_record(ContentType::Alert, &[2, alert.into()]);
         let _ = self.socket.shutdown(Shutdown::Write);
         Err(error)
     }
 
-    /// Handles a record of handshake messages, of which the first and last may be incomplete.
+    /// Handles a record with handshake messages. The first and the last may be incomplete.
     fn read_handshake(&mut self, content: &[u8]) -> Result<(), Failure> {
         self.message.extend_from_slice(content);
         while let Some((&[typ, a, b, c], rest)) = self.message.split_first_chunk() {
@@ -208,7 +208,7 @@ impl<Data> KernelStream<Data> {
         self.set_key(TcpTlsRx, key).map_err(|error| {
             let error = match error.raw_os_error() {
                 Some(libc::EBUSY) => unsupported(
-                    "the peer has replaced its key, which this kernel cannot, Linux 6.14 and \
+                    "the peer has replaced its key; this kernel cannot do so, Linux 6.14 and \
                      later can"
                         .into(),
                 ),

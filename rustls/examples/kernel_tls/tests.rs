@@ -1,5 +1,5 @@
 //! Connections through the kernel, with each cipher, version and side, and with both crates as the
-//! peer. On a kernel without TLS, the tests only check what the example says.
+//! peer. On a kernel without TLS, the tests only check the error.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -34,7 +34,7 @@ fn sockets() -> (TcpStream, TcpStream) {
     (near, far)
 }
 
-/// Checks what the example says where the kernel has no TLS.
+/// Returns false if the kernel has no TLS, after a check of the error.
 fn kernel_has_tls() -> bool {
     let Err(error) = enable(&sockets().0) else {
         return true;
@@ -96,7 +96,7 @@ impl Case {
     }
 }
 
-/// Completes the handshake. What the peer sends behind it waits in `far`.
+/// Completes the handshake. Bytes that the peer sends after it are written to `far`.
 fn connect(ours: &mut dyn Endpoint, peer: &mut dyn Endpoint, far: &mut TcpStream) {
     loop {
         peer.receive(&ours.take_output()).unwrap();
@@ -108,7 +108,7 @@ fn connect(ours: &mut dyn Endpoint, peer: &mut dyn Endpoint, far: &mut TcpStream
     far.write_all(&peer.take_output()).unwrap();
 }
 
-/// A client whose records are made by the kernel, and its peer's socket.
+/// A client whose records the kernel encrypts and decrypts, and its peer's socket.
 fn client(
     config: &this::Config,
     peer: &mut dyn Endpoint,
@@ -122,7 +122,7 @@ fn client(
     (KernelStream::new(near, secrets, conn, take).unwrap(), far)
 }
 
-/// A server that sends any record, and its client, whose records are made by the kernel.
+/// A server that can send any record, and a client whose records the kernel encrypts and decrypts.
 struct AnyServer {
     client: KernelStream<ClientConnectionData>,
     keys: KernelConnection<ServerConnectionData>,
@@ -321,7 +321,7 @@ fn end_without_a_close_notify_is_an_error() {
     assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
 }
 
-/// The manual says so: a program must use `recvmsg`.
+/// So a program must use `recvmsg`, as the manual says.
 #[test]
 fn plain_read_fails_at_records_without_data() {
     if !kernel_has_tls() {

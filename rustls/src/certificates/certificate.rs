@@ -48,10 +48,10 @@ use crate::error::Error;
 /// An X.509 certificate (RFC 5280) with its properties.
 ///
 /// Creating one parses nothing. Each property is parsed on first use, and the value or the error is
-/// cached. A property that cannot be parsed does not affect the others. Neither does one odd entry
-/// of a list of names: it is a [`GeneralName::Other`], or an attribute without
-/// [text](Attribute::text). An extension that occurs twice is an error. Many threads may query a
-/// certificate at once.
+/// cached. A property that cannot be parsed does not affect the others. A malformed entry in a list
+/// of names does not affect the other names: it is a [`GeneralName::Other`], or an attribute
+/// without [text](Attribute::text). An extension that occurs twice is an error. Many threads may
+/// query a certificate at once.
 ///
 /// A property that can be parsed is not necessarily true. The certificate in
 /// [`peer_identity`](crate::CommonState::peer_identity) has been verified; other certificates may
@@ -219,7 +219,7 @@ impl Certificate {
     }
 
     /// Returns the names in the extension subjectAltName, in order. Empty without the extension. A
-    /// name that is not as RFC 5280 demands is a [`GeneralName::Other`].
+    /// name that violates RFC 5280 is a [`GeneralName::Other`].
     ///
     /// # Errors
     ///

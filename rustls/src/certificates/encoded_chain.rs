@@ -1,10 +1,9 @@
-//! A chain in one string of bytes: each certificate as opaque<1..2^24-1>, without anything between
-//! them.
+//! A chain as one string of bytes: its certificates one after the other, each as
+//! opaque<1..2^24-1>.
 //!
-//! A chain in memory, [`PeerChain`](super::PeerChain), has an allocation for each certificate. A
-//! peer may send thousands of certificates of one byte, which take many times their length in that
-//! form. So a chain waits in this form until its peer is authenticated, and in sessions if the form
-//! is shorter.
+//! A [`PeerChain`](super::PeerChain) has an allocation for each certificate. A peer may send
+//! thousands of certificates of one byte, which then take many times their length. So a chain is
+//! held in this form until its peer is authenticated. Sessions use it, too, if it is shorter.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -30,7 +29,7 @@ impl<'a> EncodedChain<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error if a certificate is empty or cut.
+    /// Returns an error if a certificate is empty or cut off.
     pub(crate) fn read(list: &'a [u8]) -> Result<Self, InvalidMessage> {
         let mut rest = Reader::new(list);
         while rest.any_left() {
@@ -103,7 +102,7 @@ impl WaitingChain {
         self.der().next().map(CertificateDer::from)
     }
 
-    /// Copies the chain for a peer that is authenticated now.
+    /// Copies the chain, once the peer is authenticated.
     pub(crate) fn to_chain(&self) -> PeerChain {
         PeerChain::copy(self.kind, self.der())
     }

@@ -90,7 +90,7 @@ pub(crate) fn sha256(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
 }
 
 /// Returns a collision-resistant hash from the cipher suites of `provider`: SHA-256, or else
-/// SHA-384, or else SHA-512. So the order of its suites does not matter.
+/// SHA-384, or else SHA-512. The order of its suites does not matter.
 #[cfg(feature = "std")]
 pub(crate) fn any_sha2(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
     [

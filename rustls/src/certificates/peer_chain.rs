@@ -83,12 +83,12 @@ impl PeerChain {
         Self::new(kind, copies)
     }
 
-    /// True if sessions should share this form, and false if their own encoded form is shorter.
+    /// True if sessions should share this chain; false if a session's own encoded copy is shorter.
     ///
-    /// Real certificates are many times longer than the memory that each takes besides. Thousands
-    /// of entries of a few bytes are not.
+    /// A real certificate is many times longer than the memory that its entry takes in addition. A
+    /// certificate of a few bytes is not.
     pub(crate) fn is_worth_sharing(&self) -> bool {
-        /// A chain of so few is small in any form.
+        /// A chain of at most this length is small in any form.
         const FEW: usize = 4;
         let bytes: usize = self.der().map(<[u8]>::len).sum();
         let besides = self.len() * size_of::<CertificateDer<'_>>();

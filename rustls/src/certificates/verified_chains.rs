@@ -128,7 +128,7 @@ impl VerifiedChains {
         return false;
     }
 
-    /// True if a chain of these certificates may be known. No map has room for a longer one.
+    /// True if a chain of these certificates may be known, because it is short enough for a map.
     pub(crate) fn may_know<'a>(&self, der: impl Iterator<Item = &'a [u8]>) -> bool {
         #[cfg(feature = "std")]
         return self.is_enabled() && Self::has_room_for(der);

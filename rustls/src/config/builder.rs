@@ -152,8 +152,8 @@ impl<Side: ConfigSide> ConfigBuilder<Side, WantsVersions> {
     }
 }
 
-/// True if the library can hold the keys and hashes of `suite`. A provider from outside may return
-/// any length.
+/// True if the library can hold the keys and hashes of `suite`. An external provider may return any
+/// length.
 fn has_possible_lengths(suite: &SupportedCipherSuite) -> bool {
     if suite.common().hash_provider.output_len() > Output::MAX_LEN {
         return false;

@@ -83,7 +83,7 @@ pub struct ClientConfig {
     /// chain again.
     ///
     /// Each configuration has [its own](VerifiedChains::default) by default;
-    /// [`VerifiedChains::disabled`] has every chain verified in every handshake.
+    /// [`VerifiedChains::disabled`] verifies every chain in every handshake.
     pub verified_chains: Arc<VerifiedChains>,
 
     /// Stores sessions for resumption. By default, 256 of them in memory.

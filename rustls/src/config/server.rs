@@ -136,8 +136,7 @@ pub struct ServerConfig {
     /// chain again.
     ///
     /// Each configuration has [its own](VerifiedChains::default) by default;
-    /// [`VerifiedChains::disabled`] has every chain verified in every handshake, and in every
-    /// resumption.
+    /// [`VerifiedChains::disabled`] verifies every chain in every handshake, resumptions included.
     pub verified_chains: Arc<VerifiedChains>,
 
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.

@@ -66,11 +66,11 @@ impl ServerSettings {
             .unwrap_or(&self.config.configured_verifier)
     }
 
-    /// Verifies a client's chain, unless the verifier has rules and the chain may be known. The
-    /// signature then comes first.
+    /// Verifies a client's chain, unless the verifier has rules and the chain may be known. In that
+    /// case, the signature is verified first.
     ///
-    /// So no chain waits for its signature that is longer than those that can be known, whatever
-    /// its client sends.
+    /// So a client can only make the server hold an unverified chain that is short enough to be
+    /// known.
     pub(crate) async fn receive_client(
         &self,
         chain: UnprovenChain,

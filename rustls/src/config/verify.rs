@@ -111,8 +111,8 @@ pub(crate) struct Proof {
 #[derive(Debug)]
 enum StatedRules {
     Digest(VerifierRules),
-    /// Those of a verifier of this crate, which may not be digested yet. The proof of a verifier
-    /// without rules around it needs no digest.
+    /// The rules of a verifier of this crate, which may not be digested yet. If a verifier without
+    /// rules wraps it, no digest is needed.
     #[cfg(feature = "std")]
     Lazy(AssertUnwindSafe<Arc<LazyRules>>),
 }
@@ -125,7 +125,7 @@ impl Proof {
         }
     }
 
-    /// Creates a proof by `rules`, which are digested if they are needed.
+    /// Creates a proof with `rules`, which are digested when they are first needed.
     #[cfg(feature = "std")]
     pub(crate) fn by(rules: Arc<LazyRules>, until: UnixTime) -> Self {
         Self {
@@ -185,7 +185,7 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
 
     /// Returns a digest of everything that the verdict of
     /// [`verify_server_cert`](Self::verify_server_cert) depends on, apart from its arguments.
-    /// `None`, the default, has every chain verified in every handshake.
+    /// With `None`, the default, every chain is verified in every handshake.
     ///
     /// **Return `None`** if the verdict depends on anything that may change while this object
     /// exists: the trust store of the platform, a file, a request to another service. Let
@@ -317,8 +317,8 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     ) -> Result<HandshakeSignatureValid, Error>;
 
     /// Starts to verify a chain, like [`verify_server_cert`](Self::verify_server_cert), if that
-    /// takes time: it may ask the platform or another service. `None`, the default, has
-    /// `verify_server_cert` called instead.
+    /// takes time: it may ask the platform or another service. If this method returns `None`, as it
+    /// does by default, the handshake calls `verify_server_cert`.
     ///
     /// Called only for connections whose owner polls operations. The future must check everything
     /// that `verify_server_cert` checks. A wrapper that adds checks to that method must add them
@@ -341,7 +341,8 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     }
 
     /// Starts to verify a signature, like [`verify_tls13_signature`](Self::verify_tls13_signature),
-    /// if that takes time. `None`, the default, has that method called instead.
+    /// if that takes time. If this method returns `None`, as it does by default, the handshake
+    /// calls that method.
     ///
     /// Called only for connections whose owner polls operations. A wrapper that adds checks to the
     /// other method must add them here, too.
@@ -360,7 +361,8 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     }
 
     /// Starts to verify a signature, like [`verify_tls12_signature`](Self::verify_tls12_signature),
-    /// if that takes time. `None`, the default, has that method called instead.
+    /// if that takes time. If this method returns `None`, as it does by default, the handshake
+    /// calls that method.
     ///
     /// Called only for connections whose owner polls operations. A wrapper that adds checks to the
     /// other method must add them here, too.
@@ -412,7 +414,7 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
 
     /// Returns a digest of everything that the verdict of
     /// [`verify_client_cert`](Self::verify_client_cert) depends on, apart from its arguments.
-    /// `None`, the default, has every chain verified in every handshake.
+    /// With `None`, the default, every chain is verified in every handshake.
     ///
     /// **Return `None`** if the verdict depends on anything that may change while this object
     /// exists: the trust store of the platform, a file, a request to another service. Let
@@ -531,8 +533,8 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     ) -> Result<HandshakeSignatureValid, Error>;
 
     /// Starts to verify a chain, like [`verify_client_cert`](Self::verify_client_cert), if that
-    /// takes time: it may ask another service. `None`, the default, has `verify_client_cert` called
-    /// instead.
+    /// takes time: it may ask another service. If this method returns `None`, as it does by
+    /// default, the handshake calls `verify_client_cert`.
     ///
     /// Called only for connections whose owner polls operations. The future must check everything
     /// that `verify_client_cert` checks. A wrapper that adds checks to that method must add them
@@ -553,7 +555,8 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     }
 
     /// Starts to verify a signature, like [`verify_tls13_signature`](Self::verify_tls13_signature),
-    /// if that takes time. `None`, the default, has that method called instead.
+    /// if that takes time. If this method returns `None`, as it does by default, the handshake
+    /// calls that method.
     ///
     /// Called only for connections whose owner polls operations. A wrapper that adds checks to the
     /// other method must add them here, too.
@@ -572,7 +575,8 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     }
 
     /// Starts to verify a signature, like [`verify_tls12_signature`](Self::verify_tls12_signature),
-    /// if that takes time. `None`, the default, has that method called instead.
+    /// if that takes time. If this method returns `None`, as it does by default, the handshake
+    /// calls that method.
     ///
     /// Called only for connections whose owner polls operations. A wrapper that adds checks to the
     /// other method must add them here, too.

@@ -134,7 +134,7 @@ impl CommonState {
     /// blocking in them. The code that does the I/O must then call `poll_operation` while the
     /// connection [waits](Self::is_waiting). tokio-rustls, quinn and other code for rustls 0.23 do
     /// not: under them, such a handshake hangs. A connection that is driven without ever being
-    /// polled says so once in the log, at `warn`, after several calls or when it ends.
+    /// polled logs one warning, after several calls or when it ends.
     ///
     /// Signers, verifiers, resolvers, ticketers and session storages have methods that return
     /// futures, such as [`Signer::sign_async`](crate::sign::Signer::sign_async). Only connections
@@ -270,7 +270,7 @@ impl CommonState {
     /// Like [`Self::fail`], for a client that requested `server_name`.
     #[cold]
     pub(super) fn fail_at(&mut self, failure: Failure, server_name: Option<&str>) -> Error {
-        // the logger may panic, so it comes last
+        // logging comes last, because the logger may panic
         let first = self.failed.is_none();
         let alert = failure.alert;
         let error = self.end(failure);

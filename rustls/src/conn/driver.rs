@@ -218,7 +218,7 @@ impl<Data> Driver<Data> {
                     }
                 }
                 Receiving::Handshake if driver.must_wait(received.unopened()) => {
-                    driver.common.records.unpolled.tell();
+                    driver.common.records.unpolled.report_wait();
                     return Ok(());
                 }
                 _ => match driver.process_record(received.unopened())? {
@@ -585,7 +585,7 @@ impl<Data> Driver<Data> {
 }
 
 impl<Data> Driver<Data> {
-    /// Ends the connection for a reason that the other half has met, and logged.
+    /// Ends the connection because the other half has failed. That half has logged the error.
     #[cold]
     pub(super) fn adopt(&mut self, failure: Failure) {
         self.common.end(failure);

@@ -11,9 +11,9 @@ use crate::logging::{debug, warn};
 /// certificate.
 const MAX_LEN: usize = 512;
 
-/// Logs the failure of a connection: its error, the alert for the peer, and the name that a client
-/// has requested. A message out of order is a warning, as in rustls 0.23, because it is rare and
-/// hard to diagnose from one side alone. Other errors are left to the application to report.
+/// Logs the failure of a connection: its error, the alert for the peer, and the name that the
+/// client requested. A message out of order is a warning, as in rustls 0.23, because it is rare and
+/// hard to diagnose from one side alone. Other errors are for the application to report.
 #[cold]
 pub(super) fn log_failure(
     error: &Error,
@@ -35,7 +35,7 @@ struct Bounded<'a>(&'a Error);
 impl fmt::Display for Bounded<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = Prefix(String::new());
-        // ends with an error once the text is too long
+        // fails once the text is too long
         let is_whole = write!(text, "{}", self.0).is_ok();
         f.write_str(&text.0)?;
         f.write_str(if is_whole { "" } else { " …" })
@@ -57,7 +57,7 @@ impl Write for Prefix {
     }
 }
 
-/// The facts besides the error, if there are any.
+/// The alert and the server name, if known.
 struct Context<'a> {
     alert: Option<AlertDescription>,
     server_name: Option<&'a str>,

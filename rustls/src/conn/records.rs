@@ -63,7 +63,7 @@ pub(crate) struct Records {
     pub(crate) joiner: HandshakeJoiner,
     /// Application data written before there were keys to encrypt it.
     pub(crate) unsent_plaintext: UnsentPlaintext,
-    /// The calls that left an operation unpolled; also used with QUIC.
+    /// Counts the calls that leave an operation unpolled; also used with QUIC.
     pub(super) unpolled: Unpolled,
     /// The link to the other half of a split connection.
     pub(super) other_half: Option<Arc<Link>>,
@@ -250,7 +250,7 @@ impl Records {
         // RFC 9846 §6.1, §6.2: nothing follows a close_notify or a fatal alert
         let can_send = !matches!(self.sending, Sending::Closed | Sending::Elsewhere);
         if let Some(description) = alert.filter(|_| can_send) {
-            // if the cipher fails, no alert can be sent. The failure is logged with the alert
+            // if the cipher fails, no alert can be sent; the caller still logs it with the failure
             let alert = [u8::from(AlertLevel::Fatal), u8::from(description)];
             let _ = self.seal(ContentType::Alert, alert.as_slice().into());
         }
@@ -338,7 +338,7 @@ impl Transport for Records {
     }
 
     fn set_peer_parameters(&mut self, received: &TransportParameters<'_>) -> Result<(), Failure> {
-        // only this code point is reserved for QUIC. The one of its drafts is unassigned, so it is
+        // only this code point is reserved for QUIC. That of its drafts is unassigned, so it is
         // ignored like any unknown extension
         if received
             .get(ExtensionType::QuicTransportParameters)

@@ -10,7 +10,7 @@ use crate::handshake::side_data::SideData;
 /// A borrowed connection and its socket, as one stream of plaintext.
 ///
 /// Reads and writes perform all necessary I/O, including the handshake, and block if the socket
-/// does. A read returns waiting plaintext without any I/O.
+/// does. If there is received plaintext, a read returns it without any I/O.
 #[derive(Debug)]
 pub struct Stream<'a, C: 'a + ?Sized, T: 'a + Read + Write + ?Sized> {
     /// The connection.
@@ -44,8 +44,7 @@ where
 
     /// Reads from the socket until there is plaintext, or the end of the stream.
     fn prepare_read(&mut self) -> io::Result<()> {
-        // a socket that blocks or is broken must not hide received plaintext, so plaintext that
-        // waits needs no I/O
+        // return received plaintext without I/O: a socket that blocks or is broken must not hide it
         if self.has_plaintext() {
             return Ok(());
         }

@@ -307,7 +307,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
                 TransmitTlsData { conn: self }.into()
             }
             Next::Waiting => {
-                self.driver.common.records.unpolled.tell();
+                self.driver.common.records.unpolled.report_wait();
                 ConnectionState::WaitingForOperation
             }
             Next::Closing if !self.progress.reported_peer_closed => {

@@ -1,29 +1,30 @@
-//! Notices code that drives a connection while its handshake waits for an operation, but never
-//! polls it: code written for rustls 0.23, under a connection with `set_async`. Such a handshake
-//! hangs, and nothing else would say why.
+//! Detects code that drives a connection while its handshake waits for an operation, but never
+//! polls the operation. Code for rustls 0.23 does this if `set_async` was called. Such a handshake
+//! hangs, and nothing else would show why.
 
 use crate::logging::warn;
 
-/// The calls that code which polls never makes in a row before its first poll.
+/// The number of calls without a poll after which a warning is logged. Code that polls never makes
+/// as many calls before its first poll.
 const MOST: u8 = 16;
 
-/// The calls since the handshake began to wait, until the first poll.
+/// Counts the calls from the start of a wait to the first poll.
 #[derive(Default)]
 pub(crate) struct Unpolled {
     /// The number of calls plus one; zero if nothing waits, or after a poll.
     calls: u8,
-    /// True if the application was told that the handshake waits.
-    is_told: bool,
+    /// True if a call has reported to the application that the handshake waits.
+    is_reported: bool,
     /// True once the log has the warning.
     is_logged: bool,
 }
 
 impl Unpolled {
-    /// Begins to count: the handshake waits.
+    /// Starts counting, because the handshake waits.
     pub(crate) fn begin(&mut self) {
         if self.calls == 0 && !self.is_logged {
             self.calls = 1;
-            self.is_told = false;
+            self.is_reported = false;
         }
     }
 
@@ -37,20 +38,21 @@ impl Unpolled {
         }
     }
 
-    /// Counts a call that tells the application that the handshake waits, unless it is the first.
-    pub(crate) fn tell(&mut self) {
-        if self.is_told {
+    /// Counts a call that reports the wait to the application, unless it is the first one.
+    pub(crate) fn report_wait(&mut self) {
+        if self.is_reported {
             self.called();
         }
-        self.is_told = true;
+        self.is_reported = true;
     }
 
-    /// Stops counting: the application polls.
+    /// Stops counting, because the application polls.
     pub(crate) fn polled(&mut self) {
         self.calls = 0;
     }
 
-    /// Stops counting: the connection ends. Logs a warning if there were calls without a poll.
+    /// Stops counting, because the connection ends. Logs a warning if there were calls without a
+    /// poll.
     pub(crate) fn end(&mut self) {
         if self.calls > 1 {
             self.is_logged = true;

@@ -48,7 +48,7 @@ pub(crate) trait Machine<Data>: Send + Sync {
         cx: &mut Context<'_, Data>,
     ) -> Poll<Result<(), Failure>>;
 
-    /// Returns the name that the client has requested, on the server.
+    /// On a server, returns the name that the client has requested.
     fn server_name<'a>(&self, _data: &'a Data) -> Option<&'a str> {
         None
     }

@@ -242,7 +242,7 @@ fn extract_tls13(
     suite: &'static Tls13CipherSuite,
     secret: &OkmBlock,
 ) -> Result<ConnectionTrafficSecrets, Error> {
-    // they are returned by value, as applications receive them
+    // these are returned by value, because the application gets them that way
     let extracted = TrafficSecret::with(suite, secret, |secret| {
         secret.with_key(|key, iv| suite.aead_alg.extract_keys(key, iv))
     });
@@ -269,8 +269,8 @@ pub(crate) struct Tls13Secrets {
 }
 
 impl Tls13Secrets {
-    /// Creates the secrets. `derive` writes them into their places: first the
-    /// `application_traffic_secret_0` of sending and receiving, then the exporter secret.
+    /// Creates the secrets. `derive` writes them into its arguments: first the
+    /// `application_traffic_secret_0` for sending and receiving, then the exporter secret.
     pub(crate) fn derive(
         suite: &'static Tls13CipherSuite,
         derive: impl FnOnce(&mut OkmBlock, &mut OkmBlock, &mut OkmBlock),
@@ -501,7 +501,7 @@ impl ExporterSecret {
 }
 
 impl ReceivingSecrets {
-    /// Creates the struct without its secrets.
+    /// Creates the struct with empty secrets.
     fn empty(suite: &'static Tls13CipherSuite) -> Self {
         Self {
             suite,

@@ -1,7 +1,7 @@
 //! The key schedule of TLS 1.3 (RFC 9846 §7): secrets in, secrets out.
 //!
 //! It does not know messages, connections or logs. The handshakes install, log and export the
-//! secrets that are derived here. Each stage is a type with a method for the secrets to its right,
+//! secrets that are derived here. Each stage is a type with methods for the secrets to its right,
 //! and one that leads to the next stage:
 //!
 //! ```text
@@ -29,7 +29,7 @@
 //!
 //! Further functions derive from one secret: traffic keys, Finished, KeyUpdate, exporters, tickets.
 //!
-//! Secrets are written into the places that callers pass, since moving one leaves a copy. The stack
+//! Secrets are written into buffers of the caller, because moving a secret leaves a copy. The stack
 //! that a derivation has used is overwritten ([`with_erased_stack`]).
 
 mod constants;
@@ -228,13 +228,13 @@ impl Stage {
     }
 
     /// `Derive-Secret(., label, Messages)` of RFC 9846 §7.1, given `Transcript-Hash(Messages)`.
-    /// Copies of it stay on the stack, for the caller to erase.
+    /// Copies of it stay on the stack. The caller must erase them.
     fn expand(&self, label: &[u8], transcript: &Output) -> OkmBlock {
         expand_label_block(&*self.expander, label, transcript.as_ref())
     }
 
     /// `Derive-Secret(., "derived", "")`: the salt of the next stage. Copies of it stay on the
-    /// stack, for the caller to erase.
+    /// stack. The caller must erase them.
     fn derived(&self) -> OkmBlock {
         self.expand(b"derived", &no_messages(self.suite))
     }
@@ -270,8 +270,8 @@ pub(crate) struct TrafficSecret<'a> {
 }
 
 impl TrafficSecret<'_> {
-    /// Prepares `secret`, and returns the result of `expand`, which is without secrets: they are
-    /// written into their places.
+    /// Prepares `secret`, and returns the result of `expand`. The result must not contain secrets:
+    /// `expand` writes them into their final places.
     pub(crate) fn with<T>(
         suite: &'static Tls13CipherSuite,
         secret: &OkmBlock,
@@ -288,8 +288,8 @@ impl TrafficSecret<'_> {
         })
     }
 
-    /// Derives the write key and IV (RFC 9846 §7.3), and passes them to `make`, which makes the key
-    /// of a provider.
+    /// Derives the write key and IV (RFC 9846 §7.3), and passes them to `make`, which creates the
+    /// provider's key.
     pub(crate) fn with_key<T>(&self, make: impl FnOnce(AeadKey, Iv) -> T) -> T {
         // key and IV lengths are far below the 255 blocks of HKDF's limit
         const SHORT_ENOUGH: &str = "a key is shorter than 255 blocks";
@@ -297,7 +297,7 @@ impl TrafficSecret<'_> {
             expand_label_slice(self.expander, b"iv", &[], iv).expect(SHORT_ENOUGH);
         });
         let key = AeadKey::written_by(self.suite.aead_alg.key_len(), |key| {
-            // a provider's key may have unused bytes, which would get what is on the stack
+            // a provider's key may have unused bytes, to which a move copies what is on the stack
             with_erased_stack(|| expand_label_slice(self.expander, b"key", &[], key))
                 .expect(SHORT_ENOUGH);
         });

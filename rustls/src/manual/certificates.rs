@@ -90,9 +90,9 @@
 //! - a client meets thousands of servers once each, such as a crawler. The map then only costs
 //!   memory.
 //!
-//! **Custom verifiers** are asked in every handshake, as in rustls 0.23. A verifier opts in by
-//! [`rules`](crate::client::danger::ServerCertVerifier::rules), if its verdict depends on nothing
-//! that changes. Verifiers that ask the platform's trust store must not.
+//! **Custom verifiers** are called in every handshake, as in rustls 0.23. A verifier opts in by
+//! returning [`rules`](crate::client::danger::ServerCertVerifier::rules), if its verdict depends on
+//! nothing that changes. Verifiers that use the platform's trust store must not.
 //!
 //! # Who the peer is
 //!

@@ -11,10 +11,10 @@
 //!
 //! ## 1. Return a future
 //!
-//! Each of these traits has a second method for the same question. It returns a
-//! [`BoxFuture`](crate::operation::BoxFuture), or `None` to be asked by the first method:
+//! Each of these traits has a second method for the same purpose. It returns a
+//! [`BoxFuture`](crate::operation::BoxFuture). If it returns `None`, the first method is called:
 //!
-//! | trait | at once | over time |
+//! | trait | synchronous | asynchronous |
 //! |---|---|---|
 //! | [`Signer`] | `sign` | `sign_async` |
 //! | [`ServerCertVerifier`] | `verify_server_cert`, `verify_tls1…_signature` | with `_async` |
@@ -27,8 +27,9 @@
 //! here depends on a runtime; a future that needs one is first polled by the code that polls the
 //! connection.
 //!
-//! Implement both methods. Connections that do not wait rely on the first one alone. If you can
-//! answer only over time, return an error from it, or `None`; a verifier must never accept there.
+//! Implement both methods. Connections that do not wait only call the first one. If you have no
+//! synchronous implementation, return an error from it, or `None`; a verifier must never accept
+//! there.
 //!
 //! A wrapper that adds checks to the first method must add them to the second one, too.
 //!
@@ -86,7 +87,7 @@
 //! sixteen calls without a poll since the wait began, or when it fails or is dropped after at least
 //! one such call. Code that polls never causes this warning.
 //!
-//! ## What happens meanwhile
+//! ## While a connection waits
 //!
 //! - **Records** wait in the buffers, within their usual limits, apart from alerts. A fatal alert
 //!   ends the connection and drops the future. An alert is seen later if records are before it, if
@@ -98,20 +99,20 @@
 //!   request into its `Drop`.
 //! - **Time** is not limited here. A future should end itself, with an error, after a time-out; an
 //!   application should limit the time of the whole handshake, as without operations.
-//! - **Errors** of a future are those of the other method, and cause the same alert.
+//! - **Errors** of a future are those of the synchronous method, and cause the same alert.
 //! - **A panic** of a future ends the connection, and passes through `poll_operation`.
 //! - **Memory**: a waiting connection holds its handshake state, the ClientHello until it is
-//!   answered, what was received, and the future. An [`Accepted`](crate::server::Accepted) whose
-//!   configuration is fetched holds the ClientHello, at most 64 KiB, and bytes received behind it.
+//!   answered, the received bytes, and the future. An [`Accepted`](crate::server::Accepted) whose
+//!   configuration is fetched holds the ClientHello, at most 64 KiB, and bytes received after it.
 //!
-//! ## In which order
+//! ## Order of calls
 //!
-//! A handshake asks one question at a time, in the order of rustls 0.23. Up to four tickets of one
-//! TLS 1.3 connection are made at the same time. The handshake is complete when all are: a dead
-//! session storage delays it by the storage's time-out, so keep that short.
+//! A handshake makes one call at a time, in the order of rustls 0.23. Only the tickets of a TLS 1.3
+//! connection, up to four, are created at the same time. The handshake is complete when all tickets
+//! are: an unreachable session storage delays it by the storage's time-out, so keep that short.
 //!
-//! If an answer about a ClientHello takes time, the ClientHello is handled again afterwards. Each
-//! question that takes time is asked once; cheap ones, such as `only_raw_public_keys`, are asked
+//! If a call about a ClientHello takes time, the ClientHello is handled again afterwards. Each
+//! asynchronous method is called once; cheap methods, such as `only_raw_public_keys`, are called
 //! again. The time stays that of the first pass.
 //!
 //! ## Sessions of TLS 1.2 connections that fail

@@ -49,8 +49,9 @@ impl<'a> Codec<'a> for ClientHello<'a> {
     }
 }
 
-/// Finds the list of application protocol names (RFC 7301 §3.1) in the body of a ClientHello, each
-/// with a length of one byte. Returns `None` if it is absent or the body is malformed.
+/// Finds the list of application protocol names (RFC 7301 §3.1) in the body of a ClientHello. Each
+/// name has a length prefix of one byte. Returns `None` without the extension, or if the body is
+/// malformed.
 #[cfg(feature = "std")]
 pub(crate) fn protocol_names(body: &[u8]) -> Option<&[u8]> {
     let mut r = Reader::new(body);

@@ -152,12 +152,12 @@ pub struct Accepted {
 impl Accepted {
     /// Returns the parts of the ClientHello to choose a configuration by.
     ///
-    /// A list is decoded when it is first called for, and kept until the connection goes on. The
-    /// protocols are read where they lie.
+    /// A list is decoded on the first call for it, and kept until the connection continues. The
+    /// application protocols are not copied.
     ///
-    /// If the server then sends a HelloRetryRequest, only the second ClientHello decides on the
-    /// connection. Its server name is the same, but its other offers may differ: check the values
-    /// that the connection reports, such as the application protocol.
+    /// If the server then sends a HelloRetryRequest, the second ClientHello determines the
+    /// connection's parameters. It has the same server name, but its other offers may differ. So
+    /// check the values that the connection reports, such as the application protocol.
     pub fn client_hello(&self) -> ClientHello<'_> {
         let message = self.connection.driver.common.records.joiner.peek();
         let body = message.and_then(|message| message.get(HANDSHAKE_HEADER_LEN..));

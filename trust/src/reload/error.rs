@@ -64,11 +64,11 @@ pub enum ReloadError {
         path: PathBuf,
         /// The reason.
         reason: String,
-        /// True if the certificate demands a response ("must-staple", RFC 7633).
+        /// True if the certificate requires a response ("must-staple", RFC 7633).
         is_required: bool,
     },
-    /// A certificate demands an OCSP response ("must-staple", RFC 7633), but no file of one was
-    /// set. Clients may reject the certificate.
+    /// A certificate requires an OCSP response ("must-staple", RFC 7633), but no OCSP file was set.
+    /// Clients may reject the certificate.
     NoOcspFile {
         /// The file of the certificates.
         chain: PathBuf,
@@ -77,7 +77,7 @@ pub enum ReloadError {
     Name(String),
     /// No files were added.
     Nothing,
-    /// The clock does not know the time, so dates cannot be checked.
+    /// The current time is not known, so dates cannot be checked.
     NoTime,
     /// Root certificates cannot be read.
     Roots(RootsError),
@@ -103,7 +103,7 @@ impl ReloadError {
         }
     }
 
-    /// Returns the text without the time of the check, to recognize an error that repeats.
+    /// Returns the text without the time of the check, to recognize a repeated error.
     pub(super) fn lasting_text(&self) -> String {
         use CertificateError::{Expired, ExpiredContext, NotValidYet, NotValidYetContext};
         match self {
@@ -188,14 +188,14 @@ impl fmt::Display for ReloadError {
                 is_required,
             } => {
                 let what = match is_required {
-                    true => "no OCSP response to staple, which the certificate demands",
+                    true => "no OCSP response to staple, although the certificate requires one",
                     false => "no OCSP response to staple",
                 };
                 write!(f, "{}: {what}: {reason}", path.display())
             }
             Self::NoOcspFile { chain } => write!(
                 f,
-                "{}: the certificate demands an OCSP response, but no file of one was set",
+                "{}: the certificate requires an OCSP response, but no OCSP file was set",
                 chain.display()
             ),
             Self::Name(name) => write!(f, "not a DNS name: {name:?}"),
@@ -307,8 +307,8 @@ mod tests {
             "unusable private key: ",
             "certificate 2: ",
             "no OCSP response to staple: why",
-            "no OCSP response to staple, which the certificate demands: why",
-            "no file of one was set",
+            "no OCSP response to staple, although the certificate requires one: why",
+            "no OCSP file was set",
             "the private key in a.key is not that of",
         ]) {
             assert!(text.contains("a.pem") && text.contains(what), "{text}");

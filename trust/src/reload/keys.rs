@@ -28,18 +28,17 @@ use super::{Reload, ReloadError, ReloadStatus};
 /// certificate, which must be valid now and cover all configured names. Otherwise the current ones
 /// stay, and [`status`](Self::status) returns the reason.
 ///
-/// Optional parts never keep a certificate from being active. `status` returns their defects as
+/// Some defects do not prevent a certificate from becoming active. `status` returns them as
 /// [`flaws`](ReloadStatus::flaws):
 ///
-/// - **An OCSP response** that is missing, unusable, or not about the certificate is not stapled.
-///   The response in use stays until its `nextUpdate` if it is about the same certificate. Only a
-///   certificate that demands a response ("must-staple", RFC 7633) does not become active without
-///   one.
-/// - **Certificates behind the first** may have expired, or not be valid yet. They are sent as they
-///   are in the file.
-/// - **A clock that cannot be right**: it does not know the time, or shows a time before the first
-///   certificate is valid. The certificate becomes active, unless the current one is valid by the
-///   same clock.
+/// - **An OCSP response** that is missing, unusable, or about another certificate is not stapled.
+///   The current response stays in use until its `nextUpdate` if it is about the same certificate.
+///   Only a certificate that requires a response ("must-staple", RFC 7633) does not become active
+///   without one.
+/// - **The other certificates of the chain** may have expired, or not be valid yet. They are sent
+///   as they are in the file.
+/// - **A wrong clock**: it has no time, or one before the first certificate becomes valid. The
+///   certificate becomes active, unless the current one is valid by the same clock.
 ///
 /// An OCSP response matches if its CertID has the serial number and the issuer's name. The issuer's
 /// key is compared too if the chain contains the issuer's certificate. A response is no longer
@@ -175,7 +174,7 @@ impl ReloadingCertifiedKeys {
     }
 
     /// Returns the results of reloads so far, for all pairs together: the sums of the counters, the
-    /// failure of the first failing pair, the flaws of all, and the latest time.
+    /// failure of the first failing pair, the flaws of all pairs, and the latest time.
     pub fn status(&self) -> ReloadStatus {
         let mut all = ReloadStatus::default();
         for pair in &self.pairs {
@@ -364,7 +363,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// Returns the results of reloads, and whether the OCSP response has expired since.
+    /// Returns the results of reloads. Adds a flaw if the OCSP response has expired since.
     fn status(&self, clock: &dyn TimeProvider) -> ReloadStatus {
         let mut status = self.slot.status();
         let is_known = |flaw: &ReloadError| matches!(flaw, ReloadError::OcspResponse { .. });

@@ -37,8 +37,9 @@ impl Currency {
     }
 }
 
-/// True if the certificate demands a response: it has the TLS feature status_request (RFC 7633),
-/// also called must-staple. Also if its features cannot be read, because clients may demand one.
+/// True if the certificate requires a response: it has the TLS feature status_request (RFC 7633),
+/// also called must-staple. Also true if its features cannot be read, because clients may then
+/// require one.
 pub(super) fn is_required(certificate: &CertificateDer<'static>) -> bool {
     let certificate = Certificate::new(certificate.clone());
     let tls_feature = match TLS_FEATURE.parse() {
@@ -69,7 +70,7 @@ const TLS_FEATURE: &str = "1.3.6.1.5.5.7.1.24";
 const STATUS_REQUEST: u8 = 5;
 
 /// Checks that `response` can be stapled to the first certificate of `chain`. If the time is
-/// unknown, its dates are not checked.
+/// unknown, the dates of the response are not checked.
 ///
 /// # Errors
 ///

@@ -28,9 +28,9 @@ const MAX_OCSP_LEN: u64 = 1 << 16;
 
 /// The files of a certificate chain and its private key.
 ///
-/// The files need not be replaced at once. Certificates whose key does not match, or an OCSP
-/// response that does not match, are not used, and the next reload tries again. Replace each file
-/// by renaming.
+/// The files need not be replaced at the same time. A certificate with a key that does not match is
+/// not used, and neither is an OCSP response that does not match. The next reload tries again.
+/// Replace each file by renaming.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertifiedKeyFiles {
     chain: PathBuf,
@@ -41,7 +41,7 @@ pub struct CertifiedKeyFiles {
 impl CertifiedKeyFiles {
     /// Sets the files of the certificates and the private key, both in PEM. They may be the same
     /// file. `chain` has the end entity's certificate first, each followed by its issuer's. `key`
-    /// has one of the formats of [`PrivateKeyDer`], not encrypted. Each file may have 1 MiB.
+    /// has one of the formats of [`PrivateKeyDer`], not encrypted. Each file may have up to 1 MiB.
     pub fn new(chain: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
         Self {
             chain: chain.into(),
@@ -53,7 +53,7 @@ impl CertifiedKeyFiles {
     /// Sets the file of the OCSP response, in DER. It is stapled until its `nextUpdate`.
     ///
     /// The response is optional. If it is missing or unusable, the certificate is active without
-    /// it, unless the certificate demands a response ("must-staple", RFC 7633).
+    /// it, unless the certificate requires a response ("must-staple", RFC 7633).
     pub fn with_ocsp(mut self, ocsp: impl Into<PathBuf>) -> Self {
         self.ocsp = Some(ocsp.into());
         self
@@ -70,8 +70,8 @@ impl CertifiedKeyFiles {
     ///
     /// # Errors
     ///
-    /// Returns the reason why the pair must not become active. A defect of an optional part is one
-    /// of the [`flaws`](LoadedPair::flaws) instead.
+    /// Returns the reason why the pair must not become active. A tolerable defect is one of the
+    /// [`flaws`](LoadedPair::flaws) instead.
     pub(super) fn load(
         &self,
         provider: &CryptoProvider,
@@ -128,7 +128,7 @@ impl CertifiedKeyFiles {
         let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&content)
             .collect::<Result<_, _>>()
             .map_err(|error| match is_encrypted_key(&content) {
-                // a file of both: the parser takes the headers of the key for base64
+                // the file has both, and the parser reads the headers of the key as base64
                 true => ReloadError::NoPrivateKey {
                     path: path.clone(),
                     is_encrypted: true,
@@ -179,8 +179,8 @@ impl CertifiedKeyFiles {
         })
     }
 
-    /// Returns the response to staple, with its period: the one in the file, or else that of
-    /// `held`, if it is about this certificate as well.
+    /// Returns the response to staple and its period: the response in the file, or else that of
+    /// `held`, if it is about the same certificate.
     fn find_ocsp(
         &self,
         chain: &[CertificateDer<'static>],
@@ -220,7 +220,7 @@ impl CertifiedKeyFiles {
         Ok(held)
     }
 
-    /// Returns the reason why a response that was good when it was read is not stapled `now`.
+    /// Returns the reason why a response that was usable when it was read is not stapled `now`.
     pub(super) fn outdated_ocsp(
         &self,
         now: Option<UnixTime>,
@@ -259,7 +259,8 @@ impl CertifiedKeyFiles {
     ///
     /// The clock of a machine without a battery starts in 1970, so a first certificate that is not
     /// valid yet is accepted, unless the one of `held` is valid. Other certificates may be left
-    /// over from an old chain, or be for clients with older roots, so their dates are no obstacle.
+    /// over from an old chain, or be for clients with older roots, so their dates are only
+    /// reported.
     fn check_dates(
         &self,
         chain: &[CertificateDer<'static>],
@@ -313,9 +314,9 @@ pub(super) struct LoadedPair {
     pub(super) certified_key: CertifiedKey,
     /// The period in which the OCSP response may be stapled.
     pub(super) ocsp_currency: Option<ocsp::Currency>,
-    /// True if the certificate demands a response.
+    /// True if the certificate requires an OCSP response.
     pub(super) requires_ocsp: bool,
-    /// The defects that do not keep the pair from being active.
+    /// The defects that do not prevent the pair from becoming active.
     pub(super) flaws: Vec<ReloadError>,
 }
 

@@ -37,7 +37,7 @@ pub(super) struct Replacement<T: ?Sized> {
 }
 
 impl<T: ?Sized> Replacement<T> {
-    /// Uses `value`, of which `problem` has kept a part from being replaced.
+    /// Uses `value`. If there is a `problem`, part of the value was not replaced.
     pub(super) fn new(value: Arc<T>, problem: Option<ReloadError>) -> Self {
         Self {
             value,
@@ -210,8 +210,8 @@ struct Findings<'a, V> {
 }
 
 impl<V: Version> Journal<V> {
-    /// Records the result of the latest reload. Returns the lines to log: a reload each second must
-    /// not repeat them.
+    /// Records the result of the latest reload. Returns the lines to log, without those that the
+    /// previous reload has logged.
     fn note(
         &mut self,
         findings: Findings<'_, V>,
@@ -230,8 +230,8 @@ impl<V: Version> Journal<V> {
             let is_known = |failure: &ReloadFailure| failure.error.lasting_text() == text;
             if !before.as_ref().is_some_and(is_known) {
                 let outcome = match is_same {
-                    true => "not replaced, the old content stays",
-                    false => "replaced in part, the old content of the rest stays",
+                    true => "not replaced, the old content stays in use",
+                    false => "partly replaced, the rest of the old content stays in use",
                 };
                 news.push(format!("{outcome}: {problem}"));
             }

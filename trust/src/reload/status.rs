@@ -32,9 +32,9 @@ pub struct ReloadStatus {
     pub in_force_since: Option<UnixTime>,
     /// The failures of the latest reloads; `None` if the last reload succeeded.
     pub failing: Option<ReloadFailure>,
-    /// The defects of the current value that did not keep it from being active, found by the last
-    /// reload or by the first load. For certificates: an OCSP response that is not stapled, dates
-    /// of certificates behind the first, or a clock that cannot be right.
+    /// The defects of the current value that did not prevent it from becoming active, found by the
+    /// last reload or by the first load. For certificates: an OCSP response that is not stapled,
+    /// dates of the other certificates in the chain, or a wrong clock.
     pub flaws: Vec<ReloadError>,
 }
 

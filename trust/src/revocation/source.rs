@@ -27,8 +27,8 @@ pub enum CrlSource {
 
     /// All files in a directory, up to 256 MiB in total. Links are followed, subdirectories are
     /// not. PEM files without a list are skipped, so certificates may be there too. An empty file,
-    /// one of zeros, or one named like a list (`.crl`, or `.r0` of `openssl rehash`) without a list
-    /// in it, is a problem. So is a certificate in DER.
+    /// a file of zeros, and a file named like a list (`.crl`, or `.r0` of `openssl rehash`) without
+    /// a list are problems. So is a certificate in DER.
     Directory(PathBuf),
 }
 

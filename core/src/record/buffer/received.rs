@@ -50,9 +50,9 @@ const LITTLE: usize = 16;
 ///
 /// The memory is proportional to its content. A read that does not fill the room has emptied the
 /// socket, so the rest may take long. Then [`Self::park`] moves the received bytes to a memory that
-/// fits. Up to [`READ_LEN`] bytes of plaintext move only once a read finds nothing, because most
-/// are read at once. Further reads go to a memory of the pool and are appended from there. After a
-/// read that fills the room, more follow, so nothing is moved.
+/// fits. Up to [`READ_LEN`] bytes of plaintext move only once a read finds nothing, because the
+/// application usually reads them at once. Further reads go to a memory of the pool and are
+/// appended from there. After a read that fills the room, more follow, so nothing is moved.
 #[derive(Default)]
 pub struct ReceiveBuffer {
     memory: Memory,
@@ -200,8 +200,8 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Returns the memory to the pool, or the part that its content does not need. Nothing has
-    /// arrived, so unread plaintext may stay for long, too.
+    /// Returns the memory to the pool, or the part that its content does not need. A read has found
+    /// nothing, so even unread plaintext may stay for long.
     #[cold]
     fn shrink_all(&mut self) {
         self.release_if_empty();

@@ -496,7 +496,7 @@ fn a_contract_breaking_encrypter_fails_and_uses_up_the_number() {
     assert_eq!(sealed(&mut sender, DATA, b"abc").len(), 15);
 }
 
-/// Claims these lengths, and to have written all that it was given.
+/// An encrypter that claims these lengths, and to have filled its output.
 struct Claims {
     expansion: usize,
     offset: usize,

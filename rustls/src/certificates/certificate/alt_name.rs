@@ -14,9 +14,8 @@ use super::oid::write_hex;
 
 /// A name of a subject, a `GeneralName`.
 ///
-/// Authorities have issued names that are not as RFC 5280 demands, such as a mail address in
-/// another encoding than ASCII. These are [`Other`](Self::Other), and the names beside them stay
-/// readable.
+/// Authorities have issued names that violate RFC 5280, such as a mail address that is not ASCII.
+/// Such a name is [`Other`](Self::Other), and the other names of the certificate stay readable.
 ///
 /// `Display` writes the kind and the name: `DNS:example.com`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +32,8 @@ pub enum GeneralName {
     Ip(IpAddr),
     /// `directoryName`.
     DirectoryName(Name),
-    /// Any other kind, or a name that is not as described above: the DER of the whole name, tag and
-    /// length included.
+    /// Any other kind, or a name that violates a rule above: the DER of the whole name, with tag
+    /// and length.
     Other(Box<[u8]>),
 }
 
@@ -57,13 +56,13 @@ impl GeneralName {
         Ok(names.into())
     }
 
-    /// Reads the next element, of which only the length must be right.
+    /// Reads the next element. Only its length must be correct.
     fn read(reader: &mut SliceReader<'_>) -> Result<Self, Malformed> {
         let element = Element::read(reader)?;
         Ok(Self::known(&element).unwrap_or_else(|| Self::Other(element.der.into())))
     }
 
-    /// Returns the name, if it is of a known kind and as RFC 5280 demands.
+    /// Returns the name, if its kind is known and it conforms to RFC 5280.
     fn known(element: &Element<'_>) -> Option<Self> {
         let content = element.content;
         Some(match element.tag {
@@ -88,8 +87,8 @@ const URI: u8 = 0x86;
 /// [7]
 const IP: u8 = 0x87;
 
-/// Returns the text of an IA5String without control characters: some readers take a NUL for the
-/// end, others do not.
+/// Returns the text of an IA5String. `None` if it has control characters: some readers treat NUL as
+/// the end of the text, others do not.
 fn printable(content: &[u8]) -> Option<Box<str>> {
     let text = ascii(content)?;
     (!text.contains(is_deceptive)).then(|| text.into())

@@ -1,5 +1,5 @@
-//! Elements of DER with any tag. The crate der does not know all of them, for example that of a
-//! GraphicString, and cannot skip the others.
+//! DER elements with any tag. The crate der does not know some tags, such as that of GraphicString,
+//! and cannot skip elements with these.
 
 use x509_cert::der::{Decode, Length, Reader, SliceReader};
 
@@ -7,7 +7,7 @@ use super::error::Malformed;
 
 /// An element: a tag, a length and the contents.
 pub(super) struct Element<'a> {
-    /// The identifier octet; the first one of a tag with a high number.
+    /// The first identifier octet. A high tag number has further ones.
     pub(super) tag: u8,
     pub(super) content: &'a [u8],
     /// All bytes of the element.

@@ -18,8 +18,8 @@ use super::span::Span;
 /// Names are equal if their DER is equal. That is stricter than RFC 5280 §7.1, which ignores case
 /// and the type of a text.
 ///
-/// An attribute may have any value. One that is not text, or not in the encoding of its type, has
-/// no [text](Attribute::text) and is written as `#` with its DER in hexadecimal.
+/// An attribute may have any value. A value that is not text, or violates the encoding of its type,
+/// has no [text](Attribute::text) and is written as `#` with its DER in hexadecimal.
 ///
 /// `Display` writes the format of RFC 4514, the last attribute first, for example
 /// `CN=Ann Example,O=Example\, Inc.,C=NO`. It escapes control characters, and those that change the

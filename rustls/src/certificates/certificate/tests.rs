@@ -222,8 +222,7 @@ fn malformed_containers_affect_their_contents() {
     }
 }
 
-/// A name, a parameter or an extension that is not as RFC 5280 demands does not hide what is beside
-/// it.
+/// A name, a parameter or an extension that violates RFC 5280 does not hide the others.
 #[test]
 fn one_odd_entry_hides_nothing_else() {
     // a GraphicString, and a private type with a high number

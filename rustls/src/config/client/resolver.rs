@@ -37,8 +37,8 @@ pub trait ResolvesClientCert: Debug + Send + Sync {
         sigschemes: &[SignatureScheme],
     ) -> Option<Arc<CertifiedKey>>;
 
-    /// Starts to choose a certificate, like [`resolve`](Self::resolve), if that takes time. `None`,
-    /// the default, has `resolve` called instead.
+    /// Starts to choose a certificate, like [`resolve`](Self::resolve), if that takes time. If this
+    /// method returns `None`, as it does by default, the handshake calls `resolve`.
     ///
     /// Called only for connections whose owner polls operations. A wrapper that changes the choice
     /// of `resolve` must do the same here.

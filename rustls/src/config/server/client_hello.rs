@@ -24,9 +24,9 @@ pub struct ClientHello<'a> {
 /// The lists in a ClientHello.
 #[derive(Debug)]
 pub(crate) enum Lists<'a> {
-    /// A handshake has decoded them.
+    /// The handshake has decoded all lists.
     Decoded(DecodedLists<'a>),
-    /// Each is decoded when it is called for.
+    /// Each list is decoded on the first call for it.
     #[cfg(feature = "std")]
     OnDemand(OnDemand<'a>),
 }

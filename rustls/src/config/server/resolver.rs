@@ -29,8 +29,8 @@ pub trait ResolvesServerCert: Debug + Send + Sync {
     fn resolve(&self, client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>>;
 
     /// Starts to choose a certificate, like [`resolve`](Self::resolve), if that takes time: the
-    /// certificate may be issued when its name is first requested. `None`, the default, has
-    /// `resolve` called instead.
+    /// certificate may be issued when its name is first requested. If this method returns `None`,
+    /// as it does by default, the handshake calls `resolve`.
     ///
     /// Called only for connections whose owner polls operations. A wrapper that changes the choice
     /// of `resolve` must do the same here.

@@ -117,7 +117,7 @@ const FORMAT: u8 = 5;
 const HEADER_LEN: usize = 1 + 2 + 2;
 
 impl<'a> SessionFacts<'a> {
-    /// Checks that a client that asks for `server_name` at the time `now` may resume the session
+    /// Checks that a client that requests `server_name` at the time `now` may resume the session
     /// with `server`. Sessions are kept for `lifetime`. The client's certificates are not checked.
     ///
     /// # Errors

@@ -22,9 +22,9 @@
 //! (an attacker may relay a handshake to another server), the chain is not looked up, but verified
 //! in full. Its error comes before that of the signature, as in the other order.
 //!
-//! A client's chain that is too long to be kept is never known. So a server verifies it at once, in
-//! the order without rules, and most clients that send a long chain without its key are refused
-//! before it has to wait.
+//! A client's chain that is too long to be remembered is never known. So a server verifies it on
+//! arrival, as if the verifier had no rules. Most clients that send a long chain without its key
+//! are then rejected, and the server need not hold their chains.
 
 use core::future::Future;
 
@@ -54,7 +54,7 @@ pub(crate) struct ChainCheck<V> {
     now: UnixTime,
 }
 
-/// The certificates of a chain, borrowed from its encoded form. Few chains are longer.
+/// The certificates of a chain, borrowed from its encoded form. Few chains have more than four.
 type Certificates<'a> = SmallVec<[CertificateDer<'a>; 4]>;
 
 /// A verifier with the arguments of one handshake, apart from the chain.
@@ -287,7 +287,7 @@ impl UnprovenChain {
 }
 
 impl Verdict {
-    /// Returns the result for `chain`, whose peer has signed.
+    /// Returns the result for `chain`, once its peer's signature is verified.
     fn of(self, chain: PeerChain) -> ProvenChain {
         ProvenChain {
             chain,

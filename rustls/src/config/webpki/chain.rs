@@ -201,8 +201,8 @@ pub(super) struct ChainVerifier {
     crls: Vec<Arc<RevocationList>>,
     revocation: RevocationPolicy,
     pub(super) supported_algs: WebPkiSupportedAlgorithms,
-    /// The digest of all other fields. Proofs share it. Without the crate feature `std`, nothing
-    /// relies on acceptances.
+    /// The digest of all other fields, shared with proofs. Without the crate feature `std`, it does
+    /// not exist, because nothing relies on acceptances.
     #[cfg(feature = "std")]
     rules: Arc<LazyRules>,
 }

@@ -40,11 +40,10 @@ pub(super) struct RulesInputs<'a> {
 
 type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];
 
-/// The rules of a verifier, which are digested when they are first needed: when a chain is looked
-/// up or kept.
+/// The rules of a verifier. They are digested when a chain is first looked up or kept.
 ///
-/// Hashing a usual store of roots takes as long as a few signatures, and some programs create a
-/// configuration for each connection, or never use one.
+/// They are not digested earlier, because hashing a usual store of roots takes as long as a few
+/// signatures, and some programs create a configuration for each connection, or never use it.
 pub(crate) struct LazyRules {
     usage: Usage,
     roots: Arc<RootCertStore>,
@@ -81,7 +80,7 @@ impl LazyRules {
         if let Some(known) = self.digest.get() {
             return *known;
         }
-        // outside the cell: other threads must not wait for foreign code
+        // not inside `get_or_init`: other threads must not wait for code of the provider
         let computed = self.hash.and_then(|hash| {
             let inputs = RulesInputs {
                 usage: self.usage,
@@ -111,8 +110,8 @@ impl fmt::Debug for LazyRules {
 }
 
 impl RulesInputs<'_> {
-    /// Hashes the inputs. Returns `None` if `hash` is not the function that it claims to be, or not
-    /// one of the SHA-2 family.
+    /// Hashes the inputs. Returns `None` if `hash` does not belong to the SHA-2 family, or computes
+    /// wrong results.
     ///
     /// With a stub, as fuzzers use, all rules could be equal. Verifiers with a correct hash would
     /// rely on its digests, too: those of roots and lists are shared in the whole process.
@@ -122,7 +121,7 @@ impl RulesInputs<'_> {
         }
         let mut digest = Digest::start(hash);
         digest.add(FORMAT.as_bytes());
-        // machines with SHA-256 have one digest, whatever other suites they have
+        // all machines with SHA-256 get the same digest, even if their other suites differ
         if hash.algorithm() != HashAlgorithm::SHA256 {
             digest.add(&[hash.algorithm().into()]);
         }

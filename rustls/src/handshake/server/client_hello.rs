@@ -134,8 +134,8 @@ impl ReceivedHello {
         check_signature_algorithms(hello)?;
         let version = select_version(hello, settings)?;
         if version == ProtocolVersion::TLSv1_3 {
-            // RFC 9846 §5.1: nothing may follow in the same record, because the server's answer
-            // changes keys or waits for another flight
+            // RFC 9846 §5.1: nothing may follow in the same record, because the server then changes
+            // keys or waits for another flight
             cx.transport.check_aligned()?;
         }
         match version {
@@ -222,8 +222,9 @@ fn check_compression(hello: &ClientHello<'_>) -> Result<(), PeerIncompatible> {
     }
 }
 
-/// Requires signature_algorithms, even of a client without a common version. The error then names
-/// the extension, as in rustls 0.23: clients before TLS 1.2 do not have it.
+/// Checks that there is a signature_algorithms extension, even if the client has no version in
+/// common. As in rustls 0.23, the error then names the extension: clients older than TLS 1.2 do not
+/// send it.
 fn check_signature_algorithms(hello: &ClientHello<'_>) -> Result<(), Failure> {
     let extensions = &hello.extensions;
     if extensions.signature_algorithms.is_some() {
@@ -236,7 +237,7 @@ fn check_signature_algorithms(hello: &ClientHello<'_>) -> Result<(), Failure> {
         error.into()
     } else {
         // RFC 5246 §7.4.1.4.1: without the extension, the client only supports SHA-1, which is not
-        // used here. Older versions do not have the alert missing_extension
+        // used here. TLS 1.2 and older do not have the alert missing_extension
         Failure::new(error, AlertDescription::HandshakeFailure)
     })
 }

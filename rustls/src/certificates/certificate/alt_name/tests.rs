@@ -46,7 +46,7 @@ fn names_are_parsed_by_kind() {
     );
 }
 
-/// An odd name is returned as it is, and hides none of the names beside it.
+/// A malformed name is returned as it is, and does not hide the other names.
 #[track_caller]
 fn assert_odd(name: Vec<u8>) {
     let names = read(&[
@@ -62,7 +62,8 @@ fn assert_odd(name: Vec<u8>) {
     assert_eq!(*names.unwrap(), expected);
 }
 
-/// A reader that takes a NUL for the end would see another name, and a log line could be split.
+/// A reader that treats NUL as the end would see another name, and a line break could forge a log
+/// line.
 #[test]
 fn a_deceptive_name_is_no_name_of_its_kind() {
     for tag in [0x81, 0x82, 0x86] {

@@ -135,7 +135,7 @@ fn texts_are_parsed_by_type() {
     }
 }
 
-/// Authorities have issued texts that are not as their type says. The name around them is readable.
+/// Authorities have issued texts that violate their type. The rest of the name stays readable.
 #[test]
 fn a_value_that_is_not_as_its_type_says_has_no_text() {
     for (tag, value) in [

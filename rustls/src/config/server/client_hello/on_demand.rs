@@ -1,7 +1,8 @@
-//! The lists of a ClientHello that waits for a configuration, each decoded when it is called for.
+//! The lists of a ClientHello that waits for a configuration. Each list is decoded on the first
+//! call for it.
 //!
-//! The message waits in any case. A decoded list takes up to twelve times its length in the
-//! message, so a hostile client would multiply the memory of its connection by lists that no
+//! The encoded message is held in any case. A decoded list takes up to twelve times its length in
+//! the message, so a hostile client could multiply the memory of its connection with lists that no
 //! application reads.
 
 use alloc::vec::Vec;
@@ -22,7 +23,7 @@ pub(crate) struct OnDemand<'a> {
     lists: &'a KeptLists,
 }
 
-/// The lists that the application has called for. They live as long as the message, because
+/// The lists that the application has called for. They are kept as long as the message, because
 /// accessors return slices of them.
 #[derive(Default)]
 pub(crate) struct KeptLists {
@@ -48,7 +49,7 @@ impl<'a> OnDemand<'a> {
         })
     }
 
-    /// Returns an iterator over the names where they lie.
+    /// Returns an iterator over the names in the message, without copying them.
     pub(super) fn alpn(&self) -> Option<EncodedNames<'a>> {
         client_hello::protocol_names(self.body).map(EncodedNames)
     }
@@ -85,7 +86,7 @@ impl<'a> OnDemand<'a> {
             .as_deref()
     }
 
-    /// Decodes the message again, and keeps one list of it.
+    /// Decodes the message again, and returns one list of it.
     fn decode<T>(&self, list: impl FnOnce(ClientHello<'a>) -> Option<T>) -> Option<T> {
         // it cannot fail: the same bytes were decoded before
         list(ClientHello::read_bytes(self.body).ok()?)

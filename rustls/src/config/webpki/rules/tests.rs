@@ -195,7 +195,7 @@ fn a_stub_of_sha256_states_no_rules_and_changes_no_others() {
     }
 }
 
-/// A provider without SHA-256 uses another hash, whose digests are no others' and are not shared.
+/// A provider without SHA-256 uses another hash. Its digests differ from those of other hashes.
 #[test]
 fn another_hash_gives_other_rules() {
     let issuer = root("Root of another hash", nothing);
@@ -214,7 +214,7 @@ fn another_hash_gives_other_rules() {
         assert_eq!(sha256.algorithm(), HashAlgorithm::SHA256);
         assert_eq!(sha384.algorithm(), HashAlgorithm::SHA384);
         assert!(is_correct(sha256) && is_correct(sha384) && !is_correct(&Stub));
-        // whatever its suites are, a provider with SHA-256 uses it
+        // a provider with SHA-256 uses it, even if other suites come first
         let mut reversed = (*provider).clone();
         reversed.cipher_suites.reverse();
         for provider in [&*provider, &reversed] {

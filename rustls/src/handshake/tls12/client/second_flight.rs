@@ -29,7 +29,7 @@ use crate::msgs::tls12::key_exchange::ClientKeyExchange;
 /// authenticated.
 pub(crate) struct WaitServerHelloDone {
     handshake: Box<Handshake>,
-    /// The server's chain, whose key has signed the key exchange.
+    /// The chain of the server, which has signed the key exchange.
     server_chain: PeerChain,
     group: &'static dyn SupportedKxGroup,
     server_public: Vec<u8>,

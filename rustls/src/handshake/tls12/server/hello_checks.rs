@@ -27,8 +27,8 @@ fn check_renegotiation_info(extensions: &ClientExtensions<'_>) -> Result<(), Fai
     }
 }
 
-/// Checks ec_point_formats. As in rustls 0.23 the suite is known by then, so that the accessors of
-/// a refused connection report it.
+/// Checks ec_point_formats, after the selection of the suite. As in rustls 0.23, the accessors of a
+/// rejected connection then report the suite.
 pub(super) fn check_point_formats(
     extensions: &ClientExtensions<'_>,
 ) -> Result<(), PeerIncompatible> {

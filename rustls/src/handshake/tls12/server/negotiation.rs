@@ -57,7 +57,7 @@ pub(crate) fn negotiate<'a>(
     check_point_formats(&hello.extensions)?;
     let parameters =
         Parameters::new(hello, selection, certified_key, config).inspect_err(|_| {
-            // rustls 0.23 refuses these in the middle of a full handshake
+            // rustls 0.23 rejects these in the middle of a full handshake
             cx.negotiated.handshake_kind = Some(HandshakeKind::Full);
         })?;
     if let Some(protocol) = &parameters.alpn_protocol {

@@ -27,7 +27,7 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Selects from `hello`, for a certificate with the key `certified_key`.
+    /// Selects from the offers of `hello`. The server's certificate has the key `certified_key`.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// Selects the other parameters.
+    /// Selects the parameters besides suite and group.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl Parameters {
         certified_key: Arc<CertifiedKey>,
         config: &ServerSettings,
     ) -> Result<Self, Error> {
-        // a server of TLS 1.2 has X.509 certificates, and does not confirm the type
+        // with TLS 1.2, the server's certificates are always X.509, and the type is not confirmed
         CertificateTypes::select(&hello.extensions, config)?;
         Ok(Self {
             suite: selection.suite,

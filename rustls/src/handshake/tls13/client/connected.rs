@@ -41,7 +41,7 @@ impl Connected {
         }
     }
 
-    /// Derives the secret of sessions in place, since a move would leave a copy. `transcript` is
+    /// Derives the resumption secret in place, because a move would leave a copy. `transcript` is
     /// ClientHello…client Finished.
     pub(super) fn derive_resumption_secret(
         &mut self,

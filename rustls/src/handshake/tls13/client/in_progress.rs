@@ -46,7 +46,7 @@ pub(super) enum EarlyData {
 }
 
 impl FinishedKeys {
-    /// Creates the struct without its keys. [`Handshake::install_keys`] derives them in place.
+    /// Creates the struct with empty keys. [`Handshake::install_keys`] derives them in place.
     pub(super) fn empty() -> Self {
         Self {
             client: OkmBlock::new(&[]),
@@ -56,8 +56,8 @@ impl FinishedKeys {
 }
 
 impl Handshake {
-    /// Derives the client's handshake traffic secret in place, and that of the server. The
-    /// transcript ends with the ServerHello.
+    /// Derives the handshake traffic secrets of the client and the server in place. The transcript
+    /// ends with the ServerHello.
     pub(super) fn derive_traffic_secrets(&mut self, server_secret: &mut OkmBlock) {
         let Self {
             secret,
@@ -71,8 +71,8 @@ impl Handshake {
         log("SERVER_HANDSHAKE_TRAFFIC_SECRET", server_secret);
     }
 
-    /// Installs the keys of both handshake traffic secrets, and derives the keys of Finished. If
-    /// EndOfEarlyData may end early data, the keys of the client are installed later.
+    /// Installs the keys of both handshake traffic secrets, and derives the Finished keys. The
+    /// client's keys are installed later if it may still send EndOfEarlyData.
     pub(super) fn install_keys(
         &mut self,
         server_secret: &OkmBlock,

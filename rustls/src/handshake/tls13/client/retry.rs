@@ -75,7 +75,7 @@ pub(crate) fn read_hello_retry_request(
     .map_err(Failure::from)
 }
 
-/// Checks that the request is for a version and a change that a server may ask for.
+/// Checks that the server may request this version and this change.
 fn check_request(first: &SentHello, request: &HelloRetryRequest<'_>) -> Result<(), Error> {
     let extensions = &request.extensions;
     // RFC 9846 §4.2.4: check the legacy fields like those of a ServerHello, then the version.
@@ -100,7 +100,7 @@ fn check_request(first: &SentHello, request: &HelloRetryRequest<'_>) -> Result<(
     Ok(())
 }
 
-/// Returns the suite of the request.
+/// Checks the cipher suite that the request selects, and returns it.
 fn check_selected(
     first: &SentHello,
     request: &HelloRetryRequest<'_>,

@@ -53,7 +53,7 @@ impl Offer<'_> {
     ///
     /// # Errors
     ///
-    /// Returns the reason to reject it, for the log.
+    /// Returns the reason for rejecting early data, for the log.
     pub(super) fn accepted_limit(
         &self,
         parameters: &Parameters<'_>,
@@ -118,7 +118,8 @@ pub(crate) struct WaitEndOfEarlyData {
 }
 
 impl WaitEndOfEarlyData {
-    /// Creates the state. The secret is copied into place, because moving it would leave a copy.
+    /// Creates the state. The secret is cloned into its final place, because a move would leave
+    /// another copy.
     pub(super) fn boxed(
         finished: Box<WaitFinished>,
         client_handshake_traffic_secret: &OkmBlock,

@@ -285,7 +285,7 @@ impl FlightSender<'_> {
         chain + certified_key.ocsp_response().map_or(0, <[u8]>::len) + OTHERS
     }
 
-    /// Derives the secret of early data into `client_traffic_secret`, if that is accepted.
+    /// Derives the early traffic secret into `client_traffic_secret`, if early data is accepted.
     /// `transcript` is the ClientHello.
     fn derive_early_secrets<'s>(
         &self,
@@ -484,7 +484,7 @@ struct AcceptedEarlyData<'a> {
     client_traffic_secret: &'a OkmBlock,
 }
 
-/// The secrets of the handshake's traffic. They are derived in place, and never moved.
+/// The handshake traffic secrets and Finished keys. They are derived in place, and never moved.
 struct HandshakeKeys {
     client_traffic_secret: OkmBlock,
     server_traffic_secret: OkmBlock,

@@ -18,8 +18,8 @@ pub(super) fn check_legacy_version(hello: &ClientHello<'_>) -> Result<(), PeerIn
     }
 }
 
-/// Runs the other checks. The suite and the group are known by then, as in rustls 0.23, so that the
-/// accessors of a refused connection report them.
+/// Runs the checks that follow the selection of suite and group. As in rustls 0.23, the accessors
+/// of a rejected connection then report these.
 pub(super) fn check_hello(hello: &ClientHello<'_>) -> Result<(), Error> {
     // RFC 9846 §4.2.2: only null compression, or illegal_parameter. The null method is there
     if hello.compression_methods.len() != 1 {

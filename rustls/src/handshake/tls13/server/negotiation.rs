@@ -107,8 +107,8 @@ pub(crate) fn negotiate<'a>(
     }
 }
 
-/// Reports the selected parameters of a ClientHello that is refused for others. rustls 0.23 refuses
-/// these after its ServerHello, so its accessors report them.
+/// Reports the selected parameters of a ClientHello that is rejected because of others. rustls 0.23
+/// rejects it after the ServerHello, so its accessors report these parameters, too.
 fn report_selected(parameters: &Parameters<'_>, negotiated: &mut Negotiated) {
     report_exchange(parameters.group, negotiated);
     negotiated.alpn_protocol = parameters.alpn_protocol.clone();

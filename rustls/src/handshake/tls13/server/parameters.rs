@@ -63,7 +63,8 @@ impl<'a> Selection<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// Selects the other parameters from `hello`. Its share is `client_share`.
+    /// Selects the parameters besides suite and group from `hello`. `client_share` is the client's
+    /// share for the selected group.
     ///
     /// # Errors
     ///

@@ -73,7 +73,7 @@ impl Retry {
         &self,
         server_name: Option<&DnsName<'_>>,
     ) -> Result<(), PeerMisbehaved> {
-        // RFC 9846 §4.2.2: unchanged except where requested
+        // RFC 9846 §4.2.2: the client may only change what the server has requested
         match server_name == self.server_name.as_ref() {
             true => Ok(()),
             false => Err(PeerMisbehaved::ServerNameDifferedOnRetry),
@@ -84,9 +84,9 @@ impl Retry {
 /// Checks that `hello` follows the HelloRetryRequest, in the fields that do not depend on the
 /// selection of parameters.
 ///
-/// RFC 9846 §4.2.2 demands an otherwise unchanged ClientHello of clients. Some draw a new random,
-/// or list only the requested group. No parameter depends on the first ClientHello except those in
-/// [`Retry`], and both hellos are in the transcript, so other changes are accepted.
+/// RFC 9846 §4.2.2 requires that clients change nothing else in the ClientHello. Some choose a new
+/// random, or list only the requested group. Only the parameters in [`Retry`] depend on the first
+/// ClientHello, and both are in the transcript, so other changes are accepted.
 pub(super) fn check_second_hello(
     hello: &ClientHello<'_>,
     retry: &Retry,
@@ -100,8 +100,8 @@ pub(super) fn check_second_hello(
     if retry.offered_usable_psk && extensions.pre_shared_key.is_none() {
         return Err(PeerMisbehaved::MissingPskExtensionInSecondClientHello);
     }
-    // RFC 9846 §4.3.8: with a share for the requested group. §4.2.4: a second HelloRetryRequest is
-    // not allowed
+    // RFC 9846 §4.3.8: the share must be for the requested group. §4.2.4: a second
+    // HelloRetryRequest is not allowed
     let shares = extensions.key_shares.as_deref().unwrap_or(&[]);
     if !shares.iter().any(|share| share.group == retry.group.name()) {
         return Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest);

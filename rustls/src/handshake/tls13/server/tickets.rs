@@ -37,7 +37,7 @@ use crate::suites::Tls13CipherSuite;
 /// The time in seconds during which a stored session may be resumed.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
 
-/// The length of a `ticket_nonce` in bytes. Some clients accept no more, such as wolfSSL 5.5.
+/// The length of a `ticket_nonce` in bytes. Some clients, such as wolfSSL 5.5, reject longer ones.
 const NONCE_LEN: usize = 8;
 
 /// The maximum length of a NewSessionTicket without its ticket, in bytes.
