@@ -184,7 +184,7 @@ mod on_nightly {
     }
 
     #[test]
-    fn plaintext_that_waits_is_returned_without_io() {
+    fn received_plaintext_is_returned_without_io() {
         for provider in PROVIDERS {
             let (mut client, mut server) = connected(provider);
             client.writer().write_all(b"waiting").unwrap();

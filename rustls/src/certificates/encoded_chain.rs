@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiting_chain_has_its_end_entity_and_becomes_a_chain() {
+    fn a_waiting_chain_becomes_a_peer_chain() {
         let certificates = [&b"end entity"[..], b"issuer"];
         for kind in [ChainKind::X509, ChainKind::RawPublicKey] {
             let chain = WaitingChain::copy(kind, certificates.into_iter());

@@ -80,4 +80,4 @@
 //! 3. Does the server send tickets (`send_tls13_tickets`), and does the storage hold enough
 //!    sessions?
 //! 4. Do all machines have the same secret or storage, and clocks that agree within five minutes?
-//! 5. Does the log contain "the client's certificate is not accepted any longer"?
+//! 5. Does the log contain "the client's certificate is no longer accepted"?

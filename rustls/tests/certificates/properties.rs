@@ -309,7 +309,7 @@ fn x509_cert_and_webpki_read_the_same() {
 /// The verifier accepts a certificate for its good names, whatever is beside them. The application
 /// sees these names, too, and no other.
 #[test]
-fn odd_names_hide_no_name_that_is_accepted() {
+fn malformed_names_do_not_hide_accepted_names() {
     let element = |tag: u8, content: &[u8]| {
         let len = u8::try_from(content.len()).unwrap();
         [&[tag, len][..], content].concat()

@@ -423,7 +423,7 @@ fn each_failed_connection_has_one_line() {
 
 /// A server's error may quote the names in a client's certificate, or what a verifier says.
 #[test]
-fn the_line_of_a_failure_is_short_and_a_single_one() {
+fn a_failure_is_logged_on_one_short_line() {
     let provider = Provider::Ring;
     let (key_type, auth) = (KeyType::Ed25519, ClientAuth::Required);
     let client = configs::this::client(provider.this(), key_type, auth);

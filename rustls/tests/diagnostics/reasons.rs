@@ -69,7 +69,7 @@ fn assert_reason(versions: Versions, prepare: Change, change: Change, text: &str
 }
 
 #[test]
-fn a_ticket_that_does_not_open() {
+fn unopened_tickets_are_logged() {
     let new_ticketer: Change = |config, provider| config.ticketer = provider.this_ticketer();
     for versions in [Versions::Tls12, Versions::Tls13] {
         assert_reason(
@@ -82,14 +82,11 @@ fn a_ticket_that_does_not_open() {
 }
 
 #[test]
-fn a_session_that_is_not_found() {
+fn missing_sessions_are_logged() {
     let new_storage: Change =
         |config, _| config.session_storage = ServerSessionMemoryCache::new(10);
     for (versions, text) in [
-        (
-            Versions::Tls12,
-            "the session of an ID is not in the storage",
-        ),
+        (Versions::Tls12, "the session ID is not in the storage"),
         (
             Versions::Tls13,
             "the session of a ticket is not in the storage",
@@ -100,8 +97,8 @@ fn a_session_that_is_not_found() {
 }
 
 #[test]
-fn a_session_that_does_not_fit() {
-    let text = "a session is not resumed: clients are authenticated in another way";
+fn unsuitable_sessions_are_logged() {
+    let text = "a session is not resumed: the policy for client certificates has changed";
     for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
         let before = server_with(provider, versions, ClientAuth::None);
         let mut after = server_with(provider, versions, ClientAuth::OptionalAbsent);
@@ -136,7 +133,7 @@ fn a_session_that_does_not_fit() {
 }
 
 #[test]
-fn early_data_that_is_not_accepted() {
+fn rejected_early_data_is_logged() {
     let allow: Change = |config, _| config.max_early_data_size = 1000;
     let cases: [(Change, &str); 4] = [
         (
@@ -151,7 +148,7 @@ fn early_data_that_is_not_accepted() {
             |config, _| config.session_storage = ServerSessionMemoryCache::new(10),
             "no session is resumed",
         ),
-        (ask_for_another_share, "its key share does not fit"),
+        (ask_for_another_share, "a HelloRetryRequest is needed"),
     ];
     for (change, reason) in cases {
         let text = format!("the client's early data is not accepted: {reason}");

@@ -366,7 +366,7 @@ liars!(this, rustls, ThisBuffered);
 liars!(upstream, rustls_upstream, UpstreamBuffered);
 
 #[test]
-fn providers_with_impossible_lengths() {
+fn impossible_lengths_of_providers_are_rejected() {
     for (versions, lie) in product([Versions::Tls12, Versions::Tls13], lies()) {
         let ours = this::end(versions, lie);
         let is_refused = matches!(
@@ -556,7 +556,7 @@ mod encrypters {
     }
 
     #[test]
-    fn encrypters_with_impossible_lengths() {
+    fn impossible_lengths_of_encrypters_are_rejected() {
         for (versions, lie) in product([Versions::Tls12, Versions::Tls13], lies()) {
             for lying in ["client", "server"] {
                 let what = format!("{versions:?} {lie:?} {lying}");

@@ -76,7 +76,7 @@ fn refused_hellos() -> Vec<(&'static str, ClientHello)> {
 }
 
 #[test]
-fn accessors_after_a_refusal_are_those_of_upstream() {
+fn accessors_after_a_rejection_match_upstream() {
     let auth = [ClientAuth::None, ClientAuth::Required];
     let hellos = refused_hellos();
     let mut refused = 0;

@@ -187,7 +187,7 @@ fn other_changes_are_refused_as_upstream_does() {
 
 /// Upstream refuses another name, too, but without an alert.
 #[test]
-fn another_name_is_refused() {
+fn another_name_is_rejected() {
     let name = misbehaved("ServerNameDifferedOnRetry", IllegalParameter);
     let without = |hello: ClientHello| hello.without(SERVER_NAME);
     let first = ClientHello::without_share();
@@ -279,7 +279,7 @@ fn harmless_changes() -> Vec<(&'static str, ClientHello, ClientHello)> {
 }
 
 #[test]
-fn changes_that_keep_the_result_are_accepted_as_upstream_does() {
+fn harmless_changes_are_accepted_as_by_upstream() {
     for (provider, has_client_auth) in product(PROVIDERS, [false, true]) {
         let mut setup = Setup::new(provider);
         setup.alpn = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
@@ -303,7 +303,7 @@ fn changes_that_keep_the_result_are_accepted_as_upstream_does() {
 
 /// The second ClientHello is judged by what it offers itself, even if the first one was better.
 #[test]
-fn the_second_hello_alone_decides_on_the_other_parameters() {
+fn the_second_hello_determines_the_other_parameters() {
     let no_protocol = refused("NoApplicationProtocol", NoApplicationProtocol);
     let no_scheme = incompatible("NoSignatureSchemesInCommon", HandshakeFailure);
     let wrong_type = incompatible("IncorrectCertificateTypeExtension", UnsupportedCertificate);

@@ -37,7 +37,7 @@ fn counted<T>(what: &str, work: impl FnOnce() -> T) -> T {
 }
 
 #[test]
-fn no_call_copies_much_at_once() {
+fn no_call_makes_a_long_copy() {
     if !cfg!(all(target_os = "linux", target_env = "gnu")) {
         eprintln!("skipped: only glibc can be preloaded");
         return;
@@ -74,7 +74,7 @@ mod counting {
     use super::*;
 
     #[test]
-    #[ignore = "no_call_copies_much_at_once runs it with a library that counts"]
+    #[ignore = "no_call_makes_a_long_copy runs it with a library that counts"]
     fn all() {
         let from = vec![1; 5000];
         let before = copies().unwrap();

@@ -60,7 +60,7 @@ fn for_waiting_ends(then: impl Fn(&mut End)) {
 }
 
 #[test]
-fn a_connection_that_is_driven_but_not_polled_says_so_once() {
+fn an_unpolled_connection_logs_one_warning() {
     for_waiting_ends(|end| {
         let while_driven = warnings(|| drive(end, 100));
         assert_eq!(while_driven, 1);
@@ -70,7 +70,7 @@ fn a_connection_that_is_driven_but_not_polled_says_so_once() {
 
 /// tokio-rustls reads until its socket blocks, and is called again when the client gives up.
 #[test]
-fn a_connection_that_is_dropped_unpolled_says_so() {
+fn dropping_an_unpolled_connection_logs_a_warning() {
     for api in APIS {
         for calls in [0, 1, 2] {
             let kind = &KINDS[0];
@@ -98,7 +98,7 @@ fn a_connection_that_is_dropped_unpolled_says_so() {
 }
 
 #[test]
-fn a_connection_that_was_polled_says_nothing() {
+fn a_polled_connection_logs_no_warning() {
     for_waiting_ends(|end| {
         let all = warnings(|| {
             assert!(end.poll_once().is_pending());

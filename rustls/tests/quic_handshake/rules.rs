@@ -125,7 +125,7 @@ type Change<'a> = &'a dyn Fn(&[u8]) -> Vec<u8>;
 
 /// Only changes that lead to another result are refused. `differential` compares with upstream.
 #[test]
-fn a_second_hello_may_differ_where_the_result_does_not() {
+fn harmless_changes_of_a_second_hello_are_accepted() {
     const SUPPORTED_GROUPS: u16 = 10;
     const ALPN: u16 = 16;
     const PSK_KEY_EXCHANGE_MODES: u16 = 45;

@@ -273,7 +273,7 @@ fn bad_files_are_errors_at_first() {
 /// Chains often keep a cross-certificate for old clients after it has expired. Clients that build
 /// paths ignore it, so it does not block a renewal or a start.
 #[test]
-fn dates_behind_the_first_certificate_are_reported_only() {
+fn dates_of_other_certificates_are_only_reported() {
     let ca = Authority::new("ca");
     let (old, new) = (ca.issue(), ca.issue());
     let dated = |change: fn(&mut CertificateParams)| ca.issue_with("cross", change);

@@ -327,7 +327,7 @@ fn a_bad_response_blocks_neither_a_renewal_nor_a_start() {
     }
 }
 
-/// A certificate that demands a response (RFC 7633) does not become active without one.
+/// A certificate that requires a response (RFC 7633) does not become active without one.
 #[test]
 fn only_a_must_staple_certificate_needs_its_response() {
     for provider in PROVIDERS {

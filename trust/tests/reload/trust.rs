@@ -318,7 +318,7 @@ fn one_fault_does_not_excuse_another() {
 
 /// A file of a directory that cannot be read takes no authority away, unless asked to.
 #[test]
-fn lost_roots_stay_until_somebody_drops_them() {
+fn lost_roots_stay_until_a_reload_from_scratch() {
     let [a, b] = ["a", "b"].map(Authority::new);
     let [of_a, of_b] = [&a, &b].map(|ca| ca.issue().cert);
     for provider in PROVIDERS {
@@ -356,7 +356,7 @@ fn lost_roots_stay_until_somebody_drops_them() {
 
 /// New roots beside junk are not used, until the junk is gone.
 #[test]
-fn roots_are_used_once_the_fault_beside_them_is_gone() {
+fn new_roots_are_used_once_the_fault_is_fixed() {
     let [a, b] = ["a", "b"].map(Authority::new);
     let of_b = b.issue().cert;
     for provider in PROVIDERS {

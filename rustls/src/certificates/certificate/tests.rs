@@ -224,7 +224,7 @@ fn malformed_containers_affect_their_contents() {
 
 /// A name, a parameter or an extension that violates RFC 5280 does not hide the others.
 #[test]
-fn one_odd_entry_hides_nothing_else() {
+fn a_malformed_entry_does_not_hide_the_others() {
     // a GraphicString, and a private type with a high number
     for odd in [tlv(0x19, b"text"), [&[0xdf, 0x2a][..], &[1, 8]].concat()] {
         let mut fields = Fields::good();

@@ -140,7 +140,7 @@ impl<'a> SessionFacts<'a> {
             ..lifetime
         };
         if !at_most(lifetime.promised).allows(age) {
-            return Err("its lifetime is over");
+            return Err("it has expired");
         }
         // RFC 9846 §4.7.1: renewed tickets should not prolong a session forever
         if !at_most(MAX_TICKET_LIFETIME).allows(total_age) {
@@ -151,10 +151,10 @@ impl<'a> SessionFacts<'a> {
             return Err("it belongs to another server name");
         }
         if self.client_auth != config.client_auth() {
-            return Err("clients are authenticated in another way");
+            return Err("the policy for client certificates has changed");
         }
         if !server.allows_resumption(self.server_auth, server_name) {
-            return Err("the server's certificate is another one");
+            return Err("the server's certificate differs, and is not valid for the name");
         }
         Ok(())
     }

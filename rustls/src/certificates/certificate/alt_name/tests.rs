@@ -65,7 +65,7 @@ fn assert_odd(name: Vec<u8>) {
 /// A reader that treats NUL as the end would see another name, and a line break could forge a log
 /// line.
 #[test]
-fn a_deceptive_name_is_no_name_of_its_kind() {
+fn deceptive_names_are_of_no_known_kind() {
     for tag in [0x81, 0x82, 0x86] {
         read(&[tlv(tag, b"good.example")]).unwrap();
         for name in [
@@ -98,7 +98,7 @@ fn an_address_has_4_or_16_bytes() {
 }
 
 #[test]
-fn a_name_of_no_kind_hides_no_other() {
+fn unknown_names_do_not_hide_the_others() {
     let not_utf_8 = [tlv(6, &[0x55, 4, 10]), tlv(0x0c, b"ra\xedz")].concat();
     let not_utf_8 = tlv(SEQUENCE, &tlv(0x31, &tlv(SEQUENCE, &not_utf_8)));
     let names = read(&[tlv(0xa4, &not_utf_8)]).unwrap();

@@ -137,7 +137,7 @@ fn texts_are_parsed_by_type() {
 
 /// Authorities have issued texts that violate their type. The rest of the name stays readable.
 #[test]
-fn a_value_that_is_not_as_its_type_says_has_no_text() {
+fn values_that_violate_their_type_have_no_text() {
     for (tag, value) in [
         (UTF8, &[0xff][..]),
         (UTF8, b"Certificado ra\xedz"),

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_is_found_by_all_of_its_inputs() {
+    fn digests_are_found_by_all_inputs() {
         let mut all = KnownRoots::new();
         let (one, other) = (store(), store());
         all.insert(known(&one, 7));

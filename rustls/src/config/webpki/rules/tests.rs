@@ -197,7 +197,7 @@ fn a_stub_of_sha256_states_no_rules_and_changes_no_others() {
 
 /// A provider without SHA-256 uses another hash. Its digests differ from those of other hashes.
 #[test]
-fn another_hash_gives_other_rules() {
+fn rules_of_different_hashes_differ() {
     let issuer = root("Root of another hash", nothing);
     let list = RevocationList::from_der(crl(&issuer, &[1], |_| ())).unwrap();
     for (provider, _) in providers() {

@@ -70,7 +70,7 @@ pub(super) fn find_session(
         return Ok(None);
     };
     let Ok(session) = Tls12Session::read(&candidate.value) else {
-        debug!("a session is not resumed: it is not one of TLS 1.2 in this format");
+        debug!("a session is not resumed: it is not a TLS 1.2 session in the current format");
         return Ok(None);
     };
     let facts = &session.facts;
@@ -104,7 +104,7 @@ pub(super) fn find_session(
         || facts.accept_client_now(config, now),
     )?;
     let Some(client) = accepted else {
-        debug!("the client's certificate is not accepted any longer");
+        debug!("the client's certificate is no longer accepted");
         return Ok(None);
     };
     cx.data.set_received_resumption_data(facts.application_data);
@@ -187,7 +187,7 @@ fn find_candidate(
                 || storage.get_session(&key),
             )?;
             if found.is_none() {
-                debug!("the session of an ID is not in the storage");
+                debug!("the session ID is not in the storage");
             }
             Ok(found.map(|value| Candidate {
                 value,

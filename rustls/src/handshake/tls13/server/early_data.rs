@@ -91,7 +91,7 @@ impl Offer<'_> {
             return Err("the session is in a ticket, so it may be used twice");
         }
         if !self.is_fresh(now) {
-            return Err("the age of the ticket is wrong");
+            return Err("the age of the ticket does not match the clock");
         }
         Ok(limit)
     }

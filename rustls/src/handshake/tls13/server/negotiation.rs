@@ -95,7 +95,7 @@ pub(crate) fn negotiate<'a>(
         }
         None => {
             if hello.extensions.early_data {
-                debug!("the client's early data is not accepted: its key share does not fit");
+                debug!("the client's early data is not accepted: a HelloRetryRequest is needed");
             }
             let Selection { suite, group, .. } = selection;
             let server_name = server_name.clone();

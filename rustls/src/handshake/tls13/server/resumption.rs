@@ -89,7 +89,7 @@ pub(super) fn find_session(
     }
     let now = answers.now(|| config.current_time().ok());
     let (Some(kind), Some(now)) = (TicketKind::of(config), now) else {
-        debug!("no session is resumed: there is no ticketer, no storage or no clock");
+        debug!("no session is resumed: there is no ticketer or storage, or the time is unknown");
         return Ok(None);
     };
     let suite = parameters.suite;
@@ -110,7 +110,7 @@ pub(super) fn find_session(
             continue;
         };
         let Ok(session) = Tls13Session::read(&value) else {
-            debug!("a session is not resumed: it is not one of TLS 1.3 in this format");
+            debug!("a session is not resumed: it is not a TLS 1.3 session in the current format");
             continue;
         };
         if index == 0 && extensions.early_data {
@@ -133,7 +133,7 @@ pub(super) fn find_session(
             || session.facts.accept_client_now(config, now),
         )?;
         let Some(client) = accepted else {
-            debug!("the client's certificate is not accepted any longer");
+            debug!("the client's certificate is no longer accepted");
             return Ok(None);
         };
         // the verifier supports one kind only, and has just accepted this chain
