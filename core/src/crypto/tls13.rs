@@ -314,8 +314,15 @@ impl<K: Key> HkdfExpanderUsingHmac<K> {
     }
 
     /// Returns `T(i)` of RFC 5869 §2.3. `before` is `T(i-1)`, empty for the first block.
+    ///
+    /// # Panics
+    ///
+    /// If the HMAC returns an empty tag, for example because its key store has failed. A key would
+    /// be all zeros otherwise, and a secret empty.
     fn block(&self, before: &[u8], info: &[&[u8]], i: u8) -> Tag {
-        self.0.sign_concat(before, info, &[i])
+        let tag = self.0.sign_concat(before, info, &[i]);
+        assert!(!tag.as_ref().is_empty(), "an HMAC returned an empty tag");
+        tag
     }
 }
 
@@ -411,6 +418,43 @@ mod tests {
         output.pop();
         expander.expand_slice(&[], &mut output).unwrap();
         assert_ne!(output[254 * ToyHmac::LEN..], [0; ToyHmac::LEN]);
+    }
+
+    /// An HMAC whose key store has failed.
+    struct EmptyTags;
+
+    impl Hmac for EmptyTags {
+        fn with_key(&self, _: &[u8]) -> Box<dyn Key> {
+            Box::new(Self)
+        }
+
+        fn hash_output_len(&self) -> usize {
+            self.tag_len()
+        }
+    }
+
+    impl Key for EmptyTags {
+        fn sign_concat(&self, _: &[u8], _: &[&[u8]], _: &[u8]) -> Tag {
+            Tag::new(&[])
+        }
+
+        fn tag_len(&self) -> usize {
+            32
+        }
+    }
+
+    #[test]
+    #[should_panic = "empty tag"]
+    fn no_key_of_zeros_comes_from_empty_tags() {
+        let expander = HkdfUsingHmac(&EmptyTags).extract_from_zero_ikm(None);
+        let _ = expander.expand_slice(&[b"info"], &mut [0; 16]);
+    }
+
+    #[test]
+    #[should_panic = "empty tag"]
+    fn no_empty_secret_comes_from_empty_tags() {
+        let expander = HkdfUsingHmac(&EmptyTags).extract_from_zero_ikm(None);
+        expander.expand_block(&[b"info"]);
     }
 
     #[test]

@@ -45,7 +45,6 @@ use rustls_core::crypto::tls13::{
 };
 use rustls_core::crypto::{ActiveKeyExchange, with_deep_stack_erased, with_erased_stack};
 use subtle::ConstantTimeEq;
-use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::suites::Tls13CipherSuite;
@@ -366,6 +365,10 @@ fn ech_confirmation(
     confirmation
 }
 
+/// The longest label in bytes: with its prefix "tls13 ", its length fits into one byte (RFC 9846
+/// §7.1).
+const MAX_LABEL_LEN: usize = 255 - 6;
+
 /// Fills `output` with `TLS-Exporter(label, context, output.len())` (RFC 9846 §7.5).
 ///
 /// # Errors
@@ -379,20 +382,17 @@ pub(crate) fn exporter(
     context: Option<&[u8]>,
     output: &mut [u8],
 ) -> Result<(), OutputLengthError> {
+    // unlike all other labels, it comes from the application
+    if label.len() > MAX_LABEL_LEN {
+        return Err(OutputLengthError);
+    }
     let hash = suite.common.hash_provider;
     // RFC 9846 §7.5: no context gives the same value as an empty one
     let context = hash.hash(context.unwrap_or_default());
     with_deep_stack_erased(|| {
         let expander = suite.hkdf_provider.expander_for_okm(exporter_secret);
-        // Derive-Secret, except that the application chooses the label, so its length must be
-        // checked
-        let mut secret = Zeroizing::new([0; OkmBlock::MAX_LEN]);
-        let secret = secret
-            .get_mut(..expander.hash_len())
-            .ok_or(OutputLengthError)?;
-        expand_label_slice(&*expander, label, no_messages(suite).as_ref(), secret)?;
-
-        let expander = suite.hkdf_provider.expander_for_okm(&OkmBlock::new(secret));
+        let secret = expand_label_block(&*expander, label, no_messages(suite).as_ref());
+        let expander = suite.hkdf_provider.expander_for_okm(&secret);
         expand_label_slice(&*expander, b"exporter", context.as_ref(), output)
     })
 }

@@ -1,9 +1,12 @@
 //! Compares with the traces of RFC 8448 §3 and §4. Values that are not in the RFC come from an
 //! independent implementation (Python's hmac).
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
+use rustls_core::crypto::tls13::Hkdf;
 use rustls_core::crypto::{ActiveKeyExchange, SharedSecret};
+use rustls_core::suites::CipherSuiteCommon;
 
 use super::*;
 #[cfg(feature = "aws_lc_rs")]
@@ -309,6 +312,71 @@ fn exporters() {
     assert!(export(&[b'l'; 249], None, 255 * 48).is_ok());
     assert!(export(&[b'l'; 250], None, 1).is_err());
     assert!(export(b"l", None, 255 * 48 + 1).is_err());
+}
+
+/// A provider whose expanders claim to return blocks of this many bytes.
+struct Claims(&'static dyn Hkdf, usize);
+
+impl Claims {
+    fn expander(&self, inner: Box<dyn HkdfExpander>) -> Box<dyn HkdfExpander> {
+        Box::new(ClaimingExpander(inner, self.1))
+    }
+}
+
+impl Hkdf for Claims {
+    fn extract_from_zero_ikm(&self, salt: Option<&[u8]>) -> Box<dyn HkdfExpander> {
+        self.expander(self.0.extract_from_zero_ikm(salt))
+    }
+
+    fn extract_from_secret(&self, salt: Option<&[u8]>, secret: &[u8]) -> Box<dyn HkdfExpander> {
+        self.expander(self.0.extract_from_secret(salt, secret))
+    }
+
+    fn expander_for_okm(&self, okm: &OkmBlock) -> Box<dyn HkdfExpander> {
+        self.expander(self.0.expander_for_okm(okm))
+    }
+
+    fn hmac_sign(&self, key: &OkmBlock, message: &[u8]) -> Tag {
+        self.0.hmac_sign(key, message)
+    }
+}
+
+struct ClaimingExpander(Box<dyn HkdfExpander>, usize);
+
+impl HkdfExpander for ClaimingExpander {
+    fn expand_slice(&self, info: &[&[u8]], output: &mut [u8]) -> Result<(), OutputLengthError> {
+        self.0.expand_slice(info, output)
+    }
+
+    fn expand_block(&self, info: &[&[u8]]) -> OkmBlock {
+        self.0.expand_block(info)
+    }
+
+    fn hash_len(&self) -> usize {
+        self.1
+    }
+}
+
+#[test]
+fn exports_depend_on_the_secret_whatever_length_an_expander_claims() {
+    for claimed in [0, 1, 65, usize::MAX] {
+        let hkdf = Claims(aes128().hkdf_provider, claimed);
+        let suite = Box::leak(Box::new(Tls13CipherSuite {
+            hkdf_provider: Box::leak(Box::new(hkdf)),
+            common: CipherSuiteCommon { ..aes128().common },
+            ..*aes128()
+        }));
+        // more secrets than there are values of one byte
+        let exports: BTreeSet<_> = (0..300_u16)
+            .map(|number| {
+                let mut output = [0; 16];
+                let secret = OkmBlock::new(&number.to_be_bytes());
+                exporter(suite, &secret, b"label", None, &mut output).unwrap();
+                output
+            })
+            .collect();
+        assert_eq!(exports.len(), 300, "{claimed}");
+    }
 }
 
 #[test]
