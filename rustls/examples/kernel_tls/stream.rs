@@ -120,13 +120,13 @@ impl<Data> KernelStream<Data> {
             };
             let content = &buffer[..len];
             let handled = match typ {
-                RecordType::ApplicationData if self.message.is_empty() => {
-                    self.updates = 0;
-                    match len {
-                        0 => Ok(()),
-                        len => return Ok(len),
+                RecordType::ApplicationData if self.message.is_empty() => match len {
+                    0 => Ok(()),
+                    len => {
+                        self.updates = 0;
+                        return Ok(len);
                     }
-                }
+                },
                 RecordType::Handshake => self.read_handshake(content),
                 RecordType::Alert => match *content {
                     [_, 0] => return Ok(0),
