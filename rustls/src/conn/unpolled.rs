@@ -2,6 +2,8 @@
 //! polls the operation. Code for rustls 0.23 does this if `set_async` was called. Such a handshake
 //! hangs, and nothing else would show why.
 
+use core::mem;
+
 use crate::logging::warn;
 
 /// The number of calls without a poll after which a warning is logged. Code that polls never makes
@@ -54,19 +56,24 @@ impl Unpolled {
     /// Stops counting, because the connection ends. Logs a warning if there were calls without a
     /// poll.
     pub(crate) fn end(&mut self) {
-        if self.calls > 1 {
+        // the logger may panic, so it comes last
+        if mem::take(&mut self.calls) > 1 {
             self.is_logged = true;
             warn!(
                 "the handshake waits for an operation that nobody polls: call poll_operation, or \
                  do not call set_async"
             );
         }
-        self.calls = 0;
     }
 }
 
 impl Drop for Unpolled {
+    /// Logs nothing during a panic: a second one, of the logger, would abort the process.
     fn drop(&mut self) {
+        #[cfg(feature = "std")]
+        if std::thread::panicking() {
+            return;
+        }
         self.end();
     }
 }

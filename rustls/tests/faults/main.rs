@@ -18,3 +18,4 @@ mod splitting;
 mod stores;
 mod talk;
 mod transport;
+mod unpolled;
