@@ -36,9 +36,9 @@ pub(super) fn other_format(content: &[u8], labels: &[&str]) -> Option<&'static s
     if !may_be_utf_16 {
         return None;
     }
-    // zeroized, because it may be a private key
-    let ascii = content.iter().copied().filter(|byte| *byte != 0);
-    let ascii = Zeroizing::new(ascii.collect::<Vec<u8>>());
+    // zeroized, because it may be a private key. The memory must not grow: that would leave copies
+    let mut ascii = Zeroizing::new(Vec::with_capacity(content.len()));
+    ascii.extend(content.iter().copied().filter(|byte| *byte != 0));
     (count_marks(&ascii, labels) > 0).then_some("UTF-16, not UTF-8")
 }
 
