@@ -26,3 +26,13 @@ mod without {
 
 #[cfg(not(feature = "log"))]
 pub(crate) use without::{debug, trace, warn};
+
+/// True for characters that could disguise a log line: controls, line ends, and those that change
+/// the direction of text.
+pub(crate) fn is_deceptive(char: char) -> bool {
+    char.is_control()
+        || matches!(
+            char,
+            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        )
+}

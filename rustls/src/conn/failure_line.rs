@@ -5,7 +5,7 @@ use core::fmt::{self, Write};
 
 use crate::enums::AlertDescription;
 use crate::error::Error;
-use crate::logging::{debug, warn};
+use crate::logging::{debug, is_deceptive, warn};
 
 /// The maximum length of the error's text in bytes. Some errors list names of the peer's
 /// certificate.
@@ -42,7 +42,7 @@ impl fmt::Display for Bounded<'_> {
     }
 }
 
-/// The beginning of a text, without control characters.
+/// The beginning of a text, without control characters and others that disguise a line.
 struct Prefix(String);
 
 impl Write for Prefix {
@@ -51,7 +51,7 @@ impl Write for Prefix {
             if self.0.len() + char.len_utf8() > MAX_LEN {
                 return Err(fmt::Error);
             }
-            self.0.push(if char.is_control() { ' ' } else { char });
+            self.0.push(if is_deceptive(char) { ' ' } else { char });
         }
         Ok(())
     }

@@ -9,8 +9,9 @@ use x509_cert::der::{Reader, SliceReader};
 
 use super::element::Element;
 use super::error::Malformed;
-use super::name::{Name, ascii, is_deceptive};
+use super::name::{Name, ascii};
 use super::oid::write_hex;
+use crate::logging::is_deceptive;
 
 /// A name of a subject, a `GeneralName`.
 ///

@@ -12,6 +12,7 @@ use super::element::Element;
 use super::error::Malformed;
 use super::oid::{Oid, write_hex};
 use super::span::Span;
+use crate::logging::is_deceptive;
 
 /// A distinguished name.
 ///
@@ -293,16 +294,6 @@ fn write_escaped(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
         }
     }
     Ok(())
-}
-
-/// True for characters that could disguise a log line: controls, line ends, and those that change
-/// the direction of text.
-pub(super) fn is_deceptive(char: char) -> bool {
-    char.is_control()
-        || matches!(
-            char,
-            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-        )
 }
 
 /// 2.5.4.3
