@@ -32,9 +32,11 @@ use crate::loading::Loaded;
 /// [`failed_reload`](LoadedRoots::failed_reload). Existing configurations keep the store that they
 /// were created with.
 ///
-/// So no root is lost because a bundle is cut off, or a file of a directory cannot be read. Roots
-/// that are missing are removed if nothing in the source has become unusable, or after
-/// [`invalidate`](Self::invalidate).
+/// So no root is lost because a bundle is cut off inside a certificate, or a file of a directory
+/// cannot be read. A bundle that ends between two certificates looks complete: replace files by
+/// renaming. Roots that are missing are removed if nothing in the source has become unusable, or
+/// after [`invalidate`](Self::invalidate). So check [`failed_reload`](LoadedRoots::failed_reload)
+/// after removing a root that must not be trusted any longer.
 ///
 /// The cache holds no results of verification. `ClientConfig::verified_chains` does.
 ///

@@ -16,7 +16,7 @@ use rustls::time_provider::TimeProvider;
 use super::slot::{Replacement, Slot};
 use super::trust::{SourceVersions, Trust, TrustSources};
 use super::{Reload, ReloadError, ReloadStatus};
-use crate::{CrlSource, RootSource};
+use crate::{CrlSource, RootCache, RootSource};
 
 /// The verifiers of one side: `dyn ServerCertVerifier` or `dyn ClientCertVerifier`.
 ///
@@ -121,15 +121,20 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
     }
 
     /// Reads all sources as if for the first time: drops missing roots and revocation lists, and
-    /// accepts older lists. Use this after removing an authority on purpose. A concurrent reload
-    /// may keep them.
+    /// accepts older lists. Use this after removing an authority on purpose. The roots are removed
+    /// from [`RootCache::global`], too, so that its other users read them again. A concurrent
+    /// reload may keep what is missing.
     ///
     /// # Errors
     ///
     /// Any problem with a source. Then nothing is replaced.
     pub fn reload_from_scratch(&self) -> Result<Reload, Arc<ReloadError>> {
         let load = |held: &Arc<ActiveVerifier<V>>| match self.sources.load(None) {
-            Ok((trust, _)) => self.with_verifier(trust, None, held),
+            Ok((trust, _)) => {
+                // it may have kept roots that the source lacks
+                RootCache::global().invalidate(&self.sources.roots);
+                self.with_verifier(trust, None, held)
+            }
             Err(error) => Replacement::failed(held, error),
         };
         self.slot.reload(|| self.sources.versions(), load)

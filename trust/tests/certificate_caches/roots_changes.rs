@@ -183,7 +183,7 @@ fn roots_of_a_renamed_file_are_not_lost() {
     assert!(kept.failed_reload.is_some() && Arc::ptr_eq(&kept.store, &store));
 }
 
-/// A root that somebody has removed is gone, whatever else is in the directory.
+/// A root that somebody has removed is gone, beside files without a certificate and old faults.
 #[test]
 fn removed_roots_are_removed() {
     let folder = Folder::new("removed");

@@ -11,7 +11,7 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::{CertificateError, ClientConfig, Error, ServerConfig};
 use rustls_trust::{
     CrlSource, Reload, ReloadError, ReloadingClientVerifier, ReloadingClientVerifierBuilder,
-    ReloadingServerVerifier, ReloadingServerVerifierBuilder, RootSource,
+    ReloadingServerVerifier, ReloadingServerVerifierBuilder, RootCache, RootSource,
 };
 
 use crate::kit::{
@@ -342,6 +342,10 @@ fn lost_roots_stay_until_a_reload_from_scratch() {
         // a new verifier, or one that is told so, uses what there is
         let new = build();
         assert_eq!(verifier.reload_from_scratch().unwrap(), Reload::Replaced);
+        // the cache that they share does not hand it out to others either
+        let cached = RootCache::global().load(&source).unwrap();
+        assert_eq!(cached.store.len(), 1);
+        assert!(cached.failed_reload.is_none());
         for verifier in [&new, &verifier] {
             assert!(verify(verifier, &of_a).is_ok() && verify(verifier, &of_b).is_err());
             assert_eq!(verifier.reload().unwrap(), Reload::Unchanged);
