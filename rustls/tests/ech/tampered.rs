@@ -100,11 +100,6 @@ const DEVIATIONS: &[Deviation] = &[
         why: "RFC 9846 §4.2.3: legacy_version is 0x0303, in a HelloRetryRequest too",
     },
     Deviation {
-        ours: "General(\"the ServerHello does not echo the legacy_session_id\")",
-        theirs: "",
-        why: "RFC 9846 §4.2.3: if the echo differs the client aborts with an illegal_parameter",
-    },
-    Deviation {
         ours: "InvalidMessage(UnsupportedCompression) Some(IllegalParameter)",
         theirs: "InvalidMessage(UnsupportedCompression) Some(DecodeError)",
         why: "RFC 9846 §6.2: a field of the right form with a wrong value is an illegal_parameter",

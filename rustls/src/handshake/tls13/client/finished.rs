@@ -51,6 +51,7 @@ impl WaitFinished {
             handshake.transcript.current(),
         );
         check_finished(expected.as_ref(), &finished)?;
+        handshake.check_session_id_echo()?;
         // RFC 9846 §5.1: the server's keys change next, so check before an answer is sent
         cx.transport.check_aligned()?;
 

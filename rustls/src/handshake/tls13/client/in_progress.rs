@@ -5,7 +5,9 @@ use alloc::boxed::Box;
 use rustls_core::crypto::tls13::OkmBlock;
 
 use crate::config::session::client::Tls13ClientSessionValue;
-use crate::error::PeerMisbehaved;
+use crate::enums::AlertDescription;
+use crate::error::{Error, PeerMisbehaved};
+use crate::failure::Failure;
 use crate::handshake::client::offer::Offer;
 use crate::handshake::client::offered::OfferedExtensions;
 use crate::handshake::transcript::Transcript;
@@ -26,6 +28,8 @@ pub(super) struct Handshake {
     /// The client's handshake traffic secret.
     pub(super) client_secret: OkmBlock,
     pub(super) finished_keys: FinishedKeys,
+    /// True if the ServerHello had the session ID of the ClientHello.
+    pub(super) is_session_id_echoed: bool,
 }
 
 /// The keys of both sides' Finished (RFC 9846 §4.5.3).
@@ -100,6 +104,22 @@ impl Handshake {
             }
         });
         Ok(())
+    }
+
+    /// Checks that the server has echoed the session ID.
+    ///
+    /// All other checks come first: rustls 0.23 ignores the echo, and programs replay recorded
+    /// flights of a server to see the client reject them for other reasons. Nothing depends on the
+    /// echo, and the transcript has it.
+    pub(super) fn check_session_id_echo(&self) -> Result<(), Failure> {
+        // RFC 9846 §4.2.3: abort with illegal_parameter. No variant of `PeerMisbehaved` fits
+        if self.is_session_id_echoed {
+            return Ok(());
+        }
+        Err(Failure::new(
+            Error::General("the ServerHello does not echo the legacy_session_id".into()),
+            AlertDescription::IllegalParameter,
+        ))
     }
 
     /// Ends early data, and installs the handshake keys that were delayed by it.

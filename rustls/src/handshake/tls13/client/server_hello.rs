@@ -7,7 +7,7 @@ use rustls_core::crypto::tls13::OkmBlock;
 use super::encrypted_extensions::WaitEncryptedExtensions;
 use super::in_progress::{EarlyData, FinishedKeys, Handshake};
 use crate::enums::{AlertDescription, Compression, ExtensionType, ProtocolVersion};
-use crate::error::{Error, PeerMisbehaved};
+use crate::error::PeerMisbehaved;
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
 use crate::handshake::client::offered::OfferedExtensions;
@@ -28,7 +28,9 @@ pub(super) fn read_server_hello(
 ) -> Result<WaitEncryptedExtensions, Failure> {
     let version = Some(ProtocolVersion::TLSv1_3);
     let suite = check_suite(&sent, hello).inspect_err(|_| cx.negotiated.version = version)?;
-    check_legacy_fields(&sent, hello)?;
+    if hello.compression != Compression::Null {
+        return Err(PeerMisbehaved::SelectedUnofferedCompression.into());
+    }
     if let Some(status) = sent.check_ech_acceptance(suite, encoded)? {
         cx.data.ech_status = status;
     }
@@ -61,6 +63,7 @@ pub(super) fn read_server_hello(
         Some(it) => (it.early_secret, Some(it.value), EarlyData::No),
         None => (EarlySecret::new(suite, None), None, EarlyData::No),
     };
+    let is_session_id_echoed = hello.legacy_session_id_echo == sent.offer.session_id;
     let shares = sent.shares.ok_or(PeerMisbehaved::WrongGroupForKeyShare)?;
     if shares.contains(server_share.group) {
         cx.negotiated.kx_group = sent.offer.offered_group(server_share.group);
@@ -77,6 +80,7 @@ pub(super) fn read_server_hello(
         early_data,
         client_secret: OkmBlock::new(&[]),
         finished_keys: FinishedKeys::empty(),
+        is_session_id_echoed,
     });
     let mut server_secret = OkmBlock::new(&[]);
     handshake.derive_traffic_secrets(&mut server_secret);
@@ -128,21 +132,6 @@ fn resumed_session(
         return Err(PeerMisbehaved::ResumptionOfferedWithIncompatibleCipherSuite);
     }
     Ok(Some(session))
-}
-
-/// Checks the fields whose values are fixed (RFC 9846 §4.2.3).
-fn check_legacy_fields(sent: &SentHello, hello: &ServerHello<'_>) -> Result<(), Failure> {
-    if hello.compression != Compression::Null {
-        return Err(PeerMisbehaved::SelectedUnofferedCompression.into());
-    }
-    // RFC 9846 §4.2.3: anything else is an illegal_parameter. No variant of `PeerMisbehaved` fits
-    if hello.legacy_session_id_echo != sent.offer.session_id {
-        return Err(Failure::new(
-            Error::General("the ServerHello does not echo the legacy_session_id".into()),
-            AlertDescription::IllegalParameter,
-        ));
-    }
-    Ok(())
 }
 
 fn check_extensions_offered(
