@@ -50,7 +50,7 @@ const LITTLE: usize = 16;
 ///
 /// The memory is proportional to its content. A read that does not fill the room has emptied the
 /// socket, so the rest may take long. Then [`Self::park`] moves the received bytes to a memory that
-/// fits. Up to [`READ_LEN`] bytes of plaintext move only once a read finds nothing, because the
+/// fits. Up to `READ_LEN` bytes of plaintext move only once a read finds nothing, because the
 /// application usually reads them at once. Further reads go to a memory of the pool and are
 /// appended from there. After a read that fills the room, more follow, so nothing is moved.
 #[derive(Default)]
@@ -121,8 +121,8 @@ impl ReceiveBuffer {
     ///
     /// The room reaches to the end of the current record and the next header, or for small records,
     /// of several records. After a long record it includes an alert, if the memory has room for it.
-    /// If the length is unknown, it is [`READ_LEN`], or the length of the last long record. It is
-    /// at least [`READ_LEN`] unless that much has been received.
+    /// If the length is unknown, it is `READ_LEN`, or the length of the last long record. It is
+    /// at least `READ_LEN` unless that much has been received.
     #[inline]
     pub fn receive<E>(
         &mut self,
