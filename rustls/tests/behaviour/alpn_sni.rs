@@ -9,8 +9,8 @@ use harness::wire::client_hello::{ClientHello, SERVER_NAME};
 use harness::wire::plain_messages;
 use rustls::pki_types::ServerName;
 
-use crate::compared::{for_all, outcome};
-use crate::connected::{self, KEY_TYPE, Role};
+use crate::behaviour::compared::{for_all, outcome};
+use crate::behaviour::connected::{self, KEY_TYPE, Role};
 
 fn protocols(names: &[&str]) -> Vec<Vec<u8>> {
     names.iter().map(|name| name.as_bytes().to_vec()).collect()
@@ -24,7 +24,9 @@ macro_rules! scripts {
             use $tls::sign::CertifiedKey;
 
             use super::*;
-            use crate::connected::$module::{client_config, config, server, server_config};
+            use crate::behaviour::connected::$module::{
+                client_config, config, server, server_config,
+            };
 
             pub fn alpn(provider: Provider, role: Role, ours: &[&str], theirs: &[&str]) -> String {
                 let (ours, theirs) = (protocols(ours), protocols(theirs));

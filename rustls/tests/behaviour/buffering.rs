@@ -6,8 +6,8 @@ use std::io::{self, BufRead, IoSlice, Read, Write};
 use harness::peers::configs::Provider;
 use harness::peers::endpoints::Endpoint;
 
-use crate::compared::{assert_same, describe, for_all, same};
-use crate::connected::{self, Role};
+use crate::behaviour::compared::{assert_same, describe, for_all, same};
+use crate::behaviour::connected::{self, Role};
 
 const LIMITS: [Option<usize>; 6] = [None, Some(0), Some(1), Some(100), Some(16384), Some(65536)];
 
@@ -18,8 +18,10 @@ macro_rules! scripts {
     ($module:ident, $tls:ident) => {
         mod $module {
             use super::*;
-            use crate::connected::fresh_peer;
-            use crate::connected::$module::{connected, exchange_all, fresh, input, output};
+            use crate::behaviour::connected::fresh_peer;
+            use crate::behaviour::connected::$module::{
+                connected, exchange_all, fresh, input, output,
+            };
 
             fn wants(conn: &$tls::Connection) -> String {
                 format!(

@@ -10,8 +10,8 @@ use harness::peers::configs::{
 };
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 
-use crate::compared::{assert_same, for_all, outcome};
-use crate::connected::{self, KEY_TYPE, Role};
+use crate::behaviour::compared::{assert_same, for_all, outcome};
+use crate::behaviour::connected::{self, KEY_TYPE, Role};
 
 /// The server's policy on client certificates.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ macro_rules! scripts {
             use $tls::{CertificateError, Error};
 
             use super::*;
-            use crate::connected::$module as connections;
+            use crate::behaviour::connected::$module as connections;
 
             pub fn client(provider: Provider, has: Has) -> $endpoint {
                 let builder =

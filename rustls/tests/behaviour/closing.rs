@@ -6,14 +6,14 @@ use std::io::{Read, Write};
 use harness::peers::configs::{PROVIDERS, Provider, product};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
 
-use crate::compared::{describe, for_all, same};
-use crate::connected::{self, Role};
+use crate::behaviour::compared::{describe, for_all, same};
+use crate::behaviour::connected::{self, Role};
 
 macro_rules! scripts {
     ($module:ident, $tls:ident) => {
         mod $module {
             use super::*;
-            use crate::connected::$module::{connected, fresh, input, output};
+            use crate::behaviour::connected::$module::{connected, fresh, input, output};
 
             fn state(conn: &mut $tls::Connection, log: &mut Vec<String>) {
                 let result = conn.process_new_packets();

@@ -9,7 +9,7 @@ use harness::peers::endpoints::{Endpoint, exchange};
 use proptest::prelude::{Strategy, TestCaseError};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use crate::connected::{ROLES, Role};
+use crate::behaviour::connected::{ROLES, Role};
 
 /// Describes a result for comparison: the value, or the error's kind and text.
 pub fn describe<T: Debug, E: Borrow<io::Error>>(result: Result<T, E>) -> String {
@@ -54,18 +54,18 @@ macro_rules! same {
     ($($script:ident $(in $cases:expr)?),* $(,)?) => {$(
         #[test]
         fn $script() {
-            $crate::compared::same!(@run $script $($cases)?);
+            $crate::behaviour::compared::same!(@run $script $($cases)?);
         }
     )*};
     (@run $script:ident) => {
-        $crate::compared::same_for_all(
+        $crate::behaviour::compared::same_for_all(
             [""],
             |provider, role, _| this::$script(provider, role),
             |provider, role, _| upstream::$script(provider, role),
         )
     };
     (@run $script:ident $cases:expr) => {
-        $crate::compared::same_for_all($cases, this::$script, upstream::$script)
+        $crate::behaviour::compared::same_for_all($cases, this::$script, upstream::$script)
     };
 }
 

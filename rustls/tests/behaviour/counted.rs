@@ -12,8 +12,8 @@ use harness::peers::pairs::this::Configs;
 use harness::peers::pairs::this::buffered::Pair;
 use rustls::HandshakeKind;
 
-use crate::compared::same;
-use crate::connected::{KEY_TYPE, Role, fresh_peer};
+use crate::behaviour::compared::same;
+use crate::behaviour::connected::{KEY_TYPE, Role, fresh_peer};
 
 /// Accepts at most `most` bytes per call and records the lengths of the slices.
 struct Slices {
@@ -77,7 +77,7 @@ macro_rules! scripts {
     ($module:ident, $tls:ident, $counting:ident) => {
         mod $module {
             use super::*;
-            use crate::connected::$module::{fresh, input};
+            use crate::behaviour::connected::$module::{fresh, input};
 
             /// Logs the slices of a handshake, of data written before and after it, and of the
             /// close_notify.

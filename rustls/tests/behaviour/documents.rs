@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn read(path: &str) -> String {
@@ -60,33 +60,42 @@ fn is_test(file: &str, name: &str) -> bool {
         .any(|line| line == "#[test]")
 }
 
+/// Returns the manifests of all packages, which name their test programs.
+fn manifests() -> String {
+    let workspace = read("Cargo.toml");
+    let (_, members) = workspace.split_once("\nmembers = [").unwrap();
+    let (members, _) = members.split_once(']').unwrap();
+    let folders = members.split('"').skip(1).step_by(2);
+    folders
+        .map(|folder| read(&format!("{folder}/Cargo.toml")))
+        .collect()
+}
+
 /// Packages, test programs and scripts that SECURITY.md and the manual name in commands exist.
 #[test]
 fn commands_of_the_documents_can_be_run() {
     let documents = ["README.md", "SECURITY.md", "CONTRIBUTING.md"].map(read);
+    let manifests = manifests();
     let mut commands = 0;
     let manual = fs::read_dir(root().join("rustls/src/manual")).unwrap();
     let manual = manual.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
     for text in documents.into_iter().chain(manual) {
         for command in text.split('`').skip(1).step_by(2) {
             let words: Vec<_> = command.split_whitespace().collect();
-            let after = |flag| words.iter().skip_while(move |word| **word != flag).nth(1);
+            let after = |flag| {
+                words
+                    .iter()
+                    .skip_while(move |word| **word != flag)
+                    .nth(1)
+                    .copied()
+            };
             let found = match words[..] {
                 [script, ..] if script.starts_with("ci/") || script == "fuzz/run" => {
                     root().join(script).exists()
                 }
                 ["cargo", "test" | "run", ..] => {
-                    let package = after("-p").is_none_or(|name| {
-                        ["", "ci"].iter().any(|folder| {
-                            let name = name.strip_prefix("rustls-").unwrap_or(name);
-                            root().join(folder).join(name).exists()
-                        })
-                    });
-                    let program = after("--test").is_none_or(|name| {
-                        let tests = root().join("rustls/tests").join(name);
-                        tests.exists() || tests.with_extension("rs").exists()
-                    });
-                    package && program
+                    let exists = |name: &str| manifests.contains(&format!("\nname = \"{name}\"\n"));
+                    after("-p").is_none_or(exists) && after("--test").is_none_or(exists)
                 }
                 _ => continue,
             };

@@ -9,9 +9,9 @@ use harness::providers::provider_that_refuses;
 use rustls::unbuffered::ConnectionState;
 use rustls::{AlertDescription, Connection, ContentType, Error, InPlaceError, ProtocolVersion};
 
-use crate::compared::for_all;
-use crate::connected::this::{config_of, connected, exchange_all, fresh, input, output};
-use crate::connected::{KEY_TYPE, Role, encrypt_in_place, fresh_peer};
+use crate::behaviour::compared::for_all;
+use crate::behaviour::connected::this::{config_of, connected, exchange_all, fresh, input, output};
+use crate::behaviour::connected::{KEY_TYPE, Role, encrypt_in_place, fresh_peer};
 
 const CLOSE_NOTIFY: [u8; 7] = *b"\x15\x03\x03\x00\x02\x01\x00";
 

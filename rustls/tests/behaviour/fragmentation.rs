@@ -5,8 +5,8 @@ use harness::peers::configs::Provider;
 use harness::peers::endpoints::Endpoint;
 use harness::wire;
 
-use crate::compared::same;
-use crate::connected::{Role, fresh_peer};
+use crate::behaviour::compared::same;
+use crate::behaviour::connected::{Role, fresh_peer};
 
 /// The bytes of a record besides its plaintext: header, content type and tag.
 const OVERHEAD: usize = 5 + 1 + 16;
@@ -19,7 +19,7 @@ macro_rules! scripts {
     ($module:ident, $tls:ident) => {
         mod $module {
             use super::*;
-            use crate::connected::$module::{Config, config, input, output};
+            use crate::behaviour::connected::$module::{Config, config, input, output};
 
             fn with_size(provider: Provider, role: Role, size: Option<usize>) -> Config {
                 config(provider, role).edit(

@@ -11,9 +11,9 @@ use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{InPlaceError, InPlaceRoom};
 
-use crate::compared::for_all;
-use crate::connected::this::{self, connected, fresh};
-use crate::connected::{Role, encrypt_in_place, fresh_peer};
+use crate::behaviour::compared::for_all;
+use crate::behaviour::connected::this::{self, connected, fresh};
+use crate::behaviour::connected::{Role, encrypt_in_place, fresh_peer};
 
 /// A connection of either API.
 trait InPlace {

@@ -9,8 +9,8 @@ use harness::peers::configs::{PROVIDERS, Provider};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
 use rustls::NamedGroup;
 
-use crate::compared::for_all;
-use crate::connected::{self, Role, fresh_peer};
+use crate::behaviour::compared::for_all;
+use crate::behaviour::connected::{self, Role, fresh_peer};
 
 /// Also if a HelloRetryRequest precedes the secrets.
 #[test]
@@ -126,7 +126,7 @@ fn refused_exports() {
     });
 }
 
-const FILE_TEST: &str = "key_log_and_exporters::key_log_file";
+const FILE_TEST: &str = "behaviour::key_log_and_exporters::key_log_file";
 
 /// Set for the child process that logs to a file.
 const INNER: &str = "KEY_LOG_FILE_TEST_INNER";

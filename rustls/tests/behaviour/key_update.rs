@@ -11,8 +11,8 @@ use harness::wire;
 use rustls::crypto::CryptoProvider;
 use rustls::unbuffered::{ConnectionState, EncryptError};
 
-use crate::compared::for_all;
-use crate::connected::{self, KEY_TYPE, Role, encrypt_in_place, fresh_peer};
+use crate::behaviour::compared::for_all;
+use crate::behaviour::connected::{self, KEY_TYPE, Role, encrypt_in_place, fresh_peer};
 
 /// Both APIs of this crate in either role, also in place, each with an upstream peer.
 fn pairs(provider: Provider, role: Role) -> Vec<(Box<dyn Endpoint>, UpstreamBuffered)> {

@@ -11,8 +11,8 @@ use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
 use harness::peers::configs::{Provider, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 
-use crate::compared::{assert_same, describe, for_all, same};
-use crate::connected::Role;
+use crate::behaviour::compared::{assert_same, describe, for_all, same};
+use crate::behaviour::connected::Role;
 
 /// The peer's output: a request for a KeyUpdate, data, a close_notify. `|` ends the input of one
 /// `read`.
@@ -150,7 +150,7 @@ macro_rules! scripts {
             use $tls::{Connection, Stream, StreamOwned};
 
             use super::*;
-            use crate::connected::$module::{connected, input, output};
+            use crate::behaviour::connected::$module::{connected, input, output};
 
             /// Reads through a stream, then sends the answer. Checks that both ends' keys match
             /// unless the peer has closed.
@@ -280,7 +280,7 @@ same!(complete_io_reads_on in SCENES);
 #[test]
 fn reading_writes_nothing() {
     for_all(|provider, role| {
-        let (mut conn, mut peer) = crate::connected::this::connected(provider, role);
+        let (mut conn, mut peer) = crate::behaviour::connected::this::connected(provider, role);
         let mut socket = Socket::new(&mut peer, "request", Takes::Everything);
         let (_, written) = conn.complete_io(&mut socket).unwrap();
         assert_eq!((written, socket.writes), (0, 0));

@@ -9,7 +9,7 @@ use harness::peers::configs::{PROVIDERS, Provider, Versions, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use harness::peers::texts::agree;
 
-use crate::connected::{KEY_TYPE, ROLES, Role, fresh_peer_of};
+use crate::behaviour::connected::{KEY_TYPE, ROLES, Role, fresh_peer_of};
 
 harness::listed! {
     /// The state of a connection.
@@ -72,7 +72,7 @@ macro_rules! misuse {
             use $tls::Connection;
 
             use super::*;
-            use crate::connected::$module::{Config, exchange_all, input, output};
+            use crate::behaviour::connected::$module::{Config, exchange_all, input, output};
 
             pub(super) fn run(
                 provider: Provider,

@@ -10,8 +10,8 @@ use harness::peers::configs::{PROVIDERS, Provider, Versions, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use proptest::prelude::*;
 
-use crate::compared::{describe, same_for_operations};
-use crate::connected::{KEY_TYPE, ROLES, Role};
+use crate::behaviour::compared::{describe, same_for_operations};
+use crate::behaviour::connected::{KEY_TYPE, ROLES, Role};
 
 /// An operation of the connection or its peer.
 #[derive(Clone, Debug)]
@@ -156,7 +156,7 @@ macro_rules! runs {
     ($module:ident, $tls:ident) => {
         mod $module {
             use super::*;
-            use crate::connected::$module::{Config, exchange_all};
+            use crate::behaviour::connected::$module::{Config, exchange_all};
 
             /// A connection with its peer and the bytes in transit.
             struct Run {

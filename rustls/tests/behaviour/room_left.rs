@@ -8,8 +8,8 @@ use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use harness::wire::Noise;
 use rustls::Connection;
 
-use crate::compared::for_all;
-use crate::connected::{KEY_TYPE, Role, fresh_peer_of, this};
+use crate::behaviour::compared::for_all;
+use crate::behaviour::connected::{KEY_TYPE, Role, fresh_peer_of, this};
 
 fn fresh(provider: Provider, role: Role, versions: Versions) -> (Connection, UpstreamBuffered) {
     let config = this::Config::new(role, versions, provider.this(), KEY_TYPE);

@@ -8,8 +8,8 @@ use harness::peers::configs::{KeyType, PROVIDERS, Provider, server_name};
 use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered};
 use rustls::pki_types::ServerName;
 
-use crate::compared::{assert_same, outcome};
-use crate::connected::{self, KEY_TYPE, Role};
+use crate::behaviour::compared::{assert_same, outcome};
+use crate::behaviour::connected::{self, KEY_TYPE, Role};
 
 /// Times when the test certificates are valid, not yet valid and expired.
 const NOW: u64 = 1_800_000_000;
@@ -25,7 +25,7 @@ macro_rules! scripts {
             use $tls::{CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 
             use super::*;
-            use crate::connected::$module::client_config;
+            use crate::behaviour::connected::$module::client_config;
 
             fn against_upstream(
                 provider: Provider,

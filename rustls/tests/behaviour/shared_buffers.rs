@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 use harness::peers::configs::{PROVIDERS, product};
 use harness::peers::endpoints::{Endpoint, Transfer};
 
-use crate::connected::Role;
-use crate::connected::this::connected;
+use crate::behaviour::connected::Role;
+use crate::behaviour::connected::this::connected;
 
 /// A transport that inspects the memory it is given to read into.
 struct Spy<'a> {

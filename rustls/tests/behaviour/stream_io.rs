@@ -9,8 +9,8 @@ use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use harness::peers::faulty::{Call, Fault, Plan, Then, Transport};
 use harness::peers::memory::Memory;
 
-use crate::compared::{describe, for_all, same};
-use crate::connected::{self, ROLES, Role, fresh_peer};
+use crate::behaviour::compared::{describe, for_all, same};
+use crate::behaviour::connected::{self, ROLES, Role, fresh_peer};
 
 /// A transport to a peer that sends back everything reversed.
 fn transport(provider: Provider, role: Role, plan: Option<Plan>) -> Transport {
@@ -40,7 +40,7 @@ const TRIES: usize = 4;
 /// Runs a test body for the connection type of each side.
 macro_rules! for_role {
     ($tls:ident, $module:ident, $provider:expr, $role:expr, $conn:ident => $body:expr) => {
-        match crate::connected::$module::fresh($provider, $role) {
+        match crate::behaviour::connected::$module::fresh($provider, $role) {
             $tls::Connection::Client(mut $conn) => $body,
             $tls::Connection::Server(mut $conn) => $body,
         }
@@ -51,7 +51,7 @@ macro_rules! scripts {
     ($module:ident, $tls:ident) => {
         mod $module {
             use super::*;
-            use crate::connected::$module::fresh;
+            use crate::behaviour::connected::$module::fresh;
 
             /// Calls `complete_io` repeatedly, with writes and reads in between.
             pub fn complete_io_over_a_faulty_transport(
@@ -114,7 +114,7 @@ macro_rules! scripts {
 
             /// Flushes a connection after a failed read and returns the errors.
             pub fn flush_after_failure(provider: Provider, role: Role) -> Vec<ErrorKind> {
-                let (conn, _) = crate::connected::$module::connected(provider, role);
+                let (conn, _) = crate::behaviour::connected::$module::connected(provider, role);
                 let transport = Memory::new(NO_RECORD);
                 fn kinds<S: Read + Write>(mut stream: S) -> Vec<ErrorKind> {
                     let read = stream.read(&mut [0]).unwrap_err().kind();
@@ -272,7 +272,8 @@ impl Write for VectoredOnly {
 fn write_tls_needs_no_more_than_write_vectored() {
     macro_rules! written {
         ($module:ident, $provider:ident, $role:ident) => {{
-            let (mut conn, mut peer) = crate::connected::$module::connected($provider, $role);
+            let (mut conn, mut peer) =
+                crate::behaviour::connected::$module::connected($provider, $role);
             let mut out = VectoredOnly::default();
             let nothing = describe(conn.write_tls(&mut out));
             conn.writer().write_all(REQUEST).unwrap();
@@ -347,7 +348,7 @@ fn writing_nothing_reads_nothing() {
     }
     macro_rules! reads {
         ($module:ident, $tls:ident, $provider:ident, $role:ident, $limit:expr, $payload:expr) => {{
-            let (conn, _) = crate::connected::$module::connected($provider, $role);
+            let (conn, _) = crate::behaviour::connected::$module::connected($provider, $role);
             let mut transport = Memory::new(&[]);
             match conn {
                 $tls::Connection::Client(mut conn) => {

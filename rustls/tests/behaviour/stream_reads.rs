@@ -8,8 +8,8 @@ use std::io::{self, BufRead, ErrorKind, IoSliceMut, Read, Write};
 use harness::peers::configs::{Provider, product};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 
-use crate::compared::{describe, same};
-use crate::connected::{Role, fresh_peer};
+use crate::behaviour::compared::{describe, same};
+use crate::behaviour::connected::{Role, fresh_peer};
 
 /// The part of a connection's state that a case sets up.
 #[derive(Clone, Copy, Debug)]
@@ -192,7 +192,7 @@ macro_rules! scripts {
     ($module:ident, $tls:ident) => {
         mod $module {
             use super::*;
-            use crate::connected::$module::{exchange_all, fresh, input, output};
+            use crate::behaviour::connected::$module::{exchange_all, fresh, input, output};
 
             /// A connection and its transport in the state of the case.
             fn prepared(

@@ -12,7 +12,7 @@ use harness::peers::endpoints::{
 use rustls::client::ClientSessionStore as _;
 use rustls_upstream::client::ClientSessionStore as _;
 
-use crate::connected;
+use crate::behaviour::connected;
 
 macro_rules! counting {
     ($module:ident) => {

@@ -19,8 +19,8 @@ use rustls::{
     ServerConnection, SignatureAlgorithm, SignatureScheme,
 };
 
-use crate::connected::this::{client_config, server_config};
-use crate::connected::{KEY_TYPE, Role};
+use crate::behaviour::connected::this::{client_config, server_config};
+use crate::behaviour::connected::{KEY_TYPE, Role};
 
 const PROVIDER: Provider = Provider::AwsLc;
 

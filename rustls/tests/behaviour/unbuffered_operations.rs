@@ -8,9 +8,9 @@ use harness::peers::configs::{PROVIDERS, Provider, Versions, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use proptest::prelude::*;
 
-use crate::compared::same_for_operations;
-use crate::connected::{KEY_TYPE, ROLES, Role, fresh_peer_of};
-use crate::operations::next;
+use crate::behaviour::compared::same_for_operations;
+use crate::behaviour::connected::{KEY_TYPE, ROLES, Role, fresh_peer_of};
+use crate::behaviour::operations::next;
 
 /// An operation of the connection or its peer.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ macro_rules! runs {
             };
 
             use super::*;
-            use crate::connected::$module::Config;
+            use crate::behaviour::connected::$module::Config;
 
             struct Run<C> {
                 conn: C,

@@ -12,7 +12,7 @@ use rustls::{ClientConfig, SignatureScheme};
 use rustls_upstream as theirs;
 use rustls_upstream::server::WebPkiClientVerifier;
 
-use crate::kit::{Setup, assert_refused, this, upstream};
+use crate::certificates::kit::{Setup, assert_refused, this, upstream};
 
 /// Each provider and version.
 fn setups() -> impl Iterator<Item = Setup> {

@@ -16,7 +16,7 @@ use rustls::pki_types::ServerName;
 use rustls::sign::SigningKey;
 use rustls::{AlertDescription as Alert, HandshakeType};
 
-use crate::kit::{Kind, Setup, this, upstream};
+use crate::certificates::kit::{Kind, Setup, this, upstream};
 
 const COMPRESS_CERTIFICATE: u16 = 27;
 const BROTLI: u16 = 2;

@@ -12,7 +12,7 @@ use rustls::compress::{
     CompressionFailed, CompressionLevel, DecompressionFailed, ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR,
 };
 
-use crate::kit::{CLIENT_KINDS, KINDS, Kind, Setup, this, upstream};
+use crate::certificates::kit::{CLIENT_KINDS, KINDS, Kind, Setup, this, upstream};
 
 /// Counts the calls of another compressor or decompressor.
 #[derive(Debug)]

@@ -15,8 +15,8 @@ use rustls::compress::{
 };
 use rustls::{ClientConnection, ServerConnection, Stream};
 
-use crate::compression::Counting;
-use crate::kit::{Kind, Setup, this};
+use crate::certificates::compression::Counting;
+use crate::certificates::kit::{Kind, Setup, this};
 
 fn files(test: &str, key_type: KeyType) -> Files {
     let test = format!("gnutls-{test}");

@@ -13,7 +13,7 @@ use rustls::server::UnbufferedServerConnection;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, CommonState, Error, HandshakeKind, ServerConfig};
 
-use crate::kit::{KINDS, Kind, Setup, this};
+use crate::certificates::kit::{KINDS, Kind, Setup, this};
 
 /// An end whose connection state tests can inspect.
 trait Peer: Endpoint {

@@ -10,7 +10,7 @@ use pki_types::PrivatePkcs8KeyDer;
 use rustls::sign::CertifiedKey;
 use rustls_upstream as theirs;
 
-use crate::kit::{Kind, Setup, assert_refused, this, upstream};
+use crate::certificates::kit::{Kind, Setup, assert_refused, this, upstream};
 
 /// Raw public keys require TLS 1.3. A server configured for them refuses TLS 1.2 and clients that
 /// offer only that. Upstream's TLS 1.2 form of them differs from RFC 7250 §3.

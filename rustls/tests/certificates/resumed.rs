@@ -7,7 +7,7 @@ use harness::peers::configs::{Provider, product};
 use harness::peers::endpoints::{Endpoint, exchange, handshake};
 use rustls::client::Resumption;
 
-use crate::kit::{KINDS, Kind, Setup, this, upstream};
+use crate::certificates::kit::{KINDS, Kind, Setup, this, upstream};
 
 /// Reads the last word of the negotiated values.
 fn is_resumed(end: &dyn Endpoint) -> bool {

@@ -8,7 +8,7 @@ use harness::wire::client_hello::{CLIENT_CERTIFICATE_TYPE, ClientHello, SERVER_C
 use harness::wire::{Reader, u8_vec};
 use rustls::{AlertDescription, HandshakeType};
 
-use crate::kit::{CLIENT_KINDS, KINDS, Kind, Setup, this, upstream};
+use crate::certificates::kit::{CLIENT_KINDS, KINDS, Kind, Setup, this, upstream};
 
 const INCORRECT: &str = "PeerIncompatible(IncorrectCertificateTypeExtension)";
 

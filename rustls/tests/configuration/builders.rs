@@ -11,7 +11,7 @@ use rustls_upstream::pki_types::{
     PrivatePkcs8KeyDer, PrivateSec1KeyDer, ServerName,
 };
 
-use crate::refused::{or_panic, outcome};
+use crate::configuration::refused::{or_panic, outcome};
 
 /// Certificate chains with all kinds of mistakes, and a valid one.
 fn chains() -> Vec<(&'static str, Vec<CertificateDer<'static>>)> {

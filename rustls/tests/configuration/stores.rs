@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rustls_upstream::pki_types::ServerName;
 
-use crate::refused::outcome;
+use crate::configuration::refused::outcome;
 
 const SIZES: [usize; 14] = [0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 100, 255, 256, 2048];
 

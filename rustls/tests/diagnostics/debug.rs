@@ -25,7 +25,7 @@ use rustls::{
     SignatureScheme, Stream, StreamOwned,
 };
 
-use crate::recording::{self, assert_no_secret, forget, keep};
+use crate::diagnostics::recording::{self, assert_no_secret, forget, keep};
 
 const EARLY: &[u8] = b"early data of the application";
 const DATA: &[u8] = b"confidential data of the application";

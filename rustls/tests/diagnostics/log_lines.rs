@@ -10,7 +10,7 @@ use harness::peers::endpoints::{Endpoint, ThisBuffered, Transfer, exchange};
 use harness::peers::log_lines::{Line, listen};
 use log::Level;
 
-use crate::recording::{self, assert_no_secret};
+use crate::diagnostics::recording::{self, assert_no_secret};
 
 macro_rules! all_events {
     ($($event:ident),*) => {

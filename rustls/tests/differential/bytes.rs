@@ -3,7 +3,7 @@
 
 use harness::scripted::recorded::scenes;
 
-use crate::judge::Judge;
+use crate::differential::judge::Judge;
 
 type Change = fn(&mut Vec<u8>, usize);
 

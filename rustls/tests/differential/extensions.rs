@@ -5,7 +5,7 @@ use harness::scripted::recorded::extensions::{self, Extensions};
 use harness::scripted::recorded::flights::{HANDSHAKE, encode, message};
 use harness::scripted::recorded::{Scene, scenes};
 
-use crate::judge::Judge;
+use crate::differential::judge::Judge;
 
 /// Types known to RFC 9846 or IANA, one of GREASE (RFC 8701), and an unassigned one.
 const UNUSUAL_TYPES: [u16; 8] = [

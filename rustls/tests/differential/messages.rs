@@ -4,7 +4,7 @@
 use harness::scripted::recorded::flights::{HANDSHAKE, Record, encode, message};
 use harness::scripted::recorded::{Scene, scenes};
 
-use crate::judge::Judge;
+use crate::differential::judge::Judge;
 
 pub(crate) fn compare(judge: &Judge) {
     let scenes = scenes(false);

@@ -10,7 +10,7 @@ use harness::wire::client_hello::{ClientHello, SIGNATURE_ALGORITHMS};
 use harness::wire::old_clients::{old_clients, ssl2_hello};
 use harness::wire::{u16_vec, u16s};
 
-use crate::judge::Judge;
+use crate::differential::judge::Judge;
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 

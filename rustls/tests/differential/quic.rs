@@ -3,7 +3,7 @@
 use harness::scripted::recorded::flights::{Record, encode, message};
 use harness::scripted::recorded::{Scene, scenes};
 
-use crate::judge::Judge;
+use crate::differential::judge::Judge;
 
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;

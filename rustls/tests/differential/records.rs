@@ -8,7 +8,7 @@ use harness::scripted::recorded::flights::{
 };
 use harness::scripted::recorded::{Scene, scenes};
 
-use crate::judge::Judge;
+use crate::differential::judge::Judge;
 
 pub(crate) fn compare(judge: &Judge) {
     let strange = [Framing::Tls12, Framing::Tls13].map(strange_records);

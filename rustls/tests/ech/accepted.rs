@@ -9,8 +9,8 @@ use rustls::{
     PeerMisbehaved,
 };
 
-use crate::clients::stacks;
-use crate::kit::{
+use crate::ech::clients::stacks;
+use crate::ech::kit::{
     ACCEPTED, DATA, ECH, PUBLIC, Peers, SECRET, accepting_retry, answering, cannot_read, changing,
     contains, not_valid_for, refused,
 };

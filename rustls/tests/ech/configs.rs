@@ -4,8 +4,8 @@ use harness::peers::configs::PROVIDERS;
 use harness::scripted::ech::{Config, EchKey, SUITES, config_list};
 use rustls::{EncryptedClientHelloError, Error};
 
-use crate::clients::{Mode, OURS, stacks};
-use crate::kit::{ACCEPTED, PUBLIC, Peers, SUITE};
+use crate::ech::clients::{Mode, OURS, stacks};
+use crate::ech::kit::{ACCEPTED, PUBLIC, Peers, SUITE};
 
 /// A change that makes clients skip an ECHConfig.
 type Change = fn(&mut Config);

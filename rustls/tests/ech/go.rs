@@ -20,8 +20,8 @@ use rustls::{
 };
 use rustls_core::ech_config::EchConfigPayload;
 
-use crate::clients::{Mode, Setup, this};
-use crate::kit::{PUBLIC, Peers, SECRET, SUITE};
+use crate::ech::clients::{Mode, Setup, this};
+use crate::ech::kit::{PUBLIC, Peers, SECRET, SUITE};
 
 const P256: u16 = 23;
 
@@ -52,7 +52,7 @@ fn build() -> Option<PathBuf> {
         println!("skipped: {version} lacks some HPKE suites");
         return None;
     }
-    let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/ech/go_server.go");
+    let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ech/go_server.go");
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("ech_go_server");
     let built = go()
         .args(["build", "-o"])

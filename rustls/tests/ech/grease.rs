@@ -9,8 +9,8 @@ use harness::scripted::{Script, bytes};
 use harness::wire::client_hello::{SERVER_NAME, host_name};
 use rustls::{AlertDescription as Alert, PeerMisbehaved};
 
-use crate::clients::{Mode, stacks};
-use crate::kit::{
+use crate::ech::clients::{Mode, stacks};
+use crate::ech::kit::{
     ACCEPTED, DATA, ECH, PUBLIC, Peers, SECRET, accepting_retry, answering, lasting, refused,
 };
 

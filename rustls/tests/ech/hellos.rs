@@ -8,8 +8,8 @@ use harness::wire::client_hello::{ClientHello, KEY_SHARE, SERVER_NAME};
 use harness::wire::plain_messages;
 use rustls::NamedGroup;
 
-use crate::clients::{Setup, Stack, stacks};
-use crate::kit::{ECH, PUBLIC, Peers, SUITE, contains, split_messages};
+use crate::ech::clients::{Setup, Stack, stacks};
+use crate::ech::kit::{ECH, PUBLIC, Peers, SUITE, contains, split_messages};
 
 /// The length of the ClientHello for each name.
 fn lengths(

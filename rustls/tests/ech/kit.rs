@@ -12,7 +12,7 @@ use harness::wire::{message, u8_vec, u16_vec};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{AlertDescription, HandshakeType};
 
-use crate::clients::{Client, Config, Mode, OURS, Setup, Stack, THEIRS, stacks};
+use crate::ech::clients::{Client, Config, Mode, OURS, Setup, Stack, THEIRS, stacks};
 
 /// The inner name, which must never be visible.
 pub(crate) const SECRET: &str = "the-inner-name.example";

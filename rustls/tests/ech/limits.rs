@@ -6,8 +6,8 @@ use harness::scripted::ech::EchKey;
 use harness::wire::client_hello::{EARLY_DATA, PRE_SHARED_KEY};
 use harness::wire::records;
 
-use crate::clients::{OURS, stacks};
-use crate::kit::{ALLOWS_EARLY_DATA, PUBLIC, Peers, SUITE, new_session_ticket};
+use crate::ech::clients::{OURS, stacks};
+use crate::ech::kit::{ALLOWS_EARLY_DATA, PUBLIC, Peers, SUITE, new_session_ticket};
 
 /// The inner ClientHello, which holds a ticket, is inside an extension of the outer one, which
 /// holds as many random bytes. A ticket that does not fit is omitted, and the connection succeeds.

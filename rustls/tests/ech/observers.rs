@@ -8,8 +8,8 @@ use harness::verifiers::this::Verifier;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, KeyLog, SignatureScheme};
 
-use crate::clients::{Setup, this};
-use crate::kit::{self, ACCEPTED, PUBLIC, Peers, Run, SECRET, accepting_retry};
+use crate::ech::clients::{Setup, this};
+use crate::ech::kit::{self, ACCEPTED, PUBLIC, Peers, Run, SECRET, accepting_retry};
 
 /// Records its arguments.
 #[derive(Debug, Default)]

@@ -11,8 +11,8 @@ use rustls::{
     PeerMisbehaved,
 };
 
-use crate::clients::{Mode, OURS, Stack, stacks};
-use crate::kit::{
+use crate::ech::clients::{Mode, OURS, Stack, stacks};
+use crate::ech::kit::{
     DATA, ECH, PUBLIC, Peers, SECRET, SUITE, accepting_retry, answering, changing, lasting,
     new_session_ticket, not_valid_for, rejected,
 };

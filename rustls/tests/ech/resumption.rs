@@ -8,8 +8,8 @@ use harness::wire::plain_messages;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{AlertDescription as Alert, CipherSuite, NamedGroup, PeerMisbehaved, ServerConfig};
 
-use crate::clients::{Config, OURS, Setup, Stack};
-use crate::kit::{
+use crate::ech::clients::{Config, OURS, Setup, Stack};
+use crate::ech::kit::{
     ACCEPTED, ALLOWS_EARLY_DATA, DATA, ECH, Peers, Run, accepting_retry, answering, contains,
     new_session_ticket, peers_and_stacks, refused, rejected, split_messages,
 };

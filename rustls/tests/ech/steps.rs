@@ -8,8 +8,8 @@ use harness::scripted::{Body, KEY_SHARE, Script, bytes};
 use harness::wire::client_hello::{ALPN, COOKIE, protocols};
 use harness::wire::{records, u16_vec};
 
-use crate::clients::{Client, Mode, OURS, stacks};
-use crate::kit::{ACCEPTED, DATA, ECH, Peers, accepting_retry, answering};
+use crate::ech::clients::{Client, Mode, OURS, stacks};
+use crate::ech::kit::{ACCEPTED, DATA, ECH, Peers, accepting_retry, answering};
 
 /// A client that receives one record at a time.
 struct Steps {

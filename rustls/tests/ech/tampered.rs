@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use harness::peers::configs::{PROVIDERS, product};
 use harness::scripted::{Outcome, Script};
 
-use crate::clients::Stack;
-use crate::kit::{ECH, Peers, accepting_retry, answering, changing};
+use crate::ech::clients::Stack;
+use crate::ech::kit::{ECH, Peers, accepting_retry, answering, changing};
 
 /// Scripts by name, each with the position of a message and the number of its last bytes to change.
 /// The bytes before those are not specific to ECH.

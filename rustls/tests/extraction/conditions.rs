@@ -9,7 +9,7 @@ use harness::wire::bare_records::Records;
 use rustls::Error;
 use rustls::unbuffered::ConnectionState;
 
-use crate::{ROLES, Role, tls13};
+use crate::extraction::{ROLES, Role, tls13};
 
 macro_rules! conditions {
     ($module:ident, $tls:ident, $unbuffered:ident) => {

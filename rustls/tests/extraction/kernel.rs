@@ -14,7 +14,7 @@ use rustls::{
     PeerMisbehaved,
 };
 
-use crate::{Case, ROLES, Role, cases, tls13};
+use crate::extraction::{Case, ROLES, Role, cases, tls13};
 
 const DATA: u8 = 23;
 const HANDSHAKE: u8 = 22;

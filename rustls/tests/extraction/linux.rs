@@ -11,7 +11,7 @@ use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{TcpTlsRx, TcpTlsTx, TcpUlp, TlsCryptoInfo};
 use rustls::{Connection, ExtractedSecrets};
 
-use crate::{Case, cases};
+use crate::extraction::{Case, cases};
 
 /// Constants from <linux/tls.h>.
 const TLS_1_2: u16 = 0x0303;

@@ -5,7 +5,7 @@ use harness::wire;
 use harness::wire::bare_records::{Form, Keys, Records};
 use rustls::ExtractedSecrets;
 
-use crate::{Case, Role, cases};
+use crate::extraction::{Case, Role, cases};
 
 const DATA: u8 = 23;
 const ALERT: u8 = 21;

@@ -13,8 +13,10 @@ use rustls::{
     PeerIncompatible, PeerMisbehaved, SignatureScheme,
 };
 
-use crate::clients::{Recorded, config, our_client, provider};
-use crate::{ACCEPTED, Peers, illegal, refused, script, undecodable, unexpected, unsupported};
+use crate::handshake_client::clients::{Recorded, config, our_client, provider};
+use crate::handshake_client::{
+    ACCEPTED, Peers, illegal, refused, script, undecodable, unexpected, unsupported,
+};
 
 fn request(change: impl FnOnce(&mut Script)) -> Script {
     let mut script = Script::with_request();

@@ -23,8 +23,8 @@ use rustls::{
     ClientConfig, ClientConnection, DistinguishedName, Error, NamedGroup, SignatureScheme,
 };
 
-use crate::Peers;
-use crate::clients::{config, our_client, our_client_to, provider};
+use crate::handshake_client::Peers;
+use crate::handshake_client::clients::{config, our_client, our_client_to, provider};
 
 fn sent_to(server: &str, config: ClientConfig) -> ClientHello {
     let output = our_client_to(server, config).take_output();
@@ -227,7 +227,7 @@ fn a_hybrid_is_offered_by_default() {
     assert_eq!(
         share_groups(&sent_to(
             "localhost",
-            config_with(crate::clients::full_provider())
+            config_with(crate::handshake_client::clients::full_provider())
         )),
         [NamedGroup::X25519MLKEM768, NamedGroup::X25519]
     );

@@ -5,8 +5,8 @@ use harness::scripted::{Extension, Script, bytes};
 use harness::wire::vector;
 use rustls::{AlertDescription as Alert, InvalidMessage, PeerMisbehaved};
 
-use crate::clients::{config, our_client, provider, their_client};
-use crate::{ACCEPTED, Peers, illegal, script, undecodable, unsupported};
+use crate::handshake_client::clients::{config, our_client, provider, their_client};
+use crate::handshake_client::{ACCEPTED, Peers, illegal, script, undecodable, unsupported};
 
 fn with(extensions: Vec<Extension>) -> Script {
     script(|script| script.encrypted_extensions = extensions)

@@ -12,8 +12,8 @@ use rustls::pki_types::{ServerName, UnixTime};
 use rustls::time_provider::TimeProvider;
 use rustls::{Error, HandshakeType, InvalidMessage, PeerMisbehaved};
 
-use crate::clients::{config, our_client, provider};
-use crate::{ACCEPTED, Peers, illegal, script, undecodable, unexpected};
+use crate::handshake_client::clients::{config, our_client, provider};
+use crate::handshake_client::{ACCEPTED, Peers, illegal, script, undecodable, unexpected};
 
 fn after(messages: Vec<Vec<u8>>) -> Script {
     script(|script| script.post_handshake = messages)

@@ -9,8 +9,10 @@ use rustls::{
     NamedGroup, PeerIncompatible, PeerMisbehaved,
 };
 
-use crate::clients::{Recorded, config, our_client, our_unbuffered_client, provider, their_client};
-use crate::{
+use crate::handshake_client::clients::{
+    Recorded, config, our_client, our_unbuffered_client, provider, their_client,
+};
+use crate::handshake_client::{
     ACCEPTED, Peers, illegal, script, undecodable, unexpected, unsupported, wrong_version,
 };
 

@@ -7,7 +7,9 @@ use rustls::{
     PeerMisbehaved,
 };
 
-use crate::{Peers, illegal, refused, script, undecodable, unexpected, unsupported, wrong_version};
+use crate::handshake_client::{
+    Peers, illegal, refused, script, undecodable, unexpected, unsupported, wrong_version,
+};
 
 #[test]
 fn valid_ones_are_accepted() {

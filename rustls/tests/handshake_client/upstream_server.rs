@@ -13,7 +13,7 @@ use rustls::client::{ClientSessionMemoryCache, ClientSessionStore, Resumption};
 use rustls::crypto::CryptoProvider;
 use rustls::{ClientConfig, HandshakeKind, NamedGroup};
 
-use crate::clients::{full_provider, provider};
+use crate::handshake_client::clients::{full_provider, provider};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 

@@ -14,7 +14,9 @@ use rustls::server::{Accepted, AcceptedAlert, Acceptor};
 use rustls::{AlertDescription, Error, HandshakeKind, NamedGroup, ServerConfig, ServerConnection};
 use rustls_upstream as theirs;
 
-use crate::servers::{PROVIDERS, Sent, Setup, describe_hello, ours_with, records};
+use crate::handshake_server::servers::{
+    PROVIDERS, Sent, Setup, describe_hello, ours_with, records,
+};
 
 /// A ClientHello with all extensions that the acceptor shows.
 fn full_hello() -> ClientHello {

@@ -21,8 +21,8 @@ use rustls::{
     RootCertStore, ServerConfig, SignatureScheme,
 };
 
-use crate::second_flight::{clients, refusal};
-use crate::servers::{Identity, PROVIDERS, Setup, ours_with};
+use crate::handshake_server::second_flight::{clients, refusal};
+use crate::handshake_server::servers::{Identity, PROVIDERS, Setup, ours_with};
 
 const ECDSA_SECP256R1_SHA256: u16 = 0x0403;
 

@@ -9,7 +9,7 @@ use rustls::AlertDescription::{
 };
 use rustls::HandshakeType;
 
-use crate::servers::{PROVIDERS, Sent, Setup, records};
+use crate::handshake_server::servers::{PROVIDERS, Sent, Setup, records};
 
 /// A server's response to the last of several records.
 #[derive(Debug, PartialEq)]

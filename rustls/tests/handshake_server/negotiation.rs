@@ -13,10 +13,10 @@ use rustls::AlertDescription::{
 use rustls::NamedGroup;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 
-use crate::client_hello::{
+use crate::handshake_server::client_hello::{
     Answer, answer, expect_same, flight, incompatible, invalid, misbehaved, refused, retry_request,
 };
-use crate::servers::{Identity, PROVIDERS, Sent, Setup, ours_with};
+use crate::handshake_server::servers::{Identity, PROVIDERS, Sent, Setup, ours_with};
 
 #[test]
 fn key_shares_of_every_kind() {

@@ -11,10 +11,10 @@ use rustls::AlertDescription::{
 };
 use rustls::{HandshakeKind, HandshakeType};
 
-use crate::client_hello::{
+use crate::handshake_server::client_hello::{
     Answer, answer, inappropriate_message, incompatible, misbehaved, refused,
 };
-use crate::servers::{PROVIDERS, Sent, Setup};
+use crate::handshake_server::servers::{PROVIDERS, Sent, Setup};
 
 fn after_retry(setup: &Setup, first: &ClientHello, second: &ClientHello) -> [Answer; 2] {
     let records = [first.record(), second.record()];

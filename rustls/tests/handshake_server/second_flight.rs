@@ -7,7 +7,7 @@ use harness::wire::client_hello::*;
 use harness::wire::*;
 use rustls::{AlertDescription, ContentType, HandshakeType};
 
-use crate::servers::{PROVIDERS, Setup};
+use crate::handshake_server::servers::{PROVIDERS, Setup};
 
 /// One client for each crate's server.
 pub(crate) fn clients(setup: &Setup) -> [ScriptedClient; 2] {

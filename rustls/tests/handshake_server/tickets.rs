@@ -10,7 +10,7 @@ use rustls::pki_types::UnixTime;
 use rustls::server::{NoServerSessionStorage, StoresServerSessions};
 use rustls::{HandshakeType, ServerConfig};
 
-use crate::servers::{Identity, PROVIDERS, Setup, ours_with};
+use crate::handshake_server::servers::{Identity, PROVIDERS, Setup, ours_with};
 
 /// A ticketer that does not encrypt, and refuses sessions of more than `max_len` bytes.
 fn plain(lifetime: u32, max_len: usize) -> Arc<Tickets> {

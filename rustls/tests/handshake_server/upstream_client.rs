@@ -9,7 +9,7 @@ use harness::peers::endpoints::{
 use harness::verifiers::upstream::Verifier;
 use rustls_upstream::SignatureScheme;
 
-use crate::servers::{PROVIDERS, Setup};
+use crate::handshake_server::servers::{PROVIDERS, Setup};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 

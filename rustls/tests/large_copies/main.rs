@@ -46,7 +46,7 @@ fn no_call_makes_a_long_copy() {
     let compiled = Command::new("cc")
         .args(["-shared", "-fPIC", "-O1", "-fno-builtin", "-o"])
         .arg(&library)
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/large_copies/count.c"))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("large_copies/count.c"))
         .status();
     match compiled {
         Ok(status) => assert!(status.success()),

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use harness::peers::configs::product;
 
-use crate::table::{Case, DIMENSIONS, RULES, position};
+use crate::matrix::table::{Case, DIMENSIONS, RULES, position};
 
 /// The number of values in a combination.
 const STRENGTH: usize = 3;

@@ -6,7 +6,7 @@ use harness::peers::configs::{self, ClientAuth, Versions};
 use harness::peers::endpoints::Endpoint;
 use harness::peers::roles::{this as this_roles, upstream as upstream_roles};
 
-use crate::table::Case;
+use crate::matrix::table::Case;
 
 /// The configurations of a side in both crates; its implementation uses one of them.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use harness::providers::ffdhe::{self, Key};
 use rustls::ffdhe_groups::{FFDHE2048, FFDHE3072};
 use rustls::{CommonState, HandshakeKind, NamedGroup, ServerConnection, Stream};
 
-use crate::{
+use crate::openssl::{
     Case, GROUPS, TLS12_SUITES, ask_to_close, client_certificate, connect, files, s_client,
     s_server, send_a_line, tls12_cases,
 };

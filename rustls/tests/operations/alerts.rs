@@ -15,7 +15,7 @@ use harness::wire::client_hello::ClientHello;
 use harness::wire::{self, Record};
 use rustls::{AlertDescription, ContentType, Error, HandshakeType, Side};
 
-use crate::interruptions::ALERT;
+use crate::operations::interruptions::ALERT;
 
 const SEEN: Error = Error::AlertReceived(AlertDescription::HandshakeFailure);
 

@@ -19,8 +19,8 @@ use rustls::time_provider::TimeProvider;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{AlertDescription, Error, InvalidMessage, PeerMisbehaved, quic};
 
-use crate::interruptions::ALERT;
-use crate::until_it_waits;
+use crate::operations::interruptions::ALERT;
+use crate::operations::until_it_waits;
 
 const SEEN: Error = Error::AlertReceived(AlertDescription::HandshakeFailure);
 

@@ -9,7 +9,7 @@ use harness::operations::schedules::{pump, resumable};
 use harness::operations::{Plan, When, finish};
 use rustls::{AlertDescription, Error};
 
-use crate::until_it_waits;
+use crate::operations::until_it_waits;
 
 const VALID: &[u8] = &[20, 3, 3, 0, 1, 1];
 

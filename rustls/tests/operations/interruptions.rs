@@ -11,7 +11,7 @@ use harness::operations::{Plan, When, finish};
 use rustls::server::Acceptor;
 use rustls::{AlertDescription, Error};
 
-use crate::until_it_waits;
+use crate::operations::until_it_waits;
 
 /// A fatal handshake_failure in the clear.
 pub(crate) const ALERT: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];

@@ -3,7 +3,7 @@
 use harness::peers::configs::{ClientAuth, KEY_TYPES, SERVER_NAME, Versions};
 use harness::peers::programs::{Files, Program, listen};
 
-use crate::{Case, answer_twice, ask_twice, files, output};
+use crate::other_stacks::{Case, answer_twice, ask_twice, files, output};
 
 fn priority(case: &Case) -> String {
     let version = match case.version {

@@ -5,7 +5,7 @@ use std::fs;
 use harness::peers::configs::{ClientAuth, KeyType, SERVER_NAME, Versions};
 use harness::peers::programs::{Files, Program, listen};
 
-use crate::{Case, answer_twice, ask_twice, files, output};
+use crate::other_stacks::{Case, answer_twice, ask_twice, files, output};
 
 /// Old versions of NSS do not support Ed25519 certificates.
 const KEY_TYPES: [KeyType; 3] = [KeyType::EcdsaP256, KeyType::EcdsaP384, KeyType::Rsa2048];

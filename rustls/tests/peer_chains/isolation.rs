@@ -9,7 +9,7 @@ use rustls::certificates::PeerChains;
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::{CertificateError, ClientConfig, Error, HandshakeKind, ServerConfig};
 
-use crate::kit::{Authority, connect, with_tickets};
+use crate::peer_chains::kit::{Authority, connect, with_tickets};
 
 const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
 

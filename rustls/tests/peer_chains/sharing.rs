@@ -11,7 +11,7 @@ use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
 use rustls::server::AlwaysResolvesServerRawPublicKeys;
 use rustls::{ClientConfig, CommonState, HandshakeKind, ServerConfig};
 
-use crate::kit::{Authority, Pair, connect, with_tickets};
+use crate::peer_chains::kit::{Authority, Pair, connect, with_tickets};
 
 const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
 

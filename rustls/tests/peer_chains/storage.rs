@@ -7,7 +7,7 @@ use harness::peers::configs::{PROVIDERS, Versions, product};
 use rustls::HandshakeKind;
 use rustls::server::{ServerSessionMemoryCache, ServerSessionValue, StoresServerSessions};
 
-use crate::kit::{Authority, connect};
+use crate::peer_chains::kit::{Authority, connect};
 
 const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
 

@@ -20,7 +20,7 @@ use rustls::{
     CertificateError, ClientConfig, Error, HandshakeKind, ServerConfig, SupportedCipherSuite,
 };
 
-use crate::kit::{Authority, connect, connect_to, with_tickets};
+use crate::peer_chains::kit::{Authority, connect, connect_to, with_tickets};
 
 const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
 

@@ -7,7 +7,7 @@ use harness::quic::{
     send_and_check,
 };
 
-use crate::ends::{
+use crate::quic_matrix::ends::{
     Case, Client, Crate, ENDS, SERVER_PARAMETERS, SUITES, Server, Sessions, changed, for_all_ends,
 };
 

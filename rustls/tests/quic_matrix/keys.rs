@@ -6,7 +6,7 @@ use harness::quic::{
     self, Level, QuicEndpoint, Use, VERSIONS, exchange, handshake, send_and_check,
 };
 
-use crate::ends::{Case, Crate, SUITES, for_all_ends, pair};
+use crate::quic_matrix::ends::{Case, Crate, SUITES, for_all_ends, pair};
 
 const GENERATIONS: usize = 5;
 

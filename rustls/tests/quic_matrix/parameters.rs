@@ -3,7 +3,9 @@
 use harness::peers::configs::{PROVIDERS, product};
 use harness::quic::{Level, VERSIONS, deliver, exchange};
 
-use crate::ends::{CLIENT_PARAMETERS, Case, ENDS, SERVER_PARAMETERS, for_all_ends, pair};
+use crate::quic_matrix::ends::{
+    CLIENT_PARAMETERS, Case, ENDS, SERVER_PARAMETERS, for_all_ends, pair,
+};
 
 #[test]
 fn parameters_arrive_unchanged() {

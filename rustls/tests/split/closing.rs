@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read, Write};
 use harness::peers::endpoints::Endpoint;
 use harness::providers::provider_with_limit;
 
-use crate::kit::{
+use crate::split::kit::{
     ALERT, APPLICATION_DATA, Case, HANDSHAKE, Role, cases, output, split, tls13_cases,
 };
 

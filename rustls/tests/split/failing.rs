@@ -8,7 +8,7 @@ use harness::providers::provider_that_refuses;
 use rustls::unbuffered::EncryptError;
 use rustls::{AlertDescription, ContentType, Error, InPlaceError, InvalidMessage, PeerMisbehaved};
 
-use crate::kit::{
+use crate::split::kit::{
     ALERT, APPLICATION_DATA, Bare, Case, HANDSHAKE, Halves, cases, split, tls_error, tls13_cases,
 };
 

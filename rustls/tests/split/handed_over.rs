@@ -12,7 +12,7 @@ use rustls::client::Resumption;
 use rustls::split::Sender;
 use rustls::{ClientConnection, Error, HandshakeKind, InPlaceError, PeerMisbehaved};
 
-use crate::kit::{
+use crate::split::kit::{
     ALERT, APPLICATION_DATA, Case, HANDSHAKE, Halves, KEY_TYPE, KEY_UPDATE, PROTECTION, Role,
     cases, output, split, tls_error, tls13_cases,
 };

@@ -4,7 +4,7 @@ use harness::peers::endpoints::Endpoint;
 use rustls::Error;
 use rustls::unbuffered::EncryptError;
 
-use crate::kit::{Case, Halves, Receiving, cases, tls13_cases};
+use crate::split::kit::{Case, Halves, Receiving, cases, tls13_cases};
 
 /// Opens all records in the first `filled` bytes of `buffer` and moves the rest to the front.
 /// Returns the application data.

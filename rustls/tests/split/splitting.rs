@@ -10,7 +10,9 @@ use rustls::client::{EchStatus, Resumption};
 use rustls::split::{Receiver, Sender};
 use rustls::{ClientConnection, Error, ServerConnection};
 
-use crate::kit::{Case, Halves, KEY_TYPE, KEY_UPDATE, PROTECTION, Role, cases, split, tls13_cases};
+use crate::split::kit::{
+    Case, Halves, KEY_TYPE, KEY_UPDATE, PROTECTION, Role, cases, split, tls13_cases,
+};
 
 #[test]
 fn halves_are_for_threads() {

@@ -10,7 +10,7 @@ use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
 use harness::wire::Noise;
 use rustls::split::Sender;
 
-use crate::kit::{Case, Receiving, Role, cases, output, split};
+use crate::split::kit::{Case, Receiving, Role, cases, output, split};
 
 /// The bytes sent each way.
 const TOTAL: usize = 3 << 20;

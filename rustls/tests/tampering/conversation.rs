@@ -9,9 +9,9 @@ use harness::peers::deviations::noted;
 use harness::peers::endpoints::{End, Endpoint};
 use harness::wire::records;
 
-use crate::kinds::{Api, EarlyData, Pair, Untouched};
-use crate::middle::{DIRECTIONS, Direction, Middle};
-use crate::transcript;
+use crate::tampering::kinds::{Api, EarlyData, Pair, Untouched};
+use crate::tampering::middle::{DIRECTIONS, Direction, Middle};
+use crate::tampering::transcript;
 
 /// The panic message for upstream's panics. Debug builds of upstream assert false properties, and
 /// some of its errors do not repeat.

@@ -9,10 +9,10 @@ use harness::wire::client_hello::{
 };
 use harness::wire::{Record, u8_vec, u16_vec, u16s};
 
-use crate::judge::{Ends, Judge};
-use crate::kinds::BOTH;
-use crate::middle::{Change, Direction};
-use crate::plans::Plan;
+use crate::tampering::judge::{Ends, Judge};
+use crate::tampering::kinds::BOTH;
+use crate::tampering::middle::{Change, Direction};
+use crate::tampering::plans::Plan;
 
 /// The end of the random in a ServerHello that is first in its record. A session ID of 32 bytes
 /// follows.

@@ -10,9 +10,9 @@ use std::sync::{LazyLock, Mutex};
 use harness::peers::configs::Provider;
 use harness::peers::deviations::{self, DEVIATIONS, Deviation, Differences};
 
-use crate::conversation::{Alert, Conversation, Outcome, Report, UPSTREAM_PANICKED};
-use crate::kinds::{Api, Kind, Pair};
-use crate::plans::Plan;
+use crate::tampering::conversation::{Alert, Conversation, Outcome, Report, UPSTREAM_PANICKED};
+use crate::tampering::kinds::{Api, Kind, Pair};
+use crate::tampering::plans::Plan;
 
 /// The number of tries if random values may cause the difference.
 pub(crate) const TRIES: usize = 10;

@@ -7,9 +7,9 @@ use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, ser
 use harness::peers::endpoints::{self, Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use harness::quic::{self, QuicEndpoint};
 
-use crate::conversation::{Conversation, Report};
-use crate::middle::Middle;
-use crate::stores;
+use crate::tampering::conversation::{Conversation, Report};
+use crate::tampering::middle::Middle;
+use crate::tampering::stores;
 
 /// The features of a connection.
 #[derive(Clone, Copy, Debug)]

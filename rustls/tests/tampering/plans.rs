@@ -6,9 +6,11 @@ use std::mem;
 use harness::wire::client_hello::{PRE_SHARED_KEY, SESSION_TICKET};
 use harness::wire::{Noise, message, record};
 
-use crate::conversation::Pace;
-use crate::kinds::{Kind, Pair, Untouched};
-use crate::middle::{At, Change, DIRECTIONS, Direction, HEADER_LEN, Middle, Step, places};
+use crate::tampering::conversation::Pace;
+use crate::tampering::kinds::{Kind, Pair, Untouched};
+use crate::tampering::middle::{
+    At, Change, DIRECTIONS, Direction, HEADER_LEN, Middle, Step, places,
+};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {

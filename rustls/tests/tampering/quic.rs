@@ -12,10 +12,10 @@ use harness::peers::deviations::noted;
 use harness::quic::{self, Crypto, Level, QuicEndpoint};
 use harness::wire::{message, record};
 
-use crate::judge::{Judge, TRIES};
-use crate::kinds::{Api, EarlyData, KINDS, Kind, Pair};
-use crate::middle::{At, DIRECTIONS, Direction, HEADER_LEN, places};
-use crate::plans::flight;
+use crate::tampering::judge::{Judge, TRIES};
+use crate::tampering::kinds::{Api, EarlyData, KINDS, Kind, Pair};
+use crate::tampering::middle::{At, DIRECTIONS, Direction, HEADER_LEN, places};
+use crate::tampering::plans::flight;
 
 /// The transport parameters of client and server.
 const PARAMETERS: [&[u8]; 2] = [b"parameters of the client", b"parameters of the server"];

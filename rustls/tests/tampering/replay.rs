@@ -3,8 +3,8 @@
 use harness::peers::configs::{PROVIDERS, product};
 use harness::peers::endpoints::Endpoint;
 
-use crate::conversation::EARLY;
-use crate::kinds::{Api, EarlyData, KINDS, ONCE, Pair};
+use crate::tampering::conversation::EARLY;
+use crate::tampering::kinds::{Api, EarlyData, KINDS, ONCE, Pair};
 
 /// Delivers all records one by one until the end fails.
 fn replay(end: &mut dyn Endpoint, records: &[Vec<u8>]) -> (Vec<u8>, Vec<u8>) {

@@ -6,7 +6,7 @@
 
 use harness::wire::{Record, records};
 
-use crate::kinds::Kind;
+use crate::tampering::kinds::Kind;
 
 const CHANGE_CIPHER_SPEC: u8 = 20;
 const ALERT: u8 = 21;

@@ -6,8 +6,8 @@ use harness::peers::configs::{self, Provider, server_name};
 use harness::scripted::ech::{EchKey, SUITES};
 use rustls_upstream::pki_types::{EchConfigListBytes, ServerName};
 
-use crate::connections::KEY_TYPE;
-use crate::log::Log;
+use crate::texts::connections::KEY_TYPE;
+use crate::texts::log::Log;
 
 macro_rules! configs {
     ($module:ident, $tls:ident) => {

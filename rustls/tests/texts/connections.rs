@@ -9,7 +9,7 @@ use harness::peers::endpoints::{
 };
 use harness::peers::memory::Memory;
 
-use crate::log::Log;
+use crate::texts::log::Log;
 
 pub const KEY_TYPE: KeyType = KeyType::Ed25519;
 const AUTH: ClientAuth = ClientAuth::None;

@@ -3,7 +3,7 @@
 use harness::peers::additions;
 use harness::peers::configs::PROVIDERS;
 
-use crate::printed::{Printed, named};
+use crate::texts::printed::{Printed, named};
 
 macro_rules! enums {
     ($module:ident, $tls:ident) => {

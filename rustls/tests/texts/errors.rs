@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use rustls_upstream::pki_types::{ServerName, UnixTime, alg_id};
 
-use crate::peer_errors;
-use crate::printed::{Printed, named};
+use crate::texts::peer_errors;
+use crate::texts::printed::{Printed, named};
 
 fn at(seconds: u64) -> UnixTime {
     UnixTime::since_unix_epoch(Duration::from_secs(seconds))

@@ -7,7 +7,7 @@ use rustls_upstream::pki_types::{
     PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer,
 };
 
-use crate::log::Log;
+use crate::texts::log::Log;
 
 /// Returns valid keys and an empty one, each in all encodings, most of which do not fit.
 fn keys() -> Vec<(String, PrivateKeyDer<'static>)> {

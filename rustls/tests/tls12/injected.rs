@@ -8,9 +8,9 @@ use harness::scripted::{Refused, bytes};
 use harness::wire::client_hello::{ClientHello, SESSION_TICKET};
 use rustls::{ContentType, HandshakeType};
 
-use crate::client::{Client, End, clients};
-use crate::server::resumption::{hello, offering, session};
-use crate::server::{Server, Setup, servers};
+use crate::tls12::client::{Client, End, clients};
+use crate::tls12::server::resumption::{hello, offering, session};
+use crate::tls12::server::{Server, Setup, servers};
 
 /// An empty ClientHello with its header.
 const CLIENT_HELLO: [u8; 4] = [1, 0, 0, 0];

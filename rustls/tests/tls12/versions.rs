@@ -13,8 +13,8 @@ use harness::wire::client_hello::{ClientHello, SUPPORTED_VERSIONS};
 use harness::wire::{self, u8_vec, u16s};
 use rustls::ContentType;
 
-use crate::client;
-use crate::server::{Setup, servers};
+use crate::tls12::client;
+use crate::tls12::server::{Setup, servers};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 const VERSIONS: [Versions; 3] = [Versions::Tls12, Versions::Tls13, Versions::Both];

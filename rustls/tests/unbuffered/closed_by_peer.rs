@@ -3,7 +3,9 @@
 use harness::peers::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
 use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus};
 
-use crate::ends::{Case, encrypted, for_all, idle_state, own_output, replace_keys, take_one};
+use crate::unbuffered::ends::{
+    Case, encrypted, for_all, idle_state, own_output, replace_keys, take_one,
+};
 
 /// Delivers the peer's close_notify, which the connection must report.
 fn close_by_peer(conn: &mut impl Unbuffered, peer: &mut UpstreamBuffered) {

@@ -68,13 +68,13 @@ impl Case {
 /// with all cases and roles, after the handshake or before it.
 macro_rules! for_all {
     ($test:path $(, $more:expr)?) => {
-        crate::ends::for_all!(@of client, server: $test $(, $more)?)
+        crate::unbuffered::ends::for_all!(@of client, server: $test $(, $more)?)
     };
     (fresh $test:path) => {
-        crate::ends::for_all!(@of fresh_client, fresh_server: $test)
+        crate::unbuffered::ends::for_all!(@of fresh_client, fresh_server: $test)
     };
     (@of $client:ident, $server:ident: $test:path $(, $more:expr)?) => {
-        for case in crate::ends::Case::all() {
+        for case in crate::unbuffered::ends::Case::all() {
             let (conn, peer) = case.$client();
             $test(case, conn, peer $(, $more)?);
             let (conn, peer) = case.$server();

@@ -5,7 +5,7 @@ use harness::peers::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
 use harness::wire::Noise;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 
-use crate::ends::{Case, for_all};
+use crate::unbuffered::ends::{Case, for_all};
 
 const ROUNDS: u64 = 12;
 const STEPS: usize = 250;

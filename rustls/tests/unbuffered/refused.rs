@@ -3,7 +3,9 @@
 use harness::peers::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 
-use crate::ends::{Case, encrypted, for_all, idle_state, own_output, replace_keys, take_one};
+use crate::unbuffered::ends::{
+    Case, encrypted, for_all, idle_state, own_output, replace_keys, take_one,
+};
 
 /// The length of the first record in `wire`.
 fn record_len(wire: &[u8]) -> usize {

@@ -4,7 +4,7 @@
 use harness::peers::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
 
-use crate::ends::{Case, for_all, own_output};
+use crate::unbuffered::ends::{Case, for_all, own_output};
 
 const UNTOUCHED: u8 = 0xa5;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustls_trust::{IgnoredReason, RootCache, RootSource, RootsError};
 
-use crate::kit::{Folder, bundle, some_roots};
+use crate::certificate_caches::kit::{Folder, bundle, some_roots};
 
 #[test]
 fn the_roots_of_the_platform() {

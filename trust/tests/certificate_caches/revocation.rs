@@ -10,7 +10,7 @@ use rustls::certificates::RevocationList;
 use rustls::pki_types::CertificateRevocationListDer as Crl;
 use rustls_trust::{CrlCache, CrlError, CrlProblem, CrlProblemReason, CrlSource, FileErrorCause};
 
-use crate::kit::Folder;
+use crate::certificate_caches::kit::Folder;
 
 /// The problems that a new cache reports for `source`.
 fn problems_of(source: &CrlSource) -> Arc<[CrlProblem]> {

@@ -11,8 +11,8 @@ use rcgen::{SerialNumber, date_time_ymd};
 use rustls::pki_types::CertificateRevocationListDer as Crl;
 use rustls_trust::{CrlCache, CrlError, CrlProblemReason, CrlSource, LoadedCrls};
 
-use crate::kit::{Folder, set_modified};
-use crate::revocation::assert_lists;
+use crate::certificate_caches::kit::{Folder, set_modified};
+use crate::certificate_caches::revocation::assert_lists;
 
 const LIFETIME: i64 = 100;
 

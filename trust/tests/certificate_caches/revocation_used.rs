@@ -19,7 +19,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use rustls_trust::{CrlCache, CrlSource};
 
-use crate::kit::Folder;
+use crate::certificate_caches::kit::Folder;
 
 type Lists = Arc<[Arc<RevocationList>]>;
 

@@ -8,7 +8,7 @@ use std::{fs, thread};
 use harness::peers::callbacks::Clock;
 use rustls_trust::{RootCache, RootSource};
 
-use crate::kit::{Folder, Root, assert_has, bundle, in_memory, some_roots};
+use crate::certificate_caches::kit::{Folder, Root, assert_has, bundle, in_memory, some_roots};
 
 const HOUR: i64 = 60 * 60;
 

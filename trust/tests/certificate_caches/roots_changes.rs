@@ -12,7 +12,7 @@ use harness::peers::endpoints::{ThisBuffered, exchange};
 use rustls::ClientConfig;
 use rustls_trust::{RootCache, RootSource, RootsError};
 
-use crate::kit::{Folder, assert_has, set_modified, some_roots};
+use crate::certificate_caches::kit::{Folder, assert_has, set_modified, some_roots};
 
 const DAY: i64 = 24 * 60 * 60;
 

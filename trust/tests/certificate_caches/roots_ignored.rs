@@ -9,7 +9,7 @@ use std::process::Command;
 use rustls::{CertificateError, Error};
 use rustls_trust::{FileErrorCause, IgnoredReason, LoadedRoots, RootCache, RootSource, RootsError};
 
-use crate::kit::{Folder, Root, assert_has, bundle, in_memory, some_roots};
+use crate::certificate_caches::kit::{Folder, Root, assert_has, bundle, in_memory, some_roots};
 
 /// DER that is not a certificate.
 const GARBAGE: &str = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";

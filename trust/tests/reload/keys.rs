@@ -15,7 +15,7 @@ use rustls_trust::{
     CertifiedKeyFiles, Reload, ReloadError, ReloadingCertifiedKeys, ReloadingCertifiedKeysBuilder,
 };
 
-use crate::kit::{
+use crate::reload::kit::{
     Authority, Content, Dir, Identity, NO_CERTIFICATE, PIECES, SERVER, Setup, clock_at,
     exchange_and, is_resumed, setups, start_of,
 };

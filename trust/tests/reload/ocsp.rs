@@ -10,7 +10,7 @@ use rcgen::{CertificateParams, CustomExtension};
 use rustls::crypto::hash::HashAlgorithm;
 use rustls_trust::{Reload, ReloadError, ReloadingCertifiedKeys};
 
-use crate::kit::{Authority, Dir, SERVER, clock_at, start_of};
+use crate::reload::kit::{Authority, Dir, SERVER, clock_at, start_of};
 
 /// A directory with `chain.pem`, `key.pem` and `ocsp.der`, all of them valid in 2030.
 struct Fixture {

@@ -13,8 +13,8 @@ use rustls_trust::{
     ReloadingServerVerifier,
 };
 
-use crate::kit::{Authority, Dir, Setup, setups};
-use crate::trust::{connect, of_clients, of_servers, roots};
+use crate::reload::kit::{Authority, Dir, Setup, setups};
+use crate::reload::trust::{connect, of_clients, of_servers, roots};
 
 /// Both sides. Each [`Self::reload`] replaces everything, alternating between two authorities.
 struct Running {

@@ -12,7 +12,7 @@ use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::sign::CertifiedKey;
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
-use crate::kit::{Authority, Setup, exchange_and, is_resumed, setups};
+use crate::reload::kit::{Authority, Setup, exchange_and, is_resumed, setups};
 
 /// The ids of the called objects, in order.
 type Log = Arc<Mutex<Vec<u32>>>;
@@ -286,7 +286,7 @@ fn a_client_s_sessions_belong_to_the_objects_active_at_its_beginning() {
                 let scene = Scene::new(setup);
                 let [mut client, mut server] = scene.ends();
                 let at = if in_the_middle {
-                    crate::kit::PIECES + 2
+                    crate::reload::kit::PIECES + 2
                 } else {
                     usize::MAX
                 };

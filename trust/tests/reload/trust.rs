@@ -14,7 +14,7 @@ use rustls_trust::{
     ReloadingServerVerifier, ReloadingServerVerifierBuilder, RootCache, RootSource,
 };
 
-use crate::kit::{
+use crate::reload::kit::{
     Authority, Content, Dir, NO_CERTIFICATE, Setup, exchange_and, is_resumed, setups,
 };
 
@@ -478,7 +478,7 @@ fn running_handshakes_are_not_disturbed() {
             if !reloaded {
                 break;
             }
-            if at < crate::kit::PIECES {
+            if at < crate::reload::kit::PIECES {
                 let error = outcome.unwrap_err();
                 assert!(error.contains("UnknownIssuer"), "{setup:?} {at}: {error}");
             } else {
@@ -491,7 +491,7 @@ fn running_handshakes_are_not_disturbed() {
             connect(setup, &client, &server).unwrap_err();
             at += 1;
         }
-        assert!(undisturbed > crate::kit::PIECES, "{setup:?}");
+        assert!(undisturbed > crate::reload::kit::PIECES, "{setup:?}");
     }
 }
 

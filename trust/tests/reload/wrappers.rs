@@ -16,8 +16,8 @@ use rustls::{
 };
 use rustls_trust::ReloadingServerVerifier;
 
-use crate::kit::{Authority, Dir, SERVER, Setup, setups};
-use crate::trust::{connect, of_clients, of_servers, refused, roots};
+use crate::reload::kit::{Authority, Dir, SERVER, Setup, setups};
+use crate::reload::trust::{connect, of_clients, of_servers, refused, roots};
 
 /// Does nothing, so that the wrapper only forwards. It does not forward `current_verifier`.
 #[derive(Debug)]

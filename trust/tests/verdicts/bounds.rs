@@ -2,10 +2,10 @@
 
 use harness::peers::pki::{self, key, leaf_of};
 
-use crate::caches::Caches;
-use crate::cases::{Credential, named};
-use crate::ends::Setup;
-use crate::trial::{Sessions, Trial, Who};
+use crate::verdicts::caches::Caches;
+use crate::verdicts::cases::{Credential, named};
+use crate::verdicts::ends::Setup;
+use crate::verdicts::trial::{Sessions, Trial, Who};
 
 /// Unknown peers, each with a certificate of its own.
 fn strangers(count: usize) -> impl Iterator<Item = Credential> {
@@ -52,7 +52,10 @@ fn accepted_peers_evict_each_other() {
             assert!(trial.connect(Who::Anybody, &presented).is_accepted());
         }
         let stats = caches.kept().chains.stats();
-        assert!(stats.entries <= crate::caches::CHAINS, "{stats:?}");
+        assert!(
+            stats.entries <= crate::verdicts::caches::CHAINS,
+            "{stats:?}"
+        );
         assert_eq!(stats.misses, COUNT as u64);
         assert!(stats.evictions > 0, "{stats:?}");
         assert!(stats.bytes > Some(0), "{stats:?}");

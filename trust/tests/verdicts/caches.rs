@@ -10,8 +10,8 @@ use harness::peers::endpoints::{Endpoint, ThisBuffered};
 use rustls::certificates::{PeerChains, RevocationList, VerifiedChains};
 use rustls_trust::{RootCache, RootSource};
 
-use crate::cases::Trust;
-use crate::ends::this;
+use crate::verdicts::cases::Trust;
+use crate::verdicts::ends::this;
 
 /// The number of connections that stay open, so that their parsed values can be shared.
 const OPEN: usize = 32;

@@ -4,10 +4,10 @@
 use harness::peers::pki::at;
 use pki_types::UnixTime;
 
-use crate::caches::Caches;
-use crate::cases::{Case, named};
-use crate::ends::{Setup, Side};
-use crate::trial::{Sessions, Trial, Who};
+use crate::verdicts::caches::Caches;
+use crate::verdicts::cases::{Case, named};
+use crate::verdicts::ends::{Setup, Side};
+use crate::verdicts::trial::{Sessions, Trial, Who};
 
 /// The last second of each certificate's validity.
 const LAST: u64 = 1_893_456_000;

@@ -11,7 +11,7 @@ use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use pki_types::{PrivateKeyDer, UnixTime};
 use rustls_upstream as theirs;
 
-use crate::cases::{Credential, Trust};
+use crate::verdicts::cases::{Credential, Trust};
 
 /// The end that judges the other's certificates.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -10,10 +10,10 @@ use harness::peers::pki::at;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::caches::Caches;
-use crate::cases::{self, Case, named};
-use crate::ends::{Setup, Side, Verdict};
-use crate::trial::{Sessions, Trial, Who};
+use crate::verdicts::caches::Caches;
+use crate::verdicts::cases::{self, Case, named};
+use crate::verdicts::ends::{Setup, Side, Verdict};
+use crate::verdicts::trial::{Sessions, Trial, Who};
 
 /// The variable with the number of histories. A test run of some seconds has few of them.
 const HISTORIES: &str = "VERDICT_HISTORIES";

@@ -1,10 +1,10 @@
 //! Configurations with shared caches, session storage and tickets but different trust. Each follows
 //! its own trust.
 
-use crate::caches::Caches;
-use crate::cases::named;
-use crate::ends::{Setup, Side};
-use crate::trial::{Sessions, Trial, Who};
+use crate::verdicts::caches::Caches;
+use crate::verdicts::cases::named;
+use crate::verdicts::ends::{Setup, Side};
+use crate::verdicts::trial::{Sessions, Trial, Who};
 
 /// A peer alternates between a configuration that accepts it and one that refuses it.
 #[test]

@@ -14,10 +14,10 @@ use pki_types::UnixTime;
 use rustls::time_provider::TimeProvider;
 use rustls_trust::{CrlCache, CrlSource, RootCache, RootSource};
 
-use crate::caches::Caches;
-use crate::cases::named;
-use crate::ends::{Setup, Side};
-use crate::trial::{Sessions, Trial, Verifier, Who};
+use crate::verdicts::caches::Caches;
+use crate::verdicts::cases::named;
+use crate::verdicts::ends::{Setup, Side};
+use crate::verdicts::trial::{Sessions, Trial, Verifier, Who};
 
 /// Panics at one of its calls.
 #[derive(Debug, Default)]

@@ -10,10 +10,10 @@ use harness::peers::pki;
 use pki_types::CertificateDer;
 use rustls_trust::{Reload, ReloadingClientVerifier, ReloadingServerVerifier, RootSource};
 
-use crate::caches::Caches;
-use crate::cases::{self, Case, named};
-use crate::ends::{Setup, Side};
-use crate::trial::{Sessions, Trial, Verifier, Who};
+use crate::verdicts::caches::Caches;
+use crate::verdicts::cases::{self, Case, named};
+use crate::verdicts::ends::{Setup, Side};
+use crate::verdicts::trial::{Sessions, Trial, Verifier, Who};
 
 /// The file with the roots, removed on drop.
 struct Roots(PathBuf);

@@ -5,10 +5,10 @@ use std::thread;
 
 use harness::peers::configs::{Provider, Versions};
 
-use crate::caches::Caches;
-use crate::cases::{self, Case, named};
-use crate::ends::{Setup, Side, Verdict};
-use crate::trial::{Sessions, Trial, Who};
+use crate::verdicts::caches::Caches;
+use crate::verdicts::cases::{self, Case, named};
+use crate::verdicts::ends::{Setup, Side, Verdict};
+use crate::verdicts::trial::{Sessions, Trial, Who};
 
 const THREADS: usize = 8;
 

@@ -7,10 +7,10 @@ use harness::verifiers::this::Verifier as Lenient;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::server::danger::ClientCertVerifier;
 
-use crate::caches::Caches;
-use crate::cases::{Case, Credential, Trust};
-use crate::ends::{self, Peer, Setup, Side, Verdict, this, upstream};
-use crate::stated_rules::StatedRules;
+use crate::verdicts::caches::Caches;
+use crate::verdicts::cases::{Case, Credential, Trust};
+use crate::verdicts::ends::{self, Peer, Setup, Side, Verdict, this, upstream};
+use crate::verdicts::stated_rules::StatedRules;
 
 /// The configuration for a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]

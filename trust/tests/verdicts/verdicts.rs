@@ -3,10 +3,10 @@
 
 use harness::peers::configs::{Provider, Versions, product};
 
-use crate::caches::Caches;
-use crate::cases::{self, Case, Credential, named};
-use crate::ends::{Setup, Side, Verdict};
-use crate::trial::{Sessions, Trial, Who, of_upstream};
+use crate::verdicts::caches::Caches;
+use crate::verdicts::cases::{self, Case, Credential, named};
+use crate::verdicts::ends::{Setup, Side, Verdict};
+use crate::verdicts::trial::{Sessions, Trial, Who, of_upstream};
 
 /// The connections before the one under test.
 #[derive(Clone, Copy, Debug, PartialEq)]

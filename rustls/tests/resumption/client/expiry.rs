@@ -20,7 +20,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, Signatur
 use rustls_upstream::server::{AlwaysResolvesServerRawPublicKeys, ResolvesServerCert};
 use rustls_upstream::sign::{CertifiedKey, SingleCertAndKey};
 
-use crate::kind_of;
+use crate::resumption::kind_of;
 
 /// The end of the first certificate that expires: 2028-01-01, inclusive.
 const END: u64 = 1_830_297_600;

@@ -20,7 +20,7 @@ use rustls::{
     CipherSuite, CipherSuiteCommon, ClientConfig, SupportedCipherSuite, Tls13CipherSuite,
 };
 
-use crate::kind_of;
+use crate::resumption::kind_of;
 
 type ServerConfig = rustls_upstream::ServerConfig;
 

@@ -12,7 +12,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::{ClientConfig, ServerConfig};
 
-use crate::kind_of;
+use crate::resumption::kind_of;
 
 fn client(provider: Provider, auth: ClientAuth) -> Arc<ClientConfig> {
     Arc::new(configs::this::client(provider.this(), KEY_TYPE, auth))

@@ -8,7 +8,7 @@ use harness::peers::endpoints::{handshake, send_and_check, talk_and_close};
 use harness::peers::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
 use rustls::ServerConfig;
 
-use crate::kind_of;
+use crate::resumption::kind_of;
 
 /// A client of each crate.
 fn clients(settings: &Settings, auth: ClientAuth) -> [Client; 2] {

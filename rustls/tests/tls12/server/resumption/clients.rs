@@ -9,7 +9,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{CertificateError, HandshakeType, ServerConfig};
 
 use super::{Pair, hello, offering, session, this_server};
-use crate::server::{Setup, authenticate, servers};
+use crate::tls12::server::{Setup, authenticate, servers};
 
 #[test]
 fn a_session_remembers_who_the_client_is() {

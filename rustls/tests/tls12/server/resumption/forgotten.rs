@@ -8,7 +8,7 @@ use harness::wire::{u8_vec, u16_vec};
 use rustls::ContentType;
 
 use super::{Pair, hello, offering, resumes, session, this_server};
-use crate::server::Setup;
+use crate::tls12::server::Setup;
 
 /// Session IDs are visible on the wire. An observer must not be able to remove a session by its ID,
 /// in either version.

@@ -7,7 +7,7 @@
 //! The other tests run over such operations as well, with
 //!
 //! ```text
-//! HARNESS_OPERATIONS=futures cargo test --manifest-path rustls/Cargo.toml --features ring,std
+//! HARNESS_OPERATIONS=futures cargo test -p rustls-tests
 //! ```
 
 mod alerts;

@@ -15,7 +15,9 @@ mod upstream_server;
 use harness::scripted::{Identity, Outcome, Script};
 use rustls::{AlertDescription, Error};
 
-use crate::clients::{config, our_client, our_unbuffered_client, provider, their_client};
+use crate::handshake_client::clients::{
+    config, our_client, our_unbuffered_client, provider, their_client,
+};
 
 /// Both clients, and the identity of the servers that they trust.
 struct Peers {

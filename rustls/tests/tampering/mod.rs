@@ -27,8 +27,7 @@
 //! byte in the clear:
 //!
 //! ```text
-//! cargo test --release --manifest-path rustls/Cargo.toml --features ring,std --test tampering -- \
-//!     --ignored --nocapture
+//! cargo test --release -p rustls-tests --test comparisons tampering -- --ignored --nocapture
 //! ```
 
 mod conversation;

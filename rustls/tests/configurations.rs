@@ -1,0 +1,5 @@
+//! Configurations, and the certificates and keys in them.
+
+mod certificates;
+mod configuration;
+mod peer_chains;

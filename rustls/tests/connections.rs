@@ -1,0 +1,10 @@
+//! Connections after their handshakes: every API, its limits, and its errors.
+
+mod behaviour;
+mod bulk_data;
+mod extraction;
+mod protected_records;
+mod receive_limits;
+mod short_buffers;
+mod split;
+mod unbuffered;

@@ -1,0 +1,6 @@
+//! Handshakes of TLS 1.3, full, resumed and with early data. They run with each provider alone, too.
+
+mod early_data;
+mod handshake_client;
+mod handshake_server;
+mod resumption;

@@ -1,0 +1,6 @@
+//! Handshakes of TLS 1.2, over QUIC and with ECH, and those that wait for the application.
+
+mod ech;
+mod operations;
+mod quic_handshake;
+mod tls12;

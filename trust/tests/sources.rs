@@ -1,0 +1,6 @@
+//! Certificates, keys and revocation lists of files and of the system: their caches, their changes
+//! while connections use them, and the verdicts of connections.
+
+mod certificate_caches;
+mod reload;
+mod verdicts;
