@@ -4,7 +4,6 @@
 //! ```text
 //! public-api-listing compare FOLDER [additions]   FOLDER has the rustdoc JSON of our crates
 //! public-api-listing list FILE                    the listing of one crate, to be the reference
-//! public-api-listing merge FOLDER                 merges our crates into one rustdoc JSON
 //! ```
 //!
 //! `by-design.txt` next to this program's manifest lists the items that may be absent, with a
@@ -15,10 +14,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::listing::{Crate, Listing, declared};
-use crate::merged::merged;
 
 mod listing;
-mod merged;
 
 const PARTS: [&str; 3] = [
     "rustls_core.json",
@@ -33,8 +30,7 @@ fn main() -> ExitCode {
         ["compare", folder] => compare(Path::new(folder), false),
         ["compare", folder, "additions"] => compare(Path::new(folder), true),
         ["list", file] => list(Path::new(file)),
-        ["merge", folder] => merge(Path::new(folder)),
-        _ => Err("expected: compare FOLDER [additions], list FILE, or merge FOLDER".to_owned()),
+        _ => Err("expected: compare FOLDER [additions], or list FILE".to_owned()),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
@@ -82,17 +78,6 @@ fn compare(folder: &Path, with_additions: bool) -> Result<bool, String> {
         eprintln!("{problem}");
     }
     Ok(comparison.problems.is_empty())
-}
-
-fn merge(folder: &Path) -> Result<bool, String> {
-    let read = |name: &str| -> Result<serde_json::Value, String> {
-        let file = folder.join(name);
-        let text = std::fs::read(&file).map_err(|e| format!("{}: {e}", file.display()))?;
-        serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", file.display()))
-    };
-    let parts: Vec<_> = PARTS.into_iter().map(read).collect::<Result<_, _>>()?;
-    println!("{}", merged(&read("rustls.json")?, &parts)?);
-    Ok(true)
 }
 
 /// The reference compared with this workspace.
