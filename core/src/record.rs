@@ -13,8 +13,8 @@
 //! - [`buffer`]: the buffers that a connection owns if its caller provides none.
 //!
 //! The handshake, in the `rustls` crate, decides which message may come when. Providers use
-//! [`framing`]. All other modules are for that crate alone: they are hidden from the documentation
-//! and may change at any time.
+//! [`framing`]. All other modules are only for `rustls`: they are hidden from the documentation and
+//! may change at any time.
 
 #[doc(hidden)]
 pub mod buffer;
@@ -31,8 +31,11 @@ pub mod sender;
 #[cfg(test)]
 mod toy;
 
-/// Length in bytes of a record header: type, legacy version, length (RFC 9846 §5.1).
+/// The length in bytes of a record header: type, legacy version, length (RFC 9846 §5.1).
 pub const HEADER_LEN: usize = 5;
+
+/// The length in bytes of an alert: its level and description (RFC 9846 §6).
+pub const ALERT_LEN: usize = 2;
 
 /// The maximum number of plaintext bytes in one record: 2^14 (RFC 9846 §5.1).
 pub const MAX_FRAGMENT_LEN: usize = crate::crypto::cipher::MAX_FRAGMENT_LEN;

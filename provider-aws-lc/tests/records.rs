@@ -7,7 +7,7 @@ use rustls_core::crypto::cipher::{
 };
 use rustls_core::enums::{ContentType, ProtocolVersion};
 use rustls_core::error::{Error, PeerMisbehaved};
-use rustls_core::record::sender::{InPlaceError, RecordSender};
+use rustls_core::record::sender::{RecordSender, SealInPlaceError};
 use rustls_core::record::{HEADER_LEN, MAX_FRAGMENT_LEN};
 use rustls_core::suites::SupportedCipherSuite;
 
@@ -302,7 +302,7 @@ fn oversized_plaintext_is_rejected_on_both_sides() {
         let mut buf = [vec![0; head], plain.clone(), vec![0; tail]].concat();
         assert_eq!(
             sender.seal_in_place(typ, &mut buf, head..head + plain.len()),
-            Err(InPlaceError::PayloadTooLong {
+            Err(SealInPlaceError::PayloadTooLong {
                 max: MAX_FRAGMENT_LEN
             })
         );

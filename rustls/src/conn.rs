@@ -10,6 +10,7 @@
 //! - `common_state`: `records` (the record layer and its buffers), `negotiated` (facts) and
 //!   `established` (secrets for rekeying and exporters).
 //! - `sending`: encrypts application data.
+//! - `in_place_error`: the errors of encryption in place.
 //! - `to_vec`: output into a `Vec` that grows as needed.
 //! - `early_data`: a client's early data. `received_early_data`: its buffer in a buffered server.
 //! - `quic`: replaces `records` if QUIC carries the handshake.
@@ -30,6 +31,7 @@ pub(crate) mod connection;
 pub(crate) mod driver;
 pub(crate) mod early_data;
 mod failure_line;
+pub(crate) mod in_place_error;
 pub(crate) mod kernel;
 #[cfg(feature = "std")]
 mod parking;

@@ -110,7 +110,7 @@ pub use rustls_core::error::{
     PeerMisbehaved,
 };
 pub use rustls_core::ffdhe_groups;
-pub use rustls_core::record::sender::{InPlaceError, InPlaceRoom};
+pub use rustls_core::record::sender::InPlaceRoom;
 pub use rustls_core::suites::{
     CipherSuiteCommon, ConnectionTrafficSecrets, ExtractedSecrets, SupportedCipherSuite,
     Tls12CipherSuite, Tls13CipherSuite,
@@ -131,6 +131,7 @@ pub use crate::config::versions::{ALL_VERSIONS, DEFAULT_VERSIONS, SupportedProto
 pub use crate::config::webpki::RootCertStore;
 pub use crate::config::{compress, sign};
 pub use crate::conn::CommonState;
+pub use crate::conn::in_place_error::InPlaceError;
 #[cfg(feature = "std")]
 pub use crate::conn::{ConnectionCommon, IoState, Reader, Stream, StreamOwned, Writer};
 #[cfg(feature = "std")]
@@ -220,8 +221,9 @@ pub mod ticketer {
 pub mod unbuffered {
     pub use rustls_core::crypto::cipher::InsufficientSizeError;
     pub use rustls_core::record::receiver::WaitingRecord;
-    pub use rustls_core::record::sender::{InPlaceError, InPlaceRoom};
+    pub use rustls_core::record::sender::InPlaceRoom;
 
+    pub use crate::conn::in_place_error::InPlaceError;
     pub use crate::conn::unbuffered::{
         AppDataRecord, ConnectionState, EncodeError, EncodeTlsData, EncryptError, ReadEarlyData,
         ReadTraffic, TransmitTlsData, UnbufferedConnectionCommon, UnbufferedStatus, WriteTraffic,

@@ -1,7 +1,7 @@
 //! Record framing: nonce, additional data, inner content type, explicit nonce.
 //!
 //! TLS 1.3 (RFC 9846 §5.2) and the AEAD suites of TLS 1.2 (RFC 5246 §6.2.3.3, RFC 5288, RFC 7905)
-//! do more to a record than encrypt it. This file does it for all providers, over their
+//! add these to a record around the encryption. This file does it for all providers, over their
 //! [`SealingKey`] and [`OpeningKey`]. The state of a direction (sequence number, limits) is in
 //! [`super::sender`] and [`super::receiver`].
 
@@ -67,7 +67,7 @@ struct Tls13Record<K> {
 }
 
 /// The bytes that a TLS 1.3 record adds to its payload: content type and tag.
-const TLS13_OVERHEAD: usize = 1 + TAG_LEN;
+pub(super) const TLS13_OVERHEAD: usize = 1 + TAG_LEN;
 
 impl<K: SealingKey> MessageEncrypter for Tls13Record<K> {
     #[inline]
@@ -167,7 +167,7 @@ impl<K: OpeningKey> Tls13Record<K> {
         Ok(msg)
     }
 
-    /// Decrypts a record whose header is not the usual one of protected records.
+    /// Decrypts a record whose outer type or version is wrong.
     #[cold]
     fn decrypt_unusual<'a>(
         &mut self,
@@ -489,7 +489,7 @@ fn tls12_plain_len(msg: &InboundOpaqueMessage<'_>, overhead: usize) -> Result<us
         .ok_or(Error::DecryptError)
 }
 
-/// RFC 5246 §6.2.1: the length of a fragment must not exceed 2^14.
+/// Checks that the fragment is not longer than 2^14 bytes (RFC 5246 §6.2.1).
 fn tls12_checked(msg: InboundPlainMessage<'_>) -> Result<InboundPlainMessage<'_>, Error> {
     if msg.payload.len() > MAX_FRAGMENT_LEN {
         return Err(Error::PeerSentOversizedRecord);

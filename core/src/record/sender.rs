@@ -1,5 +1,5 @@
-//! The sending half of a connection's record layer. It cuts a payload into records, gives each its
-//! sequence number and header, and has it encrypted into memory that the caller provides.
+//! The sending half of a connection's record layer. It cuts a payload into records, gives each a
+//! sequence number and a header, and encrypts it into memory that the caller provides.
 //!
 //! It owns the encrypter, the sequence number and the limits of the key. It owns no buffer.
 
@@ -22,8 +22,8 @@ mod tests;
 /// must not wrap (RFC 9846 §5.3), and the last ones are reserved for alerts.
 const MAX_RECORDS: u64 = u64::MAX - 16;
 
-/// The most bytes that an encrypter may add to a record: 256 in TLS 1.3 (RFC 9846 §5.2), 2048 in
-/// TLS 1.2 (RFC 5246 §6.2.3).
+/// The maximum number of bytes that an encrypter may add to a record: 256 in TLS 1.3 (RFC 9846
+/// §5.2), 2048 in TLS 1.2 (RFC 5246 §6.2.3).
 const MAX_EXPANSION_TLS13: usize = 256;
 const MAX_EXPANSION_TLS12: usize = 2048;
 
@@ -42,12 +42,16 @@ const PROTECTED_VERSION: ProtocolVersion = ProtocolVersion::TLSv1_2;
 ///   after  │ header │ offset ││ ciphertext                    ││ type │  tag  │
 ///          └──────────────────────────── one record ──────────────────────────┘
 /// ```
+///
+/// Frequent calls test as little as possible: one comparison with `record_limit` tells if the key
+/// can protect more payload, in whatever state the sender is. So [`Self::close`] sets it to 0.
 pub struct RecordSender {
-    encrypter: Option<Box<dyn MessageEncrypter>>,
+    protection: Protection,
     /// The sequence number of the next record.
     seq: u64,
-    /// The number of bytes that a record has before and after its payload.
+    /// The number of bytes before the payload of a record: header and explicit nonce.
     head_len: usize,
+    /// The number of bytes after the payload of a record: content type and tag.
     tail_len: usize,
     /// The maximum number of plaintext bytes in a record.
     max_fragment_len: usize,
@@ -58,20 +62,35 @@ pub struct RecordSender {
     record_limit: u64,
     /// The version in the headers of unprotected records.
     plaintext_version: ProtocolVersion,
-    /// The type in the headers of protected records; `None` to use the type of their content.
+}
+
+/// The protection of further records.
+enum Protection {
+    /// None: there is no key.
+    Plain,
+    /// A key protects them.
+    Sealed(Sealer),
+    /// Sealing fails, because the encrypter claims impossible lengths.
+    Refused,
+    /// Nothing can be sealed, not even unprotected, and no key can be installed.
+    Closed,
+}
+
+/// An encrypter, and the properties that sealing needs.
+struct Sealer {
+    encrypter: Box<dyn MessageEncrypter>,
+    /// The type in record headers; `None` to use the type of the content.
     outer_type: Option<u8>,
     /// True if the encrypter may leave part of its output unwritten, so the output is cleared
     /// first.
     clears_output: bool,
-    /// Set permanently by [`Self::close`].
-    closed: bool,
 }
 
 impl RecordSender {
     /// Creates a sender without keys. It sends unprotected records.
     pub fn new() -> Self {
         Self {
-            encrypter: None,
+            protection: Protection::Plain,
             seq: 0,
             head_len: HEADER_LEN,
             tail_len: 0,
@@ -79,9 +98,6 @@ impl RecordSender {
             key_limit: MAX_RECORDS - 1,
             record_limit: MAX_RECORDS - 1,
             plaintext_version: ProtocolVersion::TLSv1_2,
-            outer_type: None,
-            clears_output: false,
-            closed: false,
         }
     }
 
@@ -119,7 +135,7 @@ impl RecordSender {
         version: ProtocolVersion,
         confidentiality_limit: u64,
     ) -> bool {
-        if self.closed {
+        if matches!(self.protection, Protection::Closed) {
             return true;
         }
         let offset = encrypter.payload_offset();
@@ -128,29 +144,34 @@ impl RecordSender {
             ProtocolVersion::TLSv1_3 => MAX_EXPANSION_TLS13,
             _ => MAX_EXPANSION_TLS12,
         };
+        self.key_limit = Ord::min(confidentiality_limit, MAX_RECORDS).saturating_sub(1);
+        self.record_limit = self.key_limit;
+        self.seq = 0;
         if expansion > most || offset > expansion {
-            self.set_encrypter(Box::new(Refused), version, confidentiality_limit);
+            self.head_len = HEADER_LEN;
+            self.tail_len = 0;
+            self.protection = Protection::Refused;
             return false;
         }
         self.head_len = HEADER_LEN + offset;
         self.tail_len = expansion - offset;
-        self.clears_output = !encrypter.overwrites_output(FromThisCrate::new());
-        self.encrypter = Some(encrypter);
-        // RFC 9846 §5.2: the outer type of a protected TLS 1.3 record is always application_data
-        self.outer_type = match version {
-            ProtocolVersion::TLSv1_3 => Some(ContentType::ApplicationData.into()),
-            _ => None,
-        };
-        self.key_limit = Ord::min(confidentiality_limit, MAX_RECORDS).saturating_sub(1);
-        self.record_limit = self.key_limit;
-        self.seq = 0;
+        self.protection = Protection::Sealed(Sealer {
+            clears_output: !encrypter.overwrites_output(FromThisCrate::new()),
+            encrypter,
+            // RFC 9846 §5.2: the outer type of a protected TLS 1.3 record is always
+            // application_data
+            outer_type: match version {
+                ProtocolVersion::TLSv1_3 => Some(ContentType::ApplicationData.into()),
+                _ => None,
+            },
+        });
         true
     }
 
     /// Drops the encrypter and its key. Further records are unprotected again, such as a second
     /// ClientHello after early data. Has no effect after [`Self::close`].
     pub fn clear_encrypter(&mut self) {
-        if self.closed {
+        if matches!(self.protection, Protection::Closed) {
             return;
         }
         *self = Self {
@@ -161,24 +182,21 @@ impl RecordSender {
     }
 
     /// Drops the encrypter and its key. Nothing can be sealed after this, not even unprotected:
-    /// every further call returns [`SealError::Exhausted`] or [`InPlaceError::EncryptExhausted`].
+    /// every further call returns [`SealError::Exhausted`] or [`SealInPlaceError::Exhausted`].
     pub fn close(&mut self) {
-        self.encrypter = None;
+        self.protection = Protection::Closed;
         self.record_limit = 0;
-        // no number is left, so that no extra check is needed for each record
-        self.seq = u64::MAX;
-        self.closed = true;
     }
 
-    /// Marks the key as worn out. It may only protect the KeyUpdate that announces the next key,
-    /// and alerts.
+    /// Marks the key as worn out: from now on, it may only protect alerts and the KeyUpdate that
+    /// announces the next key.
     pub fn retire_key(&mut self) {
         self.record_limit = Ord::min(self.record_limit, self.seq);
     }
 
     /// True if sent records are protected.
     pub fn is_encrypting(&self) -> bool {
-        self.encrypter.is_some()
+        matches!(self.protection, Protection::Sealed(_) | Protection::Refused)
     }
 
     /// The sequence number of the next record.
@@ -305,15 +323,14 @@ impl RecordSender {
                 required_size,
             }));
         };
-        let seq = self.next_sequence()?;
         let (header, body) = record.split_at_mut(HEADER_LEN);
-        let Some(encrypter) = &mut self.encrypter else {
+        let Protection::Sealed(sealer) = &mut self.protection else {
+            self.write_plain_header(header, typ, body.len())?;
             payload.copy_to_slice(body);
-            let version = self.plaintext_version;
-            header.copy_from_slice(&record_header(typ.into(), version, body.len()));
             return Ok(required_size);
         };
-        if self.clears_output {
+        let seq = take_sequence(&mut self.seq)?;
+        if sealer.clears_output {
             body.fill(0);
         }
         let msg = OutboundPlainMessage {
@@ -321,21 +338,25 @@ impl RecordSender {
             version: PROTECTED_VERSION,
             payload,
         };
-        check_written(encrypter.encrypt(msg, seq, body), body)?;
-        let outer_type = self.outer_type.unwrap_or_else(|| typ.into());
-        header.copy_from_slice(&record_header(outer_type, PROTECTED_VERSION, body.len()));
+        check_written(sealer.encrypter.encrypt(msg, seq, body), body)?;
+        write_header(
+            header,
+            sealer.outer_type(typ),
+            PROTECTED_VERSION,
+            body.len(),
+        );
         Ok(required_size)
     }
 
-    /// Like [`Self::seal`], but out of line: for rare sends, so that the frequent ones can be
-    /// inlined.
+    /// Like [`Self::seal`], but never inlined. Use it for everything except application data, so
+    /// that only the frequent calls take up code at their callers.
     ///
     /// # Errors
     ///
     /// Returns the errors of [`Self::seal`].
     #[cold]
     #[inline(never)]
-    pub fn seal_rarely(
+    pub fn seal_cold(
         &mut self,
         typ: ContentType,
         payload: OutboundChunks<'_>,
@@ -361,9 +382,9 @@ impl RecordSender {
         let mut rest = payload;
         let mut used = 0;
         while !rest.is_empty() {
-            let (fragment, behind) = rest.split_at(self.max_fragment_len);
+            let fragment;
+            (fragment, rest) = rest.split_at(self.max_fragment_len);
             used += self.seal(typ, fragment, &mut out[used..])?;
-            rest = behind;
         }
         Ok(used)
     }
@@ -373,37 +394,33 @@ impl RecordSender {
     ///
     /// # Errors
     ///
-    /// Returns [`InPlaceError`] if there is too little room before or after the payload, if the
-    /// payload is too long, or if the sender is closed. Then nothing was changed and no sequence
-    /// number was used. Also returns [`InPlaceError::EncryptExhausted`] if the cipher fails. The
-    /// connection is unusable then, and the bytes of the record are unspecified.
-    ///
-    /// # Panics
-    ///
-    /// Never. A range outside `buf` is [`InPlaceError::PayloadOutOfBounds`].
+    /// Returns [`SealInPlaceError::Failed`] if the cipher fails: the connection is unusable then,
+    /// and the bytes of the record are unspecified. After all other errors, nothing was changed and
+    /// no sequence number was used.
     pub fn seal_in_place(
         &mut self,
         typ: ContentType,
         buf: &mut [u8],
         payload: Range<usize>,
-    ) -> Result<Range<usize>, InPlaceError> {
+    ) -> Result<Range<usize>, SealInPlaceError> {
         let Some(record) = self.record_around(&payload, buf.len()) else {
             return self.in_place_without_record(payload, buf.len());
         };
-        let seq = self.next_sequence()?;
         let (header, body) = buf[record.clone()].split_at_mut(HEADER_LEN);
-        let Some(encrypter) = &mut self.encrypter else {
-            header.copy_from_slice(&record_header(
-                typ.into(),
-                self.plaintext_version,
-                body.len(),
-            ));
+        let Protection::Sealed(sealer) = &mut self.protection else {
+            self.write_plain_header(header, typ, body.len())?;
             return Ok(record);
         };
+        let seq = take_sequence(&mut self.seq)?;
+        let encrypter = &mut sealer.encrypter;
         let written = encrypter.encrypt_in_place(typ, PROTECTED_VERSION, payload.len(), seq, body);
         check_written(written, body)?;
-        let outer_type = self.outer_type.unwrap_or_else(|| typ.into());
-        header.copy_from_slice(&record_header(outer_type, PROTECTED_VERSION, body.len()));
+        write_header(
+            header,
+            sealer.outer_type(typ),
+            PROTECTED_VERSION,
+            body.len(),
+        );
         Ok(record)
     }
 
@@ -425,15 +442,15 @@ impl RecordSender {
         &self,
         payload: Range<usize>,
         buf_len: usize,
-    ) -> Result<Range<usize>, InPlaceError> {
-        if self.closed {
-            return Err(InPlaceError::EncryptExhausted);
+    ) -> Result<Range<usize>, SealInPlaceError> {
+        if matches!(self.protection, Protection::Closed) {
+            return Err(SealInPlaceError::Exhausted);
         }
         if payload.start > payload.end || payload.end > buf_len {
-            return Err(InPlaceError::PayloadOutOfBounds);
+            return Err(SealInPlaceError::PayloadOutOfBounds);
         }
         if payload.len() > self.max_fragment_len {
-            return Err(InPlaceError::PayloadTooLong {
+            return Err(SealInPlaceError::PayloadTooLong {
                 max: self.max_fragment_len,
             });
         }
@@ -441,36 +458,81 @@ impl RecordSender {
             return Ok(payload);
         }
         if payload.start < self.head_len {
-            return Err(InPlaceError::HeadroomTooShort {
+            return Err(SealInPlaceError::HeadroomTooShort {
                 required: self.head_len,
             });
         }
-        Err(InPlaceError::TailroomTooShort {
+        Err(SealInPlaceError::TailroomTooShort {
             required: self.tail_len,
         })
     }
 
     /// Checks that `records` sequence numbers are left: they must not wrap (RFC 9846 §5.3).
     fn check_sequence(&self, records: u64) -> Result<(), SealError> {
-        if self.closed || self.seq.checked_add(records).is_none() {
+        let is_closed = matches!(self.protection, Protection::Closed);
+        if is_closed || self.seq.checked_add(records).is_none() {
             return Err(SealError::Exhausted);
         }
         Ok(())
     }
 
-    /// Takes the sequence number of the record about to be sent.
-    ///
-    /// The number counts as used even if the record fails, so that no nonce is ever used twice.
-    #[inline]
-    fn next_sequence(&mut self) -> Result<u64, SealError> {
-        let seq = self.seq;
-        // RFC 9846 §5.3: sequence numbers must not wrap
-        if seq == u64::MAX {
-            return Err(SealError::Exhausted);
+    /// Writes the header of an unprotected record, and takes a sequence number for it. Fails unless
+    /// records may be sent unprotected.
+    fn write_plain_header(
+        &mut self,
+        header: &mut [u8],
+        typ: ContentType,
+        payload_len: usize,
+    ) -> Result<(), Unsealed> {
+        match self.protection {
+            Protection::Plain => {}
+            Protection::Closed => return Err(Unsealed::Exhausted),
+            Protection::Sealed(_) | Protection::Refused => return Err(Unsealed::Failed),
         }
-        self.seq = seq + 1;
-        Ok(seq)
+        take_sequence(&mut self.seq)?;
+        write_header(header, typ.into(), self.plaintext_version, payload_len);
+        Ok(())
     }
+}
+
+impl Sealer {
+    /// Returns the type in the header of a record with content of type `typ`.
+    #[inline]
+    fn outer_type(&self, typ: ContentType) -> u8 {
+        self.outer_type.unwrap_or_else(|| typ.into())
+    }
+}
+
+/// Takes the sequence number of the record about to be sent from `next`.
+///
+/// The number counts as used even if the record fails, so that no nonce is ever used twice.
+#[inline]
+fn take_sequence(next: &mut u64) -> Result<u64, Unsealed> {
+    let seq = *next;
+    // RFC 9846 §5.3: sequence numbers must not wrap
+    if seq == u64::MAX {
+        return Err(Unsealed::Exhausted);
+    }
+    *next = seq + 1;
+    Ok(seq)
+}
+
+/// Checks that an encrypter has filled exactly the room it asked for. Otherwise the record cannot
+/// be sent.
+#[inline]
+fn check_written(written: Result<usize, EncryptError>, body: &[u8]) -> Result<(), Unsealed> {
+    match written {
+        Ok(len) if len == body.len() => Ok(()),
+        _ => Err(Unsealed::Failed),
+    }
+}
+
+/// Writes the header of a record with `payload_len` bytes behind it (RFC 9846 §5.1).
+#[inline]
+fn write_header(header: &mut [u8], typ: u8, version: ProtocolVersion, payload_len: usize) {
+    let [major, minor] = version.to_array();
+    let [high, low] = (payload_len as u16).to_be_bytes();
+    header.copy_from_slice(&[typ, major, minor, high, low]);
 }
 
 impl Default for RecordSender {
@@ -488,54 +550,10 @@ impl fmt::Debug for RecordSender {
     }
 }
 
-/// Replaces an encrypter with impossible lengths. Sealing always fails.
-struct Refused;
-
-impl MessageEncrypter for Refused {
-    fn encrypt(
-        &mut self,
-        _: OutboundPlainMessage<'_>,
-        _: u64,
-        _: &mut [u8],
-    ) -> Result<usize, EncryptError> {
-        Err(EncryptError::Failed)
-    }
-
-    fn encrypt_in_place(
-        &mut self,
-        _: ContentType,
-        _: ProtocolVersion,
-        _: usize,
-        _: u64,
-        _: &mut [u8],
-    ) -> Result<usize, EncryptError> {
-        Err(EncryptError::Failed)
-    }
-
-    fn encrypted_payload_len(&self, payload_len: usize) -> usize {
-        payload_len
-    }
-
-    fn payload_offset(&self) -> usize {
-        0
-    }
-}
-
-/// Checks that an encrypter has filled exactly the room it asked for. Otherwise the record cannot
-/// be sent.
-#[inline]
-fn check_written(written: Result<usize, EncryptError>, body: &[u8]) -> Result<(), SealError> {
-    match written {
-        Ok(len) if len == body.len() => Ok(()),
-        _ => Err(SealError::Failed),
-    }
-}
-
-#[inline]
-fn record_header(typ: u8, version: ProtocolVersion, len: usize) -> [u8; HEADER_LEN] {
-    let [major, minor] = version.to_array();
-    let [high, low] = (len as u16).to_be_bytes();
-    [typ, major, minor, high, low]
+/// The reason that a record for which there is room was not sealed.
+enum Unsealed {
+    Exhausted,
+    Failed,
 }
 
 /// The errors of [`RecordSender::seal`].
@@ -543,10 +561,19 @@ fn record_header(typ: u8, version: ProtocolVersion, len: usize) -> [u8; HEADER_L
 pub enum SealError {
     /// The output is too short; nothing changed.
     InsufficientSize(InsufficientSizeError),
-    /// The sequence numbers of the key are used up; nothing changed.
+    /// No sequence number is left, or the sender is closed; nothing changed.
     Exhausted,
     /// The cipher failed.
     Failed,
+}
+
+impl From<Unsealed> for SealError {
+    fn from(error: Unsealed) -> Self {
+        match error {
+            Unsealed::Exhausted => Self::Exhausted,
+            Unsealed::Failed => Self::Failed,
+        }
+    }
 }
 
 impl From<SealError> for Error {
@@ -566,11 +593,9 @@ pub struct InPlaceRoom {
     pub tailroom: usize,
 }
 
-/// An error of sealing plaintext in place. The buffer and the connection are unchanged, unless the
-/// error is [`Self::EncryptExhausted`] because the cipher failed.
+/// The errors of [`RecordSender::seal_in_place`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InPlaceError {
+pub enum SealInPlaceError {
     /// There is too little room before the payload.
     HeadroomTooShort {
         /// The number of bytes needed before the payload.
@@ -588,40 +613,17 @@ pub enum InPlaceError {
     },
     /// The payload's range is not within the buffer.
     PayloadOutOfBounds,
-    /// Earlier output is unsent. Send it first, or the record would overtake it.
-    OutputPending,
-    /// Application data cannot be sent yet: the handshake is not complete.
-    HandshakeNotComplete,
-    /// The connection can no longer send application data. If the cipher failed during this call,
-    /// the bytes of the payload and of the room around it are unspecified.
-    EncryptExhausted,
+    /// No sequence number is left, or the sender is closed; nothing changed.
+    Exhausted,
+    /// The cipher failed.
+    Failed,
 }
 
-impl From<SealError> for InPlaceError {
-    fn from(_: SealError) -> Self {
-        // lengths were checked before, so the key is used up
-        Self::EncryptExhausted
-    }
-}
-
-impl fmt::Display for InPlaceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::HeadroomTooShort { required } => {
-                write!(f, "{required} bytes are needed before the payload")
-            }
-            Self::TailroomTooShort { required } => {
-                write!(f, "{required} bytes are needed after the payload")
-            }
-            Self::PayloadTooLong { max } => {
-                write!(f, "the payload is longer than one record's {max} bytes")
-            }
-            Self::PayloadOutOfBounds => f.write_str("the payload is not within the buffer"),
-            Self::OutputPending => f.write_str("earlier output must be sent first"),
-            Self::HandshakeNotComplete => f.write_str("the handshake is not complete"),
-            Self::EncryptExhausted => f.write_str("the connection can no longer encrypt"),
+impl From<Unsealed> for SealInPlaceError {
+    fn from(error: Unsealed) -> Self {
+        match error {
+            Unsealed::Exhausted => Self::Exhausted,
+            Unsealed::Failed => Self::Failed,
         }
     }
 }
-
-impl core::error::Error for InPlaceError {}

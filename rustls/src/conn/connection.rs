@@ -15,8 +15,9 @@ use super::sending::invalid_data;
 use super::unwinding::fail_on_panic;
 use super::write_outgoing::write_outgoing;
 use super::writer::Writer;
+use crate::conn::in_place_error::InPlaceError;
 use crate::error::Error;
-use crate::record::sender::{InPlaceError, InPlaceRoom};
+use crate::record::sender::InPlaceRoom;
 use crate::suites::ExtractedSecrets;
 
 /// Methods that client and server connections share.
@@ -347,9 +348,10 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// # Errors
     ///
-    /// Returns an [`InPlaceError`]. `buf` is then unchanged, unless the cipher failed, which ends
-    /// the connection. [`InPlaceError::OutputPending`] means that the connection must send a
-    /// message of its own first, such as a KeyUpdate: call [`Self::write_tls`].
+    /// Returns an [`InPlaceError`]. `buf` is then unchanged, except after
+    /// [`InPlaceError::CipherFailed`], which ends the connection. [`InPlaceError::OutputPending`]
+    /// means that the connection must send a message of its own first, such as a KeyUpdate: call
+    /// [`Self::write_tls`].
     pub fn encrypt_in_place(
         &mut self,
         buf: &mut [u8],

@@ -67,7 +67,7 @@ impl CommonState {
             return Err(EncryptError::EncryptExhausted.into());
         }
         let used = sender
-            .seal_rarely(ContentType::ApplicationData, payload.into(), out)
+            .seal_cold(ContentType::ApplicationData, payload.into(), out)
             .map_err(|error| self.seal_failed(error))?;
         self.records.sending = Sending::EarlyData { left };
         Ok(used)

@@ -155,7 +155,7 @@ impl Records {
         payload: OutboundChunks<'_>,
     ) -> Result<(), SealError> {
         let room = self.outgoing.room(self.sender.sealed_len(payload.len()));
-        let sealed = self.sender.seal_rarely(typ, payload, room);
+        let sealed = self.sender.seal_cold(typ, payload, room);
         self.outgoing.commit(*sealed.as_ref().unwrap_or(&0));
         sealed.map(|_| ())
     }
@@ -176,7 +176,7 @@ impl Records {
             };
             let len = self
                 .sender
-                .seal_rarely(ContentType::ApplicationData, piece, room);
+                .seal_cold(ContentType::ApplicationData, piece, room);
             self.outgoing.commit(*len.as_ref().unwrap_or(&0));
             len?;
             sealed += piece_len;

@@ -12,6 +12,7 @@ use rustls_core::copy::copy;
 use rustls_core::crypto::cipher::{InsufficientSizeError, OutboundChunks};
 
 use super::common_state::CommonState;
+use super::in_place_error::InPlaceError;
 use super::records::Sending;
 use super::to_vec::TooShort;
 use crate::enums::ContentType;
@@ -21,7 +22,7 @@ use crate::handshake::transport::Transport;
 use crate::logging::warn;
 #[cfg(feature = "std")]
 use crate::record::buffer::OutOfMemory;
-use crate::record::sender::{InPlaceError, SealError};
+use crate::record::sender::{SealError, SealInPlaceError};
 
 impl CommonState {
     /// Seals as much of `payload` as the buffer limit allows, behind queued output. Returns the
@@ -254,11 +255,10 @@ impl CommonState {
         let mut rest = OutboundChunks::from(payload);
         loop {
             let (now, later) = rest.split_at(self.records.sender.payload_left());
-            let sealed = self.records.sender.seal_rarely(
-                ContentType::ApplicationData,
-                now,
-                &mut out[used..],
-            );
+            let sealed =
+                self.records
+                    .sender
+                    .seal_cold(ContentType::ApplicationData, now, &mut out[used..]);
             used += sealed.map_err(|error| self.seal_failed(error))?;
             if later.is_empty() {
                 return Ok(used);
@@ -350,15 +350,15 @@ impl CommonState {
             .map_err(|error| self.in_place_failed(error))
     }
 
-    /// Ends the connection if the cipher failed: a sequence number is used up, and the partial
-    /// record cannot be sent. All other errors change nothing.
+    /// Ends the connection if the record cannot be sealed with more room either. If the cipher
+    /// failed, a sequence number is used up, and the partial record cannot be sent. All other
+    /// errors change nothing.
     #[cold]
-    fn in_place_failed(&mut self, error: InPlaceError) -> InPlaceError {
-        // the number of records left was checked before, so this means that the cipher failed
-        if error == InPlaceError::EncryptExhausted {
+    fn in_place_failed(&mut self, error: SealInPlaceError) -> InPlaceError {
+        if let SealInPlaceError::Exhausted | SealInPlaceError::Failed = error {
             self.fail(Error::EncryptError.into());
         }
-        error
+        error.into()
     }
 
     /// Prepares for sending a record next, and replaces the key if it has reached its limit.

@@ -226,7 +226,7 @@ fn data_that_cannot_be_sealed_ends_the_connection() {
             exchange_all(&mut conn, &mut peer);
             if in_place {
                 let error = encrypt_in_place(&mut conn, &mut [0; 100], 20..40).unwrap_err();
-                assert_eq!(error, InPlaceError::EncryptExhausted);
+                assert_eq!(error, InPlaceError::CipherFailed);
             } else {
                 let error = conn.writer().write(b"data").unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::InvalidData);

@@ -5,22 +5,23 @@ use core::ops::Range;
 
 use super::{Owner, justifies_move, move_down, move_to, release};
 use crate::copy::{self, copy};
+use crate::crypto::aead::TAG_LEN;
 use crate::record::pool::{self, MAX_POOLED_LEN, Memory, RECORD_LEN};
 use crate::record::receiver::RecordHeader;
-use crate::record::{HEADER_LEN, MAX_WIRE_PAYLOAD_LEN};
+use crate::record::{ALERT_LEN, HEADER_LEN, MAX_WIRE_PAYLOAD_LEN};
 
 #[cfg(test)]
 pub(super) mod tests;
 
 /// The number of bytes to read if the next length is unknown, and the minimum room while the memory
-/// can grow. Callers may rely on it, because rustls 0.23 offers as much. A longer record is read to
-/// its end and hardly beyond, so that little has to be moved to the front for the next.
+/// can grow. Callers may rely on it, because rustls 0.23 offers as much. A longer record is read
+/// only a little beyond its end, so that little has to be moved to the front for the next one.
 const READ_LEN: usize = 4096;
 
 /// The number of bytes to read after a long record and the next header, if there is room: the
 /// payload of a TLS 1.2 AES-GCM alert. So a close_notify, or a last record of a few bytes, needs no
 /// separate read.
-const ALERT_LEN: usize = 8 + 2 + 16;
+const GCM_ALERT_LEN: usize = 8 + ALERT_LEN + TAG_LEN;
 
 /// The maximum read for small records: as much as one record of maximum length.
 const MAX_AHEAD: usize = RECORD_LEN - HEADER_LEN;
@@ -51,7 +52,7 @@ const LITTLE: usize = 16;
 /// The memory is proportional to its content. A read that does not fill the room has emptied the
 /// socket, so the rest may take long. Then [`Self::park`] moves the received bytes to a memory that
 /// fits. Up to `READ_LEN` bytes of plaintext move only once a read finds nothing, because the
-/// application usually reads them at once. Further reads go to a memory of the pool and are
+/// application usually reads them immediately. Further reads go to a memory of the pool and are
 /// appended from there. After a read that fills the room, more follow, so nothing is moved.
 #[derive(Default)]
 pub struct ReceiveBuffer {
@@ -185,7 +186,7 @@ impl ReceiveBuffer {
     #[inline]
     fn offered(&self, want: usize, left: usize) -> usize {
         let most = if want > READ_LEN && self.ahead == 0 {
-            want + ALERT_LEN
+            want + GCM_ALERT_LEN
         } else {
             READ_LEN
         };
@@ -200,8 +201,8 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Returns the memory to the pool, or the part that its content does not need. A read has found
-    /// nothing, so even unread plaintext may stay for long.
+    /// Returns the memory to the pool, or the part that its content does not need. Called after a
+    /// read that found nothing: even unread plaintext may then stay for long.
     #[cold]
     fn shrink_all(&mut self) {
         self.release_if_empty();
@@ -285,7 +286,7 @@ impl ReceiveBuffer {
         let before = self.filled;
         self.join_opened();
         if !justifies_move(before - self.filled, self.filled) || len - self.filled < want {
-            // grow in any case, so that moving pays off next time
+            // always grow, so that moving pays off next time
             let longer = if len < MAX_POOLED_LEN {
                 len + 1
             } else {
@@ -351,7 +352,7 @@ impl ReceiveBuffer {
     }
 
     /// If there is only part of a record, moves it to a memory for the received bytes, or for the
-    /// whole record if its rest follows at once.
+    /// whole record if its rest follows immediately.
     #[inline]
     fn shrink_part(&mut self) {
         let waiting = self.filled - self.opened;
@@ -443,8 +444,8 @@ impl ReceiveBuffer {
         self.mark(record_len, offset, payload.len());
     }
 
-    /// Handles the rare cases of [`Self::keep`]: there is no plaintext, or it is farther in than in
-    /// any cipher, and than a marker can express.
+    /// Handles the rare cases of [`Self::keep`]: there is no plaintext, or it starts farther behind
+    /// the header than a marker can express. No TLS cipher does that.
     #[cold]
     fn keep_unusual(&mut self, record_len: usize, payload: Range<usize>) {
         let len = payload.len();
@@ -512,7 +513,7 @@ impl ReceiveBuffer {
         self.drop_plaintext(Ord::min(len, self.chunk().len()));
     }
 
-    /// Drops the first `len` bytes of [`Self::chunk`], which has as many.
+    /// Drops the first `len` bytes of [`Self::chunk`], which has at least that many.
     fn drop_plaintext(&mut self, len: usize) {
         // a chunk's length fits a marker
         self.partly += len as u16;
@@ -534,7 +535,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Copies plaintext to the front of `out` until either runs out. Returns how much.
+    /// Copies plaintext to the front of `out` until either runs out. Returns the number of bytes.
     #[inline]
     pub fn read(&mut self, out: &mut [u8]) -> usize {
         let mut used = 0;

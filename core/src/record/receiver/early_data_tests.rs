@@ -3,7 +3,7 @@ use alloc::vec;
 use super::*;
 use crate::crypto::cipher::InboundPlainMessage;
 
-/// Opens only records of `!`. They must have sequence numbers from 0 on.
+/// Opens only records of `!`, and checks that their sequence numbers start at 0.
 struct Exclamations(u64);
 
 impl MessageDecrypter for Exclamations {
@@ -21,8 +21,9 @@ impl MessageDecrypter for Exclamations {
     }
 }
 
-/// Stands for content type and tag of a record of early data. It is never opened, so any bytes do.
-const PROTECTION: &[u8] = &[b'?'; PROTECTION_LEN];
+/// Stands for the content type and tag of a record of early data. It is never opened, so any bytes
+/// will do.
+const PROTECTION: &[u8] = &[b'?'; TLS13_OVERHEAD];
 
 /// Receives a record of early data.
 fn open_early(receiver: &mut RecordReceiver, content: &[u8]) -> Result<Range<usize>, Error> {

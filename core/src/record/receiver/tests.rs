@@ -370,7 +370,7 @@ fn sealed_by(protection: Protection, typ: ContentType, payload: &[u8]) -> Vec<u8
     sealed(&mut protection.sender(), typ, payload)
 }
 
-/// Rejected as soon as the header is there.
+/// Rejected as soon as the header arrives.
 #[test]
 fn records_longer_than_allowed_overflow() {
     let clear = RecordReceiver::new;
@@ -480,7 +480,7 @@ fn empty_records_are_bounded_in_a_row() {
     }
 }
 
-/// Any content resets the count, also that of other types and of unprotected records.
+/// Any content resets the count, even of other types and of unprotected records.
 #[test]
 fn records_with_content_do_not_count_as_empty() {
     for protection in Protection::ALL {
@@ -522,7 +522,7 @@ fn a_waiting_record_is_described_by_its_header() {
             let longer = [&record[..], &[22, 9]].concat();
             assert_eq!(receiver.peek(&longer), expected, "{protection}");
         }
-        // the type of a TLS 1.2 record shows that it is no application data
+        // the type of a TLS 1.2 record shows that it is not application data
         let alert = sealed_by(protection, ContentType::Alert, &[1, 0]);
         let content = if protection == Protection::Tls13 {
             2
@@ -591,7 +591,7 @@ fn nothing_is_opened_after_close() {
     }
 }
 
-/// Decrypts with the function in it.
+/// Decrypts with this function.
 struct External(for<'a> fn(&'a [u8]) -> &'a [u8]);
 
 impl MessageDecrypter for External {

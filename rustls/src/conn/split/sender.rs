@@ -12,6 +12,7 @@ use rustls_core::crypto::cipher::InsufficientSizeError;
 
 use super::{Facts, wants_sender};
 use crate::conn::common_state::CommonState;
+use crate::conn::in_place_error::InPlaceError;
 use crate::conn::records::Sending;
 use crate::conn::sending::EncryptError;
 use crate::conn::to_vec::write_to_vec;
@@ -28,7 +29,7 @@ use crate::handshake::Link;
 use crate::handshake::established::Established;
 #[cfg(feature = "tls12")]
 use crate::handshake::transport::Transport;
-use crate::record::sender::{InPlaceError, InPlaceRoom};
+use crate::record::sender::InPlaceRoom;
 
 /// The half of a connection that sends.
 ///
@@ -144,9 +145,9 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// Returns an [`InPlaceError`]. `buf` is then unchanged, unless the cipher failed, which ends
-    /// the connection. [`InPlaceError::OutputPending`] means that other output must be sent first:
-    /// call [`Self::write_tls`] or [`Self::take_tls`].
+    /// Returns an [`InPlaceError`]. `buf` is then unchanged, except after
+    /// [`InPlaceError::CipherFailed`], which ends the connection. [`InPlaceError::OutputPending`]
+    /// means that other output must be sent first: call [`Self::write_tls`] or [`Self::take_tls`].
     pub fn encrypt_in_place(
         &mut self,
         buf: &mut [u8],

@@ -7,12 +7,14 @@ use rustls_core::crypto::cipher::InsufficientSizeError;
 
 use super::UnbufferedConnectionCommon;
 use crate::conn::common_state::CommonState;
+use crate::conn::in_place_error::InPlaceError;
 use crate::conn::records::Sending;
 use crate::conn::sending::EncryptError;
 use crate::conn::to_vec::write_to_vec;
 use crate::error::Error;
 use crate::handshake::established::{Established, KEY_UPDATE_LEN};
-use crate::record::sender::{InPlaceError, InPlaceRoom};
+use crate::record::ALERT_LEN;
+use crate::record::sender::InPlaceRoom;
 
 /// Application data can be sent.
 pub struct WriteTraffic<'c, Data> {
@@ -130,10 +132,11 @@ impl<Data> WriteTraffic<'_, Data> {
     ///
     /// # Errors
     ///
-    /// Returns an [`InPlaceError`]. `buf` is then unchanged, unless the cipher failed, which ends
-    /// the connection. [`InPlaceError::OutputPending`] means that the connection must send a
-    /// message of its own first, such as a KeyUpdate: get it from [`Self::encrypt`] with an empty
-    /// slice, or from the next [`UnbufferedConnectionCommon::process_tls_records`].
+    /// Returns an [`InPlaceError`]. `buf` is then unchanged, except after
+    /// [`InPlaceError::CipherFailed`], which ends the connection. [`InPlaceError::OutputPending`]
+    /// means that the connection must send a message of its own first, such as a KeyUpdate: get it
+    /// from [`Self::encrypt`] with an empty slice, or from the next
+    /// [`UnbufferedConnectionCommon::process_tls_records`].
     pub fn encrypt_in_place(
         &mut self,
         buf: &mut [u8],
@@ -154,7 +157,6 @@ impl<Data> WriteTraffic<'_, Data> {
     ///   size needed.
     /// - [`EncryptError::EncryptExhausted`] if the cipher failed, which ends the connection.
     pub fn queue_close_notify(&mut self, outgoing_tls: &mut [u8]) -> Result<usize, EncryptError> {
-        const ALERT_LEN: usize = 2;
         self.conn.driver.write_access().send(|common| {
             let records = &common.records;
             let is_closing = !records.is_sending_over();

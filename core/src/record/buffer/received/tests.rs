@@ -18,7 +18,7 @@ fn record(payload_len: usize, fill: u8) -> Vec<u8> {
     bytes
 }
 
-/// Lets `buffer` read the front of `bytes` once. Returns how much it read.
+/// Lets `buffer` read from the front of `bytes` once. Returns the number of bytes read.
 fn receive_once(buffer: &mut ReceiveBuffer, bytes: &[u8]) -> usize {
     let read = buffer.receive(|room| {
         let len = Ord::min(room.len(), bytes.len());
@@ -325,7 +325,7 @@ fn room_to_receive_is_for_one_record_and_an_alert() {
     receive(&mut buffer, &record(16401, 7)[4..100]);
     assert_eq!(
         room_len(&mut buffer),
-        HEADER_LEN + 16401 - 100 + HEADER_LEN + ALERT_LEN
+        HEADER_LEN + 16401 - 100 + HEADER_LEN + GCM_ALERT_LEN
     );
     receive(&mut buffer, &record(16401, 7)[100..]);
     assert_eq!(room_len(&mut buffer), READ_LEN, "a whole record is there");
@@ -343,7 +343,7 @@ fn room_to_receive_is_for_one_record_and_an_alert() {
 }
 
 /// Reads as much of `stream` as there is room for, and opens and consumes all records in it.
-/// Returns how many bytes were read and moved.
+/// Returns the numbers of bytes read and moved.
 fn one_read(buffer: &mut ReceiveBuffer, stream: &mut &[u8]) -> (usize, usize) {
     MOVED.set(0);
     let now = receive_once(buffer, stream);
