@@ -18,6 +18,7 @@
 //!   session that either half may forget.
 //! - `kernel`: a connection whose records are processed outside this library.
 //! - `unwinding`: ends a connection if the application's code panics.
+//! - `waiting`: the records that wait while the handshake does.
 //! - `write_access`: ends the handshake if a write fails.
 //! - `parking`: parks the thread while the handshake waits for an operation.
 //!
@@ -54,6 +55,7 @@ pub(crate) mod unbuffered;
 pub(crate) mod unpolled;
 mod unsent_plaintext;
 pub(crate) mod unwinding;
+mod waiting;
 pub(crate) mod write_access;
 pub(crate) mod write_early_data;
 #[cfg(feature = "std")]

@@ -1,11 +1,5 @@
-//! The driver of a connection. It takes records from the record layer, handles alerts and
-//! change_cipher_spec, and passes handshake messages to the handshake.
-//!
-//! While the handshake waits for an operation of the application, only alerts are handled.
-//!
-//! It owns the handshake. The first failure ends the connection, and every later call returns it.
-//! Buffered ([`super::connection`]) and unbuffered ([`super::unbuffered`]) connections are both
-//! built on it.
+//! The driver of a connection: takes records from the record layer, and passes their content to the
+//! application, to the handshake, or to the handlers in `alerts`.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -18,7 +12,7 @@ use super::records::Receiving;
 use super::shared_session::SharedSession;
 use super::unwinding::Abandon;
 use super::write_access::{EndHandshake, WriteAccess};
-use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion, Side};
+use crate::enums::{ContentType, ProtocolVersion};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
 #[cfg(feature = "tls12")]
@@ -26,18 +20,13 @@ use crate::handshake::SessionInUse;
 use crate::handshake::operation::Wait;
 use crate::handshake::tolerance::Tolerance;
 use crate::handshake::{Context, Machine};
-use crate::logging::{trace, warn};
+use crate::logging::trace;
 use crate::msgs::{HANDSHAKE_HEADER_LEN, HandshakeMessage};
 use crate::record::HEADER_LEN;
 #[cfg(feature = "std")]
 use crate::record::buffer::ReceiveBuffer;
-use crate::record::receiver::RecordHeader;
 
-/// The length of an alert.
-const ALERT_LEN: usize = 2;
-
-/// The length of a TLS 1.3 alert without padding: its content, its type, and the tag.
-const PROTECTED_ALERT_LEN: usize = ALERT_LEN + 1 + 16;
+mod alerts;
 
 /// The maximum number of bytes from QUIC that are buffered while a handshake waits: a message of
 /// maximum length, and as much for those behind it.
@@ -46,11 +35,35 @@ const MAX_WAITING_CRYPTO: usize = 2 * (HANDSHAKE_HEADER_LEN + 0xffff);
 /// The maximum number of change_cipher_spec records that are dropped during a handshake.
 const MAX_CHANGE_CIPHER_SPECS: u8 = 2;
 
+/// A connection without its API: the state that all connections share, and the handshake.
+///
+/// ```text
+///   process_received ─┐                   ┌─► plaintext: a range of the same buffer
+///   (own buffer)      ├─► process_record ─┤
+///   process           │    opens a record ├─► handshake bytes ─► joiner ─► handle_messages ─┐
+///   (caller's buffer)─┘                   └─► alert, change_cipher_spec                     │
+///                                                                                           ▼
+///   QUIC's CRYPTO frames ─► process_crypto ─► joiner ─► handle_messages ─────────────► Machine
+///                                                                                       │    ▲
+///                                              it waits for an operation: poll_operation ◄───┘
+/// ```
+///
+/// Buffered ([`super::connection`]), unbuffered ([`super::unbuffered`]) and QUIC connections, the
+/// receiving half of a split one, and [`super::kernel`] are built on it. Writers use only
+/// [`Self::write_access`].
+///
+/// The first failure ends the connection: it drops the handshake and all secrets, and every later
+/// call returns the same error. While the handshake waits for an operation of the application, only
+/// alerts are handled.
 pub(crate) struct Driver<Data> {
+    /// The records, or QUIC's messages; the secrets and facts of the connection; its error.
     pub(crate) common: CommonState,
+    /// The facts that only clients or only servers have.
     pub(crate) data: Data,
     handshake: Handshake<Data>,
+    /// Counts the useless messages of the peer.
     tolerance: Tolerance,
+    /// The number of change_cipher_spec records that were dropped.
     change_cipher_specs: u8,
     /// The length in bytes of the record whose content ended the connection. Records are shorter
     /// than 2^16.
@@ -59,6 +72,7 @@ pub(crate) struct Driver<Data> {
 
 /// The handshake of a connection, and the session that ends with it.
 struct Handshake<Data> {
+    /// The states of the handshake. It stays after the handshake, for tickets and KeyUpdates.
     machine: Box<dyn Machine<Data>>,
     /// The session that is removed from its store if the connection fails.
     #[cfg(feature = "tls12")]
@@ -84,16 +98,10 @@ pub(crate) struct Processed {
     pub(crate) plaintext: Range<usize>,
 }
 
-/// The result for a record other than plain application data.
-enum Handled {
-    /// The content was handled.
-    Done,
-    /// The content is early data for the application.
-    EarlyData,
-}
-
 impl Processed {
-    pub(crate) const fn without_plaintext(record_len: usize) -> Self {
+    /// Creates the result for a record without application data. The empty range lies behind the
+    /// header, where the receive buffer expects all plaintext.
+    const fn without_plaintext(record_len: usize) -> Self {
         Self {
             record_len,
             plaintext: HEADER_LEN..HEADER_LEN,
@@ -136,14 +144,14 @@ impl<Data> Driver<Data> {
         None
     }
 
-    /// Returns the parts that a writer uses.
+    /// Returns the parts of the connection that a writer uses.
     #[inline]
     pub(crate) fn write_access(&mut self) -> WriteAccess<'_> {
         WriteAccess::new(&mut self.common, &mut self.handshake)
     }
 
-    /// Returns the length of the record whose content caused the last error, once. Returns 0 if
-    /// there is none, for example if the record could not be opened.
+    /// Takes the length of the record whose content caused the last error; 0 if there is none, for
+    /// example if the record could not be opened.
     pub(crate) fn take_refused_len(&mut self) -> usize {
         core::mem::take(&mut self.refused_len).into()
     }
@@ -151,8 +159,7 @@ impl<Data> Driver<Data> {
     /// Processes one record at the front of `buf`. Returns `None` if it is incomplete.
     ///
     /// An error ends the connection; the alert for the peer is queued.
-    // inlined into the two loops over received records: a call would return its result through
-    // memory
+    // inlined into the two loops over received records, so that the result stays in registers
     #[inline(always)]
     pub(crate) fn process_record(&mut self, buf: &mut [u8]) -> Result<Option<Processed>, Error> {
         let records = &mut self.common.records;
@@ -174,10 +181,13 @@ impl<Data> Driver<Data> {
             }));
         }
         match self.handle_content(record.typ, &buf[record.payload.clone()]) {
-            Ok(Handled::Done) => Ok(Some(Processed::without_plaintext(record.record_len))),
-            Ok(Handled::EarlyData) => Ok(Some(Processed {
-                record_len: record.record_len,
-                plaintext: record.payload,
+            Ok(is_early_data) => Ok(Some(if is_early_data {
+                Processed {
+                    record_len: record.record_len,
+                    plaintext: record.payload,
+                }
+            } else {
+                Processed::without_plaintext(record.record_len)
             })),
             Err(failure) => Err(self.refuse(failure, record.record_len)),
         }
@@ -229,7 +239,7 @@ impl<Data> Driver<Data> {
         }
     }
 
-    /// Calls [`Self::process_record`] where speed does not matter.
+    /// Like [`Self::process_record`], but never inlined. Use it where application data is rare.
     #[cold]
     #[inline(never)]
     pub(crate) fn process_rare_record(
@@ -294,9 +304,10 @@ impl<Data> Driver<Data> {
         self.handle_messages().map_err(|failure| self.fail(failure))
     }
 
-    /// Handles the content of a record other than expected application data.
+    /// Handles the content of a record other than expected application data. Returns true if it is
+    /// early data for the application.
     #[inline(never)]
-    fn handle_content(&mut self, typ: ContentType, content: &[u8]) -> Result<Handled, Failure> {
+    fn handle_content(&mut self, typ: ContentType, content: &[u8]) -> Result<bool, Failure> {
         let records = &self.common.records;
         let is_skipped = typ == ContentType::ApplicationData
             && content.is_empty()
@@ -313,21 +324,21 @@ impl<Data> Driver<Data> {
             // RFC 9846 §4.3.10: skip early data that was not negotiated
             ContentType::ApplicationData if is_skipped => {
                 trace!("dropped early data that was not negotiated");
-                Ok(Handled::Done)
+                Ok(false)
             }
             ContentType::ApplicationData => self.handle_application_data(content.len()),
-            ContentType::Handshake => self.handle_handshake(content).map(|()| Handled::Done),
-            ContentType::Alert => self.handle_alert(content).map(|()| Handled::Done),
-            ContentType::ChangeCipherSpec => self
-                .handle_change_cipher_spec(content)
-                .map(|()| Handled::Done),
+            ContentType::Handshake => self.handle_handshake(content).map(|()| false),
+            ContentType::Alert => self.handle_alert(content).map(|()| false),
+            ContentType::ChangeCipherSpec => {
+                self.handle_change_cipher_spec(content).map(|()| false)
+            }
             other => Err(self.inappropriate(other)),
         }
     }
 
-    /// Counts `len` bytes of early data. All other non-empty application data was handled before,
-    /// or is unexpected.
-    fn handle_application_data(&mut self, len: usize) -> Result<Handled, Failure> {
+    /// Counts `len` bytes of early data, and returns true. All other non-empty application data was
+    /// handled before, or is unexpected.
+    fn handle_application_data(&mut self, len: usize) -> Result<bool, Failure> {
         match &mut self.common.records.receiving {
             Receiving::EarlyData { left } => {
                 // RFC 9846 §4.7.1: early data beyond the ticket's limit is an unexpected_message
@@ -335,10 +346,10 @@ impl<Data> Driver<Data> {
                     .ok()
                     .and_then(|len| left.checked_sub(len))
                     .ok_or(PeerMisbehaved::TooMuchEarlyDataReceived)?;
-                Ok(Handled::EarlyData)
+                Ok(true)
             }
             // RFC 9846 §5.1: application data may be empty; it does not reset the tolerance
-            Receiving::Traffic if len == 0 => Ok(Handled::Done),
+            Receiving::Traffic if len == 0 => Ok(false),
             _ => Err(self.inappropriate(ContentType::ApplicationData)),
         }
     }
@@ -404,56 +415,21 @@ impl<Data> Driver<Data> {
         Ok(())
     }
 
-    /// True if the handshake waits for an operation, and the record at the front of `buf` has to
-    /// wait as well. An alert does not, unless it comes after handshake bytes or the peer's
-    /// Finished.
+    /// True if the record at the front of `buf` has to wait for an operation of the handshake; see
+    /// [`CommonState::must_wait`].
     pub(super) fn must_wait(&self, buf: &[u8]) -> bool {
-        let records = &self.common.records;
-        match self.common.wait {
-            Wait::No => return false,
-            Wait::AfterFinished => return true,
-            Wait::BeforeFinished if !records.joiner.is_empty() => return true,
-            Wait::BeforeFinished => {}
-        }
-        let header = match RecordHeader::read(buf) {
-            Ok(Some(header)) if header.record_len() <= buf.len() => header,
-            _ => return true,
-        };
-        let is_handled = match header.typ {
-            // a warning may be an error in TLS 1.3, so it waits until the version is known
-            ContentType::Alert => {
-                header.payload_len == ALERT_LEN
-                    && (self.common.negotiated.version.is_some()
-                        || buf.get(HEADER_LEN) == Some(&u8::from(AlertLevel::Fatal)))
-            }
-            // TLS 1.3 drops a valid one, and an alert may follow
-            ContentType::ChangeCipherSpec => {
-                self.is_tls13()
-                    && buf.get(HEADER_LEN..header.record_len()) == Some(&[1])
-                    && self.change_cipher_specs < MAX_CHANGE_CIPHER_SPECS
-            }
-            // TLS 1.3 encrypts the type, but the length shows which record may be an alert
-            ContentType::ApplicationData => {
-                self.is_tls13()
-                    && records.receiver.is_decrypting()
-                    && header.payload_len == PROTECTED_ALERT_LEN
-            }
-            _ => false,
-        };
-        !is_handled
+        let drops_change_cipher_spec = self.change_cipher_specs < MAX_CHANGE_CIPHER_SPECS;
+        self.common.must_wait(buf, drops_change_cipher_spec)
     }
 
     /// Polls the operation that the handshake waits for. Continues the handshake with its result,
     /// and with the messages that have been buffered. Ready if it waits for none.
-    pub(crate) fn poll_operation(
-        &mut self,
-        task: &mut task::Context<'_>,
-    ) -> Poll<Result<(), Error>> {
+    pub(crate) fn poll_operation(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
         self.check_failed()?;
         while self.common.is_waiting() {
             self.common.records.unpolled.polled();
-            let (machine, mut cx) = self.machine_and_context();
-            let polled = ready!(machine.poll_operation(task, &mut cx));
+            let (machine, mut context) = self.machine_and_context();
+            let polled = ready!(machine.poll_operation(cx, &mut context));
             self.common.wait = machine.wait();
             polled
                 .and_then(|()| Ok(self.common.send_buffered()?))
@@ -483,84 +459,15 @@ impl<Data> Driver<Data> {
         self.common.negotiated.version == Some(ProtocolVersion::TLSv1_3)
     }
 
-    /// Handles a message that did not arrive in this connection's records. An error ends the
-    /// connection.
-    pub(super) fn handle_message(&mut self, message: HandshakeMessage<'_>) -> Result<(), Error> {
+    /// Handles a NewSessionTicket that the owner of a [`super::kernel`] connection has received. An
+    /// error ends the connection.
+    pub(super) fn handle_ticket_from_kernel(
+        &mut self,
+        message: HandshakeMessage<'_>,
+    ) -> Result<(), Error> {
         let (machine, mut cx) = self.machine_and_context();
         let handled = machine.handle(message, &mut cx);
         handled.map_err(|failure| self.fail(failure))
-    }
-
-    /// Handles an alert (RFC 9846 §6). A close_notify ends the peer's direction, user_canceled
-    /// announces one, and every other alert ends the connection, regardless of its level. Unless
-    /// TLS 1.3 is negotiated, the peer may send warnings (RFC 5246 §7.2). A close_notify during a
-    /// TLS 1.2 handshake counts as a warning, because it is not authenticated.
-    fn handle_alert(&mut self, content: &[u8]) -> Result<(), Failure> {
-        let (level, description) = match *content {
-            [level, description] => (AlertLevel::from(level), AlertDescription::from(description)),
-            [] => return Err(InvalidMessage::InvalidEmptyPayload.into()),
-            [_] => return Err(InvalidMessage::MissingData("AlertDescription").into()),
-            // RFC 9846 §5.1: a record contains exactly one alert
-            _ => return Err(InvalidMessage::TrailingData("AlertMessagePayload").into()),
-        };
-        if let AlertLevel::Unknown(_) = level {
-            // RFC 9846 §6: an invalid enum value is an illegal_parameter
-            return Err(Failure::new(
-                Error::AlertReceived(description),
-                AlertDescription::IllegalParameter,
-            ));
-        }
-        // RFC 9846 §6.1: the end of the data; before the handshake is complete, it is not
-        // authenticated
-        if description == AlertDescription::CloseNotify && !self.common.is_handshaking() {
-            self.common.records.receiving = Receiving::Closed;
-            return Ok(());
-        }
-        let is_tolerated = description == AlertDescription::UserCanceled
-            || self.common.negotiated.version != Some(ProtocolVersion::TLSv1_3);
-        if level == AlertLevel::Warning && is_tolerated {
-            warn!("received warning alert {description:?}");
-            return Ok(self.tolerance.count_warning()?);
-        }
-        Err(Error::AlertReceived(description).into())
-    }
-
-    /// Handles a change_cipher_spec. TLS 1.3 drops it from the first ClientHello to the peer's
-    /// Finished, and rejects it before and after (RFC 9846 §5). TLS 1.2 handles it as a message.
-    fn handle_change_cipher_spec(&mut self, content: &[u8]) -> Result<(), Failure> {
-        #[cfg(feature = "tls12")]
-        if self.common.negotiated.version == Some(ProtocolVersion::TLSv1_2) {
-            return self.change_cipher(content);
-        }
-        let has_client_hello =
-            self.common.side == Side::Client || self.common.negotiated.version.is_some();
-        if !has_client_hello || !self.common.is_handshaking() {
-            return Err(self.inappropriate(ContentType::ChangeCipherSpec));
-        }
-        self.change_cipher_specs += 1;
-        if content != [1] || self.change_cipher_specs > MAX_CHANGE_CIPHER_SPECS {
-            return Err(PeerMisbehaved::IllegalMiddleboxChangeCipherSpec.into());
-        }
-        trace!("dropped a change_cipher_spec");
-        Ok(())
-    }
-
-    /// Checks the content and passes it to the machine, which knows if it is expected now (RFC 5246
-    /// §7.1).
-    #[cfg(feature = "tls12")]
-    fn change_cipher(&mut self, content: &[u8]) -> Result<(), Failure> {
-        match content {
-            [1] => {}
-            [1, ..] => return Err(InvalidMessage::TrailingData("ChangeCipherSpecPayload").into()),
-            [] => return Err(InvalidMessage::MissingData("u8").into()),
-            _ => return Err(InvalidMessage::InvalidCcs.into()),
-        }
-        // a change_cipher_spec that was dropped while TLS 1.3 was possible came too early
-        if self.change_cipher_specs != 0 {
-            return Err(self.inappropriate(ContentType::ChangeCipherSpec));
-        }
-        let (machine, mut cx) = self.machine_and_context();
-        machine.handle_change_cipher_spec(&mut cx)
     }
 
     /// Returns the error that ended the connection, if it has failed. Ends the handshake if the
@@ -601,8 +508,10 @@ impl<Data> Abandon for Driver<Data> {
     }
 }
 
-/// The receive buffer of a connection while its records are processed. Dropping this returns it,
-/// also on a panic, so that unread plaintext is not lost.
+/// The receive buffer of a connection, taken out of [`CommonState`] so that the driver can be
+/// called with bytes of it. It stays there otherwise, because `CommonState::wants_read` is public
+/// and depends on it. Dropping this returns it, even on a panic, so that unread plaintext is not
+/// lost.
 #[cfg(feature = "std")]
 struct TakenBuffer<'a, Data> {
     driver: &'a mut Driver<Data>,

@@ -129,6 +129,8 @@ impl KernelConnection<ClientConnectionData> {
         let message = HandshakeMessage::new(&encoded)?;
         // a malformed message does not end the connection: the caller may have split it wrongly
         message.decode(NewSessionTicket::read)?;
-        fail_on_panic(&mut self.driver, |driver| driver.handle_message(message))
+        fail_on_panic(&mut self.driver, |driver| {
+            driver.handle_ticket_from_kernel(message)
+        })
     }
 }

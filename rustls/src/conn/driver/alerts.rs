@@ -1,0 +1,81 @@
+//! Received alerts and change_cipher_spec records.
+
+use super::{Driver, MAX_CHANGE_CIPHER_SPECS};
+use crate::conn::records::Receiving;
+use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion, Side};
+use crate::error::{Error, InvalidMessage, PeerMisbehaved};
+use crate::failure::Failure;
+use crate::logging::{trace, warn};
+
+impl<Data> Driver<Data> {
+    /// Handles an alert (RFC 9846 §6). A close_notify ends the peer's direction, user_canceled
+    /// announces one, and every other alert ends the connection, regardless of its level. Unless
+    /// TLS 1.3 is negotiated, the peer may send warnings (RFC 5246 §7.2). A close_notify during a
+    /// TLS 1.2 handshake counts as a warning, because it is not authenticated.
+    pub(super) fn handle_alert(&mut self, content: &[u8]) -> Result<(), Failure> {
+        let (level, description) = match *content {
+            [level, description] => (AlertLevel::from(level), AlertDescription::from(description)),
+            [] => return Err(InvalidMessage::InvalidEmptyPayload.into()),
+            [_] => return Err(InvalidMessage::MissingData("AlertDescription").into()),
+            // RFC 9846 §5.1: a record contains exactly one alert
+            _ => return Err(InvalidMessage::TrailingData("AlertMessagePayload").into()),
+        };
+        if let AlertLevel::Unknown(_) = level {
+            // RFC 9846 §6: an invalid enum value is an illegal_parameter
+            return Err(Failure::new(
+                Error::AlertReceived(description),
+                AlertDescription::IllegalParameter,
+            ));
+        }
+        // RFC 9846 §6.1: the end of the data; before the handshake is complete, it is not
+        // authenticated
+        if description == AlertDescription::CloseNotify && !self.common.is_handshaking() {
+            self.common.records.receiving = Receiving::Closed;
+            return Ok(());
+        }
+        let is_tolerated = description == AlertDescription::UserCanceled || !self.is_tls13();
+        if level == AlertLevel::Warning && is_tolerated {
+            warn!("received warning alert {description:?}");
+            return Ok(self.tolerance.count_warning()?);
+        }
+        Err(Error::AlertReceived(description).into())
+    }
+
+    /// Handles a change_cipher_spec. TLS 1.3 drops it from the first ClientHello to the peer's
+    /// Finished, and rejects it before and after (RFC 9846 §5). TLS 1.2 handles it as a message.
+    pub(super) fn handle_change_cipher_spec(&mut self, content: &[u8]) -> Result<(), Failure> {
+        #[cfg(feature = "tls12")]
+        if self.common.negotiated.version == Some(ProtocolVersion::TLSv1_2) {
+            return self.change_cipher(content);
+        }
+        let has_client_hello =
+            self.common.side == Side::Client || self.common.negotiated.version.is_some();
+        if !has_client_hello || !self.common.is_handshaking() {
+            return Err(self.inappropriate(ContentType::ChangeCipherSpec));
+        }
+        self.change_cipher_specs += 1;
+        if content != [1] || self.change_cipher_specs > MAX_CHANGE_CIPHER_SPECS {
+            return Err(PeerMisbehaved::IllegalMiddleboxChangeCipherSpec.into());
+        }
+        trace!("dropped a change_cipher_spec");
+        Ok(())
+    }
+
+    /// Checks the content and passes it to the machine, which knows if it is expected now (RFC 5246
+    /// §7.1).
+    #[cfg(feature = "tls12")]
+    fn change_cipher(&mut self, content: &[u8]) -> Result<(), Failure> {
+        match content {
+            [1] => {}
+            [1, ..] => return Err(InvalidMessage::TrailingData("ChangeCipherSpecPayload").into()),
+            [] => return Err(InvalidMessage::MissingData("u8").into()),
+            _ => return Err(InvalidMessage::InvalidCcs.into()),
+        }
+        // a change_cipher_spec that was dropped while TLS 1.3 was possible came too early
+        if self.change_cipher_specs != 0 {
+            return Err(self.inappropriate(ContentType::ChangeCipherSpec));
+        }
+        let (machine, mut cx) = self.machine_and_context();
+        machine.handle_change_cipher_spec(&mut cx)
+    }
+}

@@ -1,0 +1,56 @@
+//! The received records that wait while the handshake waits for an operation of the application.
+
+use rustls_core::crypto::aead::TAG_LEN;
+
+use super::common_state::CommonState;
+use crate::enums::{AlertLevel, ContentType, ProtocolVersion};
+use crate::handshake::operation::Wait;
+use crate::record::receiver::RecordHeader;
+use crate::record::{ALERT_LEN, HEADER_LEN};
+
+/// The length of a TLS 1.3 alert without padding: its content, its type, and the tag.
+const PROTECTED_ALERT_LEN: usize = ALERT_LEN + 1 + TAG_LEN;
+
+impl CommonState {
+    /// True if the handshake waits for an operation, and the record at the front of `buf` has to
+    /// wait as well. An alert need not, unless it comes after handshake bytes or the peer's
+    /// Finished.
+    ///
+    /// `drops_change_cipher_spec` tells if TLS 1.3 drops another change_cipher_spec.
+    pub(super) fn must_wait(&self, buf: &[u8], drops_change_cipher_spec: bool) -> bool {
+        let records = &self.records;
+        match self.wait {
+            Wait::No => return false,
+            Wait::AfterFinished => return true,
+            Wait::BeforeFinished if !records.joiner.is_empty() => return true,
+            Wait::BeforeFinished => {}
+        }
+        let header = match RecordHeader::read(buf) {
+            Ok(Some(header)) if header.record_len() <= buf.len() => header,
+            _ => return true,
+        };
+        let is_tls13 = self.negotiated.version == Some(ProtocolVersion::TLSv1_3);
+        let is_handled = match header.typ {
+            // a warning may be an error in TLS 1.3, so it waits until the version is known
+            ContentType::Alert => {
+                header.payload_len == ALERT_LEN
+                    && (self.negotiated.version.is_some()
+                        || buf.get(HEADER_LEN) == Some(&u8::from(AlertLevel::Fatal)))
+            }
+            // TLS 1.3 drops a valid one, and an alert may follow
+            ContentType::ChangeCipherSpec => {
+                is_tls13
+                    && buf.get(HEADER_LEN..header.record_len()) == Some(&[1])
+                    && drops_change_cipher_spec
+            }
+            // TLS 1.3 encrypts the type, but the length shows which record may be an alert
+            ContentType::ApplicationData => {
+                is_tls13
+                    && records.receiver.is_decrypting()
+                    && header.payload_len == PROTECTED_ALERT_LEN
+            }
+            _ => false,
+        };
+        !is_handled
+    }
+}
