@@ -56,8 +56,8 @@ impl Connection {
     }
 
     /// See [`ConnectionCommon::poll_operation`](crate::ConnectionCommon::poll_operation).
-    pub fn poll_operation(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
-        either!(self, conn => conn.poll_operation(task))
+    pub fn poll_operation(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
+        either!(self, conn => conn.poll_operation(cx))
     }
 
     /// See [`export_keying_material`](crate::ConnectionCommon::export_keying_material).

@@ -22,7 +22,7 @@ use crate::suites::ExtractedSecrets;
 
 /// Methods that client and server connections share.
 ///
-/// A connection does no I/O of its own. Bytes go in and out through four calls:
+/// A connection does no I/O of its own. The caller moves bytes between it and the socket:
 ///
 /// ```text
 ///                ┌──────────────────────────────────────────┐
@@ -32,6 +32,30 @@ use crate::suites::ExtractedSecrets;
 ///                │                    process_new_packets() │
 ///                └──────────────────────────────────────────┘
 /// ```
+///
+/// The methods are of five kinds. After one of a kind, call those of the kinds below:
+///
+/// 1. **Bytes from the socket**: call [`read_tls`](Self::read_tls) while
+///    [`wants_read`](CommonState::wants_read) is true and the socket is readable.
+/// 2. **Progress**: call [`process_new_packets`](Self::process_new_packets) after each `read_tls`,
+///    even if that returned 0 or failed. If its [`IoState::is_waiting`] is true, call
+///    [`poll_operation`](Self::poll_operation) until that is ready. Only connections with
+///    [`set_async`](CommonState::set_async) wait.
+/// 3. **Plaintext of the application**: read from [`reader`](Self::reader) what
+///    [`IoState::plaintext_bytes_to_read`] reports, before the next `read_tls`: unread plaintext
+///    makes `wants_read` false. Write to [`writer`](Self::writer) at any time, or encrypt with
+///    [`encrypt_in_place`](Self::encrypt_in_place). These, and
+///    [`send_close_notify`](Self::send_close_notify) and
+///    [`refresh_traffic_keys`](Self::refresh_traffic_keys), queue bytes for the next kind.
+/// 4. **Bytes for the socket**: call [`write_tls`](Self::write_tls) while
+///    [`wants_write`](CommonState::wants_write) is true and the socket is writable. Do so even
+///    after an error of `process_new_packets`, which leaves an alert to send.
+/// 5. **Facts and settings**, in any order: [`is_handshaking`](CommonState::is_handshaking) and the
+///    other accessors of [`CommonState`], [`set_buffer_limit`](Self::set_buffer_limit),
+///    [`export_keying_material`](Self::export_keying_material).
+///
+/// [`complete_io`](Self::complete_io) does the first, second and fourth for blocking sockets, and
+/// [`Stream`](crate::Stream) all four.
 pub struct ConnectionCommon<Data> {
     pub(crate) driver: Driver<Data>,
 }
@@ -41,12 +65,13 @@ impl<Data> ConnectionCommon<Data> {
         Self { driver }
     }
 
-    /// Returns a reader of received plaintext.
+    /// Returns a reader of the plaintext that [`Self::process_new_packets`] has decrypted.
     pub fn reader(&mut self) -> Reader<'_> {
         Reader::new(&mut self.driver.common)
     }
 
-    /// Returns a writer that encrypts plaintext as it is written.
+    /// Returns a writer that encrypts plaintext as it is written, and queues it for
+    /// [`Self::write_tls`].
     pub fn writer(&mut self) -> Writer<'_> {
         Writer::new(self.driver.write_access())
     }
@@ -97,7 +122,8 @@ impl<Data> ConnectionCommon<Data> {
     }
 
     /// Polls the operation that the handshake waits for, and continues the handshake with its
-    /// result. Ready if it waits for none; `task` is woken when it is worth polling again.
+    /// result. Ready if it waits for none; the task of `cx` is woken when it is worth polling
+    /// again.
     ///
     /// Call it if [`IoState::is_waiting`] is true, which needs
     /// [`set_async`](CommonState::set_async). Meanwhile the connection can write, and should read
@@ -109,10 +135,10 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// Returns the errors of [`Self::process_new_packets`], which end the connection in the same
     /// way.
-    pub fn poll_operation(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
+    pub fn poll_operation(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
         fail_on_panic(&mut self.driver, |driver| {
             loop {
-                ready!(driver.poll_operation(task))?;
+                ready!(driver.poll_operation(cx))?;
                 driver.process_received()?;
                 if !driver.common.is_waiting() {
                     return Poll::Ready(Ok(()));
@@ -227,7 +253,7 @@ impl<Data> ConnectionCommon<Data> {
 
     /// Parks the thread until the operation that the handshake waits for is over.
     fn await_operation<T: io::Write>(&mut self, io: &mut T) -> Result<(), io::Error> {
-        let result = park_until_ready(|task| self.poll_operation(task));
+        let result = park_until_ready(|cx| self.poll_operation(cx));
         result.map_err(|error| self.send_alert_of(error, io))
     }
 

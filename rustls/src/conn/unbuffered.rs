@@ -128,7 +128,8 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     }
 
     /// Polls the operation that the handshake waits for, and continues the handshake with its
-    /// result. Ready if it waits for none; `task` is woken when it is worth polling again.
+    /// result. Ready if it waits for none; the task of `cx` is woken when it is worth polling
+    /// again.
     ///
     /// Call it after [`ConnectionState::WaitingForOperation`]. Dropping the connection drops the
     /// operation.
@@ -136,8 +137,8 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     /// # Errors
     ///
     /// An error ends the connection. `process_tls_records` then returns the alert to send.
-    pub fn poll_operation(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
-        fail_on_panic(&mut self.driver, |driver| driver.poll_operation(task))
+    pub fn poll_operation(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
+        fail_on_panic(&mut self.driver, |driver| driver.poll_operation(cx))
     }
 
     #[inline]

@@ -67,7 +67,8 @@ impl<Data: SideData> ConnectionCommon<Data> {
     }
 
     /// Polls the operation that the handshake waits for, and continues the handshake with its
-    /// result. Ready if it waits for none; `task` is woken when it is worth polling again.
+    /// result. Ready if it waits for none; the task of `cx` is woken when it is worth polling
+    /// again.
     ///
     /// Call it while [`is_waiting`](CommonState::is_waiting) is true, which needs
     /// [`set_async`](CommonState::set_async). Bytes passed to [`read_hs`](Self::read_hs) meanwhile
@@ -76,8 +77,8 @@ impl<Data: SideData> ConnectionCommon<Data> {
     /// # Errors
     ///
     /// Returns the errors of [`read_hs`](Self::read_hs), which end the connection in the same way.
-    pub fn poll_operation(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
-        fail_on_panic(&mut self.driver, |driver| driver.poll_operation(task))
+    pub fn poll_operation(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
+        fail_on_panic(&mut self.driver, |driver| driver.poll_operation(cx))
     }
 
     /// Appends the next bytes to send to `buf`, for CRYPTO frames in packets of the current kind,
@@ -319,10 +320,10 @@ impl Connection {
     /// # Errors
     ///
     /// Returns the errors of that method.
-    pub fn poll_operation(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
+    pub fn poll_operation(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
         match self {
-            Self::Client(conn) => conn.poll_operation(task),
-            Self::Server(conn) => conn.poll_operation(task),
+            Self::Client(conn) => conn.poll_operation(cx),
+            Self::Server(conn) => conn.poll_operation(cx),
         }
     }
 
