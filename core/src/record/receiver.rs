@@ -51,8 +51,9 @@ enum Protection {
 struct Opener {
     decrypter: Box<dyn MessageDecrypter>,
     version: ProtocolVersion,
-    /// The maximum number of bytes after the header of a protected record.
-    max_payload_len: usize,
+    /// The maximum number of bytes after the header of a protected record. 16 bits, to save memory
+    /// in each connection.
+    max_payload_len: u16,
 }
 
 /// The header of a record (RFC 9846 §5.1).
@@ -156,9 +157,9 @@ impl RecordReceiver {
             version,
             max_payload_len: match version {
                 // RFC 9846 §5.2
-                ProtocolVersion::TLSv1_3 => MAX_TLS13_PAYLOAD_LEN,
+                ProtocolVersion::TLSv1_3 => MAX_TLS13_PAYLOAD_LEN as u16,
                 // RFC 5246 §6.2.3
-                _ => MAX_WIRE_PAYLOAD_LEN,
+                _ => MAX_WIRE_PAYLOAD_LEN as u16,
             },
         });
         self.seq = 0;
@@ -224,10 +225,11 @@ impl RecordReceiver {
         let Protection::Sealed(opener) = &mut self.protection else {
             return self.open_unusual(buf);
         };
-        let payload_len = usize::from(u16::from_be_bytes([*high, *low]));
+        let payload_len = u16::from_be_bytes([*high, *low]);
         if payload_len > opener.max_payload_len {
             return self.open_unusual(buf);
         }
+        let payload_len = usize::from(payload_len);
         let Some(body) = rest.get_mut(..payload_len) else {
             return Ok(None);
         };
@@ -383,7 +385,7 @@ impl RecordReceiver {
     fn max_payload_len(&self, header: &RecordHeader) -> usize {
         match &self.protection {
             Protection::Sealed(opener) if !self.passes_in_the_clear(header) => {
-                opener.max_payload_len
+                opener.max_payload_len.into()
             }
             // this side does not have the keys of skipped early data
             Protection::Plain

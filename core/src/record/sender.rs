@@ -43,8 +43,8 @@ const PROTECTED_VERSION: ProtocolVersion = ProtocolVersion::TLSv1_2;
 ///          └──────────────────────────── one record ──────────────────────────┘
 /// ```
 ///
-/// Frequent calls test as little as possible: one comparison with `record_limit` tells if the key
-/// can protect more payload, in whatever state the sender is. So [`Self::close`] sets it to 0.
+/// Hot paths make one comparison only: `record_limit` shows if the key can protect more payload, in
+/// every state of the sender. So [`Self::close`] sets it to 0.
 pub struct RecordSender {
     protection: Protection,
     /// The sequence number of the next record.
@@ -60,14 +60,12 @@ pub struct RecordSender {
     key_limit: u64,
     /// `key_limit`, or the records protected so far once the key is retired.
     record_limit: u64,
-    /// The version in the headers of unprotected records.
-    plaintext_version: ProtocolVersion,
 }
 
 /// The protection of further records.
 enum Protection {
-    /// None: there is no key.
-    Plain,
+    /// None: there is no key. This is the version in record headers.
+    Plain(ProtocolVersion),
     /// A key protects them.
     Sealed(Sealer),
     /// Sealing fails, because the encrypter claims impossible lengths.
@@ -90,14 +88,13 @@ impl RecordSender {
     /// Creates a sender without keys. It sends unprotected records.
     pub fn new() -> Self {
         Self {
-            protection: Protection::Plain,
+            protection: Protection::Plain(ProtocolVersion::TLSv1_2),
             seq: 0,
             head_len: HEADER_LEN,
             tail_len: 0,
             max_fragment_len: MAX_FRAGMENT_LEN,
             key_limit: MAX_RECORDS - 1,
             record_limit: MAX_RECORDS - 1,
-            plaintext_version: ProtocolVersion::TLSv1_2,
         }
     }
 
@@ -116,9 +113,12 @@ impl RecordSender {
         Ok(())
     }
 
-    /// Sets the version in the headers of unprotected records. The default is 0x0303.
+    /// Sets the version in the headers of unprotected records. The default is 0x0303. Has no effect
+    /// if records are protected.
     pub fn set_plaintext_version(&mut self, version: ProtocolVersion) {
-        self.plaintext_version = version;
+        if let Protection::Plain(current) = &mut self.protection {
+            *current = version;
+        }
     }
 
     /// Protects all further records with `encrypter`, starting with sequence number 0.
@@ -176,7 +176,6 @@ impl RecordSender {
         }
         *self = Self {
             max_fragment_len: self.max_fragment_len,
-            plaintext_version: self.plaintext_version,
             ..Self::new()
         };
     }
@@ -484,13 +483,13 @@ impl RecordSender {
         typ: ContentType,
         payload_len: usize,
     ) -> Result<(), Unsealed> {
-        match self.protection {
-            Protection::Plain => {}
+        let version = match self.protection {
+            Protection::Plain(version) => version,
             Protection::Closed => return Err(Unsealed::Exhausted),
             Protection::Sealed(_) | Protection::Refused => return Err(Unsealed::Failed),
-        }
+        };
         take_sequence(&mut self.seq)?;
-        write_header(header, typ.into(), self.plaintext_version, payload_len);
+        write_header(header, typ.into(), version, payload_len);
         Ok(())
     }
 }
@@ -527,7 +526,7 @@ fn check_written(written: Result<usize, EncryptError>, body: &[u8]) -> Result<()
     }
 }
 
-/// Writes the header of a record with `payload_len` bytes behind it (RFC 9846 §5.1).
+/// Writes the header of a record with `payload_len` bytes after it (RFC 9846 §5.1).
 #[inline]
 fn write_header(header: &mut [u8], typ: u8, version: ProtocolVersion, payload_len: usize) {
     let [major, minor] = version.to_array();

@@ -461,7 +461,7 @@ impl MessageEncrypter for Liar {
 }
 
 #[test]
-fn a_contract_breaking_encrypter_fails_and_uses_up_the_number() {
+fn an_encrypter_that_lies_about_its_output_fails_and_uses_up_the_number() {
     for claimed in [
         Ok(0),
         Ok(9),
@@ -606,7 +606,7 @@ impl MessageEncrypter for Idle {
 
 #[cfg(feature = "std")]
 #[test]
-fn external_encrypter_sees_nothing_of_another_connection() {
+fn an_external_encrypter_sees_no_bytes_of_another_connection() {
     const SECRET: u8 = 0x5a;
     // plaintext received by one connection
     let mut received = ReceiveBuffer::default();
@@ -688,4 +688,12 @@ fn nothing_is_sealed_after_close() {
         assert_eq!(sealed, Err(SealError::Exhausted));
         assert!(!sender.is_encrypting());
     }
+}
+
+/// Each connection holds one of each, also while it is idle.
+#[cfg(target_pointer_width = "64")]
+#[test]
+fn both_directions_are_small() {
+    assert_eq!(size_of::<RecordSender>(), 72);
+    assert_eq!(size_of::<crate::record::receiver::RecordReceiver>(), 56);
 }
