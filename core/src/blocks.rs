@@ -1,5 +1,5 @@
-//! Building blocks for crypto providers. They contain everything that all providers would write
-//! alike, over small traits that a crypto library implements.
+//! Building blocks for crypto providers: the code that all providers share, over small traits that
+//! a provider implements with its crypto library.
 //!
 //! A provider implements these traits over its library, and gets:
 //!
@@ -20,11 +20,11 @@
 //!   HKDF, tickets that any machine of a fleet opens ([`FleetTicketer`]).
 //!
 //! The provider adds a source of randomness ([`SecureRandom`](crate::crypto::SecureRandom)), the
-//! algorithms that verify signatures, and the lists of what it offers, in order of preference. All
-//! of them together make a [`CryptoProvider`](crate::provider::CryptoProvider).
+//! algorithms that verify signatures, and the lists of what it offers, in order of preference. They
+//! all make up a [`CryptoProvider`](crate::provider::CryptoProvider).
 //!
-//! Every block is optional. Each implements a trait of the provider interface. A provider can
-//! implement that trait itself if its library does more, for example with a hardware record engine.
+//! Every block is optional. Each implements a trait of the provider interface. Implement that trait
+//! directly if the library does more, for example with a hardware record engine.
 
 pub use ecdh::{Curve, Ecdh, EcdhGroup};
 pub use hash::{Computation, HashFunction, Hashing};

@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
         self.sub(len)
     }
 
-    /// Reads a length prefix of `size`, then takes that many bytes. The errors are those of
+    /// Reads a length prefix of `size`, then takes that many bytes. Returns the errors of
     /// [`Reader::prefixed`].
     #[inline]
     pub fn prefixed_bytes(&mut self, size: LengthSize) -> Result<&'a [u8], InvalidMessage> {

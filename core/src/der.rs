@@ -5,16 +5,16 @@
 
 use alloc::vec::Vec;
 
-/// The tag of an INTEGER.
+/// The tag of an INTEGER (X.690 §8.3).
 pub const INTEGER: u8 = 0x02;
 
-/// The tag of a BIT STRING.
+/// The tag of a BIT STRING (X.690 §8.6).
 pub const BIT_STRING: u8 = 0x03;
 
-/// The tag of an OCTET STRING.
+/// The tag of an OCTET STRING (X.690 §8.7).
 pub const OCTET_STRING: u8 = 0x04;
 
-/// The tag of a SEQUENCE.
+/// The tag of a SEQUENCE (X.690 §8.9).
 pub const SEQUENCE: u8 = 0x30;
 
 /// Encodes one DER value: tag, length, and the concatenation of `pieces` as content (X.690 §8.1).

@@ -1,8 +1,8 @@
 //! `ECHConfigList`: the keys under which a server accepts Encrypted Client Hello (RFC 9849 §4).
 //!
 //! It only parses and encodes. The handshake decides which entry a client uses. An entry that this
-//! client must ignore is kept as [`EchConfigPayload::Unknown`]. It does not invalidate the list
-//! unless its framing is broken. `Debug` prints bytes in hexadecimal, because errors contain retry
+//! client must ignore is kept as [`EchConfigPayload::Unknown`]. It invalidates the list only if its
+//! framing is broken. `Debug` prints bytes in hexadecimal, because errors contain retry
 //! configurations and print them.
 
 use alloc::vec::Vec;
@@ -19,7 +19,8 @@ use crate::error::InvalidMessage;
 pub enum EchConfigPayload {
     /// An entry of the version this library implements.
     V18(EchConfigContents),
-    /// An entry that clients ignore: it has another version, or its `public_name` is no host name.
+    /// An entry that clients ignore: it has another version, or its `public_name` is not a host
+    /// name.
     Unknown {
         /// The version in the entry.
         version: EchVersion,
@@ -140,8 +141,8 @@ impl Codec<'_> for EchConfigContents {
         encode_list(bytes, LengthSize::U16, &self.extensions);
     }
 
-    /// Reads the structure. Returns [`InvalidMessage::InvalidServerName`] if `public_name` is no
-    /// host name but the rest is well-formed.
+    /// Returns [`InvalidMessage::InvalidServerName`] if `public_name` is not a host name but the
+    /// rest is well-formed.
     fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
         let key_config = HpkeKeyConfig::read(r)?;
         let maximum_name_length = u8::read(r)?;
@@ -269,7 +270,7 @@ impl EchConfigExtension {
 }
 
 impl fmt::Debug for EchConfigExtension {
-    /// Prints an uninterpreted extension, as all of them are.
+    /// Prints the data in hexadecimal, because no extension is interpreted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         struct UnknownExtension<'a>(&'a EchConfigExtension);
 

@@ -111,7 +111,7 @@ fn debug_wire(
 pub enum Side {
     /// The end that sends the ClientHello.
     Client,
-    /// The end that answers it.
+    /// The end that receives the ClientHello.
     Server,
 }
 
@@ -571,7 +571,7 @@ wire_enum! {
     pub enum KeyUpdateRequest(u8) {
         /// `update_not_requested`: only the sender's keys change.
         UpdateNotRequested = 0,
-        /// `update_requested`: the receiver must answer with its own KeyUpdate.
+        /// `update_requested`: the receiver must reply with its own KeyUpdate.
         UpdateRequested = 1,
     }
 }

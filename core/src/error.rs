@@ -75,7 +75,7 @@ pub enum Error {
     NoApplicationProtocol,
     /// The maximum fragment size is out of range.
     BadMaxFragmentSize,
-    /// A private key and its certificate do not belong together.
+    /// A private key does not match its certificate.
     InconsistentKeys(InconsistentKeys),
     /// An error of a crypto provider or another extension of this library.
     Other(OtherError),
@@ -213,7 +213,7 @@ pub enum CertificateError {
     BadEncoding,
     /// The certificate is no longer valid.
     Expired,
-    /// The certificate is no longer valid, with the times.
+    /// Like `Expired`, with the end of the validity and the current time.
     ExpiredContext {
         /// The time of the verification.
         time: UnixTime,
@@ -222,7 +222,7 @@ pub enum CertificateError {
     },
     /// The certificate is not valid yet.
     NotValidYet,
-    /// The certificate is not valid yet, with the times.
+    /// Like `NotValidYet`, with the start of the validity and the current time.
     NotValidYetContext {
         /// The time of the verification.
         time: UnixTime,
@@ -239,7 +239,7 @@ pub enum CertificateError {
     UnknownRevocationStatus,
     /// The revocation list is out of date.
     ExpiredRevocationList,
-    /// The revocation list is out of date, with the times.
+    /// Like `ExpiredRevocationList`, with the time of the next update and the current time.
     ExpiredRevocationListContext {
         /// The time of the verification.
         time: UnixTime,
@@ -251,14 +251,14 @@ pub enum CertificateError {
     /// A signature's algorithm is not supported.
     #[deprecated(note = "superseded by `UnsupportedSignatureAlgorithmContext`")]
     UnsupportedSignatureAlgorithm,
-    /// A signature's algorithm is not supported, with the algorithms.
+    /// Like `UnsupportedSignatureAlgorithm`, with the algorithm and those supported.
     UnsupportedSignatureAlgorithmContext {
         /// The algorithm's identifier, DER-encoded.
         signature_algorithm_id: Vec<u8>,
         /// The algorithms supported.
         supported_algorithms: Vec<AlgorithmIdentifier>,
     },
-    /// A signature's algorithm does not fit the issuer's kind of key.
+    /// A signature's algorithm does not match the issuer's kind of key.
     UnsupportedSignatureAlgorithmForPublicKeyContext {
         /// The signature algorithm's identifier, DER-encoded.
         signature_algorithm_id: Vec<u8>,
@@ -267,7 +267,7 @@ pub enum CertificateError {
     },
     /// The certificate is not for this server name.
     NotValidForName,
-    /// The certificate is not for this server name, with the names.
+    /// Like `NotValidForName`, with the server's name and those in the certificate.
     NotValidForNameContext {
         /// The server's name.
         expected: ServerName<'static>,
@@ -276,7 +276,7 @@ pub enum CertificateError {
     },
     /// The certificate is not for this purpose.
     InvalidPurpose,
-    /// The certificate is not for this purpose, with the purposes.
+    /// Like `InvalidPurpose`, with the purpose needed and those in the certificate.
     InvalidPurposeContext {
         /// The purpose needed.
         required: ExtendedKeyPurpose,
@@ -415,14 +415,14 @@ pub enum CertRevocationListError {
     /// The list's signature algorithm is not supported.
     #[deprecated(note = "superseded by `UnsupportedSignatureAlgorithmContext`")]
     UnsupportedSignatureAlgorithm,
-    /// The list's signature algorithm is not supported, with the algorithms.
+    /// Like `UnsupportedSignatureAlgorithm`, with the algorithm and those supported.
     UnsupportedSignatureAlgorithmContext {
         /// The algorithm's identifier, DER-encoded.
         signature_algorithm_id: Vec<u8>,
         /// The algorithms supported.
         supported_algorithms: Vec<AlgorithmIdentifier>,
     },
-    /// The list's signature algorithm does not fit the issuer's kind of key.
+    /// The list's signature algorithm does not match the issuer's kind of key.
     UnsupportedSignatureAlgorithmForPublicKeyContext {
         /// The signature algorithm's identifier, DER-encoded.
         signature_algorithm_id: Vec<u8>,
@@ -441,7 +441,7 @@ pub enum CertRevocationListError {
     UnsupportedCrlVersion,
     /// The list has an unknown critical extension.
     UnsupportedCriticalExtension,
-    /// The list is a delta CRL: it has changes only.
+    /// The list is a delta CRL: it contains only changes.
     UnsupportedDeltaCrl,
     /// The list is an indirect CRL: it covers certificates of other issuers.
     UnsupportedIndirectCrl,
@@ -478,7 +478,7 @@ pub enum InconsistentKeys {
 /// Two values never compare equal, not even a value and its clone: their contents are opaque.
 #[derive(Clone, Debug)]
 pub struct OtherError(
-    /// The error itself.
+    /// The wrapped error.
     pub Arc<dyn StdError + Send + Sync>,
 );
 

@@ -1,8 +1,8 @@
 //! The finite-field Diffie-Hellman groups of RFC 7919.
 //!
 //! It contains parameters only; the arithmetic belongs to providers. The providers of this
-//! repository do not offer these groups. Other providers can use them, and TLS 1.2 recognises the
-//! parameters of a ServerDHParams message with them.
+//! repository do not offer these groups, but others can. TLS 1.2 compares the parameters of a
+//! ServerDHParams message with them.
 
 use crate::enums::NamedGroup;
 
@@ -12,7 +12,7 @@ pub struct FfdheGroup<'a> {
     /// The prime modulus.
     pub p: &'a [u8],
 
-    /// The generator.
+    /// The generator of the group.
     pub g: &'a [u8],
 }
 

@@ -12,14 +12,13 @@
 //! ```
 //!
 //! - [`enums`], [`codec`]: numbers and structures of the wire; [`error`]: errors, and the alerts
-//!   that
-//!   report them to the peer.
+//!   that report them to the peer.
 //! - [`crypto`], [`sign`]: the traits that a provider implements; [`blocks`]: building blocks for
 //!   it.
 //! - [`suites`], [`quic`], [`provider`]: cipher suites, QUIC keys and whole providers, made of
 //!   these.
 //! - [`record`]: records, sent and received; [`ticketer`]: session tickets.
-//! - [`operation`]: futures of operations that take time.
+//! - [`operation`]: futures of asynchronous operations.
 //! - [`lock`], [`time_provider`]: the locks and the clock that an application without `std`
 //!   supplies.
 

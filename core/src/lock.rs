@@ -10,7 +10,7 @@ mod with_std {
     pub use std::sync::MutexGuard;
     use std::sync::PoisonError;
 
-    /// Data behind a lock of the standard library.
+    /// A `std::sync::Mutex`.
     #[derive(Debug)]
     pub struct Mutex<T>(std::sync::Mutex<T>);
 
@@ -43,7 +43,7 @@ mod without_std {
     use core::fmt::Debug;
     use core::ops::DerefMut;
 
-    /// A lock that the application implements, with the data behind it.
+    /// A lock that the application implements, together with the data that it protects.
     pub trait Lock<T>: Debug + Send + Sync {
         /// Waits for the lock. It is released when the guard is dropped.
         ///
@@ -56,24 +56,24 @@ mod without_std {
 
     /// Creates locks.
     pub trait MakeMutex {
-        /// Puts `value` behind an unlocked lock.
+        /// Creates an unlocked lock around `value`.
         fn make_mutex<T>(value: T) -> Arc<dyn Lock<T>>
         where
             T: Send + 'static;
     }
 
-    /// Access to the data behind a lock. Dropping it releases the lock.
+    /// Access to the data that a lock protects. Dropping it releases the lock.
     pub type MutexGuard<'a, T> = Box<dyn DerefMut<Target = T> + 'a>;
 
     /// The error of a lock whose data may be inconsistent.
     pub struct Poisoned;
 
-    /// Data behind a lock that the application implements.
+    /// A mutex whose lock the application implements.
     #[derive(Debug)]
     pub struct Mutex<T>(Arc<dyn Lock<T>>);
 
     impl<T: Send + 'static> Mutex<T> {
-        /// Puts `val` behind a lock created by `M`.
+        /// Protects `val` with a lock created by `M`.
         pub fn new<M>(val: T) -> Self
         where
             M: MakeMutex,
@@ -88,7 +88,7 @@ mod without_std {
             self.0.lock().ok()
         }
 
-        /// The same as [`Self::lock`]: the application's lock decides whether it is poisoned.
+        /// The same as [`Self::lock`]: the application's lock decides if it is poisoned.
         #[doc(hidden)]
         pub fn lock_even_poisoned(&self) -> Option<MutexGuard<'_, T>> {
             self.lock()

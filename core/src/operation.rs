@@ -1,8 +1,8 @@
-//! Operations that take time, as futures.
+//! Asynchronous operations, as futures.
 //!
-//! A private key in a hardware module, or a session storage over the network, answers after
-//! milliseconds. Extension points have a second method for these, which returns a future. A
-//! connection asks it only if its owner polls the connection.
+//! A private key in a hardware module, or a session storage over the network, takes milliseconds
+//! for each call. Extension points have a second method for these, which returns a future. Only
+//! connections whose owner polls them call it.
 
 use alloc::boxed::Box;
 use core::future::Future;

@@ -12,14 +12,14 @@ mod tests;
 /// The cryptography that a configuration uses: cipher suites, key exchange groups, signature
 /// verification, randomness and private-key loading.
 ///
-/// The fields are independent, so a provider can be customised by changing fields of an existing
-/// one: drop cipher suites, reorder groups, keep private keys in hardware.
+/// The fields are independent. To customise a provider, change the fields of an existing one: drop
+/// cipher suites, reorder groups, keep private keys in hardware.
 ///
 /// # The process-wide default
 ///
 /// A configuration built without a provider uses the one given to
-/// [`install_default`](Self::install_default). That can be done once per process, so only
-/// applications should do it: a library that does it takes the choice away from its user.
+/// [`install_default`](Self::install_default). That works once per process, so only applications
+/// should call it: a library that does so takes the choice away from its users.
 #[derive(Clone, Debug)]
 pub struct CryptoProvider {
     /// The supported cipher suites, most preferred first.
@@ -49,8 +49,7 @@ impl CryptoProvider {
     ///
     /// # Errors
     ///
-    /// Fails if a default is already installed. It stays, and the error returns the rejected
-    /// provider.
+    /// Fails if a default is already installed, which then stays. The error contains `self`.
     pub fn install_default(self) -> Result<(), Arc<Self>> {
         process_default::install(Arc::new(self))
     }

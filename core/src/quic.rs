@@ -71,7 +71,7 @@ impl Version {
     }
 }
 
-/// The version-dependent inputs of the key derivation.
+/// The inputs of the key derivation that depend on the version.
 struct Derivation {
     /// The salt for the secret of Initial packets.
     salt: &'static [u8; 20],

@@ -27,7 +27,7 @@ pub trait SigningKey: Debug + Send + Sync {
         None
     }
 
-    /// The kind of this key. TLS 1.2 chooses cipher suites by it.
+    /// The kind of this key, by which TLS 1.2 chooses cipher suites.
     fn algorithm(&self) -> SignatureAlgorithm;
 }
 
@@ -56,11 +56,10 @@ pub trait Signer: Debug + Send + Sync {
     /// Fails if the cryptography, or a key store behind it, fails.
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error>;
 
-    /// Starts to sign `message`, like [`sign`](Self::sign), for a key that takes time. If this
-    /// method returns `None`, as it does by default, the handshake calls `sign`.
+    /// Signs asynchronously, like [`sign`](Self::sign). `None`, the default, falls back to `sign`.
     ///
-    /// Called only for connections whose owner polls operations. The other connections call `sign`,
-    /// which may block.
+    /// Implement it if signing takes long, for example in a hardware module or over the network.
+    /// Only connections whose owner polls them call it. All others call `sign`, which may block.
     ///
     /// # Errors
     ///

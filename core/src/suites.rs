@@ -1,6 +1,6 @@
 //! Cipher suites: the cryptography of each, and the decisions that depend on it.
 //!
-//! Also contains the secrets that a connection hands out on request ([`ExtractedSecrets`]), for
+//! Also contains the secrets that a connection exports on request ([`ExtractedSecrets`]), for
 //! example for kernel TLS.
 
 use alloc::vec::Vec;
@@ -127,7 +127,7 @@ impl CipherSuiteCommon {
         self.hash_provider.fips()
     }
 
-    /// Prints the suite of type `name` that contains this.
+    /// Prints this as a suite of the type `name`.
     fn fmt_as(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct(name).field("suite", &self.suite).finish()
     }

@@ -34,18 +34,20 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
 
     /// The number of seconds for which a ticket created now can be used.
     ///
-    /// Clients learn it (RFC 9846 §4.7.1) and drop the ticket when it has passed. An implementation
-    /// should destroy its keys at that time, because forward secrecy depends on it.
+    /// Tickets carry it (RFC 9846 §4.7.1), and clients drop them when it has passed. Destroy the
+    /// keys at that time: forward secrecy depends on it.
     ///
-    /// If it is 0, TLS 1.3 clients discard the ticket. In TLS 1.2 the lifetime is unspecified then
-    /// (RFC 5077 §3.3): the ticket is valid for a week if [`decrypt`](Self::decrypt) accepts it.
+    /// If it is 0, TLS 1.3 clients discard the ticket. In TLS 1.2, 0 leaves the lifetime
+    /// unspecified (RFC 5077 §3.3): the ticket is valid for a week if [`decrypt`](Self::decrypt)
+    /// accepts it.
     fn lifetime(&self) -> u32;
 
     /// The number of seconds by which the clock of the machine that opens a ticket may differ from
     /// that of its creator. The default is 0.
     ///
     /// A server accepts tickets that are older than [`lifetime`](Self::lifetime) by up to this.
-    /// Clients do not learn it, so the lifetime that they know is valid on every machine.
+    /// Tickets do not carry it, so each machine accepts them for all of the lifetime that clients
+    /// know.
     fn clock_tolerance(&self) -> u32 {
         0
     }
@@ -61,20 +63,19 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     /// ticket, or a forgery. The input comes directly from an unauthenticated peer.
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>>;
 
-    /// Starts to create a ticket, like [`encrypt`](Self::encrypt), if that takes time. If this
-    /// method returns `None`, as it does by default, the handshake calls `encrypt`.
+    /// Creates a ticket asynchronously, like [`encrypt`](Self::encrypt). `None`, the default, falls
+    /// back to `encrypt`.
     ///
-    /// Called only for connections whose owner polls operations. `plain` contains secrets: zeroize
-    /// copies.
+    /// Only connections whose owner polls them call it. `plain` contains secrets: zeroize copies.
     fn encrypt_async(&self, plain: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
         let _ = plain;
         None
     }
 
-    /// Starts to decrypt a ticket, like [`decrypt`](Self::decrypt), if that takes time. If this
-    /// method returns `None`, as it does by default, the handshake calls `decrypt`.
+    /// Decrypts a ticket asynchronously, like [`decrypt`](Self::decrypt). `None`, the default,
+    /// falls back to `decrypt`.
     ///
-    /// Called only for connections whose owner polls operations.
+    /// Only connections whose owner polls them call it.
     fn decrypt_async(&self, cipher: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
         let _ = cipher;
         None
@@ -86,7 +87,7 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
 ///
 /// # Errors
 ///
-/// The errors of [`TicketRotator::new`].
+/// Returns the errors of [`TicketRotator::new`].
 #[cfg(feature = "std")]
 pub fn make_rotating_ticketer(
     generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
@@ -97,7 +98,7 @@ pub fn make_rotating_ticketer(
 
 /// Creates an [`AeadTicketer`] with a random key of 32 bytes, which it passes to `new_aead`.
 ///
-/// It is the whole generator that a provider passes to `make_rotating_ticketer`.
+/// Use it as the generator for `make_rotating_ticketer`.
 ///
 /// # Errors
 ///
@@ -134,8 +135,8 @@ pub fn make_ticketer<A: Aead + 'static>(
 ///
 /// The key name is random. It identifies tickets of other keys before any decryption.
 ///
-/// Nonces are random, so a key should encrypt no more than 2³² tickets (NIST SP 800-38D §8.3).
-/// Rotated after six hours, it would reach that at 200 000 tickets a second.
+/// Nonces are random, so a key should encrypt no more than 2³² tickets (NIST SP 800-38D §8.3). A
+/// key that is rotated after six hours reaches that only at 200 000 tickets a second.
 pub struct AeadTicketer<A> {
     aead: A,
     key_name: [u8; KEY_NAME_LEN],

@@ -8,9 +8,9 @@ use pki_types::UnixTime;
 ///
 /// Without `std` there is no default clock, and every configuration needs one.
 pub trait TimeProvider: Debug + Send + Sync {
-    /// The current wall-clock time; `None` if it is unknown.
+    /// Returns the current wall-clock time; `None` if it is unknown.
     ///
-    /// A handshake that needs the time and gets none fails with
+    /// A handshake that needs the time then fails with
     /// [`Error::FailedToGetCurrentTime`](crate::error::Error::FailedToGetCurrentTime).
     fn current_time(&self) -> Option<UnixTime>;
 }

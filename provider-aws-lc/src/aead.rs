@@ -10,7 +10,7 @@ use rustls_core::blocks::{
 };
 use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
 
-/// A cipher of aws-lc-rs, by the library's names.
+/// A cipher of aws-lc-rs, with the library's names for it.
 pub(crate) trait LibraryCipher: Cipher {
     const AEAD: &'static aead::Algorithm;
     /// The cipher of QUIC's headers.

@@ -2,14 +2,14 @@
 //!
 //! Sealing with AES-GCM is only approved if the module itself ensures that no nonce is used twice.
 //! For TLS, it has keys that know the nonces of the protocol, and reject a nonce that is not
-//! greater than the last. With feature `fips` the cipher suites use these keys. Their records are
+//! greater than the last. With feature `fips`, the cipher suites use these keys. Their records are
 //! the same, except for the explicit nonces of TLS 1.2. QUIC builds its nonces like TLS 1.3 (RFC
-//! 9001 §5.3) and uses the same keys. So packet numbers must increase, and only on one path: the
-//! paths of a multipath connection share packet numbers, which the module rejects.
+//! 9001 §5.3) and uses the same keys. So packet numbers must increase, and connections cannot be
+//! multipath: paths repeat each other's packet numbers, which the module rejects.
 //!
 //! Services of the module also derive the keys of connections
-//! ([`key_derivation`](crate::key_derivation)). Those of HPKE are derived with single calls of its
-//! HMAC.
+//! ([`key_derivation`](crate::key_derivation)). The keys of HPKE are derived with single calls of
+//! its HMAC.
 //!
 //! Tickets are not covered, because their nonces come from outside the module.
 //! `CryptoProvider::fips` does not include them.
@@ -35,7 +35,7 @@ pub(crate) type Tls12Gcm<C> = Gcm<C, Tls12>;
 /// The AES-GCM cipher `C` for the records of version `P`.
 pub(crate) struct Gcm<C, P>(PhantomData<(C, P)>);
 
-/// A protocol version, which determines the order of nonces.
+/// Selects the rule by which aws-lc's TLS keys check that nonces grow.
 pub(crate) trait Protocol: Send + Sync + 'static {
     const ID: TlsProtocolId;
 }
@@ -155,7 +155,7 @@ impl<C: LibraryCipher> PacketAlgorithm for Gcm<C, Tls13> {
     }
 }
 
-/// A key for packets. Packets are sealed behind a shared reference.
+/// A key for packets, which are sealed through a shared reference.
 ///
 /// Sealing advances the module's counter. Each direction has only one sender, so the lock is never
 /// contended.
@@ -164,12 +164,12 @@ pub(crate) struct PacketKey {
     opening: RecordOpeningKey,
 }
 
-/// The sealing key of a packet key. The module takes the first nonce of a key as that of packet
-/// number 0, and compares all later ones with it. But packet numbers continue when keys change, so
-/// the first packet under a key may have any number.
+/// The sealing key of a packet key. The module assumes that the first nonce of a key is that of
+/// packet number 0, and compares all later ones with it. But packet numbers continue when keys
+/// change, so the first packet under a key may have any number.
 struct PacketSealingKey {
     key: RecordSealingKey,
-    /// Yields the nonce of number 0; `None` after the first packet.
+    /// The IV, for the nonce of packet number 0; `None` after the first packet.
     iv: Option<Iv>,
 }
 
@@ -179,7 +179,7 @@ impl PacketSealingKey {
             let zero = Nonce::new(iv, 0);
             // the module's counter is the last eight bytes; the first four differ on other paths
             if zero.0[4..] != nonce.0[4..] {
-                // discard the tag: nobody sees it, and the module rejects this nonce from now on
+                // discard the tag: it is never sent, and the module rejects this nonce from now on
                 self.key.seal_text(zero, &[], &mut [])?;
             }
             self.iv = None;

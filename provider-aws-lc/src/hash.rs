@@ -164,7 +164,7 @@ impl HmacKey {
     }
 
     fn sign_pieces(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
-        // a context has some hundred bytes, so create, use and finish it in one place
+        // a context is several hundred bytes long, so create, use and finish it in one place
         let mut context = hmac::Context::with_key(&self.0);
         if !first.is_empty() {
             context.update(first);

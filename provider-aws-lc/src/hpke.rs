@@ -1,7 +1,7 @@
 //! HPKE in base mode (RFC 9180) with Diffie-Hellman over the NIST curves and X25519.
 //!
 //! Contains the suites under the names of 0.23, and Diffie-Hellman with serialisable keys over
-//! aws-lc-rs. The rest is [`HpkeBase`].
+//! aws-lc-rs. [`HpkeBase`] does everything else.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -112,8 +112,8 @@ const SHA512_OUTPUT_LEN: usize = 64;
 /// function of its KDF has outputs of `KDF_SIZE` bytes. The statics of this module are the only
 /// values.
 ///
-/// Failures are an [`Error::Other`] that holds an [`HpkeError`](rustls_core::blocks::HpkeError),
-/// except for [`Error::FailedToGetRandomBytes`].
+/// A failure is an [`Error::Other`] with an [`HpkeError`](rustls_core::blocks::HpkeError) inside,
+/// or [`Error::FailedToGetRandomBytes`].
 pub struct HpkeAwsLcRs<const KEY_SIZE: usize, const KDF_SIZE: usize>(&'static dyn Hpke);
 
 impl<const KEY_SIZE: usize, const KDF_SIZE: usize> Hpke for HpkeAwsLcRs<KEY_SIZE, KDF_SIZE> {
@@ -161,7 +161,7 @@ impl<const KEY_SIZE: usize, const KDF_SIZE: usize> Hpke for HpkeAwsLcRs<KEY_SIZE
 
     /// True if FIPS approves the algorithms of this suite: all except X25519 and ChaCha20.
     ///
-    /// It does not depend on the library being the FIPS module.
+    /// It does not depend on whether the library is the FIPS module.
     /// [`CryptoProvider::fips`](rustls_core::provider::CryptoProvider::fips) reports that.
     fn fips(&self) -> bool {
         let suite = self.suite();
@@ -202,7 +202,7 @@ impl<G: Group> HpkeDh for Dh<G> {
         PrivateKey::generate(G::ALGORITHM).map_err(|_| GetRandomFailed)
     }
 
-    /// The library rejects numbers out of range.
+    /// Leaves the check of the range to the library.
     fn from_bytes(bytes: &[u8]) -> Option<PrivateKey> {
         PrivateKey::from_private_key(G::ALGORITHM, bytes).ok()
     }

@@ -1,10 +1,9 @@
 //! HKDF-Expand and the PRF of TLS 1.2 as services of the library, for its FIPS module. Single calls
 //! of HMAC would yield the same, but are only approved as services of the module.
 //!
-//! HKDF-Extract is a single HMAC, which is a service already. The library's own HKDF-Extract keeps
-//! a copy of the salt that it does not erase, and the salts of TLS 1.3 are secrets. Of the PRF's
-//! labels, the module only approves that of the extended master secret, so configurations must
-//! require it.
+//! HKDF-Extract is a single HMAC, which is a service already. The library's own HKDF-Extract leaves
+//! a copy of the salt in memory, and the salts of TLS 1.3 are secrets. Of the PRF's labels, the
+//! module only approves that of the extended master secret, so configurations must require it.
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;

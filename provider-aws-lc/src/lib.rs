@@ -1,9 +1,9 @@
 //! The crypto-provider interface of rustls-inplace over [aws-lc-rs](aws_lc_rs).
 //!
 //! `rustls` re-exports this crate as `rustls::crypto::aws_lc_rs`. It contains the public paths and
-//! the lists of what is offered, in order. The lists of suites follow from the table in
-//! [`cipher_suite`]. The other modules implement the traits of [`rustls_core::blocks`] over
-//! aws-lc-rs.
+//! the lists of suites and groups, in order of preference. The lists of suites follow from the
+//! table in [`cipher_suite`]. The other modules implement the traits of [`rustls_core::blocks`]
+//! over aws-lc-rs.
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -45,8 +45,8 @@ mod ticketer;
 pub mod tls13_only;
 mod verify;
 
-/// Returns a provider of [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and the rest of this
-/// module.
+/// Returns a provider of [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and everything else in
+/// this crate.
 pub fn default_provider() -> CryptoProvider {
     provider_of(DEFAULT_CIPHER_SUITES)
 }

@@ -30,7 +30,7 @@ pub static SUPPORTED_SIG_ALGS: WebPkiSupportedAlgorithms = WebPkiSupportedAlgori
         ML_DSA_65,
         ML_DSA_87,
     ],
-    // the first algorithm of an ECDSA scheme has the curve of TLS 1.3 (RFC 9846 §4.3.3)
+    // TLS 1.3 uses only the first entry, so it must be the scheme's own curve (RFC 9846 §4.3.3)
     mapping: &[
         (
             SignatureScheme::ECDSA_NISTP384_SHA384,

@@ -19,7 +19,7 @@ fn all_groups() -> impl Iterator<Item = &'static dyn SupportedKxGroup> {
         .copied()
 }
 
-/// The orders are those of upstream 0.23.46 built with each setting of the feature.
+/// Compares with the orders of upstream 0.23.46, built with each setting of the feature.
 #[test]
 fn groups_have_upstreams_order() {
     use NamedGroup::*;
@@ -277,7 +277,7 @@ fn unreduced_ml_kem_keys_are_rejected() {
     }
 }
 
-/// FIPS 203 §6.3: a tampered ciphertext yields a secret that nobody else has.
+/// FIPS 203 §6.3: a tampered ciphertext yields a secret that differs from the sender's.
 #[test]
 fn ml_kem_rejects_implicitly() {
     for group in [aws_lc::kx_group::MLKEM768, aws_lc::kx_group::MLKEM1024] {

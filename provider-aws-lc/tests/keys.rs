@@ -233,7 +233,8 @@ fn truncated_keys_are_rejected() {
     }
 }
 
-/// A library may accept more encodings than the label says, but no more than upstream.
+/// A library may accept other encodings than that of the label, but only those that upstream
+/// accepts.
 #[test]
 fn mislabelled_keys_are_treated_like_upstream() {
     for provider in Provider::ALL {

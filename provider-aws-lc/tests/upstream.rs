@@ -329,7 +329,7 @@ fn quic_packets_match_upstream() {
     }
 }
 
-/// Only their creator can open tickets. Clients learn the lifetime.
+/// Tickets themselves cannot be compared: only their creator can open them.
 #[test]
 fn tickets_have_the_lifetime_of_upstream() {
     let ours = [aws_lc::Ticketer::new(), ring::Ticketer::new()].map(Result::unwrap);

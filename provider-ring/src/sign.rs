@@ -20,7 +20,7 @@ use rustls_core::sign::{Signer, SigningKey};
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if it is none of these, or malformed.
+/// Returns [`Error::General`] if the key is of another kind or malformed.
 pub fn any_supported_type(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
     blocks::any_supported_type::<KeyPair>(der)
 }
@@ -45,7 +45,8 @@ pub fn any_eddsa_type(der: &PrivatePkcs8KeyDer<'_>) -> Result<Arc<dyn SigningKey
     blocks::any_eddsa_type::<KeyPair>(der)
 }
 
-/// An RSA signing key, for programs that create it by name. New ones use [`any_supported_type`].
+/// An RSA signing key, for programs that create it by name. New programs should use
+/// [`any_supported_type`].
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct RsaSigningKey(Arc<dyn SigningKey>);

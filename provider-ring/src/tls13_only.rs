@@ -13,8 +13,8 @@ pub mod cipher_suite {
     pub use crate::cipher_suite::tls13_only::*;
 }
 
-/// Returns a provider of [`DEFAULT_CIPHER_SUITES`]. The rest is that of [the other
-/// one](crate::default_provider).
+/// Returns a provider of [`DEFAULT_CIPHER_SUITES`]. All else is as in
+/// [`crate::default_provider`].
 pub fn default_provider() -> CryptoProvider {
     crate::provider_of(DEFAULT_CIPHER_SUITES)
 }

@@ -22,7 +22,7 @@ pub static SUPPORTED_SIG_ALGS: WebPkiSupportedAlgorithms = WebPkiSupportedAlgori
         RSA_PKCS1_2048_8192_SHA384_ABSENT_PARAMS,
         RSA_PKCS1_2048_8192_SHA512_ABSENT_PARAMS,
     ],
-    // the first algorithm of an ECDSA scheme has the curve of TLS 1.3 (RFC 9846 §4.3.3)
+    // TLS 1.3 uses only the first entry, so it must be the scheme's own curve (RFC 9846 §4.3.3)
     mapping: &[
         (
             SignatureScheme::ECDSA_NISTP384_SHA384,

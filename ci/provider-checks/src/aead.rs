@@ -1,5 +1,4 @@
-//! Checks AEADs with Wycheproof's vectors, each in all the ways in which records and packets use
-//! it.
+//! Checks AEADs with Wycheproof's vectors, in all the ways in which records and packets use them.
 
 use rustls_core::blocks::{
     Aead, AeadAlgorithm, AeadError, BulkCipher, OpeningKey, PacketAlgorithm, SealingKey, TAG_LEN,

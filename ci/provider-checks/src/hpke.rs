@@ -79,7 +79,7 @@ fn check_single_shot(hpke: &dyn Hpke, vector: &Vector) {
     assert_eq!(opened.unwrap(), PLAINTEXT);
 }
 
-/// Checks a generated pair: the form of the private key, and that the public key belongs to it.
+/// Checks a generated pair: the form of the private key, and that the public key matches it.
 fn check_key_pair<D: HpkeDh>(hpke: &dyn Hpke) {
     let (public_key, private_key) = hpke.generate_key_pair().unwrap();
     let bytes = private_key.secret_bytes();

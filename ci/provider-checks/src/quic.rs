@@ -133,7 +133,7 @@ fn aead_key(bytes: &[u8]) -> AeadKey {
     AeadKey::from(key).with_length(bytes.len())
 }
 
-/// Seals some bytes. The result depends on key and IV.
+/// Seals fixed bytes, so that the result depends only on key and IV.
 fn sealed(key: &dyn PacketKey) -> Vec<u8> {
     let mut payload = [7; 40];
     let tag = key.encrypt_in_place(0, b"header", &mut payload).unwrap();

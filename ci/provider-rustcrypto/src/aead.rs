@@ -93,7 +93,7 @@ impl<A: LibraryAead> Aead for Key<A> {
     }
 }
 
-/// RFC 9001 §5.4.3: AES with the sample as one block.
+/// The mask of RFC 9001 §5.4.3: AES with the sample as one block.
 pub(crate) struct AesMask<B>(B);
 
 impl<B: KeyInit> From<&AeadKey> for AesMask<B> {
@@ -113,7 +113,7 @@ where
     }
 }
 
-/// RFC 9001 §5.4.4: ChaCha20 with the sample as counter and nonce.
+/// The mask of RFC 9001 §5.4.4: ChaCha20 with the sample as counter and nonce.
 pub(crate) struct ChaCha20Mask([u8; 32]);
 
 impl From<&AeadKey> for ChaCha20Mask {

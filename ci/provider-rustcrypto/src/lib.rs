@@ -1,7 +1,7 @@
 //! A crypto provider over [RustCrypto], which is pure Rust. It is made of the building blocks in
 //! [`rustls::crypto::blocks`].
 //!
-//! It is an example of how little another library needs, and its tests show that the blocks are
+//! It shows how little code another library needs, and its tests show that the blocks are
 //! sufficient. It has no RSA. Do not use it for anything else.
 //!
 //! [RustCrypto]: https://github.com/RustCrypto

@@ -36,7 +36,7 @@ pub trait HashFunction: Sized + Send + Sync + 'static {
     /// [`Self::hmac`] of `HashLen` zero bytes, if the library caches that key. HKDF extracts with
     /// it if there is no salt, as in each resumption (RFC 9846 §7.1). It is not secret.
     ///
-    /// Worth caching if the library takes long to prepare a key.
+    /// Cache it if preparing a key is slow in the library.
     fn hmac_of_zeros() -> Option<&'static Self::HmacKey> {
         None
     }
@@ -60,8 +60,8 @@ pub trait Computation: Clone + Send + Sync + 'static {
 ///
 /// Like [`HkdfUsingHmac`](crate::crypto::tls13::HkdfUsingHmac) and
 /// [`PrfUsingHmac`](crate::crypto::tls12::PrfUsingHmac), but a key used only once stays on the
-/// stack. An expander takes one allocation instead of two, or none if it is used at once. That
-/// saves more than twenty allocations per handshake.
+/// stack. An expander takes one allocation instead of two, or none if it is not kept. That saves
+/// more than twenty allocations per handshake.
 pub struct Hashing<H>(PhantomData<H>);
 
 impl<H: HashFunction> Hashing<H> {

@@ -41,7 +41,7 @@ use crate::error::{Error, OtherError};
 
 /// Diffie-Hellman over one curve with serialisable keys, implemented with a crypto library.
 ///
-/// Unlike those of [`Ecdh`](super::Ecdh), keys can be serialised and reused.
+/// Unlike the keys of [`Ecdh`](super::Ecdh), these can be serialised and reused.
 pub trait HpkeDh: Send + Sync + 'static {
     /// The hash function of the KEM (RFC 9180 §7.1): SHA-256 for X25519 and P-256, SHA-384 for
     /// P-384, SHA-512 for P-521.
@@ -89,7 +89,7 @@ pub trait HpkeDh: Send + Sync + 'static {
 
 /// The [`Hpke`] of a KEM over `D`, HKDF with the hash function `H`, and the AEAD `A`.
 ///
-/// Failures are an [`Error::Other`] that holds an [`HpkeError`], except for
+/// A failure is an [`Error::Other`] with an [`HpkeError`] inside, or
 /// [`Error::FailedToGetRandomBytes`].
 pub struct HpkeBase<D, H, A>(PhantomData<(D, H, A)>);
 

@@ -28,8 +28,8 @@ pub trait KeyPair: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`KeyRejected`] with the library's reason, also if it does not support keys of that
-    /// kind.
+    /// Returns [`KeyRejected`] with the library's reason if the encoding is wrong or the library
+    /// does not support keys of that kind.
     fn from_pkcs8(kind: KeyKind, der: &[u8]) -> Result<Self, KeyRejected>;
 
     /// Decodes an RSA key in PKCS#1 (RFC 8017 §A.1.2) encoding.
@@ -38,7 +38,7 @@ pub trait KeyPair: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The same as those of [`from_pkcs8`](Self::from_pkcs8).
+    /// Returns the errors of [`from_pkcs8`](Self::from_pkcs8).
     fn from_pkcs1(der: &[u8]) -> Result<Self, KeyRejected> {
         Self::from_pkcs8(KeyKind::Rsa, &into_pkcs8(KeyKind::Rsa, der))
     }
@@ -49,7 +49,7 @@ pub trait KeyPair: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The same as those of [`from_pkcs8`](Self::from_pkcs8).
+    /// Returns the errors of [`from_pkcs8`](Self::from_pkcs8).
     fn from_sec1(kind: KeyKind, der: &[u8]) -> Result<Self, KeyRejected> {
         Self::from_pkcs8(kind, &into_pkcs8(kind, der))
     }
@@ -161,7 +161,7 @@ impl<E: fmt::Display> From<E> for KeyRejected {
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if it is none of these, or malformed.
+/// Returns [`Error::General`] if the key is of another kind or malformed.
 pub fn any_supported_type<K: KeyPair>(
     der: &PrivateKeyDer<'_>,
 ) -> Result<Arc<dyn SigningKey>, Error> {

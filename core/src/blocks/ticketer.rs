@@ -9,8 +9,8 @@
 /// [`SecureRandom`](crate::crypto::SecureRandom). The invoking crate declares `extern crate alloc`
 /// and depends on rustls-pki-types as `pki_types`.
 ///
-/// Without this crate's feature `std` it declares nothing. So a provider needs no such feature of
-/// its own. It names the arguments by path, since imports would be unused.
+/// Without this crate's feature `std` it declares nothing, so that a provider needs no such feature
+/// of its own. Pass the arguments as paths: imports would then be unused.
 #[cfg(feature = "std")]
 #[macro_export]
 macro_rules! provider_ticketer {
@@ -52,7 +52,7 @@ macro_rules! provider_ticketer {
             ///
             /// # Errors
             ///
-            /// The same as those of
+            /// Returns the errors of
             /// [`FleetTicketer::new`](rustls_core::blocks::FleetTicketer::new): the secret is too
             /// short, or the epoch is too short or too long.
             pub fn for_fleet(
@@ -71,7 +71,7 @@ macro_rules! provider_ticketer {
             ///
             /// # Errors
             ///
-            /// The same as those of
+            /// Returns the errors of
             /// [`FleetTicketer::new`](rustls_core::blocks::FleetTicketer::new).
             pub fn for_fleet_with_clock(
                 secret: &[u8],

@@ -5,7 +5,8 @@
 //!
 //! - [`SealingKey`] and [`OpeningKey`]: the records of one direction. They have one owner, so they
 //!   may keep mutable state, such as a nonce counter or a cipher context.
-//! - [`Aead`]: many users at once. QUIC packets and tickets are sealed behind a shared reference.
+//! - [`Aead`]: QUIC packets and tickets. It is used behind a shared reference, so it keeps no
+//!   mutable state.
 //!
 //! TLS 1.2 and TLS 1.3 record framing ([`crate::record::framing`]), QUIC packet protection
 //! ([`super::quic`]) and ticket protection ([`crate::ticketer`]) are implemented on top of these in
@@ -52,8 +53,8 @@ pub trait SealingKey: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns [`AeadError`] if `out` has any other length, and leaves it unchanged then; also if
-    /// the library fails.
+    /// Returns [`AeadError`] if `out` has any other length, which leaves it unchanged, or if the
+    /// library fails.
     fn seal(
         &mut self,
         nonce: Nonce,
@@ -106,7 +107,7 @@ pub trait Aead: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The same as those of [`OpeningKey::open`].
+    /// Returns the errors of [`OpeningKey::open`].
     fn open_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<usize, AeadError>;
 }
 
@@ -180,7 +181,7 @@ pub fn split_tag<'a>(
 
 /// The error of sealing or opening: wrong lengths, a wrong tag, or a limit of the AEAD.
 ///
-/// It deliberately carries no cause: telling them apart would help an attacker.
+/// It deliberately carries no cause, which would help an attacker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AeadError;
 

@@ -63,7 +63,7 @@ impl BulkCipher {
         (self.properties().traffic_secrets)(key, iv)
     }
 
-    /// The table of all ciphers.
+    /// Returns the row of this cipher in the table of all ciphers.
     pub(crate) const fn properties(self) -> Properties {
         match self {
             Self::Aes128Gcm => Properties {
@@ -148,14 +148,14 @@ pub(crate) enum Tls12Nonce {
     Implicit,
 }
 
-/// The use of one key of a [`BulkCipher`].
+/// The limits on the use of one key of a [`BulkCipher`].
 pub(crate) struct Limits {
-    /// The number of records encrypted (RFC 9846 §5.5).
+    /// The number of records that may be encrypted (RFC 9846 §5.5).
     pub(crate) records: u64,
-    /// The number of QUIC packets encrypted (RFC 9001 §6.6).
+    /// The number of QUIC packets that may be encrypted (RFC 9001 §6.6).
     pub(crate) packets: u64,
-    /// The number of QUIC packets that failed to authenticate, over all keys of a connection (RFC
-    /// 9001 §6.6).
+    /// The number of QUIC packets that may fail to authenticate, over all keys of a connection
+    /// (RFC 9001 §6.6).
     pub(crate) forged_packets: u64,
 }
 

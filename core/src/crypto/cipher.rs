@@ -58,14 +58,13 @@ pub(crate) const MAX_FRAGMENT_LEN: usize = 1 << 14;
 ///   out[0]           out[payload_offset()]                    out[encrypted_payload_len(n)]
 /// ```
 ///
-/// It cannot return an owned record. The record layer asks for [`Self::encrypted_payload_len`]
-/// first, so a well-behaved caller never sees [`EncryptError::InsufficientSize`].
+/// It cannot return an owned record. The record layer calls [`Self::encrypted_payload_len`] first
+/// and provides that much memory, so it never sees [`EncryptError::InsufficientSize`].
 ///
 /// # What an implementer must do
 ///
 /// - Build the nonce from `seq` (XORed into the IV, RFC 9846 §5.3) and nothing else. The record
-///   layer
-///   never passes the same `seq` twice to one encrypter, not even after an error.
+///   layer never passes the same `seq` twice to one encrypter, not even after an error.
 /// - Return [`EncryptError::InsufficientSize`] before touching `out` if `out` is shorter than
 ///   `encrypted_payload_len(payload)`. A longer `out` is allowed; leave the bytes beyond unchanged.
 /// - Return exactly `encrypted_payload_len(payload)` on success.
@@ -166,7 +165,7 @@ pub trait MessageEncrypter: Send + Sync {
     /// Encrypts the payload in `out[payload_offset()..][..payload_len]`. Afterwards `out` starts
     /// with the output of [`Self::encrypt`].
     ///
-    /// The errors are those of [`Self::encrypt`].
+    /// Returns the errors of [`Self::encrypt`].
     fn encrypt_in_place(
         &mut self,
         typ: ContentType,
@@ -180,8 +179,8 @@ pub trait MessageEncrypter: Send + Sync {
     /// bytes.
     ///
     /// It grows by exactly one per byte of `payload_len`: the expansion is constant. It is at most
-    /// 256 bytes in TLS 1.3 (RFC 9846 §5.2), and 2048 in TLS 1.2 (RFC 5246 §6.2.3). If
-    /// an encrypter claims more, the connection fails.
+    /// 256 bytes in TLS 1.3 (RFC 9846 §5.2), and 2048 in TLS 1.2 (RFC 5246 §6.2.3). If an encrypter
+    /// claims more, the connection fails.
     fn encrypted_payload_len(&self, payload_len: usize) -> usize;
 
     /// The number of bytes before the payload in the encrypted payload: 8 for TLS 1.2 AES-GCM,
@@ -202,8 +201,8 @@ pub trait MessageEncrypter: Send + Sync {
 
 /// Opens received records in place.
 pub trait MessageDecrypter: Send + Sync {
-    /// Decrypts `msg` in place. It was received as the record with sequence number `seq`. Returns
-    /// its type and its payload, a slice of the input.
+    /// Decrypts `msg`, the record with sequence number `seq`, in place. Returns its type and its
+    /// payload, a slice of the input.
     ///
     /// The record layer does not check the outer type of a protected TLS 1.3 record. A decrypter
     /// should reject any type except `application_data` (RFC 9846 §5.2).
@@ -211,7 +210,7 @@ pub trait MessageDecrypter: Send + Sync {
     /// # Errors
     ///
     /// Returns [`Error::DecryptError`] if the record is not authentic or too short. Returns
-    /// [`Error::InappropriateMessage`] for its outer type. Returns
+    /// [`Error::InappropriateMessage`] if its outer type is wrong. Returns
     /// [`Error::PeerSentOversizedRecord`] if its plaintext exceeds 2^14 bytes. Returns
     /// [`IllegalTlsInnerPlaintext`](crate::error::PeerMisbehaved::IllegalTlsInnerPlaintext) if it
     /// has no content type (RFC 9846 §5.4). The content of the buffer is unspecified then.
@@ -244,7 +243,7 @@ pub trait Tls13AeadAlgorithm: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns [`UnsupportedOperationError`] if the algorithm does not let its keys leave.
+    /// Returns [`UnsupportedOperationError`] if the algorithm does not export its keys.
     fn extract_keys(
         &self,
         key: AeadKey,
@@ -277,7 +276,7 @@ pub trait Tls12AeadAlgorithm: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`UnsupportedOperationError`] if the algorithm does not let its keys leave.
+    /// Returns [`UnsupportedOperationError`] if the algorithm does not export its keys.
     fn extract_keys(
         &self,
         key: AeadKey,
@@ -294,8 +293,8 @@ pub trait Tls12AeadAlgorithm: Send + Sync + 'static {
 /// The key material of one direction of a connection.
 ///
 /// For AES-GCM in TLS 1.2, the IV is the 4 implicit bytes followed by 8 bytes for the explicit
-/// nonces (RFC 5288 §3). These are derived by counting up, or by XOR with the sequence number. The
-/// IV for sending leads to no nonce that the connection has already used.
+/// nonces (RFC 5288 §3). Derive these by counting up, or by XOR with the sequence number: with the
+/// IV for sending, neither repeats a nonce that the connection has used.
 #[non_exhaustive]
 pub enum ConnectionTrafficSecrets {
     /// The key material for AES-128-GCM.
@@ -333,7 +332,7 @@ pub struct KeyBlockShape {
     pub fixed_iv_len: usize,
 
     /// The length of the explicit part of the nonce, which each record carries; zero for ciphers
-    /// without.
+    /// without one.
     pub explicit_nonce_len: usize,
 }
 
@@ -425,7 +424,7 @@ impl Iv {
 
     /// Creates an IV from a slice.
     ///
-    /// `value` has [`NONCE_LEN`] bytes. This is for providers, which know their lengths.
+    /// `value` has [`NONCE_LEN`] bytes. Use it in providers, which know the lengths of their IVs.
     ///
     /// # Panics
     ///
@@ -547,8 +546,8 @@ impl AeadKey {
         key
     }
 
-    /// Shortens this key to its first `len` bytes, for an algorithm that takes fewer than were
-    /// derived.
+    /// Shortens this key to its first `len` bytes, for an algorithm that needs fewer bytes than
+    /// were derived.
     ///
     /// # Panics
     ///

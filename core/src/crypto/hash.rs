@@ -1,7 +1,7 @@
 //! Hash functions, implemented by a provider.
 //!
-//! The transcript hash (RFC 9846 §4.1) uses them. The provider hashes by itself inside HMAC and
-//! signatures.
+//! The transcript hash (RFC 9846 §4.1) uses them. Inside HMAC and signatures, the provider hashes
+//! itself.
 
 use alloc::boxed::Box;
 

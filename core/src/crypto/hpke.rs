@@ -125,7 +125,7 @@ pub struct HpkePublicKey(pub Vec<u8>);
 pub struct HpkePrivateKey(Vec<u8>);
 
 impl HpkePrivateKey {
-    /// The key itself.
+    /// Returns the bytes of the key.
     pub fn secret_bytes(&self) -> &[u8] {
         &self.0
     }

@@ -26,14 +26,13 @@ pub trait SupportedKxGroup: Send + Sync + fmt::Debug {
     /// Fails if key generation fails, typically with [`Error::FailedToGetRandomBytes`].
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error>;
 
-    /// Performs the whole exchange at once, given the peer's share. This is the server's side of
-    /// TLS 1.3.
+    /// Performs the whole exchange in one step, given the peer's share. TLS 1.3 servers call this.
     ///
     /// The default is [`start`](Self::start) followed by [`ActiveKeyExchange::complete`].
     ///
     /// # Errors
     ///
-    /// The errors of `start` and of `complete`.
+    /// Returns the errors of `start` and of `complete`.
     fn start_and_complete(&self, peer_pub_key: &[u8]) -> Result<CompletedKeyExchange, Error> {
         let ours = self.start()?;
         let group = ours.group();
@@ -67,7 +66,7 @@ pub trait SupportedKxGroup: Send + Sync + fmt::Debug {
     }
 }
 
-/// A half-done key exchange: it has the ephemeral key, and its public part is known.
+/// A key exchange in progress: it has an ephemeral key, and the peer's share is still to come.
 pub trait ActiveKeyExchange: Send + Sync {
     /// Computes the shared secret from the peer's share.
     ///
@@ -86,7 +85,7 @@ pub trait ActiveKeyExchange: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The errors of [`complete`](Self::complete).
+    /// Returns the errors of [`complete`](Self::complete).
     fn complete_for_tls_version(
         self: Box<Self>,
         peer_pub_key: &[u8],
@@ -113,8 +112,8 @@ pub trait ActiveKeyExchange: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The errors of [`complete`](Self::complete). The default always returns [`Error::General`]:
-    /// an exchange without a component cannot complete one.
+    /// Returns the errors of [`complete`](Self::complete). The default always returns
+    /// [`Error::General`]: an exchange without a component cannot complete one.
     fn complete_hybrid_component(
         self: Box<Self>,
         _peer_pub_key: &[u8],
@@ -154,7 +153,7 @@ pub struct CompletedKeyExchange {
 pub struct SharedSecret(Vec<u8>);
 
 impl SharedSecret {
-    /// The secret itself.
+    /// Returns the bytes of the secret.
     pub fn secret_bytes(&self) -> &[u8] {
         &self.0
     }

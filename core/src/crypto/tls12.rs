@@ -24,7 +24,7 @@ pub trait Prf: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The errors of [`ActiveKeyExchange::complete_for_tls_version`].
+    /// Returns the errors of [`ActiveKeyExchange::complete_for_tls_version`].
     fn for_key_exchange(
         &self,
         output: &mut [u8; 48],
@@ -120,7 +120,7 @@ pub(crate) fn p_hash<K: Key + ?Sized>(key: &K, output: &mut [u8], label: &[u8], 
             a_and_seed[..a_len].copy_from_slice(a.as_ref());
             key.sign(&[a_and_seed])
         } else {
-            // the tags are not as long as the provider claims
+            // the tags are shorter or longer than the provider claims
             key.sign(&[a.as_ref(), label, seed])
         };
         block.copy_from_slice(&tag.as_ref()[..block.len()]);

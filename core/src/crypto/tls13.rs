@@ -30,7 +30,7 @@ pub trait Hkdf: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The errors of [`ActiveKeyExchange::complete_for_tls_version`].
+    /// Returns the errors of [`ActiveKeyExchange::complete_for_tls_version`].
     fn extract_from_kx_shared_secret(
         &self,
         salt: Option<&[u8]>,
@@ -210,7 +210,7 @@ impl HkdfLabelLengths {
 /// Moving a block may leave a copy behind that is never zeroized. `clone_from` leaves none.
 pub struct OkmBlock {
     bytes: SecretBytes<{ Self::MAX_LEN }>,
-    /// A single byte, because connections keep several blocks.
+    /// One byte, to save memory: connections keep several blocks.
     len: u8,
 }
 

@@ -10,12 +10,12 @@ impl Error {
     /// The alert that is sent to the peer when a connection fails with this error, unless the
     /// handshake selects another.
     ///
-    /// Returns `None` if no alert is sent. Either the peer has already sent one, or the record for
-    /// it could not be sealed, or errors of this kind do not end a connection.
+    /// Returns `None` if no alert is sent: the peer has already sent one, the record for it could
+    /// not be sealed, or errors of this kind do not end a connection.
     pub fn alert(&self) -> Option<AlertDescription> {
         Some(match self {
             Self::InvalidMessage(cause) => (*cause).into(),
-            // do not answer a peer that floods the connection
+            // send nothing to a peer that floods the connection
             Self::PeerMisbehaved(
                 PeerMisbehaved::TooManyKeyUpdateRequests
                 | PeerMisbehaved::TooManyRenegotiationRequests

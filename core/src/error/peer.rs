@@ -22,7 +22,7 @@ pub enum InvalidMessage {
     IllegalEmptyList(&'static str),
     /// A field must not be empty.
     IllegalEmptyValue,
-    /// A ChangeCipherSpec is anything but a single byte 1.
+    /// A ChangeCipherSpec is not a single byte 1.
     InvalidCcs,
     /// A CertificateRequest is malformed.
     InvalidCertRequest,
@@ -36,7 +36,7 @@ pub enum InvalidMessage {
     InvalidEmptyPayload,
     /// A KeyUpdate has an unknown value.
     InvalidKeyUpdate,
-    /// A server name is no DNS name.
+    /// A server name is not a DNS name.
     InvalidServerName,
     /// A record is longer than allowed.
     MessageTooLarge,
@@ -105,13 +105,13 @@ pub enum PeerMisbehaved {
     HandshakeHashVariedAfterRetry,
     /// A HelloRetryRequest has an empty cookie.
     IllegalHelloRetryRequestWithEmptyCookie,
-    /// A HelloRetryRequest asks for no change.
+    /// A HelloRetryRequest requests no change.
     IllegalHelloRetryRequestWithNoChanges,
-    /// A HelloRetryRequest asks for a group whose share was already sent.
+    /// A HelloRetryRequest requests a group whose share was already sent.
     IllegalHelloRetryRequestWithOfferedGroup,
     /// A HelloRetryRequest selects a cipher suite that was not offered.
     IllegalHelloRetryRequestWithUnofferedCipherSuite,
-    /// A HelloRetryRequest asks for a group that was not offered.
+    /// A HelloRetryRequest requests a group that was not offered.
     IllegalHelloRetryRequestWithUnofferedNamedGroup,
     /// A HelloRetryRequest does not select TLS 1.3.
     IllegalHelloRetryRequestWithUnsupportedVersion,
@@ -228,7 +228,7 @@ pub enum PeerMisbehaved {
     UnsolicitedServerHelloExtension,
     /// A key share is for another group than the one requested.
     WrongGroupForKeyShare,
-    /// The server answered an ECH offer that was not made.
+    /// The server responded to an ECH offer that was not made.
     UnsolicitedEchExtension,
 }
 

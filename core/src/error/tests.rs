@@ -466,7 +466,8 @@ fn every_error_has_a_unique_text() {
     assert_eq!(texts.len(), count - 1);
 }
 
-/// The test `texts` of `rustls` compares each text with that of 0.23. These are the composed ones.
+/// The test `texts` of `rustls` compares each text with that of 0.23. These are composed from
+/// several parts.
 #[test]
 fn texts_name_the_expected_and_the_received() {
     for (expect_types, text) in [
@@ -521,7 +522,8 @@ fn texts_name_the_expected_and_the_received() {
     );
 }
 
-/// Applications may cast it to a number. These variants are not in alphabetical order in 0.23.
+/// Applications may cast the enum to a number. In 0.23, these variants are not in alphabetical
+/// order.
 #[test]
 fn peer_misbehaviour_has_the_numbers_of_0_23() {
     for (wrong, number) in [

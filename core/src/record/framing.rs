@@ -355,7 +355,7 @@ impl<K: OpeningKey> MessageDecrypter for Tls12GcmDecrypter<K> {
             .open(Nonce(nonce), &aad, sealed)
             .map_err(|_| Error::DecryptError)?;
         let payload = GCM_EXPLICIT_NONCE_LEN..GCM_EXPLICIT_NONCE_LEN + plain_len;
-        tls12_checked(msg.into_plain_message_range(payload))
+        check_tls12_fragment(msg.into_plain_message_range(payload))
     }
 
     fn max_content_len(&self, payload_len: usize) -> usize {
@@ -472,7 +472,7 @@ impl<K: OpeningKey> MessageDecrypter for Tls12Chacha20Record<K> {
         self.key
             .open(Nonce::new(&self.iv, seq), &aad, &mut msg.payload)
             .map_err(|_| Error::DecryptError)?;
-        tls12_checked(msg.into_plain_message_range(0..plain_len))
+        check_tls12_fragment(msg.into_plain_message_range(0..plain_len))
     }
 
     fn max_content_len(&self, payload_len: usize) -> usize {
@@ -490,7 +490,7 @@ fn tls12_plain_len(msg: &InboundOpaqueMessage<'_>, overhead: usize) -> Result<us
 }
 
 /// Checks that the fragment is not longer than 2^14 bytes (RFC 5246 §6.2.1).
-fn tls12_checked(msg: InboundPlainMessage<'_>) -> Result<InboundPlainMessage<'_>, Error> {
+fn check_tls12_fragment(msg: InboundPlainMessage<'_>) -> Result<InboundPlainMessage<'_>, Error> {
     if msg.payload.len() > MAX_FRAGMENT_LEN {
         return Err(Error::PeerSentOversizedRecord);
     }

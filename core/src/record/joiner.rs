@@ -24,8 +24,8 @@ pub const HANDSHAKE_HEADER_LEN: usize = 4;
 pub const MAX_HANDSHAKE_LEN: usize = 0xffff;
 
 /// The memory grows by a quarter, in steps of this many bytes. So a peer that sends single bytes
-/// does not cause an allocation for each, and a peer that stops makes us hold little more than it
-/// has sent.
+/// does not cause an allocation for each, and a peer that stops sending occupies little more memory
+/// than it has sent.
 const STEP: usize = 256;
 
 /// Collects pieces of the handshake and splits them into messages.
@@ -35,8 +35,8 @@ const STEP: usize = 256;
 ///   │ handed out │ message │ message │ the beginning of one │
 /// ```
 ///
-/// It lends one message at a time, together with its memory, so that messages are neither copied
-/// nor allocated:
+/// It lends one message at a time, together with its memory, so that it neither copies messages nor
+/// allocates for them:
 ///
 /// ```
 /// # use rustls_core::record::joiner::HandshakeJoiner;
@@ -54,11 +54,11 @@ const STEP: usize = 256;
 #[derive(Default)]
 pub struct HandshakeJoiner {
     memory: Vec<u8>,
-    /// The offset in `memory` of the first byte that was not handed out.
+    /// The offset in `memory` of the first byte that was not lent yet.
     read: usize,
     /// The offset in `memory` of the first message whose length was not checked.
     checked: usize,
-    /// The number of bytes that were not handed out.
+    /// The number of bytes that were not lent yet.
     waiting: usize,
     /// True while a message is lent, together with the memory. `memory` then collects further
     /// pieces.
@@ -99,7 +99,7 @@ impl HandshakeJoiner {
     ///
     /// # Errors
     ///
-    /// The same as those of [`Self::push`].
+    /// Returns the errors of [`Self::push`].
     pub fn next_message(&mut self) -> Result<Option<JoinedMessage>, InvalidMessage> {
         if self.lent {
             return Ok(None);
@@ -144,13 +144,13 @@ impl HandshakeJoiner {
         self.waiting == 0
     }
 
-    /// Returns the number of bytes that were not handed out yet.
+    /// Returns the number of bytes that were not lent yet.
     pub fn len(&self) -> usize {
         self.waiting
     }
 
-    /// Frees the memory of the messages handed out. The rest is the beginning of a message that may
-    /// take long to arrive.
+    /// Frees the memory of the messages handed out. Only the beginning of a message is left, and
+    /// its rest may take long to arrive.
     fn compact(&mut self) {
         if self.read == 0 {
             return;

@@ -30,8 +30,8 @@ impl<'a> OutgoingRecords<'a> {
         }
     }
 
-    /// Returns how many bytes of a record are left if sending stops after `len` bytes; 0 if that is
-    /// between two records.
+    /// Returns the number of bytes that are left of a record if sending stops after `len` bytes; 0
+    /// if it stops between two records.
     #[cold]
     pub(super) fn cut_after(self, len: usize) -> usize {
         let mut end = 0;

@@ -6,8 +6,8 @@
 //! storage for a pool, so each buffer is allocated and freed.
 //!
 //! A pool keeps at most [`BUDGET`] bytes, and a few buffers of each length. Beyond the budget, it
-//! frees the least recently used buffers. Beyond the number for its length, a buffer that is given
-//! back is freed at once.
+//! frees the least recently used buffers. A buffer beyond the number for its length is freed when
+//! it is given back.
 //!
 //! Buffers are zeroed when they are allocated. Afterwards they hold the bytes of the connection
 //! that used them last. The pool remembers that connection. It gets its buffers back unchanged;
@@ -53,7 +53,7 @@ const BUDGET: usize = 128 * 1024;
 
 /// Identifies a connection to the pool. All buffers of one connection share it.
 ///
-/// The default identifies no connection: each of its buffers counts as one of another connection.
+/// The default identifies no connection: each of its buffers counts as another connection's.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Owner {
     #[cfg(feature = "std")]
@@ -252,7 +252,7 @@ mod threads {
 
     use super::{BUDGET, LENS, MAX_POOLED_LEN, Memory, Owner, class, fitting_len};
 
-    /// The owner in the pool of buffers without a connection. It equals no [`Owner`].
+    /// The owner of buffers without a connection, in the pool. It equals no [`Owner`].
     const NOBODY: u64 = u64::MAX;
 
     #[cfg(target_has_atomic = "64")]
@@ -331,7 +331,7 @@ mod threads {
         held: Cell<usize>,
     }
 
-    /// A length that leaves no room in the budget, so that [`put_back`] asks for the others.
+    /// A length that leaves no room in the budget, so that [`put_back`] looks at the others.
     const WITHOUT_OTHERS: usize = usize::MAX / 2;
 
     impl Newest {
@@ -422,7 +422,7 @@ mod threads {
 
         /// Adds `memory`, or frees it if there are enough of its length. If it is added, frees the
         /// least recently used until all fit into [`BUDGET`] with the newest, of `beside` bytes.
-        // a call would take twice as long, because its arguments would pass through memory
+        // inlining halves the time: the arguments stay in registers
         #[inline(always)]
         fn keep(&mut self, newest: &Newest, memory: Memory, owner: u64, beside: usize) {
             let (len, budget) = (memory.len(), BUDGET - beside);

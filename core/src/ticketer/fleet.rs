@@ -86,8 +86,9 @@ impl<A: Aead> FleetTicketer<A> {
     /// Creates tickets in epochs of `epoch_secs` seconds of `clock`, with keys derived from
     /// `secret`.
     ///
-    /// The secret is random, not a password; it is not stored. `clock` returns the time since 1970
-    /// in UTC, like [`UnixTime::now`]. While it returns `None`, no tickets are created or opened.
+    /// The secret must be random, not a password; it is not stored. `clock` returns the time since
+    /// 1970 in UTC, like [`UnixTime::now`]. While it returns `None`, no tickets are created or
+    /// opened.
     ///
     /// # Errors
     ///
@@ -166,8 +167,8 @@ impl<A: Aead> ProducesTickets for FleetTicketer<A> {
         Self::CLOCK_TOLERANCE_SECS
     }
 
-    /// Also returns `None` without time or randomness, or if the ticket would be longer than 65 535
-    /// bytes.
+    /// Also returns `None` if the clock or the randomness fails, or if the ticket would be longer
+    /// than 65 535 bytes.
     fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
         if plain.len() > MAX_TICKET_LEN - HEADER_LEN - TAG_LEN {
             return None;

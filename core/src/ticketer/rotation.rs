@@ -78,14 +78,14 @@ impl Rotation {
             .find_map(|key| key.tickets.0.decrypt(cipher))
     }
 
-    /// Starts [`Self::encrypt`], if that takes time.
+    /// Calls the newest key's `encrypt_async`.
     fn encrypt_async(&self, now: u64, plain: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
         let [newest, _] = self.keys(now).ok()?;
         newest?.tickets.0.encrypt_async(plain)
     }
 
-    /// Starts [`Self::decrypt`], if one of the keys takes time. The keys are tried one after the
-    /// other, the newest first, whether they take time or not.
+    /// Decrypts like [`Self::decrypt`], if one of the keys is asynchronous. Tries the newest key
+    /// first, whether it is asynchronous or not.
     fn decrypt_async(&self, now: u64, cipher: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
         let keys = self.keys(now).ok()?;
         let (first, started) = keys.iter().enumerate().find_map(|(index, key)| {
@@ -119,7 +119,7 @@ impl Rotation {
 
     /// Returns the keys to use at `now`, after destroying expired ones and creating one if due.
     ///
-    /// They are returned from under the lock, so that no ticket waits for the encryption of
+    /// Releases the lock before they are used, so that no ticket waits for the encryption of
     /// another.
     fn keys(&self, now: u64) -> Result<KeyRing, GetRandomFailed> {
         let lifetime = u64::from(self.lifetime);
@@ -145,7 +145,7 @@ impl Rotation {
 ///
 /// The newest key creates tickets for `lifetime` seconds and opens them for twice that; then it is
 /// destroyed. Keys are rotated by the first call of `encrypt` or `decrypt` that is due; without
-/// calls no key is destroyed. A decryption that takes time keeps its keys until it ends.
+/// calls no key is destroyed. An asynchronous decryption keeps its keys until it ends.
 #[cfg(feature = "std")]
 pub struct TicketRotator(Rotation);
 
@@ -233,7 +233,7 @@ impl TicketSwitcher {
     ///
     /// # Errors
     ///
-    /// The errors of [`TicketRotator::new`].
+    /// Returns the errors of [`TicketRotator::new`].
     #[cfg(feature = "std")]
     #[deprecated(note = "use `TicketRotator`")]
     pub fn new(
@@ -384,7 +384,7 @@ mod tests {
         }
     }
 
-    /// Answers like [`Numbered`], by futures if its number is in `SLOW`. Logs its calls.
+    /// Behaves like [`Numbered`], asynchronously if its number is in `SLOW`. Logs its calls.
     #[derive(Debug)]
     struct Slow(Numbered);
 
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn futures_of_the_keys_are_asked() {
+    fn asynchronous_methods_of_the_keys_are_called() {
         let rotator = TicketRotator::new(10, Slow::generate).unwrap();
         #[expect(deprecated, reason = "the deprecated type is tested too")]
         let switcher = TicketSwitcher::new(10, Slow::generate).unwrap();
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_take_time_are_tried_in_order() {
+    fn asynchronous_keys_are_tried_in_order() {
         let rotator = rotator_of(Slow::generate);
         let now = 1011;
         // the key 2 is the newest then

@@ -1,5 +1,5 @@
 //! Hybrid key exchange (draft-ietf-tls-hybrid-design): an elliptic curve together with ML-KEM. The
-//! secret is safe as long as either of them is.
+//! secret is safe while at least one of the two is unbroken.
 //!
 //! Shares and secrets of the two parts are concatenated. The group determines which part comes
 //! first, for shares and secrets alike (draft-ietf-tls-ecdhe-mlkem §4).
@@ -62,7 +62,7 @@ impl SupportedKxGroup for Hybrid {
         self.name
     }
 
-    /// SP 800-56C allows any bytes after an approved secret, so the first part decides.
+    /// True if the first part is approved: SP 800-56C allows any bytes after an approved secret.
     fn fips(&self) -> bool {
         match self.first {
             First::Classical => self.classical.fips(),
@@ -141,8 +141,8 @@ impl First {
         }
     }
 
-    /// Concatenates two secrets. `concat` allocates once, so no unzeroized copy of a secret is left
-    /// behind.
+    /// Concatenates two secrets. `concat` allocates once, so it leaves no unzeroized copy of a
+    /// secret.
     fn join_secrets(self, classical: &SharedSecret, post_quantum: &[u8]) -> SharedSecret {
         self.join(classical.secret_bytes(), post_quantum).into()
     }

@@ -40,7 +40,7 @@ impl MlKem {
 }
 
 impl MlKem {
-    /// Returns the server's share and the secret.
+    /// Generates a secret. Returns the server's share, which encapsulates it, and the secret.
     pub(super) fn encapsulate(
         &self,
         client_share: &[u8],

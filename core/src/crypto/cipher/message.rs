@@ -46,7 +46,7 @@ pub enum OutboundChunks<'a> {
 }
 
 impl<'a> OutboundChunks<'a> {
-    /// All bytes of `chunks`, in order.
+    /// Wraps all bytes of `chunks`, in order.
     pub fn new(chunks: &'a [&'a [u8]]) -> Self {
         match chunks {
             [] => Self::new_empty(),
@@ -62,7 +62,7 @@ impl<'a> OutboundChunks<'a> {
         }
     }
 
-    /// No bytes.
+    /// Returns a payload without bytes.
     pub fn new_empty() -> Self {
         Self::Single(&[])
     }
@@ -76,7 +76,7 @@ impl<'a> OutboundChunks<'a> {
         }
     }
 
-    /// True when there are no bytes.
+    /// True if there are no bytes.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -349,7 +349,7 @@ pub struct PlainMessage {
 }
 
 impl PlainMessage {
-    /// Borrows this message as one to encrypt.
+    /// Borrows this message for encryption.
     pub fn borrow_outbound(&self) -> OutboundPlainMessage<'_> {
         let Self {
             typ,
@@ -363,7 +363,7 @@ impl PlainMessage {
         }
     }
 
-    /// Borrows this message as a decrypted one.
+    /// Borrows this message in the form that decrypters return.
     pub fn borrow_inbound(&self) -> InboundPlainMessage<'_> {
         let Self {
             typ,

@@ -211,7 +211,7 @@ fn chunks_longer_than_usize_are_truncated() {
     assert_eq!(last.to_vec(), [0, 0]);
 }
 
-/// Otherwise, splitting all chunks into records would take time quadratic in their number.
+/// If a part kept them all, splitting a payload into records would take quadratic time.
 #[test]
 fn parts_keep_only_their_own_chunks() {
     let chunks: [&[u8]; 5] = [b"ab", b"cd", b"", b"ef", b"gh"];

@@ -115,7 +115,7 @@ impl OutgoingBuffer {
         OutgoingRecords::new(self.pending(), self.cut as usize)
     }
 
-    /// The records behind [`Self::pending`], piece by piece. No record spans two pieces.
+    /// The records after [`Self::pending`], piece by piece. No record spans two pieces.
     pub fn records_behind(&self) -> impl Iterator<Item = OutgoingRecords<'_>> {
         let rest = self.pieces().skip(1);
         rest.map(|piece| OutgoingRecords::new(piece, 0))
@@ -133,10 +133,11 @@ impl OutgoingBuffer {
         self.len == 0
     }
 
-    /// Returns exactly `len` bytes of room after the unsent bytes. [`Self::commit`] appends what
-    /// was written there.
+    /// Returns exactly `len` bytes of room after the unsent bytes. Call [`Self::commit`] once it is
+    /// written.
     ///
-    /// Aborts the process if memory runs out, so it is only for what the connection itself sends.
+    /// Aborts the process if memory runs out. Use [`Self::try_room`] for lengths that the
+    /// application chooses.
     #[inline]
     pub fn room(&mut self, len: usize) -> &mut [u8] {
         if self.last.room() < len && self.make_room(len).is_err() {
@@ -189,7 +190,7 @@ impl OutgoingBuffer {
             (last.start, last.end) = (0, used as u32);
             return Ok(());
         }
-        // grow in any case, so that moving pays off next time
+        // always grow, so that moving pays off next time
         let mut longer = Ord::max(used.saturating_add(len), last.memory.len() + 1);
         if longer <= MAX_POOLED_LEN {
             // records written one by one tend to accumulate: leave room for one size more than

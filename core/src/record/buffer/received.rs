@@ -444,7 +444,7 @@ impl ReceiveBuffer {
         self.mark(record_len, offset, payload.len());
     }
 
-    /// Handles the rare cases of [`Self::keep`]: there is no plaintext, or it starts farther behind
+    /// Handles the rare cases of [`Self::keep`]: there is no plaintext, or it starts farther after
     /// the header than a marker can express. No TLS cipher does that.
     #[cold]
     fn keep_unusual(&mut self, record_len: usize, payload: Range<usize>) {
@@ -456,7 +456,7 @@ impl ReceiveBuffer {
         self.mark(record_len, 0, len);
     }
 
-    /// Writes the marker of an opened record with `len` bytes of plaintext, `offset` bytes behind
+    /// Writes the marker of an opened record with `len` bytes of plaintext, `offset` bytes after
     /// its header.
     #[inline]
     fn mark(&mut self, record_len: usize, offset: usize, len: usize) {

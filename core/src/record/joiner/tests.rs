@@ -113,7 +113,7 @@ fn pieces_received_while_a_message_is_lent_are_kept() {
 /// The offsets in the lent memory mean nothing in the new one.
 #[test]
 fn pieces_received_while_a_message_is_lent_are_not_read() {
-    // behind the length of the lent message is a length: too long, or that of a message
+    // at the offset of the lent message lies a length: too long, or that of a message
     for content in [[0, 0xff, 0xff, 0xff], [0, 0, 0, 0]] {
         let second = [&[2, 0, 0, 4][..], &content].concat();
         let mut joiner = HandshakeJoiner::default();
@@ -185,7 +185,7 @@ fn memory_is_little_more_than_what_was_received() {
     }
     assert!(steps <= 4, "{steps} steps");
 
-    // messages handed out take no room while the rest of the next is awaited
+    // messages already returned take no room while the rest of the next is awaited
     let mut joiner = HandshakeJoiner::default();
     joiner.push(&[&message(15_000)[..], &[1]].concat()).unwrap();
     assert_eq!(messages(&mut joiner), [message(15_000)]);

@@ -35,7 +35,7 @@ fn the_memory_given_last_is_taken_first() {
 }
 
 #[test]
-fn memories_are_no_longer_than_needed() {
+fn buffers_are_no_longer_than_needed() {
     on_a_new_thread(|| {
         let owner = Owner::new();
         for len in LENS.into_iter().rev() {
@@ -87,8 +87,8 @@ fn an_impossible_length_is_an_error() {
     assert!(try_take_close(usize::MAX, Owner::default()).is_err());
 }
 
-/// Takes `count` buffers of `len` bytes, gives them back, and returns how many bytes the pool
-/// keeps.
+/// Takes `count` buffers of `len` bytes and gives them back. Returns the number of bytes that the
+/// pool keeps.
 fn kept(len: usize, count: usize) -> usize {
     let owner = Owner::new();
     let memories: Vec<_> = (0..count).map(|_| take_filled(len, owner, 7)).collect();
@@ -260,7 +260,7 @@ fn a_memory_of_a_full_length_becomes_the_newest_after_another_length() {
     });
 }
 
-/// The order of lengths and connections does not matter.
+/// Holds for any order of lengths and connections.
 #[test]
 #[cfg_attr(miri, ignore = "many steps")]
 fn no_sequence_of_steps_exceeds_the_budget() {
@@ -287,7 +287,7 @@ fn no_sequence_of_steps_exceeds_the_budget() {
 
 /// Only the bytes that the new owner can see are cleared.
 #[test]
-fn nothing_of_another_connection_is_exposed() {
+fn stale_bytes_of_another_connection_are_cleared() {
     on_a_new_thread(|| {
         let [first, second] = [(); 2].map(|()| Owner::new());
         for _ in 0..4 {
@@ -346,7 +346,7 @@ fn the_first_memories_of_a_burst_stay() {
 
 /// The pool frees the given memory instead of the one before, which keeps its owner.
 #[test]
-fn nothing_is_exposed_by_a_full_pool() {
+fn a_full_pool_still_clears_stale_bytes() {
     on_a_new_thread(|| {
         let [first, second] = [(); 2].map(|()| Owner::new());
         let of_first = [(); 5].map(|()| take_filled(1000, first, 7));

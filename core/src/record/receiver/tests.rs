@@ -210,7 +210,7 @@ fn forged_replayed_and_reordered_records_are_rejected() {
 }
 
 #[test]
-fn sequence_numbers_start_anew_with_each_key_and_do_not_wrap() {
+fn sequence_numbers_restart_with_each_key_and_do_not_wrap() {
     let mut sender = Protection::Tls13.sender();
     let first = sealed(&mut sender, DATA, b"one");
     let second = sealed(&mut sender, DATA, b"two");
@@ -612,7 +612,7 @@ impl MessageDecrypter for External {
 fn external_decrypter_must_return_a_slice_of_its_input() {
     static ELSEWHERE: [u8; 40000] = [7; 40000];
     let record = record(23, &plaintext(600));
-    // the records behind the first one take another path
+    // the records after the first one take another path
     for is_first in [true, false] {
         let open = |plaintext| {
             let mut receiver = RecordReceiver::new();
@@ -642,7 +642,7 @@ fn external_decrypter_must_return_a_slice_of_its_input() {
 }
 
 #[test]
-fn position_of_a_slice_is_found_only_within() {
+fn only_slices_of_the_buffer_have_a_position_in_it() {
     let outer = [0; 8];
     let at = outer.as_ptr() as usize;
     assert_eq!(offset_in(at, 8, &outer), Some(0));

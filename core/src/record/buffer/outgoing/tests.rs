@@ -93,7 +93,7 @@ fn debug_shows_lengths_only() {
 
 /// Holds for any length of the memory that the rest was sent from.
 #[test]
-fn little_output_holds_a_short_memory() {
+fn a_little_output_occupies_a_short_buffer() {
     let owner = Owner::new();
     // the pool has longer memories
     for len in [1000, 17_000, 65_000] {
@@ -251,7 +251,7 @@ fn all_pieces_can_be_dropped_at_once() {
 
 #[cfg(feature = "std")]
 #[test]
-fn room_shows_nothing_of_another_connection() {
+fn room_contains_no_bytes_of_another_connection() {
     let on_one_thread = || {
         for len in [100, 5000, 16_406, 65_000, 100_000] {
             for fill in 1..20 {

@@ -211,7 +211,7 @@ fn a_record_received_at_once_is_not_moved() {
 /// All connections are on one thread, with buffers of all lengths.
 #[cfg(feature = "std")]
 #[test]
-fn a_read_sees_nothing_of_another_connection() {
+fn a_read_sees_no_bytes_of_another_connection() {
     let on_one_thread = || {
         for part in [10, 300, 5000, 16_400] {
             for fill in 1..20 {
