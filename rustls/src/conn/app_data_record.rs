@@ -1,14 +1,14 @@
 //! The application data of one record, in the caller's buffer.
 
-/// One record's application data.
+/// The application data of one record, where it was decrypted.
 #[derive(Debug)]
 pub struct AppDataRecord<'i> {
     /// The number of further bytes of `incoming_tls` that have been processed.
     ///
     /// For an unbuffered connection it is 0, because
     /// [`UnbufferedStatus::discard`](crate::unbuffered::UnbufferedStatus::discard) includes the
-    /// record. From [`Receiver::open_in_place`](crate::split::Receiver::open_in_place), it is all
-    /// processed bytes.
+    /// record. From [`Receiver::open_in_place`](crate::split::Receiver::open_in_place), it counts
+    /// all processed bytes.
     pub discard: usize,
 
     /// The application data.

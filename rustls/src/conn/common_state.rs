@@ -83,7 +83,7 @@ impl CommonState {
         }
     }
 
-    /// Applies the settings of a configuration that do not depend on the handshake.
+    /// Applies the settings of a configuration that the handshake does not change.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl CommonState {
         Ok(())
     }
 
-    /// Splits the state into the transport of the handshake and the parts that the handshake fills
+    /// Borrows the transport of the handshake, and the parts of the state that the handshake fills
     /// in.
     pub(crate) fn parts(
         &mut self,
@@ -130,11 +130,11 @@ impl CommonState {
         }
     }
 
-    /// Lets the handshake wait for operations of the application that take time, instead of
-    /// blocking in them. The code that does the I/O must then call `poll_operation` while the
-    /// connection [waits](Self::is_waiting). tokio-rustls, quinn and other code for rustls 0.23 do
-    /// not: under them, such a handshake hangs. A connection that is driven without ever being
-    /// polled logs one warning, after several calls or when it ends.
+    /// Lets the handshake wait for asynchronous operations of the application, instead of blocking
+    /// in them. The code that does the I/O must then call `poll_operation` while the connection
+    /// [waits](Self::is_waiting). tokio-rustls, quinn and other code for rustls 0.23 do not: under
+    /// them, such a handshake hangs. A connection that is driven without ever being polled logs one
+    /// warning, after several calls or when it ends.
     ///
     /// Signers, verifiers, resolvers, ticketers and session storages have methods that return
     /// futures, such as [`Signer::sign_async`](crate::sign::Signer::sign_async). Only connections
@@ -299,9 +299,9 @@ impl CommonState {
         failure.error
     }
 
-    /// Ends the connection after a panic and drops all secrets. No alert is sent over records; only
-    /// QUIC and the other half of a split connection learn of it. Nothing here calls the
-    /// application's code, except that a provider's keys are dropped.
+    /// Ends the connection after a panic and drops all secrets. Sends no alert over records; only
+    /// QUIC and the other half of a split connection are notified. Calls none of the application's
+    /// code, except the destructors of a provider's keys.
     #[cold]
     pub(super) fn fail_after_panic(&mut self) {
         let panicked = Failure::from(Error::General(
@@ -378,7 +378,7 @@ impl CommonState {
         })
     }
 
-    /// Fills `output` with keying material.
+    /// Derives keying material into `output` (RFC 9846 §7.5, RFC 5705).
     pub(crate) fn export_keying_material<T: AsMut<[u8]>>(
         &self,
         mut output: T,
@@ -402,8 +402,8 @@ impl Abandon for CommonState {
     }
 }
 
-/// Returns the error for extracting secrets while data is unread: extraction consumes the
-/// connection, so that data would be silently lost.
+/// Returns the error for extracting secrets while data is unread. Extraction consumes the
+/// connection, so that data would be lost silently.
 pub(super) fn received_would_be_lost() -> Error {
     Error::General("secrets cannot be extracted while received data is unread".into())
 }

@@ -37,16 +37,16 @@ use crate::suites::ExtractedSecrets;
 ///
 /// 1. **Bytes from the socket**: call [`read_tls`](Self::read_tls) while
 ///    [`wants_read`](CommonState::wants_read) is true and the socket is readable.
-/// 2. **Progress**: call [`process_new_packets`](Self::process_new_packets) after each `read_tls`,
-///    even if that returned 0 or failed. If its [`IoState::is_waiting`] is true, call
+/// 2. **Progress**: call [`process_new_packets`](Self::process_new_packets) after each `read_tls`
+///    that has read bytes. If its [`IoState::is_waiting`] is true, call
 ///    [`poll_operation`](Self::poll_operation) until that is ready. Only connections with
 ///    [`set_async`](CommonState::set_async) wait.
 /// 3. **Plaintext of the application**: read from [`reader`](Self::reader) what
 ///    [`IoState::plaintext_bytes_to_read`] reports, before the next `read_tls`: unread plaintext
-///    makes `wants_read` false. Write to [`writer`](Self::writer) at any time, or encrypt with
-///    [`encrypt_in_place`](Self::encrypt_in_place). These, and
+///    makes `wants_read` false. Write to [`writer`](Self::writer) at any time. That,
 ///    [`send_close_notify`](Self::send_close_notify) and
-///    [`refresh_traffic_keys`](Self::refresh_traffic_keys), queue bytes for the next kind.
+///    [`refresh_traffic_keys`](Self::refresh_traffic_keys) queue bytes for the next kind.
+///    [`encrypt_in_place`](Self::encrypt_in_place) returns a record instead, to be sent after them.
 /// 4. **Bytes for the socket**: call [`write_tls`](Self::write_tls) while
 ///    [`wants_write`](CommonState::wants_write) is true and the socket is writable. Do so even
 ///    after an error of `process_new_packets`, which leaves an alert to send.
@@ -165,13 +165,13 @@ impl<Data> ConnectionCommon<Data> {
     ///   that blocks.
     /// - [`io::ErrorKind::UnexpectedEof`] if the stream ends during the handshake.
     /// - [`io::ErrorKind::InvalidData`] with the [`Error`] of [`Self::process_new_packets`], after
-    ///   an attempt to send the alert. A failed connection reads no more.
+    ///   an attempt to send the alert. A failed connection does not read again.
     pub fn complete_io<T>(&mut self, io: &mut T) -> Result<(usize, usize), io::Error>
     where
         Self: Sized,
         T: io::Read + io::Write,
     {
-        // a panic leaves the handshake's secrets and the session to the next call
+        // after a panic, the handshake's secrets and the session are dropped by the next call
         let _ = fail_on_panic(&mut self.driver, Driver::check_failed);
         let handshaking = self.driver.common.records.is_handshaking();
         let (mut read, mut written) = (0, 0);
@@ -334,7 +334,7 @@ impl<Data> ConnectionCommon<Data> {
         self.driver.common.extract_secrets()
     }
 
-    /// Returns the space that [`Self::encrypt_in_place`] needs before and behind the payload.
+    /// Returns the space that [`Self::encrypt_in_place`] needs before and after the payload.
     ///
     /// It stays the same from the end of the handshake to the end of the connection.
     pub fn in_place_room(&self) -> InPlaceRoom {

@@ -29,7 +29,7 @@ use crate::record::buffer::ReceiveBuffer;
 mod alerts;
 
 /// The maximum number of bytes from QUIC that are buffered while a handshake waits: a message of
-/// maximum length, and as much for those behind it.
+/// maximum length, and as much for those after it.
 const MAX_WAITING_CRYPTO: usize = 2 * (HANDSHAKE_HEADER_LEN + 0xffff);
 
 /// The maximum number of change_cipher_spec records that are dropped during a handshake.
@@ -44,8 +44,8 @@ const MAX_CHANGE_CIPHER_SPECS: u8 = 2;
 ///   (caller's buffer)─┘                   └─► alert, change_cipher_spec                     │
 ///                                                                                           ▼
 ///   QUIC's CRYPTO frames ─► process_crypto ─► joiner ─► handle_messages ─────────────► Machine
-///                                                                                       │    ▲
-///                                              it waits for an operation: poll_operation ◄───┘
+///                                                                                           ▲
+///   a wake-up, while the handshake waits for an operation ─► poll_operation ────────────────┘
 /// ```
 ///
 /// Buffered ([`super::connection`]), unbuffered ([`super::unbuffered`]) and QUIC connections, the
@@ -99,7 +99,7 @@ pub(crate) struct Processed {
 }
 
 impl Processed {
-    /// Creates the result for a record without application data. The empty range lies behind the
+    /// Creates the result for a record without application data. The empty range lies after the
     /// header, where the receive buffer expects all plaintext.
     const fn without_plaintext(record_len: usize) -> Self {
         Self {
@@ -266,7 +266,7 @@ impl<Data> Driver<Data> {
     }
 
     /// Processes received bytes up to the first handshake message, and calls `look` with it.
-    /// Returns `None` if it is incomplete. The message, and bytes behind it, stay buffered for
+    /// Returns `None` if it is incomplete. The message, and bytes after it, stay buffered for
     /// [`Self::start_handshake`].
     #[cfg(feature = "std")]
     pub(crate) fn first_message<T>(

@@ -1,5 +1,5 @@
-//! Sends a client's early data (RFC 9846 §4.3.10): never more than the server allows, and
-//! separately from application data that waits for the end of the handshake.
+//! Sends a client's early data (RFC 9846 §4.3.10): never more than the server allows, and separate
+//! from application data that waits for the end of the handshake.
 
 use core::fmt;
 #[cfg(feature = "std")]
@@ -49,7 +49,7 @@ impl CommonState {
         write_result(accepted, sealed)
     }
 
-    /// Encrypts all of `payload` into the front of `out`, or nothing.
+    /// Encrypts `payload` into the front of `out`, completely or not at all.
     pub(crate) fn encrypt_early_data(
         &mut self,
         payload: &[u8],

@@ -42,7 +42,8 @@ impl fmt::Display for Bounded<'_> {
     }
 }
 
-/// The beginning of a text, without control characters and others that disguise a line.
+/// The beginning of a text, without control characters and others that could fake a line of the
+/// log.
 struct Prefix(String);
 
 impl Write for Prefix {

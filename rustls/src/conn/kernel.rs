@@ -70,7 +70,7 @@ impl<Data> KernelConnection<Data> {
 
     /// Replaces the receiving key. Returns the new key and its first sequence number.
     ///
-    /// Call it if the peer has sent a KeyUpdate: everything behind that uses the new key.
+    /// Call it if the peer has sent a KeyUpdate: everything after that uses the new key.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl KernelConnection<ClientConnectionData> {
     /// Stores the ticket of a NewSessionTicket message for a later connection to the same server
     /// (RFC 9846 §4.7.1).
     ///
-    /// `payload` is the part of the message behind its type and length:
+    /// `payload` is the part of the message after its type and length:
     ///
     /// ```text
     ///   │ 4 │ length, 3 bytes │ payload │

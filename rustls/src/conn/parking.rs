@@ -53,7 +53,7 @@ mod tests {
 
     use super::*;
 
-    /// Pending until the third poll. Each poll before has the task woken by `wake`.
+    /// Returns a `poll` that is ready the third time. Before that, it passes the waker to `wake`.
     fn woken_by(wake: impl Fn(Waker)) -> impl FnMut(&mut Context<'_>) -> Poll<usize> {
         let mut polls = 0;
         move |task| {

@@ -7,7 +7,7 @@
 //!                                                  ──► keys of the next ────┴──► write_hs
 //! ```
 //!
-//! It handles neither packets nor frames, and encrypts nothing: the QUIC implementation does.
+//! The QUIC implementation handles packets and frames, and encrypts.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -44,7 +44,7 @@ pub(crate) struct Quic {
     waiting: [Vec<u8>; 3],
     /// The packets for the messages that the handshake sends next.
     sending: Space,
-    /// The packets for the bytes that are written next: never past `sending`.
+    /// The packets for the bytes that are written next, at most those of `sending`.
     writing: Space,
     is_handshaking: bool,
     pub(crate) alert: Option<AlertDescription>,
@@ -72,7 +72,7 @@ struct HandshakeKeys {
 }
 
 impl HandshakeKeys {
-    /// Returns both keys once, when both are available.
+    /// Takes the keys of both directions, once both are available.
     fn take(&mut self) -> Option<Keys> {
         match (self.local.take(), self.remote.take()) {
             (Some(local), Some(remote)) => Some(Keys { local, remote }),
@@ -85,7 +85,8 @@ impl HandshakeKeys {
 }
 
 impl Quic {
-    /// `parameters` are this side's transport parameters, encoded.
+    /// Creates the transport of a new connection. `parameters` are this side's encoded transport
+    /// parameters.
     pub(crate) fn new(version: Version, parameters: Vec<u8>) -> Self {
         Self {
             version,
@@ -223,7 +224,7 @@ impl Transport for Quic {
 
     fn set_peer_parameters(&mut self, received: &TransportParameters<'_>) -> Result<(), Failure> {
         let typ = self.carrier().parameters_extension();
-        // replaces remembered parameters in any case
+        // always replaces remembered parameters
         self.peer_parameters = typ.and_then(|typ| received.get(typ)).map(<[u8]>::to_vec);
         match &self.peer_parameters {
             Some(_) => Ok(()),
@@ -316,7 +317,7 @@ impl Transport for Quic {
     }
 
     fn skip_early_data(&mut self, _: Option<usize>) {
-        // rejected early data is in packets that nobody has keys for
+        // rejected early data is in packets for which this side has no keys
     }
 
     fn start_sending(&mut self) {

@@ -10,13 +10,13 @@ use crate::conn::common_state::CommonState;
 /// Returns `Ok(0)` while no data is buffered; more may arrive until the handshake is complete.
 ///
 /// An attacker may replay early data. This library accepts it once for each session that the
-/// [session storage](crate::ServerConfig::session_storage) hands out. Only do with it what is safe
-/// to repeat.
+/// [session storage](crate::ServerConfig::session_storage) returns. Use it only for requests that
+/// are safe to repeat.
 pub struct ReadEarlyData<'a> {
     common: &'a mut CommonState,
 }
 
-/// A panic leaves no half-made change, because a shared reference cannot change anything.
+/// A shared reference cannot change anything, so a panic leaves no partial change.
 impl RefUnwindSafe for ReadEarlyData<'_> {}
 
 impl<'a> ReadEarlyData<'a> {

@@ -22,7 +22,7 @@ pub struct Reader<'a> {
     common: &'a mut CommonState,
 }
 
-/// A panic leaves no half-made change, because a shared reference cannot change anything.
+/// A shared reference cannot change anything, so a panic leaves no partial change.
 impl RefUnwindSafe for Reader<'_> {}
 
 impl<'a> Reader<'a> {

@@ -148,7 +148,7 @@ impl Records {
         }
     }
 
-    /// Seals a message of the connection itself, behind the records in [`Self::outgoing`].
+    /// Seals a message of the connection itself, and appends it to [`Self::outgoing`].
     pub(crate) fn seal(
         &mut self,
         typ: ContentType,
@@ -160,16 +160,16 @@ impl Records {
         sealed.map(|_| ())
     }
 
-    /// Seals application data behind the records in [`Self::outgoing`], in pieces of up to
-    /// [`PIECE_LEN`] bytes. Returns the number of bytes sealed, which is less than the whole
-    /// `payload`, perhaps 0, if memory runs out.
+    /// Seals application data and appends it to [`Self::outgoing`], in pieces of up to
+    /// [`PIECE_LEN`] bytes. Returns the number of bytes sealed: if memory runs out, fewer than
+    /// `payload` has, perhaps 0.
     #[cfg(feature = "std")]
     pub(super) fn seal_pieces(&mut self, payload: OutboundChunks<'_>) -> Result<usize, SealError> {
         let (mut sealed, mut rest) = (0, payload);
         // pieces end at record boundaries, so they do not change the records
         let most = PIECE_LEN - PIECE_LEN % self.sender.max_fragment_len();
         while !rest.is_empty() {
-            let (piece, behind) = rest.split_at(most);
+            let (piece, later) = rest.split_at(most);
             let piece_len = piece.len();
             let Ok(room) = self.outgoing.try_room(self.sender.sealed_len(piece_len)) else {
                 break;
@@ -180,7 +180,7 @@ impl Records {
             self.outgoing.commit(*len.as_ref().unwrap_or(&0));
             len?;
             sealed += piece_len;
-            rest = behind;
+            rest = later;
         }
         Ok(sealed)
     }
@@ -558,7 +558,7 @@ mod tests {
         }
     }
 
-    /// No payload behind the failure is sent, and none is reported as sealed.
+    /// No payload after the failure is sent, and none is reported as sealed.
     #[test]
     fn a_record_that_cannot_be_sealed_ends_the_write() {
         let payload = [7; 200_000];

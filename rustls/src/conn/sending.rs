@@ -25,8 +25,8 @@ use crate::record::buffer::OutOfMemory;
 use crate::record::sender::{SealError, SealInPlaceError};
 
 impl CommonState {
-    /// Seals as much of `payload` as the buffer limit allows, behind queued output. Returns the
-    /// number of bytes accepted.
+    /// Seals as much of `payload` as the buffer limit allows, and queues it for sending. Returns
+    /// the number of bytes accepted.
     #[cfg(feature = "std")]
     #[inline]
     pub(super) fn write_plaintext(&mut self, payload: OutboundChunks<'_>) -> io::Result<usize> {
@@ -117,9 +117,9 @@ impl CommonState {
         }
     }
 
-    /// Seals `payload` behind queued output, and replaces the key whenever it reaches its limit
-    /// (RFC 9846 §5.5). Returns the number of bytes sealed, which is less than the whole `payload`,
-    /// perhaps 0, if memory runs out.
+    /// Seals `payload`, queues it for sending, and replaces the key whenever it reaches its limit
+    /// (RFC 9846 §5.5). Returns the number of bytes sealed: if memory runs out, fewer than
+    /// `payload` has, perhaps 0.
     #[cfg(feature = "std")]
     #[cold]
     fn seal_over_keys(&mut self, payload: OutboundChunks<'_>) -> Result<usize, Error> {
@@ -183,8 +183,8 @@ impl CommonState {
         self.send_close_notify();
     }
 
-    /// Sends application data that was buffered until there were keys, and a close_notify behind
-    /// it.
+    /// Sends application data that was buffered until there were keys, and then the close_notify
+    /// that was requested meanwhile, if any.
     pub(super) fn send_buffered(&mut self) -> Result<(), Error> {
         let closes = match self.records.sending {
             Sending::Traffic => false,
@@ -213,7 +213,7 @@ impl CommonState {
         Ok(())
     }
 
-    /// Encrypts `payload` into the front of `out`, behind queued output.
+    /// Moves queued output to the front of `out`, and encrypts `payload` after it.
     #[inline]
     pub(super) fn encrypt(
         &mut self,
@@ -270,7 +270,7 @@ impl CommonState {
         }
     }
 
-    /// Ends the connection, unless the output was only too short.
+    /// Ends the connection, unless the output was too short.
     #[cold]
     pub(super) fn seal_failed(&mut self, error: SealError) -> EncryptError {
         match error {
@@ -361,7 +361,7 @@ impl CommonState {
         error.into()
     }
 
-    /// Prepares for sending a record next, and replaces the key if it has reached its limit.
+    /// Checks that a record can be sent next, and replaces the key if it has reached its limit.
     #[cold]
     fn prepare_in_place(&mut self) -> Result<(), InPlaceError> {
         match self.records.sending {
@@ -374,8 +374,8 @@ impl CommonState {
             | Sending::Closed
             | Sending::Elsewhere => return Err(InPlaceError::EncryptExhausted),
         }
-        // answer a KeyUpdate behind a queued one only once that is sent: a peer that requests many
-        // and reads none must not make the output grow
+        // reply to a KeyUpdate only once the reply before it is sent: a peer that requests many and
+        // reads none must not make the output grow
         if self.records.outgoing.is_empty() || self.records.has_used_sending_key() {
             self.refresh_worn_key()
                 .map_err(|_| InPlaceError::EncryptExhausted)?;
@@ -426,7 +426,7 @@ impl TooShort for EncryptError {
     }
 }
 
-/// Returns the result of a write of `len` bytes, of which `taken` fitted into memory.
+/// Returns the result of a write of `len` bytes, of which `taken` fit into memory.
 #[cfg(feature = "std")]
 pub(super) fn write_result(len: usize, taken: usize) -> io::Result<usize> {
     if taken == 0 && len != 0 {
@@ -446,7 +446,7 @@ pub(super) fn invalid_data(error: Error) -> io::Error {
 mod tests {
     use super::*;
 
-    /// `Write::write_all` would take `Ok(0)` for the end of a stream.
+    /// `Write::write_all` would treat `Ok(0)` as the end of the stream.
     #[test]
     fn a_write_without_memory_is_an_error() {
         let error = write_result(10, 0).unwrap_err();

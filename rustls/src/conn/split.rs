@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Each half has the parts of a whole connection, with the other direction closed:
-//! [`super::sending`] and [`super::driver`] do the work. The halves send requests to each other
-//! through the [`link`], and check it before anything else. A connection that was not split has no
+//! [`super::sending`] and [`super::driver`] do the work. Each half sends requests to the other
+//! through the [`link`], and checks it first in each call. A connection that was not split has no
 //! link to check.
 
 mod receiver;
@@ -129,7 +129,7 @@ impl fmt::Debug for Facts {
     }
 }
 
-/// The reason that a connection was not split, and the unchanged connection.
+/// The error of splitting a connection, with the unchanged connection.
 pub struct IntoSplitError<C>(Box<Refused<C>>);
 
 struct Refused<C> {

@@ -10,7 +10,7 @@ use crate::handshake::side_data::SideData;
 /// A borrowed connection and its socket, as one stream of plaintext.
 ///
 /// Reads and writes perform all necessary I/O, including the handshake, and block if the socket
-/// does. If there is received plaintext, a read returns it without any I/O.
+/// does. If received plaintext is unread, a read returns it without any I/O.
 #[derive(Debug)]
 pub struct Stream<'a, C: 'a + ?Sized, T: 'a + Read + Write + ?Sized> {
     /// The connection.
@@ -66,8 +66,8 @@ where
         self.conn.records.received.unread() != 0
     }
 
-    /// Calls `write` to put plaintext into the connection, and sends as much as possible. `is_some`
-    /// is true if there is any plaintext.
+    /// Calls `write`, which passes plaintext to the connection, and sends as much as possible.
+    /// `is_some` is true if there is any plaintext.
     fn write_with(
         &mut self,
         is_some: bool,

@@ -6,13 +6,13 @@
 //! ```
 //!
 //! The length of the `Vec` is its initialised part. A separate number, `used`, counts the bytes to
-//! be sent. So a reused `Vec` is neither cleared nor zeroed again.
+//! be sent. So a `Vec` can be reused without clearing or zeroing it again.
 
 use alloc::vec::Vec;
 
 use rustls_core::crypto::cipher::InsufficientSizeError;
 
-/// Calls `write` with the part of `out` behind its first `used` bytes, and extends `out` if that is
+/// Calls `write` with the part of `out` after its first `used` bytes, and extends `out` if that is
 /// too short.
 ///
 /// On an error, the length and the first `used` bytes of `out` are unchanged.
@@ -32,7 +32,7 @@ pub(crate) fn write_to_vec<E: TooShort>(
     }
 }
 
-/// Extends `out` to `required` bytes behind `used`, and writes. Returns `error` if memory runs out.
+/// Extends `out` to `required` bytes after `used`, and writes. Returns `error` if memory runs out.
 #[cold]
 fn grow_and_write<E>(
     out: &mut Vec<u8>,
@@ -57,7 +57,7 @@ fn grow_and_write<E>(
     written
 }
 
-/// An error that may mean that the output is too short.
+/// An error type that can report a too short output.
 pub(crate) trait TooShort {
     /// Returns the size needed in bytes if the output is too short.
     fn required_size(&self) -> Option<usize>;
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(out, [&[1, 2, 3][..], &[7; 19]].concat());
     }
 
-    /// The bytes there are already initialised, so nothing zeroes them.
+    /// Zeroing bytes that are already initialised would cost time for each record.
     #[test]
     fn does_not_zero_initialised_bytes() {
         let mut out = vec![5; 40];

@@ -1,9 +1,9 @@
 //! The unbuffered connection: the caller owns all buffers.
 //!
 //! [`UnbufferedConnectionCommon::process_tls_records`] opens records in the caller's buffer. It
-//! returns a [`ConnectionState`], which says what to do next. Application data is encrypted from
-//! one of the caller's slices into another. The connection itself buffers only handshake messages
-//! and alerts that are to be sent.
+//! returns a [`ConnectionState`]: the next action for the application. Application data is
+//! encrypted from one of the caller's slices into another. The connection itself buffers only
+//! handshake messages and alerts to send.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -46,7 +46,7 @@ pub struct UnbufferedConnectionCommon<Data> {
     pending: PendingPayload,
 }
 
-/// The states that the caller has been through.
+/// The states that were returned and still matter.
 #[derive(Debug, Default)]
 struct Progress {
     /// True if encoded bytes were returned and not yet reported as sent.
@@ -57,7 +57,7 @@ struct Progress {
 
 impl UnbufferedConnectionCommon<ClientConnectionData> {
     /// Processes the TLS records in `incoming_tls`, which were received from the server, and
-    /// returns what to do next.
+    /// returns the next action for the application.
     ///
     /// See [`UnbufferedStatus`] and [`ConnectionState`].
     #[inline]
@@ -84,7 +84,7 @@ impl UnbufferedConnectionCommon<ClientConnectionData> {
 
 impl UnbufferedConnectionCommon<ServerConnectionData> {
     /// Processes the TLS records in `incoming_tls`, which were received from the client, and
-    /// returns what to do next.
+    /// returns the next action for the application.
     ///
     /// See [`UnbufferedStatus`] and [`ConnectionState`].
     #[inline]
@@ -122,7 +122,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         &self.driver.data
     }
 
-    /// Lets the handshake wait for operations of the application. See [`CommonState::set_async`].
+    /// Lets the handshake wait for asynchronous operations. See [`CommonState::set_async`].
     pub fn set_async(&mut self, is_async: bool) {
         self.driver.common.set_async(is_async);
     }
@@ -163,8 +163,8 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         }
     }
 
-    /// Returns unread data again, or processes records until the application has something to do.
-    /// `first` is the result of the first record if it was already processed.
+    /// Returns unread data again, or processes records until the application has to act. `first` is
+    /// the result of the first record if it was already processed.
     #[inline(never)]
     fn process_all<'c, 'i>(
         &'c mut self,
@@ -460,8 +460,8 @@ pub enum ConnectionState<'c, 'i, Data> {
     ReadTraffic(ReadTraffic<'c, 'i, Data>),
 
     /// The peer has closed its side: no more application data will arrive. This side may still
-    /// send. [`WriteTraffic`] follows once nothing else is pending, and
-    /// [`UnbufferedConnectionCommon::write_traffic`] allows sending at once.
+    /// send. [`WriteTraffic`] follows once nothing else is pending. To send now, call
+    /// [`UnbufferedConnectionCommon::write_traffic`].
     PeerClosed,
 
     /// Both sides have closed, or the peer has and this side cannot send after a failure.
@@ -479,8 +479,8 @@ pub enum ConnectionState<'c, 'i, Data> {
 
     /// The handshake waits for an operation of the application. Call
     /// [`UnbufferedConnectionCommon::poll_operation`] until it is ready; then process the incoming
-    /// bytes again. Bytes that arrive meanwhile may be passed in, so that an alert is seen. A
-    /// server that may already send gets its writer by
+    /// bytes again. You may pass in bytes that arrive meanwhile, so that an alert is seen. A server
+    /// that may already send gets its writer from
     /// [`UnbufferedConnectionCommon::write_traffic`].
     ///
     /// Only connections with [`UnbufferedConnectionCommon::set_async`] return it.
@@ -543,7 +543,7 @@ impl<Data> EncodeTlsData<'_, Data> {
         Ok(written)
     }
 
-    /// Encodes like [`Self::encode`], but behind the first `used` bytes of a `Vec` that grows as
+    /// Encodes like [`Self::encode`], but after the first `used` bytes of a `Vec` that grows as
     /// needed. Returns the number of bytes written there. See [`WriteTraffic::encrypt_to_vec`] for
     /// `used`.
     ///
@@ -614,13 +614,13 @@ impl<Data> TransmitTlsData<'_, Data> {
 
 impl TransmitTlsData<'_, ClientConnectionData> {
     /// Returns a writer of early data to send with the encoded bytes, if that is allowed. It is
-    /// allowed between the ClientHello and the server's answer, if the offered session permits it.
+    /// allowed between the ClientHello and the ServerHello, if the offered session permits it.
     pub fn may_encrypt_early_data(&mut self) -> Option<MayEncryptEarlyData<'_>> {
         MayEncryptEarlyData::new(self.conn.driver.write_access())
     }
 }
 
-/// The reason that queued bytes were not encoded.
+/// The errors of [`EncodeTlsData::encode`].
 #[derive(Debug)]
 pub enum EncodeError {
     /// The output is too short; nothing has changed.

@@ -2,7 +2,7 @@
 //! belong to the application, and may panic at any point.
 //!
 //! An application that catches the panic may use the connection again. The code that panicked may
-//! have been about to reject the peer, so the connection must not continue. It fails. Data that was
+//! have been about to reject the peer, so the connection must not continue: it fails. Data that was
 //! received or sealed before is unchanged.
 //!
 //! Every public method that may reach the application's code through `&mut self` does so inside

@@ -16,7 +16,7 @@ impl CommonState {
     /// wait as well. An alert need not, unless it comes after handshake bytes or the peer's
     /// Finished.
     ///
-    /// `drops_change_cipher_spec` tells if TLS 1.3 drops another change_cipher_spec.
+    /// `drops_change_cipher_spec` is true if TLS 1.3 would drop another change_cipher_spec.
     pub(super) fn must_wait(&self, buf: &[u8], drops_change_cipher_spec: bool) -> bool {
         let records = &self.records;
         match self.wait {

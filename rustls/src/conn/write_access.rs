@@ -5,13 +5,13 @@ use alloc::boxed::Box;
 use super::common_state::CommonState;
 use super::unwinding::fail_on_panic;
 
-/// A handshake that can end without the connection's other parts.
+/// A handshake that can be ended without access to the rest of its connection.
 pub(crate) trait EndHandshake: Send + Sync {
     /// Drops all secrets, and then removes the session from its store.
     fn end(&mut self);
 }
 
-/// A sending half, of whose handshake only a TLS 1.2 session may be left.
+/// The handshake of a sending half: at most a TLS 1.2 session is left of it.
 impl EndHandshake for Option<Box<dyn EndHandshake>> {
     fn end(&mut self) {
         if let Some(mut session) = self.take() {

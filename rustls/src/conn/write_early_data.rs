@@ -9,7 +9,7 @@ use crate::conn::early_data::EarlyDataError;
 use crate::conn::to_vec::write_to_vec;
 use crate::conn::write_access::WriteAccess;
 
-/// Encrypts early data and queues it behind the ClientHello in the connection's outgoing buffer.
+/// Encrypts early data and queues it after the ClientHello in the connection's outgoing buffer.
 ///
 /// Returned by [`ClientConnection::early_data`](crate::ClientConnection::early_data). The server
 /// may reject early data, which is then lost; check
@@ -57,7 +57,7 @@ impl fmt::Debug for WriteEarlyData<'_> {
     }
 }
 
-/// Encrypts early data of an unbuffered connection, to be sent behind the ClientHello.
+/// Encrypts early data of an unbuffered connection, to be sent after the ClientHello.
 ///
 /// Returned by [`may_encrypt_early_data`]. The server may reject early data, which is then lost;
 /// check [`is_early_data_accepted`].
@@ -93,7 +93,7 @@ impl<'c> MayEncryptEarlyData<'c> {
             .send(|common| common.encrypt_early_data(early_data, outgoing_tls))
     }
 
-    /// Encrypts like [`Self::encrypt`], but behind the first `used` bytes of a `Vec` that grows as
+    /// Encrypts like [`Self::encrypt`], but after the first `used` bytes of a `Vec` that grows as
     /// needed. Returns the number of bytes written there. See
     /// [`WriteTraffic::encrypt_to_vec`](crate::unbuffered::WriteTraffic::encrypt_to_vec) for
     /// `used`.

@@ -34,11 +34,11 @@ use crate::handshake::server::connection_data::{EarlyData, ServerConnectionData}
 /// - [`open_in_place`](Self::open_in_place) opens records in the caller's buffer.
 ///
 /// After either, check [`sender_wants_write`](Self::sender_wants_write). It is true if the sending
-/// half now has something to send: an answer to the peer's request for new keys, or the alert for
-/// an error. If that half does not write anyway, wake its thread.
+/// half now has something to send: the KeyUpdate that the peer has requested, or the alert for an
+/// error. If the thread of that half is idle, wake it.
 ///
-/// Dropping the receiver does not affect the sender. Nothing that the peer sends is processed any
-/// more, including alerts.
+/// Dropping the receiver does not affect the sender. What the peer sends is then no longer
+/// processed, not even alerts.
 pub struct Receiver<Data> {
     driver: Driver<Data>,
     link: Arc<Link>,
@@ -72,11 +72,11 @@ impl<Data> Receiver<Data> {
 
     /// Opens the first record with application data in `incoming_tls`, in place, and processes the
     /// records before it. `incoming_tls` are bytes received from the peer. Call it again with the
-    /// bytes behind those to [`discard`](AppDataRecord::discard).
+    /// bytes after those to [`discard`](AppDataRecord::discard).
     ///
     /// The payload is empty if no application data is left: the rest is an incomplete record, or
-    /// the peer [has closed](Self::peer_has_closed). Call it again with the remaining bytes and
-    /// newly received ones behind them.
+    /// the peer [has closed](Self::peer_has_closed). Receive more bytes, append them to the
+    /// remaining ones, and call it again.
     ///
     /// ```
     /// # use rustls::client::ClientConnectionData;
@@ -223,7 +223,7 @@ impl<Data> Receiver<Data> {
     ///
     /// # Errors
     ///
-    /// Any [`Error`] ends the connection, also one of the sending half. That half has the alert for
+    /// Any [`Error`] ends the connection, even one of the sending half. That half has the alert for
     /// the peer ([`Self::sender_wants_write`]). Plaintext received before can still be read, and
     /// each later call returns the same error.
     pub fn process_new_packets(&mut self) -> Result<ReceiverState, Error> {

@@ -50,7 +50,7 @@ use crate::record::sender::InPlaceRoom;
 ///
 /// Dropping the sender does not send a close_notify: call
 /// [`send_close_notify`](Self::send_close_notify) and send its output first. The receiver continues
-/// without it, but the peer's requests are no longer answered.
+/// without it, but ignores the peer's requests for new keys.
 pub struct Sender {
     common: CommonState,
     /// The TLS 1.2 session, which ends if the connection fails.
@@ -77,7 +77,7 @@ impl Sender {
         }
     }
 
-    /// True if there is something to send: written data, or an answer that the receiving half has
+    /// True if there is something to send: written data, or a message that the receiving half has
     /// requested.
     pub fn wants_write(&self) -> bool {
         self.common.wants_write()
@@ -85,8 +85,8 @@ impl Sender {
             || (self.owes_update() && !self.link.has_failed())
     }
 
-    /// Encrypts `application_data` into the front of `outgoing_tls`, behind queued output. Returns
-    /// the number of bytes to send.
+    /// Moves queued output to the front of `outgoing_tls`, and encrypts `application_data` after
+    /// it. Returns the number of bytes to send.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl Sender {
         self.after_requests(|common| common.encrypt(application_data, outgoing_tls))
     }
 
-    /// Encrypts like [`Self::encrypt`], but behind the first `used` bytes of a `Vec` that grows as
+    /// Encrypts like [`Self::encrypt`], but after the first `used` bytes of a `Vec` that grows as
     /// needed. Returns the number of bytes written there. See
     /// [`WriteTraffic::encrypt_to_vec`](crate::unbuffered::WriteTraffic::encrypt_to_vec) for
     /// `used`.
@@ -127,7 +127,7 @@ impl Sender {
         })
     }
 
-    /// Returns the space that [`Self::encrypt_in_place`] needs before and behind the payload. It
+    /// Returns the space that [`Self::encrypt_in_place`] needs before and after the payload. It
     /// never changes.
     pub fn in_place_room(&self) -> InPlaceRoom {
         self.common.records.sender.in_place_room()
@@ -168,7 +168,7 @@ impl Sender {
         self.common.take_output(outgoing_tls)
     }
 
-    /// Copies queued TLS bytes like [`Self::take_tls`], but behind the first `used` bytes of a
+    /// Copies queued TLS bytes like [`Self::take_tls`], but after the first `used` bytes of a
     /// `Vec`, like [`Self::encrypt_to_vec`].
     ///
     /// # Errors
@@ -183,9 +183,9 @@ impl Sender {
         write_to_vec(outgoing_tls, used, |out| self.common.take_output(out))
     }
 
-    /// Queues a close_notify: nothing more is sent (RFC 9846 §6.1), not even answers to the peer's
-    /// requests. The receiving half continues. Does nothing if a close_notify or a fatal alert was
-    /// queued before.
+    /// Queues a close_notify: nothing more is sent (RFC 9846 §6.1), not even a KeyUpdate that the
+    /// peer requests. The receiving half continues. Does nothing if a close_notify or a fatal alert
+    /// was queued before.
     pub fn send_close_notify(&mut self) {
         self.after_requests(CommonState::send_close_notify);
     }
@@ -232,7 +232,7 @@ impl Sender {
         self.after_requests(|_| ());
     }
 
-    /// Handles requests, and queues the KeyUpdate among them if possible.
+    /// Handles requests of the receiving half, and queues the KeyUpdate among them if possible.
     fn queue_answers(&mut self) {
         self.after_requests(CommonState::send_owed_update);
     }
@@ -272,8 +272,8 @@ impl CommonState {
         }
     }
 
-    /// Sends the KeyUpdate that the peer requested if no output is queued. So output does not grow
-    /// if the peer requests many and reads none.
+    /// Sends the KeyUpdate that the peer requested, unless output is queued. So output does not
+    /// grow if the peer requests many and reads none.
     fn send_owed_update(&mut self) {
         if !self.records.outgoing.is_empty() {
             return;
@@ -291,7 +291,7 @@ impl CommonState {
 impl Sender {
     /// Returns a writer that encrypts plaintext as it is written.
     pub fn writer(&mut self) -> Writer<'_> {
-        // first queue answers to the peer, because they reduce the room for data
+        // first queue what the receiving half requests, because it reduces the room for data
         self.handle_requests();
         Writer { sender: self }
     }
@@ -352,7 +352,7 @@ pub struct Writer<'a> {
 impl Writer<'_> {
     /// Returns the number of plaintext bytes that the next write accepts, or `None` if there is no
     /// limit. See [`rustls::Writer`](crate::Writer::room_left). It is also 0 after a failure of
-    /// either half. An answer that the receiving half requests before the write may reduce it a
+    /// either half. A message that the receiving half requests before the write may reduce it a
     /// little.
     pub fn room_left(&self) -> Option<usize> {
         if self.sender.link.has_failed() {
@@ -372,9 +372,9 @@ impl Writer<'_> {
         crate::conn::writer::Writer::new(WriteAccess::new(common, session))
     }
 
-    /// Replaces the result of a write by [`io::ErrorKind::BrokenPipe`] if sending is over. The
-    /// writer of an unsplit connection drops the data instead, because programs written for 0.23
-    /// expect no error.
+    /// Returns [`io::ErrorKind::BrokenPipe`] once sending is over, and `written` before. The writer
+    /// of an unsplit connection drops the data instead, because programs written for 0.23 expect no
+    /// error.
     #[inline]
     fn broken_pipe_if_over(&self, written: io::Result<usize>) -> io::Result<usize> {
         if self.sender.common.records.is_sending_over() {

@@ -1,8 +1,8 @@
 //! Application data that a state has returned and the application has not taken yet.
 //!
 //! The data is in the caller's buffer, and the state's `discard` includes its record. So it is lost
-//! if the application drops the state without taking it. An application that only asks for the
-//! length may take the data later. Asking therefore makes a copy, which the next state returns.
+//! if the application drops the state without taking it. An application that only peeks at the
+//! length may take the data later. So peeking makes a copy, which the next state returns.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

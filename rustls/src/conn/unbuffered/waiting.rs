@@ -16,10 +16,10 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     /// the record's bytes unchanged for as long as needed. Meanwhile the connection stays usable
     /// without input: it sends, replaces keys and closes. To open the record, pass exactly
     /// `record_len` bytes, so that no later record is opened with it. Records are processed in
-    /// order: KeyUpdates and alerts behind a deferred record wait too.
+    /// order: KeyUpdates and alerts after a deferred record wait too.
     ///
-    /// `max_payload` is 0 for a record without application data: pass it on. That includes all
-    /// records of the handshake, and early data that is not accepted (RFC 9846 §4.3.10). For
+    /// Process records with `max_payload` 0 immediately: they carry no application data. These are
+    /// all records of the handshake, and early data that is not accepted (RFC 9846 §4.3.10). For
     /// accepted early data, it is at most the number of bytes still allowed.
     ///
     /// ```

@@ -49,7 +49,7 @@ impl<Data> WriteTraffic<'_, Data> {
             .send(|common| common.encrypt(application_data, outgoing_tls))
     }
 
-    /// Encrypts like [`Self::encrypt`], but behind the first `used` bytes of a `Vec` that grows as
+    /// Encrypts like [`Self::encrypt`], but after the first `used` bytes of a `Vec` that grows as
     /// needed. Returns the number of bytes written there, which are to be sent.
     ///
     /// The length of `outgoing_tls` is its initialised part. The caller counts the bytes to be sent
@@ -95,7 +95,7 @@ impl<Data> WriteTraffic<'_, Data> {
         })
     }
 
-    /// Returns the space that [`Self::encrypt_in_place`] needs before and behind the payload.
+    /// Returns the space that [`Self::encrypt_in_place`] needs before and after the payload.
     ///
     /// It stays the same from the end of the handshake to the end of the connection.
     pub fn in_place_room(&self) -> InPlaceRoom {
@@ -182,7 +182,7 @@ impl<Data> WriteTraffic<'_, Data> {
         })
     }
 
-    /// Encrypts a close_notify like [`Self::queue_close_notify`], but behind the first `used` bytes
+    /// Encrypts a close_notify like [`Self::queue_close_notify`], but after the first `used` bytes
     /// of a `Vec` that grows as needed. Returns the number of bytes written there. See
     /// [`Self::encrypt_to_vec`] for `used`.
     ///
@@ -219,10 +219,10 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     ///
     /// The peer's close_notify ends only the peer's direction (RFC 9846 §6.1). So this side may
     /// continue to send after [`ConnectionState::PeerClosed`](super::ConnectionState::PeerClosed),
-    /// and close later. This also applies to TLS 1.2, where RFC 5246 §7.2.1 requires closing at
-    /// once and discarding pending writes. That rule cuts off answers, and TLS 1.3 removed it. Only
-    /// the application knows if the peer still reads. To follow the old rule, call
-    /// [`WriteTraffic::queue_close_notify`] at once.
+    /// and close later. This also applies to TLS 1.2, where RFC 5246 §7.2.1 requires closing
+    /// immediately and discarding pending writes. That rule cuts off responses, and TLS 1.3 removed
+    /// it. Only the application knows if the peer still reads. To follow the old rule, call
+    /// [`WriteTraffic::queue_close_notify`] immediately.
     ///
     /// Bytes that the connection has queued are sent first, as with every [`WriteTraffic`]. Send
     /// the bytes from [`EncodeTlsData`](super::EncodeTlsData) before those encrypted here.
