@@ -1,4 +1,4 @@
-//! Caches of what files contain: the same for roots and for revocation lists.
+//! Caches of the content of files, for roots and for revocation lists alike.
 //!
 //! [`Cache`] is the public face of a [`LoadingCache`]. `roots` and `revocation` have the sources.
 
@@ -22,7 +22,7 @@ impl<S: SourceKind> CacheSource for S {}
 
 /// The part of [`Cache`] that differs between the two kinds of sources.
 pub trait SourceKind: Source<Error: Clone + From<FileError>> + 'static {
-    /// The content of a source, for callers.
+    /// The content of a source, in the form for callers.
     type Content;
 
     /// The default lifetime.
@@ -35,10 +35,10 @@ pub trait SourceKind: Source<Error: Clone + From<FileError>> + 'static {
     /// Returns an error if there is no current directory.
     fn absolute(&self) -> Result<Cow<'_, Self>, FileError>;
 
-    /// Converts a result of the cache for callers.
+    /// Converts a result of the cache to the form for callers.
     fn content(loaded: Loaded<Self>) -> Self::Content;
 
-    /// Returns the place of the process-wide cache.
+    /// Returns the static that holds the process-wide cache.
     fn global() -> &'static OnceLock<Arc<Cache<Self>>>;
 }
 
@@ -71,32 +71,35 @@ impl<S: CacheSource> Cache<S> {
     /// revocation lists because it has nothing to compare with. [`Duration::MAX`] disables expiry.
     /// Immutable sources, such as PEM in memory and the roots of `webpki-roots`, never expire.
     ///
-    /// Content counts as expired if its time of loading is in the future because the clock was set
-    /// back. While the clock does not know the time, all content does.
+    /// If the clock was set back, content whose time of loading is now in the future counts as
+    /// expired. So does all content while the clock does not know the time.
     pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
         self.cache.policy_mut().lifetime = lifetime;
         self
     }
 
-    /// Sets the time between a failed attempt to read a source again and the next attempt. The old
-    /// content is returned meanwhile. One minute by default, and never longer than the lifetime.
+    /// Sets the time between a failed attempt to read a source again and the next attempt. Until
+    /// then, calls return the old content. The default is one minute; it never exceeds the
+    /// lifetime.
     pub fn with_retry_interval(mut self, interval: Duration) -> Self {
         self.cache.policy_mut().retry_interval = interval;
         self
     }
 
-    /// Sets whether each call checks the size and modification time of a file, or of a directory
-    /// and all its files. If they have changed, the source is read again at once.
+    /// Lets each call check the size and modification time of a file, or of a directory and all its
+    /// files, and read the source again if they have changed.
     ///
-    /// Off by default: changes are then seen after the lifetime. The check needs a system call per
-    /// file. It does not work for the roots of the platform.
+    /// Off by default: changes are then seen after the lifetime. Use it if that is too late and
+    /// calls are rare: each costs one system call per file. It does not work for the platform's
+    /// roots.
     pub fn with_change_detection(mut self, at_each_call: bool) -> Self {
         self.cache.policy_mut().check_for_changes = at_each_call;
         self
     }
 
-    /// Sets the maximum number of sources. Beyond it, the least recently used one is evicted. When
-    /// an evicted source of revocation lists is read again, there is nothing to compare with.
+    /// Sets the maximum number of sources. Beyond it, the least recently used one is evicted. An
+    /// evicted source of revocation lists is read as if for the first time: older lists are
+    /// accepted.
     pub fn with_capacity(mut self, sources: usize) -> Self {
         self.cache.policy_mut().capacity = sources;
         self
@@ -118,7 +121,7 @@ impl<S: CacheSource> Cache<S> {
     ///
     /// # Errors
     ///
-    /// Returns `self` if there is one already, because it was installed or used before.
+    /// Returns `self` if a process-wide cache was installed or used before.
     pub fn install_global(self) -> Result<(), Arc<Self>> {
         S::global().set(Arc::new(self))
     }
@@ -144,7 +147,7 @@ impl<S: CacheSource> Cache<S> {
     ///
     /// # Errors
     ///
-    /// The errors of [`load`](Self::load).
+    /// Returns the errors of [`load`](Self::load).
     pub fn reload(&self, source: &S) -> Result<S::Content, S::Error> {
         self.reloaded(source).map(S::content)
     }

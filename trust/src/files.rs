@@ -1,4 +1,4 @@
-//! Reads files of certificates and revocation lists, with limits, and detects changes of them.
+//! Reads files of certificates and revocation lists, with limits, and detects that they change.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
@@ -15,7 +15,7 @@ use super::loading::Version;
 /// The maximum number of directory entries that are read.
 pub(crate) const MAX_DIRECTORY_ENTRIES: usize = 16_384;
 
-/// The number of attempts to read a file that changes meanwhile.
+/// The number of attempts to read a file that changes while it is read.
 const ATTEMPTS: usize = 3;
 
 /// The coarsest resolution of modification times among file systems.
@@ -27,11 +27,11 @@ const COARSEST_CLOCK: Duration = Duration::from_secs(2);
 pub struct FileError {
     /// The file or directory.
     pub path: PathBuf,
-    /// The reason.
+    /// The reason why it cannot be read.
     pub cause: FileErrorCause,
 }
 
-/// The reason why a file or a directory cannot be read.
+/// The reason that a file or a directory cannot be read.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum FileErrorCause {
@@ -96,12 +96,12 @@ impl std::error::Error for FileError {
 
 /// Reads a regular file of up to `limit` bytes.
 ///
-/// If the file changes meanwhile, it is read again, so that old and new content are not mixed. A
-/// writer that pauses halfway cannot be detected.
+/// If the file changes meanwhile, reads it again, so that old and new content are not mixed. Cannot
+/// detect a writer that pauses halfway.
 ///
 /// # Errors
 ///
-/// [`FileError`] with any of its causes.
+/// Returns [`FileError`] with any of its causes.
 pub(crate) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     for _ in 0..ATTEMPTS {
         if let Some(content) = read_once(path, limit, |_| ())? {
@@ -208,7 +208,7 @@ fn refuse_irregular(path: &Path, metadata: &Metadata) -> Result<(), FileError> {
 ///
 /// # Errors
 ///
-/// [`FileError`] if it cannot be read or has more than [`MAX_DIRECTORY_ENTRIES`].
+/// Returns [`FileError`] if it cannot be read or has more than [`MAX_DIRECTORY_ENTRIES`].
 pub(crate) fn list_directory(path: &Path) -> Result<Vec<OsString>, FileError> {
     let io_error = |error| FileError::io(path, error);
     let mut names = Vec::new();
@@ -228,8 +228,8 @@ pub(crate) fn list_directory(path: &Path) -> Result<Vec<OsString>, FileError> {
 
 /// The sizes and modification times of a file, or of a directory and all files in it.
 ///
-/// The inode and its change time count too, if the system supports them. So a file replaced by
-/// another one of the same size and date has another version.
+/// The inode and its change time count too, if the system supports them. So the version changes
+/// even if another file of the same size and date replaces the file.
 #[derive(Clone, Debug)]
 pub struct FileVersion {
     /// The entries; `None` if the metadata cannot be read.
@@ -298,7 +298,7 @@ impl Stat {
         }
     }
 
-    /// False if another change that keeps the size might get the same date.
+    /// False if a later change that keeps the size might get the same date.
     fn is_settled(&self, now: SystemTime) -> bool {
         self.modified.is_some_and(|modified| {
             let apart = match now.duration_since(modified) {
@@ -382,7 +382,7 @@ mod tests {
         assert_eq!(read(&|| fs::remove_file(path).unwrap()), None);
     }
 
-    /// Blocks forever without the flag of `open`.
+    /// Without the flag of `open`, this test blocks forever.
     #[cfg(unix)]
     #[test]
     fn a_pipe_that_replaces_a_file_is_rejected_without_blocking() {

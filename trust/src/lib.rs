@@ -1,8 +1,8 @@
 //! Loads roots, revocation lists, certificates and keys from files, shares them among
 //! configurations, and replaces them without a restart.
 //!
-//! Everything here works with configurations of [`rustls`], which does not know this crate. Take it
-//! from the same place as the patch for rustls; two copies of rustls would not fit together:
+//! Everything here works with configurations of [`rustls`], which does not know this crate. Use the
+//! same checkout as the patch for rustls. With two copies of rustls, the types do not match:
 //!
 //! ```toml
 //! [dependencies]
@@ -23,9 +23,8 @@
     doc = "| replace certificates and private keys | [`ReloadingCertifiedKeys`] |"
 )]
 //!
-//! The caches of this crate hold parsed inputs, never verdicts. The configuration decides whether a
-//! handshake verifies a known chain again: see `ClientConfig::verified_chains`. Each cache is
-//! bounded.
+//! The caches of this crate hold parsed inputs, never verdicts. `ClientConfig::verified_chains`
+//! decides if a handshake verifies a known chain again. Each cache is bounded.
 //!
 //! # Roots
 //!
@@ -54,7 +53,7 @@
 //! # Revocation lists
 //!
 //! Verifiers with the same list [share its index](rustls::certificates::RevocationList). A
-//! [`CrlCache`] keeps the lists of files and directories, and replaces a list by a newer one only.
+//! [`CrlCache`] keeps the lists of files and directories, and replaces a list only by a newer one.
 //!
 //! ```
 //! use std::error::Error;
@@ -101,7 +100,7 @@
 //!     CertifiedKeyFiles, ReloadingCertifiedKeys, ReloadingClientVerifier, RootSource,
 //! };
 //!
-//! /// Returns a configuration, and a function to call on a signal or from time to time.
+//! /// Returns a configuration, and a function to call on a signal or periodically.
 //! fn reloading() -> Result<(ServerConfig, impl Fn()), Box<dyn Error>> {
 //!     let provider = Arc::new(aws_lc_rs::default_provider());
 //!     let files = CertifiedKeyFiles::new("fullchain.pem", "privkey.pem");

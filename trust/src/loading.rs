@@ -1,4 +1,4 @@
-//! A generic cache: each source is loaded once, by one thread, and kept for some time.
+//! A generic cache: one thread loads each source, and the value is kept for some time.
 //!
 //! It knows nothing about certificates. A [`Source`] defines the values and their origin. A
 //! [`Policy`] defines lifetime and capacity.
@@ -53,8 +53,8 @@ pub trait Source: Clone + Eq + Hash {
     ) -> Result<Arc<Self::Value>, Self::Error>;
 
     /// Logs the result of a load. `kept` is true if it failed and an older value stays. `previous`
-    /// is the previous result, so that a repeated one is not logged again. The load is over by
-    /// then, so a logger may load the same source, for example to open a connection.
+    /// is the previous result, so that a repeated one is not logged again. Called after the load,
+    /// so that a logger may load the same source, for example to open a connection.
     fn log(
         &self,
         outcome: Result<&Self::Value, &Self::Error>,
@@ -104,7 +104,7 @@ pub trait Version: Clone + PartialEq {
     fn is_settled(&self) -> bool;
 }
 
-/// The cache described at the top of this file.
+/// A cache of values by source; see the module's documentation.
 pub(crate) struct LoadingCache<S: Source> {
     policy: Policy,
     map: Mutex<Map<S>>,
@@ -140,8 +140,8 @@ impl<S: Source> LoadingCache<S> {
     ///
     /// # Errors
     ///
-    /// The errors of [`Source::load`] if there is no older value. Threads that wait for one load
-    /// share its error; the next call tries again.
+    /// Returns the errors of [`Source::load`] if there is no older value. Threads that wait for one
+    /// load share its error; the next call tries again.
     pub(crate) fn load(&self, source: &S) -> Result<Loaded<S>, Arc<S::Error>> {
         self.load_as(source, false)
     }
@@ -257,7 +257,7 @@ impl<S: Source> LoadingCache<S> {
         stats
     }
 
-    /// Returns the version to compare with, if the policy asks for change detection.
+    /// Returns the version to compare with, if the policy enables change detection.
     fn version(&self, source: &S) -> Option<S::Version> {
         self.policy
             .check_for_changes
@@ -370,8 +370,8 @@ impl<S: Source> Map<S> {
         })
     }
 
-    /// Evicts the least recently used entries down to `capacity`. Entries being loaded stay, or
-    /// another thread would load them again. There are at most as many as threads.
+    /// Evicts the least recently used entries down to `capacity`. Keeps entries that are being
+    /// loaded, at most one per thread, or another thread would load them again.
     fn trim(&mut self, capacity: usize) -> Vec<Entry<S>> {
         let mut removed = Vec::new();
         while self.entries.len() > capacity {
@@ -426,7 +426,7 @@ struct CachedValue<S: Source> {
 }
 
 impl<S: Source> CachedValue<S> {
-    /// True if it can be returned without another attempt to load.
+    /// True if the value can be returned without another attempt to load.
     fn is_usable(
         &self,
         source: &S,

@@ -23,7 +23,7 @@ pub(super) fn is_der(content: &[u8]) -> bool {
 }
 
 /// Returns the format of a file without PEM: DER, or UTF-16 if it has BEGIN marks with one of
-/// `labels`. `None` for any other format.
+/// `labels`. Returns `None` for any other format.
 pub(super) fn other_format(content: &[u8], labels: &[&str]) -> Option<&'static str> {
     if is_der(content) {
         return Some("DER, not PEM");
@@ -78,7 +78,7 @@ pub(super) fn count_marks(pem: &[u8], labels: &[&str]) -> usize {
         .count()
 }
 
-/// Describes the error without the content: that may be a private key on the line of its mark.
+/// Describes the error without the content: a private key may be on the line of its mark.
 pub(super) fn describe(error: &pem::Error) -> String {
     match error {
         pem::Error::MissingSectionEnd { end_marker } => match label(end_marker) {
@@ -99,8 +99,8 @@ pub(super) fn describe(error: &pem::Error) -> String {
     }
 }
 
-/// Returns the label at the start of `text`. `None` if it is too long or has other characters: then
-/// it may be base64 of a key.
+/// Returns the label at the start of `text`. Returns `None` if it is too long or has other
+/// characters: it may then be part of a key in base64.
 fn label(text: &[u8]) -> Option<&str> {
     let end = text.iter().position(|&byte| byte == b'-');
     let label = &text[..end.unwrap_or(text.len())];

@@ -57,7 +57,7 @@ impl RootCache {
     ///
     /// # Errors
     ///
-    /// The errors of [`load`](Self::load).
+    /// Returns the errors of [`load`](Self::load).
     pub fn store(&self, source: &RootSource) -> Result<Arc<RootCertStore>, RootsError> {
         self.loaded(source).map(|loaded| loaded.value.store.clone())
     }
@@ -113,11 +113,11 @@ pub struct LoadedRoots {
     pub ignored: Arc<[IgnoredCertificate]>,
     /// The number of skipped certificates and files.
     pub ignored_count: usize,
-    /// The number of duplicate certificates. The store has each once.
+    /// The number of duplicate certificates. The store contains each of them once.
     pub duplicates: usize,
     /// The time of reading; `None` if the clock did not know it.
     pub loaded_at: Option<UnixTime>,
-    /// The reason why the source could not be read again, or why roots were missing. `store` is
+    /// The reason that the source could not be read again, or that roots were missing. `store` is
     /// then the old one.
     pub failed_reload: Option<RootsError>,
 }

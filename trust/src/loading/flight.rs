@@ -1,7 +1,7 @@
 //! A load and the threads that wait for it.
 //!
-//! A reload must begin after its call. If a load is in progress, its callers share a flight that is
-//! not begun yet. One of them begins it after the current load ends.
+//! A reload must begin after it was requested. If a load is in progress, the callers of a reload
+//! share a flight that has not begun. One of them begins it after the current load ends.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -16,10 +16,10 @@ pub(super) struct Flight<S: Source> {
 pub(super) type Outcome<S> = Result<Loaded<S>, Arc<<S as Source>::Error>>;
 
 enum State<S: Source> {
-    /// Not begun yet.
+    /// The load has not begun.
     Due,
     UnderWay(Before<S>),
-    /// No outcome if the source panicked.
+    /// The load has ended; without an outcome if the source panicked.
     Ended(Before<S>, Option<Outcome<S>>),
 }
 

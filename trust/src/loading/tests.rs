@@ -49,7 +49,8 @@ impl Set {
         self.cache.lock().entries.len()
     }
 
-    /// Waits for `uses` lookups. A thread whose lookup missed waits for a load, or is about to.
+    /// Waits for `uses` lookups. A thread whose lookup missed then waits for a load, or is about
+    /// to.
     fn wait_until_looked_up(&self, uses: u64) {
         while self.cache.lock().uses < uses {
             thread::yield_now();

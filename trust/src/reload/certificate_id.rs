@@ -75,8 +75,8 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Hashes `data`. Most responders use SHA-1. Its weakness does not matter here, because the
-    /// client checks the response.
+    /// Hashes `data`. Most responders use SHA-1. Its weakness does not matter here, because clients
+    /// verify the response.
     fn hash(&self, algorithm: &[u8], data: &[u8]) -> Result<Vec<u8>, &'static str> {
         let algorithm = match algorithm {
             SHA1 => return Ok(Sha1::digest(data).to_vec()),

@@ -18,7 +18,7 @@ use super::verifier::{ReloadingVerifier, ReloadingVerifierBuilder, VerifierKind}
 
 /// A [`WebPkiClientVerifier`] that can [`reload`](Self::reload) its roots and revocation lists.
 ///
-/// It never reloads on its own: the application calls `reload` in a thread or task of its choice.
+/// It never reloads on its own: call `reload` in a thread or task of your choice.
 ///
 /// Only usable content replaces the current one. An unreadable source, or one without roots, leaves
 /// the current roots active. A missing, damaged or older revocation list leaves the current list
@@ -31,7 +31,7 @@ use super::verifier::{ReloadingVerifier, ReloadingVerifierBuilder, VerifierKind}
 /// ## In a custom verifier
 ///
 /// All this relies on [`current_verifier`](ClientCertVerifier::current_verifier). A wrapper that
-/// does not forward it still uses the current roots and lists in each call, also for resumptions.
+/// does not forward it still uses the current roots and lists in each call, even for resumptions.
 /// But two calls in one handshake may then use different ones, and clients get no names of
 /// authorities. [`wrapped_in`](ReloadingClientVerifierBuilder::wrapped_in) wraps the current
 /// verifier instead and avoids both drawbacks.
@@ -84,7 +84,7 @@ impl VerifierKind for dyn ClientCertVerifier {
         builder.build()
     }
 
-    /// Checks the names of the authorities, which go to every client.
+    /// Checks that the names of the authorities, which every client gets, fit into a message.
     fn check(&self) -> Result<(), ReloadError> {
         ServerConfig::check_client_cert_verifier(self).map_err(ReloadError::Authorities)
     }

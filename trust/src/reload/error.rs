@@ -9,7 +9,7 @@ use rustls::{CertificateError, Error, OtherError};
 
 use crate::{CrlError, FileError, IgnoredCertificate, RootsError};
 
-/// The reason why something could not be read or must not become active.
+/// The reason that something could not be read or must not become active.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ReloadError {
@@ -41,8 +41,8 @@ pub enum ReloadError {
         /// The provider's error.
         error: Error,
     },
-    /// A private key does not belong to the first certificate of its chain. Perhaps only one of the
-    /// two files has been replaced so far.
+    /// A private key does not match the first certificate of its chain. Perhaps only one of the two
+    /// files has been replaced so far.
     KeyMismatch {
         /// The file of the certificates.
         chain: PathBuf,
@@ -75,9 +75,9 @@ pub enum ReloadError {
     },
     /// Files were added for a name that is not a DNS name.
     Name(String),
-    /// No files were added.
+    /// The builder was given no files.
     Nothing,
-    /// The current time is not known, so dates cannot be checked.
+    /// The clock does not know the time, so dates cannot be checked.
     NoTime,
     /// Root certificates cannot be read.
     Roots(RootsError),
@@ -90,7 +90,7 @@ pub enum ReloadError {
     Verifier(VerifierBuilderError),
     /// The names of the verifier's authorities do not fit into a message.
     Authorities(Error),
-    /// Several errors.
+    /// Several files or sources failed.
     Several(Vec<Self>),
 }
 
@@ -103,7 +103,7 @@ impl ReloadError {
         }
     }
 
-    /// Returns the text without the time of the check, to recognize a repeated error.
+    /// Returns the text without the time of the check, so that a repeated error is recognized.
     pub(super) fn lasting_text(&self) -> String {
         use CertificateError::{Expired, ExpiredContext, NotValidYet, NotValidYetContext};
         match self {
@@ -173,7 +173,7 @@ impl fmt::Display for ReloadError {
             }
             Self::KeyMismatch { chain, key } => write!(
                 f,
-                "the private key in {} is not that of the first certificate in {}",
+                "the private key in {} does not match the first certificate in {}",
                 key.display(),
                 chain.display()
             ),
@@ -251,7 +251,7 @@ mod tests {
         }
     }
 
-    /// The texts name the file and the reason.
+    /// An operator must be able to act on the text alone.
     #[test]
     fn texts_name_file_and_reason() {
         let path = || PathBuf::from("a.pem");
@@ -309,7 +309,7 @@ mod tests {
             "no OCSP response to staple: why",
             "no OCSP response to staple, although the certificate requires one: why",
             "no OCSP file was set",
-            "the private key in a.key is not that of",
+            "the private key in a.key does not match",
         ]) {
             assert!(text.contains("a.pem") && text.contains(what), "{text}");
         }

@@ -17,12 +17,11 @@ use super::pair::{CertifiedKeyFiles, FileVersions, LoadedPair};
 use super::slot::{Replacement, Slot};
 use super::{Reload, ReloadError, ReloadStatus};
 
-/// Certificates and private keys from files, which [`reload`](Self::reload) reads again. For
-/// servers, by name or for all names, and for clients.
+/// Certificates and private keys from files, which [`reload`](Self::reload) reads again. It is the
+/// certificate resolver of a server, by name or for all names, or of a client.
 ///
-/// It never reloads on its own. The application calls
-/// [`reload_if_changed`](Self::reload_if_changed), for example on a signal or every minute. Use a
-/// separate thread or task, because files may be slow.
+/// It never reloads on its own. Call [`reload_if_changed`](Self::reload_if_changed), for example on
+/// a signal or every minute. Use a separate thread or task, because files may be slow.
 ///
 /// New files become active only after all checks succeed. The key must belong to the first
 /// certificate, which must be valid now and cover all configured names. Otherwise the current ones
@@ -78,9 +77,9 @@ use super::{Reload, ReloadError, ReloadStatus};
 pub struct ReloadingCertifiedKeys {
     provider: Arc<CryptoProvider>,
     clock: Arc<dyn TimeProvider>,
-    /// Used for clients without SNI or with an unknown name. On a client: its own credentials.
+    /// On a server, the pair for clients without SNI or with an unknown name. On a client, its own.
     default: Option<Arc<Pair>>,
-    /// By lower-case name.
+    /// The pairs by lower-case name.
     by_name: BTreeMap<String, Arc<Pair>>,
     /// All pairs without duplicates.
     pairs: Vec<Arc<Pair>>,
@@ -91,7 +90,7 @@ impl ReloadingCertifiedKeys {
     ///
     /// # Errors
     ///
-    /// The errors of [`ReloadingCertifiedKeysBuilder::build`].
+    /// Returns the errors of [`ReloadingCertifiedKeysBuilder::build`].
     pub fn new(
         files: CertifiedKeyFiles,
         provider: Arc<CryptoProvider>,
@@ -113,7 +112,7 @@ impl ReloadingCertifiedKeys {
     ///
     /// # Errors
     ///
-    /// Returns the reason why a pair, or [several](ReloadError::Several), could not be replaced.
+    /// Returns the reason that a pair, or [several](ReloadError::Several), could not be replaced.
     pub fn reload(&self) -> Result<Reload, Arc<ReloadError>> {
         self.reload_each(|pair| {
             pair.slot
@@ -127,7 +126,7 @@ impl ReloadingCertifiedKeys {
     ///
     /// # Errors
     ///
-    /// The errors of [`reload`](Self::reload).
+    /// Returns the errors of [`reload`](Self::reload).
     pub fn reload_if_changed(&self) -> Result<Reload, Arc<ReloadError>> {
         self.reload_each(|pair| {
             pair.slot
@@ -190,7 +189,7 @@ impl ReloadingCertifiedKeys {
     }
 
     /// Returns the results of reloads so far for the files of `name`, or for the default files if
-    /// `name` is `None`. `None` if there are no such files.
+    /// `name` is `None`. Returns `None` if there are no such files.
     pub fn status_of(&self, name: Option<&str>) -> Option<ReloadStatus> {
         let pair = match name {
             None => self.default.as_ref(),
@@ -357,13 +356,14 @@ impl ReloadingCertifiedKeys {
 /// A certificate chain with its key, and its files.
 struct Pair {
     files: CertifiedKeyFiles,
-    /// In lower case; the certificate covers all of them.
+    /// The names, in lower case. The certificate covers all of them.
     names: Vec<DnsName<'static>>,
     slot: Slot<ActiveKeys, FileVersions>,
 }
 
 impl Pair {
-    /// Returns the results of reloads. Adds a flaw if the OCSP response has expired since.
+    /// Returns the results of reloads. Adds a flaw if the OCSP response has expired since the last
+    /// one.
     fn status(&self, clock: &dyn TimeProvider) -> ReloadStatus {
         let mut status = self.slot.status();
         let is_known = |flaw: &ReloadError| matches!(flaw, ReloadError::OcspResponse { .. });

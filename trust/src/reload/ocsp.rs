@@ -11,7 +11,8 @@ use x509_cert::der::{Decode, Reader, SliceReader, Tag, TagNumber, Tagged};
 
 use super::certificate_id::{CertificateId, Subject};
 
-/// id-pkix-ocsp-basic, 1.3.6.1.5.5.7.48.1.1: the only type of response in use.
+/// The object identifier id-pkix-ocsp-basic, 1.3.6.1.5.5.7.48.1.1: the only type of response in
+/// use.
 const BASIC: &[u8] = b"\x2b\x06\x01\x05\x05\x07\x30\x01\x01";
 
 /// The period in which a response may be stapled.
@@ -63,7 +64,7 @@ fn has_status_request(features: &[u8]) -> Result<bool, Malformed> {
     Ok(is_found)
 }
 
-/// id-pe-tlsfeature
+/// The object identifier id-pe-tlsfeature (RFC 7633 §6).
 const TLS_FEATURE: &str = "1.3.6.1.5.5.7.1.24";
 
 /// The number of the TLS extension status_request (RFC 6066 §8).
@@ -119,7 +120,7 @@ pub(super) fn check(
     })
 }
 
-/// The tolerated difference from the responder's clock.
+/// The tolerated clock skew of the responder.
 const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 
 pub(super) const OUT_OF_DATE: &str = "it is out of date";
@@ -129,9 +130,9 @@ const MALFORMED: &str = "it is malformed";
 /// The part of a response about one certificate, without the status.
 struct SingleResponse<'a> {
     id: CertificateId<'a>,
-    /// In seconds since 1970.
+    /// The thisUpdate in seconds since 1970.
     this_update: u64,
-    /// In seconds since 1970; `None` if newer information is always available.
+    /// The nextUpdate in seconds since 1970; `None` if newer information is always available.
     next_update: Option<u64>,
 }
 
@@ -200,7 +201,7 @@ impl<'a> SingleResponse<'a> {
             issuer_key_hash: id.next_as(Tag::OctetString)?.value(),
             serial_number: id.next_as(Tag::Integer)?.value(),
         };
-        // the status
+        // skip certStatus
         fields.next()?;
         let this_update = secs(fields.next_as(Tag::GeneralizedTime)?)?;
         let mut next_update = None;

@@ -28,9 +28,8 @@ const MAX_OCSP_LEN: u64 = 1 << 16;
 
 /// The files of a certificate chain and its private key.
 ///
-/// The files need not be replaced at the same time. A certificate with a key that does not match is
-/// not used, and neither is an OCSP response that does not match. The next reload tries again.
-/// Replace each file by renaming.
+/// You need not replace the files at the same time: a key or an OCSP response that does not match
+/// its certificate is not used, and the next reload tries again. Replace each file by renaming.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertifiedKeyFiles {
     chain: PathBuf,
@@ -70,7 +69,7 @@ impl CertifiedKeyFiles {
     ///
     /// # Errors
     ///
-    /// Returns the reason why the pair must not become active. A tolerable defect is one of the
+    /// Returns the reason that the pair must not become active. A tolerable defect is one of the
     /// [`flaws`](LoadedPair::flaws) instead.
     pub(super) fn load(
         &self,
@@ -220,7 +219,7 @@ impl CertifiedKeyFiles {
         Ok(held)
     }
 
-    /// Returns the reason why a response that was usable when it was read is not stapled `now`.
+    /// Returns the reason that a response that was usable when it was read is not stapled `now`.
     pub(super) fn outdated_ocsp(
         &self,
         now: Option<UnixTime>,

@@ -15,7 +15,7 @@ use super::verifier::{ReloadingVerifier, ReloadingVerifierBuilder, VerifierKind}
 
 /// A [`WebPkiServerVerifier`] that can [`reload`](Self::reload) its roots and revocation lists.
 ///
-/// It never reloads on its own: the application calls `reload` in a thread or task of its choice.
+/// It never reloads on its own: call `reload` in a thread or task of your choice.
 ///
 /// Only usable content replaces the current one. An unreadable source, or one without roots, leaves
 /// the current roots active. A missing, damaged or older revocation list leaves the current list

@@ -94,7 +94,7 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
 
     /// Returns the current value.
     pub(super) fn current(&self) -> Arc<T> {
-        // recover from poisoning: an `Arc` is replaced at once
+        // recover from poisoning: replacing an `Arc` is a single step
         self.current
             .read()
             .unwrap_or_else(PoisonError::into_inner)
@@ -121,12 +121,12 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
     }
 
     /// Replaces the current value by the result of `load`. `load` gets the current value, and
-    /// returns it if nothing has changed. `version` is called before, so that the next reload sees
+    /// returns it if nothing has changed. Calls `version` first, so that the next reload sees
     /// changes during the load.
     ///
     /// # Errors
     ///
-    /// The problem of `load`. Its value is used nevertheless.
+    /// Returns the problem of `load`, whose value is used nevertheless.
     pub(super) fn reload(
         &self,
         version: impl FnOnce() -> V,

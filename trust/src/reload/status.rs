@@ -14,7 +14,7 @@ pub enum Reload {
     Unchanged,
     /// The current value was replaced, for handshakes that start from now on.
     Replaced,
-    /// A reload that began later, and so saw newer files, finished first. Its value stays.
+    /// A reload that began later finished first. Its value stays, because its files were newer.
     Overtaken,
 }
 
@@ -42,11 +42,11 @@ pub struct ReloadStatus {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ReloadFailure {
-    /// The error of the last one.
+    /// The error of the last failure.
     pub error: Arc<ReloadError>,
-    /// The time of the last one. `None` if the clock did not know it.
+    /// The time of the last failure. `None` if the clock did not know it.
     pub at: Option<UnixTime>,
-    /// The time of the first one. `None` if the clock did not know it.
+    /// The time of the first failure. `None` if the clock did not know it.
     pub since: Option<UnixTime>,
     /// The number of failures.
     pub attempts: u64,

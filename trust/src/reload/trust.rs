@@ -80,7 +80,7 @@ impl TrustSources {
     ///
     /// # Errors
     ///
-    /// The same problems if nothing is `held`.
+    /// Returns these problems if nothing is `held`.
     pub(super) fn load(
         &self,
         held: Option<&Trust>,
@@ -175,9 +175,9 @@ pub(super) struct SourceVersions(Vec<SourceVersion>);
 
 #[derive(Clone, PartialEq)]
 enum SourceVersion {
-    /// Immutable.
+    /// The source is immutable.
     Constant,
-    /// Unknown without reading.
+    /// The version cannot be determined without reading.
     Unknown,
     File(FileVersion),
 }

@@ -50,7 +50,7 @@ pub trait VerifierKind: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns the reason why it must not become active.
+    /// Returns the reason that it must not become active.
     fn check(&self) -> Result<(), ReloadError>;
 
     /// Returns the replacement of this verifier, if any.
@@ -114,20 +114,20 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
     ///
     /// # Errors
     ///
-    /// The errors of [`reload`](Self::reload).
+    /// Returns the errors of [`reload`](Self::reload).
     pub fn reload_if_changed(&self) -> Result<Reload, Arc<ReloadError>> {
         self.slot
             .reload_if_changed(|| self.sources.versions(), |held| self.load(held))
     }
 
     /// Reads all sources as if for the first time: drops missing roots and revocation lists, and
-    /// accepts older lists. Use this after removing an authority on purpose. The roots are removed
-    /// from [`RootCache::global`], too, so that its other users read them again. A concurrent
+    /// accepts older lists. Use this after removing an authority on purpose. Also removes the roots
+    /// from [`RootCache::global`], so that its other users read them again. A concurrent
     /// reload may keep what is missing.
     ///
     /// # Errors
     ///
-    /// Any problem with a source. Then nothing is replaced.
+    /// Returns any problem with a source. Nothing is replaced then.
     pub fn reload_from_scratch(&self) -> Result<Reload, Arc<ReloadError>> {
         let load = |held: &Arc<ActiveVerifier<V>>| match self.sources.load(None) {
             Ok((trust, _)) => {

@@ -59,7 +59,7 @@ impl CrlCache {
     ///
     /// # Errors
     ///
-    /// The errors of [`load`](Self::load).
+    /// Returns the errors of [`load`](Self::load).
     pub fn lists(&self, source: &CrlSource) -> Result<Arc<[Arc<RevocationList>]>, CrlError> {
         self.load(source).map(|loaded| loaded.lists)
     }
@@ -104,10 +104,10 @@ pub struct LoadedCrls {
     /// The lists, never empty, latest first, because verifiers use the first list that covers a
     /// certificate. Unchanged lists keep their `Arc`, and so does the slice if all are unchanged.
     pub lists: Arc<[Arc<RevocationList>]>,
-    /// The lists that could not be replaced in the last reading, with reasons.
+    /// The lists that could not be replaced when the source was last read, with reasons.
     pub problems: Arc<[CrlProblem]>,
     /// The time of reading; `None` if the clock did not know it.
     pub loaded_at: Option<UnixTime>,
-    /// The reason why the source could not be read again; `lists` are then the old ones.
+    /// The reason that the source could not be read again; `lists` are then the old ones.
     pub failed_reload: Option<CrlError>,
 }

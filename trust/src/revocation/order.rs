@@ -45,9 +45,9 @@ fn issue_key(this_update: UnixTime, number: Option<&[u8]>, now: Option<UnixTime>
     (!is_of_the_future(this_update, now), this_update, number)
 }
 
-/// True if a list of `this_update` is dated after `now`.
+/// True if a list with this `this_update` is dated after `now`.
 fn is_of_the_future(this_update: UnixTime, now: Option<UnixTime>) -> bool {
-    /// The tolerated difference between the clocks.
+    /// The tolerated clock skew of the issuer.
     const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 
     now.is_some_and(|now| this_update.as_secs() > now.as_secs().saturating_add(TOLERANCE.as_secs()))

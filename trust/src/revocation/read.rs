@@ -50,9 +50,9 @@ const LABELS: &[&str] = &["X509 CRL"];
 
 /// The cached lists of a source.
 pub struct Lists {
-    /// Never empty.
+    /// The lists, never empty.
     pub(super) lists: Arc<[Arc<RevocationList>]>,
-    /// The lists that could not be replaced in the last reading, with reasons.
+    /// The lists that could not be replaced when the source was last read, with reasons.
     pub(super) problems: Arc<[CrlProblem]>,
 }
 
@@ -60,7 +60,7 @@ pub struct Lists {
 ///
 /// # Errors
 ///
-/// Returns an error if nothing can be read. Without `held`, also if something is unusable.
+/// Returns an error if nothing can be read or, without `held`, if something is unusable.
 pub(super) fn read(
     source: &CrlSource,
     held: Option<&Arc<Lists>>,
@@ -151,7 +151,7 @@ fn are_the_same(found: &[FoundList], held: &[Arc<RevocationList>]) -> bool {
             .all(|(found, held)| Arc::ptr_eq(&found.list, held))
 }
 
-/// A list and its place.
+/// A list with its position in a file.
 struct FoundList {
     list: Arc<RevocationList>,
     file: Option<Arc<Path>>,
@@ -178,7 +178,7 @@ struct Survivor {
 /// The state of reading a source.
 struct Reading<'a> {
     source: &'a CrlSource,
-    /// At most one list per issuer and scope.
+    /// The lists on disk, at most one per issuer and scope.
     found: Vec<FoundList>,
     problems: Vec<CrlProblem>,
     limits: &'a Limits,
@@ -290,8 +290,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Keeps the lists of `held` that nothing newer replaces, instead of older lists on disk, or in
-    /// addition.
+    /// Keeps the lists of `held` that no newer list replaces: in addition to the lists on disk, or
+    /// instead of older ones.
     fn keep_unreplaced(&mut self, held: &[Arc<RevocationList>]) {
         let mut survivors = Vec::new();
         for list in held {

@@ -15,7 +15,7 @@ use crate::files::{list_directory, read_file};
 use crate::pem::{CERTIFICATES, count_marks, describe, is_der, other_format};
 use crate::{FileError, FileErrorCause};
 
-/// The maximum length of a file. Bundles of all public authorities have about 250 KB.
+/// The maximum length of a file. Bundles of all public authorities are about 250 KB long.
 const MAX_FILE_LENGTH: u64 = 16 << 20;
 
 /// The maximum total length of the files in a directory.
@@ -38,7 +38,7 @@ pub struct CachedRoots {
 /// The certificates and files of a source that were skipped.
 #[derive(Clone)]
 pub(super) struct Faults {
-    /// At most [`MAX_NAMED`].
+    /// The skipped items, at most [`MAX_NAMED`].
     pub(super) ignored: Arc<[IgnoredCertificate]>,
     pub(super) count: usize,
 }
@@ -89,7 +89,7 @@ impl CachedRoots {
         is_new.then(|| self.faults.relevant(&held.files).cloned().collect())
     }
 
-    /// Returns the number of roots that `store` lacks.
+    /// Returns the number of these roots that `store` lacks.
     fn lost_in(&self, store: &RootCertStore) -> usize {
         let key = |root: &TrustAnchor<'static>| {
             let constraints = root.name_constraints.as_ref().map(|der| der.to_vec());
@@ -170,7 +170,7 @@ impl Reading {
     }
 
     fn finish(mut self, held: Option<&CachedRoots>) -> Result<CachedRoots, RootsError> {
-        // containers make a directory where they miss a file
+        // containers create a directory in place of a missing file
         for path in mem::take(&mut self.directories) {
             if held.is_some_and(|held| held.files.contains(&path)) {
                 let error = FileError {

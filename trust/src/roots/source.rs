@@ -46,7 +46,7 @@ pub enum RootSource {
 }
 
 impl RootSource {
-    /// Logs only the first few: a damaged file may have any number.
+    /// Logs the first skipped items only: a damaged file may have any number.
     fn warn_of_ignored(&self, roots: &CachedRoots) {
         const NAMED: usize = 10;
         let mut ignored = roots

@@ -155,7 +155,7 @@ fn older_lists() {
 }
 
 #[test]
-fn lists_of_the_future() {
+fn lists_dated_in_the_future() {
     let fixture = Fixture::new("crl-future");
     let issuer = root("One", |_| ());
     let forged = crl(&root("One", |_| ()), &[], |params| {

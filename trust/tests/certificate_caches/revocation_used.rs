@@ -141,7 +141,7 @@ fn revoked_after_loading() {
 }
 
 #[test]
-fn lists_of_other_authorities() {
+fn lists_of_other_authorities_do_not_count() {
     let [pki, other] = ["Root", "Other"].map(Pki::new);
     let namesake = Pki::new("Root");
     let folder = Folder::new("crl-of-others");

@@ -116,7 +116,7 @@ fn a_server_forgets_an_authority() {
 
 /// A client's sessions end when its roots change, and survive a reload without changes.
 #[test]
-fn a_client_resumes_no_session_of_other_roots() {
+fn sessions_do_not_survive_changed_roots() {
     let [a, b, c] = ["a", "b", "c"].map(Authority::new);
     let identity = a.issue();
     for setup in setups() {
@@ -141,7 +141,7 @@ fn a_client_resumes_no_session_of_other_roots() {
 
 /// A newly revoked certificate ends its sessions and is refused.
 #[test]
-fn a_revoked_client_resumes_no_session() {
+fn a_revoked_client_cannot_resume() {
     let ca = Authority::new("ca");
     let (revoked, other) = (ca.issue_number(7), ca.issue_number(8));
     for setup in setups() {
@@ -167,7 +167,7 @@ fn a_revoked_client_resumes_no_session() {
 /// The same for a server's certificate. A client that resumes verifies no certificate, so it must
 /// not resume.
 #[test]
-fn a_client_resumes_no_session_of_another_list() {
+fn sessions_do_not_survive_a_changed_crl() {
     let ca = Authority::new("ca");
     let identity = ca.issue_number(7);
     for setup in setups() {

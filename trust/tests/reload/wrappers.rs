@@ -97,7 +97,7 @@ fn verification(setup: Setup) -> &'static str {
 
 /// A server's wrapper reaches the futures of the active verifier.
 #[test]
-fn a_server_s_wrapper_asks_for_futures() {
+fn a_wrapper_of_a_server_s_verifier_is_asynchronous() {
     let ca = Authority::new("a");
     let identity = ca.issue();
     for setup in setups() {
@@ -176,7 +176,7 @@ impl ServerCertVerifier for OnlySignatures {
 
 /// A client's wrapper that verifies signatures by the active verifier reaches its futures.
 #[test]
-fn a_client_s_wrapper_asks_for_futures_of_signatures() {
+fn a_wrapper_of_a_client_s_verifier_verifies_signatures_asynchronously() {
     let ca = Authority::new("a");
     let identity = ca.issue();
     for setup in setups() {

@@ -133,7 +133,7 @@ fn a_reload_begins_after_its_call() {
     });
 }
 
-/// Calls during a load need another load, but share one.
+/// Reloads that are requested during a load need another load, but share one.
 #[test]
 fn reloads_during_a_load_share_the_next_one() {
     for is_held in [false, true] {

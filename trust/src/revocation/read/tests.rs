@@ -134,7 +134,7 @@ fn removed_lists_make_room_for_lists_on_disk() {
     ));
 }
 
-/// The limit on the total length works in the same way.
+/// The limit on the total length works like that on the number.
 #[test]
 fn removed_lists_leave_their_bytes_to_lists_on_disk() {
     let old = Crl::new("old", 2022, 2031, 100);
