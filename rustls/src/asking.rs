@@ -4,8 +4,7 @@
 //! its end at once, because it asks only methods that answer at once.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
-use core::future::{Future, poll_fn};
+use core::future::Future;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 
@@ -65,28 +64,6 @@ pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> Result<T, Error> {
 /// Polls `future` without a task to wake.
 pub(crate) fn poll_now<T>(future: Pin<&mut (impl Future<Output = T> + ?Sized)>) -> Poll<T> {
     future.poll(&mut Context::from_waker(Waker::noop()))
-}
-
-/// Runs `futures` at the same time. Returns their results in order.
-pub(crate) async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
-    let mut futures: Vec<_> = futures.map(|future| Some(Box::pin(future))).collect();
-    let mut results: Vec<_> = futures.iter().map(|_| None).collect();
-    poll_fn(move |task| {
-        for (future, result) in futures.iter_mut().zip(&mut results) {
-            let Some(pending) = future else {
-                continue;
-            };
-            if let Poll::Ready(output) = pending.as_mut().poll(task) {
-                *result = Some(output);
-                *future = None;
-            }
-        }
-        if results.iter().any(Option::is_none) {
-            return Poll::Pending;
-        }
-        Poll::Ready(results.iter_mut().filter_map(Option::take).collect())
-    })
-    .await
 }
 
 /// A future of the application that is first polled by the connection's owner, whose runtime it may

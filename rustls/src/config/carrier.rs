@@ -6,10 +6,11 @@
 use rustls_core::quic::Version;
 
 use crate::config::versions::EnabledVersions;
-use crate::enums::{ExtensionType, ProtocolVersion};
+use crate::enums::{AlertDescription, ExtensionType, ProtocolVersion};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::msgs::client_hello::SessionId;
+use crate::msgs::transport_parameters::TransportParameters;
 use crate::suites::SupportedCipherSuite;
 
 /// The carrier of a handshake, the same from the first message to the last.
@@ -109,6 +110,36 @@ impl Carrier {
             Self::Quic(QuicVersion::V1Draft) => Some(ExtensionType::QuicTransportParametersDraft),
             // RFC 9001 §8.2; unchanged by RFC 9369 §3
             Self::Quic(_) => Some(ExtensionType::QuicTransportParameters),
+        }
+    }
+
+    /// Checks that the peer has sent transport parameters, or none over records.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`PeerMisbehaved::MissingQuicTransportParameters`] if there are none over QUIC (RFC
+    /// 9001 §8.2), and an error if there are any over records.
+    pub(crate) fn check_peer_parameters(
+        self,
+        received: &TransportParameters<'_>,
+    ) -> Result<(), Failure> {
+        match self.parameters_extension() {
+            Some(typ) if received.get(typ).is_some() => Ok(()),
+            // RFC 9001 §8.2: a missing_extension
+            Some(_) => Err(PeerMisbehaved::MissingQuicTransportParameters.into()),
+            // only this code point is reserved for QUIC. That of its drafts is unassigned, so it is
+            // ignored like any unknown extension
+            None if received
+                .get(ExtensionType::QuicTransportParameters)
+                .is_none() =>
+            {
+                Ok(())
+            }
+            // RFC 9001 §8.2: an unsupported_extension. `PeerMisbehaved` has no variant for it
+            None => Err(Failure::new(
+                Error::General("QUIC's transport parameters came over TLS records".into()),
+                AlertDescription::UnsupportedExtension,
+            )),
         }
     }
 

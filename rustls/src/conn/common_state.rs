@@ -48,8 +48,8 @@ pub struct CommonState {
     pub(crate) is_extractable: bool,
     /// The methods of the application that the handshake may call.
     pub(super) asking: Asking,
-    /// `No`, or the records that may be opened while the handshake waits.
-    pub(super) wait: Wait,
+    /// What the handshake waits for, if it does.
+    pub(super) wait: Option<Wait>,
     /// The error that ended the connection. Boxed because few connections have one.
     failed: Option<Box<Error>>,
 }
@@ -70,7 +70,7 @@ impl CommonState {
             is_fips: false,
             is_extractable: false,
             asking: Asking::AtOnce,
-            wait: Wait::No,
+            wait: None,
             failed: None,
         }
     }
@@ -152,7 +152,7 @@ impl CommonState {
     ///
     /// Always false unless [`set_async`](Self::set_async) was called.
     pub fn is_waiting(&self) -> bool {
-        self.wait != Wait::No
+        self.wait.is_some()
     }
 
     /// True if bytes are queued for `write_tls`.
@@ -206,7 +206,7 @@ impl CommonState {
         let waits = match records.sending {
             // RFC 9846 §6.1: nothing follows a close_notify, and the flight that waits for an
             // operation is still to be sent
-            Sending::Handshake => !records.unsent_plaintext.is_empty() || self.wait != Wait::No,
+            Sending::Handshake => !records.unsent_plaintext.is_empty() || self.wait.is_some(),
             // RFC 9846 §4.6: EndOfEarlyData follows early data, and nothing can be sent before it
             Sending::EarlyData { .. } => true,
             _ => false,
@@ -294,7 +294,7 @@ impl CommonState {
             self.records.fail(failure.alert);
         }
         self.established = None;
-        self.wait = Wait::No;
+        self.wait = None;
         self.records.unpolled.end();
         failure.error
     }
@@ -314,7 +314,7 @@ impl CommonState {
             None => self.records.fail(None),
         }
         self.established = None;
-        self.wait = Wait::No;
+        self.wait = None;
         let error = self
             .failed
             .get_or_insert_with(|| Box::new(panicked.error.clone()));
@@ -410,11 +410,15 @@ pub(super) fn received_would_be_lost() -> Error {
 
 impl fmt::Debug for CommonState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CommonState")
+        let mut fields = f.debug_struct("CommonState");
+        fields
             .field("side", &self.side)
             .field("version", &self.negotiated.version)
             .field("suite", &self.negotiated.suite)
-            .field("handshaking", &self.is_handshaking())
-            .finish_non_exhaustive()
+            .field("handshaking", &self.is_handshaking());
+        if let Some(wait) = self.wait {
+            fields.field("waits_for", &wait.call);
+        }
+        fields.finish_non_exhaustive()
     }
 }

@@ -17,10 +17,9 @@ use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
 #[cfg(feature = "tls12")]
 use crate::handshake::SessionInUse;
-use crate::handshake::operation::Wait;
 use crate::handshake::tolerance::Tolerance;
 use crate::handshake::{Context, Machine};
-use crate::logging::trace;
+use crate::logging::{debug, trace};
 use crate::msgs::{HANDSHAKE_HEADER_LEN, HandshakeMessage};
 use crate::record::HEADER_LEN;
 #[cfg(feature = "std")]
@@ -406,8 +405,9 @@ impl<Data> Driver<Data> {
             let (machine, mut cx) = self.machine_and_context();
             machine.handle(message_in, &mut cx)?;
             self.common.wait = machine.wait();
-            if self.common.wait != Wait::No {
-                self.common.records.unpolled.begin();
+            if let Some(wait) = self.common.wait {
+                debug!("waiting for a {}", wait.call);
+                self.common.records.unpolled.begin(wait.call);
             }
             self.common.joiner().give_back(message);
             self.common.send_buffered()?;
@@ -429,9 +429,9 @@ impl<Data> Driver<Data> {
         while self.common.is_waiting() {
             self.common.records.unpolled.polled();
             let (machine, mut context) = self.machine_and_context();
-            let polled = ready!(machine.poll_operation(cx, &mut context));
+            let polled = machine.poll_operation(cx, &mut context);
             self.common.wait = machine.wait();
-            polled
+            ready!(polled)
                 .and_then(|()| Ok(self.common.send_buffered()?))
                 .and_then(|()| self.handle_messages())
                 .map_err(|failure| self.fail(failure))?;

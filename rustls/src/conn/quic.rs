@@ -226,11 +226,7 @@ impl Transport for Quic {
         let typ = self.carrier().parameters_extension();
         // always replaces remembered parameters
         self.peer_parameters = typ.and_then(|typ| received.get(typ)).map(<[u8]>::to_vec);
-        match &self.peer_parameters {
-            Some(_) => Ok(()),
-            // RFC 9001 §8.2: a missing_extension
-            None => Err(PeerMisbehaved::MissingQuicTransportParameters.into()),
-        }
+        self.carrier().check_peer_parameters(received)
     }
 
     fn send_handshake(&mut self, messages: &[u8]) -> Result<(), Error> {

@@ -24,7 +24,7 @@ use super::unsent_plaintext::UnsentPlaintext;
 use crate::config::carrier::Carrier;
 #[cfg(feature = "tls12")]
 use crate::enums::Side;
-use crate::enums::{AlertDescription, AlertLevel, ContentType, ExtensionType, ProtocolVersion};
+use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion};
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::Link;
@@ -338,19 +338,7 @@ impl Transport for Records {
     }
 
     fn set_peer_parameters(&mut self, received: &TransportParameters<'_>) -> Result<(), Failure> {
-        // only this code point is reserved for QUIC. That of its drafts is unassigned, so it is
-        // ignored like any unknown extension
-        if received
-            .get(ExtensionType::QuicTransportParameters)
-            .is_none()
-        {
-            return Ok(());
-        }
-        // RFC 9001 §8.2: an unsupported_extension. `PeerMisbehaved` has no variant for it
-        Err(Failure::new(
-            Error::General("QUIC's transport parameters came over TLS records".into()),
-            AlertDescription::UnsupportedExtension,
-        ))
+        self.carrier().check_peer_parameters(received)
     }
 
     fn send_handshake(&mut self, messages: &[u8]) -> Result<(), Error> {

@@ -4,6 +4,7 @@
 
 use core::mem;
 
+use crate::handshake::operation::Call;
 use crate::logging::warn;
 
 /// The number of calls without a poll after which a warning is logged. Code that polls never makes
@@ -15,6 +16,8 @@ const MOST: u8 = 16;
 pub(crate) struct Unpolled {
     /// The number of calls plus one; zero if nothing waits, or after a poll.
     calls: u8,
+    /// What the handshake waits for.
+    waits_for: Option<Call>,
     /// True if a call has reported to the application that the handshake waits.
     is_reported: bool,
     /// True once the log has the warning.
@@ -22,10 +25,11 @@ pub(crate) struct Unpolled {
 }
 
 impl Unpolled {
-    /// Starts counting, because the handshake waits.
-    pub(crate) fn begin(&mut self) {
+    /// Starts counting, because the handshake waits for `call`.
+    pub(crate) fn begin(&mut self, call: Call) {
         if self.calls == 0 && !self.is_logged {
             self.calls = 1;
+            self.waits_for = Some(call);
             self.is_reported = false;
         }
     }
@@ -59,10 +63,12 @@ impl Unpolled {
         // the logger may panic, so it comes last
         if mem::take(&mut self.calls) > 1 {
             self.is_logged = true;
-            warn!(
-                "the handshake waits for an operation that nobody polls: call poll_operation, or \
-                 do not call set_async"
-            );
+            if let Some(call) = self.waits_for {
+                warn!(
+                    "the handshake waits for a {call} that nobody polls: call poll_operation, or \
+                     do not call set_async"
+                );
+            }
         }
     }
 }

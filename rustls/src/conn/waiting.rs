@@ -4,7 +4,7 @@ use rustls_core::crypto::aead::TAG_LEN;
 
 use super::common_state::CommonState;
 use crate::enums::{AlertLevel, ContentType, ProtocolVersion};
-use crate::handshake::operation::Wait;
+use crate::handshake::operation::Opens;
 use crate::record::receiver::RecordHeader;
 use crate::record::{ALERT_LEN, HEADER_LEN};
 
@@ -19,11 +19,11 @@ impl CommonState {
     /// `drops_change_cipher_spec` is true if TLS 1.3 would drop another change_cipher_spec.
     pub(super) fn must_wait(&self, buf: &[u8], drops_change_cipher_spec: bool) -> bool {
         let records = &self.records;
-        match self.wait {
-            Wait::No => return false,
-            Wait::AfterFinished => return true,
-            Wait::BeforeFinished if !records.joiner.is_empty() => return true,
-            Wait::BeforeFinished => {}
+        match self.wait.map(|wait| wait.opens) {
+            None => return false,
+            Some(Opens::Nothing) => return true,
+            Some(Opens::Alerts) if !records.joiner.is_empty() => return true,
+            Some(Opens::Alerts) => {}
         }
         let header = match RecordHeader::read(buf) {
             Ok(Some(header)) if header.record_len() <= buf.len() => header,

@@ -203,12 +203,12 @@ impl Machine<ClientConnectionData> for ClientHandshake {
         }
     }
 
-    fn wait(&self) -> Wait {
+    fn wait(&self) -> Option<Wait> {
         match self {
-            Self::Tls13(tls13::client::State::Waiting(operation)) => operation.wait(),
+            Self::Tls13(tls13::client::State::Waiting(operation)) => Some(operation.wait()),
             #[cfg(feature = "tls12")]
-            Self::Tls12(tls12::client::State::Waiting(operation)) => operation.wait(),
-            _ => Wait::No,
+            Self::Tls12(tls12::client::State::Waiting(operation)) => Some(operation.wait()),
+            _ => None,
         }
     }
 

@@ -35,11 +35,11 @@ pub(crate) trait Machine<Data>: Send + Sync {
     /// False until the application has chosen a configuration, and while the handshake waits for an
     /// operation. Messages are buffered until then.
     fn is_ready(&self) -> bool {
-        self.wait() == Wait::No
+        self.wait().is_none()
     }
 
-    /// Returns `No`, or the records that may be opened while the handshake waits.
-    fn wait(&self) -> Wait;
+    /// Returns what the handshake waits for, if it does.
+    fn wait(&self) -> Option<Wait>;
 
     /// Polls the operation that the handshake waits for. Ready if there is none.
     fn poll_operation(

@@ -1,24 +1,27 @@
 //! Operations that a handshake waits for: a signature, a verification, an access to a session
 //! storage.
 //!
-//! A handler asks in an `async` block. It owns the state, and returns the function that continues
-//! with the answer:
+//! A handler calls the application in an `async` block. The block owns the state, and returns a
+//! [`Continuation`], which takes the connection's context:
 //!
 //! ```text
-//!   handler ── run ──► async block ── the answer is there ──► continues at once
+//!   handler ── run ──► async block ── its calls have returned ──► Continuation, within `run`
 //!                           │
-//!                           │ the answer takes time
+//!                           │ a call is pending
 //!                           ▼
 //!                  State::Waiting(Operation) ◄──┐ poll_operation: still pending
 //!                           │ └─────────────────┘
 //!                           ▼ poll_operation: ready
-//!                       continues
+//!                       Continuation
 //! ```
 //!
 //! Connections whose owner does not poll never reach `State::Waiting`, and allocate nothing here.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::fmt;
 use core::future::Future;
+use core::sync::atomic::{AtomicU8, Ordering};
 use core::task::{Poll, ready};
 
 use rustls_core::operation::BoxFuture;
@@ -30,28 +33,108 @@ use crate::failure::Failure;
 
 /// An operation under way, which results in the state `S`.
 pub(crate) struct Operation<S, Data> {
-    /// A future may be `Send` only. Connections are `Sync`, and only poll it through `&mut`.
+    /// Futures are `Send` but need not be `Sync`. Connections are `Sync`, and only poll through
+    /// `&mut`.
     future: SyncWrapper<BoxFuture<Result<Continuation<S, Data>, Failure>>>,
     wait: Wait,
+    /// The pending call, if the operation makes several calls.
+    current_call: Option<Arc<CurrentCall>>,
 }
 
-/// The function that continues a handshake with an answer.
+/// The function that continues a handshake after its calls have returned.
 type Continuation<S, Data> = Box<dyn FnOnce(&mut Context<'_, Data>) -> Result<S, Failure> + Send>;
 
-/// The records that may be opened while a handshake waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Wait {
-    /// All of them: the handshake does not wait.
-    #[default]
-    No,
-    /// Alerts. The peer's Finished is still to come, under the current key or a later one.
-    BeforeFinished,
-    /// None. The peer has sent its Finished: its next records belong to the complete connection.
-    AfterFinished,
+/// What a handshake waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    pub(crate) call: Call,
+    pub(crate) opens: Opens,
 }
 
-/// Runs `operation`, and the function that it returns. If an answer takes time, returns the state
-/// that waits for it. `wait` names the records that may be opened meanwhile.
+/// A call of the application's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Call {
+    /// The choice of this side's certificate.
+    Certificate,
+    /// An access to the session storage.
+    Session,
+    /// The verification of the peer's certificates or signature.
+    Verification,
+    Signature,
+    /// The encryption or decryption of a ticket.
+    Ticket,
+}
+
+/// The records that may be opened while a handshake waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opens {
+    /// Alerts. The peer's Finished is still to come, under the current key or a later one.
+    Alerts,
+    /// None. The peer has sent its Finished: its next records belong to the complete connection.
+    Nothing,
+}
+
+/// The pending call of an operation that makes several.
+pub(crate) struct CurrentCall(AtomicU8);
+
+impl Wait {
+    /// A wait for `call` before the peer's Finished.
+    pub(crate) const fn before_finished(call: Call) -> Self {
+        Self {
+            call,
+            opens: Opens::Alerts,
+        }
+    }
+
+    /// A wait for `call` after the peer's Finished.
+    pub(crate) const fn after_finished(call: Call) -> Self {
+        Self {
+            call,
+            opens: Opens::Nothing,
+        }
+    }
+}
+
+impl Call {
+    const ALL: [Self; 5] = [
+        Self::Certificate,
+        Self::Session,
+        Self::Verification,
+        Self::Signature,
+        Self::Ticket,
+    ];
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Certificate => "certificate",
+            Self::Session => "session",
+            Self::Verification => "verification",
+            Self::Signature => "signature",
+            Self::Ticket => "ticket",
+        })
+    }
+}
+
+impl CurrentCall {
+    pub(crate) fn new(first: Call) -> Arc<Self> {
+        Arc::new(Self(AtomicU8::new(first as u8)))
+    }
+
+    pub(crate) fn set(&self, call: Call) {
+        self.0.store(call as u8, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Option<Call> {
+        let call = self.0.load(Ordering::Relaxed);
+        Call::ALL.get(usize::from(call)).copied()
+    }
+}
+
+/// Runs `operation`, and the function that it returns. If a call is pending, returns the state that
+/// waits for it. `wait` says what the handshake then waits for.
 pub(crate) fn run<S, Data, C>(
     wait: Wait,
     operation: impl Future<Output = Result<C, Failure>> + Send + 'static,
@@ -63,29 +146,51 @@ where
     C: FnOnce(&mut Context<'_, Data>) -> Result<S, Failure> + Send + 'static,
 {
     match cx.asking {
-        Asking::AtOnce => at_once(operation)??(cx),
-        Asking::MayWait => {
-            let mut operation = Box::pin(operation);
-            match poll_now(operation.as_mut()) {
-                Poll::Ready(next) => next?(cx),
-                Poll::Pending => Ok(S::from(Operation {
-                    future: SyncWrapper::new(Box::pin(async move {
-                        let next: Continuation<S, Data> = Box::new(operation.await?);
-                        Ok(next)
-                    })),
-                    wait,
-                })),
-            }
+        Asking::AtOnce => {
+            let next = at_once(operation)??;
+            next(cx)
         }
+        Asking::MayWait => run_async(wait, None, operation, cx),
+    }
+}
+
+/// Runs `operation` like [`run`], of a connection that may wait. `current_call` names the pending
+/// call if there are several.
+pub(crate) fn run_async<S, Data, C>(
+    wait: Wait,
+    current_call: Option<Arc<CurrentCall>>,
+    operation: impl Future<Output = Result<C, Failure>> + Send + 'static,
+    cx: &mut Context<'_, Data>,
+) -> Result<S, Failure>
+where
+    S: From<Operation<S, Data>> + 'static,
+    Data: 'static,
+    C: FnOnce(&mut Context<'_, Data>) -> Result<S, Failure> + Send + 'static,
+{
+    let mut operation = Box::pin(operation);
+    match poll_now(operation.as_mut()) {
+        Poll::Ready(next) => next?(cx),
+        Poll::Pending => Ok(S::from(Operation {
+            future: SyncWrapper::new(Box::pin(async move {
+                let next: Continuation<S, Data> = Box::new(operation.await?);
+                Ok(next)
+            })),
+            wait,
+            current_call,
+        })),
     }
 }
 
 impl<S, Data> Operation<S, Data> {
     pub(crate) fn wait(&self) -> Wait {
-        self.wait
+        let current = self.current_call.as_ref().and_then(|call| call.get());
+        Wait {
+            call: current.unwrap_or(self.wait.call),
+            ..self.wait
+        }
     }
 
-    /// Polls the operation. Returns the next state once the answer is there.
+    /// Polls the operation. Returns the next state once its calls have returned.
     pub(crate) fn poll(
         &mut self,
         task: &mut core::task::Context<'_>,

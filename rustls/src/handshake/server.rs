@@ -15,13 +15,13 @@
 //! ```
 //!
 //! - `protocol`, `certificate`: choices that are the same in both versions.
-//! - `answers`: the application's answers that a ClientHello needs. `WaitAnswer` waits for one that
-//!   takes time, and handles the ClientHello again.
+//! - `held_hello`: a ClientHello while the server negotiates. `Waiting` waits for a call that this
+//!   needs.
 
-pub(crate) mod answers;
 pub(crate) mod certificate;
 pub(crate) mod client_hello;
 pub(crate) mod connection_data;
+pub(crate) mod held_hello;
 pub(crate) mod protocol;
 
 use alloc::boxed::Box;
@@ -33,10 +33,10 @@ use core::task::{self, Poll, ready};
 use pki_types::DnsName;
 use rustls_core::codec::Codec;
 
+use self::client_hello::WaitClientHello;
 #[cfg(feature = "std")]
 use self::client_hello::check_any_version;
-use self::client_hello::{AfterClientHello, WaitAnswer, WaitClientHello};
-use super::operation::Wait;
+use super::operation::{Operation, Wait};
 #[cfg(feature = "tls12")]
 use super::unexpected_content;
 use super::{Machine, ServerContext, unexpected};
@@ -59,13 +59,19 @@ pub(crate) enum ServerHandshake {
     Unconfigured,
     /// Waits for a ClientHello.
     Hello(WaitClientHello),
-    /// Waits for the application's answer about a ClientHello.
-    WaitAnswer(Box<WaitAnswer>),
+    /// Waits for an operation that a ClientHello needs. Messages stay buffered.
+    Waiting(Box<Operation<Self, ServerConnectionData>>),
     Tls13(tls13::server::State),
     #[cfg(feature = "tls12")]
     Tls12(tls12::server::State),
     /// A handler has failed.
     Failed,
+}
+
+impl From<Operation<Self, ServerConnectionData>> for ServerHandshake {
+    fn from(operation: Operation<Self, ServerConnectionData>) -> Self {
+        Self::Waiting(Box::new(operation))
+    }
 }
 
 impl ServerHandshake {
@@ -82,9 +88,9 @@ impl ServerHandshake {
         cx: &mut ServerContext<'_>,
     ) -> Result<Self, Failure> {
         match (self, message.typ) {
-            (Self::Hello(state), HandshakeType::ClientHello) => state
-                .read_client_hello(&message.decode(ClientHello::read)?, message.encoded, cx)
-                .map(Self::after_client_hello),
+            (Self::Hello(state), HandshakeType::ClientHello) => {
+                state.read_client_hello(&message.decode(ClientHello::read)?, message.encoded, cx)
+            }
             (Self::Tls13(state), _) => state.read(message, cx).map(Self::Tls13),
             #[cfg(feature = "tls12")]
             (Self::Tls12(state), _) => state.read(message, cx).map(Self::Tls12),
@@ -93,41 +99,8 @@ impl ServerHandshake {
             #[cfg(feature = "std")]
             (Self::Unconfigured, _) => Err(unexpected(&message, &[])),
             // messages stay buffered while the handshake waits
-            (Self::WaitAnswer(_) | Self::Failed, _) => Err(unexpected(&message, &[])),
+            (Self::Waiting(_) | Self::Failed, _) => Err(unexpected(&message, &[])),
         }
-    }
-
-    fn after_client_hello(after: AfterClientHello) -> Self {
-        match after {
-            AfterClientHello::Waits(next) => Self::WaitAnswer(next),
-            AfterClientHello::Retried(next) => Self::Hello(next),
-            AfterClientHello::Tls13(next) => Self::Tls13(next),
-            #[cfg(feature = "tls12")]
-            AfterClientHello::Tls12(next) => Self::Tls12(next),
-        }
-    }
-
-    /// Polls the operation that the handshake waits for, and returns the next state.
-    fn poll_next(
-        &mut self,
-        task: &mut task::Context<'_>,
-        cx: &mut ServerContext<'_>,
-    ) -> Poll<Result<Self, Failure>> {
-        match self {
-            Self::WaitAnswer(state) => ready!(state.poll(task)),
-            Self::Tls13(tls13::server::State::Waiting(operation)) => {
-                return operation.poll(task, cx).map_ok(Self::Tls13);
-            }
-            #[cfg(feature = "tls12")]
-            Self::Tls12(tls12::server::State::Waiting(operation)) => {
-                return operation.poll(task, cx).map_ok(Self::Tls12);
-            }
-            _ => {}
-        }
-        Poll::Ready(match mem::replace(self, Self::Failed) {
-            Self::WaitAnswer(state) => state.resume(cx).map(Self::after_client_hello),
-            others => Ok(others),
-        })
     }
 }
 
@@ -176,16 +149,16 @@ impl Machine<ServerConnectionData> for ServerHandshake {
 
     #[cfg(feature = "std")]
     fn is_ready(&self) -> bool {
-        !matches!(self, Self::Unconfigured) && self.wait() == Wait::No
+        !matches!(self, Self::Unconfigured) && self.wait().is_none()
     }
 
-    fn wait(&self) -> Wait {
+    fn wait(&self) -> Option<Wait> {
         match self {
-            Self::WaitAnswer(_) => Wait::BeforeFinished,
-            Self::Tls13(tls13::server::State::Waiting(operation)) => operation.wait(),
+            Self::Waiting(operation) => Some(operation.wait()),
+            Self::Tls13(tls13::server::State::Waiting(operation)) => Some(operation.wait()),
             #[cfg(feature = "tls12")]
-            Self::Tls12(tls12::server::State::Waiting(operation)) => operation.wait(),
-            _ => Wait::No,
+            Self::Tls12(tls12::server::State::Waiting(operation)) => Some(operation.wait()),
+            _ => None,
         }
     }
 
@@ -194,8 +167,18 @@ impl Machine<ServerConnectionData> for ServerHandshake {
         task: &mut task::Context<'_>,
         cx: &mut ServerContext<'_>,
     ) -> Poll<Result<(), Failure>> {
-        let next = ready!(self.poll_next(task, cx));
-        // a state whose operation is over must not be polled again
+        let next = match self {
+            Self::Waiting(operation) => ready!(operation.poll(task, cx)),
+            Self::Tls13(tls13::server::State::Waiting(operation)) => {
+                ready!(operation.poll(task, cx)).map(Self::Tls13)
+            }
+            #[cfg(feature = "tls12")]
+            Self::Tls12(tls12::server::State::Waiting(operation)) => {
+                ready!(operation.poll(task, cx)).map(Self::Tls12)
+            }
+            _ => return Poll::Ready(Ok(())),
+        };
+        // an operation that is over must not be polled again
         *self = Self::Failed;
         *self = next?;
         Poll::Ready(Ok(()))

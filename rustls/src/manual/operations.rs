@@ -83,6 +83,9 @@
 //! While it waits, go on writing. Go on reading while `wants_read` is true: that is until one more
 //! record has arrived.
 //!
+//! The `Debug` output of a waiting connection, and the log, name the pending call: a certificate, a
+//! session, a verification, a signature or a ticket.
+//!
 //! A connection that is driven but never polled hangs, without an error. It logs one warning: after
 //! sixteen calls without a poll since the wait began, or when it fails or is dropped after at least
 //! one such call. Code that polls never causes this warning.
@@ -111,9 +114,7 @@
 //! connection, up to four, are created at the same time. The handshake is complete when all tickets
 //! are: an unreachable session storage delays it by the storage's time-out, so keep that short.
 //!
-//! If a call about a ClientHello takes time, the ClientHello is handled again afterwards. Each
-//! asynchronous method is called once; cheap methods, such as `only_raw_public_keys`, are called
-//! again. The time stays that of the first pass.
+//! The clock is read once for each ClientHello, however long its calls take.
 //!
 //! ## Sessions of TLS 1.2 connections that fail
 //!

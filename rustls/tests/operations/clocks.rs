@@ -1,5 +1,5 @@
-//! A ClientHello is handled again for each answer that takes time. All passes decide at the time of
-//! the first one, so a clock that moves meanwhile changes nothing.
+//! The clock is read once for each ClientHello. If it moves while the server waits for a call,
+//! nothing changes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -254,10 +254,9 @@ impl ProducesTickets for Switched {
     }
 }
 
-/// The ClientHello is handled again, and then its ticket is taken for the key of a stored session.
-/// The session in the ticket must not pass for a stored one.
+/// As without waiting, where the ticketer is asked if it is enabled before it decrypts.
 #[test]
-fn a_session_of_a_disabled_ticketer_is_not_resumed() {
+fn a_ticketer_that_is_disabled_meanwhile_still_decrypts_its_ticket() {
     let mut waited = 0;
     for kind in KINDS.iter().filter(|kind| kind.is_resumed()) {
         for api in APIS.into_iter().filter(|api| kind.runs_over(*api)) {
@@ -294,8 +293,8 @@ fn a_session_of_a_disabled_ticketer_is_not_resumed() {
                 finish(|task| server.poll(task)).unwrap();
                 assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
                 let facts = server.facts();
-                let is_resumed = facts.contains("Some(Resumed)");
-                assert_eq!(is_resumed, !is_disabled, "{kind:?} {api:?} {facts}");
+                let context = format!("{kind:?} {api:?} {is_disabled} {facts}");
+                assert!(facts.contains("Some(Resumed)"), "{context}");
             }
         }
     }

@@ -50,7 +50,7 @@ use super::digests::DIGEST_LEN;
 use super::server_auth::{ServerAuth, ServerAuthId};
 use super::stored::ServerSessionValue;
 use super::{Lifetime, MAX_TICKET_LIFETIME};
-use crate::asking::{Asking, at_once};
+use crate::asking::Asking;
 use crate::certificates::{Acceptance, ChainKind, EncodedChain, PeerChain, encoded_chain};
 use crate::config::carrier::Carrier;
 use crate::config::settings::ServerSettings;
@@ -182,15 +182,6 @@ impl<'a> SessionFacts<'a> {
                 accept_again(&chain, acceptance, config, now, asking).await
             }
         }
-    }
-
-    /// Returns the client like [`Self::accept_client`], without waiting.
-    pub(crate) fn accept_client_now(
-        &self,
-        config: &ServerSettings,
-        now: UnixTime,
-    ) -> Option<AcceptedClient> {
-        at_once(self.accept_client(config, now, Asking::AtOnce)).ok()?
     }
 
     /// Returns the encoded length without the chain.

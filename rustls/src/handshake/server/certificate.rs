@@ -5,15 +5,15 @@ use alloc::sync::Arc;
 
 use pki_types::DnsName;
 
-use super::answers::{Answers, Stop};
-use crate::config::server::ServerConfig;
+use super::held_hello::ReceivedHello;
 use crate::config::server::client_hello::{self, DecodedLists, Lists};
 use crate::config::sign::CertifiedKey;
 use crate::enums::{AlertDescription, SignatureScheme};
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
+use crate::handshake::operation::Call;
+use crate::logging::trace;
 use crate::msgs::client_extensions::ClientExtensions;
-use crate::msgs::client_hello::ClientHello;
 use crate::msgs::server_name::ServerNamePayload;
 
 /// Returns the name that the client asks for, in lower case.
@@ -28,34 +28,42 @@ pub(crate) fn server_name(
     }
 }
 
-/// Asks the resolver for a certificate for a client that can verify `signature_schemes`. Fails with
-/// access_denied if there is none.
-pub(crate) fn resolve_certificate(
-    hello: &ClientHello<'_>,
-    signature_schemes: &[SignatureScheme],
-    server_name: Option<&DnsName<'_>>,
-    config: &ServerConfig,
-    answers: &mut Answers,
-) -> Result<Arc<CertifiedKey>, Stop> {
-    let extensions = &hello.extensions;
+/// Calls the resolver for a certificate for a client that can verify `signature_schemes`, which are
+/// those of its signature_algorithms if `None`. Fails with access_denied if there is none.
+pub(crate) async fn resolve_certificate(
+    received: &mut ReceivedHello<'_, '_>,
+    signature_schemes: Option<&[SignatureScheme]>,
+) -> Result<Arc<CertifiedKey>, Failure> {
+    let ReceivedHello {
+        hello,
+        server_name,
+        config,
+        asking,
+        ..
+    } = received;
+    trace!("choosing a certificate for {server_name:?}");
+    let resolver = &config.cert_resolver;
+    let decoded = hello.get()?;
+    let extensions = &decoded.extensions;
     let view = || client_hello::ClientHello {
         server_name: server_name.map(AsRef::as_ref),
         lists: Lists::Decoded(DecodedLists {
-            signature_schemes,
+            signature_schemes: signature_schemes
+                .or(extensions.signature_algorithms.as_deref())
+                .unwrap_or(&[]),
             alpn: extensions.alpn_protocol_names.as_deref(),
             server_cert_types: extensions.server_certificate_type.as_deref(),
             client_cert_types: extensions.client_certificate_type.as_deref(),
-            cipher_suites: &hello.cipher_suites,
+            cipher_suites: &decoded.cipher_suites,
             certificate_authorities: extensions.certificate_authorities.as_deref(),
             named_groups: extensions.supported_groups.as_deref(),
         }),
     };
-    let resolver = &config.cert_resolver;
-    answers
-        .certificate(
-            || resolver.resolve_async(view()),
-            || resolver.resolve(view()),
-        )?
+    let resolved = match asking.future(|| resolver.resolve_async(view())) {
+        Some(future) => hello.wait(Call::Certificate, future).await,
+        None => resolver.resolve(view()),
+    };
+    resolved
         // RFC 9846 §4.5.1: the server's certificate_list must not be empty
         .filter(|certified_key| !certified_key.cert.is_empty())
         .ok_or_else(|| {
@@ -63,6 +71,5 @@ pub(crate) fn resolve_certificate(
                 Error::General("no server certificate chain resolved".into()),
                 AlertDescription::AccessDenied,
             )
-            .into()
         })
 }

@@ -1,18 +1,21 @@
 //! The handling of a ClientHello, and the choice of the protocol version.
+//!
+//! ```text
+//!   choose_version ── synchronous ──► negotiate ── may call the application ──► Decision::apply
+//! ```
+//!
+//! A connection that cannot wait negotiates on the stack, with the ClientHello that was received. A
+//! connection that may wait copies the message into an operation.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
-use core::task::{Poll, ready};
 
-#[cfg(feature = "std")]
 use pki_types::DnsName;
-use rustls_core::codec::Codec;
-use rustls_core::operation::BoxFuture;
-use sync_wrapper::SyncWrapper;
 
-use super::answers::{Answer, Answers, Stop};
+use super::ServerHandshake;
 use super::certificate::server_name;
+use super::held_hello::{HeldHello, ReceivedHello};
+use crate::asking::{Asking, at_once};
 use crate::config::server::ServerConfig;
 use crate::config::settings::ServerSettings;
 use crate::enums::{AlertDescription, Compression, ProtocolVersion};
@@ -20,15 +23,17 @@ use crate::error::PeerIncompatible;
 #[cfg(feature = "tls12")]
 use crate::error::PeerMisbehaved;
 use crate::failure::Failure;
+use crate::handshake::negotiated::Negotiated;
+use crate::handshake::operation::{self, Call, CurrentCall, Wait};
 #[cfg(feature = "tls12")]
 use crate::handshake::raw_public_key::check_tls12_config;
 #[cfg(feature = "tls12")]
 use crate::handshake::tls12;
-use crate::handshake::tls13::server::negotiation::Negotiation;
 use crate::handshake::tls13::server::retry::Retry;
+use crate::handshake::transport::Transport;
 use crate::handshake::{ServerContext, tls13};
-use crate::msgs::HandshakeMessage;
 use crate::msgs::client_hello::ClientHello;
+use crate::msgs::transport_parameters::TransportParameters;
 
 /// Waits for a ClientHello: the first one, or the one after a HelloRetryRequest.
 pub(crate) struct WaitClientHello {
@@ -37,17 +42,20 @@ pub(crate) struct WaitClientHello {
     retry: Option<Box<Retry>>,
 }
 
-/// The next state after a ClientHello.
-pub(super) enum AfterClientHello {
-    /// The application's answer takes time.
-    Waits(Box<WaitAnswer>),
-    /// A HelloRetryRequest was sent.
-    Retried(WaitClientHello),
-    /// The server's flight was sent, or as much of it as is known.
-    Tls13(tls13::server::State),
-    /// The server's flight was sent, or as much of it as is known.
+/// The version of a handshake, as chosen by its ClientHello.
+#[derive(Clone, Copy)]
+enum Version {
+    Tls13,
     #[cfg(feature = "tls12")]
-    Tls12(tls12::server::State),
+    Tls12,
+}
+
+/// The decision about a ClientHello. Nothing was sent yet.
+#[allow(clippy::large_enum_variant)] // destructured at once: a box would only allocate
+enum Decision<'a> {
+    Tls13(tls13::server::negotiation::Decision<'a>),
+    #[cfg(feature = "tls12")]
+    Tls12(tls12::server::negotiation::Decision),
 }
 
 impl WaitClientHello {
@@ -64,142 +72,169 @@ impl WaitClientHello {
         hello: &ClientHello<'_>,
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
-    ) -> Result<AfterClientHello, Failure> {
+    ) -> Result<ServerHandshake, Failure> {
         let Self { config, retry } = self;
-        let received = ReceivedHello {
-            // a HelloRetryRequest does not depend on the verifier, so the current one is looked up
-            // for each hello
-            settings: ServerSettings::now(config, cx.transport.carrier())?,
-            retry,
-            answers: Answers::new(cx.asking),
+        // a HelloRetryRequest does not depend on the verifier, so the current one is looked up for
+        // each hello
+        let config = ServerSettings::now(config, cx.transport.carrier())?;
+        let version = choose_version(hello, &config, retry.as_deref(), cx)?;
+        if cx.asking == Asking::MayWait {
+            return negotiate_async(version, encoded, config, retry, cx);
+        }
+        let mut received = ReceivedHello {
+            hello: HeldHello::borrowed(hello, encoded),
+            server_name: cx.data.server_name.as_ref(),
+            config: &config,
+            asking: Asking::AtOnce,
+            transport_parameters: TransportParameters::default(),
         };
-        received.answer(hello, encoded, cx)
+        let decision = at_once(negotiate(version, &mut received, retry, cx.negotiated))?;
+        if let Some(parameters) = received.parameters() {
+            set_peer_parameters(parameters, cx.transport)?;
+        }
+        decision?.apply(config, cx)
     }
 }
 
-/// A ClientHello was received, and is not answered yet.
-struct ReceivedHello {
-    settings: ServerSettings,
-    retry: Option<Box<Retry>>,
-    answers: Answers,
-}
-
-impl ReceivedHello {
-    /// Chooses the version, and continues with its handshake. Stops if the application's answer
-    /// takes time.
-    fn answer(
-        mut self,
-        hello: &ClientHello<'_>,
-        encoded: &[u8],
-        cx: &mut ServerContext<'_>,
-    ) -> Result<AfterClientHello, Failure> {
-        match self.negotiate(hello, encoded, cx) {
-            Ok(Negotiated::Retry(retry)) => Ok(AfterClientHello::Retried(WaitClientHello {
-                config: self.settings.into_config(),
-                retry: Some(retry),
-            })),
-            Ok(Negotiated::Tls13(agreed)) => agreed
-                .send_flight(self.settings, cx)
-                .map(AfterClientHello::Tls13),
-            #[cfg(feature = "tls12")]
-            Ok(Negotiated::Tls12(agreed)) => agreed
-                .send_flight(self.settings, cx)
-                .map(AfterClientHello::Tls12),
-            Err(Stop::Failed(failure)) => Err(failure),
-            Err(Stop::Waits(answer)) => Ok(AfterClientHello::Waits(Box::new(WaitAnswer {
-                answer: SyncWrapper::new(answer),
-                received: self,
-                encoded: encoded.to_vec(),
-            }))),
-        }
+/// Chooses the version, and runs the checks that come before it.
+fn choose_version(
+    hello: &ClientHello<'_>,
+    config: &ServerSettings,
+    retry: Option<&Retry>,
+    cx: &mut ServerContext<'_>,
+) -> Result<Version, Failure> {
+    check_compression(hello)?;
+    let server_name = server_name(&hello.extensions)?;
+    if let Some(retry) = retry {
+        retry.check_server_name(server_name.as_ref())?;
     }
-
-    fn negotiate<'a>(
-        &mut self,
-        hello: &'a ClientHello<'a>,
-        encoded: &'a [u8],
-        cx: &mut ServerContext<'_>,
-    ) -> Result<Negotiated<'a>, Stop> {
-        let Self {
-            settings,
-            retry,
-            answers,
-        } = self;
-        check_compression(hello)?;
-        let server_name = server_name(&hello.extensions)?;
-        if let Some(retry) = retry {
-            retry.check_server_name(server_name.as_ref())?;
-        }
-        cx.data.server_name = server_name;
-        check_signature_algorithms(hello)?;
-        let version = select_version(hello, settings)?;
-        if version == ProtocolVersion::TLSv1_3 {
+    cx.data.server_name = server_name;
+    check_signature_algorithms(hello)?;
+    let version = select_version(hello, config)?;
+    match version {
+        ProtocolVersion::TLSv1_3 => {
             // RFC 9846 §5.1: nothing may follow in the same record, because the server then changes
             // keys or waits for another flight
             cx.transport.check_aligned()?;
+            cx.negotiated.version = Some(version);
+            Ok(Version::Tls13)
         }
-        match version {
-            ProtocolVersion::TLSv1_3 => {
-                cx.negotiated.version = Some(version);
-                match tls13::server::negotiation::negotiate(
-                    hello, encoded, settings, retry, answers, cx,
-                )? {
-                    Negotiation::Retry(retry) => Ok(Negotiated::Retry(retry)),
-                    Negotiation::Agreed(agreed) => Ok(Negotiated::Tls13(agreed)),
-                }
-            }
-            #[cfg(feature = "tls12")]
-            // RFC 9846 §4.2.2: a second ClientHello must not drop TLS 1.3
-            ProtocolVersion::TLSv1_2 if retry.is_some() => {
-                Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest.into())
-            }
-            #[cfg(feature = "tls12")]
-            ProtocolVersion::TLSv1_2 => {
-                cx.negotiated.version = Some(version);
-                check_tls12_config(settings)?;
-                cx.transport
-                    .set_peer_parameters(&hello.extensions.transport_parameters)?;
-                tls12::server::negotiation::negotiate(hello, encoded, settings, answers, cx)
-                    .map(Negotiated::Tls12)
-            }
-            // no other version can be enabled
-            _ => Err(PeerIncompatible::Tls12NotOfferedOrEnabled.into()),
+        // RFC 9846 §4.2.2: a second ClientHello must not drop TLS 1.3
+        #[cfg(feature = "tls12")]
+        ProtocolVersion::TLSv1_2 if retry.is_some() => {
+            Err(PeerMisbehaved::RefusedToFollowHelloRetryRequest.into())
         }
+        #[cfg(feature = "tls12")]
+        ProtocolVersion::TLSv1_2 => {
+            cx.negotiated.version = Some(version);
+            check_tls12_config(config)?;
+            cx.transport
+                .set_peer_parameters(&hello.extensions.transport_parameters)?;
+            Ok(Version::Tls12)
+        }
+        // no other version can be enabled
+        _ => Err(PeerIncompatible::Tls12NotOfferedOrEnabled.into()),
     }
 }
 
-/// The result of a ClientHello.
-#[allow(clippy::large_enum_variant)] // destructured at once: a box would only allocate
-enum Negotiated<'a> {
-    /// A HelloRetryRequest was sent.
-    Retry(Box<Retry>),
-    Tls13(tls13::server::flight::Agreed<'a>),
-    #[cfg(feature = "tls12")]
-    Tls12(tls12::server::negotiation::Agreed<'a>),
+/// Negotiates like [`negotiate`], in an operation that owns the ClientHello.
+fn negotiate_async(
+    version: Version,
+    encoded: &[u8],
+    config: ServerSettings,
+    retry: Option<Box<Retry>>,
+    cx: &mut ServerContext<'_>,
+) -> Result<ServerHandshake, Failure> {
+    let encoded = encoded.to_vec();
+    let server_name: Option<DnsName<'static>> = cx.data.server_name.clone();
+    let mut negotiated = cx.negotiated.clone();
+    let first = Call::Certificate;
+    let current_call = CurrentCall::new(first);
+    let calls = current_call.clone();
+    let negotiating = async move {
+        let mut received = ReceivedHello {
+            hello: HeldHello::encoded(&encoded, &calls),
+            server_name: server_name.as_ref(),
+            config: &config,
+            asking: Asking::MayWait,
+            transport_parameters: TransportParameters::default(),
+        };
+        let decision = negotiate(version, &mut received, retry, &mut negotiated)
+            .await
+            .map(Decision::into_owned);
+        let parameters = received.parameters().map(<[u8]>::to_vec);
+        Ok(move |cx: &mut ServerContext<'_>| {
+            *cx.negotiated = negotiated;
+            if let Some(parameters) = parameters {
+                set_peer_parameters(&parameters, cx.transport)?;
+            }
+            decision?.apply(config, cx)
+        })
+    };
+    let wait = Wait::before_finished(first);
+    operation::run_async(wait, Some(current_call), negotiating, cx)
 }
 
-/// Waits for an answer of the application. The ClientHello is then handled again.
-pub(crate) struct WaitAnswer {
-    /// A future may be `Send` only. Connections are `Sync`, and only poll it through `&mut`.
-    answer: SyncWrapper<BoxFuture<Answer>>,
-    received: ReceivedHello,
-    /// The ClientHello.
-    encoded: Vec<u8>,
+/// Stores the client's transport parameters, which are checked.
+fn set_peer_parameters(parameters: &[u8], transport: &mut dyn Transport) -> Result<(), Failure> {
+    let carrier = transport.carrier();
+    let Some(typ) = carrier.parameters_extension() else {
+        return Ok(());
+    };
+    let parameters = TransportParameters::new(typ, parameters);
+    transport.set_peer_parameters(&parameters)
 }
 
-impl WaitAnswer {
-    /// Polls the answer, and keeps it once it has arrived.
-    pub(super) fn poll(&mut self, task: &mut core::task::Context<'_>) -> Poll<()> {
-        let answer = ready!(self.answer.get_mut().as_mut().poll(task));
-        self.received.answers.add(answer);
-        Poll::Ready(())
+/// Decides on the answer to a ClientHello. Calls the application, and touches nothing of the
+/// connection but the facts that its accessors report.
+///
+/// `retry` is the state of an earlier HelloRetryRequest.
+async fn negotiate<'a>(
+    version: Version,
+    received: &mut ReceivedHello<'_, 'a>,
+    retry: Option<Box<Retry>>,
+    negotiated: &mut Negotiated,
+) -> Result<Decision<'a>, Failure> {
+    match version {
+        Version::Tls13 => tls13::server::negotiation::negotiate(received, retry, negotiated)
+            .await
+            .map(Decision::Tls13),
+        #[cfg(feature = "tls12")]
+        Version::Tls12 => tls12::server::negotiation::negotiate(received, negotiated)
+            .await
+            .map(Decision::Tls12),
+    }
+}
+
+impl Decision<'_> {
+    /// Copies what the decision borrows from the ClientHello.
+    fn into_owned(self) -> Decision<'static> {
+        match self {
+            Self::Tls13(decision) => Decision::Tls13(decision.into_owned()),
+            #[cfg(feature = "tls12")]
+            Self::Tls12(decision) => Decision::Tls12(decision),
+        }
     }
 
-    /// Handles the ClientHello again, after the answer has arrived.
-    pub(super) fn resume(self, cx: &mut ServerContext<'_>) -> Result<AfterClientHello, Failure> {
-        let message = HandshakeMessage::new(&self.encoded)?;
-        let hello = message.decode(ClientHello::read)?;
-        self.received.answer(&hello, &self.encoded, cx)
+    /// Sends the answer, or as much of it as is known.
+    fn apply(
+        self,
+        config: ServerSettings,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<ServerHandshake, Failure> {
+        use tls13::server::negotiation::Decision::{Agreed, Retry};
+
+        match self {
+            Self::Tls13(Agreed(agreed)) => {
+                agreed.send_flight(config, cx).map(ServerHandshake::Tls13)
+            }
+            Self::Tls13(Retry(needed)) => Ok(ServerHandshake::Hello(WaitClientHello {
+                retry: Some(needed.send(cx)?),
+                config: config.into_config(),
+            })),
+            #[cfg(feature = "tls12")]
+            Self::Tls12(decision) => decision.send_flight(config, cx).map(ServerHandshake::Tls12),
+        }
     }
 }
 

@@ -62,10 +62,10 @@ impl ServerConnectionData {
         self.is_resumed.then(|| received().unwrap_or_default())
     }
 
-    pub(crate) fn set_received_resumption_data(&mut self, data: &[u8]) {
+    pub(crate) fn set_received_resumption_data(&mut self, data: Vec<u8>) {
         self.is_resumed = true;
         if !data.is_empty() {
-            self.resumption_data.get_or_insert_default().received = data.into();
+            self.resumption_data.get_or_insert_default().received = data;
         }
     }
 }
@@ -79,9 +79,9 @@ mod tests {
         let mut data = ServerConnectionData::default();
         data.set_resumption_data(b"sent");
         assert_eq!(data.received_resumption_data(), None);
-        data.set_received_resumption_data(&[]);
+        data.set_received_resumption_data(Vec::new());
         assert_eq!(data.received_resumption_data(), Some(&[][..]));
-        data.set_received_resumption_data(b"received");
+        data.set_received_resumption_data(b"received".to_vec());
         assert_eq!(data.received_resumption_data(), Some(&b"received"[..]));
         assert_eq!(data.resumption_data(), b"sent");
     }

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::handshake::ClientContext;
 use crate::handshake::client::client_auth::Answer;
 use crate::handshake::flight::{Flight, PausedFlight};
-use crate::handshake::operation::{self, Wait};
+use crate::handshake::operation::{self, Call, Wait};
 use crate::keys::tls12::MasterSecret;
 use crate::msgs::tls12::certificate::CertificateChain;
 use crate::msgs::tls12::certificate_request::CertificateRequest;
@@ -74,7 +74,7 @@ impl WaitServerHelloDone {
                 Ok(State::WaitServerHelloDone(self))
             })
         };
-        operation::run(Wait::BeforeFinished, choosing, cx)
+        operation::run(Wait::before_finished(Call::Certificate), choosing, cx)
     }
 
     pub(super) fn read_server_hello_done(
@@ -100,7 +100,7 @@ impl WaitServerHelloDone {
                 Ok(finishing.next_state())
             })
         };
-        operation::run(Wait::BeforeFinished, signing, cx)
+        operation::run(Wait::before_finished(Call::Signature), signing, cx)
     }
 
     /// Completes the key exchange. Returns the flight of Certificate (if requested),

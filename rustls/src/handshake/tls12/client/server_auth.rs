@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::handshake::ClientContext;
 use crate::handshake::client::offer::Offer;
 use crate::handshake::ffdhe::check_public_value;
-use crate::handshake::operation::{self, Wait};
+use crate::handshake::operation::{self, Call, Wait};
 use crate::logging::debug;
 use crate::msgs::certificate::CertificateStatus;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
@@ -111,7 +111,7 @@ impl WaitServerKeyExchange {
                 Ok(State::WaitServerHelloDone(Box::new(next)))
             })
         };
-        operation::run(Wait::BeforeFinished, proving, cx)
+        operation::run(Wait::before_finished(Call::Verification), proving, cx)
     }
 
     /// Verifies the certificates and the `signature` over `content`, the key exchange. Returns the

@@ -5,30 +5,29 @@ use alloc::boxed::Box;
 use super::State;
 use super::finished::WaitChangeCipherSpec;
 use super::handshake::Handshake;
-use super::hello::{Kind, server_hello};
+use super::hello::{HelloFacts, Kind, server_hello};
 use super::parameters::Parameters;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::flight::Flight;
 use crate::handshake::negotiated::HandshakeKind;
-use crate::handshake::operation::Wait;
+use crate::handshake::operation::Opens;
 use crate::keys::tls12::MasterSecret;
 use crate::logging::debug;
-use crate::msgs::client_hello::ClientHello;
 
 /// Sends everything up to Finished, and waits for the client's change_cipher_spec.
 pub(super) fn resume(
     mut handshake: Handshake,
     master_secret: MasterSecret,
     parameters: &Parameters,
-    hello: &ClientHello<'_>,
+    facts: &HelloFacts,
     cx: &mut ServerContext<'_>,
 ) -> Result<State, Failure> {
     debug!("resuming a session");
     cx.negotiated.alpn_protocol = parameters.alpn_protocol.clone();
     cx.negotiated.handshake_kind = Some(HandshakeKind::Resumed);
     let server_hello = server_hello(
-        hello,
+        facts,
         Kind::Abbreviated,
         &handshake,
         parameters,
@@ -45,5 +44,5 @@ pub(super) fn resume(
         kind: Kind::Abbreviated,
     });
     let wait_change = |next, _: &mut ServerContext<'_>| Ok(State::WaitChangeCipherSpec(next));
-    next.finish(None, wait_change, Wait::BeforeFinished, cx)
+    next.finish(None, Opens::Alerts, wait_change, cx)
 }

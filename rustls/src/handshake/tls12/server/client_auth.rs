@@ -15,7 +15,7 @@ use crate::config::webpki::is_supported_in_tls12;
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
-use crate::handshake::operation::{self, Wait};
+use crate::handshake::operation::{self, Call, Wait};
 use crate::logging::debug;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::tls12::certificate::CertificateChain;
@@ -56,7 +56,7 @@ impl WaitCertificate {
                 Ok(State::WaitClientKeyExchange(next))
             })
         };
-        operation::run(Wait::BeforeFinished, verifying, cx)
+        operation::run(Wait::before_finished(Call::Verification), verifying, cx)
     }
 }
 
@@ -99,7 +99,7 @@ impl WaitCertificateVerify {
                 Ok(State::WaitChangeCipherSpec(next))
             })
         };
-        operation::run(Wait::BeforeFinished, proving, cx)
+        operation::run(Wait::before_finished(Call::Verification), proving, cx)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::established::Established;
 use crate::handshake::finished::check_finished;
-use crate::handshake::operation::Wait;
+use crate::handshake::operation::Opens;
 use crate::keys::tls12::{KeyBlock, MasterSecret};
 use crate::msgs::Finished;
 
@@ -60,7 +60,7 @@ impl WaitFinished {
             Kind::Full => {
                 handshake.transcript.add(encoded);
                 let session = handshake.session_to_store(master_secret, cx);
-                last.finish(session, Self::connect, Wait::AfterFinished, cx)
+                last.finish(session, Opens::Nothing, Self::connect, cx)
             }
             Kind::Abbreviated => {
                 cx.negotiated.share_peer(&handshake.config.peer_chains);

@@ -7,21 +7,20 @@ use rustls_core::crypto::ActiveKeyExchange;
 use super::State;
 use super::client_auth::WaitCertificate;
 use super::handshake::Handshake;
-use super::hello::{Kind, ocsp_response, server_hello};
+use super::hello::{HelloFacts, Kind, ocsp_response, server_hello};
 use super::key_exchange::WaitClientKeyExchange;
 use super::parameters::Parameters;
 use crate::config::settings::ServerSettings;
 use crate::config::sign::sign;
 use crate::config::webpki::is_supported_in_tls12;
-use crate::enums::ClientCertificateType;
+use crate::enums::{ClientCertificateType, SignatureScheme};
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::flight::Flight;
 use crate::handshake::negotiated::HandshakeKind;
-use crate::handshake::operation::{self, Wait};
+use crate::handshake::operation::{self, Call, Wait};
 use crate::logging::debug;
 use crate::msgs::certificate::CertificateStatus;
-use crate::msgs::client_hello::ClientHello;
 use crate::msgs::tls12::ServerHelloDone;
 use crate::msgs::tls12::certificate::CertificateChain;
 use crate::msgs::tls12::certificate_request::CertificateRequest;
@@ -31,15 +30,16 @@ use crate::msgs::tls12::key_exchange::{ServerKeyExchange, ServerKeyExchangeParam
 /// signature.
 const OTHERS_LEN: usize = 1024;
 
-/// Sends everything up to ServerHelloDone, and waits for the client's flight. A signature that
-/// takes time comes first.
+/// Sends everything up to ServerHelloDone, and waits for the client's flight. A signature, with one
+/// of `schemes`, that takes time comes first.
 pub(super) fn send_flight(
     handshake: Handshake,
     parameters: &Parameters,
-    hello: &ClientHello<'_>,
+    schemes: &[SignatureScheme],
+    facts: &HelloFacts,
     cx: &mut ServerContext<'_>,
 ) -> Result<State, Failure> {
-    let signer = parameters.signer(hello)?;
+    let signer = parameters.signer(schemes)?;
     debug!("group {:?}", parameters.group.name());
     cx.negotiated.alpn_protocol = parameters.alpn_protocol.clone();
     cx.negotiated.handshake_kind = Some(HandshakeKind::Full);
@@ -50,14 +50,14 @@ pub(super) fn send_flight(
         peer_chain: None,
     });
     let server_hello = server_hello(
-        hello,
+        facts,
         Kind::Full,
         &next.handshake,
         parameters,
         cx.data.server_name(),
     );
     let certified_key = &parameters.certified_key;
-    let ocsp_response = ocsp_response(hello, parameters);
+    let ocsp_response = ocsp_response(facts, parameters);
 
     let chain: usize = certified_key.cert.iter().map(|cert| cert.len()).sum();
     let len = chain + ocsp_response.map_or(0, <[u8]>::len) + OTHERS_LEN;
@@ -89,7 +89,7 @@ pub(super) fn send_flight(
             })
         })
     };
-    operation::run(Wait::BeforeFinished, signing, cx)
+    operation::run(Wait::before_finished(Call::Signature), signing, cx)
 }
 
 fn key_exchange_params(kx: &dyn ActiveKeyExchange) -> ServerKeyExchangeParams<'_> {

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::flight::Flight;
-use crate::handshake::operation::{self, Wait};
+use crate::handshake::operation::{self, Call, Opens, Wait};
 use crate::handshake::transcript::Transcript;
 use crate::keys::tls12::{KeyBlock, MasterSecret, Randoms};
 use crate::msgs::Finished;
@@ -110,15 +110,20 @@ impl Handshake {
 
 impl WaitChangeCipherSpec {
     /// Keeps the session: stores `to_store`, or seals a ticket. Then sends the server's Finished,
-    /// and continues with `next`.
+    /// and continues with `next`. If that takes time, `opens` says which records may be opened
+    /// meanwhile.
     pub(super) fn finish(
         mut self: Box<Self>,
         to_store: Option<ServerSessionValue>,
+        opens: Opens,
         next: impl FnOnce(Box<Self>, &mut ServerContext<'_>) -> Result<State, Failure> + Send + 'static,
-        wait: Wait,
         cx: &mut ServerContext<'_>,
     ) -> Result<State, Failure> {
         let plain = self.handshake.session_for_ticket(&self.master_secret, cx);
+        let call = match to_store {
+            Some(_) => Call::Session,
+            None => Call::Ticket,
+        };
         let asking = cx.asking;
         let keeping = async move {
             if let Some(session) = to_store {
@@ -137,6 +142,6 @@ impl WaitChangeCipherSpec {
                 next(self, cx)
             })
         };
-        operation::run(wait, keeping, cx)
+        operation::run(Wait { call, opens }, keeping, cx)
     }
 }

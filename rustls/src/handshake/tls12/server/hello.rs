@@ -6,7 +6,7 @@ use crate::enums::{
     CipherSuite, Compression, ECPointFormat, KeyExchangeAlgorithm, ProtocolVersion,
 };
 use crate::msgs::client_extensions::CertificateStatusRequest;
-use crate::msgs::client_hello::ClientHello;
+use crate::msgs::client_hello::{ClientHello, Random, SessionId};
 use crate::msgs::extensions::ProtocolName;
 use crate::msgs::server_hello::{ServerHello, ServerHelloExtensions};
 
@@ -17,32 +17,57 @@ pub(super) enum Kind {
     Abbreviated,
 }
 
-/// Returns the OCSP response to staple, if the client asks for one and the certificate has one.
-pub(super) fn ocsp_response<'a>(
-    hello: &ClientHello<'_>,
-    parameters: &'a Parameters,
-) -> Option<&'a [u8]> {
-    let asks = hello.extensions.status_request == Some(CertificateStatusRequest::Ocsp);
-    parameters.certified_key.ocsp_response().filter(|_| asks)
+/// The facts of a ClientHello that the answer depends on, without its lists.
+#[derive(Clone, Copy)]
+pub(super) struct HelloFacts {
+    pub(super) random: Random,
+    pub(super) legacy_session_id: SessionId,
+    pub(super) extended_master_secret: bool,
+    pub(super) supports_tickets: bool,
+    pub(super) asks_for_ocsp: bool,
+    names_point_formats: bool,
+    knows_renegotiation: bool,
 }
 
-/// Creates the ServerHello that answers `hello`, which asks for `server_name`.
+impl HelloFacts {
+    pub(super) fn of(hello: &ClientHello<'_>) -> Self {
+        let extensions = &hello.extensions;
+        Self {
+            random: hello.random,
+            legacy_session_id: hello.legacy_session_id,
+            extended_master_secret: extensions.extended_master_secret,
+            supports_tickets: extensions.session_ticket.is_some(),
+            asks_for_ocsp: extensions.status_request == Some(CertificateStatusRequest::Ocsp),
+            names_point_formats: extensions.ec_point_formats.is_some(),
+            // RFC 5746 §3.6: by extension or suite
+            knows_renegotiation: extensions.renegotiation_info.is_some()
+                || hello
+                    .cipher_suites
+                    .contains(&CipherSuite::TLS_EMPTY_RENEGOTIATION_INFO_SCSV),
+        }
+    }
+}
+
+/// Returns the OCSP response to staple, if the client asks for one and the certificate has one.
+pub(super) fn ocsp_response<'a>(
+    facts: &HelloFacts,
+    parameters: &'a Parameters,
+) -> Option<&'a [u8]> {
+    let response = parameters.certified_key.ocsp_response();
+    response.filter(|_| facts.asks_for_ocsp)
+}
+
+/// Creates the ServerHello for a client that requests `server_name`.
 pub(super) fn server_hello<'a>(
-    hello: &ClientHello<'_>,
+    facts: &HelloFacts,
     kind: Kind,
     handshake: &Handshake,
     parameters: &'a Parameters,
     server_name: Option<&str>,
 ) -> ServerHello<'a> {
-    let offered = &hello.extensions;
     let is_full = kind == Kind::Full;
     let is_ecdhe = parameters.suite.kx == KeyExchangeAlgorithm::ECDHE;
     let protocol = parameters.alpn_protocol.as_deref();
-    // RFC 5746 §3.6: for clients that support it, by extension or suite
-    let knows_renegotiation = offered.renegotiation_info.is_some()
-        || hello
-            .cipher_suites
-            .contains(&CipherSuite::TLS_EMPTY_RENEGOTIATION_INFO_SCSV);
 
     ServerHello {
         legacy_version: ProtocolVersion::TLSv1_2,
@@ -54,15 +79,16 @@ pub(super) fn server_hello<'a>(
             // RFC 6066 §3: confirms that the name was used. Forbidden when a session is resumed
             server_name_ack: is_full && server_name.is_some(),
             // RFC 6066 §8: a CertificateStatus follows
-            status_request_ack: is_full && ocsp_response(hello, parameters).is_some(),
+            status_request_ack: is_full && ocsp_response(facts, parameters).is_some(),
             // RFC 8422 §5.2: only for clients that sent the extension
-            ec_point_formats: (is_ecdhe && offered.ec_point_formats.is_some())
+            ec_point_formats: (is_ecdhe && facts.names_point_formats)
                 .then(|| smallvec::smallvec![ECPointFormat::Uncompressed]),
             selected_protocol: protocol.map(ProtocolName),
             // RFC 7627 §5.2, §5.3
             extended_master_secret_ack: handshake.is_extended,
             session_ticket_ack: handshake.sends_ticket,
-            renegotiation_info: knows_renegotiation.then_some(&[]),
+            // RFC 5746 §3.6: for clients that support it
+            renegotiation_info: facts.knows_renegotiation.then_some(&[]),
             ..ServerHelloExtensions::default()
         },
     }

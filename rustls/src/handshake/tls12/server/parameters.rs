@@ -78,14 +78,17 @@ impl Parameters {
         })
     }
 
-    /// Returns the certificate's key with its preferred scheme, among those of the suite that the
-    /// client can verify.
-    pub(super) fn signer(&self, hello: &ClientHello<'_>) -> Result<Box<dyn Signer>, Error> {
+    /// Returns the schemes of the suite that the client can verify.
+    pub(super) fn schemes(&self, hello: &ClientHello<'_>) -> Vec<SignatureScheme> {
         // RFC 5246 §7.4.3: hash and signature algorithm must be a pair of signature_algorithms
-        let usable = self.suite.resolve_sig_schemes(offered_schemes(hello));
+        self.suite.resolve_sig_schemes(offered_schemes(hello))
+    }
+
+    /// Returns the certificate's key with its preferred scheme among `usable`.
+    pub(super) fn signer(&self, usable: &[SignatureScheme]) -> Result<Box<dyn Signer>, Error> {
         self.certified_key
             .key
-            .choose_scheme(&usable)
+            .choose_scheme(usable)
             .ok_or_else(|| PeerIncompatible::NoSignatureSchemesInCommon.into())
     }
 }

@@ -6,21 +6,21 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use pki_types::UnixTime;
-use rustls_core::operation::BoxFuture;
 use zeroize::Zeroizing;
 
 use super::handshake::Handshake;
+use super::hello::HelloFacts;
 use crate::asking::Asking;
 use crate::certificates::{Acceptance, ChainKind, PeerChain};
 use crate::config::server::ServerConfig;
-use crate::config::session::client_auth::AcceptedClient;
 use crate::config::session::server_auth::ServerAuth;
 use crate::config::session::stored::ServerSessionValue;
 use crate::config::session::value::{ClientChain, SessionFacts, SessionValue, Tls12Session};
 use crate::config::session::{Lifetime, MAX_TICKET_LIFETIME};
-use crate::config::settings::ServerSettings;
 use crate::error::{Error, PeerMisbehaved};
-use crate::handshake::server::answers::{Answers, Lookup, Stop};
+use crate::failure::Failure;
+use crate::handshake::operation::Call;
+use crate::handshake::server::held_hello::ReceivedHello;
 use crate::handshake::{ServerContext, SessionInUse};
 use crate::keys::tls12::{MasterSecret, SessionSecret};
 use crate::logging::debug;
@@ -43,50 +43,73 @@ pub(super) struct ResumedSession {
     pub(super) authenticated_at: u64,
     pub(super) client_chain: Option<PeerChain>,
     pub(super) client_acceptance: Option<Acceptance>,
+    pub(super) application_data: Vec<u8>,
     /// True if the session is in the storage, and not in a ticket.
     pub(super) is_stored: bool,
 }
 
-/// Returns the session that `hello` offers, if it may be resumed with `suite` and the certificate
-/// of `server`. If an answer takes time, the caller repeats the call with it.
+/// The way in which a client names a session.
+#[derive(Clone, Copy)]
+pub(super) enum OfferedSession<'a> {
+    None,
+    Ticket(&'a [u8]),
+    Id(SessionId),
+}
+
+impl<'a> OfferedSession<'a> {
+    /// Returns the offer of `hello`. RFC 5077 §3.4: the session id is ignored if there is a ticket.
+    /// §3.2: an empty ticket only announces support.
+    pub(super) fn of(hello: &ClientHello<'a>) -> Self {
+        match hello.extensions.session_ticket {
+            Some(ticket @ [_, ..]) => Self::Ticket(ticket),
+            _ if !hello.legacy_session_id.is_empty() => Self::Id(hello.legacy_session_id),
+            _ => Self::None,
+        }
+    }
+}
+
+/// Returns the session that the client offers, if it may be resumed with `suite` and the
+/// certificate of `server`.
 ///
 /// # Errors
 ///
 /// Returns [`PeerMisbehaved::ResumptionAttemptedWithVariedEms`] if the session uses the extended
-/// master secret and `hello` does not.
-pub(super) fn find_session(
-    hello: &ClientHello<'_>,
+/// master secret and the ClientHello does not.
+pub(super) async fn find_session(
+    received: &mut ReceivedHello<'_, '_>,
+    offered: OfferedSession<'_>,
+    facts: &HelloFacts,
     suite: &'static Tls12CipherSuite,
     server: &ServerAuth<'_>,
     now: Option<UnixTime>,
-    config: &ServerSettings,
-    answers: &mut Answers,
-    cx: &mut ServerContext<'_>,
-) -> Result<Option<ResumedSession>, Stop> {
+) -> Result<Option<ResumedSession>, Failure> {
     let Some(now) = now else {
         return Ok(None);
     };
-    let Some(candidate) = find_candidate(hello, config, answers)? else {
+    let Some(candidate) = find_candidate(offered, received).await else {
         return Ok(None);
     };
+    let config = received.config;
     let Ok(session) = Tls12Session::read(&candidate.value) else {
         debug!("a session is not resumed: it is not a TLS 1.2 session in the current format");
         return Ok(None);
     };
-    let facts = &session.facts;
-    let server_name = cx.data.server_name.as_ref();
+    let kept = &session.facts;
     let fits = match session.suite == suite.common.suite {
-        true => facts.check_fit(config, server, server_name, candidate.lifetime, now),
+        true => kept.check_fit(
+            config,
+            server,
+            received.server_name,
+            candidate.lifetime,
+            now,
+        ),
         false => Err("it has another cipher suite"),
     };
     if let Err(reason) = fits {
         debug!("a session is not resumed: {reason}");
         return Ok(None);
     }
-    match (
-        session.extended_master_secret,
-        hello.extensions.extended_master_secret,
-    ) {
+    match (session.extended_master_secret, facts.extended_master_secret) {
         // RFC 7627 §5.3: the handshake must be aborted
         (true, false) => {
             return Err(PeerMisbehaved::ResumptionAttemptedWithVariedEms.into());
@@ -98,37 +121,20 @@ pub(super) fn find_session(
         }
         (true, true) | (false, false) => {}
     }
-    let accepted = answers.client(
-        0,
-        || accept_client(&candidate.value, config, now),
-        || facts.accept_client_now(config, now),
-    )?;
+    let accepting = kept.accept_client(config, now, received.asking);
+    let accepted = received.hello.wait(Call::Verification, accepting).await;
     let Some(client) = accepted else {
         debug!("the client's certificate is no longer accepted");
         return Ok(None);
     };
-    cx.data.set_received_resumption_data(facts.application_data);
     Ok(Some(ResumedSession {
         master_secret: SessionSecret::copy(session.master_secret),
-        authenticated_at: facts.authenticated_at,
-        client_chain: facts.client_chain.to_chain(ChainKind::X509),
+        authenticated_at: kept.authenticated_at,
+        client_chain: kept.client_chain.to_chain(ChainKind::X509),
         client_acceptance: client.acceptance,
+        application_data: kept.application_data.to_vec(),
         is_stored: candidate.is_stored,
     }))
-}
-
-/// Verifies the client of the session `value` again, perhaps over some time.
-fn accept_client(
-    value: &ServerSessionValue,
-    config: &ServerSettings,
-    now: UnixTime,
-) -> BoxFuture<Option<AcceptedClient>> {
-    let (value, config) = (value.clone(), config.clone());
-    Box::pin(async move {
-        let session = Tls12Session::read(&value).ok()?;
-        let facts = &session.facts;
-        facts.accept_client(&config, now, Asking::MayWait).await
-    })
 }
 
 /// A session from a ticket or from the storage, not checked yet.
@@ -138,30 +144,30 @@ struct Candidate {
     is_stored: bool,
 }
 
-/// Looks up the session that `hello` names. RFC 5077 §3.4: the session id is ignored if there is a
-/// ticket.
-fn find_candidate(
-    hello: &ClientHello<'_>,
-    config: &ServerConfig,
-    answers: &mut Answers,
-) -> Result<Option<Candidate>, Stop> {
-    match hello.extensions.session_ticket {
-        Some(ticket @ [_, ..]) if config.ticketer.enabled() => {
+/// Looks up the session that the client offers.
+async fn find_candidate(
+    offered: OfferedSession<'_>,
+    received: &mut ReceivedHello<'_, '_>,
+) -> Option<Candidate> {
+    let ReceivedHello {
+        hello,
+        config,
+        asking,
+        ..
+    } = received;
+    match offered {
+        OfferedSession::Ticket(ticket) if config.ticketer.enabled() => {
             let ticketer = &config.ticketer;
-            let found = answers.session(
-                0,
-                Lookup::Decrypt,
-                || {
-                    let decrypted = ticketer.decrypt_async(ticket)?;
-                    Some(Box::pin(async { decrypted.await.map(From::from) }))
-                },
-                || ticketer.decrypt(ticket).map(From::from),
-            )?;
+            let decrypting = asking.ask(
+                || ticketer.decrypt_async(ticket),
+                || ticketer.decrypt(ticket),
+            );
+            let found = hello.wait(Call::Ticket, decrypting).await;
             if found.is_none() {
                 debug!("a ticket cannot be opened");
             }
-            Ok(found.map(|value| Candidate {
-                value,
+            found.map(|value| Candidate {
+                value: value.into(),
                 lifetime: Lifetime {
                     promised: match ticketer.lifetime() {
                         // RFC 5077 §3.3: unspecified, so only the ticketer's keys limit it
@@ -171,31 +177,27 @@ fn find_candidate(
                     clock_tolerance: ticketer.clock_tolerance(),
                 },
                 is_stored: false,
-            }))
+            })
         }
-        Some([_, ..]) => {
+        OfferedSession::Ticket(_) => {
             debug!("no session is resumed: there is no ticketer");
-            Ok(None)
+            None
         }
-        _ if !hello.legacy_session_id.is_empty() => {
-            let key = storage_key(&hello.legacy_session_id);
+        OfferedSession::Id(id) => {
+            let key = storage_key(&id);
             let storage = &config.session_storage;
-            let found = answers.session(
-                0,
-                Lookup::Get,
-                || storage.get_async(&key),
-                || storage.get_session(&key),
-            )?;
+            let getting = asking.ask(|| storage.get_async(&key), || storage.get_session(&key));
+            let found = hello.wait(Call::Session, getting).await;
             if found.is_none() {
                 debug!("the session ID is not in the storage");
             }
-            Ok(found.map(|value| Candidate {
+            found.map(|value| Candidate {
                 value,
                 lifetime: Lifetime::exactly(STORED_LIFETIME),
                 is_stored: true,
-            }))
+            })
         }
-        _ => Ok(None),
+        OfferedSession::None => None,
     }
 }
 
@@ -317,9 +319,14 @@ impl Handshake {
 #[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
 mod tests {
     use super::*;
+    use crate::asking::at_once;
+    use crate::config::carrier::Carrier;
+    use crate::config::settings::ServerSettings;
     use crate::enums::{Compression, ProtocolVersion};
+    use crate::handshake::server::held_hello::HeldHello;
     use crate::msgs::client_extensions::ClientExtensions;
     use crate::msgs::client_hello::Random;
+    use crate::msgs::transport_parameters::TransportParameters;
     use crate::providers::any_provider;
     use crate::server::{ProducesTickets, ResolvesServerCertUsingSni, StoresServerSessions};
 
@@ -402,10 +409,17 @@ mod tests {
                     ..ClientExtensions::default()
                 },
             };
-            let answers = &mut Answers::new(Asking::AtOnce);
-            let Ok(found) = find_candidate(&hello, &config(is_enabled), answers) else {
-                panic!("a lookup takes time");
+            let settings = Arc::new(config(is_enabled));
+            let settings = ServerSettings::now(settings, Carrier::Records).unwrap();
+            let mut received = ReceivedHello {
+                hello: HeldHello::borrowed(&hello, &[]),
+                server_name: None,
+                config: &settings,
+                asking: Asking::AtOnce,
+                transport_parameters: TransportParameters::default(),
             };
+            let found = find_candidate(OfferedSession::of(&hello), &mut received);
+            let found = at_once(found).unwrap();
             let is_stored = found.map(|candidate| candidate.is_stored);
             assert_eq!(is_stored, expected, "{session_ticket:?}, {is_enabled}");
         }

@@ -13,7 +13,7 @@ use crate::error::{InvalidMessage, PeerIncompatible};
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
 use crate::handshake::client::client_auth::Answer;
-use crate::handshake::operation::{self, Wait};
+use crate::handshake::operation::{self, Call, Wait};
 use crate::handshake::tls13::certificate_compression::choose_compressor;
 use crate::msgs::certificate_request::CertificateRequest;
 use crate::msgs::extensions::ExtensionContext;
@@ -73,7 +73,7 @@ impl WaitCertificateOrRequest {
                 Ok(State::WaitCertificate(next))
             })
         };
-        operation::run(Wait::BeforeFinished, choosing, cx)
+        operation::run(Wait::before_finished(Call::Certificate), choosing, cx)
     }
 
     /// True if the server's Certificate may be compressed.

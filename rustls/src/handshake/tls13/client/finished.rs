@@ -15,7 +15,7 @@ use crate::handshake::ClientContext;
 use crate::handshake::established::{Established, Tls13Secrets};
 use crate::handshake::finished::check_finished;
 use crate::handshake::flight::{Flight, PausedFlight};
-use crate::handshake::operation::{self, Wait};
+use crate::handshake::operation::{self, Call, Wait};
 use crate::handshake::transport::Transport;
 use crate::keys::tls13::verify_data;
 use crate::msgs::{EndOfEarlyData, Finished};
@@ -71,7 +71,7 @@ impl WaitFinished {
                     .map(State::Connected)
             })
         };
-        operation::run(Wait::AfterFinished, signing, cx)
+        operation::run(Wait::after_finished(Call::Signature), signing, cx)
     }
 }
 

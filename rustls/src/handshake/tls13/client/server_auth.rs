@@ -17,7 +17,7 @@ use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, InvalidMessage};
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
-use crate::handshake::operation::{self, Wait};
+use crate::handshake::operation::{self, Call, Wait};
 use crate::handshake::raw_public_key::check_received;
 use crate::handshake::tls13::certificate_compression::{decompress, read_certificate};
 use crate::handshake::tls13::certificate_verify::{check_scheme, signed_content};
@@ -140,7 +140,7 @@ impl WaitCertificateVerify {
                 Ok(State::WaitFinished(next))
             })
         };
-        operation::run(Wait::BeforeFinished, proving, cx)
+        operation::run(Wait::before_finished(Call::Verification), proving, cx)
     }
 }
 

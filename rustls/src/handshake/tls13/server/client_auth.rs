@@ -14,7 +14,7 @@ use crate::enums::Side;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
-use crate::handshake::operation::{self, Wait};
+use crate::handshake::operation::{self, Call, Wait};
 use crate::handshake::raw_public_key::check_received;
 use crate::handshake::tls13::certificate_compression::{decompress, read_certificate};
 use crate::handshake::tls13::certificate_verify::{check_scheme, signed_content};
@@ -91,7 +91,7 @@ impl WaitCertificate {
                 )))
             })
         };
-        operation::run(Wait::BeforeFinished, verifying, cx)
+        operation::run(Wait::before_finished(Call::Verification), verifying, cx)
     }
 }
 
@@ -137,7 +137,7 @@ impl WaitCertificateVerify {
                 Ok(State::WaitFinished(finished))
             })
         };
-        operation::run(Wait::BeforeFinished, proving, cx)
+        operation::run(Wait::before_finished(Call::Verification), proving, cx)
     }
 }
 

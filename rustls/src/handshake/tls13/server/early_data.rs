@@ -13,10 +13,8 @@ use crate::config::session::value::Tls13Session;
 use crate::config::settings::ServerSettings;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
-use crate::handshake::server::connection_data::{EarlyData, ServerConnectionData};
 use crate::handshake::transport::Level;
 use crate::keys::tls13::TrafficSecret;
-use crate::msgs::client_hello::ClientHello;
 
 /// The tolerated difference in milliseconds between a ClientHello's arrival and its ticket's age
 /// (RFC 9846 §8.3). The RFC suggests ten seconds. A minute is safe here, because single-use
@@ -40,7 +38,7 @@ pub(super) fn skipped_limit(config: &ServerConfig, of_ticket: u32) -> usize {
 
 /// A session that is resumed, perhaps with early data.
 pub(super) struct Offer<'a> {
-    pub(super) hello: &'a ClientHello<'a>,
+    pub(super) offers_early_data: bool,
     /// True if it is the first session that the client offers.
     pub(super) is_first: bool,
     pub(super) obfuscated_ticket_age: u32,
@@ -49,7 +47,7 @@ pub(super) struct Offer<'a> {
 }
 
 impl Offer<'_> {
-    /// Returns the number of bytes of early data to accept.
+    /// Returns the number of bytes of early data to accept, unless the application rejects it.
     ///
     /// # Errors
     ///
@@ -58,16 +56,12 @@ impl Offer<'_> {
         &self,
         parameters: &Parameters<'_>,
         config: &ServerSettings,
-        data: &ServerConnectionData,
         now: UnixTime,
     ) -> Result<u32, &'static str> {
         let session = self.session;
         let limit = session.max_early_data_size;
-        if !self.hello.extensions.early_data {
+        if !self.offers_early_data {
             return Err("the client offers none");
-        }
-        if data.early_data == EarlyData::Rejected {
-            return Err("the application rejects it");
         }
         // the ticket allows early data, and the configuration still does
         if !(1..=config.max_early_data_size).contains(&limit) {

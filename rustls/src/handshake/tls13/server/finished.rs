@@ -5,8 +5,7 @@ use alloc::boxed::Box;
 use rustls_core::crypto::tls13::OkmBlock;
 
 use super::State;
-use super::tickets::TicketInputs;
-use crate::asking::Asking;
+use super::tickets::{MadeTickets, TicketInputs, UnmadeTickets};
 use crate::certificates::Acceptance;
 use crate::config::session::server_auth::ServerAuthId;
 use crate::config::settings::ServerSettings;
@@ -15,7 +14,6 @@ use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::established::Established;
 use crate::handshake::finished::check_finished;
-use crate::handshake::operation::{self, Wait};
 use crate::handshake::transcript::Transcript;
 use crate::keys::tls13::{MainSecret, verify_data};
 use crate::msgs::Finished;
@@ -61,46 +59,34 @@ impl WaitFinished {
         }
         self.transcript.add(encoded);
         if self.ticket_count == 0 {
-            return connect(cx, |_| Ok(()));
+            return connect(MadeTickets::default(), cx);
         }
 
         let transcript = self.transcript.current();
         let mut resumption_secret = OkmBlock::new(&[]);
         self.main_secret
             .resumption_secret(transcript, &mut resumption_secret);
-        let tickets = TicketInputs {
+        let inputs = TicketInputs {
             suite: self.suite,
             count: self.ticket_count,
             authenticated_at: self.authenticated_at,
             client_acceptance: self.client_acceptance,
             server_auth: self.server_auth,
         };
-        if cx.asking == Asking::AtOnce {
-            return connect(cx, |cx| tickets.send(&resumption_secret, &self.config, cx));
+        match UnmadeTickets::new(inputs, &resumption_secret, &self.config, cx) {
+            Some(tickets) => tickets.make(self, connect, cx),
+            None => connect(MadeTickets::default(), cx),
         }
-        let Some(unmade) = tickets.prepare(&resumption_secret, &self.config, cx) else {
-            return connect(cx, |_| Ok(()));
-        };
-        // tickets need none of its secrets
-        drop(self);
-        let making = async move {
-            let made = unmade.make().await?;
-            Ok(move |cx: &mut ServerContext<'_>| connect(cx, |cx| made.send(cx)))
-        };
-        operation::run(Wait::AfterFinished, making, cx)
     }
 }
 
-/// Installs the keys of application data, and sends the tickets with `send_tickets`.
-fn connect(
-    cx: &mut ServerContext<'_>,
-    send_tickets: impl FnOnce(&mut ServerContext<'_>) -> Result<(), Error>,
-) -> Result<State, Failure> {
+/// Installs the keys of application data, and sends the tickets.
+fn connect(tickets: MadeTickets, cx: &mut ServerContext<'_>) -> Result<State, Failure> {
     let Some(Established::Tls13(secrets)) = cx.established else {
         return Err(Error::HandshakeNotComplete.into());
     };
     secrets.install_receiving(cx.transport)?;
-    send_tickets(cx)?;
+    tickets.send(cx.transport)?;
     cx.transport.start_sending();
     Ok(State::Connected)
 }

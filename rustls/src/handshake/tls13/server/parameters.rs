@@ -1,11 +1,13 @@
 //! The negotiated parameters (RFC 9846 §4.2.1): cipher suite, key exchange group, application
 //! protocol, and signature scheme. This code only chooses; it neither sends nor stores anything.
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use rustls_core::crypto::SupportedKxGroup;
 
+use super::resumption::accepts_resumption;
 use super::retry::Retry;
 use crate::config::server::ServerConfig;
 use crate::config::settings::ServerSettings;
@@ -14,7 +16,8 @@ use crate::enums::{NamedGroup, ProtocolVersion, SignatureScheme};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::raw_public_key::CertificateTypes;
 use crate::handshake::server::protocol::select_protocol;
-use crate::msgs::client_hello::ClientHello;
+use crate::msgs::client_extensions::TicketRequest;
+use crate::msgs::client_hello::{ClientHello, Random, SessionId};
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
 /// The cipher suite and the key exchange group, which are selected first.
@@ -25,12 +28,23 @@ pub(super) struct Selection<'a> {
     pub(super) client_share: Option<&'a [u8]>,
 }
 
+/// The facts of a ClientHello that the answer depends on, without its lists.
+#[derive(Clone, Copy)]
+pub(super) struct HelloFacts {
+    pub(super) random: Random,
+    pub(super) legacy_session_id: SessionId,
+    pub(super) offers_early_data: bool,
+    /// True if the client can resume with a ticket of this handshake.
+    pub(super) accepts_resumption: bool,
+    pub(super) ticket_request: Option<TicketRequest>,
+}
+
 /// The parameters of the handshake.
 pub(super) struct Parameters<'a> {
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) group: &'static dyn SupportedKxGroup,
     /// The client's share for `group`.
-    pub(super) client_share: &'a [u8],
+    pub(super) client_share: Cow<'a, [u8]>,
     pub(super) alpn_protocol: Option<Vec<u8>>,
     pub(super) certificate_types: CertificateTypes,
 }
@@ -43,7 +57,7 @@ impl<'a> Selection<'a> {
     /// Returns an error that names the parameter without a common value, or the one that changed
     /// after the HelloRetryRequest.
     pub(super) fn new(
-        hello: &'a ClientHello<'_>,
+        hello: &ClientHello<'a>,
         retry: Option<&Retry>,
         config: &ServerSettings,
     ) -> Result<Self, Error> {
@@ -78,10 +92,30 @@ impl<'a> Parameters<'a> {
         Ok(Self {
             suite: selection.suite,
             group: selection.group,
-            client_share,
+            client_share: client_share.into(),
             alpn_protocol: select_protocol(hello, config)?,
             certificate_types: CertificateTypes::select(&hello.extensions, config)?,
         })
+    }
+
+    /// Copies the client's share.
+    pub(super) fn into_owned(self) -> Parameters<'static> {
+        Parameters {
+            client_share: Cow::Owned(self.client_share.into_owned()),
+            ..self
+        }
+    }
+}
+
+impl HelloFacts {
+    pub(super) fn of(hello: &ClientHello<'_>) -> Self {
+        Self {
+            random: hello.random,
+            legacy_session_id: hello.legacy_session_id,
+            offers_early_data: hello.extensions.early_data,
+            accepts_resumption: accepts_resumption(&hello.extensions),
+            ticket_request: hello.extensions.ticket_request,
+        }
     }
 }
 
@@ -111,7 +145,7 @@ fn is_usable(group: &dyn SupportedKxGroup) -> bool {
 }
 
 /// Returns the client's share for the group `name`.
-fn share_of<'a>(hello: &'a ClientHello<'_>, name: NamedGroup) -> Option<&'a [u8]> {
+fn share_of<'a>(hello: &ClientHello<'a>, name: NamedGroup) -> Option<&'a [u8]> {
     let shares = hello.extensions.key_shares.as_deref()?;
     let share = shares.iter().find(|share| share.group == name)?;
     Some(share.payload)

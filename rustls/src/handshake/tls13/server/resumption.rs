@@ -3,32 +3,30 @@
 //! Cipher suite, group and protocol are selected first. Sessions that do not fit these are ignored.
 //! The first session that fits is chosen, and the client must prove that it has its key.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use pki_types::UnixTime;
-use rustls_core::operation::BoxFuture;
 use rustls_core::provider::CryptoProvider;
+use smallvec::SmallVec;
 
 use super::early_data;
 use super::parameters::Parameters;
 use super::tickets::TicketKind;
-use crate::asking::Asking;
 use crate::certificates::{Acceptance, ChainKind, PeerChain};
-use crate::config::session::client_auth::AcceptedClient;
 use crate::config::session::server_auth::ServerAuth;
-use crate::config::session::stored::ServerSessionValue;
 use crate::config::session::value::{SessionValue, Tls13Session};
-use crate::config::settings::ServerSettings;
 use crate::enums::PskKeyExchangeMode;
 use crate::error::PeerMisbehaved;
+use crate::failure::Failure;
 use crate::handshake::ServerContext;
-use crate::handshake::server::answers::{Answers, Stop};
+use crate::handshake::operation::Call;
+use crate::handshake::server::held_hello::ReceivedHello;
 use crate::handshake::transcript::Transcript;
 use crate::keys::tls13::EarlySecret;
 use crate::logging::debug;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
+use crate::msgs::pre_shared_key::{PskBinderEntry, PskIdentity};
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
 /// The maximum number of offered sessions to look up. Clients offer one, and each lookup may access
@@ -44,8 +42,8 @@ pub(super) struct Resumed {
     pub(super) client_chain: Option<PeerChain>,
     pub(super) client_acceptance: Option<Acceptance>,
     pub(super) application_data: Vec<u8>,
-    /// The number of bytes of early data to accept, if any.
-    pub(super) early_data_limit: Option<u32>,
+    /// The number of bytes of early data to accept, or the reason for rejecting it, for the log.
+    pub(super) early_data_limit: Result<u32, &'static str>,
 }
 
 impl Resumed {
@@ -53,56 +51,83 @@ impl Resumed {
     pub(super) fn report(self, provider: &CryptoProvider, cx: &mut ServerContext<'_>) {
         if let Some(chain) = self.client_chain {
             cx.negotiated.set_expected_peer(chain, provider);
-            if self.early_data_limit.is_some() {
+            if self.early_data_limit.is_ok() {
                 // a session with early data was removed from its storage, so nobody else can offer
                 // it
                 cx.negotiated.prove_peer();
             }
         }
-        cx.data.set_received_resumption_data(&self.application_data);
+        cx.data.set_received_resumption_data(self.application_data);
     }
 }
 
-/// Returns the session that `hello` resumes, and its early secret. `server` is the server's
-/// certificate. `transcript` ends before the binders. If an answer takes time, the caller repeats
-/// the call with it.
+/// The sessions that a client offers, in its order.
+pub(super) struct OfferedSessions<'a> {
+    offered: SmallVec<[OfferedSession<'a>; MAX_IDENTITIES]>,
+    /// True if the client also offers psk_dhe_ke.
+    are_usable: bool,
+    /// True if the client offers early data, which belongs to the first session.
+    has_early_data: bool,
+}
+
+/// An identity of a PSK, with its binder.
+type OfferedSession<'a> = (PskIdentity<'a>, PskBinderEntry<'a>);
+
+impl<'a> OfferedSessions<'a> {
+    pub(super) fn of(hello: &ClientHello<'a>) -> Self {
+        let extensions = &hello.extensions;
+        let offered = extensions.pre_shared_key.as_ref();
+        let pairs = offered.map(|offered| offered.identities.iter().zip(&offered.binders));
+        let pairs = pairs.into_iter().flatten().take(MAX_IDENTITIES);
+        Self {
+            offered: pairs
+                .map(|(identity, binder)| (*identity, *binder))
+                .collect(),
+            are_usable: accepts_resumption(extensions),
+            has_early_data: extensions.early_data,
+        }
+    }
+}
+
+/// The result of [`find_session`].
+#[derive(Default)]
+pub(super) struct FoundSession {
+    /// The session, and its early secret.
+    pub(super) session: Option<(Resumed, EarlySecret)>,
+    /// The limit of early data in the first session that the client offers, or 0 if it is unknown.
+    pub(super) first_early_data_size: u32,
+}
+
+/// Finds the session that the client resumes. `server` is the server's certificate. `transcript`
+/// ends before the binders.
 ///
 /// # Errors
 ///
 /// Returns [`PeerMisbehaved::IncorrectBinder`] if the binder of the chosen session is wrong.
-pub(super) fn find_session(
-    hello: &ClientHello<'_>,
+pub(super) async fn find_session(
+    received: &mut ReceivedHello<'_, '_>,
+    offered: OfferedSessions<'_>,
     transcript: &mut Transcript,
     parameters: &Parameters<'_>,
     server: &ServerAuth<'_>,
-    config: &ServerSettings,
-    answers: &mut Answers,
-    cx: &mut ServerContext<'_>,
-) -> Result<Option<(Resumed, EarlySecret)>, Stop> {
-    let extensions = &hello.extensions;
-    let Some(offered) = &extensions.pre_shared_key else {
-        return Ok(None);
-    };
-    if !accepts_resumption(extensions) {
-        debug!("no session is resumed: the client does not offer psk_dhe_ke");
-        return Ok(None);
+) -> Result<FoundSession, Failure> {
+    let mut found = FoundSession::default();
+    if offered.offered.is_empty() {
+        return Ok(found);
     }
-    let now = answers.now(|| config.current_time().ok());
-    let (Some(kind), Some(now)) = (TicketKind::of(config), now) else {
+    if !offered.are_usable {
+        debug!("no session is resumed: the client does not offer psk_dhe_ke");
+        return Ok(found);
+    }
+    let config = received.config;
+    let now = config.current_time();
+    let (Some(kind), Ok(now)) = (TicketKind::of(config), now) else {
         debug!("no session is resumed: there is no ticketer or storage, or the time is unknown");
-        return Ok(None);
+        return Ok(found);
     };
     let suite = parameters.suite;
-    let pairs = offered.identities.iter().zip(&offered.binders);
-    for (index, (identity, binder)) in pairs.enumerate().take(MAX_IDENTITIES) {
-        let ticket = identity.identity;
-        let found = answers.session(
-            index,
-            kind.lookup(),
-            || kind.start_to_find(ticket, config),
-            || kind.find(ticket, config),
-        )?;
-        let Some(value) = found else {
+    for (index, (identity, binder)) in offered.offered.into_iter().enumerate() {
+        let Some(value) = kind.find(identity.identity, received).await else {
             match kind {
                 TicketKind::Sealed => debug!("a ticket cannot be opened"),
                 TicketKind::Stored => debug!("the session of a ticket is not in the storage"),
@@ -113,11 +138,10 @@ pub(super) fn find_session(
             debug!("a session is not resumed: it is not a TLS 1.3 session in the current format");
             continue;
         };
-        if index == 0 && extensions.early_data {
-            let limit = early_data::skipped_limit(config, session.max_early_data_size);
-            cx.transport.skip_early_data(Some(limit));
+        if index == 0 {
+            found.first_early_data_size = session.max_early_data_size;
         }
-        if let Err(reason) = check_suitable(&session, kind, suite, server, config, cx, now) {
+        if let Err(reason) = check_suitable(&session, kind, suite, server, received, now) {
             debug!("a session is not resumed: {reason}");
             continue;
         }
@@ -127,54 +151,34 @@ pub(super) fn find_session(
         if !early_secret.is_resumption_binder(transcript.current(), binder.0) {
             return Err(PeerMisbehaved::IncorrectBinder.into());
         }
-        let accepted = answers.client(
-            index,
-            || accept_client(&value, config, now),
-            || session.facts.accept_client_now(config, now),
-        )?;
+        let accepting = session.facts.accept_client(config, now, received.asking);
+        let accepted = received.hello.wait(Call::Verification, accepting).await;
         let Some(client) = accepted else {
             debug!("the client's certificate is no longer accepted");
-            return Ok(None);
+            return Ok(found);
         };
         // the verifier supports one kind only, and has just accepted this chain
         let chain_kind = ChainKind::new(config.verifier().requires_raw_public_keys());
         let offer = early_data::Offer {
-            hello,
+            offers_early_data: offered.has_early_data,
             is_first: index == 0,
             obfuscated_ticket_age: identity.obfuscated_ticket_age,
             session: &session,
             kind,
         };
-        let early_data_limit = offer.accepted_limit(parameters, config, cx.data, now);
-        if let (Err(reason), true) = (early_data_limit, extensions.early_data) {
-            debug!("the client's early data is not accepted: {reason}");
-        }
         let resumed = Resumed {
             index: index as u16, // below MAX_IDENTITIES
-            early_data_limit: early_data_limit.ok(),
+            early_data_limit: offer.accepted_limit(parameters, config, now),
             authenticated_at: session.facts.authenticated_at,
             // shared after the client's Finished: anybody can replay a ClientHello with its binder
             client_chain: session.facts.client_chain.to_chain(chain_kind),
             client_acceptance: client.acceptance,
             application_data: session.facts.application_data.to_vec(),
         };
-        return Ok(Some((resumed, early_secret)));
+        found.session = Some((resumed, early_secret));
+        return Ok(found);
     }
-    Ok(None)
-}
-
-/// Verifies the client of the session `value` again, perhaps over some time.
-fn accept_client(
-    value: &ServerSessionValue,
-    config: &ServerSettings,
-    now: UnixTime,
-) -> BoxFuture<Option<AcceptedClient>> {
-    let (value, config) = (value.clone(), config.clone());
-    Box::pin(async move {
-        let session = Tls13Session::read(&value).ok()?;
-        let facts = &session.facts;
-        facts.accept_client(&config, now, Asking::MayWait).await
-    })
+    Ok(found)
 }
 
 /// True if the client offers the mode psk_dhe_ke (RFC 9846 §4.3.9). PSKs without a key exchange are
@@ -194,10 +198,10 @@ fn check_suitable(
     kind: TicketKind,
     suite: &'static Tls13CipherSuite,
     server: &ServerAuth<'_>,
-    config: &ServerSettings,
-    cx: &ServerContext<'_>,
+    received: &ReceivedHello<'_, '_>,
     now: UnixTime,
 ) -> Result<(), &'static str> {
+    let config = received.config;
     let mut suites = config.provider.cipher_suites.iter();
     let before = suites.find(|suite| suite.suite() == session.suite);
     // RFC 9846 §4.7.1: the cipher suite must have the same hash
@@ -211,7 +215,7 @@ fn check_suitable(
     if !config.carrier.accepts_session_over(session.carrier) {
         return Err("it was created over another version of QUIC");
     }
-    let server_name = cx.data.server_name.as_ref();
+    let server_name = received.server_name;
     let lifetime = kind.lifetime(config);
     session
         .facts

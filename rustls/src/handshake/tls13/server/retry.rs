@@ -2,15 +2,18 @@
 //!
 //! The server keeps its state in memory, so it sends no cookie.
 
+use alloc::boxed::Box;
+
 use pki_types::DnsName;
 use rustls_core::crypto::SupportedKxGroup;
 
+use super::parameters::Selection;
 use crate::enums::ProtocolVersion;
 use crate::error::{Error, PeerMisbehaved};
+use crate::handshake::ServerContext;
 use crate::handshake::flight::Flight;
 use crate::handshake::transcript::Transcript;
-use crate::handshake::transport::Transport;
-use crate::msgs::client_hello::ClientHello;
+use crate::msgs::client_hello::{ClientHello, SessionId};
 use crate::msgs::server_hello::{HelloRetryRequest, HelloRetryRequestExtensions};
 use crate::suites::Tls13CipherSuite;
 
@@ -21,53 +24,73 @@ use crate::suites::Tls13CipherSuite;
 pub(crate) struct Retry {
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) group: &'static dyn SupportedKxGroup,
-    /// The transcript of the first ClientHello's hash and the HelloRetryRequest. The second
-    /// ClientHello takes it.
-    pub(super) transcript: Option<Transcript>,
+    /// The transcript of the first ClientHello's hash and the HelloRetryRequest.
+    pub(super) transcript: Transcript,
     server_name: Option<DnsName<'static>>,
     /// True if a PSK was offered whose binder is as long as the suite's hash.
     offered_usable_psk: bool,
 }
 
-/// Sends a HelloRetryRequest for a share of `group`.
-pub(super) fn send_hello_retry_request(
-    hello: &ClientHello<'_>,
-    encoded: &[u8],
-    server_name: Option<DnsName<'static>>,
-    suite: &'static Tls13CipherSuite,
-    group: &'static dyn SupportedKxGroup,
-    transport: &mut dyn Transport,
-) -> Result<Retry, Error> {
-    // RFC 9846 §4.1: the first ClientHello is replaced by its hash
-    let mut transcript = Transcript::start(suite.common.hash_provider, encoded);
-    transcript.replace_with_message_hash();
+/// The decision to send a HelloRetryRequest.
+pub(crate) struct RetryNeeded {
+    pub(super) retry: Box<Retry>,
+    pub(super) legacy_session_id: SessionId,
+    /// The limit on early data that is skipped, in bytes. `None` if the client offers none.
+    pub(super) skipped_early_data: Option<usize>,
+}
 
-    let mut flight = Flight::new(&mut transcript);
-    flight.add(&HelloRetryRequest {
-        legacy_version: ProtocolVersion::TLSv1_2,
-        legacy_session_id_echo: hello.legacy_session_id,
-        cipher_suite: suite.common.suite,
-        extensions: HelloRetryRequestExtensions {
-            supported_version: Some(ProtocolVersion::TLSv1_3),
-            key_share: Some(group.name()),
-            ..HelloRetryRequestExtensions::default()
-        },
-    });
-    flight.send(transport)?;
-    // RFC 9846 §E.4: a client with a session id expects one after the server's first message
-    if !hello.legacy_session_id.is_empty() {
-        transport.send_change_cipher_spec();
+impl RetryNeeded {
+    /// Sends the HelloRetryRequest. Returns the state for the second ClientHello.
+    pub(crate) fn send(self, cx: &mut ServerContext<'_>) -> Result<Box<Retry>, Error> {
+        let Self {
+            mut retry,
+            legacy_session_id,
+            skipped_early_data,
+        } = self;
+        // RFC 9846 §4.3.10: early data that is not accepted is skipped
+        cx.transport.skip_early_data(skipped_early_data);
+        let mut flight = Flight::new(&mut retry.transcript);
+        flight.add(&HelloRetryRequest {
+            legacy_version: ProtocolVersion::TLSv1_2,
+            legacy_session_id_echo: legacy_session_id,
+            cipher_suite: retry.suite.common.suite,
+            extensions: HelloRetryRequestExtensions {
+                supported_version: Some(ProtocolVersion::TLSv1_3),
+                key_share: Some(retry.group.name()),
+                ..HelloRetryRequestExtensions::default()
+            },
+        });
+        flight.send(cx.transport)?;
+        // RFC 9846 §E.4: a client with a session id expects one after the server's first message
+        if !legacy_session_id.is_empty() {
+            cx.transport.send_change_cipher_spec();
+        }
+        Ok(retry)
     }
-    Ok(Retry {
-        suite,
-        group,
-        transcript: Some(transcript),
-        server_name,
-        offered_usable_psk: offers_psk_of_hash(hello, suite),
-    })
 }
 
 impl Retry {
+    /// Creates the state behind a HelloRetryRequest for a share of the selected group. `encoded` is
+    /// the first ClientHello.
+    pub(super) fn new(
+        hello: &ClientHello<'_>,
+        encoded: &[u8],
+        selection: &Selection<'_>,
+        server_name: Option<DnsName<'static>>,
+    ) -> Box<Self> {
+        let suite = selection.suite;
+        // RFC 9846 §4.1: the first ClientHello is replaced by its hash
+        let mut transcript = Transcript::start(suite.common.hash_provider, encoded);
+        transcript.replace_with_message_hash();
+        Box::new(Self {
+            suite,
+            group: selection.group,
+            transcript,
+            server_name,
+            offered_usable_psk: offers_psk_of_hash(hello, suite),
+        })
+    }
+
     /// Checks the name that the second ClientHello requests.
     pub(crate) fn check_server_name(
         &self,

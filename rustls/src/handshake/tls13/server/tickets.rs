@@ -5,14 +5,19 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::future::poll_fn;
+use core::task::{self, Poll, ready};
 
 use pki_types::DnsName;
 use rustls_core::crypto::tls13::OkmBlock;
 use rustls_core::operation::BoxFuture;
+use smallvec::SmallVec;
 use zeroize::Zeroizing;
 
-use super::resumption::accepts_resumption;
-use crate::asking::{Asking, all, at_once};
+use super::State;
+use super::finished::WaitFinished;
+use super::parameters::HelloFacts;
+use crate::asking::{Asking, at_once};
 use crate::certificates::{Acceptance, PeerChain};
 use crate::config::server::ServerConfig;
 use crate::config::session::client_auth::ClientAuthId;
@@ -22,14 +27,15 @@ use crate::config::session::value::{ClientChain, SessionFacts, SessionValue, Tls
 use crate::config::session::{Lifetime, lifetime_left};
 use crate::config::settings::ServerSettings;
 use crate::error::Error;
+use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::negotiated::Negotiated;
-use crate::handshake::server::answers::{Answers, Lookup, Stop};
+use crate::handshake::operation::{self, Call, Wait};
 use crate::handshake::server::connection_data::ServerConnectionData;
+use crate::handshake::server::held_hello::ReceivedHello;
 use crate::handshake::transport::Transport;
 use crate::keys::tls13::TicketPsks;
 use crate::msgs::EncodeMessage;
-use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::record::MAX_FRAGMENT_LEN;
 use crate::suites::Tls13CipherSuite;
@@ -58,12 +64,8 @@ pub(super) struct TicketCount {
 }
 
 impl TicketCount {
-    pub(super) fn new(
-        extensions: &ClientExtensions<'_>,
-        is_resumed: bool,
-        config: &ServerConfig,
-    ) -> Self {
-        let requested = extensions.ticket_request.map(|request| {
+    pub(super) fn new(facts: &HelloFacts, is_resumed: bool, config: &ServerConfig) -> Self {
+        let requested = facts.ticket_request.map(|request| {
             if is_resumed {
                 request.resumption_count
             } else {
@@ -71,7 +73,7 @@ impl TicketCount {
             }
         });
         // RFC 9846 §4.3.9: no tickets for a client without psk_dhe_ke, because it could not resume
-        let accepts = accepts_resumption(extensions) && TicketKind::of(config).is_some();
+        let accepts = facts.accepts_resumption && TicketKind::of(config).is_some();
         match requested {
             Some(requested) if config.max_tls13_tickets != 0 => {
                 // RFC 9149 §3: at most the requested number, and at most the configured limit
@@ -108,65 +110,8 @@ pub(super) struct TicketInputs {
 }
 
 impl TicketInputs {
-    /// Sends the tickets. Sends none without a clock or a storage, or if the session's lifetime is
-    /// over; the client then cannot resume.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Error::FailedToGetRandomBytes`] and [`Error::EncryptError`].
-    pub(super) fn send(
-        self,
-        resumption_secret: &OkmBlock,
-        config: &ServerSettings,
-        cx: &mut ServerContext<'_>,
-    ) -> Result<(), Error> {
-        let Some(terms) = self.terms(config, cx) else {
-            return Ok(());
-        };
-        let psks = TicketPsks::new(self.suite, resumption_secret);
-        let facts = ConnectionFacts::of(cx.negotiated, cx.data);
-        let mut sessions = Sessions::new(self, config, &terms, &psks, facts);
-        let mut flight = TicketFlight::new(&terms, self.count);
-        // reused, because all sessions have the same length
-        let mut plain = Zeroizing::new(Vec::new());
-        for number in 0..self.count {
-            let (age_add, ticket) = sessions.next(number, |session| {
-                terms.kind.make(session, &mut plain, config, Asking::AtOnce)
-            })?;
-            let ticket = match ticket? {
-                Making::Made(ticket) => ticket,
-                waiting => at_once(waiting.finish())?,
-            };
-            let Some(ticket) = ticket else {
-                break;
-            };
-            if !flight.add(number, age_add, &ticket, cx.transport)? {
-                return Ok(());
-            }
-        }
-        flight.send(cx.transport)
-    }
-
-    /// Prepares tickets that take time to make. Returns `None` if no tickets are to be sent.
-    pub(super) fn prepare(
-        self,
-        resumption_secret: &OkmBlock,
-        config: &ServerSettings,
-        cx: &ServerContext<'_>,
-    ) -> Option<UnmadeTickets> {
-        Some(UnmadeTickets {
-            inputs: self,
-            config: config.clone(),
-            terms: self.terms(config, cx)?,
-            psks: TicketPsks::new(self.suite, resumption_secret),
-            alpn_protocol: cx.negotiated.alpn_protocol.clone(),
-            server_name: cx.data.server_name.clone(),
-            application_data: cx.data.resumption_data().to_vec(),
-            client_chain: cx.negotiated.peer_chain().cloned(),
-        })
-    }
-
-    /// Returns the terms of the tickets, or `None` if none are to be sent.
+    /// Returns the terms of the tickets, or `None` if none are to be sent: without a clock or a
+    /// storage, or if the session's lifetime is over. The client then cannot resume.
     fn terms(&self, config: &ServerSettings, cx: &ServerContext<'_>) -> Option<Terms> {
         // RFC 9846 §6.1: nothing is sent after close_notify, which may have been sent during the
         // handshake
@@ -202,28 +147,54 @@ struct Terms {
 #[derive(Clone, Copy)]
 struct ConnectionFacts<'a> {
     alpn_protocol: Option<&'a [u8]>,
-    server_name: Option<&'a str>,
+    server_name: Option<&'a DnsName<'static>>,
     application_data: &'a [u8],
     client_chain: Option<&'a PeerChain>,
+}
+
+/// A copy of [`ConnectionFacts`].
+struct OwnedFacts {
+    alpn_protocol: Option<Vec<u8>>,
+    server_name: Option<DnsName<'static>>,
+    application_data: Vec<u8>,
+    client_chain: Option<PeerChain>,
 }
 
 impl<'a> ConnectionFacts<'a> {
     fn of(negotiated: &'a Negotiated, data: &'a ServerConnectionData) -> Self {
         Self {
             alpn_protocol: negotiated.alpn_protocol.as_deref(),
-            server_name: data.server_name(),
+            server_name: data.server_name.as_ref(),
             application_data: data.resumption_data(),
             client_chain: negotiated.peer_chain(),
+        }
+    }
+
+    fn to_owned(self) -> OwnedFacts {
+        OwnedFacts {
+            alpn_protocol: self.alpn_protocol.map(<[u8]>::to_vec),
+            server_name: self.server_name.cloned(),
+            application_data: self.application_data.to_vec(),
+            client_chain: self.client_chain.cloned(),
+        }
+    }
+}
+
+impl OwnedFacts {
+    fn borrow(&self) -> ConnectionFacts<'_> {
+        ConnectionFacts {
+            alpn_protocol: self.alpn_protocol.as_deref(),
+            server_name: self.server_name.as_ref(),
+            application_data: &self.application_data,
+            client_chain: self.client_chain.as_ref(),
         }
     }
 }
 
 /// The sessions of a connection, one for each ticket.
 struct Sessions<'a> {
-    inputs: TicketInputs,
+    tickets: &'a UnmadeTickets,
     config: &'a ServerSettings,
-    terms: &'a Terms,
-    psks: &'a TicketPsks,
     facts: ConnectionFacts<'a>,
     client_auth: ClientAuthId,
     /// RFC 9846 §4.7.1: random, and fresh for each ticket. One call draws several, which costs the
@@ -233,17 +204,13 @@ struct Sessions<'a> {
 
 impl<'a> Sessions<'a> {
     fn new(
-        inputs: TicketInputs,
+        tickets: &'a UnmadeTickets,
         config: &'a ServerSettings,
-        terms: &'a Terms,
-        psks: &'a TicketPsks,
         facts: ConnectionFacts<'a>,
     ) -> Self {
         Self {
-            inputs,
+            tickets,
             config,
-            terms,
-            psks,
             facts,
             client_auth: config.client_auth(),
             age_adds: [[0; 4]; 4],
@@ -262,14 +229,14 @@ impl<'a> Sessions<'a> {
             let random = self.config.provider.secure_random;
             random.fill(self.age_adds.as_flattened_mut())?;
         }
-        let Self {
+        let UnmadeTickets {
             inputs,
             terms,
-            facts,
-            ..
-        } = &*self;
+            psks,
+        } = self.tickets;
+        let facts = &self.facts;
         let mut psk = OkmBlock::new(&[]);
-        self.psks.derive_psk(&nonce(number), &mut psk);
+        psks.derive_psk(&nonce(number), &mut psk);
         let session = Tls13Session {
             suite: inputs.suite.common.suite,
             psk: psk.as_ref(),
@@ -282,7 +249,7 @@ impl<'a> Sessions<'a> {
                 client_auth: self.client_auth,
                 server_auth: inputs.server_auth,
                 alpn_protocol: facts.alpn_protocol,
-                server_name: facts.server_name,
+                server_name: facts.server_name.map(AsRef::as_ref),
                 application_data: facts.application_data,
                 client_acceptance: inputs.client_acceptance,
                 client_chain: ClientChain::of(facts.client_chain),
@@ -298,138 +265,111 @@ fn nonce(number: usize) -> [u8; NONCE_LEN] {
     (number as u64).to_be_bytes()
 }
 
-/// NewSessionTicket messages that are collected to be sent.
-struct TicketFlight<'a> {
-    terms: &'a Terms,
-    count: usize,
-    messages: Vec<u8>,
-}
-
-impl<'a> TicketFlight<'a> {
-    fn new(terms: &'a Terms, count: usize) -> Self {
-        Self {
-            terms,
-            count,
-            messages: Vec::new(),
-        }
-    }
-
-    /// Adds the message of `ticket`. Returns false if the key is worn out.
-    fn add(
-        &mut self,
-        number: usize,
-        age_add: u32,
-        ticket: &Ticket,
-        transport: &mut dyn Transport,
-    ) -> Result<bool, Error> {
-        let ticket = ticket.as_ref();
-        let len = TICKET_OVERHEAD + ticket.len();
-        let messages = &mut self.messages;
-        // a long ticket shares no record: rustls 0.23 stops reading if a message and the records of
-        // the next one exceed 64 KiB
-        if messages.len() + len > MAX_FRAGMENT_LEN && !send_messages(messages, transport)? {
-            return Ok(false);
-        }
-        if messages.is_empty() {
-            // reserve memory for the other tickets too, which have the same length, unless there
-            // are many
-            messages.reserve(len * self.count.min(4));
-        }
-        NewSessionTicket {
-            lifetime: self.terms.lifetime,
-            age_add,
-            nonce: &nonce(number),
-            ticket,
-            max_early_data_size: Some(self.terms.max_early_data_size).filter(|size| *size != 0),
-            ..NewSessionTicket::default()
-        }
-        .encode_message(messages)?;
-        Ok(true)
-    }
-
-    fn send(mut self, transport: &mut dyn Transport) -> Result<(), Error> {
-        send_messages(&mut self.messages, transport).map(drop)
-    }
-}
-
-/// Tickets that are not made yet, with everything that they contain.
+/// Tickets that are not made yet.
 pub(super) struct UnmadeTickets {
     inputs: TicketInputs,
-    config: ServerSettings,
     terms: Terms,
     psks: TicketPsks,
-    alpn_protocol: Option<Vec<u8>>,
-    server_name: Option<DnsName<'static>>,
-    application_data: Vec<u8>,
-    client_chain: Option<PeerChain>,
-}
-
-/// Tickets that are not sent yet.
-pub(super) struct MadeTickets {
-    terms: Terms,
-    /// Each with its `ticket_age_add`.
-    tickets: Vec<(u32, Ticket)>,
 }
 
 impl UnmadeTickets {
+    /// Prepares the tickets. Returns `None` if no tickets are to be sent.
+    pub(super) fn new(
+        inputs: TicketInputs,
+        resumption_secret: &OkmBlock,
+        config: &ServerSettings,
+        cx: &ServerContext<'_>,
+    ) -> Option<Self> {
+        Some(Self {
+            terms: inputs.terms(config, cx)?,
+            psks: TicketPsks::new(inputs.suite, resumption_secret),
+            inputs,
+        })
+    }
+
+    /// Makes the tickets of the handshake `finished`, and continues with `next`. If a call takes
+    /// time, the handshake's secrets are dropped before.
+    pub(super) fn make(
+        self,
+        finished: Box<WaitFinished>,
+        next: fn(MadeTickets, &mut ServerContext<'_>) -> Result<State, Failure>,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<State, Failure> {
+        let facts = ConnectionFacts::of(cx.negotiated, cx.data);
+        if cx.asking == Asking::AtOnce {
+            let made = at_once(self.make_from(facts, &finished.config, Asking::AtOnce))??;
+            return next(made, cx);
+        }
+        let facts = facts.to_owned();
+        let config = finished.config.clone();
+        drop(finished);
+        let wait = Wait::after_finished(self.terms.kind.call());
+        let making = async move {
+            let facts = facts.borrow();
+            let made = self.make_from(facts, &config, Asking::MayWait).await?;
+            Ok(move |cx: &mut ServerContext<'_>| next(made, cx))
+        };
+        operation::run(wait, making, cx)
+    }
+
     /// Makes the tickets, several at the same time. Stops if one cannot be made. A session, which
     /// may be long, is only encoded when its ticket is made.
     ///
     /// # Errors
     ///
     /// Returns [`Error::FailedToGetRandomBytes`].
-    pub(super) async fn make(self) -> Result<MadeTickets, Error> {
+    async fn make_from(
+        &self,
+        facts: ConnectionFacts<'_>,
+        config: &ServerSettings,
+        asking: Asking,
+    ) -> Result<MadeTickets, Error> {
         /// The number of tickets that are made at the same time.
-        const AT_ONCE: usize = 4;
+        const BATCH: usize = 4;
 
         let count = self.inputs.count;
-        let kind = self.terms.kind;
-        let mut sessions = Sessions::new(
-            self.inputs,
-            &self.config,
-            &self.terms,
-            &self.psks,
-            self.facts(),
-        );
-        let mut tickets = Vec::new();
-        while tickets.len() < count {
-            let mut making = Vec::with_capacity(AT_ONCE);
+        let mut sessions = Sessions::new(self, config, facts);
+        let mut made = MadeTickets::default();
+        let mut next = 0;
+        while next < count {
+            let mut batch: SmallVec<[(u32, Making); BATCH]> = SmallVec::new();
+            // reused, because all sessions have the same length
             let mut plain = Zeroizing::new(Vec::new());
-            for number in (tickets.len()..count).take(AT_ONCE) {
+            for number in (next..count).take(BATCH) {
                 let (age_add, ticket) = sessions.next(number, |session| {
-                    kind.make(session, &mut plain, &self.config, Asking::MayWait)
+                    self.terms.kind.make(session, &mut plain, config, asking)
                 })?;
                 let ticket = ticket?;
                 let is_last = matches!(ticket, Making::Made(None));
-                making.push((age_add, ticket));
+                batch.push((age_add, ticket));
                 if is_last {
                     break;
                 }
             }
             drop(plain);
-            let wanted = tickets.len() + making.len();
-            let making = making
-                .into_iter()
-                .map(|(age_add, ticket)| async move { Some((age_add, ticket.finish().await?)) });
-            tickets.extend(all(making).await.into_iter().map_while(|made| made));
-            if tickets.len() < wanted {
-                break;
+            poll_fn(|task| poll_all(&mut batch, task)).await;
+            for (age_add, ticket) in batch {
+                let Making::Made(Some(ticket)) = ticket else {
+                    return Ok(made);
+                };
+                made.add(next, age_add, &ticket, self)?;
+                next += 1;
             }
         }
-        Ok(MadeTickets {
-            terms: self.terms,
-            tickets,
-        })
+        Ok(made)
     }
+}
 
-    fn facts(&self) -> ConnectionFacts<'_> {
-        ConnectionFacts {
-            alpn_protocol: self.alpn_protocol.as_deref(),
-            server_name: self.server_name.as_ref().map(AsRef::as_ref),
-            application_data: &self.application_data,
-            client_chain: self.client_chain.as_ref(),
-        }
+/// Polls all tickets of `batch`. Ready once each is made, or cannot be.
+fn poll_all(batch: &mut [(u32, Making)], task: &mut task::Context<'_>) -> Poll<()> {
+    let mut is_pending = false;
+    for (_, ticket) in batch {
+        is_pending |= ticket.poll(task).is_pending();
     }
+    if is_pending {
+        return Poll::Pending;
+    }
+    Poll::Ready(())
 }
 
 /// A ticket that is being made.
@@ -441,44 +381,80 @@ enum Making {
 }
 
 impl Making {
-    /// Returns the ticket, or `None` if it cannot be made.
-    async fn finish(self) -> Option<Ticket> {
-        match self {
-            Self::Made(ticket) => ticket,
-            Self::Sealing(sealed) => sealed.await.and_then(Ticket::sealed),
-            Self::Storing(key, stored) => stored.await.then_some(Ticket::Stored(key)),
-        }
+    /// Polls the call, if there is one, and keeps its result.
+    fn poll(&mut self, task: &mut task::Context<'_>) -> Poll<()> {
+        let ticket = match self {
+            Self::Made(_) => return Poll::Ready(()),
+            Self::Sealing(sealed) => ready!(sealed.as_mut().poll(task)).and_then(Ticket::sealed),
+            Self::Storing(key, stored) => {
+                let is_stored = ready!(stored.as_mut().poll(task));
+                is_stored.then_some(Ticket::Stored(*key))
+            }
+        };
+        *self = Self::Made(ticket);
+        Poll::Ready(())
     }
+}
+
+/// The NewSessionTicket messages of a connection.
+#[derive(Default)]
+pub(super) struct MadeTickets {
+    /// The messages, in parts that share no record.
+    parts: SmallVec<[Vec<u8>; 1]>,
 }
 
 impl MadeTickets {
-    pub(super) fn send(self, cx: &mut ServerContext<'_>) -> Result<(), Error> {
-        // RFC 9846 §6.1: close_notify may have been sent meanwhile
-        if cx.transport.is_closed() {
+    /// Adds the message of `ticket`.
+    fn add(
+        &mut self,
+        number: usize,
+        age_add: u32,
+        ticket: &Ticket,
+        tickets: &UnmadeTickets,
+    ) -> Result<(), Error> {
+        let ticket = ticket.as_ref();
+        let len = TICKET_OVERHEAD + ticket.len();
+        // a long ticket shares no record: rustls 0.23 stops reading if a message and the records of
+        // the next one exceed 64 KiB
+        let last = self.parts.last();
+        if last.is_none_or(|part| part.len() + len > MAX_FRAGMENT_LEN) {
+            // for the next tickets too, which have the same length, unless there are many
+            let fitting = (MAX_FRAGMENT_LEN / len).max(1);
+            let next = (tickets.inputs.count - number).min(fitting).min(4);
+            self.parts.push(Vec::with_capacity(len * next));
+        }
+        let Some(part) = self.parts.last_mut() else {
             return Ok(());
+        };
+        let terms = &tickets.terms;
+        NewSessionTicket {
+            lifetime: terms.lifetime,
+            age_add,
+            nonce: &nonce(number),
+            ticket,
+            max_early_data_size: Some(terms.max_early_data_size).filter(|size| *size != 0),
+            ..NewSessionTicket::default()
         }
-        let mut flight = TicketFlight::new(&self.terms, self.tickets.len());
-        for (number, (age_add, ticket)) in self.tickets.iter().enumerate() {
-            if !flight.add(number, *age_add, ticket, cx.transport)? {
-                return Ok(());
-            }
-        }
-        flight.send(cx.transport)
+        .encode_message(part)?;
+        Ok(())
     }
-}
 
-/// Sends `messages`, and clears them. Returns false if the key is worn out.
-fn send_messages(messages: &mut Vec<u8>, transport: &mut dyn Transport) -> Result<bool, Error> {
-    if messages.is_empty() {
-        return Ok(true);
+    /// Sends the messages, unless nothing more may be sent under the current key.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::EncryptError`].
+    pub(super) fn send(self, transport: &mut dyn Transport) -> Result<(), Error> {
+        for part in self.parts {
+            // RFC 9846 §6.1: close_notify may have been sent meanwhile. §5.5: half-RTT data may
+            // have worn out the key, and tickets are optional
+            if transport.is_closed() || !transport.can_protect(part.len()) {
+                break;
+            }
+            transport.send_handshake(&part)?;
+        }
+        Ok(())
     }
-    // RFC 9846 §5.5: half-RTT data may have worn out the key, and tickets are optional
-    if !transport.can_protect(messages.len()) {
-        return Ok(false);
-    }
-    transport.send_handshake(messages)?;
-    messages.clear();
-    Ok(true)
 }
 
 /// The storage of sessions.
@@ -532,40 +508,44 @@ impl TicketKind {
         }
     }
 
-    /// The way in which [`Self::find`] looks up a session.
-    pub(super) fn lookup(self) -> Lookup {
+    /// The call that makes a ticket.
+    fn call(self) -> Call {
         match self {
-            Self::Sealed => Lookup::Decrypt,
-            Self::Stored => Lookup::Take,
+            Self::Sealed => Call::Ticket,
+            Self::Stored => Call::Session,
         }
     }
 
     /// Returns the session of `ticket`. A stored session is removed from the storage (RFC 9846
     /// §8.1).
-    pub(super) fn find(self, ticket: &[u8], config: &ServerConfig) -> Option<ServerSessionValue> {
-        match self {
-            Self::Sealed => config.ticketer.decrypt(ticket).map(From::from),
-            // TLS 1.3 stores sessions only under keys of this length
-            Self::Stored if ticket.len() == STORAGE_KEY_LEN => {
-                config.session_storage.take_session(ticket)
-            }
-            Self::Stored => None,
-        }
-    }
-
-    /// Starts to look up the session of `ticket`, like [`Self::find`], if that takes time.
-    pub(super) fn start_to_find(
+    pub(super) async fn find(
         self,
         ticket: &[u8],
-        config: &ServerConfig,
-    ) -> Option<BoxFuture<Option<ServerSessionValue>>> {
+        received: &mut ReceivedHello<'_, '_>,
+    ) -> Option<ServerSessionValue> {
+        let ReceivedHello {
+            hello,
+            config,
+            asking,
+            ..
+        } = received;
         match self {
             Self::Sealed => {
-                let decrypted = config.ticketer.decrypt_async(ticket)?;
-                Some(Box::pin(async { decrypted.await.map(From::from) }))
+                let ticketer = &config.ticketer;
+                let decrypting = asking.ask(
+                    || ticketer.decrypt_async(ticket),
+                    || ticketer.decrypt(ticket),
+                );
+                hello.wait(Call::Ticket, decrypting).await.map(From::from)
             }
+            // TLS 1.3 stores sessions only under keys of this length
             Self::Stored if ticket.len() == STORAGE_KEY_LEN => {
-                config.session_storage.take_async(ticket)
+                let storage = &config.session_storage;
+                let taking = asking.ask(
+                    || storage.take_async(ticket),
+                    || storage.take_session(ticket),
+                );
+                hello.wait(Call::Session, taking).await
             }
             Self::Stored => None,
         }
@@ -573,26 +553,23 @@ impl TicketKind {
 
     /// Returns the limit of early data in the session of `ticket`, or 0 if there is none. The
     /// session stays in the storage.
-    pub(super) fn early_data_size(
+    pub(super) async fn early_data_size(
         self,
         ticket: &[u8],
-        config: &ServerConfig,
-        answers: &mut Answers,
-    ) -> Result<u32, Stop> {
-        let storage = &config.session_storage;
-        let value = match self {
-            Self::Stored if ticket.len() == STORAGE_KEY_LEN => answers.session(
-                0,
-                Lookup::Get,
-                || storage.get_async(ticket),
-                || storage.get_session(ticket),
-            )?,
-            // sealed tickets allow no early data
-            Self::Stored | Self::Sealed => None,
-        };
-        Ok(value.map_or(0, |value| {
+        received: &mut ReceivedHello<'_, '_>,
+    ) -> u32 {
+        // sealed tickets allow no early data
+        if self == Self::Sealed || ticket.len() != STORAGE_KEY_LEN {
+            return 0;
+        }
+        let storage = &received.config.session_storage;
+        let getting = received
+            .asking
+            .ask(|| storage.get_async(ticket), || storage.get_session(ticket));
+        let value = received.hello.wait(Call::Session, getting).await;
+        value.map_or(0, |value| {
             Tls13Session::read(&value).map_or(0, |session| session.max_early_data_size)
-        }))
+        })
     }
 
     pub(super) fn lifetime(self, config: &ServerConfig) -> Lifetime {

@@ -1,0 +1,110 @@
+//! A ClientHello while the server negotiates.
+//!
+//! A call of the application may take long, and many connections may wait at the same time. A
+//! ClientHello of 64 KiB can decode to lists of 890 KiB, so a connection that waits holds the
+//! encoded message only, and decodes it again afterwards. Decisions are made once.
+
+use alloc::boxed::Box;
+use core::future::{Future, poll_fn};
+use core::pin::pin;
+use core::task::Poll;
+
+use pki_types::DnsName;
+use rustls_core::codec::Codec;
+
+use crate::asking::Asking;
+use crate::config::settings::ServerSettings;
+use crate::error::InvalidMessage;
+use crate::handshake::operation::{Call, CurrentCall};
+use crate::msgs::HandshakeMessage;
+use crate::msgs::client_hello::ClientHello;
+use crate::msgs::transport_parameters::TransportParameters;
+
+/// A ClientHello, and the inputs of the decisions about it.
+pub(crate) struct ReceivedHello<'r, 'a> {
+    pub(crate) hello: HeldHello<'a>,
+    /// The requested name, in lower case.
+    pub(crate) server_name: Option<&'r DnsName<'static>>,
+    pub(crate) config: &'r ServerSettings,
+    pub(crate) asking: Asking,
+    /// The transport parameters, once they are checked. They are reported even if the ClientHello
+    /// is rejected.
+    pub(crate) transport_parameters: TransportParameters<'a>,
+}
+
+/// A ClientHello that is decoded except while a call is pending.
+pub(crate) struct HeldHello<'a> {
+    encoded: &'a [u8],
+    decoded: Decoded<'a>,
+    /// The call that is pending, for the log. `None` if no call can be.
+    current_call: Option<&'a CurrentCall>,
+}
+
+enum Decoded<'a> {
+    /// Nothing waits, so the decoded message is never dropped.
+    Borrowed(&'a ClientHello<'a>),
+    /// Boxed, so that a connection that waits has no space for it.
+    Owned(Option<Box<ClientHello<'a>>>),
+}
+
+impl ReceivedHello<'_, '_> {
+    /// Returns the checked transport parameters, if the carrier has any.
+    pub(super) fn parameters(&self) -> Option<&[u8]> {
+        let typ = self.config.carrier.parameters_extension()?;
+        self.transport_parameters.get(typ)
+    }
+}
+
+impl<'a> HeldHello<'a> {
+    /// Creates a message for a connection that never waits.
+    pub(crate) fn borrowed(hello: &'a ClientHello<'a>, encoded: &'a [u8]) -> Self {
+        Self {
+            encoded,
+            decoded: Decoded::Borrowed(hello),
+            current_call: None,
+        }
+    }
+
+    /// Creates a message for a connection that may wait. `current_call` names the pending call.
+    pub(super) fn encoded(encoded: &'a [u8], current_call: &'a CurrentCall) -> Self {
+        Self {
+            encoded,
+            decoded: Decoded::Owned(None),
+            current_call: Some(current_call),
+        }
+    }
+
+    /// Returns the encoded message.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.encoded
+    }
+
+    /// Returns the decoded message. Decodes it if a call was pending since the last time.
+    pub(crate) fn get(&mut self) -> Result<&ClientHello<'a>, InvalidMessage> {
+        match &mut self.decoded {
+            Decoded::Borrowed(hello) => Ok(hello),
+            Decoded::Owned(Some(hello)) => Ok(hello),
+            Decoded::Owned(decoded) => {
+                let message = HandshakeMessage::new(self.encoded)?;
+                let hello = message.decode(ClientHello::read)?;
+                Ok(decoded.insert(Box::new(hello)))
+            }
+        }
+    }
+
+    /// Waits for `future`, which runs `call`. Drops the decoded message if it takes time.
+    pub(crate) async fn wait<T>(&mut self, call: Call, future: impl Future<Output = T>) -> T {
+        let mut future = pin!(future);
+        poll_fn(|task| {
+            let polled = future.as_mut().poll(task);
+            if let (Poll::Pending, Decoded::Owned(decoded)) = (&polled, &mut self.decoded) {
+                *decoded = None;
+                if let Some(current_call) = self.current_call {
+                    current_call.set(call);
+                }
+            }
+            polled
+        })
+        .await
+    }
+}
