@@ -22,7 +22,6 @@
 
 pub(crate) mod client;
 mod context;
-pub(crate) mod ech;
 pub(crate) mod established;
 pub(crate) mod ffdhe;
 pub(crate) mod finished;
@@ -30,6 +29,7 @@ pub(crate) mod flight;
 pub(crate) mod link;
 pub(crate) mod negotiated;
 pub(crate) mod operation;
+pub(crate) mod random;
 pub(crate) mod raw_public_key;
 pub(crate) mod server;
 pub(crate) mod side_data;

@@ -38,6 +38,7 @@ pub use self::cache::CompressionCacheInner;
 #[cfg(feature = "zlib")]
 pub use self::zlib::{ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR};
 use crate::enums::CertificateCompressionAlgorithm;
+use crate::msgs::short_list::ShortList;
 
 /// Returns the decompressors enabled by crate features, most preferred first.
 pub fn default_cert_decompressors() -> &'static [&'static dyn CertDecompressor] {
@@ -109,3 +110,21 @@ pub struct DecompressionFailed;
 /// The error of a [`CertCompressor`].
 #[derive(Debug)]
 pub struct CompressionFailed;
+
+/// The maximum number of algorithms. RFC 8879 §3: `algorithms<2..2^8-2>`, two bytes each.
+const MAX_OFFERED: usize = 127;
+
+/// Returns the algorithms for a `compress_certificate` extension, without duplicates. Returns
+/// `None` if there are none.
+pub(crate) fn offered_algorithms(
+    decompressors: &[&'static dyn CertDecompressor],
+) -> Option<ShortList<CertificateCompressionAlgorithm>> {
+    let mut offered = ShortList::new();
+    for decompressor in decompressors {
+        let algorithm = decompressor.algorithm();
+        if !offered.contains(&algorithm) && offered.len() < MAX_OFFERED {
+            offered.push(algorithm);
+        }
+    }
+    (!offered.is_empty()).then_some(offered)
+}

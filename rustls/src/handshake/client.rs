@@ -16,15 +16,19 @@
 //! - `key_shares`: the key exchange in progress.
 //! - `client_auth`: the client's answer to a CertificateRequest.
 //! - `offered`: the extensions in a hello, which a server may answer.
+//! - `offered_session`: the TLS 1.3 session in a hello, its binder, and early data.
+//! - `ech`: Encrypted ClientHello.
 
 pub(crate) mod client_auth;
 mod config_limits;
 pub(crate) mod connection_data;
+pub(crate) mod ech;
 pub(crate) mod key_shares;
 pub(crate) mod offer;
 #[cfg(feature = "tls12")]
 mod offer_tls12;
 pub(crate) mod offered;
+pub(crate) mod offered_session;
 pub(crate) mod sent_hello;
 pub(crate) mod version;
 
@@ -38,6 +42,7 @@ use pki_types::ServerName;
 
 use self::key_shares::KeyShares;
 use self::offer::Offer;
+use self::offered_session::OfferedSession;
 use self::sent_hello::SentHello;
 use self::version::{Version, select_version};
 use super::operation::Wait;
@@ -56,8 +61,7 @@ use crate::handshake::client::connection_data::ClientConnectionData;
 use crate::handshake::tls12;
 #[cfg(feature = "tls12")]
 use crate::handshake::tls12::client::resumption::{StoreEntry, stored_session};
-use crate::handshake::tls13::client::resumption::OfferedSession;
-use crate::handshake::{ech, tls13};
+use crate::handshake::tls13;
 use crate::msgs::HandshakeMessage;
 use crate::msgs::server_hello::{self, Received};
 use crate::suites::SupportedCipherSuite;

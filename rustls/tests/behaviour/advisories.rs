@@ -312,7 +312,7 @@ fn secrets_are_compared_in_constant_time() {
     for file in [
         "rustls/src/handshake/finished.rs",
         "rustls/src/keys/tls13.rs",
-        "rustls/src/handshake/ech/acceptance.rs",
+        "rustls/src/handshake/client/ech/acceptance.rs",
         "core/src/ticketer.rs",
         "core/src/blocks/ecdh.rs",
         "core/src/blocks/hpke.rs",

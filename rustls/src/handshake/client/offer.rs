@@ -14,6 +14,7 @@ use super::key_shares::KeyShares;
 use crate::asking::Asking;
 use crate::certificates::{PeerChain, ValidityPeriod};
 use crate::config::client::ClientConfig;
+use crate::config::compress::offered_algorithms;
 use crate::config::ech::EchMode;
 #[cfg(feature = "tls12")]
 use crate::config::session::client::Tls12ClientSessionValue;
@@ -25,9 +26,9 @@ use crate::enums::{
 };
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
-use crate::handshake::ech::Ech;
-use crate::handshake::tls13::certificate_compression::offered_algorithms;
-use crate::handshake::tls13::client::resumption::OfferedSession;
+use crate::handshake::client::ech::Ech;
+use crate::handshake::client::offered_session::OfferedSession;
+use crate::handshake::random::random_bytes;
 use crate::handshake::transport::Transport;
 use crate::msgs::EncodeMessage;
 use crate::msgs::client_extensions::{CertificateStatusRequest, ClientExtensions};
@@ -435,10 +436,4 @@ impl Randoms {
         all.extension_order.copy_from_slice(extension_order);
         Ok(all)
     }
-}
-
-pub(crate) fn random_bytes<const N: usize>(provider: &CryptoProvider) -> Result<[u8; N], Error> {
-    let mut bytes = [0; N];
-    provider.secure_random.fill(&mut bytes)?;
-    Ok(bytes)
 }

@@ -6,32 +6,15 @@ use alloc::vec::Vec;
 use rustls_core::codec::{Codec, Reader};
 use rustls_core::record::joiner::MAX_HANDSHAKE_LEN;
 
-use crate::config::compress::{CertCompressor, CertDecompressor, CompressionCache};
+use crate::config::compress::{
+    CertCompressor, CertDecompressor, CompressionCache, offered_algorithms,
+};
 use crate::enums::{AlertDescription, CertificateCompressionAlgorithm};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::flight::Flight;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::compressed_certificate::CompressedCertificate;
-use crate::msgs::short_list::ShortList;
-
-/// The maximum number of algorithms. RFC 8879 §3: `algorithms<2..2^8-2>`, two bytes each.
-const MAX_OFFERED: usize = 127;
-
-/// Returns the algorithms for a `compress_certificate` extension, without duplicates. Returns
-/// `None` if there are none.
-pub(crate) fn offered_algorithms(
-    decompressors: &[&'static dyn CertDecompressor],
-) -> Option<ShortList<CertificateCompressionAlgorithm>> {
-    let mut offered = ShortList::new();
-    for decompressor in decompressors {
-        let algorithm = decompressor.algorithm();
-        if !offered.contains(&algorithm) && offered.len() < MAX_OFFERED {
-            offered.push(algorithm);
-        }
-    }
-    (!offered.is_empty()).then_some(offered)
-}
 
 /// Rejects a client's `compress_certificate` extension with duplicate algorithms.
 pub(super) fn check_offer(

@@ -37,7 +37,6 @@ mod encrypted_extensions;
 mod extension_checks;
 mod finished;
 mod in_progress;
-pub(crate) mod resumption;
 pub(crate) mod retry;
 mod server_auth;
 mod server_hello;

@@ -15,9 +15,9 @@ use crate::conn::common_state::CommonState;
 use crate::crypto::aws_lc_rs::default_provider;
 use crate::crypto::aws_lc_rs::hpke::{ALL_SUPPORTED_SUITES, DH_KEM_X25519_HKDF_SHA256_AES_128};
 use crate::enums::Side;
+use crate::handshake::client::ech::Ech;
 use crate::handshake::client::key_shares::KeyShares;
 use crate::handshake::client::offer::Offer;
-use crate::handshake::ech::Ech;
 use crate::handshake::transport::Transport;
 use crate::msgs::ech::INNER;
 

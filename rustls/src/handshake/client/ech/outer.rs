@@ -13,7 +13,7 @@ use rustls_core::provider::CryptoProvider;
 use super::grease::GreasePsk;
 use crate::config::ech::EchConfig;
 use crate::error::Error;
-use crate::handshake::client::offer::random_bytes;
+use crate::handshake::random::random_bytes;
 use crate::msgs::client_extensions::{ClientExtensions, Layout};
 use crate::msgs::client_hello::{ClientHello, Random, SessionId};
 use crate::msgs::ech::OuterEch;

@@ -41,7 +41,7 @@ use crate::config::ech::{EchMode, EchStatus};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::client::key_shares::KeyShares;
 use crate::handshake::client::offer::Offer;
-use crate::handshake::tls13::client::resumption::OfferedSession;
+use crate::handshake::client::offered_session::OfferedSession;
 use crate::msgs::client_extensions::Layout;
 use crate::msgs::ech::{INNER, read_retry_configs};
 use crate::msgs::pre_shared_key::OfferedPsks;
