@@ -20,6 +20,7 @@
 //! A handshake accesses its connection through [`Context`] and its configuration through
 //! `settings`. It fails with a [`Failure`].
 
+mod callbacks;
 pub(crate) mod client;
 mod context;
 pub(crate) mod established;
@@ -29,6 +30,7 @@ pub(crate) mod flight;
 pub(crate) mod link;
 pub(crate) mod negotiated;
 pub(crate) mod operation;
+pub(crate) mod peer_auth;
 pub(crate) mod random;
 pub(crate) mod raw_public_key;
 pub(crate) mod server;

@@ -9,20 +9,16 @@
 
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
-use core::future::Future;
 use core::ops::Deref;
 
-use crate::asking::Asking;
 use crate::config::carrier::Carrier;
 use crate::config::client::ClientConfig;
 use crate::config::client::resolver::ResolvesClientCert;
 use crate::config::server::ServerConfig;
 use crate::config::session::client_auth::ClientAuthId;
-use crate::config::verify::chain_check::{ChainCheck, OfClient, ProvenChain, UnprovenChain};
 use crate::config::verify::{ClientCertVerifier, ServerCertVerifier};
 use crate::config::versions::EnabledVersions;
 use crate::error::Error;
-use crate::failure::Failure;
 
 /// A server's configuration during one handshake.
 #[derive(Clone)]
@@ -64,45 +60,6 @@ impl ServerSettings {
         self.replaced
             .as_ref()
             .unwrap_or(&self.config.configured_verifier)
-    }
-
-    /// Verifies a client's chain, unless the verifier has rules and the chain may be known. In that
-    /// case, the signature is verified first.
-    ///
-    /// So a client can only make the server hold an unverified chain that is short enough to be
-    /// known.
-    pub(crate) async fn receive_client(
-        &self,
-        chain: UnprovenChain,
-        asking: Asking,
-    ) -> Result<UnprovenChain, Failure> {
-        if chain.may_be_in(&self.verified_chains) && self.verifier().rules().is_some() {
-            return Ok(chain);
-        }
-        chain.verify(&self.client_check(asking)?).await
-    }
-
-    fn client_check(&self, asking: Asking) -> Result<ChainCheck<OfClient<'_>>, Error> {
-        let now = self.current_time()?;
-        Ok(ChainCheck::new(
-            OfClient(self.verifier()),
-            &self.verified_chains,
-            now,
-            asking,
-        ))
-    }
-
-    /// Verifies the client's signature with `verify_signature`, and its chain if that has not
-    /// happened yet.
-    pub(crate) async fn prove_client(
-        &self,
-        chain: &UnprovenChain,
-        verify_signature: impl Future<Output = Result<(), Failure>>,
-        asking: Asking,
-    ) -> Result<ProvenChain, Failure> {
-        let (chains, known) = (&self.peer_chains, &self.verified_chains);
-        let check = || self.client_check(asking);
-        chain.prove(check, chains, known, verify_signature).await
     }
 
     /// Returns an identifier of what the verifier requires of clients.

@@ -7,7 +7,6 @@ use pki_types::{CertificateDer, PrivateKeyDer};
 use rustls_core::provider::CryptoProvider;
 pub use rustls_core::sign::{Signer, SigningKey, public_key_to_spki};
 
-use crate::asking::Asking;
 #[cfg(feature = "x509")]
 use crate::certificates::{Certificate, ParsedEndEntity, shared};
 use crate::config::client::resolver::ResolvesClientCert;
@@ -16,7 +15,6 @@ use crate::config::server::resolver::ResolvesServerCert;
 use crate::config::webpki::ParsedCertificate;
 use crate::enums::SignatureScheme;
 use crate::error::{Error, InconsistentKeys};
-use crate::msgs::certificate_verify::DigitallySignedStruct;
 
 /// A certificate chain and the private key of its first certificate.
 #[derive(Clone, Debug)]
@@ -118,18 +116,6 @@ impl CertifiedKey {
     pub fn end_entity_cert(&self) -> Result<&CertificateDer<'_>, Error> {
         self.cert.first().ok_or(Error::NoCertificatesPresented)
     }
-}
-
-/// Signs `message` for a handshake, perhaps over some time.
-pub(crate) async fn sign(
-    signer: &dyn Signer,
-    message: &[u8],
-    asking: Asking,
-) -> Result<DigitallySignedStruct, Error> {
-    let signature = asking
-        .ask(|| signer.sign_async(message), || signer.sign(message))
-        .await?;
-    Ok(DigitallySignedStruct::new(signer.scheme(), signature))
 }
 
 /// A resolver that always returns the same [`CertifiedKey`].

@@ -2,8 +2,6 @@
 //!
 //! The implementations are in [`crate::config::webpki`], or in the application.
 
-pub(crate) mod chain_check;
-
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::{self, Debug};
@@ -104,7 +102,7 @@ pub(crate) struct Proof {
     /// The rules by which the chain was accepted, if the verifier states any.
     rules: Option<StatedRules>,
     /// The first time at which the verdict may change, if the verifier knows it.
-    until: Option<UnixTime>,
+    pub(crate) until: Option<UnixTime>,
 }
 
 /// The rules in a proof.

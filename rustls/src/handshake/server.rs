@@ -23,6 +23,7 @@ pub(crate) mod client_hello;
 pub(crate) mod connection_data;
 pub(crate) mod held_hello;
 pub(crate) mod protocol;
+mod resumable;
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

@@ -1,26 +1,21 @@
 //! The binding of a server's sessions to its client authentication.
 //!
 //! A resumed session skips the client's certificate. So it is resumed only if the server has the
-//! same requirements ([`ClientAuthId`]) and would still accept the certificate ([`accept_again`]).
-//! Both also work between processes and machines that share tickets or a storage.
+//! same requirements ([`ClientAuthId`]) and its verifier still accepts the certificate. Both also
+//! work between processes and machines that share tickets or a storage.
 
 use alloc::sync::Arc;
 
-use pki_types::{CertificateDer, UnixTime};
-
 use super::digests::{DIGEST_LEN, Digest, hash, truncated};
-use crate::asking::Asking;
 use crate::certificates::Acceptance;
 use crate::config::server::ServerConfig;
-use crate::config::settings::ServerSettings;
 use crate::config::verify::ClientCertVerifier;
-use crate::config::verify::chain_check::{ChainCheck, OfClient};
 
 /// A digest of a configuration's requirements on clients: whether they must authenticate, how, and
 /// by which authorities.
 ///
 /// Two digests are equal if the settings are. The digest cannot distinguish verifiers that have the
-/// same settings but different rules. [`accept_again`] asks the verifier itself.
+/// same settings but different rules, so a resumption also calls the verifier itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClientAuthId(pub(crate) Digest);
 
@@ -65,44 +60,16 @@ pub(crate) struct AcceptedClient {
     pub(crate) acceptance: Option<Acceptance>,
 }
 
-/// Returns the client of a session with these certificates if the verifier of `config` accepts it
-/// at the time `now`. `acceptance` is that of the session.
-///
-/// An anonymous session is accepted unless certificates are mandatory. The verifier may have begun
-/// to require them between the handshake and the creation of the ticket.
-///
-/// RFC 9846 §4.7.1 recommends to respect the certificate's expiry and revocation. The verifier's
-/// roots and rules may have changed as well.
-pub(super) async fn accept_again(
-    chain: &[CertificateDer<'_>],
-    acceptance: Option<Acceptance>,
-    config: &ServerSettings,
-    now: UnixTime,
-    asking: Asking,
-) -> Option<AcceptedClient> {
-    let verifier = config.verifier();
-    if chain.is_empty() {
-        let is_mandatory = verifier.offer_client_auth() && verifier.client_auth_mandatory();
-        return (!is_mandatory).then_some(AcceptedClient { acceptance: None });
-    }
-    ChainCheck::new(OfClient(verifier), &config.verified_chains, now, asking)
-        .verify_again(chain, acceptance)
-        .await
-        .ok()
-        .map(|acceptance| AcceptedClient { acceptance })
-}
-
 #[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
-mod tests {
+pub(crate) mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
 
+    use pki_types::{CertificateDer, UnixTime};
+
     use super::*;
-    use crate::asking::at_once;
-    use crate::certificates::{Basis, VerifierRules};
-    use crate::config::carrier::Carrier;
     use crate::config::verify::{ClientCertVerified, HandshakeSignatureValid};
-    use crate::enums::{Side, SignatureScheme};
+    use crate::enums::SignatureScheme;
     use crate::error::Error;
     use crate::msgs::certificate_request::DistinguishedName;
     use crate::msgs::certificate_verify::DigitallySignedStruct;
@@ -111,12 +78,12 @@ mod tests {
 
     /// A verifier with any settings, which accepts nothing.
     #[derive(Clone, Debug)]
-    struct Settings {
-        offers: bool,
-        is_mandatory: bool,
-        is_raw: bool,
-        schemes: Vec<SignatureScheme>,
-        names: Vec<DistinguishedName>,
+    pub(crate) struct Settings {
+        pub(crate) offers: bool,
+        pub(crate) is_mandatory: bool,
+        pub(crate) is_raw: bool,
+        pub(crate) schemes: Vec<SignatureScheme>,
+        pub(crate) names: Vec<DistinguishedName>,
     }
 
     impl ClientCertVerifier for Settings {
@@ -168,7 +135,7 @@ mod tests {
         }
     }
 
-    fn settings() -> Settings {
+    pub(crate) fn settings() -> Settings {
         Settings {
             offers: true,
             is_mandatory: true,
@@ -178,7 +145,7 @@ mod tests {
         }
     }
 
-    fn config(verifier: Arc<dyn ClientCertVerifier>) -> ServerConfig {
+    pub(crate) fn config(verifier: Arc<dyn ClientCertVerifier>) -> ServerConfig {
         ServerConfig::builder_with_provider(any_provider().into())
             .with_safe_default_protocol_versions()
             .unwrap()
@@ -223,44 +190,6 @@ mod tests {
                 ..settings()
             };
             assert_eq!(id(&asks_nobody).0, [0; DIGEST_LEN]);
-        }
-    }
-
-    #[test]
-    fn an_anonymous_session_is_accepted_unless_clients_must_authenticate() {
-        for (offers, is_mandatory, is_accepted) in [
-            (true, true, false),
-            (true, false, true),
-            (false, false, true),
-            // no client is asked
-            (false, true, true),
-        ] {
-            let verifier = Settings {
-                offers,
-                is_mandatory,
-                ..settings()
-            };
-            let config = config(Arc::new(verifier));
-            let settings = ServerSettings::now(Arc::new(config), Carrier::Records).unwrap();
-            let now = UnixTime::since_unix_epoch(core::time::Duration::ZERO);
-            let accept = |chain: &[_]| {
-                let accepted = accept_again(chain, None, &settings, now, Asking::AtOnce);
-                at_once(accepted).unwrap()
-            };
-            assert_eq!(accept(&[]).is_some(), is_accepted);
-            // which no acceptance of certificates belongs to
-            let basis = Basis {
-                peer: Side::Client,
-                rules: VerifierRules::from_digest([1; 32]),
-            };
-            let later = UnixTime::since_unix_epoch(core::time::Duration::MAX);
-            let acceptance = Acceptance::new(basis, now, later);
-            let again = accept_again(&[], acceptance, &settings, now, Asking::AtOnce);
-            let client = at_once(again).unwrap();
-            assert!(client.is_none_or(|client| client.acceptance.is_none()));
-            // and no certificate that the verifier rejects
-            let chain = [CertificateDer::from(&b"certificate"[..])];
-            assert!(accept(&chain).is_none());
         }
     }
 }

@@ -37,7 +37,7 @@ impl<'a> ServerAuth<'a> {
     ///
     /// A renewed certificate for the same name does not invalidate sessions. Without a name, and
     /// with raw public keys, nothing but the certificate identifies the server.
-    pub(super) fn allows_resumption(
+    pub(crate) fn allows_resumption(
         &self,
         before: ServerAuthId,
         server_name: Option<&DnsName<'_>>,

@@ -31,10 +31,7 @@ impl Answer {
     ) -> Self {
         let authorities: Vec<&[u8]> = authorities.iter().map(AsRef::as_ref).collect();
         let certified_key = asking
-            .ask(
-                || resolver.resolve_async(&authorities, schemes),
-                || resolver.resolve(&authorities, schemes),
-            )
+            .resolve_client_cert(resolver, &authorities, schemes)
             .await
             // RFC 9846 §4.5.2: no CertificateVerify follows an empty Certificate
             .filter(|certified_key| !certified_key.cert.is_empty());

@@ -3,16 +3,13 @@
 use alloc::borrow::Cow;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::future::Future;
 
-use pki_types::{ServerName, UnixTime};
+use pki_types::ServerName;
 use rustls_core::crypto::SupportedKxGroup;
 use rustls_core::provider::CryptoProvider;
 use smallvec::smallvec;
 
 use super::key_shares::KeyShares;
-use crate::asking::Asking;
-use crate::certificates::{PeerChain, ValidityPeriod};
 use crate::config::client::ClientConfig;
 use crate::config::compress::offered_algorithms;
 use crate::config::ech::EchMode;
@@ -20,12 +17,10 @@ use crate::config::ech::EchMode;
 use crate::config::session::client::Tls12ClientSessionValue;
 use crate::config::session::client::Verification;
 use crate::config::settings::ClientSettings;
-use crate::config::verify::chain_check::{ChainCheck, OfServer, UnprovenChain};
 use crate::enums::{
     CertificateType, CipherSuite, Compression, NamedGroup, ProtocolVersion, PskKeyExchangeMode,
 };
 use crate::error::{Error, PeerMisbehaved};
-use crate::failure::Failure;
 use crate::handshake::client::ech::Ech;
 use crate::handshake::client::offered_session::OfferedSession;
 use crate::handshake::random::random_bytes;
@@ -341,42 +336,6 @@ impl Offer {
         Ok(())
     }
 
-    /// Verifies that `chain` belongs to the server, and the server's signature with
-    /// `verify_signature`. Returns the chain, shared with other connections.
-    pub(crate) async fn prove_server(
-        &mut self,
-        chain: &UnprovenChain,
-        ocsp_response: &[u8],
-        verify_signature: impl Future<Output = Result<(), Failure>>,
-        asking: Asking,
-    ) -> Result<PeerChain, Failure> {
-        let config = &self.config;
-        let now = config.current_time()?;
-        let verifier = &**config.verifier();
-        let of_server = || OfServer {
-            verifier,
-            server_name: &self.server_name,
-            ocsp_response,
-        };
-        let (chains, known) = (&config.peer_chains, &config.verified_chains);
-        let check = || {
-            let now = match asking {
-                Asking::AtOnce => now,
-                Asking::MayWait => config.current_time()?,
-            };
-            Ok(ChainCheck::new(of_server(), known, now, asking))
-        };
-        let proven = chain.prove(check, chains, known, verify_signature).await?;
-        let until = match proven.until {
-            Some(until) => Some(until),
-            None if verifier.requires_raw_public_keys() => None,
-            // a verifier that accepts expired certificates ignores the time
-            None => end_of_validity(&proven.chain).filter(|end| end.as_secs() > now.as_secs()),
-        };
-        self.verification = Verification::new(now, until);
-        Ok(proven.chain)
-    }
-
     /// Returns the name under which the key exchange group of this server is stored.
     pub(crate) fn visible_name(&self) -> ServerName<'static> {
         visible_name(&self.config, &self.server_name).into_owned()
@@ -389,11 +348,6 @@ impl Offer {
             key_log.log(label, &self.random.0, secret);
         }
     }
-}
-
-/// Returns the first second after the validity of the end-entity certificate.
-fn end_of_validity(chain: &PeerChain) -> Option<UnixTime> {
-    Some(ValidityPeriod::read(chain.first()?)?.end())
 }
 
 /// Returns the name that the network sees: the server's name, or the public name of ECH. RFC 9849

@@ -1,15 +1,14 @@
-//! CertificateVerify (RFC 9846 §4.5.2): the input of its signature, its scheme, and its creation.
+//! CertificateVerify (RFC 9846 §4.5.2): the input of its signature, and its creation.
 //!
-//! The encoding of the message is in [`crate::msgs`]. The handshakes verify the signature.
-
-use alloc::vec::Vec;
+//! The encoding of the message is in [`crate::msgs`]. [`crate::handshake::peer_auth`] verifies the
+//! signature.
 
 use rustls_core::crypto::hash;
 
 use crate::asking::Asking;
-use crate::config::sign::{Signer, sign};
-use crate::enums::{Side, SignatureScheme};
-use crate::error::{Error, PeerMisbehaved};
+use crate::config::sign::Signer;
+use crate::enums::Side;
+use crate::error::Error;
 use crate::handshake::flight::Flight;
 
 /// Adds the CertificateVerify of `side` to `flight`, whose last message is its Certificate.
@@ -20,23 +19,8 @@ pub(crate) async fn add_certificate_verify(
     flight: &mut Flight<'_>,
 ) -> Result<(), Error> {
     let content = signed_content(side, flight.transcript_hash());
-    flight.add(&sign(signer, content.as_ref(), asking).await?);
+    flight.add(&asking.sign(signer, content.as_ref()).await?);
     Ok(())
-}
-
-/// Checks the scheme of the peer's CertificateVerify. `supported` returns the schemes that this
-/// side has announced.
-pub(crate) fn check_scheme(
-    scheme: SignatureScheme,
-    supported: impl FnOnce() -> Vec<SignatureScheme>,
-) -> Result<(), PeerMisbehaved> {
-    // RFC 9846 §4.5.2: the scheme must have been announced, and not only for certificates. SHA-1
-    // and RSASSA-PKCS1-v1_5 are forbidden
-    if scheme.supported_in_tls13() && supported().contains(&scheme) {
-        Ok(())
-    } else {
-        Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme)
-    }
 }
 
 /// Returns the content that `signer` signs. `transcript` is the hash up to and including its

@@ -11,10 +11,10 @@ use super::pki::{Issuer, at, crl, intermediate, leaf, now, root};
 use super::providers;
 use crate::RootCertStore;
 use crate::asking::{Asking, at_once};
-use crate::certificates::{ChainKind, PeerChain, PeerChains, VerifiedChains};
+use crate::certificates::VerifiedChains;
 use crate::client::danger::ServerCertVerifier;
-use crate::config::verify::chain_check::{ChainCheck, OfClient, UnprovenChain};
 use crate::config::webpki::{WebPkiClientVerifier, WebPkiServerVerifier};
+use crate::handshake::peer_auth::{ChainCheck, ClientVerifier};
 use crate::server::danger::ClientCertVerifier;
 
 /// The first second after the validity of all certificates.
@@ -103,15 +103,12 @@ impl Case {
     /// True if all verifiers accept the chain at the time `now`, and later handshakes rely on it.
     fn is_kept(&self, now: UnixTime) -> bool {
         let certificates = [&self.end_entity].into_iter().chain(&self.intermediates);
-        let chain = PeerChain::new(ChainKind::X509, certificates.cloned());
+        let chain: Vec<_> = certificates.cloned().collect();
         self.verifiers().all(|verifier| {
-            let (chains, known) = (PeerChains::disabled(), VerifiedChains::default());
-            let check = ChainCheck::new(OfClient(&*verifier), &known, now, Asking::AtOnce);
-            let chain = UnprovenChain::copy(chain.kind(), chain.der());
-            at_once(chain.prove(|| Ok(check.clone()), &chains, &known, async { Ok(()) }))
-                .unwrap()
-                .unwrap();
-            known.stats().entries == 1
+            let known = VerifiedChains::default();
+            let check = ChainCheck::new(ClientVerifier(&*verifier), &known, Asking::AtOnce);
+            let verified = at_once(check.verify_unless_accepted(&chain, None, now));
+            verified.unwrap().unwrap().is_some()
         })
     }
 

@@ -11,7 +11,6 @@ use super::finished::{Finishing, send_finished};
 use super::in_progress::Handshake;
 use crate::asking::Asking;
 use crate::certificates::PeerChain;
-use crate::config::sign::sign;
 use crate::config::webpki::is_supported_in_tls12;
 use crate::enums::SignatureScheme;
 use crate::error::Error;
@@ -157,7 +156,7 @@ impl WaitServerHelloDone {
                 "the resolver returned a certificate although has_certs() is false".into(),
             )
         })?;
-        let signed = sign(&*signer, &messages, asking).await?;
+        let signed = asking.sign(&*signer, &messages).await?;
         let mut flight = flight.resume(&mut finishing.handshake.transcript);
         flight.add(&signed);
         Ok((flight.pause(), finishing))

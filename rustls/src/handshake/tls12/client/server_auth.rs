@@ -9,9 +9,7 @@ use rustls_core::crypto::SupportedKxGroup;
 use super::State;
 use super::in_progress::Handshake;
 use super::second_flight::WaitServerHelloDone;
-use crate::asking::Asking;
-use crate::certificates::{ChainKind, PeerChain};
-use crate::config::verify::chain_check::UnprovenChain;
+use crate::certificates::ChainKind;
 use crate::enums::{AlertDescription, KeyExchangeAlgorithm};
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
@@ -19,9 +17,11 @@ use crate::handshake::ClientContext;
 use crate::handshake::client::offer::Offer;
 use crate::handshake::ffdhe::check_public_value;
 use crate::handshake::operation::{self, Call, Wait};
+use crate::handshake::peer_auth::{
+    HandshakeSignature, ReceivedChain, SchemeRules, authenticate_server,
+};
 use crate::logging::debug;
 use crate::msgs::certificate::CertificateStatus;
-use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::tls12::certificate::CertificateChain;
 use crate::msgs::tls12::key_exchange::{ServerKeyExchange, ServerKeyExchangeParams};
 
@@ -50,7 +50,7 @@ impl WaitCertificate {
         self.0.transcript.add(encoded);
         Ok(WaitServerKeyExchange {
             handshake: self.0,
-            peer_chain: UnprovenChain::copy(ChainKind::X509, certificate.chain()),
+            peer_chain: ReceivedChain::copy(ChainKind::X509, certificate.chain()),
             ocsp_response: None,
         })
     }
@@ -61,7 +61,7 @@ impl WaitCertificate {
 pub(crate) struct WaitServerKeyExchange {
     handshake: Box<Handshake>,
     /// The server's chain, with at least one certificate.
-    peer_chain: UnprovenChain,
+    peer_chain: ReceivedChain,
     ocsp_response: Option<Vec<u8>>,
 }
 
@@ -93,7 +93,10 @@ impl WaitServerKeyExchange {
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
     ) -> Result<State, Failure> {
-        let ServerKeyExchange { params, signature } = exchange;
+        let ServerKeyExchange {
+            params,
+            signature: signed,
+        } = exchange;
         let handshake = &mut *self.handshake;
         let (client, server) = (&handshake.randoms.client, &handshake.randoms.server);
         let content = params.signed_content(client, server);
@@ -102,59 +105,34 @@ impl WaitServerKeyExchange {
         let public = params.public().to_vec();
         handshake.transcript.add(encoded);
         let asking = cx.asking;
-        let proving = async move {
-            let chain = self.prove(&content, &signature, asking).await?;
+        let authenticating = async move {
+            let offer = &self.handshake.offer;
+            let signature = HandshakeSignature {
+                signed: &signed,
+                content: &content,
+                rules: SchemeRules::Tls12 {
+                    of_suite: Some(self.handshake.suite.sign),
+                },
+            };
+            let server = authenticate_server(
+                &self.peer_chain,
+                self.ocsp_response.as_deref().unwrap_or_default(),
+                &signature,
+                &offer.server_name,
+                &offer.config,
+                asking,
+            )
+            .await?;
             let group = group?;
             Ok(move |_: &mut ClientContext<'_>| {
                 debug!("group {:?}", group.name());
-                let next = WaitServerHelloDone::new(self.handshake, chain, group, public);
+                let mut handshake = self.handshake;
+                handshake.offer.verification = server.verification;
+                let next = WaitServerHelloDone::new(handshake, server.chain, group, public);
                 Ok(State::WaitServerHelloDone(Box::new(next)))
             })
         };
-        operation::run(Wait::before_finished(Call::Verification), proving, cx)
-    }
-
-    /// Verifies the certificates and the `signature` over `content`, the key exchange. Returns the
-    /// server's chain.
-    async fn prove(
-        &mut self,
-        content: &[u8],
-        signature: &DigitallySignedStruct,
-        asking: Asking,
-    ) -> Result<PeerChain, Failure> {
-        let Self {
-            handshake,
-            peer_chain,
-            ocsp_response,
-        } = self;
-        let suite = handshake.suite;
-        let offer = &mut handshake.offer;
-        let verifier = offer.config.verifier().clone();
-        let verifying = async {
-            // RFC 5246 §7.4.3: the scheme must fit the type of key in the suite
-            let mut of_suite = suite.sign.iter();
-            if !of_suite.any(|scheme| scheme.algorithm() == signature.scheme.algorithm()) {
-                return Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into());
-            }
-            // RFC 5246 §7.4.3: the scheme must have been offered
-            let offered = verifier.supported_verify_schemes();
-            if !offered.contains(&signature.scheme) {
-                return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
-            }
-            let end_entity = peer_chain.end_entity()?;
-            asking
-                .ask(
-                    || verifier.verify_tls12_signature_async(content, &end_entity, signature),
-                    || verifier.verify_tls12_signature(content, &end_entity, signature),
-                )
-                .await
-                .map(drop)
-                .map_err(Failure::rejected_by_verifier)
-        };
-        let ocsp_response = ocsp_response.as_deref().unwrap_or_default();
-        offer
-            .prove_server(peer_chain, ocsp_response, verifying, asking)
-            .await
+        operation::run(Wait::before_finished(Call::Verification), authenticating, cx)
     }
 }
 

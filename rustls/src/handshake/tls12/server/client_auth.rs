@@ -2,20 +2,17 @@
 
 use alloc::boxed::Box;
 
-use pki_types::CertificateDer;
-
 use super::State;
 use super::finished::WaitChangeCipherSpec;
 use super::key_exchange::WaitClientKeyExchange;
-use crate::asking::Asking;
 use crate::certificates::ChainKind;
-use crate::config::verify::ClientCertVerifier;
-use crate::config::verify::chain_check::UnprovenChain;
-use crate::config::webpki::is_supported_in_tls12;
-use crate::error::{Error, PeerMisbehaved};
+use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::operation::{self, Call, Wait};
+use crate::handshake::peer_auth::{
+    HandshakeSignature, ReceivedChain, SchemeRules, authenticate_client, receive_client,
+};
 use crate::logging::debug;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::tls12::certificate::CertificateChain;
@@ -46,11 +43,11 @@ impl WaitCertificate {
             handshake.transcript.take_messages();
             return Ok(State::WaitClientKeyExchange(next));
         }
-        let chain = UnprovenChain::copy(ChainKind::X509, certificates.chain());
+        let chain = ReceivedChain::copy(ChainKind::X509, certificates.chain());
         let asking = cx.asking;
         let verifying = async move {
             let config = &next.handshake.config;
-            let peer_chain = config.receive_client(chain, asking).await?;
+            let peer_chain = receive_client(chain, config, asking).await?;
             Ok(move |_: &mut ServerContext<'_>| {
                 next.peer_chain = Some(peer_chain);
                 Ok(State::WaitClientKeyExchange(next))
@@ -65,7 +62,7 @@ pub(crate) struct WaitCertificateVerify {
     /// The next state.
     pub(super) next: Box<WaitChangeCipherSpec>,
     /// The client's chain, not empty.
-    pub(super) peer_chain: UnprovenChain,
+    pub(super) peer_chain: ReceivedChain,
 }
 
 impl WaitCertificateVerify {
@@ -82,52 +79,30 @@ impl WaitCertificateVerify {
         let transcript = &mut next.handshake.transcript;
         let messages = transcript.take_messages();
         transcript.add(encoded);
+        // RFC 5246 §7.4.8: the signature covers all messages so far, with the hash function of its
+        // scheme
+        let Some(messages) = messages else {
+            return Err(
+                Error::General("the messages of the handshake were not kept".into()).into(),
+            );
+        };
         let asking = cx.asking;
-        let proving = async move {
-            let config = &next.handshake.config;
-            let verifying = async {
-                let end_entity = peer_chain.end_entity()?;
-                let messages = messages.as_deref();
-                verify_signature(config.verifier(), messages, &end_entity, &signed, asking).await
+        let authenticating = async move {
+            let signature = HandshakeSignature {
+                signed: &signed,
+                content: &messages,
+                rules: SchemeRules::Tls12 { of_suite: None },
             };
-            let proven = config.prove_client(&peer_chain, verifying, asking).await?;
+            let config = &next.handshake.config;
+            let client = authenticate_client(&peer_chain, &signature, config, asking).await?;
             Ok(move |cx: &mut ServerContext<'_>| {
                 let handshake = &mut next.handshake;
+                handshake.client_acceptance = client.acceptance();
                 cx.negotiated
-                    .set_peer(proven.chain, &handshake.config.provider);
-                handshake.client_acceptance = proven.acceptance;
+                    .set_peer(client.chain, &handshake.config.provider);
                 Ok(State::WaitChangeCipherSpec(next))
             })
         };
-        operation::run(Wait::before_finished(Call::Verification), proving, cx)
+        operation::run(Wait::before_finished(Call::Verification), authenticating, cx)
     }
-}
-
-/// Verifies the client's signature over all `messages` so far.
-async fn verify_signature(
-    verifier: &dyn ClientCertVerifier,
-    messages: Option<&[u8]>,
-    end_entity: &CertificateDer<'_>,
-    signed: &DigitallySignedStruct,
-    asking: Asking,
-) -> Result<(), Failure> {
-    // RFC 5246 §7.4.8: the scheme must be in the CertificateRequest
-    if !is_supported_in_tls12(signed.scheme)
-        || !verifier.supported_verify_schemes().contains(&signed.scheme)
-    {
-        return Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
-    }
-    // RFC 5246 §7.4.8: the signature covers all messages so far, with the hash function of its
-    // scheme
-    let Some(messages) = messages else {
-        return Err(Error::General("the messages of the handshake were not kept".into()).into());
-    };
-    asking
-        .ask(
-            || verifier.verify_tls12_signature_async(messages, end_entity, signed),
-            || verifier.verify_tls12_signature(messages, end_entity, signed),
-        )
-        .await
-        .map(drop)
-        .map_err(Failure::rejected_by_verifier)
 }

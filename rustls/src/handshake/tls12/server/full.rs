@@ -11,7 +11,6 @@ use super::hello::{HelloFacts, Kind, ocsp_response, server_hello};
 use super::key_exchange::WaitClientKeyExchange;
 use super::parameters::Parameters;
 use crate::config::settings::ServerSettings;
-use crate::config::sign::sign;
 use crate::config::webpki::is_supported_in_tls12;
 use crate::enums::{ClientCertificateType, SignatureScheme};
 use crate::failure::Failure;
@@ -74,7 +73,7 @@ pub(super) fn send_flight(
         let randoms = &handshake.randoms;
         let params = key_exchange_params(&**kx);
         let content = params.signed_content(&randoms.client, &randoms.server);
-        let signature = sign(&*signer, &content, asking).await?;
+        let signature = asking.sign(&*signer, &content).await?;
         let mut flight = flight.resume(&mut handshake.transcript);
         flight.add(&ServerKeyExchange { params, signature });
         let requests_certificate = add_certificate_request(&mut flight, &handshake.config);

@@ -8,11 +8,11 @@ use super::client_auth::WaitCertificateVerify;
 use super::finished::WaitChangeCipherSpec;
 use super::handshake::Handshake;
 use super::hello::Kind;
-use crate::config::verify::chain_check::UnprovenChain;
 use crate::enums::KeyExchangeAlgorithm;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::ffdhe::check_public_value;
+use crate::handshake::peer_auth::ReceivedChain;
 use crate::keys::tls12::MasterSecret;
 use crate::msgs::tls12::key_exchange::ClientKeyExchange;
 
@@ -23,7 +23,7 @@ pub(crate) struct WaitClientKeyExchange {
     /// The server's half of the exchange.
     pub(super) kx: Box<dyn ActiveKeyExchange>,
     /// The client's chain, not empty. Possession of its key is not proven yet.
-    pub(super) peer_chain: Option<UnprovenChain>,
+    pub(super) peer_chain: Option<ReceivedChain>,
 }
 
 /// The next state after a ClientKeyExchange.

@@ -3,24 +3,22 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use pki_types::CertificateDer;
-
 use super::State;
 use super::client_auth::ClientAuth;
 use super::finished::WaitFinished;
 use super::in_progress::Handshake;
-use crate::asking::Asking;
 use crate::certificates::ChainKind;
-use crate::config::verify::ServerCertVerifier;
-use crate::config::verify::chain_check::UnprovenChain;
 use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, InvalidMessage};
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
 use crate::handshake::operation::{self, Call, Wait};
+use crate::handshake::peer_auth::{
+    HandshakeSignature, ReceivedChain, SchemeRules, authenticate_server,
+};
 use crate::handshake::raw_public_key::check_received;
 use crate::handshake::tls13::certificate_compression::{decompress, read_certificate};
-use crate::handshake::tls13::certificate_verify::{check_scheme, signed_content};
+use crate::handshake::tls13::certificate_verify::signed_content;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::compressed_certificate::CompressedCertificate;
@@ -88,7 +86,7 @@ impl WaitCertificate {
         Ok(Box::new(WaitCertificateVerify {
             handshake: self.handshake,
             client_auth: self.client_auth,
-            peer_chain: UnprovenChain::copy(ChainKind::new(is_raw), certificate.chain()),
+            peer_chain: ReceivedChain::copy(ChainKind::new(is_raw), certificate.chain()),
             ocsp_response: end_entity.ocsp_response.unwrap_or_default().to_vec(),
         }))
     }
@@ -99,7 +97,7 @@ pub(crate) struct WaitCertificateVerify {
     handshake: Box<Handshake>,
     client_auth: Option<Box<ClientAuth>>,
     /// The server's chain, with at least one certificate.
-    peer_chain: UnprovenChain,
+    peer_chain: ReceivedChain,
     ocsp_response: Vec<u8>,
 }
 
@@ -115,50 +113,32 @@ impl WaitCertificateVerify {
         let content = signed_content(Side::Server, transcript.current());
         transcript.add(encoded);
         let asking = cx.asking;
-        let proving = async move {
-            let Self {
-                handshake,
-                peer_chain,
-                ocsp_response,
-                ..
-            } = &mut *self;
-            let offer = &mut handshake.offer;
-            let verifier = offer.config.verifier().clone();
-            let verifying = async {
-                let end_entity = peer_chain.end_entity()?;
-                verify_signature(&*verifier, content.as_ref(), &end_entity, &signed, asking).await
+        let authenticating = async move {
+            let offer = &self.handshake.offer;
+            let signature = HandshakeSignature {
+                signed: &signed,
+                content: content.as_ref(),
+                rules: SchemeRules::Tls13,
             };
-            let chain = offer
-                .prove_server(peer_chain, ocsp_response, verifying, asking)
-                .await?;
+            let server = authenticate_server(
+                &self.peer_chain,
+                &self.ocsp_response,
+                &signature,
+                &offer.server_name,
+                &offer.config,
+                asking,
+            )
+            .await?;
             Ok(move |cx: &mut ClientContext<'_>| {
-                let offer = &self.handshake.offer;
+                let offer = &mut self.handshake.offer;
+                offer.verification = server.verification;
                 if !offer.ech.is_rejected() {
-                    cx.negotiated.set_peer(chain, &offer.config.provider);
+                    cx.negotiated.set_peer(server.chain, &offer.config.provider);
                 }
                 let next = WaitFinished::new(self.handshake, self.client_auth);
                 Ok(State::WaitFinished(next))
             })
         };
-        operation::run(Wait::before_finished(Call::Verification), proving, cx)
+        operation::run(Wait::before_finished(Call::Verification), authenticating, cx)
     }
-}
-
-/// Verifies the server's signature over `content`.
-async fn verify_signature(
-    verifier: &dyn ServerCertVerifier,
-    content: &[u8],
-    end_entity: &CertificateDer<'_>,
-    signed: &DigitallySignedStruct,
-    asking: Asking,
-) -> Result<(), Failure> {
-    check_scheme(signed.scheme, || verifier.supported_verify_schemes())?;
-    asking
-        .ask(
-            || verifier.verify_tls13_signature_async(content, end_entity, signed),
-            || verifier.verify_tls13_signature(content, end_entity, signed),
-        )
-        .await
-        .map(drop)
-        .map_err(Failure::rejected_by_verifier)
 }

@@ -2,22 +2,20 @@
 
 use alloc::boxed::Box;
 
-use pki_types::CertificateDer;
-
 use super::State;
 use super::finished::WaitFinished;
-use crate::asking::Asking;
 use crate::certificates::ChainKind;
-use crate::config::verify::ClientCertVerifier;
-use crate::config::verify::chain_check::UnprovenChain;
 use crate::enums::Side;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::operation::{self, Call, Wait};
+use crate::handshake::peer_auth::{
+    HandshakeSignature, ReceivedChain, SchemeRules, authenticate_client, receive_client,
+};
 use crate::handshake::raw_public_key::check_received;
 use crate::handshake::tls13::certificate_compression::{decompress, read_certificate};
-use crate::handshake::tls13::certificate_verify::{check_scheme, signed_content};
+use crate::handshake::tls13::certificate_verify::signed_content;
 use crate::logging::debug;
 use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
@@ -77,11 +75,11 @@ impl WaitCertificate {
             // RFC 9846 §4.5.1.3: certificate_required
             return Err(Error::NoCertificatesPresented.into());
         }
-        let chain = UnprovenChain::copy(ChainKind::new(is_raw), certificate.chain());
+        let chain = ReceivedChain::copy(ChainKind::new(is_raw), certificate.chain());
         finished.transcript.add(encoded);
         let asking = cx.asking;
         let verifying = async move {
-            let peer_chain = finished.config.receive_client(chain, asking).await?;
+            let peer_chain = receive_client(chain, &finished.config, asking).await?;
             Ok(move |_: &mut ServerContext<'_>| {
                 Ok(State::WaitCertificateVerify(Box::new(
                     WaitCertificateVerify {
@@ -99,7 +97,7 @@ impl WaitCertificate {
 pub(crate) struct WaitCertificateVerify {
     finished: Box<WaitFinished>,
     /// The client's chain, not empty.
-    peer_chain: UnprovenChain,
+    peer_chain: ReceivedChain,
 }
 
 impl WaitCertificateVerify {
@@ -116,47 +114,21 @@ impl WaitCertificateVerify {
         let content = signed_content(Side::Client, finished.transcript.current());
         finished.transcript.add(encoded);
         let asking = cx.asking;
-        let proving = async move {
-            let config = &finished.config;
-            let verifying = async {
-                let end_entity = peer_chain.end_entity()?;
-                verify_signature(
-                    config.verifier(),
-                    content.as_ref(),
-                    &end_entity,
-                    &signed,
-                    asking,
-                )
-                .await
+        let authenticating = async move {
+            let signature = HandshakeSignature {
+                signed: &signed,
+                content: content.as_ref(),
+                rules: SchemeRules::Tls13,
             };
-            let proven = config.prove_client(&peer_chain, verifying, asking).await?;
+            let config = &finished.config;
+            let client = authenticate_client(&peer_chain, &signature, config, asking).await?;
             Ok(move |cx: &mut ServerContext<'_>| {
+                finished.client_acceptance = client.acceptance();
                 cx.negotiated
-                    .set_peer(proven.chain, &finished.config.provider);
-                finished.client_acceptance = proven.acceptance;
+                    .set_peer(client.chain, &finished.config.provider);
                 Ok(State::WaitFinished(finished))
             })
         };
-        operation::run(Wait::before_finished(Call::Verification), proving, cx)
+        operation::run(Wait::before_finished(Call::Verification), authenticating, cx)
     }
-}
-
-/// Verifies the client's signature over `content`.
-async fn verify_signature(
-    verifier: &dyn ClientCertVerifier,
-    content: &[u8],
-    end_entity: &CertificateDer<'_>,
-    signed: &DigitallySignedStruct,
-    asking: Asking,
-) -> Result<(), Failure> {
-    check_scheme(signed.scheme, || verifier.supported_verify_schemes())?;
-    // RFC 9846 §4.5.2: the signature must be verified
-    asking
-        .ask(
-            || verifier.verify_tls13_signature_async(content, end_entity, signed),
-            || verifier.verify_tls13_signature(content, end_entity, signed),
-        )
-        .await
-        .map(drop)
-        .map_err(Failure::rejected_by_verifier)
 }

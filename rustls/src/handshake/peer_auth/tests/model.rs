@@ -8,13 +8,13 @@ use std::sync::Mutex;
 use pki_types::{CertificateDer, ServerName, UnixTime};
 
 use crate::certificates::{ChainKind, PeerChain, VerifierRules};
-use crate::config::verify::chain_check::UnprovenChain;
 use crate::config::verify::{
     ClientCertVerified, ClientCertVerifier, HandshakeSignatureValid, ServerCertVerified,
     ServerCertVerifier,
 };
 use crate::enums::SignatureScheme;
 use crate::error::{CertificateError, Error};
+use crate::handshake::peer_auth::ReceivedChain;
 use crate::msgs::certificate_request::DistinguishedName;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 
@@ -33,9 +33,9 @@ pub(super) fn chain(number: u8) -> PeerChain {
 }
 
 /// The same chain as it waits for the signature.
-pub(super) fn unproven(number: u8) -> UnprovenChain {
+pub(super) fn received(number: u8) -> ReceivedChain {
     let chain = chain(number);
-    UnprovenChain::copy(chain.kind(), chain.der())
+    ReceivedChain::copy(chain.kind(), chain.der())
 }
 
 pub(super) fn rules(number: u8) -> VerifierRules {

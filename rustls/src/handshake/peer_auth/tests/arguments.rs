@@ -2,7 +2,8 @@
 
 use super::model::signatures;
 use super::*;
-use crate::config::verify::HandshakeSignatureValid;
+use crate::certificates::VerifierRules;
+use crate::config::verify::{ClientCertVerifier, HandshakeSignatureValid, ServerCertVerifier};
 use crate::enums::SignatureScheme;
 use crate::msgs::certificate_request::DistinguishedName;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
@@ -94,13 +95,14 @@ impl ClientCertVerifier for Recording {
     }
 }
 
-/// Proves chain 0 at the time `now`.
-fn prove<V: VerifiesChain + Clone>(by: V, known: &VerifiedChains, now: u64) -> ProvenChain {
-    let check = ChainCheck::new(by, known, at(now), Asking::AtOnce);
-    let (chain, chains) = (unproven(0), PeerChains::disabled());
-    at_once(chain.prove(|| Ok(check.clone()), &chains, known, async { Ok(()) }))
-        .unwrap()
-        .unwrap()
+/// Authenticates the peer of chain 0 at the time `now`.
+fn authenticate_by<V: PeerVerifier>(
+    verifier: V,
+    known: &VerifiedChains,
+    now: u64,
+) -> AuthenticatedChain {
+    let check = ChainCheck::new(verifier, known, Asking::AtOnce);
+    authenticate(&received(0), &check, now)
 }
 
 #[test]
@@ -113,12 +115,12 @@ fn both_methods_receive_all_of_the_handshake() {
     let known = VerifiedChains::default();
     let server_name = ServerName::try_from("a.example").unwrap();
     for (now, methods) in [(10, &["recheck", "verify"][..]), (11, &["recheck"])] {
-        let by = OfServer {
+        let server = ServerVerifier {
             verifier: &verifier,
             server_name: &server_name,
             ocsp_response: OCSP_RESPONSE,
         };
-        prove(by, &known, now);
+        authenticate_by(server, &known, now);
         let arguments = (
             end_entity,
             intermediates,
@@ -133,16 +135,15 @@ fn both_methods_receive_all_of_the_handshake() {
     let known = VerifiedChains::default();
     let mut acceptance = None;
     for (now, methods) in [(10, &["recheck", "verify"][..]), (11, &["recheck"])] {
-        acceptance = prove(OfClient(&verifier), &known, now).acceptance;
+        acceptance = authenticate_by(ClientVerifier(&verifier), &known, now).acceptance();
         let arguments = (end_entity, intermediates, at(now));
         let expected = methods.iter().map(|method| call(method, &arguments));
         assert_eq!(verifier.recorded(), expected.collect::<Vec<_>>());
     }
     for (now, acceptance, method) in [(12, acceptance, "recheck"), (13, None, "verify")] {
-        let check = ChainCheck::new(OfClient(&verifier), &known, at(now), Asking::AtOnce);
-        at_once(check.verify_again(&presented, acceptance))
-            .unwrap()
-            .unwrap();
+        let check = ChainCheck::new(ClientVerifier(&verifier), &known, Asking::AtOnce);
+        let resumed = check.verify_unless_accepted(&presented, acceptance, at(now));
+        at_once(resumed).unwrap().unwrap();
         let arguments = (end_entity, intermediates, at(now));
         assert_eq!(verifier.recorded(), [call(method, &arguments)]);
     }
@@ -187,14 +188,14 @@ impl ClientCertVerifier for Plain {
 #[test]
 fn verifiers_have_no_rules_by_default() {
     let server_name = ServerName::try_from("a.example").unwrap();
-    let of_server = OfServer {
+    let server = ServerVerifier {
         verifier: &Plain,
         server_name: &server_name,
         ocsp_response: &[],
     };
-    let of_client = OfClient(&Plain);
-    assert_eq!((of_server.rules(), of_client.rules()), (None, None));
+    let client = ClientVerifier(&Plain);
+    assert_eq!((server.rules(), client.rules()), (None, None));
     let (chain, now) = (chain(0), at(10));
-    assert!(!of_server.recheck(&chain[0], &chain[1..], now));
-    assert!(!of_client.recheck(&chain[0], &chain[1..], now));
+    assert!(!server.recheck_chain(&chain[0], &chain[1..], now));
+    assert!(!client.recheck_chain(&chain[0], &chain[1..], now));
 }

@@ -10,10 +10,12 @@ use std::sync::Mutex;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use self::model::{LASTING, Model, OwnRules, Recorded, Wrapper, at, chain, rules, unproven};
+use self::model::{LASTING, Model, OwnRules, Recorded, Wrapper, at, chain, received, rules};
 use super::*;
 use crate::asking::at_once;
-use crate::certificates::ChainKind;
+use crate::certificates::{Basis, VerifiedChains};
+use crate::config::verify::{ClientCertVerified, Proof, ServerCertVerified};
+use crate::enums::Side;
 use crate::error::PeerMisbehaved;
 
 /// One handshake of a history.
@@ -66,48 +68,49 @@ impl Peers {
     fn of_server(&self, verifier: &Recorded, step: &Step) -> Result<(), Failure> {
         let name = char::from(b'a' + step.name);
         let server_name = ServerName::try_from(format!("{name}.example")).unwrap();
-        let by = OfServer {
+        let server = ServerVerifier {
             verifier,
             server_name: &server_name,
             ocsp_response: &[],
         };
-        let check = ChainCheck::new(by, &self.known, at(step.now), Asking::AtOnce);
-        let chain = unproven(step.chain);
-        self.prove(chain, check, verifier, step).map(drop)
+        let check = ChainCheck::new(server, &self.known, Asking::AtOnce);
+        let chain = received(step.chain);
+        self.authenticate(&chain, &check, verifier, step).map(drop)
     }
 
     fn of_client(&mut self, verifier: &Recorded, step: &Step) -> Result<(), Failure> {
-        let check = ChainCheck::new(
-            OfClient(verifier),
-            &self.known,
-            at(step.now),
-            Asking::AtOnce,
-        );
+        let known = &self.known;
+        let check = ChainCheck::new(ClientVerifier(verifier), known, Asking::AtOnce);
+        let now = at(step.now);
         if let Some((chain, acceptance)) = step
             .resumes
             .and_then(|back| self.sessions.iter().rev().nth(back))
             .cloned()
         {
-            let acceptance = at_once(check.verify_again(&chain, acceptance))??;
+            let resumed = check.verify_unless_accepted(&chain, acceptance, now);
+            let acceptance = at_once(resumed)??;
             self.sessions.push((chain, acceptance));
             return Ok(());
         }
         let chain = match step.is_early {
-            true if check.basis.is_none() => at_once(unproven(step.chain).verify(&check))??,
-            true | false => unproven(step.chain),
+            true if !check.has_rules() => {
+                at_once(received(step.chain).verify_on_arrival(&check, now))??
+            }
+            true | false => received(step.chain),
         };
-        let proven = self.prove(chain, check, verifier, step)?;
-        self.sessions.push((proven.chain, proven.acceptance));
+        let client = self.authenticate(&chain, &check, verifier, step)?;
+        let acceptance = client.acceptance();
+        self.sessions.push((client.chain, acceptance));
         Ok(())
     }
 
-    fn prove<V: VerifiesChain + Clone>(
+    fn authenticate<V: PeerVerifier>(
         &self,
-        chain: UnprovenChain,
-        check: ChainCheck<V>,
+        chain: &ReceivedChain,
+        check: &ChainCheck<'_, V>,
         verifier: &Recorded,
         step: &Step,
-    ) -> Result<ProvenChain, Failure> {
+    ) -> Result<AuthenticatedChain, Failure> {
         let signature = async {
             verifier.call('s');
             match step.signs {
@@ -115,8 +118,21 @@ impl Peers {
                 false => Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into()),
             }
         };
-        at_once(chain.prove(|| Ok(check.clone()), &self.chains, &self.known, signature))?
+        let now = || Ok(at(step.now));
+        at_once(chain.authenticate(check, signature, &self.chains, now))?
     }
+}
+
+/// Authenticates a peer with a valid signature at the time `now`.
+fn authenticate<V: PeerVerifier>(
+    chain: &ReceivedChain,
+    check: &ChainCheck<'_, V>,
+    now: u64,
+) -> AuthenticatedChain {
+    let chains = PeerChains::disabled();
+    at_once(chain.authenticate(check, async { Ok(()) }, &chains, || Ok(at(now))))
+        .unwrap()
+        .unwrap()
 }
 
 fn a_step() -> impl Strategy<Value = Step> {
@@ -458,8 +474,10 @@ fn an_acceptance_in_a_session_ends_after_a_day() {
     };
     let acceptance = Acceptance::new(basis, at(10), at(2 * DAY)).unwrap();
     for (now, expected) in [(10 + DAY - 1, "r"), (10 + DAY, "v")] {
-        let check = ChainCheck::new(OfClient(&verifier), &known, at(now), Asking::AtOnce);
-        let resumed = at_once(check.verify_again(&chain(0), Some(acceptance))).unwrap();
+        let check = ChainCheck::new(ClientVerifier(&verifier), &known, Asking::AtOnce);
+        let chain = chain(0);
+        let resumed = check.verify_unless_accepted(&chain, Some(acceptance), at(now));
+        let resumed = at_once(resumed).unwrap();
         assert_eq!(verifier.calls(), expected, "{now}");
         if now < 10 + DAY {
             // a resumption does not prolong it
@@ -486,17 +504,15 @@ fn the_end_of_an_acceptance_is_reported() {
         // the chain is known the second time
         for now in [10, 11] {
             let verifier = Recorded::new(model);
-            let check = ChainCheck::new(OfClient(&verifier), known, at(now), Asking::AtOnce);
-            let basis = check.basis;
-            let (chain, chains) = (unproven(0), PeerChains::disabled());
-            let check = || Ok(check.clone());
-            let proven = at_once(chain.prove(check, &chains, known, async { Ok(()) }))
-                .unwrap()
-                .unwrap();
-            assert_eq!(proven.until, Some(at(100)), "{model:?}, {known:?}");
+            let check = ChainCheck::new(ClientVerifier(&verifier), known, Asking::AtOnce);
+            let client = authenticate(&received(0), &check, now);
+            let until = client.verdict.until;
+            assert_eq!(until, Some(at(100)), "{model:?}, {known:?}");
             // the time stays that of the verification
-            let kept = basis.and_then(|basis| Acceptance::new(basis, at(10), at(100)));
-            assert_eq!(proven.acceptance, kept);
+            let kept = check
+                .basis
+                .and_then(|basis| Acceptance::new(basis, at(10), at(100)));
+            assert_eq!(client.acceptance(), kept);
         }
     }
 }
@@ -515,22 +531,23 @@ fn a_chain_that_is_verified_on_arrival_has_an_acceptance() {
                 wrapper,
                 ..PLAIN.model
             });
-            let check = ChainCheck::new(OfClient(&verifier), &known, at(10), Asking::AtOnce);
-            let arrived = at_once(unproven(0).verify(&check)).unwrap().unwrap();
+            let check = ChainCheck::new(ClientVerifier(&verifier), &known, Asking::AtOnce);
+            let arrived = received(0).verify_on_arrival(&check, at(10));
+            let arrived = at_once(arrived).unwrap().unwrap();
             assert_eq!(verifier.calls(), "v");
-            let chains = PeerChains::disabled();
-            let proven = arrived.prove(|| Ok(check.clone()), &chains, &known, async { Ok(()) });
-            let proven = at_once(proven).unwrap().unwrap();
+            let client = authenticate(&arrived, &check, 10);
             assert_eq!(verifier.calls(), "", "it is not verified again");
             let kept = check
                 .basis
                 .map(|basis| Acceptance::new(basis, at(10), at(100)).unwrap());
-            assert_eq!((proven.acceptance, proven.until), (kept, Some(at(100))));
+            let acceptance = client.acceptance();
+            assert_eq!((acceptance, client.verdict.until), (kept, Some(at(100))));
             assert_eq!(known.stats().entries, 0);
 
             let failed = async { Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into()) };
-            let refused = arrived.prove(|| Ok(check.clone()), &chains, &known, failed);
-            at_once(refused).unwrap().unwrap_err();
+            let chains = PeerChains::disabled();
+            let rejected = arrived.authenticate(&check, failed, &chains, || Ok(at(10)));
+            at_once(rejected).unwrap().unwrap_err();
         }
     }
 }
@@ -590,13 +607,13 @@ fn a_past_end_counts_under_own_rules_only() {
             ..PLAIN.model
         });
         for known in [VerifiedChains::default(), VerifiedChains::disabled()] {
-            let check = ChainCheck::new(OfClient(&verifier), &known, at(10), Asking::AtOnce);
+            let check = ChainCheck::new(ClientVerifier(&verifier), &known, Asking::AtOnce);
             for (until, is_future) in [(9, false), (10, false), (11, true)] {
-                let end = check.until(&Proof::new(of_proof, at(until)));
+                let end = check.until(&Proof::new(of_proof, at(until)), at(10));
                 let expected = (is_future || is_own).then_some(at(until));
                 assert_eq!(end, expected, "{wrapper:?}, {of_proof:?}");
             }
-            assert_eq!(check.until(&Proof::default()), None);
+            assert_eq!(check.until(&Proof::default(), at(10)), None);
         }
     }
 }
@@ -640,12 +657,11 @@ fn an_acceptance_by_another_session_does_not_help() {
 fn a_panic_keeps_nothing() {
     let known = VerifiedChains::default();
     let verifier = Recorded::new(PLAIN.model);
-    let check = ChainCheck::new(OfClient(&verifier), &known, at(10), Asking::AtOnce);
+    let check = ChainCheck::new(ClientVerifier(&verifier), &known, Asking::AtOnce);
     let result = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
         let chains = PeerChains::disabled();
         let signature = async { panic!("signature") };
-        let chain = unproven(0);
-        at_once(chain.prove(|| Ok(check.clone()), &chains, &known, signature))
+        at_once(received(0).authenticate(&check, signature, &chains, || Ok(at(10))))
     }));
     result.unwrap_err();
     assert_eq!(known.stats().entries, 0);
@@ -655,21 +671,23 @@ fn a_panic_keeps_nothing() {
 fn an_empty_chain_is_an_error() {
     let known = VerifiedChains::default();
     let verifier = Recorded::new(PLAIN.model);
-    let check = ChainCheck::new(OfClient(&verifier), &known, at(10), Asking::AtOnce);
+    let check = ChainCheck::new(ClientVerifier(&verifier), &known, Asking::AtOnce);
     let acceptance = Acceptance::new(check.basis.unwrap(), at(10), at(20));
     assert!(acceptance.is_some());
     for acceptance in [None, acceptance] {
-        let failure = at_once(check.verify_again(&[], acceptance))
-            .unwrap()
-            .unwrap_err();
+        let resumed = check.verify_unless_accepted(&[], acceptance, at(10));
+        let failure = at_once(resumed).unwrap().unwrap_err();
         assert_eq!(failure.error, Error::NoCertificatesPresented);
     }
-    let (chain, chains) = (
-        UnprovenChain::copy(ChainKind::X509, [].into_iter()),
-        PeerChains::disabled(),
+    let chain = ReceivedChain::copy(ChainKind::X509, [].into_iter());
+    assert_eq!(
+        chain.end_entity().unwrap_err(),
+        Error::NoCertificatesPresented
     );
-    let proven = at_once(chain.prove(|| Ok(check.clone()), &chains, &known, async { Ok(()) }));
-    let failure = proven.unwrap().unwrap_err();
+    let chains = PeerChains::disabled();
+    let signature = async { Ok(()) };
+    let authenticated = chain.authenticate(&check, signature, &chains, || Ok(at(10)));
+    let failure = at_once(authenticated).unwrap().unwrap_err();
     assert_eq!(failure.error, Error::NoCertificatesPresented);
     assert!(verifier.calls().is_empty());
 }

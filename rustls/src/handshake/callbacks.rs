@@ -1,0 +1,145 @@
+//! Calls of the application's code that may be asynchronous.
+//!
+//! Each callback has a synchronous method, which rustls 0.23 has as well, and one that may return a
+//! future. The methods here call the second only for a connection that may wait, and fall back to
+//! the first if there is no future.
+
+use alloc::sync::Arc;
+
+use pki_types::{CertificateDer, ServerName, UnixTime};
+
+use super::peer_auth::{HandshakeSignature, SchemeRules};
+use crate::asking::Asking;
+use crate::config::client::resolver::ResolvesClientCert;
+use crate::config::sign::{CertifiedKey, Signer};
+use crate::config::verify::{
+    ClientCertVerified, ClientCertVerifier, HandshakeSignatureValid, ServerCertVerified,
+    ServerCertVerifier,
+};
+use crate::enums::SignatureScheme;
+use crate::error::Error;
+use crate::msgs::certificate_verify::DigitallySignedStruct;
+
+impl Asking {
+    pub(crate) async fn sign(
+        self,
+        signer: &dyn Signer,
+        message: &[u8],
+    ) -> Result<DigitallySignedStruct, Error> {
+        let signature = self
+            .ask(|| signer.sign_async(message), || signer.sign(message))
+            .await?;
+        Ok(DigitallySignedStruct::new(signer.scheme(), signature))
+    }
+
+    pub(crate) async fn resolve_client_cert(
+        self,
+        resolver: &dyn ResolvesClientCert,
+        authorities: &[&[u8]],
+        schemes: &[SignatureScheme],
+    ) -> Option<Arc<CertifiedKey>> {
+        self.ask(
+            || resolver.resolve_async(authorities, schemes),
+            || resolver.resolve(authorities, schemes),
+        )
+        .await
+    }
+
+    pub(crate) async fn verify_server_cert(
+        self,
+        verifier: &dyn ServerCertVerifier,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.ask(
+            || {
+                verifier.verify_server_cert_async(
+                    end_entity,
+                    intermediates,
+                    server_name,
+                    ocsp_response,
+                    now,
+                )
+            },
+            || {
+                verifier.verify_server_cert(
+                    end_entity,
+                    intermediates,
+                    server_name,
+                    ocsp_response,
+                    now,
+                )
+            },
+        )
+        .await
+    }
+
+    pub(crate) async fn verify_client_cert(
+        self,
+        verifier: &dyn ClientCertVerifier,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.ask(
+            || verifier.verify_client_cert_async(end_entity, intermediates, now),
+            || verifier.verify_client_cert(end_entity, intermediates, now),
+        )
+        .await
+    }
+
+    pub(crate) async fn verify_server_signature(
+        self,
+        verifier: &dyn ServerCertVerifier,
+        signature: &HandshakeSignature<'_>,
+        end_entity: &CertificateDer<'_>,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let (content, signed) = (signature.content, signature.signed);
+        match signature.rules {
+            SchemeRules::Tls13 => {
+                self.ask(
+                    || verifier.verify_tls13_signature_async(content, end_entity, signed),
+                    || verifier.verify_tls13_signature(content, end_entity, signed),
+                )
+                .await
+            }
+            #[cfg(feature = "tls12")]
+            SchemeRules::Tls12 { .. } => {
+                self.ask(
+                    || verifier.verify_tls12_signature_async(content, end_entity, signed),
+                    || verifier.verify_tls12_signature(content, end_entity, signed),
+                )
+                .await
+            }
+        }
+    }
+
+    pub(crate) async fn verify_client_signature(
+        self,
+        verifier: &dyn ClientCertVerifier,
+        signature: &HandshakeSignature<'_>,
+        end_entity: &CertificateDer<'_>,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let (content, signed) = (signature.content, signature.signed);
+        match signature.rules {
+            SchemeRules::Tls13 => {
+                self.ask(
+                    || verifier.verify_tls13_signature_async(content, end_entity, signed),
+                    || verifier.verify_tls13_signature(content, end_entity, signed),
+                )
+                .await
+            }
+            #[cfg(feature = "tls12")]
+            SchemeRules::Tls12 { .. } => {
+                self.ask(
+                    || verifier.verify_tls12_signature_async(content, end_entity, signed),
+                    || verifier.verify_tls12_signature(content, end_entity, signed),
+                )
+                .await
+            }
+        }
+    }
+}

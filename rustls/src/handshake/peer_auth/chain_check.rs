@@ -1,0 +1,159 @@
+//! The calls of a verifier for one chain, and the acceptances that save the full verification.
+
+use pki_types::{CertificateDer, UnixTime};
+
+use super::AuthenticatedChain;
+use super::verifier::{HandshakeSignature, PeerVerifier};
+use crate::asking::Asking;
+use crate::certificates::{Acceptance, Basis, PeerChain, VerifiedChains};
+use crate::config::verify::Proof;
+use crate::error::Error;
+use crate::failure::Failure;
+
+/// A verifier with the arguments of one handshake, and the acceptances on which it may rely.
+pub(crate) struct ChainCheck<'a, V> {
+    verifier: V,
+    known: &'a VerifiedChains,
+    /// The verifier's side and rules. `None` if it has no rules, or if no acceptance may be relied
+    /// on.
+    pub(super) basis: Option<Basis>,
+    pub(super) asking: Asking,
+}
+
+/// The verifier's acceptance of a chain in this handshake.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Verdict {
+    pub(super) verified_at: UnixTime,
+    /// The acceptance for later handshakes, if a verifier with equal rules may rely on it.
+    pub(super) acceptance: Option<Acceptance>,
+    /// The first time at which the verdict may change, if the verifier knows it.
+    pub(super) until: Option<UnixTime>,
+}
+
+impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
+    /// Creates the check by `verifier`. `known` holds the acceptances of earlier handshakes.
+    pub(crate) fn new(verifier: V, known: &'a VerifiedChains, asking: Asking) -> Self {
+        let rules = known.is_enabled().then(|| verifier.rules()).flatten();
+        Self {
+            basis: rules.map(|rules| Basis {
+                peer: V::PEER,
+                rules,
+            }),
+            verifier,
+            known,
+            asking,
+        }
+    }
+
+    /// True if the verifier may rely on acceptances.
+    pub(super) fn has_rules(&self) -> bool {
+        self.basis.is_some()
+    }
+
+    /// Calls the verifier to verify the chain with all its signatures and revocation lists.
+    pub(super) async fn verify_in_full(
+        &self,
+        chain: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<Verdict, Failure> {
+        let (end_entity, intermediates) = split(chain)?;
+        let proof = self
+            .verifier
+            .verify_chain(end_entity, intermediates, now, self.asking)
+            .await
+            .map_err(Failure::rejected_by_verifier)?;
+        Ok(Verdict {
+            verified_at: now,
+            acceptance: self.acceptance(&proof, now),
+            until: self.until(&proof, now),
+        })
+    }
+
+    /// Calls the verifier for the checks that an acceptance does not prove, such as that of the
+    /// server's name. True if it accepts the chain, provided that it has accepted it before.
+    pub(super) fn still_accepts(&self, chain: &[CertificateDer<'_>], now: UnixTime) -> bool {
+        split(chain).is_ok_and(|(end_entity, intermediates)| {
+            self.verifier.recheck_chain(end_entity, intermediates, now)
+        })
+    }
+
+    /// Calls the verifier for the chain of a resumed session: only for the checks that `acceptance`
+    /// does not prove if that suffices, or else in full. `acceptance` is that of the session.
+    /// Returns the acceptance for the next session.
+    pub(crate) async fn verify_unless_accepted(
+        &self,
+        chain: &[CertificateDer<'_>],
+        acceptance: Option<Acceptance>,
+        now: UnixTime,
+    ) -> Result<Option<Acceptance>, Failure> {
+        let holds = |acceptance: &Acceptance| {
+            self.basis
+                .is_some_and(|basis| acceptance.holds_in_session(basis, now))
+        };
+        if let Some(acceptance) = acceptance.filter(holds) {
+            if self.still_accepts(chain, now) {
+                return Ok(Some(acceptance));
+            }
+        }
+        Ok(self.verify_in_full(chain, now).await?.acceptance)
+    }
+
+    /// Verifies `signature` by the key of the certificate `end_entity`.
+    pub(super) async fn verify_signature(
+        &self,
+        signature: &HandshakeSignature<'_>,
+        end_entity: &CertificateDer<'_>,
+    ) -> Result<(), Failure> {
+        self.verifier
+            .verify_signature(signature, end_entity, self.asking)
+            .await
+    }
+
+    /// Looks up the acceptance of `chain` by an earlier handshake. The peer must have signed this
+    /// handshake before.
+    pub(super) fn find_known(&self, chain: &PeerChain, now: UnixTime) -> Option<Verdict> {
+        let acceptance = self.known.find(self.basis?, chain, now)?;
+        Some(Verdict {
+            verified_at: now,
+            acceptance: Some(acceptance),
+            until: Some(acceptance.until()),
+        })
+    }
+
+    /// Keeps the acceptance of `peer`, if it has one, for later handshakes.
+    pub(super) fn remember(&self, peer: &AuthenticatedChain) {
+        if let Some(acceptance) = peer.verdict.acceptance {
+            self.known.keep(&peer.chain, acceptance);
+        }
+    }
+
+    fn acceptance(&self, proof: &Proof, now: UnixTime) -> Option<Acceptance> {
+        // a wrapper may pass on the proof of a verifier with other rules
+        let basis = self
+            .basis
+            .filter(|basis| proof.rules() == Some(basis.rules))?;
+        Acceptance::new(basis, now, proof.until?)
+    }
+
+    /// Returns the first time at which the verdict may change, if the verifier knows it.
+    ///
+    /// A wrapper without rules may have verified at a time other than the clock's. Its proof is
+    /// that of the inner verifier, whose end may be past.
+    pub(super) fn until(&self, proof: &Proof, now: UnixTime) -> Option<UnixTime> {
+        let is_future = |until: &UnixTime| until.as_secs() > now.as_secs();
+        let has_rules_of_proof = || {
+            let rules = self.verifier.rules();
+            rules.is_some() && rules == proof.rules()
+        };
+        proof
+            .until
+            .filter(|until| is_future(until) || has_rules_of_proof())
+    }
+}
+
+/// Returns the end-entity certificate and the others.
+fn split<'a, 'b>(
+    chain: &'a [CertificateDer<'b>],
+) -> Result<(&'a CertificateDer<'b>, &'a [CertificateDer<'b>]), Error> {
+    chain.split_first().ok_or(Error::NoCertificatesPresented)
+}

@@ -1,0 +1,239 @@
+//! One interface to the verifiers of both sides, and the rules about the scheme of a signature.
+
+use alloc::vec::Vec;
+use core::future::Future;
+
+use pki_types::{CertificateDer, ServerName, UnixTime};
+
+use crate::asking::Asking;
+use crate::certificates::VerifierRules;
+use crate::config::verify::{
+    ClientCertVerified, ClientCertVerifier, HandshakeSignatureValid, Proof, ServerCertVerified,
+    ServerCertVerifier,
+};
+#[cfg(feature = "tls12")]
+use crate::config::webpki::is_supported_in_tls12;
+use crate::enums::{Side, SignatureScheme};
+use crate::error::{Error, PeerMisbehaved};
+use crate::failure::Failure;
+use crate::msgs::certificate_verify::DigitallySignedStruct;
+
+/// A verifier with the arguments of one handshake, apart from the chain.
+pub(crate) trait PeerVerifier: Sync {
+    /// The side of the peer.
+    const PEER: Side;
+
+    fn rules(&self) -> Option<VerifierRules>;
+
+    fn supported_schemes(&self) -> Vec<SignatureScheme>;
+
+    /// Verifies the chain in full.
+    fn verify_chain(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+        asking: Asking,
+    ) -> impl Future<Output = Result<Proof, Error>> + Send;
+
+    /// Checks what an acceptance of the chain does not prove. After false, the chain must be
+    /// verified in full.
+    fn recheck_chain(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> bool;
+
+    /// Verifies a signature whose scheme is allowed. Callers use
+    /// [`verify_signature`](Self::verify_signature).
+    fn verify_allowed_signature(
+        &self,
+        signature: &HandshakeSignature<'_>,
+        end_entity: &CertificateDer<'_>,
+        asking: Asking,
+    ) -> impl Future<Output = Result<HandshakeSignatureValid, Error>> + Send;
+
+    /// Verifies `signature`, by the key of the certificate `end_entity`.
+    fn verify_signature(
+        &self,
+        signature: &HandshakeSignature<'_>,
+        end_entity: &CertificateDer<'_>,
+        asking: Asking,
+    ) -> impl Future<Output = Result<(), Failure>> + Send {
+        async move {
+            signature.check_scheme(|| self.supported_schemes())?;
+            // RFC 9846 §4.5.2: the signature must be verified
+            self.verify_allowed_signature(signature, end_entity, asking)
+                .await
+                .map(drop)
+                .map_err(Failure::rejected_by_verifier)
+        }
+    }
+}
+
+/// A peer's signature over the handshake.
+pub(crate) struct HandshakeSignature<'a> {
+    pub(crate) signed: &'a DigitallySignedStruct,
+    /// The signed bytes, not yet hashed.
+    pub(crate) content: &'a [u8],
+    pub(crate) rules: SchemeRules,
+}
+
+/// The rules of a version about the scheme of a signature.
+#[derive(Clone, Copy)]
+pub(crate) enum SchemeRules {
+    Tls13,
+    #[cfg(feature = "tls12")]
+    Tls12 {
+        /// The schemes of the cipher suite, if the peer is a server.
+        of_suite: Option<&'static [SignatureScheme]>,
+    },
+}
+
+impl HandshakeSignature<'_> {
+    /// Checks that the version allows the scheme, and that this side has announced it. `announced`
+    /// returns the announced schemes.
+    fn check_scheme(
+        &self,
+        announced: impl FnOnce() -> Vec<SignatureScheme>,
+    ) -> Result<(), PeerMisbehaved> {
+        let scheme = self.signed.scheme;
+        let is_allowed = match self.rules {
+            // RFC 9846 §4.5.2: SHA-1 and RSASSA-PKCS1-v1_5 are forbidden
+            SchemeRules::Tls13 => scheme.supported_in_tls13(),
+            #[cfg(feature = "tls12")]
+            SchemeRules::Tls12 { of_suite } => {
+                // RFC 5246 §7.4.3: the scheme must fit the type of key in the suite
+                let fits = |of_suite: &[SignatureScheme]| {
+                    let mut of_suite = of_suite.iter();
+                    of_suite.any(|it| it.algorithm() == scheme.algorithm())
+                };
+                if !of_suite.is_none_or(fits) {
+                    return Err(PeerMisbehaved::SignedKxWithWrongAlgorithm);
+                }
+                is_supported_in_tls12(scheme)
+            }
+        };
+        // RFC 9846 §4.5.2, RFC 5246 §7.4.3, §7.4.8: the scheme must have been announced
+        if is_allowed && announced().contains(&scheme) {
+            Ok(())
+        } else {
+            Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme)
+        }
+    }
+}
+
+/// The verification of a server by a client.
+pub(crate) struct ServerVerifier<'a> {
+    pub(crate) verifier: &'a dyn ServerCertVerifier,
+    pub(crate) server_name: &'a ServerName<'a>,
+    /// Empty if the server stapled none.
+    pub(crate) ocsp_response: &'a [u8],
+}
+
+/// The verification of a client by a server.
+pub(crate) struct ClientVerifier<'a>(pub(crate) &'a dyn ClientCertVerifier);
+
+impl PeerVerifier for ServerVerifier<'_> {
+    const PEER: Side = Side::Server;
+
+    fn rules(&self) -> Option<VerifierRules> {
+        self.verifier.rules()
+    }
+
+    fn supported_schemes(&self) -> Vec<SignatureScheme> {
+        self.verifier.supported_verify_schemes()
+    }
+
+    async fn verify_chain(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+        asking: Asking,
+    ) -> Result<Proof, Error> {
+        let ServerCertVerified(proof) = asking
+            .verify_server_cert(
+                self.verifier,
+                end_entity,
+                intermediates,
+                self.server_name,
+                self.ocsp_response,
+                now,
+            )
+            .await?;
+        Ok(proof)
+    }
+
+    fn recheck_chain(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> bool {
+        self.verifier.recheck_server_cert(
+            end_entity,
+            intermediates,
+            self.server_name,
+            self.ocsp_response,
+            now,
+        )
+    }
+
+    async fn verify_allowed_signature(
+        &self,
+        signature: &HandshakeSignature<'_>,
+        end_entity: &CertificateDer<'_>,
+        asking: Asking,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        asking
+            .verify_server_signature(self.verifier, signature, end_entity)
+            .await
+    }
+}
+
+impl PeerVerifier for ClientVerifier<'_> {
+    const PEER: Side = Side::Client;
+
+    fn rules(&self) -> Option<VerifierRules> {
+        self.0.rules()
+    }
+
+    fn supported_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+
+    async fn verify_chain(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+        asking: Asking,
+    ) -> Result<Proof, Error> {
+        let ClientCertVerified(proof) = asking
+            .verify_client_cert(self.0, end_entity, intermediates, now)
+            .await?;
+        Ok(proof)
+    }
+
+    fn recheck_chain(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> bool {
+        self.0.recheck_client_cert(end_entity, intermediates, now)
+    }
+
+    async fn verify_allowed_signature(
+        &self,
+        signature: &HandshakeSignature<'_>,
+        end_entity: &CertificateDer<'_>,
+        asking: Asking,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        asking
+            .verify_client_signature(self.0, signature, end_entity)
+            .await
+    }
+}

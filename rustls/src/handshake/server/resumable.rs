@@ -1,0 +1,155 @@
+//! The conditions under which a server resumes a session, in either version.
+//!
+//! A resumption skips both certificates. So the session must fit the handshake ([`check_fit`]), and
+//! the verifier must still accept the client ([`accept_client`]).
+//!
+//! [`check_fit`]: SessionFacts::check_fit
+//! [`accept_client`]: SessionFacts::accept_client
+
+use pki_types::{CertificateDer, DnsName, UnixTime};
+use smallvec::SmallVec;
+
+use crate::asking::Asking;
+use crate::certificates::EncodedChain;
+use crate::config::session::client_auth::AcceptedClient;
+use crate::config::session::server_auth::ServerAuth;
+use crate::config::session::value::{ClientChain, SessionFacts};
+use crate::config::session::{Lifetime, MAX_TICKET_LIFETIME};
+use crate::config::settings::ServerSettings;
+use crate::config::verify::ClientCertVerifier;
+use crate::handshake::peer_auth::{ChainCheck, ClientVerifier};
+
+impl SessionFacts<'_> {
+    /// Checks that a client that requests `server_name` at the time `now` may resume the session
+    /// with `server`. Sessions are kept for `lifetime`. The client's certificates are not checked.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason for the log.
+    pub(crate) fn check_fit(
+        &self,
+        config: &ServerSettings,
+        server: &ServerAuth<'_>,
+        server_name: Option<&DnsName<'_>>,
+        lifetime: Lifetime,
+        now: UnixTime,
+    ) -> Result<(), &'static str> {
+        let age = now.as_secs().abs_diff(self.issued_at);
+        let total_age = now.as_secs().abs_diff(self.authenticated_at);
+        // RFC 9846 §4.3.11: a ticket must not be older than its lifetime. A clock that was set back
+        // makes no ticket younger
+        let at_most = |secs: u32| Lifetime {
+            promised: secs.min(MAX_TICKET_LIFETIME),
+            ..lifetime
+        };
+        if !at_most(lifetime.promised).allows(age) {
+            return Err("it has expired");
+        }
+        // RFC 9846 §4.7.1: renewed tickets should not prolong a session forever
+        if !at_most(MAX_TICKET_LIFETIME).allows(total_age) {
+            return Err("its last full handshake is too long ago");
+        }
+        // RFC 6066 §3: a session belongs to its server name
+        if self.server_name != server_name.map(AsRef::as_ref) {
+            return Err("it belongs to another server name");
+        }
+        if self.client_auth != config.client_auth() {
+            return Err("the policy for client certificates has changed");
+        }
+        if !server.allows_resumption(self.server_auth, server_name) {
+            return Err("the server's certificate differs, and is not valid for the name");
+        }
+        Ok(())
+    }
+
+    /// Returns the client if its certificates, or their absence, are still accepted at the time
+    /// `now`. Calls the verifier, which may be slow, so callers do it last.
+    pub(crate) async fn accept_client(
+        &self,
+        config: &ServerSettings,
+        now: UnixTime,
+        asking: Asking,
+    ) -> Option<AcceptedClient> {
+        match self.client_chain {
+            ClientChain::Encoded(EncodedChain::EMPTY) => accept_anonymous(config.verifier()),
+            ClientChain::Shared(chain) => self.accept_chain(chain, config, now, asking).await,
+            ClientChain::Encoded(chain) => {
+                // few chains are longer
+                let chain: SmallVec<[CertificateDer<'_>; 4]> =
+                    chain.map(CertificateDer::from).collect();
+                self.accept_chain(&chain, config, now, asking).await
+            }
+        }
+    }
+
+    /// RFC 9846 §4.7.1 recommends to respect the certificate's expiry and revocation. The
+    /// verifier's roots and rules may have changed as well.
+    async fn accept_chain(
+        &self,
+        chain: &[CertificateDer<'_>],
+        config: &ServerSettings,
+        now: UnixTime,
+        asking: Asking,
+    ) -> Option<AcceptedClient> {
+        let client = ClientVerifier(config.verifier());
+        ChainCheck::new(client, &config.verified_chains, asking)
+            .verify_unless_accepted(chain, self.client_acceptance, now)
+            .await
+            .ok()
+            .map(|acceptance| AcceptedClient { acceptance })
+    }
+}
+
+/// Accepts an anonymous client unless `verifier` requires a certificate. It may have begun to do so
+/// between the handshake and the creation of the ticket.
+fn accept_anonymous(verifier: &dyn ClientCertVerifier) -> Option<AcceptedClient> {
+    let is_mandatory = verifier.offer_client_auth() && verifier.client_auth_mandatory();
+    (!is_mandatory).then_some(AcceptedClient { acceptance: None })
+}
+
+#[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
+mod tests {
+    use alloc::sync::Arc;
+
+    use super::*;
+    use crate::asking::at_once;
+    use crate::config::carrier::Carrier;
+    use crate::config::session::client_auth::tests::{Settings, config, settings};
+    use crate::config::session::value::tests::{facts, no_facts};
+
+    #[test]
+    fn an_anonymous_session_is_accepted_unless_clients_must_authenticate() {
+        for (offers, is_mandatory, is_accepted) in [
+            (true, true, false),
+            (true, false, true),
+            (false, false, true),
+            // no client is asked
+            (false, true, true),
+        ] {
+            let verifier = Settings {
+                offers,
+                is_mandatory,
+                ..settings()
+            };
+            let config = config(Arc::new(verifier));
+            let config = ServerSettings::now(Arc::new(config), Carrier::Records).unwrap();
+            let now = UnixTime::since_unix_epoch(core::time::Duration::ZERO);
+            let accept = |facts: &SessionFacts<'_>| {
+                at_once(facts.accept_client(&config, now, Asking::AtOnce)).unwrap()
+            };
+            let client = accept(&no_facts());
+            assert_eq!(client.is_some(), is_accepted);
+            // no acceptance of certificates belongs to it
+            let anonymous = SessionFacts {
+                client_acceptance: facts().client_acceptance,
+                ..no_facts()
+            };
+            assert!(anonymous.client_acceptance.is_some());
+            let client = accept(&anonymous);
+            assert_eq!(client.is_some(), is_accepted);
+            assert!(client.is_none_or(|client| client.acceptance.is_none()));
+            // a chain that the verifier rejects is not accepted
+            assert!(accept(&facts()).is_none());
+        }
+    }
+}
