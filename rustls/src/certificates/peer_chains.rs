@@ -14,8 +14,12 @@
 
 use core::fmt;
 
+use self::interner::Interner;
 use super::CacheStats;
 use crate::certificates::peer_chain::PeerChain;
+
+/// The capacity of a map by default, in chains.
+const DEFAULT_CAPACITY: usize = 8192;
 
 /// Shares the certificates of a peer between its connections and sessions.
 ///
@@ -44,30 +48,31 @@ use crate::certificates::peer_chain::PeerChain;
 /// The map holds weak references only: a chain is freed with its last connection or session.
 /// Without the crate feature `std`, only a connection and its own sessions share.
 pub struct PeerChains {
-    #[cfg(feature = "std")]
-    enabled: Option<interner::Interner<std::hash::RandomState>>,
+    enabled: Option<Interner>,
 }
 
 impl PeerChains {
     /// The capacity of [`default`](Self::default). A full map takes about 1 MB, without the chains.
     #[cfg(feature = "std")]
-    pub const DEFAULT_CAPACITY: usize = 8192;
+    pub const DEFAULT_CAPACITY: usize = DEFAULT_CAPACITY;
 
     /// Creates a map for up to `capacity` chains. Beyond that, the oldest entry is evicted and no
     /// longer shared. With 0 it is [`disabled`](Self::disabled).
     #[cfg(feature = "std")]
     pub fn new(capacity: usize) -> Self {
-        let enabled = (capacity > 0).then(|| interner::Interner::new(capacity, Default::default()));
-        Self { enabled }
+        Self::with_capacity(capacity)
+    }
+
+    fn with_capacity(capacity: usize) -> Self {
+        Self {
+            enabled: Interner::with_capacity(capacity),
+        }
     }
 
     /// Creates a map that shares nothing. Each full handshake, and each resumption on a server,
     /// makes a copy.
     pub fn disabled() -> Self {
-        Self {
-            #[cfg(feature = "std")]
-            enabled: None,
-        }
+        Self { enabled: None }
     }
 
     /// Returns the statistics.
@@ -76,21 +81,17 @@ impl PeerChains {
     /// the total length of the live certificates, which connections and sessions hold. A hit is a
     /// chain that was not copied.
     pub fn stats(&self) -> CacheStats {
-        #[cfg(feature = "std")]
-        if let Some(interner) = &self.enabled {
-            return interner.stats();
-        }
-        CacheStats::default()
+        let enabled = self.enabled.as_ref();
+        enabled.map_or_else(CacheStats::default, Interner::stats)
     }
 
     /// Returns the shared copy of `chain`, whose peer is authenticated. That is `chain` itself if
     /// no equal chain is alive.
     pub(crate) fn share(&self, chain: PeerChain) -> PeerChain {
-        #[cfg(feature = "std")]
-        if let Some(interner) = &self.enabled {
-            return interner.share(chain);
+        match &self.enabled {
+            Some(interner) => interner.share(chain),
+            None => chain,
         }
-        chain
     }
 }
 
@@ -98,10 +99,7 @@ impl Default for PeerChains {
     /// A map of [`DEFAULT_CAPACITY`](Self::DEFAULT_CAPACITY) with `std`,
     /// [`disabled`](Self::disabled) without.
     fn default() -> Self {
-        #[cfg(feature = "std")]
-        return Self::new(Self::DEFAULT_CAPACITY);
-        #[cfg(not(feature = "std"))]
-        return Self::disabled();
+        Self::with_capacity(DEFAULT_CAPACITY)
     }
 }
 
@@ -115,3 +113,24 @@ impl fmt::Debug for PeerChains {
 
 #[cfg(feature = "std")]
 mod interner;
+/// The map without `std`, which never exists, because a map needs a lock.
+#[cfg(not(feature = "std"))]
+mod interner {
+    use super::*;
+
+    pub(super) enum Interner {}
+
+    impl Interner {
+        pub(super) fn with_capacity(_capacity: usize) -> Option<Self> {
+            None
+        }
+
+        pub(super) fn share(&self, _: PeerChain) -> PeerChain {
+            match *self {}
+        }
+
+        pub(super) fn stats(&self) -> CacheStats {
+            match *self {}
+        }
+    }
+}

@@ -10,17 +10,19 @@
 //!                                      └─────────────────────────────────┘
 //! ```
 //!
-//! Only acceptances are kept, never rejections. The handshake looks a chain up only after it has
-//! verified a signature by the chain's key, and the server's name. A peer that is refused takes the
-//! same time, whether its chain is known or not.
+//! Only acceptances are kept, never rejections. Their limits are in [`Acceptance`].
 
 use core::fmt;
 
 use pki_types::UnixTime;
 
+use self::acceptances::Acceptances;
 use super::CacheStats;
 use crate::certificates::acceptance::{Acceptance, Basis};
 use crate::certificates::peer_chain::PeerChain;
+
+/// The capacity of a map by default, in chains.
+const DEFAULT_CAPACITY: usize = 1024;
 
 /// Remembers certificate chains that a verifier has accepted.
 ///
@@ -61,39 +63,31 @@ use crate::certificates::peer_chain::PeerChain;
 ///
 /// Handshakes with known peers are faster, and others on the network may see that.
 pub struct VerifiedChains {
-    #[cfg(feature = "std")]
-    enabled: Option<acceptances::Acceptances<std::hash::RandomState>>,
+    enabled: Option<Acceptances>,
 }
 
 impl VerifiedChains {
     /// The capacity of [`default`](Self::default). A full map of usual chains takes about 3 MB.
     #[cfg(feature = "std")]
-    pub const DEFAULT_CAPACITY: usize = 1024;
-
-    /// The maximum memory of a chain in the map, in bytes.
-    #[cfg(feature = "std")]
-    const MAX_CHAIN_LEN: usize = 16 * 1024;
-
-    /// The approximate memory of a certificate without its bytes.
-    #[cfg(feature = "std")]
-    const CERTIFICATE_OVERHEAD: usize = 64;
+    pub const DEFAULT_CAPACITY: usize = DEFAULT_CAPACITY;
 
     /// Creates a map for up to `capacity` chains. Beyond that, the oldest entry is evicted. With 0
     /// it is [`disabled`](Self::disabled).
     #[cfg(feature = "std")]
     pub fn new(capacity: usize) -> Self {
-        let enabled =
-            (capacity > 0).then(|| acceptances::Acceptances::new(capacity, Default::default()));
-        Self { enabled }
+        Self::with_capacity(capacity)
+    }
+
+    fn with_capacity(capacity: usize) -> Self {
+        Self {
+            enabled: Acceptances::with_capacity(capacity),
+        }
     }
 
     /// Creates a map that remembers nothing. Each handshake verifies its chain, and so does each
     /// resumption with a client certificate.
     pub fn disabled() -> Self {
-        Self {
-            #[cfg(feature = "std")]
-            enabled: None,
-        }
+        Self { enabled: None }
     }
 
     /// Removes all chains, so that each is verified once more.
@@ -102,7 +96,6 @@ impl VerifiedChains {
     /// too, change the rules, for example by another revocation list, or replace the key of the
     /// tickets.
     pub fn clear(&self) {
-        #[cfg(feature = "std")]
         if let Some(acceptances) = &self.enabled {
             acceptances.clear();
         }
@@ -113,36 +106,19 @@ impl VerifiedChains {
     /// `entries` counts the chains, `bytes` their total length. A hit is a full handshake whose
     /// chain was not verified again. Resumptions do not count.
     pub fn stats(&self) -> CacheStats {
-        #[cfg(feature = "std")]
-        if let Some(acceptances) = &self.enabled {
-            return acceptances.stats();
-        }
-        CacheStats::default()
+        let enabled = self.enabled.as_ref();
+        enabled.map_or_else(CacheStats::default, Acceptances::stats)
     }
 
     /// False if acceptances must not be relied on, not even those in sessions.
     pub(crate) fn is_enabled(&self) -> bool {
-        #[cfg(feature = "std")]
-        return self.enabled.is_some();
-        #[cfg(not(feature = "std"))]
-        return false;
+        self.enabled.is_some()
     }
 
-    /// True if a chain of these certificates may be known, because it is short enough for a map.
+    /// True if a chain of these certificates may be known: the map is enabled, and the chain is
+    /// short enough for it.
     pub(crate) fn may_know<'a>(&self, der: impl Iterator<Item = &'a [u8]>) -> bool {
-        #[cfg(feature = "std")]
-        return self.is_enabled() && Self::has_room_for(der);
-        #[cfg(not(feature = "std"))]
-        {
-            let _ = der;
-            false
-        }
-    }
-
-    #[cfg(feature = "std")]
-    fn has_room_for<'a>(der: impl Iterator<Item = &'a [u8]>) -> bool {
-        let lens = der.map(|der| Self::CERTIFICATE_OVERHEAD + der.len());
-        lens.sum::<usize>() <= Self::MAX_CHAIN_LEN
+        self.is_enabled() && has_room_for(der)
     }
 
     /// Returns the acceptance of `chain` that holds for the verifier of `basis` at the time `now`.
@@ -154,25 +130,14 @@ impl VerifiedChains {
         chain: &PeerChain,
         now: UnixTime,
     ) -> Option<Acceptance> {
-        #[cfg(feature = "std")]
-        return self.enabled.as_ref()?.find(basis, chain, now);
-        #[cfg(not(feature = "std"))]
-        {
-            let _ = (basis, chain, now);
-            None
-        }
+        self.enabled.as_ref()?.find(basis, chain, now)
     }
 
-    /// Remembers `acceptance`, of the chain of an authenticated peer.
+    /// Remembers `acceptance`, of the chain of an authenticated peer, unless the chain is too long.
     pub(crate) fn keep(&self, chain: &PeerChain, acceptance: Acceptance) {
-        #[cfg(feature = "std")]
         if let Some(acceptances) = &self.enabled {
-            if Self::has_room_for(chain.der()) {
-                acceptances.keep(chain, acceptance);
-            }
+            acceptances.keep(chain, acceptance);
         }
-        #[cfg(not(feature = "std"))]
-        let _ = (chain, acceptance);
     }
 }
 
@@ -180,10 +145,7 @@ impl Default for VerifiedChains {
     /// A map of [`DEFAULT_CAPACITY`](Self::DEFAULT_CAPACITY) with `std`,
     /// [`disabled`](Self::disabled) without.
     fn default() -> Self {
-        #[cfg(feature = "std")]
-        return Self::new(Self::DEFAULT_CAPACITY);
-        #[cfg(not(feature = "std"))]
-        return Self::disabled();
+        Self::with_capacity(DEFAULT_CAPACITY)
     }
 }
 
@@ -195,5 +157,45 @@ impl fmt::Debug for VerifiedChains {
     }
 }
 
+/// True if a chain of these certificates takes little enough memory for a map.
+fn has_room_for<'a>(der: impl Iterator<Item = &'a [u8]>) -> bool {
+    /// The maximum memory of a chain in the map, in bytes.
+    const MAX_CHAIN_LEN: usize = 16 * 1024;
+    /// The approximate memory of a certificate without its bytes.
+    const CERTIFICATE_OVERHEAD: usize = 64;
+
+    let lens = der.map(|der| CERTIFICATE_OVERHEAD + der.len());
+    lens.sum::<usize>() <= MAX_CHAIN_LEN
+}
+
 #[cfg(feature = "std")]
 mod acceptances;
+/// The map without `std`, which never exists, because a map needs a lock.
+#[cfg(not(feature = "std"))]
+mod acceptances {
+    use super::*;
+
+    pub(super) enum Acceptances {}
+
+    impl Acceptances {
+        pub(super) fn with_capacity(_capacity: usize) -> Option<Self> {
+            None
+        }
+
+        pub(super) fn find(&self, _: Basis, _: &PeerChain, _: UnixTime) -> Option<Acceptance> {
+            match *self {}
+        }
+
+        pub(super) fn keep(&self, _: &PeerChain, _: Acceptance) {
+            match *self {}
+        }
+
+        pub(super) fn clear(&self) {
+            match *self {}
+        }
+
+        pub(super) fn stats(&self) -> CacheStats {
+            match *self {}
+        }
+    }
+}

@@ -347,7 +347,7 @@ impl ConfigBuilder<ServerConfig, WantsServerCert> {
             provider: self.provider,
             versions: self.state.versions,
             configured_verifier: self.state.verifier,
-            session_digests: Arc::new(SessionDigests::new()),
+            session_digests: Arc::new(SessionDigests::default()),
         }
     }
 }

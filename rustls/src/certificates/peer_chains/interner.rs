@@ -2,6 +2,7 @@
 
 use core::hash::{BuildHasher, BuildHasherDefault};
 use core::sync::atomic::{AtomicUsize, Ordering};
+use std::hash::RandomState;
 use std::vec::Vec;
 
 use crate::bounded_map::BoundedMap;
@@ -18,7 +19,7 @@ const SWEPT_PER_ENTRY: usize = 2;
 ///
 /// `S` is keyed, so that peers cannot choose the hashes of their certificates. No lock is held
 /// while a chain is hashed, compared or freed.
-pub(super) struct Interner<S> {
+pub(super) struct Interner<S = RandomState> {
     state: S,
     chains: Mutex<Chains>,
     hits: AtomicUsize,
@@ -28,8 +29,15 @@ pub(super) struct Interner<S> {
 
 type Chains = BoundedMap<u64, WeakChain, BuildHasherDefault<Hashed>>;
 
+impl Interner {
+    /// Creates a map for up to `capacity` chains, or none for 0.
+    pub(super) fn with_capacity(capacity: usize) -> Option<Self> {
+        (capacity > 0).then(|| Self::new(capacity, RandomState::new()))
+    }
+}
+
 impl<S: BuildHasher> Interner<S> {
-    pub(super) fn new(capacity: usize, state: S) -> Self {
+    fn new(capacity: usize, state: S) -> Self {
         Self {
             state,
             chains: Mutex::new(BoundedMap::new(capacity)),

@@ -3,10 +3,12 @@
 
 use core::hash::{BuildHasher, BuildHasherDefault};
 use core::sync::atomic::{AtomicU64, Ordering};
+use std::hash::RandomState;
 use std::vec::Vec;
 
 use pki_types::UnixTime;
 
+use super::has_room_for;
 use crate::bounded_map::BoundedMap;
 use crate::certificates::CacheStats;
 use crate::certificates::acceptance::{Acceptance, Basis};
@@ -18,7 +20,7 @@ use crate::lock::{Mutex, MutexGuard};
 ///
 /// `S` is keyed, so that peers cannot choose the hashes of their certificates. No lock is held
 /// while a chain is hashed, compared or freed.
-pub(super) struct Acceptances<S> {
+pub(super) struct Acceptances<S = RandomState> {
     state: S,
     accepted: Mutex<Accepted>,
     capacity: usize,
@@ -35,8 +37,15 @@ struct Entry {
     acceptance: Acceptance,
 }
 
+impl Acceptances {
+    /// Creates a map for up to `capacity` chains, or none for 0.
+    pub(super) fn with_capacity(capacity: usize) -> Option<Self> {
+        (capacity > 0).then(|| Self::new(capacity, RandomState::new()))
+    }
+}
+
 impl<S: BuildHasher> Acceptances<S> {
-    pub(super) fn new(capacity: usize, state: S) -> Self {
+    fn new(capacity: usize, state: S) -> Self {
         Self {
             state,
             accepted: Mutex::new(BoundedMap::new(capacity)),
@@ -65,7 +74,11 @@ impl<S: BuildHasher> Acceptances<S> {
         found.map(|entry| entry.acceptance)
     }
 
+    /// Keeps `acceptance`, unless the chain takes too much memory.
     pub(super) fn keep(&self, chain: &PeerChain, acceptance: Acceptance) {
+        if !has_room_for(chain.der()) {
+            return;
+        }
         let hash = self.hash(acceptance.basis(), chain);
         let new = Entry {
             chain: chain.clone(),
