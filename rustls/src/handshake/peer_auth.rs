@@ -21,8 +21,8 @@
 //! With rules, the signature comes first: if known chains were looked up before, anybody who
 //! presents a public certificate could measure whether its owner is known. For the same reason, a
 //! rejected peer causes the same work whether its chain is known or not. If the signature is
-//! invalid, or valid but for another name (an attacker may relay a handshake to another server), the
-//! chain is not looked up but verified in full. An error of the chain comes before that of the
+//! invalid, or valid but for another name (an attacker may relay a handshake to another server),
+//! the chain is not looked up but verified in full. An error of the chain comes before that of the
 //! signature, as in the other order.
 //!
 //! The map of known chains never holds a long one. So a server verifies a long client chain on
