@@ -5,24 +5,26 @@
 use std::fmt::Debug;
 use std::io::{self, Cursor, Read, Write};
 use std::net::TcpStream;
-use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
-use std::{thread, vec};
+use std::thread;
 
 use pki_types::EchConfigListBytes;
+use rustls::operation::BoxFuture;
 use rustls::server::{
     ClientHello, NoServerSessionStorage, ServerConnectionData, ServerSessionMemoryCache,
 };
+use rustls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
 use rustls::split::Receiver;
 use rustls::{
     ClientConfig, ClientConnection, CommonState, Connection, Error, HandshakeKind, IoState,
-    RootCertStore, ServerConfig, ServerConnection, Stream,
+    RootCertStore, ServerConfig, ServerConnection, SignatureScheme, Stream,
 };
 
 use crate::operations::ends::{Api, End};
-use crate::operations::kinds::KINDS;
-use crate::operations::{Plan, When, finish};
+use crate::operations::kinds::{KINDS, World};
+use crate::operations::schedules::pump;
+use crate::operations::{Plan, Slow, When, finish};
 use crate::peers::configs::this::{client_of, roots, server_of};
 use crate::peers::configs::{
     ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, product3, server_name,
@@ -212,49 +214,6 @@ fn connection(config: Arc<ClientConfig>) -> ClientConnection {
     ClientConnection::new(config, server_name()).unwrap()
 }
 
-/// `choosing_an_api`: a program that sends and receives at the same time over a split connection,
-/// and closes it.
-pub fn talks<E: Debug>(
-    talk: impl Fn(
-        ClientConnection,
-        TcpStream,
-        vec::IntoIter<Vec<u8>>,
-        Box<dyn FnMut(&[u8]) + Send>,
-    ) -> Result<(), E>,
-) {
-    for (provider, versions) in product(PROVIDERS, VERSIONS) {
-        let (mut near, mut far) = loopback().unwrap();
-        let configs = configs(provider, versions);
-        let server = configs.server.clone();
-        let serve = thread::spawn(move || {
-            let mut server = ServerConnection::new(server).unwrap();
-            let mut stream = Stream::new(&mut server, &mut far);
-            stream.write_all(&data(40_000)).unwrap();
-            let mut all = Vec::new();
-            stream.read_to_end(&mut all).unwrap();
-            stream.conn.send_close_notify();
-            stream.flush().unwrap();
-            all
-        });
-        let mut client = connection(configs.client);
-        client.complete_io(&mut near).unwrap();
-        let (to_test, from_program) = channel();
-        let all = Arc::new(Mutex::new(Vec::new()));
-        let collected = all.clone();
-        let received = move |chunk: &[u8]| {
-            collected.lock().unwrap().extend_from_slice(chunk);
-            let _ = to_test.send(());
-        };
-        let to_send: Vec<_> = LENS.into_iter().map(data).collect();
-        let sent = to_send.concat();
-        talk(client, near, to_send.into_iter(), Box::new(received)).unwrap();
-        // the sender is dropped when the receiving thread ends
-        while from_program.recv().is_ok() {}
-        assert!(*all.lock().unwrap() == data(40_000));
-        assert!(serve.join().unwrap() == sent);
-    }
-}
-
 /// `choosing_by_client_hello`: a program that accepts a client and chooses its configuration.
 pub fn accepts<E: ToString>(
     accept: impl Fn(
@@ -374,6 +333,46 @@ fn handshake(client: &mut ClientConnection, server: &mut ServerConnection) -> Ve
     early
 }
 
+/// `operations`: the service that has the key of a program.
+#[derive(Debug)]
+pub struct Keeper(Box<dyn Signer>);
+
+impl Keeper {
+    /// Returns a future that is ready at its third poll.
+    pub fn sign(&self, message: Vec<u8>) -> BoxFuture<Result<Vec<u8>, Error>> {
+        self.0.sign_async(&message).unwrap()
+    }
+}
+
+/// `operations`: a program whose key is in a service.
+pub fn signs(key: impl Fn(Keeper) -> Arc<dyn SigningKey>) {
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        let plan = Arc::new(Plan::new(When::After(2)));
+        let identity = &KeyType::EcdsaP256.identities().server;
+        let loader = provider.this().key_provider;
+        let kept = Slow::new(loader.load_private_key(identity.key()).unwrap(), &plan);
+        let scheme = SignatureScheme::ECDSA_NISTP256_SHA256;
+        let key = key(Keeper(kept.choose_scheme(&[scheme]).unwrap()));
+        let certified = CertifiedKey::new(identity.chain.clone(), key);
+
+        let auth = ClientAuth::None;
+        let mut server = server_of(versions, provider.this(), KeyType::EcdsaP256, auth);
+        server.cert_resolver = Arc::new(SingleCertAndKey::from(certified));
+        let client = configs(provider, versions).client;
+        let world = World {
+            client,
+            server: server.into(),
+        };
+        for is_async in [false, true] {
+            let [mut client, mut server] = Api::Buffered.ends(&world, is_async);
+            let [_, result] = pump(&mut client, &mut server);
+            assert_eq!(result.is_ok(), is_async);
+            assert_eq!(!server.is_handshaking(), is_async);
+        }
+        assert!(plan.asked().contains("sign"));
+    }
+}
+
 /// `operations`: a program that continues a connection which waits for operations.
 pub fn advances(
     advance: impl Fn(&mut Connection, &mut Context<'_>) -> Poll<Result<IoState, Error>>,
@@ -429,15 +428,6 @@ pub fn shares_chains(share_among: impl Fn(&mut [ServerConfig])) {
         });
         let chain = |pair: &Pair| pair.server.peer_certificates().unwrap().as_ptr();
         assert_eq!(chain(&one), chain(&other));
-    }
-}
-
-/// `certificates`: a program that reports the caches of a server.
-pub fn reports(report: impl Fn(&ServerConfig)) {
-    for (provider, versions) in product(PROVIDERS, VERSIONS) {
-        let configs = configs(provider, versions);
-        Pair::connect(&configs).unwrap();
-        report(&configs.server);
     }
 }
 

@@ -12,13 +12,7 @@ use crate::workload::Result;
 const PLACES: &str = include_str!("figures.txt");
 
 /// The folders of documents that may quote figures.
-const FOLDERS: [&str; 5] = [
-    "",
-    "docs",
-    "rustls/manual",
-    "rustls/src",
-    "rustls/src/manual",
-];
+const FOLDERS: [&str; 3] = ["", "docs", "rustls/manual"];
 
 /// The marks around a figure: before its name, behind its name, and behind the figure.
 const MARKS: [&str; 3] = ["<!--=", "-->", "<!--/-->"];
@@ -50,8 +44,7 @@ fn documents(root: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     documents.retain(|path| {
-        let extension = path.extension().unwrap_or_default();
-        (extension == "md" || extension == "rs") && !path.ends_with("BENCHMARKS.md")
+        path.extension().is_some_and(|it| it == "md") && !path.ends_with("BENCHMARKS.md")
     });
     Ok(documents)
 }

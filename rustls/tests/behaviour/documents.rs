@@ -1,5 +1,6 @@
 //! Claims of the documents that a test can check: names of tests, commands and counts.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -71,14 +72,84 @@ fn manifests() -> String {
         .collect()
 }
 
+/// Returns the name and the text of each file of the manual.
+fn chapters() -> Vec<(String, String)> {
+    let files = fs::read_dir(root().join("rustls/manual")).unwrap();
+    let files = files.map(|file| file.unwrap().path());
+    files
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, fs::read_to_string(path).unwrap())
+        })
+        .collect()
+}
+
+/// Returns the links that `text` defines: labels and targets.
+fn definitions(text: &str) -> BTreeMap<&str, &str> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix('['));
+    lines.filter_map(|line| line.split_once("]: ")).collect()
+}
+
+/// Returns the name by which a link leads to `heading`.
+fn anchor(heading: &str) -> String {
+    let kept = |c: &char| c.is_alphanumeric() || "-_ ".contains(*c);
+    let kept = heading
+        .to_lowercase()
+        .chars()
+        .filter(kept)
+        .collect::<String>();
+    kept.replace(' ', "-")
+}
+
+/// True if `text` has a link to the target of `label`.
+fn has_link(text: &str, label: &str) -> bool {
+    let label = format!("[{label}]");
+    let links = text.replace(&format!("\n{label}: "), "");
+    let mut links = links.split(&label).skip(1);
+    // not the text of a link to another target
+    links.any(|behind| !behind.starts_with('['))
+}
+
+/// Each chapter defines the links that it has, for a forge. `links.md` defines them for rustdoc.
+#[test]
+fn links_of_the_manual_lead_to_files_and_headings() {
+    let in_rustdoc = read("rustls/src/manual/links.md");
+    let in_rustdoc = definitions(&in_rustdoc);
+    let mut unused: BTreeSet<_> = in_rustdoc.keys().collect();
+    for (chapter, text) in chapters() {
+        let on_forge = definitions(&text);
+        for (label, target) in &on_forge {
+            let link = format!("{chapter}: [{label}]: {target}");
+            assert!(has_link(&text, label), "{link}");
+            let (path, heading) = target.split_once('#').unwrap_or((target, ""));
+            let path = root().join("rustls/manual").join(path);
+            assert!(path.exists(), "{link}");
+            if target.contains(".md") {
+                let of_rustdoc = format!("crate::manual::{}", target.replace(".md", ""));
+                assert_eq!(in_rustdoc[label], of_rustdoc, "{link}");
+            }
+            let headings = fs::read_to_string(path).unwrap();
+            let mut headings = headings.lines().filter_map(|line| line.strip_prefix("## "));
+            assert!(
+                heading.is_empty() || headings.any(|it| anchor(it) == heading),
+                "{link}"
+            );
+        }
+        let links = in_rustdoc.keys().copied();
+        let links: BTreeSet<_> = links.filter(|label| has_link(&text, label)).collect();
+        assert_eq!(links, on_forge.keys().copied().collect(), "{chapter}");
+        unused.retain(|label| !links.contains(*label));
+    }
+    assert!(unused.is_empty(), "{unused:?}");
+}
+
 /// Packages, test programs and scripts that SECURITY.md and the manual name in commands exist.
 #[test]
 fn commands_of_the_documents_can_be_run() {
     let documents = ["README.md", "SECURITY.md", "CONTRIBUTING.md"].map(read);
     let manifests = manifests();
     let mut commands = 0;
-    let manual = fs::read_dir(root().join("rustls/src/manual")).unwrap();
-    let manual = manual.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
+    let manual = chapters().into_iter().map(|(_, text)| text);
     for text in documents.into_iter().chain(manual) {
         for command in text.split('`').skip(1).step_by(2) {
             let words: Vec<_> = command.split_whitespace().collect();
