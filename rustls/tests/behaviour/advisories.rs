@@ -1,6 +1,6 @@
 //! One test for each rule learnt from advisories about other implementations.
 //!
-//! SECURITY.md lists the rules and the tests of each. Rules that fit another topic are tested
+//! docs/rules.txt lists the rules and the tests of each. Rules that fit another topic are tested
 //! there. The rest are here in the order of that table, short and without cryptography.
 
 use std::fs;

@@ -12,43 +12,46 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap()
 }
 
-/// The tests exist that SECURITY.md and docs/differences.md name behind a link to their file.
+/// The tests exist that `docs/rules.txt` names for its rules. It has a rule in each paragraph: the
+/// subject, the rule, paths of files, and the tests in each file, each indented further.
 #[test]
 fn each_rule_has_the_tests_that_are_named_for_it() {
-    for (document, least) in [("SECURITY.md", 60), ("docs/differences.md", 3)] {
-        let mut tests = 0;
-        let text = read(document);
-        for (path, rest) in text.split("](").skip(1).filter_map(|it| it.split_once(')')) {
-            if !path.ends_with(".rs") {
-                continue;
-            }
-            let path = Path::new(document).with_file_name(path);
-            let file = fs::read_to_string(root().join(&path)).unwrap();
-            for name in names(rest) {
-                assert!(
-                    is_test(&file, name),
-                    "{} has no test {name}",
-                    path.display()
-                );
-                tests += 1;
+    let text = read("docs/rules.txt");
+    let (mut rules, mut tests) = (0, 0);
+    for rule in text.split("\n\n").filter(|rule| !rule.starts_with('#')) {
+        let mut file = String::new();
+        let mut has_test = false;
+        for line in rule.lines() {
+            if let Some(name) = line.strip_prefix("      ") {
+                assert!(is_test(&file, name), "{rule}: no test {name}");
+                (has_test, tests) = (true, tests + 1);
+            } else if let Some(path) = line.strip_prefix("    ") {
+                file = read(path.strip_suffix(':').unwrap());
             }
         }
-        assert!(tests >= least, "{document}: {tests}");
+        assert!(has_test, "{rule}");
+        rules += 1;
     }
+    assert!(rules >= 16 && tests >= 60, "{rules} {tests}");
 }
 
-/// Returns the names at the start of `text`: "`name`, `name`".
-fn names(text: &str) -> Vec<&str> {
-    let mut names = Vec::new();
-    let mut rest = text;
-    while let Some((name, behind)) = [" `", ", `"]
-        .iter()
-        .find_map(|start| rest.strip_prefix(start)?.split_once('`'))
-    {
-        names.push(name);
-        rest = behind;
+/// The tests exist that docs/differences.md names behind a link to their file.
+#[test]
+fn differences_have_the_tests_that_are_named_for_them() {
+    let text = read("docs/differences.md");
+    let mut tests = 0;
+    for (path, rest) in text.split("](").skip(1).filter_map(|it| it.split_once(')')) {
+        if !path.ends_with(".rs") {
+            continue;
+        }
+        let file = read(&format!("docs/{path}"));
+        let Some((name, _)) = rest.strip_prefix(" `").and_then(|it| it.split_once('`')) else {
+            continue;
+        };
+        assert!(is_test(&file, name), "{path} has no test {name}");
+        tests += 1;
     }
-    names
+    assert!(tests >= 3, "{tests}");
 }
 
 /// True if `name` is a test of `file`. An attribute that skips it under Miri may stand in between.
@@ -143,10 +146,10 @@ fn links_of_the_manual_lead_to_files_and_headings() {
     assert!(unused.is_empty(), "{unused:?}");
 }
 
-/// Packages, test programs and scripts that SECURITY.md and the manual name in commands exist.
+/// Packages, test programs and scripts that documents name in commands exist.
 #[test]
 fn commands_of_the_documents_can_be_run() {
-    let documents = ["README.md", "SECURITY.md", "CONTRIBUTING.md"].map(read);
+    let documents = ["README.md", "docs/assurance.md", "CONTRIBUTING.md"].map(read);
     let manifests = manifests();
     let mut commands = 0;
     let manual = chapters().into_iter().map(|(_, text)| text);
@@ -188,43 +191,26 @@ fn count_before(text: &str, unit: &str) -> String {
 /// Counts that stand in several places, or that the repository itself shows, agree.
 #[test]
 fn counts_of_the_documents_agree() {
-    let (readme, security) = (read("README.md"), read("SECURITY.md"));
-    for (of_readme, of_security) in [
-        (" cases pass, none fails", " passed, 0 failed, 1251 "),
-        (" wrong messages", " cases: the same error"),
-    ] {
-        let (count, stated) = (
-            count_before(&readme, of_readme),
-            count_before(&security, of_security),
-        );
-        assert!(!count.is_empty());
-        assert_eq!(count, stated, "{of_readme}");
-    }
+    let (readme, assurance) = (read("README.md"), read("docs/assurance.md"));
+    let count = count_before(&readme, " wrong messages");
+    assert_eq!(count, count_before(&assurance, " cases. The same error"));
     assert!(readme.contains("fuzzing** of twelve targets"));
-    assert!(security.contains("Fuzzing: twelve targets"));
+    assert!(assurance.contains("**Fuzzing**: twelve targets"));
     let targets = fs::read_dir(root().join("fuzz/fuzz_targets")).unwrap();
     assert_eq!(targets.count(), 12);
 
-    // of each run of BoGo: passed, failed, not implemented, disabled
-    let runs = security.lines().filter(|line| line.starts_with("| BoGo"));
-    for run in runs.clone() {
-        let number = |text: &str| {
-            text.trim()
-                .split(' ')
-                .next()
-                .unwrap()
-                .parse::<u32>()
-                .unwrap()
-        };
-        let (title, results) = run.split_once(" | aws-lc-rs: ").unwrap();
-        let cases = number(title.rsplit(',').next().unwrap());
-        for results in [results, results.split_once("ring: ").unwrap().1] {
-            let results = results.split(['.', ';']).next().unwrap();
-            let sum: u32 = results.split(',').map(number).sum();
-            assert_eq!(sum, cases, "{results}");
-        }
+    // of each run of BoGo: passed, failed, not implemented, disabled, and all of them
+    let cells = |row: &str| {
+        let cells = row.split('|').filter_map(|cell| cell.trim().parse().ok());
+        <[u32; 5]>::try_from(cells.collect::<Vec<_>>()).ok()
+    };
+    let runs: Vec<_> = assurance.lines().filter_map(cells).collect();
+    for [passed, failed, not_implemented, disabled, cases] in &runs {
+        assert_eq!(passed + failed + not_implemented + disabled, *cases);
     }
-    assert_eq!(runs.count(), 2);
+    assert_eq!(runs.len(), 4);
+    let [passed, ..] = runs[0];
+    assert!(readme.contains(&format!("{passed} cases pass, none fails")));
 
     let by_design = read("ci/public-api/by-design.txt");
     let is_item = |line: &&str| !line.is_empty() && !line.starts_with('#');
