@@ -27,8 +27,3 @@ pub fn run(test: impl Future<Output = ()>) {
         .unwrap()
         .block_on(test);
 }
-
-/// Compiles the code in README: a program on tokio and hyper.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

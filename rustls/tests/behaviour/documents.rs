@@ -1,8 +1,15 @@
 //! Claims of the documents that a test can check: names of tests, commands and counts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
 use std::fs;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+
+use harness::peers::configs::{KeyType, PROVIDERS, Versions, product};
+use harness::peers::pairs::this::Configs;
+use harness::peers::pairs::this::buffered::{Pair, take_in};
+use rustls::ClientConnection;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -73,6 +80,41 @@ fn manifests() -> String {
     folders
         .map(|folder| read(&format!("{folder}/Cargo.toml")))
         .collect()
+}
+
+/// Sends the start of `file`. README has the same lines.
+fn send(
+    tls: &mut ClientConnection,
+    mut file: impl Read,
+    mut socket: impl Write,
+) -> Result<(), Box<dyn Error>> {
+    let room = tls.in_place_room();
+    let (start, end) = (room.headroom, room.headroom + room.max_payload);
+    let mut buffer = vec![0; end + room.tailroom];
+
+    let len = file.read(&mut buffer[start..end])?;
+    let record = tls.encrypt_in_place(&mut buffer, start..start + len)?;
+    socket.write_all(&buffer[record])?;
+    Ok(())
+}
+
+#[test]
+fn the_program_in_readme_encrypts_a_file() {
+    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
+        let configs = Configs::new(versions, provider.this(), KeyType::EcdsaP256);
+        let mut pair = Pair::connect(&configs).unwrap();
+        let mut wire = Vec::new();
+        send(&mut pair.client, &b"a file"[..], &mut wire).unwrap();
+        let mut received = [0; 100];
+        let len = take_in(&mut pair.server, &wire, &mut received).unwrap();
+        assert_eq!(&received[..len], b"a file");
+    }
+
+    let readme = read("README.md");
+    let (_, program) = readme.split_once("```rust,ignore\n").unwrap();
+    let (program, _) = program.split_once("```").unwrap();
+    let lines = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
+    assert!(lines(include_str!("documents.rs")).contains(&lines(program)));
 }
 
 /// Returns the name and the text of each file of the manual.
