@@ -7,9 +7,6 @@
 //! ```toml
 //! [dependencies]
 //! rustls-trust = { path = "../rustls-inplace/trust" }
-//!
-//! [patch.crates-io]
-//! rustls = { path = "../rustls-inplace/rustls" }
 //! ```
 //!
 //! | to | use |
