@@ -406,31 +406,6 @@ pub fn advances(
     }
 }
 
-/// `certificates`: a program that lets several servers share the chains of their clients.
-pub fn shares_chains(share_among: impl Fn(&mut [ServerConfig])) {
-    for (provider, versions) in product(PROVIDERS, VERSIONS) {
-        let auth = ClientAuth::Required;
-        let server = || server_of(versions, provider.this(), KeyType::EcdsaP256, auth);
-        let mut tenants = [server(), server()];
-        share_among(&mut tenants);
-        let client = Arc::new(client_of(
-            versions,
-            provider.this(),
-            KeyType::EcdsaP256,
-            auth,
-        ));
-        let [one, other] = tenants.map(|tenant| {
-            let configs = Configs {
-                client: client.clone(),
-                server: tenant.into(),
-            };
-            Pair::connect(&configs).unwrap()
-        });
-        let chain = |pair: &Pair| pair.server.peer_certificates().unwrap().as_ptr();
-        assert_eq!(chain(&one), chain(&other));
-    }
-}
-
 /// `certificates`: a program that returns the DNS names of a client's certificate.
 pub fn reads_names(names: impl Fn(&CommonState) -> Vec<String>) {
     for (provider, versions) in product(PROVIDERS, VERSIONS) {
