@@ -25,8 +25,14 @@ mod tests;
 const MAX_CONSECUTIVE_EMPTY: u8 = 32;
 
 /// The receiving half of the record layer.
+///
+/// Hot paths make one comparison for a record that is still incomplete: `max_sealed_len` rejects
+/// too long ones, in every state of the receiver. So it is 0 unless a key protects records.
 pub struct RecordReceiver {
     protection: Protection,
+    /// The maximum number of bytes after the header of a protected record. 16 bits, to save memory
+    /// in each connection.
+    max_sealed_len: u16,
     /// The sequence number of the next record.
     seq: u64,
     /// True once a protected record was opened, with any key.
@@ -47,13 +53,10 @@ enum Protection {
     Closed,
 }
 
-/// A decrypter, and the properties of the records that it opens.
+/// A decrypter, and the version of the records that it opens.
 struct Opener {
     decrypter: Box<dyn MessageDecrypter>,
     version: ProtocolVersion,
-    /// The maximum number of bytes after the header of a protected record. 16 bits, to save memory
-    /// in each connection.
-    max_payload_len: u16,
 }
 
 /// The header of a record (RFC 9846 §5.1).
@@ -135,6 +138,7 @@ impl RecordReceiver {
     pub fn new() -> Self {
         Self {
             protection: Protection::Plain,
+            max_sealed_len: 0,
             seq: 0,
             opened_any: false,
             consecutive_empty: 0,
@@ -152,22 +156,20 @@ impl RecordReceiver {
         if matches!(self.protection, Protection::Closed) {
             return;
         }
-        self.protection = Protection::Sealed(Opener {
-            decrypter,
-            version,
-            max_payload_len: match version {
-                // RFC 9846 §5.2
-                ProtocolVersion::TLSv1_3 => MAX_TLS13_PAYLOAD_LEN as u16,
-                // RFC 5246 §6.2.3
-                _ => MAX_WIRE_PAYLOAD_LEN as u16,
-            },
-        });
+        self.protection = Protection::Sealed(Opener { decrypter, version });
+        self.max_sealed_len = match version {
+            // RFC 9846 §5.2
+            ProtocolVersion::TLSv1_3 => MAX_TLS13_PAYLOAD_LEN as u16,
+            // RFC 5246 §6.2.3
+            _ => MAX_WIRE_PAYLOAD_LEN as u16,
+        };
         self.seq = 0;
     }
 
     /// Drops the decrypter and its key. Every further record is an error, even an unprotected one.
     pub fn close(&mut self) {
         self.protection = Protection::Closed;
+        self.max_sealed_len = 0;
     }
 
     /// Skips up to `limit` bytes of a client's early data, not counting protection; `None` skips
@@ -222,16 +224,16 @@ impl RecordReceiver {
             }
             return self.open_unusual(buf);
         };
-        let Protection::Sealed(opener) = &mut self.protection else {
-            return self.open_unusual(buf);
-        };
         let payload_len = u16::from_be_bytes([*high, *low]);
-        if payload_len > opener.max_payload_len {
+        if payload_len > self.max_sealed_len {
             return self.open_unusual(buf);
         }
         let payload_len = usize::from(payload_len);
         let Some(body) = rest.get_mut(..payload_len) else {
             return Ok(None);
+        };
+        let Protection::Sealed(opener) = &mut self.protection else {
+            return self.open_unusual(buf);
         };
         if self.seq == u64::MAX {
             return self.open_unusual(buf);
@@ -384,8 +386,8 @@ impl RecordReceiver {
     /// that a longer record is neither awaited nor decrypted.
     fn max_payload_len(&self, header: &RecordHeader) -> usize {
         match &self.protection {
-            Protection::Sealed(opener) if !self.passes_in_the_clear(header) => {
-                opener.max_payload_len.into()
+            Protection::Sealed(_) if !self.passes_in_the_clear(header) => {
+                self.max_sealed_len.into()
             }
             // this side does not have the keys of skipped early data
             Protection::Plain

@@ -115,6 +115,7 @@ impl RecordSender {
 
     /// Sets the version in the headers of unprotected records. The default is 0x0303. Has no effect
     /// if records are protected.
+    #[inline]
     pub fn set_plaintext_version(&mut self, version: ProtocolVersion) {
         if let Protection::Plain(current) = &mut self.protection {
             *current = version;
