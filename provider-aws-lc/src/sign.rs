@@ -30,7 +30,7 @@ pub fn any_supported_type(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if `der` is no such key.
+/// Returns [`Error::General`] if `der` is not such a key.
 pub fn any_ecdsa_type(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
     blocks::any_ecdsa_type::<KeyPair>(der)
 }
@@ -40,7 +40,7 @@ pub fn any_ecdsa_type(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Er
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if `der` is no such key.
+/// Returns [`Error::General`] if `der` is not such a key.
 pub fn any_eddsa_type(der: &PrivatePkcs8KeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
     blocks::any_eddsa_type::<KeyPair>(der)
 }
@@ -56,7 +56,7 @@ impl RsaSigningKey {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if `der` is no such key.
+    /// Returns [`Error::General`] if `der` is not such a key.
     pub fn new(der: &PrivateKeyDer<'_>) -> Result<Self, Error> {
         blocks::any_rsa_type::<KeyPair>(der).map(Self)
     }

@@ -176,7 +176,7 @@ pub fn any_supported_type<K: KeyPair>(
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if `der` is no such key.
+/// Returns [`Error::General`] if `der` is not such a key.
 pub fn any_rsa_type<K: KeyPair>(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
     if !matches!(der, PrivateKeyDer::Pkcs1(_) | PrivateKeyDer::Pkcs8(_)) {
         return Err(Error::General(
@@ -195,7 +195,8 @@ pub fn any_rsa_type<K: KeyPair>(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn Signi
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if `der` is no such key, or the library does not support its curve.
+/// Returns [`Error::General`] if `der` is not such a key, or the library does not support its
+/// curve.
 pub fn any_ecdsa_type<K: KeyPair>(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
     load::<K>(der, |kind| kind.algorithm() == SignatureAlgorithm::ECDSA).map_err(|rejections| {
         Error::General(format!(
@@ -208,7 +209,7 @@ pub fn any_ecdsa_type<K: KeyPair>(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn Sig
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if `der` is no such key.
+/// Returns [`Error::General`] if `der` is not such a key.
 pub fn any_eddsa_type<K: KeyPair>(
     der: &PrivatePkcs8KeyDer<'_>,
 ) -> Result<Arc<dyn SigningKey>, Error> {

@@ -55,7 +55,7 @@ mod moved {
     use core::cell::Cell;
 
     std::thread_local! {
-        /// The number of bytes that this thread's buffers have moved, within one memory or to
+        /// The number of bytes that this thread's buffers have moved, within one memory block or to
         /// another.
         pub(super) static MOVED: Cell<usize> = const { Cell::new(0) };
     }

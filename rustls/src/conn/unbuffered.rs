@@ -27,10 +27,10 @@ use crate::handshake::client::connection_data::ClientConnectionData;
 use crate::handshake::server::connection_data::ServerConnectionData;
 use crate::suites::ExtractedSecrets;
 
+mod peek_record;
 mod pending_payload;
 mod read_early_data;
 mod read_traffic;
-mod waiting;
 mod write_traffic;
 
 use pending_payload::PendingPayload;

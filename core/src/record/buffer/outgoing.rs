@@ -13,7 +13,7 @@ use crate::record::pool::{self, MAX_POOLED_LEN, Memory, RECORD_LEN};
 #[cfg(test)]
 mod tests;
 
-/// Output that fills at most this fraction of its memory moves to a shorter memory.
+/// Output that fills at most this fraction of its memory moves to a shorter memory block.
 const LITTLE: usize = 8;
 
 /// Records queued for sending.
@@ -294,7 +294,7 @@ impl OutgoingBuffer {
         self.consume(len);
     }
 
-    /// Moves the short rest from a long memory to a shorter one.
+    /// Moves the short rest from a long memory block to a shorter one.
     #[cold]
     fn shrink(&mut self) {
         let len = self.last.len();

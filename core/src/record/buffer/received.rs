@@ -50,10 +50,11 @@ const LITTLE: usize = 16;
 /// its records.
 ///
 /// The memory is proportional to its content. A read that does not fill the room has emptied the
-/// socket, so the rest may take long. Then [`Self::park`] moves the received bytes to a memory that
-/// fits. Up to `READ_LEN` bytes of plaintext move only once a read finds nothing, because the
-/// application usually reads them immediately. Further reads go to a memory of the pool and are
-/// appended from there. After a read that fills the room, more follow, so nothing is moved.
+/// socket, so the rest may take long. Then [`Self::park`] moves the received bytes to a memory
+/// block that fits. Up to `READ_LEN` bytes of plaintext move only once a read finds nothing,
+/// because the application usually reads them immediately. Further reads go to a memory block of
+/// the pool and are appended from there. After a read that fills the room, more follow, so nothing
+/// is moved.
 #[derive(Default)]
 pub struct ReceiveBuffer {
     memory: Memory,
@@ -296,8 +297,8 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Moves the content to a memory of at least `len` bytes. Records are not joined, so that each
-    /// chunk stays the same.
+    /// Moves the content to a memory block of at least `len` bytes. Records are not joined, so that
+    /// each chunk stays the same.
     fn move_in_use(&mut self, len: usize) {
         let memory = pool::take(len, self.owner);
         let in_use = self.read..self.filled;
@@ -339,20 +340,20 @@ impl ReceiveBuffer {
         (self.read, self.opened) = (0, joined);
     }
 
-    /// Moves the content to a memory that fits if the rest may take long to arrive. The connection
-    /// calls this whenever it has opened everything that it can.
+    /// Moves the content to a memory block that fits if the rest may take long to arrive. The
+    /// connection calls this whenever it has opened everything that it can.
     #[inline]
     pub fn park(&mut self) {
         if self.read == self.opened {
             self.shrink_part();
         } else if self.has_run_dry && self.memory.len() > READ_LEN {
-            // records as long as the previous one already have a memory that fits
+            // records as long as the previous one already have a memory block that fits
             self.shrink_opened();
         }
     }
 
-    /// If there is only part of a record, moves it to a memory for the received bytes, or for the
-    /// whole record if its rest follows immediately.
+    /// If there is only part of a record, moves it to a memory block for the received bytes, or for
+    /// the whole record if its rest follows immediately.
     #[inline]
     fn shrink_part(&mut self) {
         let waiting = self.filled - self.opened;
@@ -366,7 +367,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// If there are only unopened bytes, moves them to a memory that fits `len` bytes.
+    /// If there are only unopened bytes, moves them to a memory block that fits `len` bytes.
     #[cold]
     fn move_part(&mut self, len: usize) {
         let part = self.opened..self.filled;
@@ -379,7 +380,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Moves unread plaintext, and everything after it, to a memory that fits.
+    /// Moves unread plaintext, and everything after it, to a memory block that fits.
     #[cold]
     fn shrink_opened(&mut self) {
         let needed = Ord::max(self.filled - self.read, READ_LEN);
@@ -526,7 +527,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Moves the short rest from a long memory to a shorter one.
+    /// Moves the short rest from a long memory block to a shorter one.
     fn shrink_if_little(&mut self) {
         let left = self.filled - self.read - usize::from(self.partly);
         if self.memory.len() > READ_LEN && left <= self.memory.len() / LITTLE {

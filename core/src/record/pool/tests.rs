@@ -22,7 +22,7 @@ fn put_all_back(memories: impl IntoIterator<Item = Memory>, owner: Owner) {
 }
 
 #[test]
-fn the_memory_given_last_is_taken_first() {
+fn the_buffer_given_back_last_is_taken_first() {
     on_a_new_thread(|| {
         let owner = Owner::new();
         let memories = [1000, 1024, 257].map(|len| take(len, owner));
@@ -99,7 +99,7 @@ fn kept(len: usize, count: usize) -> usize {
 }
 
 #[test]
-fn the_pool_keeps_few_memories_of_a_length() {
+fn the_pool_keeps_few_buffers_of_a_length() {
     for (len, expected) in [
         (256, 5 * 256),
         (1024, 5 * 1024),
@@ -112,7 +112,7 @@ fn the_pool_keeps_few_memories_of_a_length() {
     }
 }
 
-/// Holds for any lengths that a thread has used. The most recently used memories stay.
+/// Holds for any lengths that a thread has used. The most recently used buffers stay.
 #[test]
 fn the_pool_keeps_no_more_than_its_budget() {
     on_a_new_thread(|| {
@@ -189,7 +189,7 @@ fn connections_that_take_turns_have_a_buffer_each() {
 
 /// Each further connection would otherwise cost an allocation.
 #[test]
-fn a_second_memory_is_allocated_once_and_within_the_budget() {
+fn a_second_buffer_is_allocated_once_and_within_the_budget() {
     on_a_new_thread(|| {
         let [first, second, third] = [(); 3].map(|()| Owner::new());
         let memory = take(1000, first);
@@ -218,7 +218,7 @@ fn a_second_memory_is_allocated_once_and_within_the_budget() {
 }
 
 #[test]
-fn each_connection_finds_its_memory_among_others() {
+fn each_connection_finds_its_buffer_among_others() {
     on_a_new_thread(|| {
         let owners = [(); 4].map(|()| Owner::new());
         let memories = owners.map(|owner| take(1000, owner));
@@ -236,7 +236,7 @@ fn each_connection_finds_its_memory_among_others() {
 }
 
 #[test]
-fn a_taken_memory_is_no_longer_in_the_pool() {
+fn a_taken_buffer_is_no_longer_in_the_pool() {
     on_a_new_thread(|| {
         let owner = Owner::new();
         put_back(take(1000, owner), owner);
@@ -247,7 +247,7 @@ fn a_taken_memory_is_no_longer_in_the_pool() {
 }
 
 #[test]
-fn a_memory_of_a_full_length_becomes_the_newest_after_another_length() {
+fn a_buffer_of_a_full_length_becomes_the_newest_after_another_length() {
     on_a_new_thread(|| {
         let owner = Owner::new();
         let memories: Vec<_> = (0..5).map(|_| take(256, owner)).collect();
@@ -330,7 +330,7 @@ fn stale_bytes_of_another_connection_are_cleared() {
 
 /// The allocator can then return the memory of the rest to the system.
 #[test]
-fn the_first_memories_of_a_burst_stay() {
+fn the_first_buffers_of_a_burst_stay() {
     on_a_new_thread(|| {
         let owner = Owner::new();
         let burst = |count| (0..count).map(|i| take([256, 1024][i % 2], owner));

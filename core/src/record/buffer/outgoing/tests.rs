@@ -95,7 +95,7 @@ fn debug_shows_lengths_only() {
 #[test]
 fn a_little_output_occupies_a_short_buffer() {
     let owner = Owner::new();
-    // the pool has longer memories
+    // the pool has longer memory blocks
     for len in [1000, 17_000, 65_000] {
         let mut other = OutgoingBuffer::new(owner);
         other.append(&vec![1; len]);

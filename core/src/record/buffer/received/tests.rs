@@ -202,7 +202,7 @@ fn a_record_received_at_once_is_not_moved() {
         buffer.park();
         assert_eq!(buffer.memory.len(), RECORD_LEN);
         buffer.consume(16384);
-        // the first long record moves from a short memory to a long one
+        // the first long record moves from a short memory block to a long one
         let (most_reads, most_moved) = if round == 0 { (2, READ_LEN) } else { (1, 0) };
         assert!(reads <= most_reads && MOVED.get() <= most_moved, "{round}");
     }
@@ -385,7 +385,7 @@ fn small_records_are_read_together_and_hardly_moved() {
                     read > MAX_AHEAD - record.len(),
                     "{read} bytes in read {reads}"
                 );
-                // the header of the next record moves to a memory that fits it, and back
+                // the header of the next record moves to a memory block that fits it, and back
                 assert!(
                     moved_now <= 2 * HEADER_LEN,
                     "{moved_now} bytes in read {reads} of {payload_len}, {read} bytes"
