@@ -27,7 +27,7 @@ fn the_roots_of_the_platform() {
         let child = Command::new(env::current_exe().unwrap())
             .args([
                 "--exact",
-                "platform::in_a_process_of_its_own",
+                "certificate_caches::platform::in_a_process_of_its_own",
                 "--ignored",
                 "--nocapture",
             ])

@@ -214,7 +214,10 @@ fn missing_files() {
 #[test]
 fn too_many() {
     let child = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "revocation::in_a_process_of_its_own"])
+        .args([
+            "--exact",
+            "certificate_caches::revocation::in_a_process_of_its_own",
+        ])
         .arg("--ignored")
         .output()
         .unwrap();
