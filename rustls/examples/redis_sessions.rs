@@ -8,25 +8,15 @@
 //!     /tmp/demo/sessions.secret --redis 127.0.0.1:6379
 //! ```
 //!
-//! It sends each client the kind of its handshake, full or resumed, and closes. To see both:
-//!
-//! ```text
-//! openssl s_client -quiet -connect localhost:8443 -CAfile /tmp/demo/ca.pem \
-//!     -sess_out /tmp/demo/session
-//! openssl s_client -quiet -connect localhost:8443 -CAfile /tmp/demo/ca.pem \
-//!     -sess_in /tmp/demo/session
-//! ```
+//! It sends each client the kind of its handshake, full or resumed, and closes. To see both, run
+//! `openssl s_client -quiet -connect localhost:8443 -CAfile /tmp/demo/ca.pem` with `-sess_out FILE`
+//! and then with `-sess_in FILE`.
 //!
 //! While a handshake waits for Redis, its thread serves other connections. If Redis is slow or
-//! down, handshakes are full ones. None waits longer than [`store::PATIENCE`] for a command.
-//!
-//! Copy [`store`] into your own program. Self-contained tickets (`Ticketer::for_fleet`) work
-//! without Redis.
+//! down, handshakes are full ones. Self-contained tickets (`Ticketer::for_fleet`) need no Redis.
 
 mod listen;
 mod redis_sessions {
-    pub(crate) mod breaker;
-    pub(crate) mod connection;
     pub(crate) mod store;
     #[cfg(test)]
     mod tests;
@@ -40,14 +30,18 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Parser;
 use listen::Listen;
-use redis_sessions::store;
+use redis_sessions::store::RedisSessions;
 use rustls::{ServerConfig, ServerConnection};
 use tokio::net::TcpStream;
 use tokio_io::{close, flush, handshake, serve_all};
 use zeroize::Zeroizing;
+
+/// The longest time that a handshake waits for one command.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Keep TLS sessions in Redis, and report to clients whether they resumed one
 #[derive(Parser)]
@@ -75,22 +69,14 @@ async fn main() -> ExitCode {
 }
 
 async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
-    let config = Arc::new(config(options)?);
-    let serve = |socket| serve(config.clone(), socket);
-    serve_all("redis_sessions", options.listen.bind()?, serve).await
-}
-
-fn config(options: &Options) -> Result<ServerConfig, Box<dyn Error>> {
     let mut config = options.listen.config()?;
     let secret = fs::read(&options.secret_file)
         .map_err(|error| format!("cannot read {}: {error}", options.secret_file.display()))?;
     let secret = Zeroizing::new(secret);
-    config.session_storage = Arc::new(store::RedisSessions::new(
-        options.redis,
-        &secret,
-        store::PATIENCE,
-    )?);
-    Ok(config)
+    config.session_storage = Arc::new(RedisSessions::new(options.redis, &secret, PATIENCE)?);
+    let config = Arc::new(config);
+    let serve = |socket| serve(config.clone(), socket);
+    serve_all("redis_sessions", options.listen.bind()?, serve).await
 }
 
 /// Tells one client the kind of its handshake, and closes the connection.
@@ -105,8 +91,7 @@ async fn serve(config: Arc<ServerConfig>, socket: TcpStream) -> io::Result<()> {
 
 async fn greet(conn: &mut ServerConnection, socket: &TcpStream) -> io::Result<()> {
     handshake(conn, socket).await?;
-    let kind = conn.handshake_kind();
-    let kind = kind.ok_or_else(|| io::Error::other("the handshake is incomplete"))?;
+    let kind = conn.handshake_kind().ok_or(io::ErrorKind::InvalidData)?;
     writeln!(conn.writer(), "{kind:?}")?;
     conn.send_close_notify();
     flush(conn, socket).await

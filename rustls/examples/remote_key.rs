@@ -13,12 +13,11 @@
 //! ```text
 //!   clients ◄── TLS ──► serve ── scheme, message ──► keep
 //!                             ◄── signature ────────
-//!                             one Unix socket, many requests at the same time
+//!                             a connection to its Unix socket for each
 //! ```
 //!
 //! While a handshake waits for its signature, the thread serves other connections. The same works
-//! for a key in a hardware module or in a cloud service: implement `Signer::sign_async` as in
-//! `remote_key/key.rs`.
+//! for a key in a cloud service: implement `Signer::sign_async` as in `remote_key/key.rs`.
 //!
 //! The keeper signs only what TLS 1.3 servers sign. Whoever may write to its socket can pose as
 //! the server while the keeper runs, so choose the folder's permissions with care.
@@ -31,7 +30,6 @@ mod remote_key {
     pub(crate) mod key;
     #[cfg(test)]
     mod tests;
-    pub(crate) mod wire;
 }
 #[cfg(unix)]
 mod tokio_io;
@@ -40,14 +38,8 @@ use std::error::Error;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-#[cfg(unix)]
-use std::time::Duration;
 
 use clap::Parser;
-
-/// The longest time that a handshake waits for its signature.
-#[cfg(unix)]
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Serve TLS with a private key in another process
 #[derive(Parser)]
@@ -98,16 +90,16 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
             let key = keeper::load(&key_file)?;
             let listener = keeper::bind(&socket)?;
             println!("keeping the key behind {}", socket.display());
-            Ok(keeper::keep(key, listener).await?)
+            keeper::keep(key, listener).await;
+            Ok(())
         }
         Options::Serve {
             cert_file,
             socket,
             address,
         } => {
-            let key = Arc::new(key::RemoteKey::connect(&socket, PATIENCE).await?);
-            let versions = [&rustls::version::TLS13];
-            let config = Arc::new(greet::config(&cert_file, key, &versions)?);
+            let key = Arc::new(key::RemoteKey::connect(&socket, key::PATIENCE).await?);
+            let config = Arc::new(greet::config(&cert_file, key, &[&rustls::version::TLS13])?);
             let serve = |socket| greet::greet(config.clone(), socket);
             tokio_io::serve_all("remote_key", TcpListener::bind(address)?, serve).await
         }

@@ -2,181 +2,107 @@
 //!
 //! ```text
 //!   TLS:    put(key, session)                    take(key)
-//!               │                                    ▲
 //!   here:   seal(key ‖ session)                  open, compare the key
-//!               │                                    │
 //!   Redis:  SET tls-session:key sealed EX 86400  GETDEL tls-session:key
 //! ```
 //!
-//! A session holds secrets. Anybody who reads it can resume it, and can decrypt a resumption that
-//! has no key exchange of its own. So it is sealed together with its key before it leaves the
-//! process. Redis, and anybody with access to it, can neither read nor change it, nor swap two
-//! sessions.
-//!
-//! Redis could return the same session twice. The rule that early data is accepted once
-//! ([`ServerConfig::max_early_data_size`]) therefore rests on Redis, and on a single instance: a
-//! replica that is promoted may still hold a session that was taken.
-//!
-//! Handshakes wait for Redis only on connections with
-//! [`set_async`](rustls::CommonState::set_async). On others they are full ones, because waiting
-//! would block their thread.
-//!
-//! [`ServerConfig::max_early_data_size`]: rustls::ServerConfig::max_early_data_size
+//! A session holds secrets, so it is sealed together with its key: whoever has access to Redis can
+//! neither read nor change it, nor swap two sessions. But Redis could return one twice. With early
+//! data, use a single Redis: a promoted replica may still have a session that was taken.
 
 use std::error::Error;
+use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-use std::{fmt, io};
+use std::time::Duration;
 
-use redis::{Cmd, RedisError, RedisResult, Value, cmd};
+use redis::{Cmd, Parser, RedisError, RedisResult, Value, cmd};
 use rustls::crypto::aws_lc_rs::Ticketer;
 use rustls::operation::BoxFuture;
 use rustls::server::{ProducesTickets, ServerSessionValue, StoresServerSessions};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
-use super::breaker::Breaker;
-use super::connection::Connection;
-
-/// The longest time that a handshake waits for one command.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
-
-/// The time without commands after Redis has failed.
-const PAUSE: Duration = Duration::from_secs(1);
-
-/// The number of connections, busy and idle. Idle ones are kept open.
-pub(crate) const MAX_CONNECTIONS: usize = 32;
-
-/// The prefix of all keys, so that other programs can use the same Redis.
+/// The start of all keys, so that other programs can use the same Redis.
 const PREFIX: &[u8] = b"tls-session:";
 
 /// The time after which Redis forgets a session. Clients may resume for a day.
 const EXPIRY_SECS: u32 = 24 * 60 * 60;
 
-/// The time for which a sealed session can be opened: at least [`EXPIRY_SECS`].
-const EPOCH_SECS: u32 = EXPIRY_SECS + 60 * 60;
-
-/// Stores sessions in Redis 6.2 or later.
+/// Stores sessions in Redis 6.2 or later, on connections with
+/// [`set_async`](rustls::CommonState::set_async). On others, waiting would block the thread.
 ///
-/// If Redis fails or does not answer in time, the handshake is a full one. No command
-/// is sent for [`PAUSE`] then. Sessions of more than 64 KiB, which only very long client
-/// certificate chains cause, are not stored.
-#[derive(Clone)]
-pub(crate) struct RedisSessions(Arc<Shared>);
-
-/// The data that operations share. An operation may outlive the configuration.
-struct Shared {
+/// If Redis fails or does not answer in time, the handshake is a full one. Sessions of more than
+/// 64 KiB, which only very long client certificate chains cause, are not stored.
+#[derive(Clone, Debug)]
+pub(crate) struct RedisSessions {
     address: SocketAddr,
     patience: Duration,
     sealer: Arc<dyn ProducesTickets>,
-    /// One for each connection that is in use.
-    permits: Semaphore,
-    /// Each handshake takes a connection out, so the lock is never held while waiting for Redis.
-    idle: Mutex<Vec<Connection>>,
-    breaker: Breaker,
+    /// Connections between two commands. Each command takes one out, or opens another.
+    idle: Arc<Mutex<Vec<TcpStream>>>,
 }
 
 impl RedisSessions {
-    /// Creates a store. All servers that share sessions use the same `secret`: 32 random bytes or
-    /// more. A command may take as long as `patience`, such as [`PATIENCE`].
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the secret is too short.
+    /// Creates a store. All servers that share sessions use the same `secret` of 32 random bytes or
+    /// more. A handshake waits for each command as long as `patience`.
     pub(crate) fn new(
         address: SocketAddr,
         secret: &[u8],
         patience: Duration,
     ) -> Result<Self, Box<dyn Error>> {
-        Ok(Self(Arc::new(Shared {
+        Ok(Self {
             address,
             patience,
-            sealer: Ticketer::for_fleet(secret, EPOCH_SECS)?,
-            permits: Semaphore::new(MAX_CONNECTIONS),
-            idle: Mutex::new(Vec::new()),
-            breaker: Breaker::new(PAUSE),
-        })))
+            sealer: Ticketer::for_fleet(secret, EXPIRY_SECS + 60 * 60)?,
+            idle: Arc::default(),
+        })
     }
 
-    /// Returns the answer to a command, or `None` if Redis does not answer in time or with an
-    /// error.
-    pub(crate) async fn ask(&self, command: &Cmd) -> Option<Value> {
-        let permit = self.0.breaker.permit(Instant::now())?;
-        let answer = timeout(self.0.patience, self.ask_redis(command)).await;
-        let answer = answer.unwrap_or_else(|late| Err(io::Error::from(late).into()));
-        let changed = permit.note(answer.is_ok(), Instant::now());
-        match &answer {
-            Ok(_) if changed => eprintln!("Redis works again"),
-            Err(error) if changed => eprintln!("Redis fails, not used for now: {}", shown(error)),
-            _ => {}
-        }
-        answer.ok()
+    /// Returns the result of a command, or `None` if Redis fails or does not answer in time.
+    async fn call(&self, command: Cmd) -> Option<Value> {
+        let called = timeout(self.patience, self.call_redis(&command)).await;
+        let result = called.unwrap_or_else(|late| Err(io::Error::from(late).into()));
+        let failed = |error: &RedisError| eprintln!("redis_sessions: {error:?}");
+        result.inspect_err(failed).ok()
     }
 
-    async fn ask_redis(&self, command: &Cmd) -> RedisResult<Value> {
-        // An attacker may begin many handshakes: the others wait here, also within the patience.
-        let permit = self.0.permits.acquire().await;
-        let _permit = permit.map_err(io::Error::other)?;
+    async fn call_redis(&self, command: &Cmd) -> RedisResult<Value> {
         let idle = self.idle().pop();
-        if let Some(mut connection) = idle {
-            if let Ok(answer) = connection.ask(command).await {
-                self.idle().push(connection);
-                return Ok(answer);
+        if let Some(mut stream) = idle {
+            if let Ok(value) = exchange(&mut stream, command).await {
+                self.idle().push(stream);
+                return Ok(value);
             }
         }
         // Redis may have closed an idle connection. Sending the command twice is safe: a session
         // that was taken stays taken.
-        let mut connection = Connection::open(self.0.address).await?;
-        let answer = connection.ask(command).await?;
-        self.idle().push(connection);
-        Ok(answer)
+        let mut stream = TcpStream::connect(self.address).await?;
+        let value = exchange(&mut stream, command).await?;
+        self.idle().push(stream);
+        Ok(value)
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Stores a session. Returns false if that failed.
-    async fn store(&self, key: &[u8], session: ServerSessionValue) -> bool {
-        let session = Zeroizing::new(session.into_vec());
-        let len = (key.len() as u32).to_be_bytes();
-        let plain = Zeroizing::new([&len, key, &session].concat());
-        let Some(sealed) = self.0.sealer.encrypt(&plain) else {
-            return false;
-        };
-        let mut set = cmd("SET");
-        set.arg(prefixed(key))
-            .arg(sealed)
-            .arg("EX")
-            .arg(EXPIRY_SECS);
-        self.ask(&set).await == Some(Value::Okay)
+    fn idle(&self) -> MutexGuard<'_, Vec<TcpStream>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the session that Redis has for `key`, by `GET` or `GETDEL`.
-    fn fetch(
-        &self,
-        command: &'static str,
-        key: &[u8],
-    ) -> impl Future<Output = Option<ServerSessionValue>> + use<> {
-        let (this, key) = (self.clone(), key.to_vec());
-        async move {
-            let answer = this.ask(cmd(command).arg(prefixed(&key))).await?;
-            this.open(&key, answer).map(ServerSessionValue::from)
-        }
-    }
-
-    /// Opens the sealed session that Redis returned for `key`.
-    fn open(&self, key: &[u8], answer: Value) -> Option<Vec<u8>> {
-        let Value::BulkString(sealed) = answer else {
-            return None;
-        };
-        let plain = Zeroizing::new(self.0.sealer.decrypt(&sealed)?);
-        let (len, rest) = plain.split_first_chunk()?;
-        let (sealed_key, session) = rest.split_at_checked(u32::from_be_bytes(*len) as usize)?;
-        (sealed_key == key).then(|| session.to_vec())
+    fn fetch(&self, command: &str, key: &[u8]) -> BoxFuture<Option<ServerSessionValue>> {
+        let (this, key, mut command) = (self.clone(), key.to_vec(), cmd(command));
+        command.arg([PREFIX, &key].concat());
+        Box::pin(async move {
+            let Some(Value::BulkString(sealed)) = this.call(command).await else {
+                return None;
+            };
+            let plain = Zeroizing::new(this.sealer.decrypt(&sealed)?);
+            let (len, rest) = plain.split_first_chunk()?;
+            let (sealed_key, session) = rest.split_at_checked(u32::from_be_bytes(*len) as usize)?;
+            (sealed_key == key).then(|| session.to_vec().into())
+        })
     }
 }
 
@@ -186,25 +112,33 @@ impl StoresServerSessions for RedisSessions {
     }
 
     fn put_async(&self, key: &[u8], session: &ServerSessionValue) -> Option<BoxFuture<bool>> {
-        let (this, key, session) = (self.clone(), key.to_vec(), session.clone());
-        Some(Box::pin(async move { this.store(&key, session).await }))
+        let session = Zeroizing::new(session.clone().into_vec());
+        let len = (key.len() as u32).to_be_bytes();
+        let plain = Zeroizing::new([&len, key, &session].concat());
+        let (this, sealed) = (self.clone(), self.sealer.encrypt(&plain)?);
+        let mut set = cmd("SET");
+        set.arg([PREFIX, key].concat())
+            .arg(sealed)
+            .arg("EX")
+            .arg(EXPIRY_SECS);
+        Some(Box::pin(async move {
+            this.call(set).await == Some(Value::Okay)
+        }))
     }
 
     fn get_async(&self, key: &[u8]) -> Option<BoxFuture<Option<ServerSessionValue>>> {
-        Some(Box::pin(self.fetch("GET", key)))
+        Some(self.fetch("GET", key))
     }
 
     /// Uses a single command, so that only one of two servers gets the session.
     fn take_async(&self, key: &[u8]) -> Option<BoxFuture<Option<ServerSessionValue>>> {
-        Some(Box::pin(self.fetch("GETDEL", key)))
+        Some(self.fetch("GETDEL", key))
     }
 
-    /// Stores nothing.
     fn put(&self, _: Vec<u8>, _: Vec<u8>) -> bool {
         false
     }
 
-    /// Finds nothing.
     fn get(&self, _: &[u8]) -> Option<Vec<u8>> {
         None
     }
@@ -219,20 +153,28 @@ impl StoresServerSessions for RedisSessions {
     }
 }
 
-/// Shortens an error for the log, and escapes it: its text may be from the network.
-pub(crate) fn shown(error: &RedisError) -> String {
-    let text: String = error.to_string().chars().take(200).collect();
-    text.escape_debug().to_string()
+/// Sends a command and reads the result. After an error, or if the future was dropped, the rest of
+/// a result may still arrive: drop the stream.
+async fn exchange(stream: &mut TcpStream, command: &Cmd) -> RedisResult<Value> {
+    stream.write_all(&command.get_packed_command()).await?;
+    // no session is longer than this
+    let mut result = Arrived(stream).take(1 << 20);
+    let mut parser = Parser::new();
+    loop {
+        result.get_ref().0.readable().await?;
+        // The parser keeps what has arrived of the result.
+        match parser.parse_value(&mut result) {
+            Err(error) if error.is_timeout() => {}
+            value => return value?.extract_error(),
+        }
+    }
 }
 
-fn prefixed(key: &[u8]) -> Vec<u8> {
-    [PREFIX, key].concat()
-}
+/// The bytes that have arrived. Reading more returns `WouldBlock`, which redis calls a timeout.
+struct Arrived<'a>(&'a TcpStream);
 
-impl fmt::Debug for RedisSessions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisSessions")
-            .field("address", &self.0.address)
-            .finish_non_exhaustive()
+impl Read for Arrived<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.0.try_read(out)
     }
 }

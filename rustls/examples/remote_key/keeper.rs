@@ -1,7 +1,14 @@
 //! The process with the key.
+//!
+//! A server sends one request for each connection, ends its side, and reads the answer to the end:
+//!
+//! ```text
+//!   request:  scheme (2 bytes) ‖ message         answer:  0 ‖ signature
+//!             0 (2 bytes)                                 0 ‖ schemes, 0, 2 bytes each ‖ public key
+//!                                                         1 ‖ reason of a failure
+//! ```
 
 use std::error::Error;
-use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,19 +20,13 @@ use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::sign::SigningKey;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{Semaphore, mpsc};
 use tokio::task::spawn_blocking;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
-use super::wire::{DESCRIPTION, Description, FAILURE, Message, SUCCESS};
-
-/// The servers that are connected at the same time. Others wait.
-const SERVERS: usize = 64;
-
-/// The signatures that are made for a server at the same time.
-const AT_ONCE: usize = 64;
+/// Longer than any message of a CertificateVerify.
+const MAX_REQUEST: u64 = 1024;
 
 pub(crate) fn load(key_file: &Path) -> Result<Arc<dyn SigningKey>, Box<dyn Error>> {
     let key = PrivateKeyDer::from_pem_file(key_file)
@@ -42,23 +43,16 @@ pub(crate) fn bind(path: &Path) -> io::Result<UnixListener> {
 }
 
 /// Signs for all servers that connect.
-pub(crate) async fn keep(key: Arc<dyn SigningKey>, listener: UnixListener) -> io::Result<()> {
-    let permits = Arc::new(Semaphore::new(SERVERS));
+pub(crate) async fn keep(key: Arc<dyn SigningKey>, listener: UnixListener) {
     loop {
-        let permit = permits.clone().acquire_owned().await;
-        let permit = permit.map_err(io::Error::other)?;
         match listener.accept().await {
             Ok((stream, _)) => {
                 let key = key.clone();
                 tokio::spawn(async move {
-                    match sign_for(key, stream).await {
-                        // A server ends the connection when it likes.
-                        Err(error) if error.kind() != ErrorKind::UnexpectedEof => {
-                            eprintln!("remote_key: {error}");
-                        }
-                        _ => {}
+                    let served = timeout(Duration::from_secs(10), sign_for(key, stream)).await;
+                    if let Err(error) = served.unwrap_or_else(|late| Err(late.into())) {
+                        eprintln!("remote_key: {error}");
                     }
-                    drop(permit);
                 });
             }
             Err(error) => {
@@ -70,59 +64,28 @@ pub(crate) async fn keep(key: Arc<dyn SigningKey>, listener: UnixListener) -> io
     }
 }
 
-/// Answers the requests of one server until either direction of its connection ends.
-async fn sign_for(key: Arc<dyn SigningKey>, stream: UnixStream) -> io::Result<()> {
-    let (requests, answers) = stream.into_split();
-    let (done, results) = mpsc::channel(AT_ONCE);
-    tokio::select! {
-        ended = sign_all(key, requests, done) => ended,
-        ended = send(results, answers) => ended,
-    }
-}
-
-/// Answers each request as soon as its signature is there.
-async fn sign_all(
-    key: Arc<dyn SigningKey>,
-    mut requests: OwnedReadHalf,
-    done: mpsc::Sender<Message>,
-) -> io::Result<()> {
-    let permits = Arc::new(Semaphore::new(AT_ONCE));
-    loop {
-        let request = Message::read(&mut requests).await?;
-        // A server that does not read its answers is not read from either.
-        let permit = permits.clone().acquire_owned().await;
-        let permit = permit.map_err(io::Error::other)?;
-        let (key, done) = (key.clone(), done.clone());
-        tokio::spawn(async move {
-            // RSA takes a while.
-            if let Ok(answer) = spawn_blocking(move || answer(&*key, &request)).await {
-                // The server may be gone.
-                let _ = done.send(answer).await;
-            }
-            drop(permit);
-        });
-    }
-}
-
-async fn send(mut results: mpsc::Receiver<Message>, mut answers: OwnedWriteHalf) -> io::Result<()> {
-    while let Some(answer) = results.recv().await {
-        answer.write(&mut answers).await?;
-    }
-    Ok(())
+async fn sign_for(key: Arc<dyn SigningKey>, mut stream: UnixStream) -> io::Result<()> {
+    let mut request = Vec::new();
+    (&mut stream)
+        .take(MAX_REQUEST)
+        .read_to_end(&mut request)
+        .await?;
+    // RSA takes a while.
+    let answer = spawn_blocking(move || answer(&*key, &request)).await?;
+    stream.write_all(&answer).await
 }
 
 /// Returns the answer to a request.
-pub(crate) fn answer(key: &dyn SigningKey, request: &Message) -> Message {
-    let result = match request.code {
-        DESCRIPTION => Ok(describe(key).encode()),
-        scheme => sign(key, scheme.into(), &request.body),
+pub(crate) fn answer(key: &dyn SigningKey, request: &[u8]) -> Vec<u8> {
+    let result = match request {
+        [0, 0] => Ok(describe(key)),
+        [a, b, message @ ..] => sign(key, u16::from_be_bytes([*a, *b]).into(), message),
+        _ => Err("not a request".into()),
     };
-    let (code, body) = match result {
-        Ok(body) => (SUCCESS, body),
-        Err(error) => (FAILURE, error.into()),
-    };
-    let id = request.id;
-    Message { id, code, body }
+    match result {
+        Ok(body) => [&[0], &body[..]].concat(),
+        Err(reason) => [&[1], reason.as_bytes()].concat(),
+    }
 }
 
 fn sign(key: &dyn SigningKey, scheme: SignatureScheme, message: &[u8]) -> Result<Vec<u8>, String> {
@@ -142,19 +105,18 @@ fn is_certificate_verify(message: &[u8]) -> bool {
     hash.is_some_and(|hash| [32, 48].contains(&hash.len()))
 }
 
-fn describe(key: &dyn SigningKey) -> Description {
-    let mut others = default_provider()
-        .signature_verification_algorithms
-        .supported_schemes();
-    let mut schemes = Vec::new();
-    while let Some(signer) = key.choose_scheme(&others) {
-        schemes.push(signer.scheme());
-        others.retain(|other| *other != signer.scheme());
+/// Returns the schemes of the key, the preferred one first, a zero, and its public key.
+fn describe(key: &dyn SigningKey) -> Vec<u8> {
+    let algorithms = default_provider().signature_verification_algorithms;
+    let mut offered = algorithms.supported_schemes();
+    let mut description = Vec::new();
+    while let Some(signer) = key.choose_scheme(&offered) {
+        description.extend(u16::from(signer.scheme()).to_be_bytes());
+        offered.retain(|scheme| *scheme != signer.scheme());
     }
-    let public_key = key.public_key();
-    Description {
-        algorithm: key.algorithm(),
-        schemes,
-        public_key: public_key.map_or_else(Vec::new, |key| key.to_vec()),
+    description.extend([0, 0]);
+    if let Some(public_key) = key.public_key() {
+        description.extend_from_slice(&public_key);
     }
+    description
 }
