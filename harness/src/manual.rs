@@ -288,23 +288,6 @@ pub fn sends_early(
     );
 }
 
-/// `early_data`: a program of a server that reads the early data received so far.
-pub fn reads_early(read_early: impl Fn(&mut ServerConnection) -> io::Result<Vec<u8>>) {
-    for provider in PROVIDERS {
-        let (configs, _) = with_early_data(provider);
-        Pair::connect(&configs).unwrap();
-        let mut client = connection(configs.client);
-        let mut server = ServerConnection::new(configs.server).unwrap();
-        client.early_data().unwrap().write_all(&data(500)).unwrap();
-        let mut wire = Vec::new();
-        hand_over(&mut client, &mut wire).unwrap();
-        server.read_tls(&mut &wire[..]).unwrap();
-        server.process_new_packets().unwrap();
-        assert!(read_early(&mut server).unwrap() == data(500));
-        assert!(read_early(&mut server).unwrap().is_empty());
-    }
-}
-
 /// Configurations with early data, and one of a server that rejects it but resumes.
 fn with_early_data(provider: Provider) -> (Configs, Arc<ServerConfig>) {
     let mut configs = configs(provider, Versions::Tls13);
@@ -417,15 +400,6 @@ pub fn reads_names(names: impl Fn(&CommonState) -> Vec<String>) {
             let pair = Pair::connect(&configs).unwrap();
             assert_eq!(names(&pair.server).len(), count, "{auth:?}");
         }
-    }
-}
-
-/// `debugging`: a program that logs the secrets of a client's connections.
-pub fn enables_key_log(enable_key_log: impl Fn(&mut ClientConfig)) {
-    for (provider, versions) in product(PROVIDERS, VERSIONS) {
-        let mut configs = configs(provider, versions);
-        enable_key_log(Arc::make_mut(&mut configs.client));
-        Pair::connect(&configs).unwrap();
     }
 }
 
