@@ -2,32 +2,14 @@
 
 use std::ffi::OsString;
 
-use bytesize::ByteSize;
-use clap::Args;
 use itertools::Itertools;
 
 use crate::choices::Threads;
-use crate::cli::{Common, command, option};
-use crate::jobs::{Chosen, JOBS};
+use crate::cli::{All, command, option};
+use crate::jobs::{JOBS, chosen};
 use crate::row::Row;
 use crate::workload::Result;
 use crate::{machine, report};
-
-/// The arguments of `all`.
-#[derive(Args)]
-pub(crate) struct All {
-    /// The numbers of threads for streaming data through memory; default: powers of two up to the
-    /// number of processors
-    #[arg(long, value_name = "N")]
-    threads: Option<Threads>,
-
-    /// The plaintext bytes that each of these threads cycles through
-    #[arg(long, value_name = "BYTES", default_value = "64MiB")]
-    working_set: ByteSize,
-
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
 
 /// Runs all of them; returns their rows.
 pub(crate) fn run(args: &All) -> Result<Vec<Row>> {
@@ -38,23 +20,14 @@ pub(crate) fn run(args: &All) -> Result<Vec<Row>> {
         }
         let line = line.into_iter().map(OsString::from).collect_vec();
         let matches = command().try_get_matches_from(["bench".into()].iter().chain(&line))?;
-        if let Some(chosen) = Chosen::of(&matches)? {
-            rows.extend(report::run(&chosen, &line)?);
+        if let Some((job, run)) = chosen(&matches)? {
+            rows.extend(report::run(&*job, &run, &line)?);
         }
         if !args.common.json {
             report::print("")?;
         }
     }
     Ok(rows)
-}
-
-/// The help on the runs: one line for each, which begins with the job's name.
-pub(crate) fn runs() -> String {
-    let runs = JOBS.iter().flat_map(|job| {
-        let run = |run: &&str| format!("\n  {} {run}", job.name).trim_end().to_owned();
-        job.in_all.iter().map(run)
-    });
-    format!("Runs:{}", runs.format(""))
 }
 
 /// The command lines of all jobs.

@@ -54,6 +54,9 @@ choices! {
         Aes128Gcm = "aes128-gcm", Aes256Gcm = "aes256-gcm", Chacha20Poly1305 = "chacha20-poly1305"
     }
 
+    /// The hash function of a cipher suite.
+    Hash { Sha256 = "SHA-256", Sha384 = "SHA-384" }
+
     ClientAuth { No = "no", Yes = "yes" }
 
     /// The handshakes in which rustls-inplace verifies a peer's chain.
@@ -91,6 +94,16 @@ impl Choice for KeyType {
             Self::EcdsaP521 => "ecdsa-p521",
             Self::Ed25519 => "ed25519",
             Self::Rsa2048 => "rsa-2048",
+        }
+    }
+}
+
+impl Hash {
+    /// The length of the output.
+    pub(crate) const fn len(self) -> usize {
+        match self {
+            Self::Sha256 => 32,
+            Self::Sha384 => 48,
         }
     }
 }

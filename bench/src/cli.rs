@@ -1,17 +1,17 @@
-//! The command line: the sub-commands that do not measure, the options that several share, and
-//! one-line answers to mistakes. [`crate::jobs`] adds the sub-commands that measure.
+//! The command line: the sub-commands that do not measure, and one-line answers to mistakes.
+//! [`crate::jobs`] adds the sub-commands that measure.
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, RangedU64ValueParser};
+use bytesize::ByteSize;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Args, Command, Subcommand};
 use clap_complete::Shell;
 use itertools::Itertools;
 
-use crate::all::All;
-use crate::choices::{Allocator, Choice, KeyType, Provider, Several, chosen, one, several};
-use crate::{all, jobs, suites};
+use crate::arguments::Common;
+use crate::choices::{Choice, Threads};
+use crate::jobs;
 
 /// Compares this TLS library with rustls 0.23 and the bare AEAD, over the same work in the same
 /// run.
@@ -20,7 +20,7 @@ use crate::{all, jobs, suites};
 #[derive(Subcommand)]
 pub(crate) enum Tool {
     /// All of the above, one after the other; takes about 20 minutes
-    #[command(after_help = all::runs())]
+    #[command(after_help = jobs::runs())]
     All(All),
 
     /// List the cipher suites and the providers that have them
@@ -41,87 +41,27 @@ pub(crate) enum Tool {
     Completions { shell: Shell },
 }
 
+/// The arguments of `all`.
+#[derive(Args)]
+pub(crate) struct All {
+    /// The numbers of threads for streaming data through memory; default: powers of two up to the
+    /// number of processors
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<Threads>,
+
+    /// The plaintext bytes that each of these threads cycles through
+    #[arg(long, value_name = "BYTES", default_value = "64MiB")]
+    pub(crate) working_set: ByteSize,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
 /// The definition of the whole command line.
 pub(crate) fn command() -> Command {
     let bench = jobs::add_to(Command::new("bench"));
     let bench = Tool::augment_subcommands(bench);
     bench.subcommand_required(true).arg_required_else_help(true)
-}
-
-// Arguments shared by sub-commands. Plain comments, because clap would print doc comments as help
-// of the sub-command.
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Connection {
-    /// The cipher suite
-    #[arg(default_value = "TLS13_AES_128_GCM_SHA256", hide_possible_values = true,
-          value_parser = PossibleValuesParser::new(suites::names()))]
-    pub(crate) suite: String,
-
-    /// `max_fragment_size` of both configurations: 32 to 16389
-    #[arg(long, value_name = "BYTES", value_parser = in_range(32..=16389))]
-    pub(crate) max_fragment_size: Option<usize>,
-
-    /// The type of the keys in all certificates; default: one that works with the suite
-    #[arg(long, value_parser = one::<KeyType>())]
-    pub(crate) key_type: Option<KeyType>,
-}
-
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Common {
-    /// The cryptography provider
-    #[arg(long, value_parser = several::<Provider>(), value_delimiter = ',', default_value = "all")]
-    provider: Vec<Several<Provider>>,
-
-    /// The memory allocator, each in a process of its own; default: `system`, and `all` for `bulk`
-    /// with `--detail` or `--json`
-    #[arg(long, value_parser = several::<Allocator>(), value_delimiter = ',')]
-    allocator: Vec<Several<Allocator>>,
-
-    /// Scale the measuring time; 0.01 is a quick check that everything works
-    #[arg(long, env = "BENCH_MULTIPLIER", default_value = "1", value_parser = multiplier)]
-    pub(crate) multiplier: f64,
-
-    /// Print all figures, one line for each implementation, with p10–p90
-    #[arg(long)]
-    pub(crate) detail: bool,
-
-    /// Print one JSON object per row instead of a table
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Also draw the rows into this SVG file: bars, or curves over several numbers of threads
-    #[arg(long, value_name = "FILE.svg")]
-    pub(crate) plot: Option<PathBuf>,
-
-    /// Also compare with the rows in this file, an earlier output of `--json`
-    #[arg(long, value_name = "FILE.json")]
-    pub(crate) compare: Option<PathBuf>,
-
-    /// Measure on this process's allocator and print rows for the parent process
-    #[arg(long, hide = true)]
-    pub(crate) in_this_process: bool,
-}
-
-impl Common {
-    pub(crate) fn providers(&self) -> Vec<Provider> {
-        chosen(&self.provider)
-    }
-
-    /// The requested allocators, if any were.
-    pub(crate) fn allocators(&self) -> Vec<Allocator> {
-        chosen(&self.allocator)
-    }
-}
-
-pub(crate) fn in_range(range: core::ops::RangeInclusive<u64>) -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(range)
-}
-
-fn multiplier(text: &str) -> Result<f64, &'static str> {
-    let number = text.parse().ok();
-    let number = number.filter(|number| (0.001..=1000.0).contains(number));
-    number.ok_or("expected a number from 0.001 to 1000")
 }
 
 /// Parses the command line. Prints help, or one line about a mistake, and exits.
@@ -180,7 +120,7 @@ mod tests {
     use clap::FromArgMatches;
 
     use super::*;
-    use crate::choices::{Api, Threads};
+    use crate::choices::{Allocator, Api, Provider, chosen};
     use crate::jobs::bulk::Bulk;
 
     fn bulk(line: &str) -> (Bulk, Common) {

@@ -17,9 +17,10 @@ use std::{env, fs};
 use itertools::Itertools;
 use serde_json::Value;
 
+use crate::jobs::view_of;
 use crate::plot::Picture;
 use crate::row::Row;
-use crate::tables::{self, Part, Style, View, parts};
+use crate::tables::{self, Style, View, parts};
 use crate::workload::Result;
 use crate::{machine, report};
 
@@ -33,16 +34,18 @@ pub(crate) fn write(file: Option<PathBuf>) -> Result<()> {
         let rows = Row::read_all(&file)?;
         let picture = Picture::create(root.join("docs/results.svg"))?;
         fs::write(root.join("BENCHMARKS.md"), filled(TEMPLATE, &rows)?)?;
-        picture.draw(&select(&rows, PICTURE)?.1)?;
+        let (view, mut rows) = select(&rows, PICTURE)?;
+        rows.retain(|row| row.text("api") != "fill-buf");
+        picture.draw(&parts(view, &rows))?;
         report::print("wrote BENCHMARKS.md and docs/results.svg")?;
     }
     figures::insert(&root)?;
     report::print("inserted the figures of BENCHMARKS.md in the other documents")
 }
 
-/// The rows of the picture.
-const PICTURE: &str =
-    "bulk suite=TLS13_AES_128_GCM_SHA256 plaintext_size=16384 working_set= allocator=system";
+/// The rows of the picture, which shows five of them: each API in both directions.
+const PICTURE: &str = "bulk suite=TLS13_AES_128_GCM_SHA256 plaintext_size=16384 working_set= \
+    allocator=system provider=aws-lc-rs";
 
 fn filled(template: &'static str, rows: &[Row]) -> Result<String> {
     let mut text = String::new();
@@ -61,11 +64,8 @@ fn filled(template: &'static str, rows: &[Row]) -> Result<String> {
                 if (view.across, view.main) == ("impl", "mb_per_s") {
                     selected = tables::with_slowest_offset(&selected);
                 }
-                let markdown = |part: Part<'_>| {
-                    let table = part.summary(Style::Markdown);
-                    format!("{}\n\n{table}", part.heading())
-                };
-                text += &parts(view, &selected).into_iter().map(markdown).join("\n");
+                let parts = parts(view, &selected).into_iter();
+                text += &parts.map(|part| part.summary(Style::Markdown)).join("\n");
             }
             None => text += &format!("{line}\n"),
         }
@@ -78,7 +78,7 @@ fn select(rows: &[Row], selection: &'static str) -> Result<(View, Vec<Row>)> {
     let (bench, words) = selection.split_once(' ').unwrap_or((selection, ""));
     let mut rows = rows.to_vec();
     rows.retain(|row| row.text("bench") == bench);
-    let mut view = View::of(&rows);
+    let mut view = view_of(&rows);
     for word in words.split_whitespace() {
         match word.split_once('=').ok_or("a selection without a value")? {
             ("across", key) => (view.across, view.once, view.side_by_side) = (key, "", ""),

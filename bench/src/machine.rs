@@ -4,9 +4,8 @@ use std::process::Command;
 use std::{fs, thread};
 
 use bytesize::ByteSize;
+use harness::peers::pairs::Result;
 use serde_json::{Value, json};
-
-use crate::workload::Result;
 
 /// The number of threads that run at once.
 pub(crate) fn processors() -> usize {

@@ -2,28 +2,30 @@
 //! provider.
 //!
 //! ```text
-//!   cli ─► report ─► processes: one for each allocator
-//!            │         jobs: bulk, tcp, handshake, … ─► measure ─┬─► this::connection ────┐ one
-//!            │                                                   ├─► upstream::connection ┘ source
-//!            ▼                                                   └─► limit, primitives
-//!   tables, plot, document ◄─ rows
+//!   cli ─► all, report ─► processes: one for each allocator
+//!               │         jobs: bulk, tcp, … ─► this, upstream ─► connection: one source
+//!               ▼           │                   limit: the provider's library alone
+//!             tables, plot  └─────────────────► workload, measure
 //! ```
+//!
+//! A module uses only modules to its right and below; `ci/arrows` checks it.
 
 // `connection` is compiled twice on purpose: once for each implementation
 #![allow(clippy::duplicate_mod)]
 
 mod all;
+mod arguments;
 mod choices;
 mod cli;
 mod document;
 mod jobs;
+mod limit;
 mod machine;
 mod measure;
 mod plot;
 mod processes;
 mod report;
 mod row;
-mod socket;
 mod statistics;
 mod suites;
 mod tables;
@@ -35,9 +37,11 @@ use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use choices::Choice;
 use clap::{ArgMatches, FromArgMatches};
 use cli::Tool;
-use jobs::Chosen;
+use itertools::Itertools;
+use serde_json::json;
 use workload::Result;
 
 #[global_allocator]
@@ -45,7 +49,7 @@ static ALLOCATOR: bench_allocator::Selected = bench_allocator::Selected;
 
 fn main() -> ExitCode {
     let matches = cli::parse();
-    let line: Vec<_> = env::args_os().skip(1).collect();
+    let line = env::args_os().skip(1).collect_vec();
     match run(&matches, &line) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -57,16 +61,31 @@ fn main() -> ExitCode {
 
 /// Runs the sub-command in `matches`, which were parsed from `line`.
 fn run(matches: &ArgMatches, line: &[OsString]) -> Result<()> {
-    if let Some(chosen) = Chosen::of(matches)? {
-        return report::drawn(&chosen.run.common, || report::run(&chosen, line));
+    if let Some((job, run)) = jobs::chosen(matches)? {
+        return report::drawn(&run.common, || report::run(&*job, &run, line));
     }
     match Tool::from_arg_matches(matches)? {
         Tool::All(args) => report::drawn(&args.common, || all::run(&args)),
-        Tool::ListSuites { json } => suites::list(json),
+        Tool::ListSuites { json } => list_suites(json),
         Tool::Document { results } => document::write(results),
         Tool::Completions { shell } => {
             clap_complete::generate(shell, &mut cli::command(), "bench", &mut std::io::stdout());
             Ok(())
         }
     }
+}
+
+/// Prints the suites of all providers.
+fn list_suites(json: bool) -> Result<()> {
+    for (suite, providers) in suites::by_suite() {
+        let (name, version) = (&suite.name, format!("TLS {}", suite.version.name()));
+        report::print(&if json {
+            let bench = "list-suites";
+            json!({ "bench": bench, "suite": name, "version": version, "providers": providers })
+                .to_string()
+        } else {
+            format!("{name:<45} {version} · {}", providers.join(", "))
+        })?;
+    }
+    Ok(())
 }

@@ -13,9 +13,8 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use harness::peers::os::thread_cpu_time;
+use harness::peers::pairs::Result;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
-
-use crate::workload::Result;
 
 /// Work that can be repeated in batches of equal size. Each batch has `PARTS` parts that are timed
 /// separately.
@@ -106,7 +105,24 @@ const LAYOUTS: usize = 12;
 /// `rates[workload][part][round]`.
 pub(crate) type Rates<const PARTS: usize> = Vec<[Vec<f64>; PARTS]>;
 
-impl<W> Work<'_, W> {
+impl<'a, W> Work<'a, W> {
+    /// Work on one thread, in batches of one.
+    pub(crate) fn new(
+        build: &'a (dyn Fn() -> Result<Vec<W>> + Sync),
+        workloads: usize,
+        multiplier: f64,
+        label: &str,
+    ) -> Self {
+        Self {
+            build,
+            workloads,
+            batch_len: 1,
+            threads: 1,
+            multiplier,
+            label: label.to_owned(),
+        }
+    }
+
     /// Measures on several layouts of the heap.
     ///
     /// The layout is an accident of a process, but decides how fast copies between buffers are. So
@@ -174,7 +190,7 @@ impl<W> Work<'_, W> {
 }
 
 /// The planned number of turns of every workload.
-fn rounds(multiplier: f64) -> usize {
+pub(crate) fn rounds(multiplier: f64) -> usize {
     (ROUNDS * multiplier).max(FEWEST_ROUNDS).round() as usize
 }
 
@@ -407,12 +423,8 @@ mod tests {
     /// The shortest work of one workload on one thread.
     fn one<W>(build: &(dyn Fn() -> Result<Vec<W>> + Sync), rounds: f64) -> Work<'_, W> {
         Work {
-            build,
-            workloads: 1,
             batch_len: 1000,
-            threads: 1,
-            multiplier: rounds / ROUNDS,
-            label: String::new(),
+            ..Work::new(build, 1, rounds / ROUNDS, "")
         }
     }
 

@@ -6,10 +6,10 @@ use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
 use bench_allocator::VARIABLE;
+use harness::peers::pairs::Result;
 
 use crate::choices::Allocator;
 use crate::row::Row;
-use crate::workload::Result;
 
 /// Runs this binary with the command line `line` on each of `allocators` and collects the printed
 /// rows.

@@ -7,13 +7,13 @@ use std::io::{self, IsTerminal, Write};
 use itertools::Itertools;
 use serde_json::Value;
 
+use crate::arguments::Common;
 use crate::choices::Allocator;
-use crate::cli::Common;
-use crate::jobs::Chosen;
+use crate::jobs::{Job, Run, view_of};
 use crate::plot::Picture;
 use crate::row::Row;
 use crate::statistics::median;
-use crate::tables::{self, Part, Style, UPSTREAM, View, parts};
+use crate::tables::{self, Part, Style, UPSTREAM, parts};
 use crate::workload::Result;
 use crate::{machine, processes};
 
@@ -22,11 +22,21 @@ pub(crate) fn drawn(common: &Common, run: impl FnOnce() -> Result<Vec<Row>>) -> 
     let file = common.plot.clone().filter(|_| !common.in_this_process);
     let picture = file.map(Picture::create).transpose()?;
     let rows = run()?;
-    picture.map_or(Ok(()), |picture| picture.draw(&rows))
+    picture.map_or(Ok(()), |picture| picture.draw(&charts(&rows)))
 }
 
-/// Runs a job, as requested by the command line `line`; prints its rows and returns them.
-pub(crate) fn run(Chosen { job, run }: &Chosen, line: &[OsString]) -> Result<Vec<Row>> {
+/// The charts of `rows`: one for each table, and for each allocator.
+pub(crate) fn charts(rows: &[Row]) -> Vec<Part> {
+    let of_jobs = rows.chunk_by(|a, b| a.text("bench") == b.text("bench"));
+    let charts = of_jobs.flat_map(|rows| {
+        let all = tables::with_slowest_offset(rows);
+        tables::parts_by(view_of(rows), &all, &["topic", "allocator"])
+    });
+    charts.collect()
+}
+
+/// Runs `job`, as requested by the command line `line`; prints its rows and returns them.
+pub(crate) fn run(job: &dyn Job, run: &Run, line: &[OsString]) -> Result<Vec<Row>> {
     let common = &run.common;
     let steps = job.steps(run)?;
     if common.in_this_process {
@@ -45,7 +55,7 @@ pub(crate) fn run(Chosen { job, run }: &Chosen, line: &[OsString]) -> Result<Vec
     let machine = machine::describe();
 
     let allocators = match &common.allocators()[..] {
-        [] if run.bench == "bulk" && (common.json || common.detail) => Allocator::ALL.to_vec(),
+        [] if run.bench == "bulk" => Allocator::ALL.to_vec(),
         [] => vec![Allocator::System],
         requested => requested.to_vec(),
     };
@@ -55,7 +65,8 @@ pub(crate) fn run(Chosen { job, run }: &Chosen, line: &[OsString]) -> Result<Vec
     if common.json {
         rows.iter().try_for_each(|row| print(&row.json()))?;
     } else {
-        print(text(&rows, &machine, style(), common.detail).trim_end())?;
+        let text = text(&rows, &machine, style(), common.detail, &job.note(run));
+        print(text.trim_end())?;
     }
     if let Some(warning) = warning(&rows) {
         eprintln!("bench: {warning}");
@@ -67,23 +78,25 @@ pub(crate) fn run(Chosen { job, run }: &Chosen, line: &[OsString]) -> Result<Vec
 }
 
 /// All that is printed of `rows`, unless as JSON.
-fn text(rows: &[Row], machine: &Value, style: Style, detail: bool) -> String {
+fn text(rows: &[Row], machine: &Value, style: Style, detail: bool, note: &str) -> String {
     let mut text = machine::header(machine);
-    let all = if detail {
-        rows.to_vec()
-    } else {
-        tables::with_slowest_offset(rows)
-    };
-    let table = |part: &Part<'_>| {
-        if detail {
-            part.detail(style)
-        } else {
-            part.summary(style)
+    if detail {
+        for part in parts(view_of(rows), rows) {
+            text += &format!("\n{}", part.detail(style));
         }
-    };
-    let gap = ["\n", "\n\n"][usize::from(style == Style::Markdown)];
-    for part in parts(View::of(rows), &all) {
-        text += &format!("\n{}{gap}{}", part.heading(), table(&part));
+        return text + note;
+    }
+    let all = tables::with_slowest_offset(rows);
+    let by_allocator = tables::by_allocator(&all);
+    let first = by_allocator
+        .as_ref()
+        .map(|part| part.values("allocator")[0].clone());
+    for part in by_allocator.map_or_else(|| parts(view_of(rows), &all), |part| vec![part]) {
+        text += &format!("\n{}", part.summary(style));
+    }
+    text += &format!("\n{note}");
+    if let Some(Value::String(allocator)) = first {
+        text += &format!("Other columns: {allocator} allocator. Allocations: here / {UPSTREAM}\n");
     }
     if all.len() > rows.len() {
         text += "* where the application's buffer has the slowest offset for each of them\n";
@@ -102,11 +115,10 @@ fn sentence(rows: &[Row]) -> Option<String> {
     let size = if bytes % 1024.0 == 0.0 {
         format!("{} KiB", bytes / 1024.0)
     } else {
-        format!("{bytes}-byte")
+        format!("{bytes} bytes")
     };
-    let what = ["records", "writes"][usize::from(bytes > 16384.0)];
     Some(format!(
-        "{direction} {size} {what} {}: {:.2} × {UPSTREAM}, {:.1} % of the bare AEAD",
+        "{direction} {size} {}: {:.2} × {UPSTREAM}, {:.1} % of the bare AEAD",
         row.text("api"),
         row.number("ratio_to_upstream")?,
         100.0 * row.number("share_of_limit")?
@@ -118,7 +130,7 @@ const WIDE: f64 = 0.3;
 
 /// A warning if the samples of many figures vary widely.
 fn warning(rows: &[Row]) -> Option<String> {
-    let view = View::of(rows);
+    let view = view_of(rows);
     let spread = |row: &Row| -> Option<f64> {
         let key = view.main_of(row)?;
         let [low, high] = ["p10", "p90"].map(|which| row.number(&format!("{key}_{which}")));
@@ -141,7 +153,7 @@ fn warning(rows: &[Row]) -> Option<String> {
 /// A table of this library's figures in `earlier` and `rows`, and the median change of its ratios
 /// to upstream. Absolute figures depend on the state of the machine; ratios hardly do.
 fn compared(earlier: &[Row], rows: &[Row]) -> Result<String> {
-    let mut view = View::of(rows);
+    let mut view = view_of(rows);
     let ratio = view.once.split(' ').next().filter(|key| !key.is_empty());
     (view.side_by_side, view.once) = (ratio.unwrap_or_default(), "");
     let (mut both, mut changes) = (Vec::new(), Vec::new());
@@ -159,7 +171,7 @@ fn compared(earlier: &[Row], rows: &[Row]) -> Result<String> {
     }
     let mut text = String::new();
     for part in parts(view, &both) {
-        text += &format!("\n{}\n\n{}", part.heading(), part.summary(style()));
+        text += &format!("\n{}", part.summary(style()));
     }
     let count = changes.len();
     let change = median(&changes).ok_or("--compare: the file has no row of these measurements")?;
@@ -189,6 +201,9 @@ pub(crate) fn print(text: &str) -> Result<()> {
 }
 
 #[cfg(test)]
+mod every_job;
+
+#[cfg(test)]
 mod tests {
     use itertools::iproduct;
     use serde_json::json;
@@ -196,8 +211,8 @@ mod tests {
     use super::*;
     use crate::choices::{Choice, Provider};
 
-    /// Rows as `bulk` has them by default.
-    fn rows(factor: f64) -> Vec<Row> {
+    /// Rows as `bulk` has them on `allocators`.
+    fn rows(factor: f64, allocators: &[Allocator]) -> Vec<Row> {
         let apis = "buffered send, buffered receive, fill-buf receive, unbuffered send, \
             unbuffered receive, in-place send";
         let rates = [
@@ -205,15 +220,17 @@ mod tests {
             ("upstream", 8000.0),
             ("limit", 12500.0),
         ];
-        let all = iproduct!(Provider::ALL, apis.split(", "), rates);
-        let all = all.filter(|(_, api, (name, _))| (*name, *api) != ("upstream", "in-place send"));
-        let rows = all.map(|(provider, api, (name, rate))| {
+        let all = iproduct!(allocators, Provider::ALL, apis.split(", "), rates);
+        let all =
+            all.filter(|(_, _, api, (name, _))| (*name, *api) != ("upstream", "in-place send"));
+        let rows = all.map(|(allocator, provider, api, (name, rate))| {
             let (api, direction) = api.split_once(' ').unwrap();
             let mut row = json!({
-                "bench": "bulk", "impl": name, "provider": provider.name(), "allocator": "system", "threads": 1,
+                "bench": "bulk", "impl": name, "provider": provider.name(), "allocator": allocator.name(),
                 "suite": "TLS13_CHACHA20_POLY1305_SHA256", "plaintext_size": 16384, "api": api, "direction": direction,
-                "mb_per_s": rate, "mb_per_s_p10": 0.6 * rate, "mb_per_s_p90": 1.08 * rate,
-                "ratio_to_upstream": rate / 8000.0, "share_of_limit": rate / 12500.0, "allocations_per_record": 1.25,
+                "mb_per_s": rate, "mb_per_s_p10": 0.6 * rate, "mb_per_s_p90": 1.08 * rate, "threads": 1,
+                "ratio_to_upstream": rate / 8000.0, "share_of_limit": rate / 12500.0,
+                "allocations_per_record": if name == "this" { 0.0 } else { 1.25 },
             });
             if (api, direction) == ("buffered", "send") {
                 row["slowest_offset_mb_per_s"] = json!(rate / 2.0);
@@ -225,42 +242,65 @@ mod tests {
         rows.collect()
     }
 
+    const SYSTEM: &[Allocator] = &[Allocator::System];
+
     fn machine() -> Value {
         json!({ "cpu": "AMD EPYC 9R14", "processors": 2, "kernel": "6.1", "compiler": "rustc 1.95.0 (x)",
                 "commit": "a32ab328", "load": 1.5 })
     }
 
     #[test]
-    fn the_default_output_fits_a_screen() {
-        let text = text(&rows(1.0), &machine(), Style::Terminal, false);
+    fn the_default_output_shows_all_allocators_on_one_screen() {
+        let text = text(
+            &rows(1.0, &Allocator::ALL),
+            &machine(),
+            Style::Terminal,
+            false,
+            "",
+        );
         let expected = "\
 AMD EPYC 9R14, 2 threads · Linux 6.1
 rustc 1.95.0 · commit a32ab328 · load 1.5
 
-TLS13_CHACHA20_POLY1305_SHA256 · writes of 16 KiB · system allocator · MB/s
-provider   API                 rustls-inplace  rustls 0.23.46   ratio  of AEAD
-aws-lc-rs  buffered send                10000            8000  1.25 ×   80.0 %
-aws-lc-rs  buffered receive             10000            8000  1.25 ×   80.0 %
-aws-lc-rs  fill-buf receive             10000            8000  1.25 ×   80.0 %
-aws-lc-rs  unbuffered send              10000            8000  1.25 ×   80.0 %
-aws-lc-rs  unbuffered receive           10000            8000  1.25 ×   80.0 %
-aws-lc-rs  in-place send                10000               –  1.25 ×   80.0 %
-aws-lc-rs  buffered send*                5000            4000  5.00 ×   40.0 %
-ring       buffered send                10000            8000  1.25 ×   80.0 %
+TLS13_CHACHA20_POLY1305_SHA256 · writes of 16 KiB · ratio to rustls 0.23.46
+API                 system  jemalloc  mimalloc   MB/s  of AEAD  allocations
+aws-lc-rs
+buffered send       1.25 ×    1.25 ×    1.25 ×  10000   80.0 %     0 / 1.25
 ";
         assert!(text.starts_with(expected), "{text}");
+        for line in [
+            "\nin-place send       1.25 ×    1.25 ×    1.25 ×  10000   80.0 %        0 / –\n",
+            "\nbuffered send*      5.00 ×    5.00 ×    5.00 ×   5000   40.0 %     0 / 1.25\n",
+        ] {
+            assert_eq!(text.matches(line).count(), 2, "{text}");
+        }
         assert!(text.ends_with(
-            "\nsending 16 KiB records unbuffered: 1.25 × rustls 0.23.46, 80.0 % of the bare AEAD\n"
+            "\nsending 16 KiB unbuffered: 1.25 × rustls 0.23.46, 80.0 % of the bare AEAD\n"
         ));
-        assert!(text.lines().count() <= 23, "{text}");
-        let (tables, _) = text.split_once("\nsending").unwrap();
-        assert!(tables::width(tables) <= tables::WIDTH, "{text}");
+        assert!(text.lines().count() <= 26, "{text}");
+        assert!(tables::width(&text) <= tables::WIDTH, "{text}");
     }
 
     #[test]
-    fn the_detailed_table_has_every_row_with_its_spread() {
-        let text = text(&rows(1.0), &machine(), Style::Markdown, true);
-        assert_eq!(text.matches("\n| aws-lc-rs |").count(), 17, "{text}");
+    fn one_allocator_leaves_room_for_the_throughput_of_both() {
+        let text = text(&rows(1.0, SYSTEM), &machine(), Style::Terminal, false, "");
+        let expected = "
+TLS13_CHACHA20_POLY1305_SHA256 · writes of 16 KiB · system allocator · MB/s
+provider   API                  here  0.23.46   ratio  of AEAD  allocations
+aws-lc-rs  buffered send       10000     8000  1.25 ×   80.0 %     0 / 1.25
+";
+        assert!(text.contains(expected), "{text}");
+        assert!(
+            text.contains("aws-lc-rs  in-place send       10000        –  1.25 ×"),
+            "{text}"
+        );
+        assert!(tables::width(&text) <= tables::WIDTH, "{text}");
+    }
+
+    #[test]
+    fn details_have_every_figure_with_its_spread() {
+        let text = text(&rows(1.0, SYSTEM), &machine(), Style::Terminal, true, "");
+        assert_eq!(text.matches("\naws-lc-rs · ").count(), 6, "{text}");
         for part in ["p10–p90", "AEAD alone", " 6000–10800 "] {
             assert!(text.contains(part), "{text}");
         }
@@ -268,27 +308,26 @@ ring       buffered send                10000            8000  1.25 ×   80.0 %
 
     #[test]
     fn a_wide_spread_is_reported() {
-        let text = warning(&rows(1.0)).unwrap();
+        let text = warning(&rows(1.0, SYSTEM)).unwrap();
         let expected = "34 of 34 figures vary by more than 30 %";
         assert!(text.starts_with(expected), "{text}");
-        let steady = rows(1.0)
-            .into_iter()
-            .map(|row| row.with("mb_per_s_p10", 8000.0));
+        let steady = rows(1.0, SYSTEM).into_iter();
+        let steady = steady.map(|row| row.with("mb_per_s_p10", 8000.0));
         let text = warning(&steady.collect_vec());
         assert!(text.is_none_or(|text| !text.starts_with("34")));
     }
 
     #[test]
     fn figures_are_compared_with_earlier_ones_of_the_same_subject() {
-        let earlier = rows(1.0)
-            .into_iter()
-            .map(|row| row.with("machine", machine()));
-        let earlier = earlier.collect_vec();
-        let text = compared(&earlier[..17], &rows(1.1)).unwrap();
+        let earlier = rows(1.0, SYSTEM).into_iter();
+        let earlier = earlier
+            .map(|row| row.with("machine", machine()))
+            .collect_vec();
+        let text = compared(&earlier[..17], &rows(1.1, SYSTEM)).unwrap();
         assert!(text.contains("| unbuffered send    |"), "{text}");
         assert!(text.contains(" 10000 | 11000 |"), "{text}");
         let expected = "compared with commit a32ab328: median change +10.0 % over 6 rows";
         assert!(text.ends_with(expected), "{text}");
-        assert!(compared(&[], &rows(1.0)).is_err());
+        assert!(compared(&[], &rows(1.0, SYSTEM)).is_err());
     }
 }

@@ -1,10 +1,10 @@
 //! One line of a result, as a JSON object.
 
+use harness::peers::pairs::Result;
 use serde_json::{Map, Value};
 
 use crate::choices::{Allocator, Provider};
 use crate::statistics::quantiles;
-use crate::workload::Result;
 
 /// The keys that say what was measured, in the order in which tables show them. All other keys are
 /// figures.

@@ -2,14 +2,11 @@
 
 use clap::builder::PossibleValue;
 use harness::peers::additions;
+use harness::peers::pairs::Result;
 use itertools::Itertools;
 use rustls as tls;
-use serde_json::json;
 
-use crate::choices::{Choice, Cipher, KeyType, Provider, Version};
-use crate::jobs::primitives::Hash;
-use crate::report;
-use crate::workload::Result;
+use crate::choices::{Choice, Cipher, Hash, KeyType, Provider, Version};
 
 /// A cipher suite by name, with the facts that the limit needs without an implementation of TLS.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -115,7 +112,7 @@ impl Cipher {
 }
 
 /// All suites, and the providers that have them.
-fn by_suite() -> impl Iterator<Item = (Suite, Vec<&'static str>)> {
+pub(crate) fn by_suite() -> impl Iterator<Item = (Suite, Vec<&'static str>)> {
     let of = |provider: &Provider| Suite::all(*provider);
     let suites = Provider::ALL.iter().flat_map(of).unique();
     suites.map(move |suite| {
@@ -134,20 +131,6 @@ pub(crate) fn names() -> Vec<PossibleValue> {
         PossibleValue::new(suite.name).alias(alias)
     });
     names.collect()
-}
-
-/// Prints the suites of all providers.
-pub(crate) fn list(json: bool) -> Result<()> {
-    for (Suite { name, version, .. }, providers) in by_suite() {
-        let version = format!("TLS {}", version.name());
-        report::print(&if json {
-            json!({ "bench": "list-suites", "suite": name, "version": version, "providers": providers })
-                .to_string()
-        } else {
-            format!("{name:<45} {version} · {}", providers.join(", "))
-        })?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
-//! Results as tables. A summary has a column for each implementation; a detailed table has a line
-//! for each row.
+//! Results as tables. A summary has a column for each implementation; details have a line for each
+//! figure.
 //!
 //! The heading of a table has the values that all its rows share, so any selection of rows makes a
-//! readable table.
+//! readable table. Tables for a terminal fit its width: labels that many lines share become
+//! headings within the table, and names are shortened.
 
-use comfy_table::{CellAlignment, presets};
 use itertools::Itertools;
 use serde_json::Value;
 
-use crate::jobs::JOBS;
 use crate::row::{Row, subject_keys};
 
 /// The choice of columns of a summary. Keys are separated by spaces.
@@ -36,12 +35,13 @@ impl View {
         once: TO_BOTH,
     };
 
-    /// The view of `rows`, which are of one job.
-    pub(crate) fn of(rows: &[Row]) -> Self {
-        let bench = rows.first().map_or("", |row| row.text("bench"));
-        let job = JOBS.iter().find(|job| job.bench() == bench);
-        job.map_or(Self::GENERAL, |job| job.view)
-    }
+    /// The ratios on each allocator; the other figures are those on the first one.
+    const BY_ALLOCATOR: Self = Self {
+        across: "allocator",
+        main: "ratio_to_upstream",
+        side_by_side: "",
+        once: "mb_per_s handshakes_per_s share_of_limit allocations",
+    };
 
     /// The main figure of `row`.
     pub(crate) fn main_of(&self, row: &Row) -> Option<&'static str> {
@@ -57,38 +57,57 @@ pub(crate) enum Style {
     Markdown,
 }
 
-/// The width of a terminal's tables, unless their contents need more.
+/// The width of a terminal's tables.
 pub(crate) const WIDTH: usize = 80;
 
 /// Rows of one table, which have the same main figure.
-pub(crate) struct Part<'a> {
+pub(crate) struct Part {
     pub(crate) view: View,
-    pub(crate) rows: Vec<&'a Row>,
+    pub(crate) rows: Vec<Row>,
 }
 
 /// Divides `rows` among tables.
-pub(crate) fn parts(view: View, rows: &[Row]) -> Vec<Part<'_>> {
-    let of = |row: &Row| (view.main_of(row), row.text("topic").to_owned());
-    let tables = rows.iter().map(of).unique().collect_vec().into_iter();
+pub(crate) fn parts(view: View, rows: &[Row]) -> Vec<Part> {
+    parts_by(view, rows, &["topic"])
+}
+
+/// Divides `rows` among tables with the same values of `keys`.
+pub(crate) fn parts_by(view: View, rows: &[Row], keys: &[&str]) -> Vec<Part> {
+    let of = |row: &Row| {
+        let values = keys.iter().map(|key| row.get(key).cloned());
+        (view.main_of(row), values.collect_vec())
+    };
+    let tables = rows.iter().map(of).unique();
     let parts = tables.map(|table| Part {
         view,
-        rows: rows.iter().filter(|row| of(row) == table).collect(),
+        rows: rows
+            .iter()
+            .filter(|row| of(row) == table)
+            .cloned()
+            .collect(),
     });
     parts.collect()
 }
 
-impl Part<'_> {
+/// The lines of a table, the head first. Each has the heading that it belongs under.
+type Lines = Vec<(String, Vec<String>)>;
+
+impl Part {
     pub(crate) fn main(&self) -> &'static str {
-        self.view.main_of(self.rows[0]).unwrap_or_default()
+        self.rows
+            .first()
+            .and_then(|row| self.view.main_of(row))
+            .unwrap_or_default()
     }
 
     /// The distinct values of `key`, in order of appearance.
     pub(crate) fn values(&self, key: &str) -> Vec<Value> {
-        let values = self
-            .rows
-            .iter()
-            .map(|row| row.get(key).unwrap_or(&Value::Null));
-        values.unique().cloned().collect()
+        let values = self.rows.iter().map(|row| row.get(key));
+        values
+            .map(|value| value.unwrap_or(&Value::Null))
+            .unique()
+            .cloned()
+            .collect()
     }
 
     /// The keys that distinguish rows, except for `without`.
@@ -104,89 +123,167 @@ impl Part<'_> {
             [value] => phrase(key, value),
             _ => None,
         });
-        common.chain([title(self.main())]).join(" · ")
+        let unit = match self.main() {
+            "ratio_to_upstream" => format!("ratio to {UPSTREAM}"),
+            main => title(main),
+        };
+        common.chain([unit]).join(" · ")
     }
 
-    /// A line for each subject, with the values of `across` beside each other.
+    /// Writes the heading, and a line for each subject with the values of `across` beside each
+    /// other.
     pub(crate) fn summary(&self, style: Style) -> String {
-        let table = self.summary_table(style, self.view.side_by_side);
-        if style == Style::Terminal && width(&table) > WIDTH {
-            return self.summary_table(style, "");
+        let View {
+            across,
+            side_by_side,
+            ..
+        } = self.view;
+        let keys = self.varying(&["bench", "impl", across]);
+        let side = self.present(side_by_side);
+        if style == Style::Markdown {
+            let lines = self.lines(&keys, 0, &side, &title, "rustls-inplace");
+            return format!("{}\n\n{}", self.heading(), markdown(&lines, &keys));
         }
-        table
+        let table = self.narrow(&keys, &side);
+        wrapped(&self.heading(), " · ").join("\n") + "\n" + &table
     }
 
-    fn summary_table(&self, style: Style, side_by_side: &str) -> String {
-        let View { across, once, .. } = self.view;
+    /// The first of all ways to write the table that fits a terminal.
+    fn narrow(&self, keys: &[&'static str], side: &[&str]) -> String {
+        let mut text = String::new();
+        for shown in (0..=side.len()).rev() {
+            for folded in 0..=keys.len().saturating_sub(1) {
+                for this in ["rustls-inplace", "here"] {
+                    let lines = self.lines(keys, folded, &side[..shown], &short_title, this);
+                    let groups = lines[1..].iter().dedup_by(|a, b| a.0 == b.0).count();
+                    if folded > 0 && 5 * groups > 3 * lines.len() {
+                        continue;
+                    }
+                    text = plain(&lines, &keys[folded..]);
+                    if width(&text) <= WIDTH {
+                        return text;
+                    }
+                }
+            }
+        }
+        text
+    }
+
+    /// Those of `keys` that a row has.
+    fn present(&self, keys: &'static str) -> Vec<&'static str> {
+        let has = |key: &&str| self.rows.iter().any(|row| row.get(key).is_some());
+        keys.split(' ').filter(has).collect()
+    }
+
+    /// The first row of each subject; its other rows differ in the implementation and `across`.
+    pub(crate) fn subjects(&self) -> Vec<(&Row, Vec<&Row>)> {
+        let without = ["impl", self.view.across];
+        let rows = self
+            .rows
+            .iter()
+            .into_group_map_by(|row| row.subject(&without));
+        let firsts = self.rows.iter().unique_by(|row| row.subject(&without));
+        firsts
+            .map(|first| (first, rows[&first.subject(&without)].clone()))
+            .collect()
+    }
+
+    /// The table with labels of `keys`, of which the first `folded` form a heading.
+    fn lines(
+        &self,
+        keys: &[&'static str],
+        folded: usize,
+        side: &[&str],
+        title: &dyn Fn(&str) -> String,
+        this: &str,
+    ) -> Lines {
+        let across = self.view.across;
         let bench = self.rows[0].text("bench");
         let mut columns = self.values(across);
+        let once = self.present(self.view.once);
         // shares of the limit replace its column
-        columns.retain(|value| value != "limit" || !once.contains("share_of_limit"));
-        let keys = self.varying(&["bench", "impl", across]);
-        let has = |key: &&str| self.rows.iter().any(|row| row.get(key).is_some());
-        let once = once.split(' ').filter(has).collect_vec();
-        let side_by_side = side_by_side.split(' ').filter(has).collect_vec();
+        columns.retain(|value| value != "limit" || !once.contains(&"share_of_limit"));
+        let (folded, keys) = keys.split_at(folded);
 
-        let mut head = labels(&keys, &title);
-        let left = head.len();
-        head.extend(columns.iter().map(|value| name(bench, value)));
+        let mut head = labels(keys, title);
+        head.extend(columns.iter().map(|value| match name(bench, value) {
+            long if long == "rustls-inplace" => this.to_owned(),
+            long if this == "here" => long.trim_start_matches("rustls ").to_owned(),
+            long => long,
+        }));
         head.extend(once.iter().map(|key| match (*key, bench) {
             ("share_of_limit", "bulk") => "of AEAD".to_owned(),
             (key, _) => title(key),
         }));
-        head.extend(side_by_side.iter().map(|key| title(key)));
+        head.extend(side.iter().map(|key| title(key)));
 
-        let has_column = |row: &&&Row| columns.iter().any(|value| Some(value) == row.get(across));
-        let firsts = self.rows.iter().filter(has_column);
-        let firsts = firsts.unique_by(|row| row.subject(&["impl", across]));
-        let lines = firsts.map(|first| {
-            let subject = first.subject(&["impl", across]);
-            let same = |row: &&&Row| row.subject(&["impl", across]) == subject;
-            let rows = self.rows.iter().filter(same).collect_vec();
+        let mut lines = vec![(String::new(), head)];
+        for (first, rows) in self.subjects() {
+            if !columns
+                .iter()
+                .any(|value| rows.iter().any(|row| row.get(across) == Some(value)))
+            {
+                continue;
+            }
             let of = |key: &str, column: &Value| {
                 let row = rows.iter().find(|row| row.get(across) == Some(column));
                 let value = row.and_then(|row| row.get(key));
                 value.map_or_else(|| "–".to_owned(), |value| shown(key, value))
             };
-            let mut line = labels(&keys, &|key| cell(first, key));
+            let mut line = labels(keys, &|key| cell(first, key));
             line.extend(columns.iter().map(|column| of(self.main(), column)));
             line.extend(once.iter().map(|key| of(key, &columns[0])));
             let of_all = |key: &&str| columns.iter().map(|column| of(key, column)).join(" / ");
-            line.extend(side_by_side.iter().map(of_all));
-            line
-        });
-        table(style, head, lines, left)
+            line.extend(side.iter().map(of_all));
+            lines.push((phrases(first, folded), line));
+        }
+        lines
     }
 
-    /// A line for each row, with all figures.
+    /// Writes the heading and all figures: a table for each subject, with a line for each figure.
     pub(crate) fn detail(&self, style: Style) -> String {
-        let keys = self.varying(&["bench"]);
-        let figures = self.rows.iter().flat_map(|row| row.figures()).unique();
-        // the main figure first, and each with its spread
-        let figures = figures
-            .filter(|figure| !figure.ends_with("_p90"))
-            .sorted_by_key(|key| !key.starts_with(self.main()));
-        let columns = keys.iter().copied().chain(figures).collect_vec();
-        let lines = self.rows.iter().map(|row| {
-            let cells = columns
-                .iter()
-                .map(|key| match (row.get(key), key.strip_suffix("_p10")) {
+        let keys = self.varying(&["bench", "impl", self.view.across]);
+        let mut text = wrapped(&self.heading(), " · ").join("\n") + "\n";
+        for (first, rows) in self.subjects() {
+            let figures = rows.iter().flat_map(|row| row.figures()).unique();
+            // the main figure first, and each with its spread
+            let figures = figures
+                .filter(|figure| !figure.ends_with("_p90"))
+                .sorted_by_key(|key| !key.starts_with(self.main()));
+            let of = |row: &Row| {
+                name(
+                    row.text("bench"),
+                    row.get(self.view.across).unwrap_or(&Value::Null),
+                )
+            };
+            let head = [String::new()]
+                .into_iter()
+                .chain(rows.iter().map(|row| of(row)));
+            let mut lines = vec![(String::new(), head.collect_vec())];
+            for key in figures {
+                let value = |row: &&Row| match (row.get(key), key.strip_suffix("_p10")) {
                     (Some(low), Some(figure)) => {
                         let high = row.get(&format!("{figure}_p90")).unwrap_or(&Value::Null);
                         format!("{}–{}", shown(key, low), shown(key, high))
                     }
-                    (Some(value), None) if *key == "impl" => name(row.text("bench"), value),
                     _ => cell(row, key),
-                });
-            cells.collect()
-        });
-        let head = columns.iter().map(|key| title(key)).collect();
-        table(style, head, lines, keys.len())
+                };
+                let line = [title(key)].into_iter().chain(rows.iter().map(value));
+                lines.push((String::new(), line.collect()));
+            }
+            let table = match style {
+                Style::Terminal => plain(&lines, &[""]),
+                Style::Markdown => markdown(&lines, &[""]),
+            };
+            let heading = wrapped(&phrases(first, &keys), " · ").join("\n");
+            text += &format!("\n{heading}\n\n{table}");
+        }
+        text
     }
 }
 
 /// The label columns of `keys`; API and direction share one.
-pub(crate) fn labels(keys: &[&str], of: &dyn Fn(&str) -> String) -> Vec<String> {
+fn labels(keys: &[&str], of: &dyn Fn(&str) -> String) -> Vec<String> {
     let shared = keys.contains(&"api") && keys.contains(&"direction");
     let keys = keys.iter().filter(|key| !shared || **key != "direction");
     keys.map(|key| match *key {
@@ -197,44 +294,75 @@ pub(crate) fn labels(keys: &[&str], of: &dyn Fn(&str) -> String) -> Vec<String> 
     .collect()
 }
 
-/// Appends, for each provider and allocator, the rows of the API that loses most at the slowest
-/// offset, compared with its usual share of the limit.
+/// The values of `keys` in a heading.
+pub(crate) fn phrases(row: &Row, keys: &[&str]) -> String {
+    let phrases = keys.iter().filter_map(|key| phrase(key, row.get(key)?));
+    phrases.filter(|phrase| !phrase.is_empty()).join(" · ")
+}
+
+/// Appends, for each provider, the rows of the API that loses most at the slowest offset, compared
+/// with its usual share of the limit.
 pub(crate) fn with_slowest_offset(rows: &[Row]) -> Vec<Row> {
     const PREFIX: &str = "slowest_offset_";
     fn group(row: &Row) -> Vec<Option<&Value>> {
-        row.subject(&["impl", "api", "direction"])
+        row.subject(&["impl", "api", "direction", "allocator"])
     }
     let left = |row: &Row| -> Option<f64> {
         let slowest = row.number(&format!("{PREFIX}share_of_limit"))?;
         Some(slowest / row.number("share_of_limit")?)
     };
     let mut all = Vec::new();
-    for (at, row) in rows.iter().enumerate() {
-        all.push(row.clone());
-        if rows[at + 1..].iter().any(|next| group(next) == group(row)) {
-            continue;
-        }
-        let same = rows.iter().filter(|same| group(same) == group(row));
-        let of_this = same.filter(|row| row.text("impl") == "this");
+    for of_group in rows.iter().map(group).unique() {
+        let rows = rows
+            .iter()
+            .filter(|row| group(row) == of_group)
+            .collect_vec();
+        all.extend(rows.iter().copied().cloned());
+        let of_this = rows.iter().filter(|row| row.text("impl") == "this");
         let losses = of_this.filter_map(|row| Some((left(row)?, row)));
         let Some((_, most)) = losses.min_by(|a, b| a.0.total_cmp(&b.0)) else {
             continue;
         };
+        let without = ["impl", "allocator"];
         let alike = rows
             .iter()
-            .filter(|row| row.subject(&["impl"]) == most.subject(&["impl"]));
+            .filter(|row| row.subject(&without) == most.subject(&without));
         all.extend(alike.map(|row| {
             let marked = format!("{}*", row.text("direction"));
             let figures = row
                 .figures()
                 .filter_map(|key| Some((key.strip_prefix(PREFIX)?, key)));
-            figures.fold(
-                row.clone().with("direction", marked),
-                |new, (key, slowest)| new.with(key, row.get(slowest).cloned()),
-            )
+            let new = Row::clone(row).with("direction", marked);
+            figures.fold(new, |new, (key, slowest)| {
+                new.with(key, row.get(slowest).cloned())
+            })
         }));
     }
     all
+}
+
+/// The ratios of `rows` on each allocator. `None` if there is only one, or nothing to compare.
+pub(crate) fn by_allocator(rows: &[Row]) -> Option<Part> {
+    let view = View::BY_ALLOCATOR;
+    let is = |row: &&Row| row.text("impl") == "this" && row.get("share_of_limit").is_some();
+    let of_this = rows.iter().filter(is);
+    let with_allocations = of_this.map(|row| {
+        let other = |other: &&Row| {
+            other.text("impl") == "upstream" && other.subject(&["impl"]) == row.subject(&["impl"])
+        };
+        let other = rows.iter().find(other);
+        let of = |row: &Row| {
+            let per = ["allocations_per_record", "allocations_per_handshake"];
+            let key = per.into_iter().find(|key| row.get(key).is_some());
+            key.map_or_else(String::new, |key| cell(row, key))
+        };
+        let upstream = other.map_or_else(|| "–".to_owned(), of);
+        row.clone()
+            .with("allocations", format!("{} / {upstream}", of(row)))
+    });
+    let rows = with_allocations.collect_vec();
+    let part = Part { view, rows };
+    (part.values("allocator").len() > 1).then_some(part)
 }
 
 pub(crate) const UPSTREAM: &str = "rustls 0.23.46";
@@ -274,6 +402,17 @@ pub(crate) fn title(key: &str) -> String {
         key => return key.replace('_', " "),
     }
     .to_owned()
+}
+
+/// The heading of a column at a terminal, where the table's heading tells more.
+fn short_title(key: &str) -> String {
+    let long = title(key);
+    match key {
+        "client_auth" => "client auth".to_owned(),
+        "ratio_to_no_handshakes" => "ratio".to_owned(),
+        "ratio_to_one_direction" => "of one direction".to_owned(),
+        _ => long.split(" per ").next().unwrap_or(&long).to_owned(),
+    }
 }
 
 /// A value that all rows of a table share, as a part of its heading.
@@ -316,39 +455,64 @@ fn shown(key: &str, value: &Value) -> String {
             value => value.as_str().unwrap_or_default().to_owned(),
         };
     };
-    match key {
-        _ if key.contains("ratio_") || key == "times_as_fast" => format!("{number:.2} ×"),
-        _ if key.contains("share_") => format!("{:.1} %", 100.0 * number),
-        _ if number.fract() == 0.0 || number.abs() >= 100.0 => format!("{number:.0}"),
-        _ if number.abs() >= 10.0 => format!("{number:.1}"),
-        _ => format!("{number:.2}"),
+    let (number, unit) = match key {
+        _ if key.contains("share_") => return format!("{:.1} %", 100.0 * number),
+        _ if key.contains("ratio_") || key == "times_as_fast" => (number, " ×"),
+        _ => (number, ""),
+    };
+    let places = match number.abs() {
+        large if large >= 100.0 => 0,
+        medium if medium >= 10.0 => 1,
+        _ => 2,
+    };
+    match unit.is_empty() && number.fract() == 0.0 {
+        true => format!("{number:.0}"),
+        false => format!("{number:.places$}{unit}"),
     }
 }
 
-/// Writes a table. Its first `left` columns are aligned to the left.
-pub(crate) fn table(
-    style: Style,
-    head: Vec<String>,
-    lines: impl Iterator<Item = Vec<String>>,
-    left: usize,
-) -> String {
-    let mut table = comfy_table::Table::new();
-    table.load_style(match style {
-        Style::Terminal => presets::NOTHING,
-        Style::Markdown => presets::ASCII_MARKDOWN,
-    });
-    table.set_header(head).add_rows(lines);
-    for (at, column) in table.column_iter_mut().enumerate() {
-        if at >= left {
-            column.set_cell_alignment(CellAlignment::Right);
+/// Writes a table for a terminal. Columns after the labels are aligned to the right.
+fn plain(lines: &Lines, labels: &[&str]) -> String {
+    let mut text = String::new();
+    let mut under = "";
+    for ((heading, _), line) in lines.iter().zip(aligned(lines, labels)) {
+        if heading != under {
+            text += &format!("{}\n", wrapped(heading, " · ").join("\n"));
+            under = heading;
         }
-        if style == Style::Terminal {
-            column.set_padding((0, 2));
-        }
+        text += line.join("  ").trim_end();
+        text.push('\n');
     }
-    let lines = table.lines();
+    text
+}
+
+fn markdown(lines: &Lines, labels: &[&str]) -> String {
+    let mut rows = aligned(lines, labels);
+    let rule = rows[0]
+        .iter()
+        .map(|cell| "-".repeat(cell.chars().count() + 2));
+    let rule = format!("|{}|\n", rule.format("|"));
+    let mut rows = rows
+        .drain(..)
+        .map(|line| format!("| {} |\n", line.join(" | ")));
+    let head = rows.next().unwrap_or_default();
+    head + &rule + &rows.collect::<String>()
+}
+
+/// The cells of all lines, as wide as the widest in their column.
+fn aligned(lines: &Lines, keys: &[&str]) -> Vec<Vec<String>> {
+    let left = labels(keys, &|key| key.to_owned()).len();
+    let widest = |at: usize| lines.iter().map(|(_, line)| line[at].chars().count()).max();
+    let widths = (0..lines[0].1.len())
+        .map(|at| widest(at).unwrap_or(0))
+        .collect_vec();
+    let pad = |(at, cell): (usize, &String)| match at < left {
+        true => format!("{cell:<0$}", widths[at]),
+        false => format!("{cell:>0$}", widths[at]),
+    };
     lines
-        .map(|line| line.trim_end().to_owned() + "\n")
+        .iter()
+        .map(|(_, line)| line.iter().enumerate().map(pad).collect())
         .collect()
 }
 
@@ -358,4 +522,22 @@ pub(crate) fn width(text: &str) -> usize {
         .map(|line| line.chars().count())
         .max()
         .unwrap_or(0)
+}
+
+/// Breaks `text` into lines for a terminal, behind separators.
+pub(crate) fn wrapped(text: &str, separator: &str) -> Vec<String> {
+    broken(text, separator, |line| line.chars().count() <= WIDTH)
+}
+
+/// Breaks `text` into lines that fit, behind separators.
+pub(crate) fn broken(text: &str, separator: &str, fits: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for piece in text.split(separator) {
+        let longer = lines.last().map(|line| format!("{line}{separator}{piece}"));
+        match longer.filter(|line| fits(line)) {
+            Some(longer) => *lines.last_mut().unwrap_or(&mut String::new()) = longer,
+            None => lines.push(piece.to_owned()),
+        }
+    }
+    lines
 }

@@ -35,7 +35,7 @@
 //! and needs a separately installed runner. This program attributes the instructions instead.
 
 mod callgrind;
-#[path = "../../src/jobs/certificates/files.rs"]
+#[path = "../../src/workload/files.rs"]
 mod files;
 mod profile;
 mod roots;

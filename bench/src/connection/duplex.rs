@@ -5,9 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use tls::{ClientConnection, ServerConnection};
 
-use super::pairs::buffered::{self, Pair};
-use super::{configs, tls};
-use crate::jobs::duplex::{Amount, Done, End, Use, timed};
+use super::configs::configs;
+use super::dialect::pairs::buffered::{self, Pair};
+use super::dialect::tls;
+use crate::workload::duplex::{Amount, Done, End, Use, timed};
 use crate::workload::{Result, Scenario};
 
 /// A connection and the memory that its application and its peer use.

@@ -8,10 +8,11 @@ use tls::{
     ClientConfig, ClientConnection, ConnectionCommon, HandshakeKind, ServerConfig, ServerConnection,
 };
 
-use super::pairs::Configs;
-use super::pairs::buffered::{hand_over, take_in};
-use super::{configs, tls};
-use crate::jobs::handshake::{Handshakes, Spent};
+use super::configs::configs;
+use super::dialect::pairs::Configs;
+use super::dialect::pairs::buffered::{hand_over, take_in};
+use super::dialect::tls;
+use crate::workload::handshakes::{Handshakes, Spent};
 use crate::workload::{Result, Scenario, Sessions};
 
 /// Creates handshakes as in `scenario`. If they resume sessions, a first one has already been made.

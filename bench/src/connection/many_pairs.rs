@@ -6,10 +6,11 @@ use bench_allocator::{count, so_far};
 use harness::peers::memory::Memory;
 use tls::ConnectionCommon;
 
-use super::pairs::{Configs, buffered, unbuffered};
-use super::{configs, tls};
+use super::configs::configs;
+use super::dialect::pairs::{Configs, buffered, unbuffered};
+use super::dialect::tls;
 use crate::choices::Api;
-use crate::jobs::memory::{Data, Pairs, REST};
+use crate::workload::memory::{Data, Pairs, REST};
 use crate::workload::{Result, Scenario, check_received};
 
 /// Connects `count` pairs; they have completed the handshake and have nothing left to exchange.

@@ -19,11 +19,12 @@ use tls::{
     SignatureScheme,
 };
 
-use super::pairs::Configs;
-use super::pairs::buffered::{hand_over, read, take_in, write};
-use super::{configs, tls};
+use super::configs::configs;
+use super::dialect::pairs::Configs;
+use super::dialect::pairs::buffered::{hand_over, read, take_in, write};
+use super::dialect::{self, tls};
 use crate::choices::{KeyType, Role};
-use crate::jobs::offload::{Handshakes, INTERVAL, Load, Outcome, Service, Setup};
+use crate::workload::offload::{Handshakes, INTERVAL, Load, Outcome, Service, Setup};
 use crate::workload::{Identity, Result, Scenario};
 
 /// Starts a server, and connects the clients that send messages.
@@ -31,14 +32,14 @@ pub(crate) fn service(scenario: &Scenario, setup: &Setup) -> Result<Box<dyn Serv
     let Configs { client, server } = configs(scenario)?;
     let single = Arc::new(Identity::of(KeyType::EcdsaP256, Role::Server));
     let identity = scenario.server.as_ref().unwrap_or(&single);
-    let provider = super::super::provider(scenario.provider);
+    let provider = dialect::provider(scenario.provider);
     let key = provider.key_provider;
     let key = key.load_private_key(identity.key.clone_key())?;
     let key = Arc::new(Slow {
         signs: key,
         delay: setup.delay,
     });
-    let key = super::super::offloaded(key, &setup.pool);
+    let key = dialect::offloaded(key, &setup.pool);
     let mut server = (*server).clone();
     let certified = CertifiedKey::new(identity.chain.clone(), key);
     server.cert_resolver = Arc::new(SingleCertAndKey::from(certified));
@@ -154,7 +155,7 @@ fn serve(
                 is_offloaded,
             } => {
                 let mut tls = ServerConnection::new(config.clone())?;
-                super::super::set_async(&mut tls, is_offloaded);
+                dialect::set_async(&mut tls, is_offloaded);
                 let events = events.clone();
                 let waker = Waker::from(Arc::new(Task { id, events }));
                 let connection = Connection { tls, client, waker };
@@ -191,7 +192,7 @@ impl Connection {
                 tls.read_tls(&mut wire)?;
             }
             tls.process_new_packets()?;
-            super::super::poll_operation(tls, &self.waker)?;
+            dialect::poll_operation(tls, &self.waker)?;
             let waiting = tls.process_new_packets()?.plaintext_bytes_to_read();
             let plaintext = memory.get_mut(..waiting).ok_or("the message is too long")?;
             read(tls, waiting, plaintext)?;
@@ -278,11 +279,8 @@ impl Echo {
         for _ in 0..connections {
             self.clients.push(self.network.open(answers, false)?);
         }
-        while self
-            .clients
-            .iter()
-            .any(|client| client.tls.is_handshaking())
-        {
+        let is_new = |client: &Client| client.tls.is_handshaking();
+        while self.clients.iter().any(is_new) {
             let (id, answer) = self.answers.recv_timeout(PATIENCE)?;
             self.clients[id].receive(&answer, &self.network)?;
         }

@@ -7,10 +7,11 @@ use pki_types::CertificateDer;
 use pki_types::pem::PemObject;
 use tls::{ClientConfig, RootCertStore};
 
+use super::configs::configs;
+use super::dialect::tls;
 use super::handshake::Pipes;
-use super::{configs, tls};
-use crate::jobs::certificates::Costly;
-use crate::jobs::handshake::Spent;
+use crate::workload::certificates::Costly;
+use crate::workload::handshakes::Spent;
 use crate::workload::{Result, Scenario};
 
 /// Connections that read their roots from the file `bundle` each time.

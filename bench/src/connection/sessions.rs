@@ -6,8 +6,9 @@ use bench_allocator::count;
 use tls::client::Resumption;
 use tls::server::ServerSessionMemoryCache;
 
+use super::configs::configs;
+use super::dialect::{self, tls};
 use super::handshake::Pipes;
-use super::{configs, tls};
 use crate::workload::{Identity, Result, Scenario};
 
 /// Has `clients` make full handshakes in turns, until the server has stored `sessions` sessions.
@@ -36,7 +37,7 @@ pub(crate) fn heap_bytes(
             verifies_once: false,
             ..scenario.clone()
         };
-        super::super::set_up_caches(&caches, &mut config, &mut (*configs.server).clone());
+        dialect::set_up_caches(&caches, &mut config, &mut (*configs.server).clone());
         Ok(Arc::new(config))
     });
     let clients = clients.collect::<Result<Vec<_>>>()?;

@@ -9,10 +9,11 @@ use std::time::Instant;
 use harness::peers::os::thread_cpu_time;
 use tls::{ClientConnection, ServerConnection, Stream};
 
-use super::pairs::buffered;
-use super::{configs, tls};
-use crate::jobs::tcp::{Cost, Sizes, Transfer};
-use crate::socket::Socket;
+use super::configs::configs;
+use super::dialect::pairs::buffered;
+use super::dialect::tls;
+use crate::workload::socket::Socket;
+use crate::workload::tcp::{Cost, Sizes, Transfer};
 use crate::workload::{Result, Scenario};
 
 /// A client that sends and a server that receives.

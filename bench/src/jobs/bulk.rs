@@ -1,19 +1,36 @@
 //! `bulk`: throughput of an established connection, in all requested combinations.
 
-mod limit;
-
 use bytesize::ByteSize;
 use clap::Args;
 use itertools::{Itertools, iproduct};
 
-use super::{Job, Run, Step};
+use super::job::{Entry, Job, Run, Step};
+use crate::arguments::{Connection, in_range};
 use crate::choices::{Api, Choice, Direction, Several, Threads, chosen, several};
-use crate::cli::{Connection, in_range};
-use crate::measure::{Rates, Work};
+use crate::limit::records as limit;
+use crate::measure::{Rates, Work, rounds};
 use crate::row::Row;
 use crate::statistics::ratio;
+use crate::tables::View;
 use crate::workload::{Result, Slowest, Traffic, Workload};
 use crate::{machine, this, upstream};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "bulk",
+    help: "Throughput of an established connection",
+    view: View {
+        main: "mb_per_s",
+        side_by_side: "allocations_per_record",
+        ..View::GENERAL
+    },
+    in_all: &[
+        "",
+        "--plaintext-size=64",
+        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+        "--allocator=system --working-set=WORKING_SET --threads=THREADS",
+    ],
+    ..Entry::of::<Bulk>()
+};
 
 /// The arguments of `bulk`.
 #[derive(Args, Clone, Debug)]
@@ -26,7 +43,7 @@ pub(crate) struct Bulk {
     pub(crate) api: Vec<Several<Api>>,
 
     /// The number of threads, each with its own connections; throughputs are summed. `1..4` or
-    /// `1,2,4` measures each number, and `--plot` draws curves
+    /// `1,2,4` measures each number
     #[arg(long, default_value = "1", value_name = "N")]
     pub(crate) threads: Threads,
 
@@ -41,23 +58,10 @@ pub(crate) struct Bulk {
     pub(crate) working_set: Option<ByteSize>,
 }
 
-type Build = fn(Direction, &Traffic) -> Result<Box<dyn Workload>>;
-
 /// The names of the workloads that are measured in turns, in their order.
 const NAMES: [&str; 3] = ["this", "upstream", "limit"];
 const UPSTREAM: usize = 1;
 const LIMIT: usize = 2;
-
-/// Upstream has no in-place encryption; a program would use its unbuffered API instead.
-fn builds(api: Api) -> [Build; 3] {
-    use upstream::connection::{buffered, fill_buf, unbuffered};
-    match api {
-        Api::Buffered => [this::connection::buffered, buffered, limit::workload],
-        Api::FillBuf => [this::connection::fill_buf, fill_buf, limit::workload],
-        Api::Unbuffered => [this::connection::unbuffered, unbuffered, limit::workload],
-        Api::InPlace => [this::in_place::workload, unbuffered, limit::in_place],
-    }
-}
 
 /// The measured halves of connections: all APIs receive in place, and `fill-buf` is a way to
 /// receive.
@@ -72,6 +76,14 @@ fn exists(api: Api, direction: Direction) -> bool {
 impl Job for Bulk {
     fn threads(&self) -> &[usize] {
         &self.threads.0
+    }
+
+    fn note(&self, run: &Run) -> String {
+        let multiplier = run.common.multiplier;
+        format!(
+            "Medians of {} rounds on each allocator\n",
+            rounds(multiplier)
+        )
     }
 
     fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
@@ -137,9 +149,19 @@ impl Comparison<'_> {
         Ok(rows)
     }
 
+    /// Upstream has no in-place encryption; a program would use its unbuffered API instead.
     fn build(&self) -> Result<Vec<Box<dyn Workload>>> {
-        let built = builds(self.api).map(|build| build(self.direction, &self.traffic));
-        built.into_iter().collect()
+        let (api, direction, traffic) = (self.api, self.direction, &self.traffic);
+        let this = match api {
+            Api::InPlace => this::in_place::workload(traffic),
+            api => this::connection::bulk::workload(api, direction, traffic),
+        };
+        let upstream = upstream::connection::bulk::workload(api, direction, traffic);
+        Ok(vec![
+            this?,
+            upstream?,
+            limit::workload(api, direction, traffic)?,
+        ])
     }
 
     fn work<'w, W>(
@@ -150,12 +172,14 @@ impl Comparison<'_> {
         let provider = self.traffic.connection.provider.name();
         let (api, direction) = (self.api.name(), self.direction.name());
         Work {
-            build,
-            workloads: NAMES.len(),
             batch_len: self.traffic.batch_len(),
             threads: self.threads,
-            multiplier,
-            label: format!("{provider} · {api} {direction}"),
+            ..Work::new(
+                build,
+                NAMES.len(),
+                multiplier,
+                &format!("{provider} · {api} {direction}"),
+            )
         }
     }
 

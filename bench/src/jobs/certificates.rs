@@ -1,36 +1,40 @@
 //! `certificates`: work on certificates that are parsed once, cached and shared, compared with the
 //! same work without caches.
 
-mod files;
-pub(crate) mod from_files;
-pub(crate) mod parsed;
+mod from_files;
+mod parsed;
 mod peers;
 
 use bench_allocator::count;
 use clap::Args;
 use itertools::{Itertools, izip};
-pub(crate) use peers::Authority;
 
-use super::handshake::Spent;
-use super::{Job, Run, Step};
+use super::job::{Entry, Job, Run, Step};
 use crate::choices::Provider;
 use crate::measure::{Operation, Repeated, Timed, Work};
 use crate::row::Row;
 use crate::statistics::ratio;
+use crate::tables::View;
 use crate::workload::Result;
+use crate::workload::certificates::Costly;
+use crate::workload::handshakes::Spent;
+use crate::workload::identities::Authority;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "certificates",
+    help: "Certificate work with and without the caches that parse once and share",
+    view: View {
+        main: "ns_per_op bytes_per_session",
+        side_by_side: "allocations_per_op heap_bytes_per_op",
+        once: "times_as_fast",
+        ..View::GENERAL
+    },
+    ..Entry::of::<Certificates>()
+};
 
 /// `certificates` has no arguments.
 #[derive(Args)]
 pub(crate) struct Certificates {}
-
-/// Repeatable work, which returns its costs.
-pub(crate) type Costly = Box<dyn FnMut() -> Result<Spent>>;
-
-impl Timed<1> for Costly {
-    fn batch(&mut self) -> Result<[f64; 1]> {
-        Ok([self()?.seconds])
-    }
-}
 
 /// A way to do a piece of work: the implementation, a name, and the work.
 struct Way<'a>(
@@ -108,15 +112,8 @@ impl Comparison<'_> {
             let again = build()?;
             costs.push(count(again).0?);
         }
-        let measured = Work {
-            build: &build,
-            workloads: ways.len(),
-            batch_len: 1,
-            threads: 1,
-            multiplier: Self::SHARE * self.run.common.multiplier,
-            label: work.to_owned(),
-        };
-        let rates = measured.interleaved()?;
+        let multiplier = Self::SHARE * self.run.common.multiplier;
+        let rates = Work::new(&build, ways.len(), multiplier, work).interleaved()?;
         let rows =
             izip!(ways, &costs, &rates).map(|(Way(implementation, way, _), spent, [rate])| {
                 let times = rate.iter().map(|rate| 1e9 / rate).collect_vec();

@@ -13,21 +13,30 @@
 //! With both directions, the receiving thread has a fixed amount of work. The other thread sends
 //! until that is done, so that both are busy all the time.
 
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Instant;
-
 use clap::Args;
 use itertools::{Itertools, iproduct, izip};
 
-use super::{Job, Run, Step};
-use crate::cli::{Connection, in_range};
+use super::job::{Entry, Job, Run, Step};
+use crate::arguments::{Connection, in_range};
 use crate::measure::{Timed, Work};
 use crate::row::Row;
 use crate::statistics::median;
-use crate::workload::{Result, Scenario, check_received};
+use crate::tables::View;
+use crate::workload::duplex::{Amount, End, Use};
+use crate::workload::{Result, Scenario};
 use crate::{this, upstream};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "duplex",
+    help: "Sends and receives at once on two threads: with a split connection, or one behind a mutex",
+    view: View {
+        main: "mb_per_s",
+        side_by_side: "ratio_to_one_direction",
+        once: "",
+        ..View::GENERAL
+    },
+    ..Entry::of::<Duplex>()
+};
 
 /// The arguments of `duplex`.
 #[derive(Args)]
@@ -39,73 +48,6 @@ pub(crate) struct Duplex {
     #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "16384",
           value_parser = in_range(1..=1 << 20))]
     write_sizes: Vec<usize>,
-}
-
-/// The directions that an end uses at once.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Use {
-    Send,
-    Receive,
-    Both,
-}
-
-/// One end of an established connection.
-pub(crate) trait End {
-    /// Lets the peer make the records for the next [`Self::run`].
-    fn prepare(&mut self) -> Result<()>;
-
-    /// Returns the plaintext bytes sent and received, and the seconds that it took.
-    fn run(&mut self, directions: Use) -> Result<Done>;
-}
-
-/// The plaintext bytes sent and received, and the seconds that it took.
-pub(crate) type Done = ([usize; 2], f64);
-
-/// The amount of data that an end sends and receives.
-#[derive(Clone, Copy)]
-pub(crate) struct Amount {
-    pub(crate) write_size: usize,
-    pub(crate) writes: usize,
-}
-
-/// Times `directions`: `send` for each write of `amount`, or `receive` once; or `receive` once, and
-/// meanwhile `send` repeatedly on another thread. Each returns the number of plaintext bytes.
-pub(crate) fn timed(
-    directions: Use,
-    Amount { write_size, writes }: Amount,
-    mut send: impl FnMut() -> Result<usize> + Send,
-    receive: impl FnOnce() -> Result<usize>,
-) -> Result<Done> {
-    let start = Instant::now();
-    let ([sent, received], seconds) = match directions {
-        Use::Send => {
-            let sent = (0..writes).map(|_| send()).sum::<Result<usize>>()?;
-            return Ok(([sent, 0], start.elapsed().as_secs_f64()));
-        }
-        Use::Receive => ([0, receive()?], start.elapsed().as_secs_f64()),
-        Use::Both => {
-            let (begin, is_over) = (Barrier::new(2), AtomicBool::new(false));
-            thread::scope(|scope| -> Result<Done> {
-                let sending = scope.spawn(|| -> Result<usize> {
-                    let mut sent = 0;
-                    begin.wait();
-                    while !is_over.load(Ordering::Relaxed) {
-                        sent += send()?;
-                    }
-                    Ok(sent)
-                });
-                begin.wait();
-                let start = Instant::now();
-                let received = receive();
-                let seconds = start.elapsed().as_secs_f64();
-                is_over.store(true, Ordering::Relaxed);
-                let sent = sending.join().map_err(|_| "the sending thread panicked")?;
-                Ok(([sent?, received?], seconds))
-            })?
-        }
-    };
-    check_received(received, write_size * writes)?;
-    Ok(([sent, received], seconds))
 }
 
 type Build = fn(&Scenario, Amount) -> Result<Box<dyn End>>;
@@ -168,23 +110,21 @@ fn compare(run: &Run, scenario: &Scenario, write_size: usize) -> Result<Vec<Row>
     let bytes = (BYTES * multiplier).clamp(FEWEST_BYTES, BYTES);
     let writes = (bytes as usize).div_ceil(write_size);
     let (amount, len) = (Amount { write_size, writes }, write_size * writes);
+    let build = || {
+        let built = WAYS.iter().map(|&(_, _, build, directions)| {
+            let end = build(scenario, amount)?;
+            Ok(Used {
+                end,
+                directions,
+                len,
+            })
+        });
+        built.collect()
+    };
+    let label = format!("{} · duplex {write_size}", scenario.provider.name());
     let work = Work {
-        build: &|| {
-            let built = WAYS.iter().map(|(_, _, build, directions)| {
-                let (end, directions) = (build(scenario, amount)?, *directions);
-                Ok(Used {
-                    end,
-                    directions,
-                    len,
-                })
-            });
-            built.collect()
-        },
-        workloads: WAYS.len(),
         batch_len: len,
-        threads: 1,
-        multiplier: 2.0 * multiplier,
-        label: format!("{} · duplex {write_size}", scenario.provider.name()),
+        ..Work::new(&build, WAYS.len(), 2.0 * multiplier, &label)
     };
     let rates = work.interleaved()?;
     let rows = izip!(WAYS, &rates).map(|((name, sharing, _, directions), [sent, received])| {
@@ -205,31 +145,4 @@ fn compare(run: &Run, scenario: &Scenario, write_size: usize) -> Result<Vec<Row>
             .ratio("ratio_to_one_direction", median(&shares.collect_vec()))
     });
     rows.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_failure_of_one_thread_ends_both() {
-        let amount = Amount {
-            write_size: 1,
-            writes: 1,
-        };
-        let fails = || Err("it failed".into());
-        assert!(timed(Use::Both, amount, || Ok(1), fails).is_err());
-        let failed = AtomicBool::new(false);
-        let send = || {
-            failed.store(true, Ordering::SeqCst);
-            Err("it failed".into())
-        };
-        let receive = || {
-            while !failed.load(Ordering::SeqCst) {
-                thread::yield_now();
-            }
-            Ok(1)
-        };
-        assert!(timed(Use::Both, amount, send, receive).is_err());
-    }
 }

@@ -1,28 +1,50 @@
 //! `handshake`, `handshake-resume`, `handshake-ticket`: handshakes per second of each side and
 //! their costs, in all requested combinations.
 
-pub(crate) mod limit;
-
 use std::sync::Arc;
-use std::time::Instant;
 
-use bench_allocator::so_far;
 use clap::Args;
 use itertools::iproduct;
 
-use super::certificates::Authority;
-use super::{Job, Run, Step};
+use super::job::{Entry, Job, Run, Step};
+use crate::arguments::in_range;
 use crate::choices::{
     Choice, Cipher, ClientAuth, Group, KeyType, Role, Several, Threads, Verification, Version,
     chosen, one, several,
 };
-use crate::cli::in_range;
-use crate::measure::{Timed, Work};
+use crate::limit::handshake as limit;
+use crate::measure::Work;
 use crate::row::Row;
 use crate::statistics::ratio;
 use crate::suites::Suite;
+use crate::tables::View;
+use crate::workload::handshakes::{Handshakes, Spent, flights};
+use crate::workload::identities::Authority;
 use crate::workload::{Identity, Result, Scenario, Sessions};
 use crate::{this, upstream};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "handshake",
+    help: "Full handshakes, each side timed separately",
+    view: View {
+        main: "handshakes_per_s",
+        side_by_side: "allocations_per_handshake",
+        ..View::GENERAL
+    },
+    ..Entry::of::<Handshake>()
+};
+
+pub(super) const RESUME: Entry = Entry {
+    name: "handshake-resume",
+    help: "Handshakes that resume sessions stored by the server",
+    ..ENTRY
+};
+
+pub(super) const TICKET: Entry = Entry {
+    name: "handshake-ticket",
+    help: "Handshakes that resume sessions from tickets that only the server can open",
+    ..ENTRY
+};
 
 /// The arguments of the three sub-commands, which differ in their sessions.
 #[derive(Args)]
@@ -68,18 +90,6 @@ pub(crate) struct Handshake {
     threads: Threads,
 }
 
-/// Repeatable handshakes of one implementation, or only their cryptography.
-pub(crate) trait Handshakes {
-    /// Makes one; returns the costs of client and server. `sent` receives the flights of the sides
-    /// in turns, the client's first.
-    fn make(&mut self, sent: &mut dyn FnMut(&[u8])) -> Result<[Spent; 2]>;
-
-    /// Makes one, after which the server keeps the connection open.
-    fn keep_open(&mut self) -> Result<()> {
-        Ok(())
-    }
-}
-
 pub(crate) type Build = fn(&Scenario) -> Result<Box<dyn Handshakes>>;
 
 /// The handshakes of both implementations.
@@ -87,42 +97,6 @@ pub(crate) const BUILDS: [(&str, Build); 2] = [
     ("this", this::connection::handshake::handshakes),
     ("upstream", upstream::connection::handshake::handshakes),
 ];
-
-/// The costs of one side of a handshake.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spent {
-    pub(crate) seconds: f64,
-    /// Heap activity, within the work of [`bench_allocator::count`] only.
-    pub(crate) allocations: u64,
-    /// All requested bytes, however short-lived.
-    pub(crate) heap_bytes: u64,
-}
-
-impl Spent {
-    /// Does `work`, and adds its costs.
-    pub(crate) fn by<T>(&mut self, work: impl FnOnce() -> T) -> T {
-        let (start, before) = (Instant::now(), so_far());
-        let result = work();
-        let after = so_far();
-        self.seconds += start.elapsed().as_secs_f64();
-        self.allocations += after.allocations - before.allocations;
-        self.heap_bytes += after.taken - before.taken;
-        result
-    }
-}
-
-impl Timed<2> for Box<dyn Handshakes> {
-    fn batch(&mut self) -> Result<[f64; 2]> {
-        Ok(self.make(&mut |_| ())?.map(|spent| spent.seconds))
-    }
-}
-
-/// Makes one handshake with `handshakes`; returns its flights.
-pub(crate) fn flights(handshakes: &mut dyn Handshakes) -> Result<Vec<Vec<u8>>> {
-    let mut flights = Vec::new();
-    handshakes.make(&mut |flight| flights.push(flight.to_vec()))?;
-    Ok(flights)
-}
 
 impl Job for Handshake {
     fn threads(&self) -> &[usize] {
@@ -213,13 +187,10 @@ fn compare(run: &Run, scenario: &Scenario, threads: usize) -> Result<Vec<Row>> {
         .as_ref()
         .map_or(1, |server| server.chain.len());
     let (suite, provider) = (&scenario.suite, scenario.provider.name());
+    let label = format!("{provider} · {}", suite.name);
     let work = Work {
-        build: &build,
-        workloads: NAMES.len(),
-        batch_len: 1,
         threads,
-        multiplier: run.common.multiplier,
-        label: format!("{provider} · {}", suite.name),
+        ..Work::new(&build, NAMES.len(), run.common.multiplier, &label)
     };
     let rates = work.interleaved()?;
     let rows = iproduct!(NAMES.iter().enumerate(), Role::ALL).map(|((index, name), &role)| {

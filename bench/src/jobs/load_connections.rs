@@ -5,13 +5,26 @@ use bench_allocator::{count, so_far};
 use clap::Args;
 use itertools::iproduct;
 
-use super::memory::{APIS, Data, IMPLEMENTATIONS, Pairs};
-use super::{Job, Run, Step};
+use super::job::{Entry, Job, Run, Step};
+use super::memory::{APIS, IMPLEMENTATIONS};
+use crate::arguments::{Connection, in_range};
 use crate::choices::Choice;
-use crate::cli::{Connection, in_range};
 use crate::row::Row;
+use crate::tables::View;
+use crate::workload::memory::{Data, Pairs};
 use crate::workload::{Result, Scenario};
 use crate::{machine, measure};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "load connections",
+    help: "Thousands of connections in one process: memory while idle and while data waits in all",
+    view: View {
+        main: "bytes_per_connection",
+        once: "growth_bytes",
+        ..View::GENERAL
+    },
+    ..Entry::of::<LoadConnections>()
+};
 
 /// The arguments of `load connections`.
 #[derive(Args)]

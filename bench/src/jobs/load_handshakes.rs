@@ -8,12 +8,26 @@ use clap::Args;
 use itertools::iproduct;
 
 use super::handshake::{BUILDS, Build};
-use super::{Job, Run, Step};
+use super::job::{Entry, Job, Run, Step};
+use crate::arguments::in_range;
 use crate::choices::{Choice, KeyType, Role, Version};
-use crate::cli::in_range;
 use crate::measure;
 use crate::row::Row;
+use crate::tables::View;
 use crate::workload::{Identity, Result, Scenario, Sessions};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "load handshakes",
+    help: "A million handshakes of every kind; reports whether the heap grows",
+    view: View {
+        main: "handshakes_per_s",
+        side_by_side: "growth_bytes peak_bytes",
+        once: "",
+        ..View::GENERAL
+    },
+    in_all: &["--count=100000"],
+    ..Entry::of::<LoadHandshakes>()
+};
 
 /// The arguments of `load handshakes`.
 #[derive(Args)]

@@ -5,12 +5,25 @@ use std::thread;
 use bench_allocator::count;
 use clap::Args;
 
-use super::{Job, Run, Step};
+use super::job::{Entry, Job, Run, Step};
+use crate::arguments::{Connection, in_range};
 use crate::choices::{Api, Choice, Role};
-use crate::cli::{Connection, in_range};
 use crate::row::Row;
+use crate::tables::View;
+use crate::workload::memory::{Data, Pairs};
 use crate::workload::{Result, Scenario};
 use crate::{this, upstream};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "memory",
+    help: "Heap bytes of idle connections and allocations per handshake",
+    view: View {
+        main: "bytes_per_connection allocations_per_handshake pool_bytes_per_thread",
+        once: "",
+        ..View::GENERAL
+    },
+    ..Entry::of::<Memory>()
+};
 
 /// The arguments of `memory`.
 #[derive(Args)]
@@ -21,36 +34,6 @@ pub(crate) struct Memory {
     /// The number of connections of each role to establish at once
     #[arg(long, default_value_t = 64, value_name = "N", value_parser = in_range(1..=1 << 16))]
     connections: usize,
-}
-
-/// Many connected pairs.
-pub(crate) trait Pairs {
-    /// Sends `data` to every connection, which does not hand it out yet.
-    fn hold(&mut self, data: Data) -> Result<()>;
-
-    /// Delivers the rest to every connection and reads all of `data`.
-    fn read(&mut self, data: Data) -> Result<()>;
-
-    /// Drops all connections; returns the heap bytes freed by clients and by servers.
-    fn give_back(&mut self) -> [i64; 2];
-}
-
-/// The data sent to each connection.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Data {
-    pub(crate) len: usize,
-    /// True if the last [`REST`] bytes of the record arrive later. Otherwise the whole record
-    /// arrives at once and waits to be read.
-    pub(crate) is_part: bool,
-}
-
-/// The number of bytes of a record that arrive later.
-pub(crate) const REST: usize = 16;
-
-impl Data {
-    pub(crate) const fn new(len: usize, is_part: bool) -> Self {
-        Self { len, is_part }
-    }
 }
 
 /// The APIs that hold data in different places.

@@ -19,13 +19,10 @@
 //! to a thread on another processor may take five times as long.
 
 use core::time::Duration;
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::sync::Arc;
 
 use clap::Args;
 use harness::peers::configs::SERVER_NAME;
-use harness::peers::os::{leave_first_processor, lower_priority};
 use itertools::{Itertools, iproduct};
 use pki_types::PrivateKeyDer;
 use rcgen::{
@@ -33,13 +30,27 @@ use rcgen::{
     RsaKeySize,
 };
 
-use super::{Job, Run, Step};
+use super::job::{Entry, Job, Run, Step};
+use crate::arguments::in_range;
 use crate::choices::{KeyType, Version};
-use crate::cli::in_range;
 use crate::row::Row;
 use crate::statistics::{median, quantiles, ratio};
+use crate::tables::View;
+use crate::workload::offload::{Handshakes, Load, Outcome, Pool, Service, Setup};
 use crate::workload::{Identity, Result, Scenario, Sessions};
 use crate::{machine, measure, this, upstream};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "offload",
+    help: "The latency of connections whose thread makes handshakes with slow signatures",
+    view: View {
+        main: "echo_p99_us",
+        side_by_side: "echo_p50_us handshakes_per_s",
+        once: "ratio_to_no_handshakes",
+        ..View::GENERAL
+    },
+    ..Entry::of::<Offload>()
+};
 
 /// The arguments of `offload`.
 #[derive(Args)]
@@ -61,78 +72,6 @@ pub(crate) struct Offload {
     #[arg(long, value_name = "N", value_parser = in_range(1..=256))]
     pool_threads: Option<usize>,
 }
-
-/// A server on a thread of its own, with established connections.
-pub(crate) trait Service {
-    /// Sends messages on the established connections, and makes handshakes.
-    fn run(&mut self, load: Load) -> Result<Outcome>;
-}
-
-/// The load of one [`Service::run`].
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Load {
-    pub(crate) duration: Duration,
-    pub(crate) handshakes: Handshakes,
-    /// True if the server's thread does not wait for signatures. Only this library has that.
-    pub(crate) is_offloaded: bool,
-}
-
-/// The handshakes that clients begin.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Handshakes {
-    None,
-    PerSecond(usize),
-    /// This number is always under way.
-    AtOnce(usize),
-}
-
-/// The result of one [`Service::run`].
-pub(crate) struct Outcome {
-    /// The seconds until the echo of each message.
-    pub(crate) latencies: Vec<f64>,
-    pub(crate) handshakes_per_s: f64,
-}
-
-/// The parameters of a service.
-pub(crate) struct Setup {
-    pub(crate) connections: usize,
-    /// The time that each signature waits before it is made.
-    pub(crate) delay: Duration,
-    pub(crate) pool: Pool,
-}
-
-/// Threads that run jobs from one queue. They leave the first processor to the server, and end when
-/// the pool and its clones are dropped.
-#[derive(Clone)]
-pub(crate) struct Pool(Sender<Box<dyn FnOnce() + Send>>);
-
-impl Pool {
-    fn new(threads: usize) -> Self {
-        let (queue, jobs) = channel::<Box<dyn FnOnce() + Send>>();
-        let jobs = Arc::new(Mutex::new(jobs));
-        for _ in 0..threads {
-            let jobs = jobs.clone();
-            thread::spawn(move || {
-                leave_first_processor();
-                lower_priority();
-                let lock = || jobs.lock().unwrap_or_else(PoisonError::into_inner);
-                let next = || lock().recv();
-                while let Ok(job) = next() {
-                    job();
-                }
-            });
-        }
-        Self(queue)
-    }
-
-    pub(crate) fn spawn(&self, job: Box<dyn FnOnce() + Send>) {
-        // the threads live as long as the queue
-        let _ = self.0.send(job);
-    }
-}
-
-/// The interval of messages, over all connections.
-pub(crate) const INTERVAL: Duration = Duration::from_micros(500);
 
 /// The handshakes under way at the same time when as many as possible are made.
 const AT_ONCE: usize = 32;

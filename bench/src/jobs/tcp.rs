@@ -3,13 +3,27 @@
 use clap::Args;
 use itertools::{Itertools, iproduct};
 
-use super::{Job, Run, Step};
-use crate::cli::{Connection, in_range};
+use super::job::{Entry, Job, Run, Step};
+use crate::arguments::{Connection, in_range};
 use crate::measure::{Timed, Work};
 use crate::row::Row;
 use crate::statistics::ratio;
+use crate::tables::View;
+use crate::workload::tcp::{Sizes, Transfer};
 use crate::workload::{Result, Scenario};
 use crate::{this, upstream};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "tcp",
+    help: "Both ends over loopback TCP in one process, each on its own thread",
+    view: View {
+        main: "mb_per_s",
+        side_by_side: "cpu_s_per_gb system_calls_per_mb",
+        once: "ratio_to_upstream",
+        ..View::GENERAL
+    },
+    ..Entry::of::<Tcp>()
+};
 
 /// The arguments of `tcp`.
 #[derive(Args)]
@@ -25,27 +39,6 @@ pub(crate) struct Tcp {
     /// The bytes that the receiver asks for at a time
     #[arg(long, default_value_t = 65536, value_name = "BYTES", value_parser = in_range(1..=1 << 20))]
     read_size: usize,
-}
-
-/// An established connection over TCP and its two applications.
-pub(crate) trait Transfer {
-    /// Lets one application write `writes` times and the other read all of it.
-    fn run(&mut self, writes: usize) -> Result<Cost>;
-}
-
-/// The cost of one [`Transfer::run`], both ends together.
-pub(crate) struct Cost {
-    pub(crate) seconds: f64,
-    pub(crate) cpu_seconds: f64,
-    /// System calls on the two sockets.
-    pub(crate) calls: u64,
-}
-
-/// The bytes that the two applications write and ask for at a time.
-#[derive(Clone, Copy)]
-pub(crate) struct Sizes {
-    pub(crate) write: usize,
-    pub(crate) read: usize,
 }
 
 type Build = fn(Sizes, &Scenario) -> Result<Box<dyn Transfer>>;
@@ -89,16 +82,14 @@ fn compare(run: &Run, scenario: &Scenario, sizes: Sizes) -> Result<Vec<Row>> {
     let multiplier = run.common.multiplier;
     let bytes = (BYTES * multiplier).clamp(FEWEST_BYTES, BYTES);
     let writes = (bytes as usize).div_ceil(sizes.write);
+    let build = || {
+        let built = BUILDS.iter().map(|(_, build)| build(sizes, scenario));
+        built.map_ok(|transfer| Writes(transfer, writes)).collect()
+    };
+    let label = format!("{} · tcp {}", scenario.provider.name(), sizes.write);
     let work = Work {
-        build: &|| {
-            let built = BUILDS.iter().map(|(_, build)| build(sizes, scenario));
-            built.map_ok(|transfer| Writes(transfer, writes)).collect()
-        },
-        workloads: BUILDS.len(),
         batch_len: writes * sizes.write,
-        threads: 1,
-        multiplier,
-        label: format!("{} · tcp {}", scenario.provider.name(), sizes.write),
+        ..Work::new(&build, BUILDS.len(), multiplier, &label)
     };
     let rates = work.interleaved()?;
     let of_each = BUILDS.iter().zip(&rates);

@@ -7,16 +7,15 @@ use std::sync::Arc;
 use rustls_trust::{CertifiedKeyFiles, Reload, ReloadingCertifiedKeys, RootCache, RootSource};
 
 use super::connection::certificates::verifier;
-use super::connection::only;
+use super::connection::configs::only;
 use super::connection::roots::connections;
-use super::tls::Error;
-use super::tls::certificates::RevocationList;
-use super::tls::client::WebPkiServerVerifier;
+use super::dialect;
+use super::dialect::tls::Error;
+use super::dialect::tls::certificates::RevocationList;
+use super::dialect::tls::client::WebPkiServerVerifier;
 use crate::choices::Provider;
-use crate::jobs::certificates::Costly;
-use crate::jobs::certificates::from_files::Files;
-use crate::jobs::certificates::parsed::List;
 use crate::measure::Operation;
+use crate::workload::certificates::{Costly, Files, List};
 use crate::workload::{Result, Scenario};
 
 /// Connections with the roots in the file `bundle`, which is read once, for the first one.
@@ -28,7 +27,7 @@ pub(crate) fn cached(scenario: &Scenario, bundle: &Path) -> Result<Costly> {
 /// Checks the files of a server's certificate, which have not changed.
 pub(crate) fn reload_if_changed(files: &Files, provider: Provider) -> Result<Operation> {
     let files = CertifiedKeyFiles::new(files.chain.path(), files.key.path());
-    let keys = ReloadingCertifiedKeys::new(files, Arc::new(super::provider(provider)))?;
+    let keys = ReloadingCertifiedKeys::new(files, Arc::new(dialect::provider(provider)))?;
     Ok(Box::new(move || match keys.reload_if_changed()? {
         Reload::Unchanged => Ok(()),
         other => Err(format!("{other:?}, though nothing has changed").into()),
@@ -49,7 +48,7 @@ pub(crate) fn another(list: &List, provider: Provider) -> Result<Operation> {
 pub(crate) fn with_shared(list: &List, provider: Provider) -> Result<Operation> {
     let shared = RevocationList::from_der(list.der.clone()).map_err(Error::from)?;
     let roots = Arc::new(only(&list.ca)?);
-    let provider = Arc::new(super::provider(provider));
+    let provider = Arc::new(dialect::provider(provider));
     Ok(Box::new(move || {
         let builder = WebPkiServerVerifier::builder_with_provider(roots.clone(), provider.clone());
         black_box(builder.with_shared_crls([shared.clone()]).build()?);

@@ -4,14 +4,13 @@
 use core::hint::black_box;
 use core::ops::Range;
 
-use super::connection::configs;
-use super::pairs::unbuffered::{Pair, Unbuffered, unexpected};
-use super::tls::unbuffered::{ConnectionState, InPlaceError, InPlaceRoom};
-use crate::choices::Direction;
+use super::connection::configs::configs;
+use super::dialect::pairs::unbuffered::{Pair, Unbuffered, unexpected};
+use super::dialect::tls::unbuffered::{ConnectionState, InPlaceError, InPlaceRoom};
 use crate::workload::{Result, Traffic, Workload, records};
 
-/// Sealing in place through the unbuffered API, whatever the direction: opening is always in place.
-pub(crate) fn workload(_: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
+/// Sealing in place through the unbuffered API; opening is always in place.
+pub(crate) fn workload(traffic: &Traffic) -> Result<Box<dyn Workload>> {
     let mut pair = Pair::connect(&configs(&traffic.connection)?)?;
     let room = match pair.client.process(&mut []).state? {
         ConnectionState::WriteTraffic(traffic) => traffic.in_place_room(),

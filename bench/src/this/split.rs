@@ -6,10 +6,10 @@ use std::io::{Read, Write};
 use rustls::client::ClientConnectionData;
 use rustls::split::{Receiver, Sender};
 
-use super::connection::configs;
+use super::connection::configs::configs;
 use super::connection::duplex::Shared;
-use super::pairs::buffered::Pair;
-use crate::jobs::duplex::{Amount, Done, End, Use, timed};
+use super::dialect::pairs::buffered::Pair;
+use crate::workload::duplex::{Amount, Done, End, Use, timed};
 use crate::workload::{Result, Scenario};
 
 /// Creates an established connection, split into two halves.

@@ -1,18 +1,13 @@
 //! Certificates in files: a server's own, and a bundle of authorities.
 
-use super::files::{AUTHORITIES, PemFile, bundle};
-use super::peers::Authority;
 use super::{Comparison, Way};
 use crate::choices::{Choice, KeyType, Version};
 use crate::row::Row;
+use crate::workload::certificates::Files;
+use crate::workload::files::{AUTHORITIES, PemFile, bundle};
+use crate::workload::identities::Authority;
 use crate::workload::{Result, Scenario, Sessions};
 use crate::{this, upstream};
-
-/// The files of a server's certificates and key.
-pub(crate) struct Files {
-    pub(crate) chain: PemFile,
-    pub(crate) key: PemFile,
-}
 
 /// Loads a server's certificate and key.
 pub(super) fn own(comparison: &Comparison<'_>, authority: &Authority) -> Result<Vec<Row>> {

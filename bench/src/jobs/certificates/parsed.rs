@@ -3,45 +3,26 @@
 
 use core::hint::black_box;
 
-use harness::peers::pki;
-use pki_types::CertificateRevocationListDer;
 use rustls::certificates::Certificate;
-use x509_cert::der::Decode;
-use x509_cert::ext::pkix::{KeyUsage, SubjectAltName};
-use x509_cert::{Certificate as Bare, TbsCertificate};
 
-use super::peers::Authority;
 use super::{Comparison, Way};
 use crate::measure::Operation;
 use crate::row::Row;
 use crate::workload::Result;
+use crate::workload::certificates::List;
+use crate::workload::identities::Authority;
 use crate::{this, upstream};
 
 /// Reads one property of a certificate.
-type Reads<C> = fn(&C) -> Result<()>;
+type Reads = fn(&Certificate) -> Result<()>;
 
-/// Properties, as another library and [`Certificate`] return them.
-const PROPERTIES: [(&str, Reads<TbsCertificate>, Reads<Certificate>); 4] = [
-    (
-        "subject",
-        |tbs| consume(tbs.subject()),
-        |kept| consume(kept.subject()?),
-    ),
-    (
-        "validity",
-        |tbs| consume(tbs.validity()),
-        |kept| consume(kept.validity()?),
-    ),
-    (
-        "subject alternative names",
-        |tbs| consume(tbs.get_extension::<SubjectAltName>()?),
-        |kept| consume(kept.subject_alt_names()?),
-    ),
-    (
-        "key usages",
-        |tbs| consume(tbs.get_extension::<KeyUsage>()?),
-        |kept| consume(kept.key_usages()?),
-    ),
+const PROPERTIES: [(&str, Reads); 4] = [
+    ("subject", |it| consume(it.subject()?)),
+    ("validity", |it| consume(it.validity()?)),
+    ("subject alternative names", |it| {
+        consume(it.subject_alt_names()?)
+    }),
+    ("key usages", |it| consume(it.key_usages()?)),
 ];
 
 /// Uses `value`, so that it must be computed.
@@ -50,54 +31,29 @@ fn consume<T>(value: T) -> Result<()> {
     Ok(())
 }
 
-/// Reads properties of a certificate: for the first time, again, and by another library.
+/// Reads properties of a certificate: for the first time, and again.
 pub(super) fn properties(comparison: &Comparison<'_>, authority: &Authority) -> Result<Vec<Row>> {
     let client = authority.identity(0);
     let der = client.chain.first().ok_or("a chain without certificates")?;
     let mut rows = Vec::new();
-    for (property, bare, kept) in PROPERTIES {
+    for (property, read) in PROPERTIES {
         let first = || -> Result<Operation> {
             let der = der.clone();
             Ok(Box::new(move || {
-                kept(&Certificate::new(black_box(&der).clone()))
+                read(&Certificate::new(black_box(&der).clone()))
             }))
         };
         let again = || -> Result<Operation> {
             let certificate = Certificate::new(der.clone());
-            Ok(Box::new(move || kept(black_box(&certificate))))
-        };
-        let bare = || -> Result<Operation> {
-            let der = der.clone();
-            Ok(Box::new(move || {
-                bare(Bare::from_der(black_box(&der))?.tbs_certificate())
-            }))
+            Ok(Box::new(move || read(black_box(&certificate))))
         };
         let ways = [
             Way::repeating("this", "first time", first),
             Way::repeating("this", "again", again),
-            Way::repeating("x509-cert", "each time", bare),
         ];
         rows.extend(comparison.rows("properties of a certificate", property, &ways)?);
     }
     Ok(rows)
-}
-
-/// A revocation list and its issuer.
-pub(crate) struct List {
-    pub(crate) der: CertificateRevocationListDer<'static>,
-    pub(crate) ca: pki_types::CertificateDer<'static>,
-}
-
-impl List {
-    fn new(entries: usize) -> Self {
-        let issuer = pki::root("issuer of a list", |_| ());
-        // an odd factor makes distinct numbers, which look random like those of real authorities
-        let serials = (1..=entries as u64).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        Self {
-            der: pki::crl_of(&issuer, serials, |_| ()).into(),
-            ca: issuer.der().clone(),
-        }
-    }
 }
 
 /// Creates verifiers that use a long revocation list.

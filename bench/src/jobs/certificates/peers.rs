@@ -3,54 +3,14 @@
 
 use std::sync::Arc;
 
-use harness::peers::pki::{self, Issuer};
-use rcgen::DnType;
-
-use super::{Comparison, Costly, Way};
+use super::{Comparison, Way};
 use crate::choices::{Choice, KeyType, Role, Version};
 use crate::jobs::handshake::{BUILDS, Build};
 use crate::row::Row;
-use crate::workload::{Identity, Result, Scenario, Sessions};
+use crate::workload::certificates::Costly;
+use crate::workload::identities::Authority;
+use crate::workload::{Result, Scenario, Sessions};
 use crate::{this, upstream};
-
-/// An authority that certifies clients and servers through intermediates.
-pub(crate) struct Authority {
-    root: Issuer,
-    /// From the issuer of certificates up.
-    intermediates: Vec<Issuer>,
-}
-
-impl Authority {
-    pub(crate) fn new(intermediates: usize) -> Self {
-        let root = pki::root("authority", |_| ());
-        let mut all = Vec::<Issuer>::new();
-        for number in 0..intermediates {
-            let upper = all.first().unwrap_or(&root);
-            let lower = pki::intermediate(&format!("intermediate {number}"), upper, |_| ());
-            all.insert(0, lower);
-        }
-        Self {
-            root,
-            intermediates: all,
-        }
-    }
-
-    /// Creates identity number `number`. A server that trusts the authority gets the whole chain.
-    pub(crate) fn identity(&self, number: usize) -> Identity {
-        let key = pki::key();
-        let issuer = self.intermediates.first().unwrap_or(&self.root);
-        let end_entity = pki::leaf_of(&key, issuer, |params| {
-            let (kind, name) = (DnType::OrganizationName, format!("client number {number}"));
-            params.distinguished_name.push(kind, name);
-        });
-        let intermediates = self.intermediates.iter().map(|issuer| issuer.der().clone());
-        Identity {
-            chain: [end_entity].into_iter().chain(intermediates).collect(),
-            key: key.into(),
-            ca: self.root.der().clone(),
-        }
-    }
-}
 
 const TOPIC: &str = "resumption with a client's chain of three certificates";
 

@@ -6,25 +6,28 @@
 
 use core::hint::black_box;
 
-use crate::choices::{Cipher, Direction, Provider, Version};
-use crate::jobs::primitives;
+use super::aead::{Aead, Inputs, TAG_LEN};
+use super::{aws_lc_rs, ring};
+use crate::choices::{Api, Cipher, Direction, Provider, Version};
 use crate::suites::Suite;
 use crate::workload::{RECORD_HEADER_LEN, Result, Stretch, Traffic, Workload, check_received};
 
-/// Sealing out of place, or opening in place, like the unbuffered API.
-pub(super) fn workload(direction: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
-    with_key(
-        traffic,
-        match direction {
-            Direction::Send => Task::Seal,
-            Direction::Receive => Task::Open,
-        },
-    )
-}
-
-/// Sealing in place, whatever the direction: opening is always in place.
-pub(super) fn in_place(_: Direction, traffic: &Traffic) -> Result<Box<dyn Workload>> {
-    with_key(traffic, Task::SealInPlace)
+/// The work of `api` in `direction`. The buffered API is compared with the unbuffered one's.
+pub(crate) fn workload(
+    api: Api,
+    direction: Direction,
+    traffic: &Traffic,
+) -> Result<Box<dyn Workload>> {
+    let task = match (api, direction) {
+        (_, Direction::Receive) => Task::Open,
+        (Api::InPlace, _) => Task::SealInPlace,
+        _ => Task::Seal,
+    };
+    let cipher = traffic.connection.suite.cipher;
+    Ok(match traffic.connection.provider {
+        Provider::AwsLc => Box::new(Limit::new(aws_lc_rs::library::key(cipher)?, traffic, task)),
+        Provider::Ring => Box::new(Limit::new(ring::library::key(cipher)?, traffic, task)),
+    })
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -32,16 +35,6 @@ enum Task {
     Seal,
     SealInPlace,
     Open,
-}
-
-/// Builds `task` with a key of the provider.
-fn with_key(traffic: &Traffic, task: Task) -> Result<Box<dyn Workload>> {
-    use primitives::{aws_lc_rs, ring};
-    let cipher = traffic.connection.suite.cipher;
-    Ok(match traffic.connection.provider {
-        Provider::AwsLc => Box::new(Limit::new(aws_lc_rs::library::key(cipher)?, traffic, task)),
-        Provider::Ring => Box::new(Limit::new(ring::library::key(cipher)?, traffic, task)),
-    })
 }
 
 /// The bytes that a version and its cipher add to the plaintext of a record, except for the header.
@@ -55,7 +48,6 @@ struct Framing {
 }
 
 const APPLICATION_DATA: u8 = 23;
-const TAG_LEN: usize = 16;
 
 impl Framing {
     fn of(suite: &Suite) -> Self {
@@ -105,20 +97,6 @@ impl Framing {
             aad_len: header + 5,
             trailer: self.trailer,
         }
-    }
-}
-
-/// The inputs of an AEAD besides plaintext and key.
-struct Inputs {
-    nonce: [u8; 12],
-    aad: [u8; 13],
-    aad_len: usize,
-    trailer: &'static [u8],
-}
-
-impl Inputs {
-    fn aad(&self) -> &[u8] {
-        &self.aad[..self.aad_len]
     }
 }
 
@@ -235,7 +213,7 @@ impl<K: Aead> Records<K> {
             used = start + fragment.len() + self.framing.expansion();
             let sealed = self.framing.ciphertext(&mut out[start..used], self.sealed);
             let inputs = self.framing.inputs(self.sealed, fragment.len());
-            self.key.seal(&inputs, fragment, sealed)?;
+            self.key.seal_record(&inputs, fragment, sealed)?;
             self.sealed += 1;
         }
         Ok(used)
@@ -247,7 +225,7 @@ impl<K: Aead> Records<K> {
             let len = record.len() - self.framing.expansion();
             let inputs = self.framing.inputs(self.sealed, len);
             let sealed = self.framing.ciphertext(record, self.sealed);
-            self.key.seal_in_place(&inputs, sealed)?;
+            self.key.seal_record_in_place(&inputs, sealed)?;
             self.sealed += 1;
             black_box(&record[..]);
         }
@@ -266,7 +244,7 @@ impl<K: Aead> Records<K> {
                 let (explicit, sealed) = record.split_at_mut(self.framing.explicit_nonce);
                 black_box(explicit);
                 let inputs = self.framing.inputs(self.opened, len);
-                let opened = black_box(self.key.open(&inputs, sealed)?);
+                let opened = black_box(self.key.open_record(&inputs, sealed)?);
                 received += opened.len() - self.framing.trailer.len();
                 self.opened += 1;
                 left -= len;
@@ -274,72 +252,5 @@ impl<K: Aead> Records<K> {
             }
         }
         check_received(received, size * writes)
-    }
-}
-
-/// An AEAD key of a provider.
-trait Aead: 'static {
-    /// Seals `plaintext` and the trailer into `out`, which has exactly enough room for them and the
-    /// tag.
-    fn seal(&self, inputs: &Inputs, plaintext: &[u8], out: &mut [u8]) -> Result<()>;
-
-    /// Seals the plaintext at the front of `record` and the trailer after it; the tag fills the
-    /// rest.
-    fn seal_in_place(&self, inputs: &Inputs, record: &mut [u8]) -> Result<()>;
-
-    /// Opens `record`; returns plaintext and trailer.
-    fn open<'a>(&self, inputs: &Inputs, record: &'a mut [u8]) -> Result<&'a [u8]>;
-}
-
-impl Aead for aws_lc_rs::aead::LessSafeKey {
-    fn seal(&self, inputs: &Inputs, plaintext: &[u8], out: &mut [u8]) -> Result<()> {
-        use aws_lc_rs::aead::{Aad, Nonce};
-        let nonce = Nonce::assume_unique_for_key(inputs.nonce);
-        let aad = Aad::from(inputs.aad());
-        let (ciphertext, tail) = out.split_at_mut(plaintext.len());
-        self.seal_out_of_place_scatter(nonce, aad, plaintext, ciphertext, inputs.trailer, tail)?;
-        Ok(())
-    }
-
-    fn seal_in_place(&self, inputs: &Inputs, record: &mut [u8]) -> Result<()> {
-        use aws_lc_rs::aead::{Aad, Nonce};
-        let nonce = Nonce::assume_unique_for_key(inputs.nonce);
-        let aad = Aad::from(inputs.aad());
-        let payload_len = record.len() - inputs.trailer.len() - TAG_LEN;
-        let (payload, tail) = record.split_at_mut(payload_len);
-        self.seal_in_place_scatter(nonce, aad, payload, inputs.trailer, tail)?;
-        Ok(())
-    }
-
-    fn open<'a>(&self, inputs: &Inputs, record: &'a mut [u8]) -> Result<&'a [u8]> {
-        use aws_lc_rs::aead::{Aad, Nonce};
-        let nonce = Nonce::assume_unique_for_key(inputs.nonce);
-        Ok(self.open_in_place(nonce, Aad::from(inputs.aad()), record)?)
-    }
-}
-
-impl Aead for ring::aead::LessSafeKey {
-    /// Seals in place, because ring cannot do otherwise. The limit omits the copy that TLS has to
-    /// make for it.
-    fn seal(&self, inputs: &Inputs, _: &[u8], out: &mut [u8]) -> Result<()> {
-        self.seal_in_place(inputs, out)
-    }
-
-    fn seal_in_place(&self, inputs: &Inputs, record: &mut [u8]) -> Result<()> {
-        use ring::aead::{Aad, Nonce};
-        let nonce = Nonce::assume_unique_for_key(inputs.nonce);
-        let (inner, tag) = record.split_at_mut(record.len() - TAG_LEN);
-        let payload_len = inner.len() - inputs.trailer.len();
-        inner[payload_len..].copy_from_slice(inputs.trailer);
-        let sealed = self.seal_in_place_separate_tag(nonce, Aad::from(inputs.aad()), inner);
-        tag.copy_from_slice(sealed.map_err(|_| "ring refused to seal")?.as_ref());
-        Ok(())
-    }
-
-    fn open<'a>(&self, inputs: &Inputs, record: &'a mut [u8]) -> Result<&'a [u8]> {
-        use ring::aead::{Aad, Nonce};
-        let nonce = Nonce::assume_unique_for_key(inputs.nonce);
-        let opened = self.open_in_place(nonce, Aad::from(inputs.aad()), record);
-        Ok(opened.map_err(|_| "ring refused to open")?)
     }
 }

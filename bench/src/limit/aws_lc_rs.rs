@@ -1,21 +1,21 @@
-//! The operations of aws-lc-rs.
+//! The operations that aws-lc-rs spells otherwise than ring, or that only it has.
 
 use core::hint::black_box;
 
 use aws_lc_rs as lib;
-use lib::agreement::{self, EphemeralPrivateKey, UnparsedPublicKey};
+use harness::peers::pairs::Result;
+use lib::agreement::{self, EphemeralPrivateKey, UnparsedPublicKey, X25519};
 use lib::kem::{self, DecapsulationKey, EncapsulationKey};
 use lib::rand::SystemRandom;
 use lib::signature::{EcdsaKeyPair, EcdsaSigningAlgorithm};
-use {self as dialect};
 
-use self::library::{key_pair, refused, repeated};
-use super::Operation;
+use super::aead::Inputs;
+use super::primitive::{refused, repeated};
 use crate::choices::Role;
-use crate::workload::Result;
+use crate::measure::Operation;
 
 #[path = "library.rs"]
-pub(crate) mod library;
+pub(super) mod library;
 
 fn ecdsa_key(algorithm: &'static EcdsaSigningAlgorithm, der: &[u8]) -> Result<EcdsaKeyPair> {
     EcdsaKeyPair::from_pkcs8(algorithm, der).map_err(refused)
@@ -27,30 +27,49 @@ fn agree(
     peer: &[u8],
 ) -> Result<()> {
     let peer = UnparsedPublicKey::new(curve, peer);
-    agreement::agree_ephemeral(private, peer, (), |secret| {
+    let agreed = agreement::agree_ephemeral(private, peer, (), |secret| {
         black_box(secret);
         Ok(())
-    })
-    .map_err(refused)
+    });
+    agreed.map_err(refused)
+}
+
+/// Seals out of place.
+fn seal(
+    key: &lib::aead::LessSafeKey,
+    inputs: &Inputs,
+    plaintext: &[u8],
+    out: &mut [u8],
+) -> Result<()> {
+    let nonce = lib::aead::Nonce::assume_unique_for_key(inputs.nonce);
+    let aad = lib::aead::Aad::from(inputs.aad());
+    let (ciphertext, tail) = out.split_at_mut(plaintext.len());
+    key.seal_out_of_place_scatter(nonce, aad, plaintext, ciphertext, inputs.trailer, tail)
+        .map_err(refused)
+}
+
+/// A key pair on the curve of the hybrid group.
+fn x25519() -> Result<(EphemeralPrivateKey, agreement::PublicKey)> {
+    let private = EphemeralPrivateKey::generate(&X25519, &SystemRandom::new()).map_err(refused)?;
+    let public = private.compute_public_key().map_err(refused)?;
+    Ok((private, public))
 }
 
 fn hybrid_share() -> Result<Operation> {
-    let random = SystemRandom::new();
     Ok(repeated(move || {
-        black_box(key_pair(&agreement::X25519, &random)?);
+        black_box(x25519()?);
         encapsulation_key(&decapsulation_key()?)
     }))
 }
 
 /// The client generates and decapsulates, the server encapsulates.
 fn hybrid_exchange(role: Role) -> Result<Operation> {
-    let random = SystemRandom::new();
-    let (_, peer) = key_pair(&agreement::X25519, &random)?;
+    let (_, peer) = x25519()?;
     let theirs = encapsulation_key(&decapsulation_key()?)?;
     Ok(Box::new(move || {
-        let (private, public) = key_pair(&agreement::X25519, &random)?;
+        let (private, public) = x25519()?;
         black_box(public);
-        agree(private, &agreement::X25519, peer.as_ref())?;
+        agree(private, &X25519, peer.as_ref())?;
         match role {
             Role::Client => {
                 let secret = decapsulation_key()?;

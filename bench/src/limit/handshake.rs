@@ -4,10 +4,10 @@
 //! The operations are listed from the RFCs, with the lengths from the peers' flights. The number of
 //! HMACs in a key schedule is counted here, not measured.
 
-use super::{Handshakes, Spent};
-use crate::choices::{Choice, Cipher, Group, Role, Version};
-use crate::jobs::primitives::{Hash, Primitive};
+use super::primitive::Primitive;
+use crate::choices::{Choice, Cipher, Group, Hash, Role, Version};
 use crate::measure::Operation;
+use crate::workload::handshakes::{Handshakes, Spent};
 use crate::workload::{Result, Scenario, Sessions, records};
 
 /// The operations of both sides in the handshake of `scenario`. `flights` are on the wire in turns,
@@ -34,7 +34,7 @@ impl Handshakes for Limit {
 }
 
 /// The operations that `role` has to compute.
-pub(super) fn operations(role: Role, scenario: &Scenario, flights: &[Vec<u8>]) -> Vec<Primitive> {
+fn operations(role: Role, scenario: &Scenario, flights: &[Vec<u8>]) -> Vec<Primitive> {
     let handshake = Handshake {
         role,
         scenario,
@@ -284,9 +284,9 @@ mod tests {
 
     use super::*;
     use crate::choices::{KeyType, Provider};
-    use crate::jobs::handshake::flights;
     use crate::upstream::connection::handshake::handshakes as of_upstream;
     use crate::workload::Identity;
+    use crate::workload::handshakes::flights;
 
     /// The numbers of signatures, verifications, key exchanges, opened tickets, sealed and opened
     /// records of `role`.

@@ -1,20 +1,20 @@
-//! The operations of ring.
+//! The operations that ring spells otherwise than aws-lc-rs, or that it lacks.
 
 use core::hint::black_box;
 
+use harness::peers::pairs::Result;
 use lib::agreement::{self, EphemeralPrivateKey, UnparsedPublicKey};
 use lib::rand::SystemRandom;
 use lib::signature::{EcdsaKeyPair, EcdsaSigningAlgorithm};
 use ring as lib;
-use {self as dialect};
 
-use self::library::refused;
-use super::Operation;
+use super::aead::{Aead, Inputs};
+use super::primitive::refused;
 use crate::choices::Role;
-use crate::workload::Result;
+use crate::measure::Operation;
 
 #[path = "library.rs"]
-pub(crate) mod library;
+pub(super) mod library;
 
 fn ecdsa_key(algorithm: &'static EcdsaSigningAlgorithm, der: &[u8]) -> Result<EcdsaKeyPair> {
     EcdsaKeyPair::from_pkcs8(algorithm, der, &SystemRandom::new()).map_err(refused)
@@ -26,10 +26,16 @@ fn agree(
     peer: &[u8],
 ) -> Result<()> {
     let peer = UnparsedPublicKey::new(curve, peer);
-    agreement::agree_ephemeral(private, &peer, |secret| {
+    let agreed = agreement::agree_ephemeral(private, &peer, |secret| {
         black_box(secret);
-    })
-    .map_err(refused)
+    });
+    agreed.map_err(refused)
+}
+
+/// Seals in place, because ring cannot do otherwise. The limit omits the copy that TLS has to make
+/// for it.
+fn seal(key: &lib::aead::LessSafeKey, inputs: &Inputs, _: &[u8], out: &mut [u8]) -> Result<()> {
+    key.seal_record_in_place(inputs, out)
 }
 
 fn hybrid_share() -> Result<Operation> {

@@ -1,21 +1,24 @@
 //! The operations of one library. ring and aws-lc-rs have nearly the same API, so this file is
-//! compiled twice, with `lib` naming the library. `dialect` has the differences.
+//! compiled twice, with `lib` naming the library. The module above has the differences.
 
 use core::hint::black_box;
 
-use super::dialect;
+use harness::peers::pairs::Result;
+
 use super::lib::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
 use super::lib::rand::{SecureRandom, SystemRandom};
 use super::lib::signature::{
     self, Ed25519KeyPair, KeyPair, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm,
 };
 use super::lib::{agreement, digest, hmac};
-use crate::choices::{Cipher, Group, KeyType, Role};
-use crate::jobs::primitives::{Hash, Operation, Primitive};
-use crate::workload::{Error, Result};
+use super::{agree, ecdsa_key, hybrid_exchange, hybrid_share};
+use crate::choices::{Cipher, Group, Hash, KeyType, Role};
+use crate::limit::aead::{Aead, Inputs, TAG_LEN};
+use crate::limit::primitive::{Primitive, refused, repeated};
+use crate::measure::Operation;
 
 /// Returns the operation of `primitive`, ready to be repeated.
-pub(crate) fn operation(primitive: &Primitive) -> Result<Operation> {
+pub(in crate::limit) fn operation(primitive: &Primitive) -> Result<Operation> {
     match *primitive {
         Primitive::Random(len) => Ok(random(len)),
         Primitive::Share(group) => share(group),
@@ -29,21 +32,9 @@ pub(crate) fn operation(primitive: &Primitive) -> Result<Operation> {
             Ok(repeated(move || key(cipher)))
         }
         Primitive::Seal(cipher, len) => seal(cipher, len),
+        Primitive::SealApart(cipher, len) => seal_apart(cipher, len),
         Primitive::Open(cipher, len) => open(cipher, len),
     }
-}
-
-/// An operation whose result is only looked at.
-pub(super) fn repeated<T>(mut work: impl FnMut() -> Result<T> + 'static) -> Operation {
-    Box::new(move || {
-        black_box(work()?);
-        Ok(())
-    })
-}
-
-/// Replaces the libraries' errors, which carry no details.
-pub(super) fn refused<E>(_: E) -> Error {
-    "the provider's library refused".into()
 }
 
 fn random(len: usize) -> Operation {
@@ -62,13 +53,13 @@ fn curve(group: Group) -> Option<&'static agreement::Algorithm> {
 
 fn share(group: Group) -> Result<Operation> {
     let Some(curve) = curve(group) else {
-        return dialect::hybrid_share();
+        return hybrid_share();
     };
     let random = SystemRandom::new();
     Ok(repeated(move || key_pair(curve, &random)))
 }
 
-pub(super) fn key_pair(
+fn key_pair(
     curve: &'static agreement::Algorithm,
     random: &SystemRandom,
 ) -> Result<(agreement::EphemeralPrivateKey, agreement::PublicKey)> {
@@ -80,14 +71,14 @@ pub(super) fn key_pair(
 /// Key exchange with a share of the peer. On a curve both sides do the same.
 fn exchange(group: Group, role: Role) -> Result<Operation> {
     let Some(curve) = curve(group) else {
-        return dialect::hybrid_exchange(role);
+        return hybrid_exchange(role);
     };
     let random = SystemRandom::new();
     let (_, peer) = key_pair(curve, &random)?;
     Ok(Box::new(move || {
         let (private, public) = key_pair(curve, &random)?;
         black_box(public);
-        dialect::agree(private, curve, peer.as_ref())
+        agree(private, curve, peer.as_ref())
     }))
 }
 
@@ -119,7 +110,7 @@ fn signer(key_type: KeyType) -> Result<(Signer, Vec<u8>)> {
         }
         KeyType::EcdsaP521 => return Err(refused(())),
     };
-    let key = dialect::ecdsa_key(algorithm, der)?;
+    let key = ecdsa_key(algorithm, der)?;
     let public = key.public_key().as_ref().to_vec();
     let sign = move |message: &[u8]| {
         let signature = key.sign(&random, message).map_err(refused)?;
@@ -186,7 +177,7 @@ fn mac(hash: Hash, messages: Vec<usize>) -> Operation {
     })
 }
 
-pub(crate) fn key(cipher: Cipher) -> Result<LessSafeKey> {
+pub(in crate::limit) fn key(cipher: Cipher) -> Result<LessSafeKey> {
     let algorithm = match cipher {
         Cipher::Aes128Gcm => &aead::AES_128_GCM,
         Cipher::Aes256Gcm => &aead::AES_256_GCM,
@@ -197,31 +188,61 @@ pub(crate) fn key(cipher: Cipher) -> Result<LessSafeKey> {
     Ok(LessSafeKey::new(key.map_err(refused)?))
 }
 
-fn nonce() -> Nonce {
-    Nonce::assume_unique_for_key([0; 12])
+impl Aead for LessSafeKey {
+    fn seal_record(&self, inputs: &Inputs, plaintext: &[u8], out: &mut [u8]) -> Result<()> {
+        super::seal(self, inputs, plaintext, out)
+    }
+
+    fn seal_record_in_place(&self, inputs: &Inputs, record: &mut [u8]) -> Result<()> {
+        let nonce = Nonce::assume_unique_for_key(inputs.nonce);
+        let (inner, tag) = record.split_at_mut(record.len() - TAG_LEN);
+        let payload_len = inner.len() - inputs.trailer.len();
+        inner[payload_len..].copy_from_slice(inputs.trailer);
+        let sealed = self.seal_in_place_separate_tag(nonce, Aad::from(inputs.aad()), inner);
+        tag.copy_from_slice(sealed.map_err(refused)?.as_ref());
+        Ok(())
+    }
+
+    fn open_record<'a>(&self, inputs: &Inputs, record: &'a mut [u8]) -> Result<&'a [u8]> {
+        let nonce = Nonce::assume_unique_for_key(inputs.nonce);
+        let opened = self.open_in_place(nonce, Aad::from(inputs.aad()), record);
+        Ok(opened.map_err(refused)?)
+    }
 }
 
+/// The inputs of TLS 1.3, always with the same nonce.
+const INPUTS: Inputs = Inputs {
+    nonce: [0; 12],
+    aad: [0; 13],
+    aad_len: 5,
+    trailer: &[],
+};
+
+/// Seals in place, over the ciphertext of the last time.
 fn seal(cipher: Cipher, len: usize) -> Result<Operation> {
-    let (key, mut bytes) = (key(cipher)?, vec![0x17; len]);
+    let (key, mut record) = (key(cipher)?, vec![0x17; len + TAG_LEN]);
     Ok(Box::new(move || {
-        let aad = Aad::from([0; 5]);
-        let tag = key.seal_in_place_separate_tag(nonce(), aad, black_box(&mut bytes));
-        black_box(tag.map_err(refused)?.as_ref());
-        Ok(())
+        key.seal_record_in_place(&INPUTS, black_box(&mut record))
+    }))
+}
+
+/// Seals into another buffer.
+fn seal_apart(cipher: Cipher, len: usize) -> Result<Operation> {
+    let (key, plaintext) = (key(cipher)?, vec![0x17; len]);
+    let mut record = vec![0; len + TAG_LEN];
+    Ok(Box::new(move || {
+        key.seal_record(&INPUTS, black_box(&plaintext), black_box(&mut record))
     }))
 }
 
 /// Opens a fresh copy each time, since opening overwrites the ciphertext.
 fn open(cipher: Cipher, len: usize) -> Result<Operation> {
-    let (key, mut sealed) = (key(cipher)?, vec![0x17; len]);
-    let aad = || Aad::from([0; 5]);
-    let tag = key.seal_in_place_separate_tag(nonce(), aad(), &mut sealed);
-    sealed.extend_from_slice(tag.map_err(refused)?.as_ref());
-    let mut bytes = sealed.clone();
+    let (key, mut sealed) = (key(cipher)?, vec![0x17; len + TAG_LEN]);
+    key.seal_record_in_place(&INPUTS, &mut sealed)?;
+    let mut record = sealed.clone();
     Ok(Box::new(move || {
-        bytes.copy_from_slice(&sealed);
-        let opened = key.open_in_place(nonce(), aad(), black_box(&mut bytes));
-        black_box(opened.map_err(refused)?);
+        record.copy_from_slice(&sealed);
+        black_box(key.open_record(&INPUTS, black_box(&mut record))?);
         Ok(())
     }))
 }

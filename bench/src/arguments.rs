@@ -1,0 +1,83 @@
+//! The arguments that several sub-commands share. Comments of structs are plain, because clap would
+//! print doc comments as help of the sub-command.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser};
+
+use crate::choices::{Allocator, KeyType, Provider, Several, chosen, one, several};
+use crate::suites;
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Connection {
+    /// The cipher suite
+    #[arg(default_value = "TLS13_AES_128_GCM_SHA256", hide_possible_values = true,
+          value_parser = PossibleValuesParser::new(suites::names()))]
+    pub(crate) suite: String,
+
+    /// `max_fragment_size` of both configurations: 32 to 16389
+    #[arg(long, value_name = "BYTES", value_parser = in_range(32..=16389))]
+    pub(crate) max_fragment_size: Option<usize>,
+
+    /// The type of the keys in all certificates; default: one that works with the suite
+    #[arg(long, value_parser = one::<KeyType>())]
+    pub(crate) key_type: Option<KeyType>,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Common {
+    /// The cryptography provider
+    #[arg(long, value_parser = several::<Provider>(), value_delimiter = ',', default_value = "all")]
+    provider: Vec<Several<Provider>>,
+
+    /// The memory allocator, each in a process of its own; default: `all` for `bulk`, otherwise
+    /// `system`
+    #[arg(long, value_parser = several::<Allocator>(), value_delimiter = ',')]
+    allocator: Vec<Several<Allocator>>,
+
+    /// Scale the measuring time; 0.01 is a quick check that everything works
+    #[arg(long, env = "BENCH_MULTIPLIER", default_value = "1", value_parser = multiplier)]
+    pub(crate) multiplier: f64,
+
+    /// Print all figures, one line for each implementation, with p10–p90
+    #[arg(long)]
+    pub(crate) detail: bool,
+
+    /// Print one JSON object per row instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Also draw the rows as bars into this SVG file, and into further ones if a page is too short
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) plot: Option<PathBuf>,
+
+    /// Also compare with the rows in this file, an earlier output of `--json`
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) compare: Option<PathBuf>,
+
+    /// Measure on this process's allocator and print rows for the parent process
+    #[arg(long, hide = true)]
+    pub(crate) in_this_process: bool,
+}
+
+impl Common {
+    pub(crate) fn providers(&self) -> Vec<Provider> {
+        chosen(&self.provider)
+    }
+
+    /// The requested allocators, if any were.
+    pub(crate) fn allocators(&self) -> Vec<Allocator> {
+        chosen(&self.allocator)
+    }
+}
+
+pub(crate) fn in_range(range: core::ops::RangeInclusive<u64>) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(range)
+}
+
+fn multiplier(text: &str) -> Result<f64, &'static str> {
+    let number = text.parse().ok();
+    let number = number.filter(|number| (0.001..=1000.0).contains(number));
+    number.ok_or("expected a number from 0.001 to 1000")
+}

@@ -1,0 +1,120 @@
+//! The configurations of both sides.
+
+use std::sync::Arc;
+
+use pki_types::CertificateDer;
+use tls::client::{Resumption, Tls12Resumption};
+use tls::crypto::GetRandomFailed;
+use tls::server::danger::ClientCertVerifier;
+use tls::server::{
+    NoServerSessionStorage, ProducesTickets, ServerSessionMemoryCache, WebPkiClientVerifier,
+};
+use tls::ticketer::TicketRotator;
+use tls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
+
+use super::dialect::pairs::Configs;
+use super::dialect::tickets::Tickets;
+use super::dialect::{self, tls};
+use crate::choices::{Choice, Provider, Role, Version};
+use crate::workload::{Identity, Result, Scenario, Sessions};
+
+/// Creates the configurations of both sides.
+pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
+    let mut provider = dialect::provider(scenario.provider);
+    // first, so that it is negotiated. The others stay: a program that prefers a suite has them,
+    // too, and the hash functions of the provider are those of its suites
+    let suites = &mut provider.cipher_suites;
+    suites.sort_by_key(|suite| format!("{:?}", suite.suite()) != scenario.suite.name);
+    if let Some(group) = scenario.group {
+        provider.kx_groups = dialect::all_groups(scenario.provider);
+        let groups = &mut provider.kx_groups;
+        groups.retain(|known| format!("{:?}", known.name()) == group.name());
+    }
+    let provider = Arc::new(provider);
+    let version: &SupportedProtocolVersion = match scenario.suite.version {
+        Version::Tls12 => &tls::version::TLS12,
+        Version::Tls13 => &tls::version::TLS13,
+    };
+
+    let single = Arc::new(Identity::of(scenario.key_type, Role::Server));
+    let of_server = scenario.server.as_ref().unwrap_or(&single);
+    let client = ClientConfig::builder_with_provider(provider.clone())
+        .with_protocol_versions(&[version])?
+        .with_root_certificates(only(&of_server.ca)?);
+    let mut client = match &scenario.client {
+        Some(identity) => {
+            client.with_client_auth_cert(identity.chain.clone(), identity.key.clone_key())?
+        }
+        None => client.with_no_client_auth(),
+    };
+    client.max_fragment_size = scenario.max_fragment_size;
+
+    let verifier: Arc<dyn ClientCertVerifier> = match &scenario.client {
+        Some(identity) => {
+            let roots = Arc::new(only(&identity.ca)?);
+            WebPkiClientVerifier::builder_with_provider(roots, provider.clone()).build()?
+        }
+        None => WebPkiClientVerifier::no_client_auth(),
+    };
+    let mut server = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[version])?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(of_server.chain.clone(), of_server.key.clone_key())?;
+    server.max_fragment_size = scenario.max_fragment_size;
+
+    client.resumption = match scenario.sessions {
+        Sessions::Default => client.resumption,
+        Sessions::Nothing | Sessions::Unused => Resumption::disabled(),
+        Sessions::Stored => Resumption::in_memory_sessions(scenario.kept)
+            .tls12_resumption(Tls12Resumption::SessionIdOnly),
+        Sessions::Tickets | Sessions::RotatedTickets => {
+            Resumption::in_memory_sessions(scenario.kept)
+        }
+    };
+    match scenario.sessions {
+        Sessions::Default => {}
+        Sessions::Unused | Sessions::Stored => {
+            server.session_storage = ServerSessionMemoryCache::new(scenario.kept);
+        }
+        _ => server.session_storage = Arc::new(NoServerSessionStorage {}),
+    }
+    match scenario.sessions {
+        Sessions::Nothing => server.send_tls13_tickets = 0,
+        Sessions::Tickets => server.ticketer = dialect::ticketer(scenario.provider),
+        Sessions::RotatedTickets => server.ticketer = rotated(scenario.provider)?,
+        _ => {}
+    }
+    if let Some(tickets) = scenario.tickets {
+        server.send_tls13_tickets = tickets;
+    }
+    dialect::set_up_caches(scenario, &mut client, &mut server);
+    Ok(Configs {
+        client: Arc::new(client),
+        server: Arc::new(server),
+    })
+}
+
+/// A ticketer whose keys rotate every second, instead of the library's six hours.
+fn rotated(provider: Provider) -> Result<Arc<dyn ProducesTickets>> {
+    fn one(provider: Provider) -> core::result::Result<Box<dyn ProducesTickets>, GetRandomFailed> {
+        let sealing = dialect::ticketer(provider);
+        let opening = sealing.clone();
+        Ok(Box::new(Tickets::new(
+            sealing.lifetime(),
+            move |plain| sealing.encrypt(plain),
+            move |cipher| opening.decrypt(cipher),
+        )))
+    }
+    let make = match provider {
+        Provider::AwsLc => || one(Provider::AwsLc),
+        Provider::Ring => || one(Provider::Ring),
+    };
+    Ok(Arc::new(TicketRotator::new(1, make)?))
+}
+
+/// A store that trusts only this authority.
+pub(in super::super) fn only(ca: &CertificateDer<'static>) -> Result<RootCertStore> {
+    let mut roots = RootCertStore::empty();
+    roots.add(ca.clone())?;
+    Ok(roots)
+}

@@ -1,0 +1,96 @@
+//! A sub-command that measures, and its run.
+
+use clap::{ArgMatches, Args, Command};
+
+use crate::arguments::{Common, Connection};
+use crate::choices::Provider;
+use crate::row::Row;
+use crate::suites::Suite;
+use crate::tables::View;
+use crate::workload::{Result, Scenario};
+
+/// A place in the list of jobs.
+pub(crate) struct Entry {
+    /// The words on the command line.
+    pub(crate) name: &'static str,
+    pub(crate) help: &'static str,
+    /// The figures in the tables.
+    pub(crate) view: View,
+    /// The arguments of each run in `all`, which replaces the words in capitals.
+    pub(crate) in_all: &'static [&'static str],
+    pub(crate) arguments: fn(Command) -> Command,
+    pub(crate) job: fn(&ArgMatches) -> clap::error::Result<Box<dyn Job>>,
+}
+
+impl Entry {
+    /// The entry of `J`, which still needs a name.
+    pub(super) const fn of<J: Job + Args + 'static>() -> Self {
+        Self {
+            name: "",
+            help: "",
+            view: View::GENERAL,
+            in_all: &[""],
+            arguments: J::augment_args,
+            job: |matches| Ok(Box::new(J::from_arg_matches(matches)?)),
+        }
+    }
+
+    /// The value of `bench` in the rows.
+    pub(crate) fn bench(&self) -> String {
+        self.name.replace(' ', "-")
+    }
+}
+
+/// A sub-command that measures, with its arguments.
+pub(crate) trait Job {
+    /// The numbers of threads to measure with.
+    fn threads(&self) -> &[usize] {
+        &[1]
+    }
+
+    /// A note below the table.
+    fn note(&self, run: &Run) -> String {
+        let _ = run;
+        String::new()
+    }
+
+    /// Returns the measurements, which this takes no time to list. Fails if there are none.
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>>;
+}
+
+/// A measurement on the allocator of this process.
+pub(crate) type Step<'a> = Box<dyn Fn() -> Result<Vec<Row>> + 'a>;
+
+/// The run of a job: all that its arguments do not determine.
+pub(crate) struct Run {
+    /// The value of `bench` in the rows.
+    pub(crate) bench: String,
+    pub(crate) common: Common,
+}
+
+impl Run {
+    /// A row without figures, for this process's allocator.
+    pub(super) fn row(&self, implementation: &str, provider: Provider) -> Row {
+        let allocator = bench_allocator::selected();
+        Row::new(&self.bench, implementation, provider, allocator)
+    }
+
+    /// The same, for connections of `scenario` through `api`.
+    pub(super) fn row_of(&self, implementation: &str, scenario: &Scenario, api: &str) -> Row {
+        self.row(implementation, scenario.provider)
+            .with("suite", &scenario.suite.name[..])
+            .with("api", api)
+    }
+
+    /// The scenario that `connection` describes, for each provider.
+    pub(super) fn scenarios(&self, connection: &Connection) -> Result<Vec<Scenario>> {
+        let providers = self.common.providers();
+        let suite = Suite::find(&connection.suite, &providers)?;
+        let key_type = suite.key_type(connection.key_type)?;
+        let scenarios = providers.into_iter().map(|provider| Scenario {
+            max_fragment_size: connection.max_fragment_size,
+            ..Scenario::new(provider, suite.clone(), key_type)
+        });
+        Ok(scenarios.collect())
+    }
+}

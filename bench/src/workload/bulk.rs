@@ -1,0 +1,311 @@
+//! Repeatable pieces of bulk work, and the memory that they use.
+
+use std::time::Instant;
+
+use harness::peers::pairs::Result;
+
+use super::scenario::Scenario;
+use crate::measure::Timed;
+
+/// The traffic of an established connection.
+#[derive(Clone)]
+pub(crate) struct Traffic {
+    pub(crate) connection: Scenario,
+    /// The bytes that the application writes at a time.
+    pub(crate) plaintext_size: usize,
+    /// The plaintext bytes that a thread cycles through; `None`: the same write is repeated.
+    pub(crate) working_set: Option<usize>,
+}
+
+impl Traffic {
+    /// The approximate plaintext bytes in a batch. It is large enough that reading the clock is
+    /// negligible, and small enough that the records stay in the second-level cache.
+    const BATCH_LEN: usize = 256 * 1024;
+
+    /// The most writes in a batch.
+    const BATCH_WRITES: usize = 4096;
+
+    /// Room for a message that the connection inserts.
+    const MESSAGE_ROOM: usize = 1024;
+
+    /// The number of writes of [`Self::plaintext_size`] bytes in one batch.
+    pub(crate) fn writes(&self) -> usize {
+        match self.working_set {
+            Some(bytes) => Ord::max(bytes / self.plaintext_size, 1),
+            None => (Self::BATCH_LEN / self.plaintext_size).clamp(1, Self::BATCH_WRITES),
+        }
+    }
+
+    /// The number of these writes that have their own memory.
+    pub(crate) fn apart(&self) -> usize {
+        self.working_set.map_or(1, |_| self.writes())
+    }
+
+    /// The plaintext bytes in one batch.
+    pub(crate) fn batch_len(&self) -> usize {
+        self.writes() * self.plaintext_size
+    }
+
+    /// The plaintexts of all writes.
+    pub(crate) fn plaintext(&self) -> Stretch {
+        Stretch::new(self.plaintext_size * self.apart(), self.plaintext_size)
+    }
+
+    /// Memory for the plaintext that the application copies.
+    pub(crate) fn application(&self) -> Stretch {
+        // unless its writes are larger, the application's buffer has this length
+        let step = Ord::max(self.plaintext_size, 16384);
+        Stretch::new(step + self.plaintext_size * (self.apart() - 1), step)
+    }
+
+    /// Memory for the records of each write.
+    pub(crate) fn sealed(&self) -> Stretch {
+        let room = self.sealed_room();
+        let more = (room - Self::MESSAGE_ROOM) * (self.apart() - 1);
+        Stretch::new(room + more, room)
+    }
+
+    /// The most plaintext bytes in a record. `max_fragment_size` includes the record header.
+    pub(crate) fn max_record_payload(&self) -> usize {
+        // RFC 9846 §5.1: 2^14 bytes
+        let limit = self.connection.max_fragment_size;
+        limit.map_or(1 << 14, |size| size - RECORD_HEADER_LEN)
+    }
+
+    /// Room for the records of one write, with 64 bytes of overhead per record and room for one
+    /// message.
+    fn sealed_room(&self) -> usize {
+        let records = self.plaintext_size.div_ceil(self.max_record_payload()) + 1;
+        self.plaintext_size + 64 * records + Self::MESSAGE_ROOM
+    }
+
+    /// Memory for all records of a batch, back to back.
+    pub(crate) fn incoming(&self) -> Vec<u8> {
+        vec![0; self.sealed_room() * self.writes()]
+    }
+}
+
+/// RFC 9846 §5.1: type, legacy version, length.
+pub(crate) const RECORD_HEADER_LEN: usize = 5;
+
+/// Memory that is used piece by piece, again and again.
+pub(crate) struct Stretch {
+    /// All pieces, and a page for the offset.
+    bytes: Vec<u8>,
+    len: usize,
+    /// The start of the first piece.
+    offset: usize,
+    /// The room that each piece needs.
+    step: usize,
+    /// The start of the last piece, and that of the next one.
+    last: usize,
+    next: usize,
+}
+
+/// Copies depend on the offsets of both buffers in a page of this many bytes.
+pub(crate) const PAGE: usize = 4096;
+
+/// The most offsets in a row at which copies are slow: 1 to 31 on Zen 3.
+const SLOW_OFFSETS: usize = 32;
+
+/// Heap memory is aligned to this many bytes.
+pub(crate) const ALIGNMENT: usize = 16;
+
+impl Stretch {
+    /// Creates a stretch of `len` bytes with room for one step at least.
+    pub(crate) fn new(len: usize, step: usize) -> Self {
+        Self {
+            bytes: (0..len + PAGE).map(|at| at as u8).collect(),
+            len,
+            offset: 0,
+            step,
+            last: 0,
+            next: 0,
+        }
+    }
+
+    /// Moves all pieces to `offset` in a page, which counts from the start of the allocation.
+    pub(crate) fn place(&mut self, offset: usize) {
+        self.offset = offset % PAGE;
+        (self.last, self.next) = (self.offset, self.offset);
+    }
+
+    /// Returns the memory from the next piece on.
+    pub(crate) fn rest(&mut self) -> &mut [u8] {
+        let end = self.offset + self.len;
+        if end - self.next < self.step {
+            self.next = self.offset;
+        }
+        self.last = self.next;
+        &mut self.bytes[self.next..end]
+    }
+
+    /// Returns the next piece, one step long.
+    pub(crate) fn step(&mut self) -> &mut [u8] {
+        let step = self.step;
+        self.rest();
+        self.next += step;
+        &mut self.bytes[self.last..self.next]
+    }
+
+    /// Ends the next piece after `len` bytes of [`Self::rest`]; returns it.
+    pub(crate) fn take(&mut self, len: usize) -> &[u8] {
+        self.next += len;
+        self.last()
+    }
+
+    /// The last piece.
+    pub(crate) fn last(&self) -> &[u8] {
+        &self.bytes[self.last..self.next]
+    }
+}
+
+/// Bulk work that can be repeated in batches, each of [`Traffic::batch_len`] plaintext bytes.
+pub(crate) trait Workload {
+    /// Moves the application's buffer to `offset` in a page. Returns false if there is no buffer
+    /// that an implementation could copy from or to.
+    fn place(&mut self, offset: usize) -> bool {
+        let _ = offset;
+        false
+    }
+
+    /// Makes the input of [`Self::run`]. Not timed.
+    fn prepare(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Runs one batch. Timed.
+    fn run(&mut self) -> Result<()>;
+
+    /// The number of records in the last batch.
+    fn records(&self) -> usize;
+}
+
+fn seconds(workload: &mut dyn Workload) -> Result<f64> {
+    workload.prepare()?;
+    let start = Instant::now();
+    workload.run()?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+impl Timed<1> for Box<dyn Workload> {
+    /// Uses another offset in each round.
+    fn vary(&mut self, round: usize) {
+        // coprime to the number of offsets, so that all occur
+        self.place(round * 37 * ALIGNMENT);
+    }
+
+    fn batch(&mut self) -> Result<[f64; 1]> {
+        Ok([seconds(&mut **self)?])
+    }
+}
+
+/// Work at the offset at which it is slowest.
+pub(crate) struct Slowest(Box<dyn Workload>);
+
+impl Slowest {
+    /// Tries every `stride`-th aligned offset, then every single offset around the slowest, and
+    /// stays at the slowest one.
+    ///
+    /// Copies are slow at up to 31 offsets in a row: aligned offsets find them, and single ones the
+    /// worst of them.
+    pub(crate) fn new(mut workload: Box<dyn Workload>, stride: usize) -> Result<Self> {
+        let aligned = (0..PAGE).step_by(ALIGNMENT * stride);
+        let around = slowest_of(&mut *workload, aligned)?;
+        let single = (0..2 * SLOW_OFFSETS).step_by(stride);
+        let single = single.map(|by| (PAGE + around + by - SLOW_OFFSETS) % PAGE);
+        let slowest = slowest_of(&mut *workload, single)?;
+        workload.place(slowest);
+        Ok(Self(workload))
+    }
+}
+
+/// Returns the one of `offsets` at which `workload` is slowest.
+fn slowest_of(workload: &mut dyn Workload, offsets: impl Iterator<Item = usize>) -> Result<usize> {
+    let mut slowest = (0.0, 0);
+    for offset in offsets {
+        workload.place(offset);
+        let first = seconds(workload)?;
+        // an interruption may slow one down, but hardly both
+        let time = seconds(workload)?.min(first);
+        if time > slowest.0 {
+            slowest = (time, offset);
+        }
+    }
+    Ok(slowest.1)
+}
+
+impl Timed<1> for Slowest {
+    fn batch(&mut self) -> Result<[f64; 1]> {
+        Ok([seconds(&mut *self.0)?])
+    }
+}
+
+/// The content type and payload length of each record in `wire`.
+pub(crate) fn records(mut wire: &[u8]) -> impl Iterator<Item = (u8, usize)> {
+    core::iter::from_fn(move || {
+        let [content_type, _, _, high, low, rest @ ..] = wire else {
+            return None;
+        };
+        let len = usize::from(u16::from_be_bytes([*high, *low]));
+        wire = rest.get(len..).unwrap_or(&[]);
+        Some((*content_type, len))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_found_by_their_headers() {
+        let found: Vec<_> = records(&[23, 3, 3, 0, 0, 22, 3, 3, 0, 1, 9]).collect();
+        assert_eq!(found, [(23, 0), (22, 1)]);
+        assert_eq!(records(&[]).count(), 0);
+    }
+
+    #[test]
+    fn a_stretch_starts_over_at_its_end() {
+        let mut stretch = Stretch::new(10, 3);
+        for offset in [0, 5] {
+            let first = offset as u8;
+            stretch.place(PAGE + offset);
+            assert_eq!(stretch.rest().len(), 10);
+            assert_eq!(stretch.take(4), [first, first + 1, first + 2, first + 3]);
+            assert_eq!(stretch.step(), [first + 4, first + 5, first + 6]);
+            assert_eq!(stretch.step()[0], first + 7);
+            assert_eq!(stretch.step()[0], first);
+            assert_eq!(stretch.last().len(), 3);
+            assert_eq!(stretch.rest().len(), 7);
+        }
+    }
+
+    /// Work that is slow at one offset.
+    struct SlowAt(usize, usize);
+
+    impl Workload for SlowAt {
+        fn place(&mut self, offset: usize) -> bool {
+            self.1 = offset;
+            true
+        }
+
+        fn run(&mut self) -> Result<()> {
+            if self.0 == self.1 {
+                std::thread::sleep(core::time::Duration::from_millis(20));
+            }
+            Ok(())
+        }
+
+        fn records(&self) -> usize {
+            self.1
+        }
+    }
+
+    #[test]
+    fn the_slowest_offset_is_found() {
+        for offset in [160, 0] {
+            let slowest = Slowest::new(Box::new(SlowAt(offset, 0)), 1).unwrap();
+            assert_eq!(slowest.0.records(), offset);
+        }
+    }
+}
