@@ -27,11 +27,9 @@ pub(crate) fn drawn(common: &Common, run: impl FnOnce() -> Result<Vec<Row>>) -> 
 
 /// The charts of `rows`: one for each table, and for each allocator.
 pub(crate) fn charts(rows: &[Row]) -> Vec<Part> {
-    let of_jobs = rows.chunk_by(|a, b| a.text("bench") == b.text("bench"));
-    let charts = of_jobs.flat_map(|rows| {
-        let all = tables::with_slowest_offset(rows);
-        tables::parts_by(view_of(rows), &all, &["topic", "allocator"])
-    });
+    let run = |row: &Row| ["bench", "allocator"].map(|key| row.text(key).to_owned());
+    let charts = rows.chunk_by(|a, b| run(a) == run(b));
+    let charts = charts.flat_map(|rows| parts(view_of(rows), &tables::with_slowest_offset(rows)));
     charts.collect()
 }
 

@@ -68,23 +68,12 @@ pub(crate) struct Part {
 
 /// Divides `rows` among tables.
 pub(crate) fn parts(view: View, rows: &[Row]) -> Vec<Part> {
-    parts_by(view, rows, &["topic"])
-}
-
-/// Divides `rows` among tables with the same values of `keys`.
-pub(crate) fn parts_by(view: View, rows: &[Row], keys: &[&str]) -> Vec<Part> {
-    let of = |row: &Row| {
-        let values = keys.iter().map(|key| row.get(key).cloned());
-        (view.main_of(row), values.collect_vec())
-    };
+    let of = |row: &Row| (view.main_of(row), row.get("topic").cloned());
     let tables = rows.iter().map(of).unique();
-    let parts = tables.map(|table| Part {
-        view,
-        rows: rows
-            .iter()
-            .filter(|row| of(row) == table)
-            .cloned()
-            .collect(),
+    let parts = tables.map(|table| {
+        let rows = rows.iter().filter(|row| of(row) == table).cloned();
+        let rows = rows.collect();
+        Part { view, rows }
     });
     parts.collect()
 }
@@ -94,8 +83,8 @@ type Lines = Vec<(String, Vec<String>)>;
 
 impl Part {
     pub(crate) fn main(&self) -> &'static str {
-        self.rows
-            .first()
+        let first = self.rows.first();
+        first
             .and_then(|row| self.view.main_of(row))
             .unwrap_or_default()
     }
@@ -133,13 +122,8 @@ impl Part {
     /// Writes the heading, and a line for each subject with the values of `across` beside each
     /// other.
     pub(crate) fn summary(&self, style: Style) -> String {
-        let View {
-            across,
-            side_by_side,
-            ..
-        } = self.view;
-        let keys = self.varying(&["bench", "impl", across]);
-        let side = self.present(side_by_side);
+        let keys = self.varying(&["bench", "impl", self.view.across]);
+        let side = self.present(self.view.side_by_side);
         if style == Style::Markdown {
             let lines = self.lines(&keys, 0, &side, &title, "rustls-inplace");
             return format!("{}\n\n{}", self.heading(), markdown(&lines, &keys));
@@ -219,10 +203,9 @@ impl Part {
 
         let mut lines = vec![(String::new(), head)];
         for (first, rows) in self.subjects() {
-            if !columns
-                .iter()
-                .any(|value| rows.iter().any(|row| row.get(across) == Some(value)))
-            {
+            let has_column =
+                |row: &&Row| columns.iter().any(|value| row.get(across) == Some(value));
+            if !rows.iter().any(has_column) {
                 continue;
             }
             let of = |key: &str, column: &Value| {
@@ -250,16 +233,10 @@ impl Part {
             let figures = figures
                 .filter(|figure| !figure.ends_with("_p90"))
                 .sorted_by_key(|key| !key.starts_with(self.main()));
-            let of = |row: &Row| {
-                name(
-                    row.text("bench"),
-                    row.get(self.view.across).unwrap_or(&Value::Null),
-                )
-            };
-            let head = [String::new()]
-                .into_iter()
-                .chain(rows.iter().map(|row| of(row)));
-            let mut lines = vec![(String::new(), head.collect_vec())];
+            let of = |row: &&Row| name(row.text("bench"), row.get(self.view.across)?).into();
+            let head = rows.iter().filter_map(of);
+            let head = [String::new()].into_iter().chain(head).collect_vec();
+            let mut lines = vec![(String::new(), head)];
             for key in figures {
                 let value = |row: &&Row| match (row.get(key), key.strip_suffix("_p10")) {
                     (Some(low), Some(figure)) => {
@@ -300,25 +277,27 @@ pub(crate) fn phrases(row: &Row, keys: &[&str]) -> String {
     phrases.filter(|phrase| !phrase.is_empty()).join(" · ")
 }
 
+/// The parts of a row's subject that are the same for all of its provider.
+fn group(row: &Row) -> Vec<Option<&Value>> {
+    row.subject(&["impl", "api", "direction", "allocator"])
+}
+
 /// Appends, for each provider, the rows of the API that loses most at the slowest offset, compared
 /// with its usual share of the limit.
 pub(crate) fn with_slowest_offset(rows: &[Row]) -> Vec<Row> {
     const PREFIX: &str = "slowest_offset_";
-    fn group(row: &Row) -> Vec<Option<&Value>> {
-        row.subject(&["impl", "api", "direction", "allocator"])
-    }
     let left = |row: &Row| -> Option<f64> {
         let slowest = row.number(&format!("{PREFIX}share_of_limit"))?;
         Some(slowest / row.number("share_of_limit")?)
     };
     let mut all = Vec::new();
-    for of_group in rows.iter().map(group).unique() {
-        let rows = rows
-            .iter()
-            .filter(|row| group(row) == of_group)
-            .collect_vec();
-        all.extend(rows.iter().copied().cloned());
-        let of_this = rows.iter().filter(|row| row.text("impl") == "this");
+    for (at, row) in rows.iter().enumerate() {
+        all.push(row.clone());
+        if rows[at + 1..].iter().any(|next| group(next) == group(row)) {
+            continue;
+        }
+        let same = rows.iter().filter(|same| group(same) == group(row));
+        let of_this = same.filter(|row| row.text("impl") == "this");
         let losses = of_this.filter_map(|row| Some((left(row)?, row)));
         let Some((_, most)) = losses.min_by(|a, b| a.0.total_cmp(&b.0)) else {
             continue;
@@ -360,7 +339,10 @@ pub(crate) fn by_allocator(rows: &[Row]) -> Option<Part> {
         row.clone()
             .with("allocations", format!("{} / {upstream}", of(row)))
     });
-    let rows = with_allocations.collect_vec();
+    // rows of each allocator follow each other; those of a provider shall
+    let groups = rows.iter().map(group).unique().collect_vec();
+    let place = |row: &Row| groups.iter().position(|known| *known == group(row));
+    let rows = with_allocations.sorted_by_key(place).collect();
     let part = Part { view, rows };
     (part.values("allocator").len() > 1).then_some(part)
 }
