@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use bytesize::ByteSize;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Args, Command, Subcommand};
-use clap_complete::Shell;
 use itertools::Itertools;
 
 use crate::arguments::Common;
@@ -36,9 +35,6 @@ pub(crate) enum Tool {
         /// The output of `all --json`; without it, BENCHMARKS.md stays as it is
         results: Option<PathBuf>,
     },
-
-    /// Print a completion script for a shell
-    Completions { shell: Shell },
 }
 
 /// The arguments of `all`.

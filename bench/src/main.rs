@@ -68,10 +68,6 @@ fn run(matches: &ArgMatches, line: &[OsString]) -> Result<()> {
         Tool::All(args) => report::drawn(&args.common, || all::run(&args)),
         Tool::ListSuites { json } => list_suites(json),
         Tool::Document { results } => document::write(results),
-        Tool::Completions { shell } => {
-            clap_complete::generate(shell, &mut cli::command(), "bench", &mut std::io::stdout());
-            Ok(())
-        }
     }
 }
 

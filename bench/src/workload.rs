@@ -13,7 +13,9 @@ mod scenario;
 pub(crate) mod socket;
 pub(crate) mod tcp;
 
-pub(crate) use bulk::{RECORD_HEADER_LEN, Slowest, Stretch, Traffic, Workload, records};
+pub(crate) use bulk::{
+    RECORD_HEADER_LEN, Slowest, Stretch, Traffic, Transfers, Workload, records, transfer,
+};
 pub(crate) use harness::peers::pairs::{Result, check_received};
 pub(crate) use identities::Identity;
 pub(crate) use scenario::{Scenario, Sessions};

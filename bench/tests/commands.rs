@@ -435,15 +435,6 @@ fn a_closed_pipe_gets_one_line() {
     );
 }
 
-#[test]
-fn suites_and_allocators_are_completed() {
-    let script = text("completions bash");
-    assert!(
-        script.contains(SUITE) && script.contains("jemalloc"),
-        "{script}"
-    );
-}
-
 fn command(line: &str) -> Command {
     let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_bench")));
     command.args(line.split(' '));

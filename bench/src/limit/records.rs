@@ -10,7 +10,7 @@ use super::aead::{Aead, Inputs, TAG_LEN};
 use super::{aws_lc_rs, ring};
 use crate::choices::{Api, Cipher, Direction, Provider, Version};
 use crate::suites::Suite;
-use crate::workload::{RECORD_HEADER_LEN, Result, Stretch, Traffic, Workload, check_received};
+use crate::workload::{RECORD_HEADER_LEN, Result, Stretch, Traffic, Transfers, Workload, transfer};
 
 /// The work of `api` in `direction`. The buffered API is compared with the unbuffered one's.
 pub(crate) fn workload(
@@ -18,23 +18,26 @@ pub(crate) fn workload(
     direction: Direction,
     traffic: &Traffic,
 ) -> Result<Box<dyn Workload>> {
-    let task = match (api, direction) {
-        (_, Direction::Receive) => Task::Open,
-        (Api::InPlace, _) => Task::SealInPlace,
-        _ => Task::Seal,
-    };
     let cipher = traffic.connection.suite.cipher;
     Ok(match traffic.connection.provider {
-        Provider::AwsLc => Box::new(Limit::new(aws_lc_rs::library::key(cipher)?, traffic, task)),
-        Provider::Ring => Box::new(Limit::new(ring::library::key(cipher)?, traffic, task)),
+        Provider::AwsLc => with(aws_lc_rs::library::key(cipher)?, api, direction, traffic),
+        Provider::Ring => with(ring::library::key(cipher)?, api, direction, traffic),
     })
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Task {
-    Seal,
-    SealInPlace,
-    Open,
+fn with<K: Aead>(key: K, api: Api, direction: Direction, traffic: &Traffic) -> Box<dyn Workload> {
+    let records = Records {
+        key,
+        framing: Framing::of(&traffic.connection.suite),
+        max_payload: traffic.max_record_payload(),
+        size: traffic.plaintext_size,
+        sealed: 0,
+        opened: 0,
+    };
+    if (api, direction) == (Api::InPlace, Direction::Send) {
+        return Box::new(InPlace::new(records, traffic));
+    }
+    transfer(records, direction, traffic, None)
 }
 
 /// The bytes that a version and its cipher add to the plaintext of a record, except for the header.
@@ -100,97 +103,36 @@ impl Framing {
     }
 }
 
-/// Timed: one task, over the same memory again and again.
-struct Limit<K> {
+/// Timed: sealing in place. The ciphertext of one round is the plaintext of the next.
+struct InPlace<K> {
     records: Records<K>,
-    task: Task,
-    plaintext: Stretch,
-    out: Stretch,
-    /// The records to be opened.
-    incoming: Vec<u8>,
-    /// The records that are sealed in place. The ciphertext of one round is the plaintext of the
-    /// next.
-    in_place: Vec<Vec<u8>>,
-    writes: usize,
-    count: usize,
+    buffers: Vec<Vec<u8>>,
+    rounds: usize,
 }
 
-impl<K: Aead> Limit<K> {
-    fn new(key: K, traffic: &Traffic, task: Task) -> Self {
-        let framing = Framing::of(&traffic.connection.suite);
-        let (max_payload, writes) = (traffic.max_record_payload(), traffic.writes());
-        let (mut incoming, mut in_place) = (Vec::new(), Vec::new());
-        match task {
-            Task::Open => incoming = traffic.incoming(),
-            Task::Seal => {}
-            Task::SealInPlace => {
-                let mut plaintext = traffic.plaintext();
-                for _ in 0..traffic.apart() {
-                    let lens = plaintext.step().chunks(max_payload).map(<[u8]>::len);
-                    in_place.extend(lens.map(|len| vec![0x17; len + framing.expansion()]));
-                }
-            }
+impl<K: Aead> InPlace<K> {
+    fn new(records: Records<K>, traffic: &Traffic) -> Self {
+        let (expansion, mut plaintext) = (records.framing.expansion(), traffic.plaintext());
+        let mut buffers = Vec::new();
+        for _ in 0..traffic.apart() {
+            let lens = plaintext.step().chunks(records.max_payload);
+            buffers.extend(lens.map(|fragment| vec![0x17; fragment.len() + expansion]));
         }
         Self {
-            records: Records {
-                key,
-                framing,
-                max_payload,
-                sealed: 0,
-                opened: 0,
-            },
-            task,
-            plaintext: traffic.plaintext(),
-            out: traffic.sealed(),
-            incoming,
-            in_place,
-            writes,
-            count: traffic.plaintext_size.div_ceil(max_payload) * writes,
+            records,
+            buffers,
+            rounds: traffic.writes() / traffic.apart(),
         }
     }
 }
 
-impl<K: Aead> Workload for Limit<K> {
-    fn place(&mut self, offset: usize) -> bool {
-        self.plaintext.place(offset);
-        true
-    }
-
-    fn prepare(&mut self) -> Result<()> {
-        let mut used = 0;
-        let writes = if self.task == Task::Open {
-            self.writes
-        } else {
-            0
-        };
-        for _ in 0..writes {
-            let out = &mut self.incoming[used..];
-            used += self.records.seal(self.plaintext.step(), out)?;
-        }
-        Ok(())
-    }
-
+impl<K: Aead> Workload for InPlace<K> {
     fn run(&mut self) -> Result<()> {
-        match self.task {
-            Task::Open => {
-                let lens = (self.plaintext.last().len(), self.writes);
-                self.records.open(&mut self.incoming, lens)
-            }
-            Task::SealInPlace => {
-                let rounds = self.count / self.in_place.len();
-                (0..rounds).try_for_each(|_| self.records.seal_in_place(&mut self.in_place))
-            }
-            Task::Seal => (0..self.writes).try_for_each(|_| {
-                let plaintext = black_box(&*self.plaintext.step());
-                let used = self.records.seal(plaintext, self.out.rest())?;
-                black_box(self.out.take(used));
-                Ok(())
-            }),
-        }
+        (0..self.rounds).try_for_each(|_| self.records.seal_in_place(&mut self.buffers))
     }
 
     fn records(&self) -> usize {
-        self.count
+        self.rounds * self.buffers.len()
     }
 }
 
@@ -199,26 +141,14 @@ struct Records<K> {
     key: K,
     framing: Framing,
     max_payload: usize,
+    /// The bytes of each write.
+    size: usize,
     /// The numbers of records sealed and opened.
     sealed: u64,
     opened: u64,
 }
 
 impl<K: Aead> Records<K> {
-    /// Seals `plaintext`, leaving room for the headers; returns the bytes used in `out`.
-    fn seal(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize> {
-        let mut used = 0;
-        for fragment in plaintext.chunks(self.max_payload) {
-            let start = used + RECORD_HEADER_LEN;
-            used = start + fragment.len() + self.framing.expansion();
-            let sealed = self.framing.ciphertext(&mut out[start..used], self.sealed);
-            let inputs = self.framing.inputs(self.sealed, fragment.len());
-            self.key.seal_record(&inputs, fragment, sealed)?;
-            self.sealed += 1;
-        }
-        Ok(used)
-    }
-
     fn seal_in_place(&mut self, records: &mut [Vec<u8>]) -> Result<()> {
         for record in records {
             let record = black_box(&mut record[..]);
@@ -231,26 +161,44 @@ impl<K: Aead> Records<K> {
         }
         Ok(())
     }
+}
 
-    /// Opens the records of `writes` writes of `size` bytes.
-    fn open(&mut self, incoming: &mut [u8], (size, writes): (usize, usize)) -> Result<()> {
-        let (mut start, mut received) = (0, 0);
-        for _ in 0..writes {
-            let mut left = size;
-            while left != 0 {
-                let len = Ord::min(left, self.max_payload);
-                let end = start + RECORD_HEADER_LEN + len + self.framing.expansion();
-                let record = &mut incoming[start + RECORD_HEADER_LEN..end];
-                let (explicit, sealed) = record.split_at_mut(self.framing.explicit_nonce);
-                black_box(explicit);
-                let inputs = self.framing.inputs(self.opened, len);
-                let opened = black_box(self.key.open_record(&inputs, sealed)?);
-                received += opened.len() - self.framing.trailer.len();
-                self.opened += 1;
-                left -= len;
-                start = end;
-            }
+impl<K: Aead> Transfers for Records<K> {
+    /// Seals `plaintext`, leaving room for the headers; returns the bytes used in `out`.
+    fn send(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize> {
+        let mut used = 0;
+        for fragment in plaintext.chunks(self.max_payload) {
+            let start = used + RECORD_HEADER_LEN;
+            used = start + fragment.len() + self.framing.expansion();
+            let sealed = self.framing.ciphertext(&mut out[start..used], self.sealed);
+            let inputs = self.framing.inputs(self.sealed, fragment.len());
+            self.key.seal_record(&inputs, fragment, sealed)?;
+            self.sealed += 1;
         }
-        check_received(received, size * writes)
+        Ok(used)
+    }
+
+    /// Opens the records, whose boundaries follow from the size of the writes.
+    fn receive(&mut self, wire: &mut [u8], _: Option<&mut Stretch>) -> Result<usize> {
+        let (mut start, mut received, mut left) = (0, 0, self.size);
+        while start < wire.len() {
+            let len = Ord::min(left, self.max_payload);
+            let end = start + RECORD_HEADER_LEN + len + self.framing.expansion();
+            let record = &mut wire[start + RECORD_HEADER_LEN..end];
+            let (explicit, sealed) = record.split_at_mut(self.framing.explicit_nonce);
+            black_box(explicit);
+            let inputs = self.framing.inputs(self.opened, len);
+            let opened = black_box(self.key.open_record(&inputs, sealed)?);
+            received += opened.len() - self.framing.trailer.len();
+            self.opened += 1;
+            left = if left > len { left - len } else { self.size };
+            start = end;
+        }
+        Ok(received)
+    }
+
+    /// There are no headers that tell.
+    fn records_in(&self, _: &[u8], writes: usize) -> usize {
+        self.size.div_ceil(self.max_payload) * writes
     }
 }

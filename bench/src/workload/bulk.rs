@@ -1,10 +1,12 @@
 //! Repeatable pieces of bulk work, and the memory that they use.
 
+use core::hint::black_box;
 use std::time::Instant;
 
-use harness::peers::pairs::Result;
+use harness::peers::pairs::{Result, check_received};
 
 use super::scenario::Scenario;
+use crate::choices::Direction;
 use crate::measure::Timed;
 
 /// The traffic of an established connection.
@@ -197,6 +199,120 @@ impl Timed<1> for Box<dyn Workload> {
 
     fn batch(&mut self) -> Result<[f64; 1]> {
         Ok([seconds(&mut **self)?])
+    }
+}
+
+/// Two ends, of which one sends to the other.
+pub(crate) trait Transfers: 'static {
+    /// Writes the records of `plaintext` to the front of `out`; returns their length.
+    fn send(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize>;
+
+    /// Opens all records of `wire`; returns the length of their plaintext. The application copies
+    /// it to `memory`, or reads it in place.
+    fn receive(&mut self, wire: &mut [u8], memory: Option<&mut Stretch>) -> Result<usize>;
+
+    /// The number of records in `wire`, which has those of `writes` writes.
+    fn records_in(&self, wire: &[u8], writes: usize) -> usize {
+        let _ = writes;
+        records(wire).count()
+    }
+}
+
+/// The work of `pair` in `direction`.
+pub(crate) fn transfer<P: Transfers>(
+    pair: P,
+    direction: Direction,
+    traffic: &Traffic,
+    memory: Option<Stretch>,
+) -> Box<dyn Workload> {
+    let (plaintext, writes) = (traffic.plaintext(), traffic.writes());
+    match direction {
+        Direction::Send => {
+            let out = traffic.sealed();
+            Box::new(Send {
+                pair,
+                plaintext,
+                writes,
+                out,
+            })
+        }
+        Direction::Receive => Box::new(Receive {
+            pair,
+            plaintext,
+            writes,
+            wire: traffic.incoming(),
+            wire_len: 0,
+            records: 0,
+            memory,
+        }),
+    }
+}
+
+/// Timed: the sender's work to make records from plaintext, into one output buffer, again and
+/// again.
+struct Send<P> {
+    pair: P,
+    plaintext: Stretch,
+    writes: usize,
+    out: Stretch,
+}
+
+impl<P: Transfers> Workload for Send<P> {
+    fn place(&mut self, offset: usize) -> bool {
+        self.plaintext.place(offset);
+        true
+    }
+
+    fn run(&mut self) -> Result<()> {
+        for _ in 0..self.writes {
+            let plaintext = black_box(&*self.plaintext.step());
+            let used = self.pair.send(plaintext, self.out.rest())?;
+            black_box(self.out.take(used));
+        }
+        Ok(())
+    }
+
+    fn records(&self) -> usize {
+        self.pair.records_in(self.out.last(), 1) * self.writes
+    }
+}
+
+/// Timed: the receiver's work to get the plaintext of a batch of records.
+struct Receive<P> {
+    pair: P,
+    plaintext: Stretch,
+    writes: usize,
+    wire: Vec<u8>,
+    wire_len: usize,
+    records: usize,
+    memory: Option<Stretch>,
+}
+
+impl<P: Transfers> Workload for Receive<P> {
+    fn place(&mut self, offset: usize) -> bool {
+        let memory = self.memory.as_mut();
+        memory.map(|memory| memory.place(offset)).is_some()
+    }
+
+    fn prepare(&mut self) -> Result<()> {
+        self.wire_len = 0;
+        for _ in 0..self.writes {
+            let free = &mut self.wire[self.wire_len..];
+            self.wire_len += self.pair.send(self.plaintext.step(), free)?;
+        }
+        let wire = &self.wire[..self.wire_len];
+        self.records = self.pair.records_in(wire, self.writes);
+        Ok(())
+    }
+
+    fn run(&mut self) -> Result<()> {
+        let wire = &mut self.wire[..self.wire_len];
+        let received = self.pair.receive(wire, self.memory.as_mut())?;
+        check_received(received, self.plaintext.last().len() * self.writes)
+    }
+
+    fn records(&self) -> usize {
+        self.records
     }
 }
 
