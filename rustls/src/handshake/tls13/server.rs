@@ -20,7 +20,7 @@
 //!              ├──► WaitEndOfEarlyData  if accepted      │                          early_data
 //!              ▼           │ EndOfEarlyData              │
 //!        WaitFinished ◄────┴────────┴────────────────────┘                          finished
-//!              │ Finished; NewSessionTickets                                        tickets
+//!              │ Finished; NewSessionTickets                                tickets, ticket_kind
 //!              ▼
 //!          Connected ◄─┐
 //!              └───────┘ KeyUpdate                                                  ../key_update
@@ -38,6 +38,7 @@ pub(crate) mod negotiation;
 mod parameters;
 mod resumption;
 pub(crate) mod retry;
+mod ticket_kind;
 mod tickets;
 
 use alloc::boxed::Box;

@@ -7,7 +7,7 @@ use rustls_core::crypto::tls13::OkmBlock;
 
 use super::finished::WaitFinished;
 use super::parameters::Parameters;
-use super::tickets::TicketKind;
+use super::ticket_kind::TicketKind;
 use crate::config::server::ServerConfig;
 use crate::config::session::value::Tls13Session;
 use crate::config::settings::ServerSettings;

@@ -12,7 +12,7 @@ use super::hello_checks::{check_hello, check_legacy_version};
 use super::parameters::{HelloFacts, Parameters, Selection, select_signer};
 use super::resumption::{OfferedSessions, find_session};
 use super::retry::{Retry, RetryNeeded, check_second_hello};
-use super::tickets::TicketKind;
+use super::ticket_kind::TicketKind;
 use crate::config::session::server_auth::ServerAuth;
 use crate::config::sign::CertifiedKey;
 use crate::failure::Failure;

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::early_data;
 use super::parameters::Parameters;
-use super::tickets::TicketKind;
+use super::ticket_kind::TicketKind;
 use crate::certificates::{Acceptance, ChainKind, PeerChain};
 use crate::config::session::server_auth::ServerAuth;
 use crate::config::session::value::{SessionValue, Tls13Session};

@@ -1,0 +1,216 @@
+//! The place of sessions: in tickets, or in the session storage.
+//!
+//! The application's code is called here: the ticketer and the storage.
+
+use alloc::vec::Vec;
+use core::task::{self, Poll, ready};
+
+use rustls_core::operation::BoxFuture;
+
+use super::tickets::TICKET_OVERHEAD;
+use crate::asking::Asking;
+use crate::config::server::ServerConfig;
+use crate::config::session::Lifetime;
+use crate::config::session::stored::ServerSessionValue;
+use crate::config::session::value::{SessionValue, Tls13Session};
+use crate::error::Error;
+use crate::handshake::operation::Call;
+use crate::handshake::server::held_hello::ReceivedHello;
+
+/// The time in seconds during which a stored session may be resumed.
+const STORED_LIFETIME: u32 = 24 * 60 * 60;
+
+/// The maximum length of a ticket in bytes.
+const MAX_TICKET_LEN: usize = 0xffff - TICKET_OVERHEAD;
+
+/// The length of a storage key in bytes. Keys cannot be guessed.
+const STORAGE_KEY_LEN: usize = 32;
+
+/// The place where a server keeps its sessions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum TicketKind {
+    /// Sessions are in tickets.
+    Sealed,
+    /// Sessions are in the session storage.
+    Stored,
+}
+
+impl TicketKind {
+    pub(super) fn of(config: &ServerConfig) -> Option<Self> {
+        if config.ticketer.enabled() {
+            return Some(Self::Sealed);
+        }
+        config.session_storage.can_cache().then_some(Self::Stored)
+    }
+
+    /// Begins to make a ticket. It cannot be made if the session is too large, or the storage does
+    /// not accept it. `plain` is a scratch buffer.
+    pub(super) fn make(
+        self,
+        session: &Tls13Session<'_>,
+        plain: &mut Vec<u8>,
+        config: &ServerConfig,
+        asking: Asking,
+    ) -> Result<Making, Error> {
+        match self {
+            Self::Sealed => {
+                let ticketer = &config.ticketer;
+                plain.clear();
+                session.encode(plain);
+                Ok(match asking.future(|| ticketer.encrypt_async(plain)) {
+                    Some(sealed) => Making::Sealing(sealed),
+                    None => Making::Made(ticketer.encrypt(plain).and_then(Ticket::sealed)),
+                })
+            }
+            Self::Stored => {
+                let storage = &config.session_storage;
+                let key = storage_key(config)?;
+                let session = session.to_stored();
+                Ok(match asking.future(|| storage.put_async(&key, &session)) {
+                    Some(stored) => Making::Storing(key, stored),
+                    None => {
+                        let is_stored = storage.put_session(key.to_vec(), session);
+                        Making::Made(is_stored.then_some(Ticket::Stored(key)))
+                    }
+                })
+            }
+        }
+    }
+
+    /// The call that makes a ticket.
+    pub(super) fn call(self) -> Call {
+        match self {
+            Self::Sealed => Call::Ticket,
+            Self::Stored => Call::Session,
+        }
+    }
+
+    /// Returns the session of `ticket`. A stored session is removed from the storage (RFC 9846
+    /// §8.1).
+    pub(super) async fn find(
+        self,
+        ticket: &[u8],
+        received: &mut ReceivedHello<'_, '_>,
+    ) -> Option<ServerSessionValue> {
+        let ReceivedHello {
+            hello,
+            config,
+            asking,
+            ..
+        } = received;
+        match self {
+            Self::Sealed => {
+                let ticketer = &config.ticketer;
+                let decrypting = asking.ask(
+                    || ticketer.decrypt_async(ticket),
+                    || ticketer.decrypt(ticket),
+                );
+                hello.wait(Call::Ticket, decrypting).await.map(From::from)
+            }
+            // TLS 1.3 stores sessions only under keys of this length
+            Self::Stored if ticket.len() == STORAGE_KEY_LEN => {
+                let storage = &config.session_storage;
+                let taking = asking.ask(
+                    || storage.take_async(ticket),
+                    || storage.take_session(ticket),
+                );
+                hello.wait(Call::Session, taking).await
+            }
+            Self::Stored => None,
+        }
+    }
+
+    /// Returns the limit of early data in the session of `ticket`, or 0 if there is none. The
+    /// session stays in the storage.
+    pub(super) async fn early_data_size(
+        self,
+        ticket: &[u8],
+        received: &mut ReceivedHello<'_, '_>,
+    ) -> u32 {
+        // sealed tickets allow no early data
+        if self == Self::Sealed || ticket.len() != STORAGE_KEY_LEN {
+            return 0;
+        }
+        let storage = &received.config.session_storage;
+        let getting = received
+            .asking
+            .ask(|| storage.get_async(ticket), || storage.get_session(ticket));
+        let value = received.hello.wait(Call::Session, getting).await;
+        value.map_or(0, |value| {
+            Tls13Session::read(&value).map_or(0, |session| session.max_early_data_size)
+        })
+    }
+
+    pub(super) fn lifetime(self, config: &ServerConfig) -> Lifetime {
+        match self {
+            Self::Sealed => Lifetime {
+                promised: config.ticketer.lifetime(),
+                clock_tolerance: config.ticketer.clock_tolerance(),
+            },
+            Self::Stored => Lifetime::exactly(STORED_LIFETIME),
+        }
+    }
+
+    /// Returns the limit of early data for a ticket. RFC 9846 §8: it is 0 if the ticket can be used
+    /// more than once, because early data could then be replayed.
+    pub(super) fn max_early_data_size(self, config: &ServerConfig) -> u32 {
+        match self {
+            Self::Sealed => 0,
+            Self::Stored => config.max_early_data_size,
+        }
+    }
+}
+
+/// Draws the key of a session in the storage.
+fn storage_key(config: &ServerConfig) -> Result<[u8; STORAGE_KEY_LEN], Error> {
+    let mut key = [0; STORAGE_KEY_LEN];
+    config.provider.secure_random.fill(&mut key)?;
+    Ok(key)
+}
+
+/// The `ticket` of a NewSessionTicket.
+pub(super) enum Ticket {
+    Sealed(Vec<u8>),
+    Stored([u8; STORAGE_KEY_LEN]),
+}
+
+impl Ticket {
+    /// Returns `None` if the ticket does not fit into its message.
+    fn sealed(ticket: Vec<u8>) -> Option<Self> {
+        let is_usable = (1..=MAX_TICKET_LEN).contains(&ticket.len());
+        is_usable.then_some(Self::Sealed(ticket))
+    }
+}
+
+impl AsRef<[u8]> for Ticket {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Sealed(sealed) => sealed,
+            Self::Stored(key) => key,
+        }
+    }
+}
+
+/// A ticket that is being made.
+pub(super) enum Making {
+    /// The ticket, or `None` if it cannot be made.
+    Made(Option<Ticket>),
+    Sealing(BoxFuture<Option<Vec<u8>>>),
+    Storing([u8; STORAGE_KEY_LEN], BoxFuture<bool>),
+}
+
+impl Making {
+    /// Polls the call, if there is one, and keeps its result.
+    pub(super) fn poll(&mut self, task: &mut task::Context<'_>) -> Poll<()> {
+        let ticket = match self {
+            Self::Made(_) => return Poll::Ready(()),
+            Self::Sealing(sealed) => ready!(sealed.as_mut().poll(task)).and_then(Ticket::sealed),
+            Self::Storing(key, stored) => {
+                let is_stored = ready!(stored.as_mut().poll(task));
+                is_stored.then_some(Ticket::Stored(*key))
+            }
+        };
+        *self = Self::Made(ticket);
+        Poll::Ready(())
+    }
+}
