@@ -9,9 +9,9 @@ pub(crate) use connection::start;
 #[doc(no_inline)]
 pub use rustls_core::ech_config::EchConfigPayload;
 
-pub use crate::config::client::resolver::{AlwaysResolvesClientRawPublicKeys, ResolvesClientCert};
 pub use crate::config::client::{ClientConfig, WantsClientCert};
 pub use crate::config::ech::{EchConfig, EchGreaseConfig, EchMode, EchStatus};
+pub use crate::config::resolver::client::{AlwaysResolvesClientRawPublicKeys, ResolvesClientCert};
 #[cfg(any(feature = "std", feature = "hashbrown"))]
 pub use crate::config::session::client::ClientSessionMemoryCache;
 pub use crate::config::session::client::{

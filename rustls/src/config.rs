@@ -3,7 +3,8 @@
 //! [`builder`] leads to a configuration; [`client`] and [`server`] have the two kinds. A handshake
 //! reads its configuration through [`settings`]. The other modules are the parts of a
 //! configuration: versions, verifiers ([`verify`], [`webpki`]), keys ([`sign`]; `offload` signs on
-//! other threads), certificate compression, key logs, and sessions with their stores.
+//! other threads) and their choice ([`resolver`]), certificate compression, key logs, and sessions
+//! with their stores.
 //!
 //! Nothing here imports a handshake or a connection.
 
@@ -17,6 +18,7 @@ pub(crate) mod key_log;
 pub(crate) mod key_log_file;
 #[cfg(feature = "std")]
 pub(crate) mod offload;
+pub(crate) mod resolver;
 pub(crate) mod server;
 pub(crate) mod session;
 pub(crate) mod settings;

@@ -13,8 +13,8 @@ pub(crate) use connection::start;
 pub use rustls_core::enums::CertificateType;
 pub use rustls_core::ticketer::ProducesTickets;
 
-pub use crate::config::server::client_hello::ClientHello;
-pub use crate::config::server::resolver::{
+pub use crate::config::resolver::client_hello::ClientHello;
+pub use crate::config::resolver::server::{
     AlwaysResolvesServerRawPublicKeys, ResolvesServerCert, ResolvesServerCertUsingSni,
 };
 pub use crate::config::server::{ServerConfig, WantsServerCert};

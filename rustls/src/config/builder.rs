@@ -258,14 +258,8 @@ pub struct WantsVerifier {
 /// [`ServerConfig`]: crate::ServerConfig
 pub trait ConfigSide: sealed::Sealed {}
 
-impl ConfigSide for crate::config::client::ClientConfig {}
-impl ConfigSide for crate::config::server::ServerConfig {}
-
-mod sealed {
+pub(super) mod sealed {
     pub trait Sealed {}
-
-    impl Sealed for crate::config::client::ClientConfig {}
-    impl Sealed for crate::config::server::ServerConfig {}
 }
 
 #[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]

@@ -1,7 +1,5 @@
 //! A client's configuration, and the builder steps that lead to it.
 
-pub(crate) mod resolver;
-
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -9,14 +7,15 @@ use pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls_core::provider::CryptoProvider;
 
 use crate::certificates::{PeerChains, VerifiedChains};
-use crate::config::builder::{ConfigBuilder, WantsVerifier, WantsVersions};
-use crate::config::client::resolver::{NoClientCert, ResolvesClientCert};
+use crate::config::builder::sealed::Sealed;
+use crate::config::builder::{ConfigBuilder, ConfigSide, WantsVerifier, WantsVersions};
 use crate::config::compress::{
     CertCompressor, CertDecompressor, CompressionCache, default_cert_compressors,
     default_cert_decompressors,
 };
 use crate::config::ech::EchMode;
 use crate::config::key_log::{KeyLog, NoKeyLog};
+use crate::config::resolver::client::{NoClientCert, ResolvesClientCert};
 use crate::config::session::client::Resumption;
 use crate::config::sign::{CertifiedKey, SingleCertAndKey};
 use crate::config::verify::ServerCertVerifier;
@@ -217,6 +216,10 @@ impl ClientConfig {
             .ok_or(Error::FailedToGetCurrentTime)
     }
 }
+
+impl ConfigSide for ClientConfig {}
+
+impl Sealed for ClientConfig {}
 
 impl ConfigBuilder<ClientConfig, WantsVersions> {
     /// Encrypts ClientHellos, or makes them look encrypted (GREASE), as `mode` says (RFC 9849).

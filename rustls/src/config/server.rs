@@ -1,8 +1,5 @@
 //! A server's configuration, and the builder steps that lead to it.
 
-pub(crate) mod client_hello;
-pub(crate) mod resolver;
-
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -11,13 +8,14 @@ use rustls_core::provider::CryptoProvider;
 use rustls_core::ticketer::ProducesTickets;
 
 use crate::certificates::{PeerChains, VerifiedChains};
-use crate::config::builder::{ConfigBuilder, WantsVerifier, WantsVersions};
+use crate::config::builder::sealed::Sealed;
+use crate::config::builder::{ConfigBuilder, ConfigSide, WantsVerifier, WantsVersions};
 use crate::config::compress::{
     CertCompressor, CertDecompressor, CompressionCache, default_cert_compressors,
     default_cert_decompressors,
 };
 use crate::config::key_log::{KeyLog, NoKeyLog};
-use crate::config::server::resolver::ResolvesServerCert;
+use crate::config::resolver::server::ResolvesServerCert;
 use crate::config::session::digests::SessionDigests;
 use crate::config::session::server::{NoTickets, StoresServerSessions, default_session_storage};
 use crate::config::sign::{CertifiedKey, SingleCertAndKey};
@@ -255,6 +253,10 @@ impl ServerConfig {
             .ok_or(Error::FailedToGetCurrentTime)
     }
 }
+
+impl ConfigSide for ServerConfig {}
+
+impl Sealed for ServerConfig {}
 
 impl ConfigBuilder<ServerConfig, WantsVerifier> {
     /// Uses `client_cert_verifier` to decide which clients must authenticate, and to verify them.

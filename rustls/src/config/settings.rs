@@ -13,9 +13,11 @@ use core::ops::Deref;
 
 use crate::config::carrier::Carrier;
 use crate::config::client::ClientConfig;
-use crate::config::client::resolver::ResolvesClientCert;
+use crate::config::resolver::client::ResolvesClientCert;
 use crate::config::server::ServerConfig;
 use crate::config::session::client_auth::ClientAuthId;
+use crate::config::session::server_auth::ServerAuth;
+use crate::config::sign::CertifiedKey;
 use crate::config::verify::{ClientCertVerifier, ServerCertVerifier};
 use crate::config::versions::EnabledVersions;
 use crate::error::Error;
@@ -64,7 +66,11 @@ impl ServerSettings {
 
     /// Returns an identifier of what the verifier requires of clients.
     pub(crate) fn client_auth(&self) -> ClientAuthId {
-        ClientAuthId::of(self.shared_verifier(), &self.config)
+        ClientAuthId::of(
+            self.shared_verifier(),
+            &self.session_digests,
+            &self.provider,
+        )
     }
 
     /// Returns the configuration, for code that needs no verifier.
@@ -76,6 +82,13 @@ impl ServerSettings {
     /// Returns the configuration, which outlives the handshake.
     pub(crate) fn into_config(self) -> Arc<ServerConfig> {
         self.config
+    }
+}
+
+impl<'a> ServerAuth<'a> {
+    /// Identifies the certificate that a server with this `config` authenticates with.
+    pub(crate) fn new(certified_key: &'a Arc<CertifiedKey>, config: &ServerConfig) -> Self {
+        Self::of(certified_key, &config.session_digests, &config.provider)
     }
 }
 

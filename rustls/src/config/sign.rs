@@ -7,13 +7,9 @@ use pki_types::{CertificateDer, PrivateKeyDer};
 use rustls_core::provider::CryptoProvider;
 pub use rustls_core::sign::{Signer, SigningKey, public_key_to_spki};
 
+use crate::certificates::ParsedCertificate;
 #[cfg(feature = "x509")]
 use crate::certificates::{Certificate, ParsedEndEntity, shared};
-use crate::config::client::resolver::ResolvesClientCert;
-use crate::config::server::client_hello::ClientHello;
-use crate::config::server::resolver::ResolvesServerCert;
-use crate::config::webpki::ParsedCertificate;
-use crate::enums::SignatureScheme;
 use crate::error::{Error, InconsistentKeys};
 
 /// A certificate chain and the private key of its first certificate.
@@ -126,23 +122,9 @@ pub struct SingleCertAndKey {
     _end_entity: ParsedEndEntity,
 }
 
-impl ResolvesServerCert for SingleCertAndKey {
-    fn resolve(&self, _client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.certified_key.clone())
-    }
-}
-
-impl ResolvesClientCert for SingleCertAndKey {
-    fn resolve(
-        &self,
-        _root_hint_subjects: &[&[u8]],
-        _sigschemes: &[SignatureScheme],
-    ) -> Option<Arc<CertifiedKey>> {
-        Some(self.certified_key.clone())
-    }
-
-    fn has_certs(&self) -> bool {
-        true
+impl SingleCertAndKey {
+    pub(crate) fn certified_key(&self) -> &Arc<CertifiedKey> {
+        &self.certified_key
     }
 }
 

@@ -12,8 +12,6 @@ use pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls_core::operation::BoxFuture;
 
 pub use crate::certificates::VerifierRules;
-#[cfg(feature = "std")]
-use crate::config::webpki::rules::LazyRules;
 use crate::enums::SignatureScheme;
 use crate::error::Error;
 use crate::msgs::certificate_request::DistinguishedName;
@@ -112,7 +110,14 @@ enum StatedRules {
     /// The rules of a verifier of this crate, which may not be digested yet. If a verifier without
     /// rules wraps it, no digest is needed.
     #[cfg(feature = "std")]
-    Lazy(AssertUnwindSafe<Arc<LazyRules>>),
+    Lazy(AssertUnwindSafe<Arc<dyn DigestsRules>>),
+}
+
+/// Rules that are digested when they are first needed, because hashing their inputs is slow.
+#[cfg(feature = "std")]
+pub(crate) trait DigestsRules: Debug + Send + Sync {
+    /// Returns the digest, computed on the first call. `None` without a correct hash function.
+    fn digest(&self) -> Option<VerifierRules>;
 }
 
 impl Proof {
@@ -125,7 +130,7 @@ impl Proof {
 
     /// Creates a proof with `rules`, which are digested when they are first needed.
     #[cfg(feature = "std")]
-    pub(crate) fn by(rules: Arc<LazyRules>, until: UnixTime) -> Self {
+    pub(crate) fn by(rules: Arc<dyn DigestsRules>, until: UnixTime) -> Self {
         Self {
             rules: Some(StatedRules::Lazy(AssertUnwindSafe(rules))),
             until: Some(until),

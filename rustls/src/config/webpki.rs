@@ -10,7 +10,7 @@ mod anchors;
 mod chain;
 mod client_verifier;
 #[cfg(feature = "std")]
-pub(in crate::config) mod rules;
+mod rules;
 mod server_verifier;
 mod signature;
 #[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]

@@ -10,7 +10,7 @@ use pki_types::{CertificateDer, ServerName, UnixTime};
 
 use super::peer_auth::{HandshakeSignature, SchemeRules};
 use crate::asking::Asking;
-use crate::config::client::resolver::ResolvesClientCert;
+use crate::config::resolver::client::ResolvesClientCert;
 use crate::config::sign::{CertifiedKey, Signer};
 use crate::config::verify::{
     ClientCertVerified, ClientCertVerifier, HandshakeSignatureValid, ServerCertVerified,

@@ -13,8 +13,8 @@ use pki_types::DnsName;
 
 use super::connection::configure;
 use super::{ServerConfig, ServerConnection, ServerConnectionData};
-use crate::config::server::client_hello::on_demand::{KeptLists, OnDemand};
-use crate::config::server::client_hello::{ClientHello, Lists};
+use crate::config::resolver::client_hello::on_demand::{KeptLists, OnDemand};
+use crate::config::resolver::client_hello::{ClientHello, Lists};
 use crate::conn::ConnectionCommon;
 use crate::conn::common_state::CommonState;
 use crate::conn::driver::Driver;

@@ -103,8 +103,8 @@ mod keys {
     use crate::certificates::reads;
     use crate::client::ClientConnection;
     use crate::config::client::ClientConfig;
+    use crate::config::resolver::server::ResolvesServerCert;
     use crate::config::server::ServerConfig;
-    use crate::config::server::resolver::ResolvesServerCert;
     use crate::config::sign::{CertifiedKey, SingleCertAndKey};
     use crate::config::webpki::RootCertStore;
     use crate::conn::CommonState;

@@ -7,7 +7,7 @@ use pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
 use rustls_core::crypto::{ActiveKeyExchange, SupportedKxGroup};
 
 use super::*;
-use crate::config::server::client_hello::{DecodedLists, Lists};
+use crate::config::resolver::client_hello::{DecodedLists, Lists};
 use crate::config::versions::{ALL_VERSIONS, TLS13};
 use crate::enums::{NamedGroup, ProtocolVersion};
 use crate::error::InconsistentKeys;

@@ -20,7 +20,7 @@ use zeroize::Zeroize;
 use super::MAX_TICKET_LIFETIME;
 use crate::certificates::PeerChain;
 use crate::config::carrier::Carrier;
-use crate::config::client::resolver::ResolvesClientCert;
+use crate::config::resolver::client::ResolvesClientCert;
 use crate::config::verify::ServerCertVerifier;
 use crate::enums::NamedGroup;
 use crate::logging::trace;

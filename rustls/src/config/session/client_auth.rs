@@ -6,9 +6,10 @@
 
 use alloc::sync::Arc;
 
-use super::digests::{DIGEST_LEN, Digest, hash, truncated};
+use rustls_core::provider::CryptoProvider;
+
+use super::digests::{DIGEST_LEN, Digest, SessionDigests, hash, truncated};
 use crate::certificates::Acceptance;
-use crate::config::server::ServerConfig;
 use crate::config::verify::ClientCertVerifier;
 
 /// A digest of a configuration's requirements on clients: whether they must authenticate, how, and
@@ -20,10 +21,13 @@ use crate::config::verify::ClientCertVerifier;
 pub(crate) struct ClientAuthId(pub(crate) Digest);
 
 impl ClientAuthId {
-    /// Hashes the settings of `verifier`, which is the current verifier of `config`. The digest is
-    /// zero if clients are not asked for a certificate.
-    pub(crate) fn of(verifier: &Arc<dyn ClientCertVerifier>, config: &ServerConfig) -> Self {
-        let provider = &config.provider;
+    /// Hashes the settings of `verifier`. The digest is zero if clients are not asked for a
+    /// certificate.
+    pub(crate) fn of(
+        verifier: &Arc<dyn ClientCertVerifier>,
+        digests: &SessionDigests,
+        provider: &CryptoProvider,
+    ) -> Self {
         let none = Self([0; DIGEST_LEN]);
         if !verifier.offer_client_auth() {
             return none;
@@ -44,11 +48,7 @@ impl ClientAuthId {
         let names = verifier.root_hint_subjects();
         // the list may be long, so its digest is cached
         hash.update(&(names.len() as u64).to_be_bytes());
-        hash.update(
-            &config
-                .session_digests
-                .of_authorities(verifier, names, provider),
-        );
+        hash.update(&digests.of_authorities(verifier, names, provider));
         Self(truncated(&hash.finish()))
     }
 }
@@ -68,6 +68,7 @@ pub(crate) mod tests {
     use pki_types::{CertificateDer, UnixTime};
 
     use super::*;
+    use crate::ServerConfig;
     use crate::config::verify::{ClientCertVerified, HandshakeSignatureValid};
     use crate::enums::SignatureScheme;
     use crate::error::Error;
@@ -156,7 +157,8 @@ pub(crate) mod tests {
     /// Returns the digest in a configuration of its own, as on another machine.
     fn id(settings: &Settings) -> ClientAuthId {
         let verifier: Arc<dyn ClientCertVerifier> = Arc::new(settings.clone());
-        ClientAuthId::of(&verifier, &config(verifier.clone()))
+        let config = config(verifier.clone());
+        ClientAuthId::of(&verifier, &config.session_digests, &config.provider)
     }
 
     #[test]

@@ -7,9 +7,9 @@
 use alloc::sync::Arc;
 
 use pki_types::{DnsName, ServerName};
+use rustls_core::provider::CryptoProvider;
 
-use super::digests::Digest;
-use crate::config::server::ServerConfig;
+use super::digests::{Digest, SessionDigests};
 use crate::config::sign::CertifiedKey;
 use crate::config::webpki::{ParsedCertificate, verify_server_name};
 
@@ -24,11 +24,14 @@ pub(crate) struct ServerAuth<'a> {
 }
 
 impl<'a> ServerAuth<'a> {
-    pub(crate) fn new(certified_key: &'a Arc<CertifiedKey>, config: &ServerConfig) -> Self {
-        let digests = &config.session_digests;
+    pub(crate) fn of(
+        certified_key: &'a Arc<CertifiedKey>,
+        digests: &SessionDigests,
+        provider: &CryptoProvider,
+    ) -> Self {
         Self {
             certified_key,
-            id: ServerAuthId(digests.of_certificate(certified_key, &config.provider)),
+            id: ServerAuthId(digests.of_certificate(certified_key, provider)),
         }
     }
 

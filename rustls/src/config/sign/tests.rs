@@ -5,7 +5,7 @@ use pki_types::PrivatePkcs8KeyDer;
 use rustls_core::crypto::KeyProvider;
 
 use super::*;
-use crate::enums::SignatureAlgorithm;
+use crate::enums::{SignatureAlgorithm, SignatureScheme};
 use crate::error::CertificateError;
 use crate::providers::any_provider;
 

@@ -23,6 +23,8 @@ use super::{RootCertStore, VerifierBuilderError};
 use crate::certificates::{
     ParsedCertificate, RevocationList, ValidityPeriod, VerifierRules, certificate_error,
 };
+#[cfg(feature = "std")]
+use crate::config::verify::DigestsRules;
 use crate::config::verify::Proof;
 use crate::error::{CertRevocationListError, Error, OtherError};
 

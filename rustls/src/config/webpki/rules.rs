@@ -17,6 +17,7 @@ use webpki::{ExpirationPolicy, RevocationCheckDepth, UnknownStatusPolicy};
 use super::RootCertStore;
 use super::chain::{RevocationPolicy, Usage};
 use crate::certificates::{RevocationList, VerifierRules, any_sha2, is_correct};
+use crate::config::verify::DigestsRules;
 use crate::logging::warn;
 
 /// The version of the digest, and of the code whose verdicts it stands for. Machines that share
@@ -44,7 +45,7 @@ type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];
 ///
 /// They are not digested earlier, because hashing a usual store of roots takes as long as a few
 /// signatures, and some programs create a configuration for each connection, or never use it.
-pub(crate) struct LazyRules {
+pub(super) struct LazyRules {
     usage: Usage,
     roots: Arc<RootCertStore>,
     crls: Vec<Arc<RevocationList>>,
@@ -74,9 +75,10 @@ impl LazyRules {
             digest: OnceLock::new(),
         }
     }
+}
 
-    /// Returns the digest, computed on the first call. `None` without a correct hash function.
-    pub(crate) fn digest(&self) -> Option<VerifierRules> {
+impl DigestsRules for LazyRules {
+    fn digest(&self) -> Option<VerifierRules> {
         if let Some(known) = self.digest.get() {
             return *known;
         }

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::asking::Asking;
-use crate::config::client::resolver::ResolvesClientCert;
+use crate::config::resolver::client::ResolvesClientCert;
 use crate::config::sign::{CertifiedKey, Signer};
 use crate::enums::SignatureScheme;
 use crate::logging::debug;

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use pki_types::DnsName;
 
 use super::held_hello::ReceivedHello;
-use crate::config::server::client_hello::{self, DecodedLists, Lists};
+use crate::config::resolver::client_hello::{self, DecodedLists, Lists};
 use crate::config::sign::CertifiedKey;
 use crate::enums::{AlertDescription, SignatureScheme};
 use crate::error::{Error, PeerMisbehaved};

@@ -16,8 +16,8 @@ use rustls_core::operation::BoxFuture;
 
 #[cfg(feature = "x509")]
 use crate::certificates::ParsedEndEntity;
-use crate::config::server::client_hello::ClientHello;
-use crate::config::sign::CertifiedKey;
+use crate::config::resolver::client_hello::ClientHello;
+use crate::config::sign::{CertifiedKey, SingleCertAndKey};
 use crate::config::webpki::{ParsedCertificate, verify_server_name};
 use crate::error::Error;
 
@@ -136,6 +136,12 @@ impl ResolvesServerCert for ResolvesServerCertUsingSni {
     fn resolve(&self, client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         let named = self.by_name.get(client_hello.server_name()?)?;
         Some(named.certified_key.clone())
+    }
+}
+
+impl ResolvesServerCert for SingleCertAndKey {
+    fn resolve(&self, _client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.certified_key().clone())
     }
 }
 

@@ -4,7 +4,7 @@ use std::vec;
 use pki_types::PrivatePkcs8KeyDer;
 
 use super::*;
-use crate::config::server::client_hello::{DecodedLists, Lists};
+use crate::config::resolver::client_hello::{DecodedLists, Lists};
 use crate::enums::{CipherSuite, NamedGroup, SignatureScheme};
 use crate::error::CertificateError;
 use crate::msgs::extensions::ProtocolName;

@@ -5,7 +5,7 @@ use core::fmt::Debug;
 
 use rustls_core::operation::BoxFuture;
 
-use crate::config::sign::CertifiedKey;
+use crate::config::sign::{CertifiedKey, SingleCertAndKey};
 use crate::enums::SignatureScheme;
 
 /// Chooses a certificate when a server asks for one.
@@ -111,5 +111,19 @@ impl ResolvesClientCert for NoClientCert {
 
     fn has_certs(&self) -> bool {
         false
+    }
+}
+
+impl ResolvesClientCert for SingleCertAndKey {
+    fn resolve(
+        &self,
+        _root_hint_subjects: &[&[u8]],
+        _sigschemes: &[SignatureScheme],
+    ) -> Option<Arc<CertifiedKey>> {
+        Some(self.certified_key().clone())
+    }
+
+    fn has_certs(&self) -> bool {
+        true
     }
 }
