@@ -72,7 +72,7 @@ pub(crate) struct Acceptance {
 }
 
 impl Basis {
-    /// Returns the side and a part of the rules, for hashing.
+    /// Returns a 64-bit key for hash tables: the side, and the first bytes of the rules.
     #[cfg(feature = "std")]
     pub(super) fn prefix(&self) -> u64 {
         let rules = u64::from_ne_bytes(*self.rules.0.first_chunk().unwrap_or(&[0; 8]));
@@ -110,8 +110,8 @@ impl Acceptance {
         self.holds(basis, now) && self.age(now) < Self::MAX_AGE_IN_SESSION
     }
 
-    /// True if a full handshake may rely on it. The acceptance of a client goes on into a session,
-    /// and must be young enough to serve that for at least half a day.
+    /// True if a full handshake may rely on it. An acceptance of a client is passed on to its
+    /// session, which must be able to use it for another half day.
     #[cfg(feature = "std")]
     pub(super) fn holds_in_full_handshake(&self, basis: Basis, now: UnixTime) -> bool {
         let is_young = match basis.peer {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acceptance_that_does_not_last_is_none() {
+    fn an_acceptance_must_last_beyond_its_verification() {
         assert!(Acceptance::new(BASIS, at(100), at(100)).is_none());
         assert!(Acceptance::new(BASIS, at(100), at(0)).is_none());
         assert!(Acceptance::new(BASIS, at(100), at(101)).is_some());

@@ -17,7 +17,7 @@ use crate::error::InvalidMessage;
 /// The length of the prefix of a certificate.
 const PREFIX_LEN: usize = 3;
 
-/// An encoded chain.
+/// An encoded chain, in which each certificate is complete and not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EncodedChain<'a>(&'a [u8]);
 
@@ -40,7 +40,6 @@ impl<'a> EncodedChain<'a> {
         Ok(Self(list))
     }
 
-    /// Returns the bytes.
     pub(crate) fn as_bytes(self) -> &'a [u8] {
         self.0
     }

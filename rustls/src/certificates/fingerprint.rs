@@ -27,7 +27,7 @@ impl Fingerprint {
         let hash = hash().ok_or_else(|| {
             Error::General("no cipher suite of the crypto provider uses SHA-256".into())
         })?;
-        // outside the cell: other threads must not wait for foreign code
+        // outside the cell: other threads must not wait for the provider's code
         let fingerprint = <[u8; 32]>::try_from(hash.hash(bytes).as_ref())
             .ok()
             // kept for users of all providers

@@ -20,7 +20,6 @@ pub(crate) struct Once<T> {
 }
 
 impl<T> Once<T> {
-    /// Creates an empty cell.
     pub(crate) const fn new() -> Self {
         Self {
             #[cfg(feature = "std")]

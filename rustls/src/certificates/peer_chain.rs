@@ -61,7 +61,6 @@ impl PeerChain {
         }))
     }
 
-    /// Returns the kind of the entries.
     pub(crate) fn kind(&self) -> ChainKind {
         self.0.kind
     }
@@ -85,8 +84,8 @@ impl PeerChain {
 
     /// True if sessions should share this chain; false if a session's own encoded copy is shorter.
     ///
-    /// A real certificate is many times longer than the memory that its entry takes in addition. A
-    /// certificate of a few bytes is not.
+    /// A real certificate is many times longer than its entry in the list. A certificate of a few
+    /// bytes is shorter, and a hostile peer may send thousands of them.
     pub(crate) fn is_worth_sharing(&self) -> bool {
         /// A chain of at most this length is small in any form.
         const FEW: usize = 4;

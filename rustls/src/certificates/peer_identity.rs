@@ -68,7 +68,7 @@ impl PeerIdentity {
         &self.chain
     }
 
-    /// Returns the kind of credentials.
+    /// Returns the kind of credentials. Raw public keys occur only if the verifier requires them.
     pub fn kind(&self) -> PeerIdentityKind {
         match self.chain.kind() {
             ChainKind::X509 => PeerIdentityKind::X509,

@@ -7,9 +7,7 @@ use core::time::Duration;
 
 use pki_types::{CertificateDer, UnixTime};
 
-/// The tag of a UTCTime.
 pub(super) const UTC_TIME: u8 = 0x17;
-/// The tag of a GeneralizedTime.
 pub(super) const GENERALIZED_TIME: u8 = 0x18;
 const SEQUENCE: u8 = 0x30;
 /// The tag `[0]` of a version.
@@ -247,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn the_period_of_malformed_certificates_is_none() {
+    fn malformed_certificates_have_no_period() {
         let read = |der: &[u8]| ValidityPeriod::read(&der.into());
         let whole = certificate(VERSION_3, b"\x17\x0d300101000000Z");
         for len in 0..whole.len() {

@@ -90,7 +90,7 @@ impl VerifiedChains {
         Self { enabled: None }
     }
 
-    /// Removes all chains, so that each is verified once more.
+    /// Removes all chains, so that the next handshake with each verifies it in full.
     ///
     /// Sessions keep their acceptances, and resumptions rely on them for up to a day. To end those
     /// too, change the rules, for example by another revocation list, or replace the key of the

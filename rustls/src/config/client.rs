@@ -109,7 +109,8 @@ pub struct ClientConfig {
     /// to 16389.
     pub max_fragment_size: Option<usize>,
 
-    /// The clock.
+    /// The clock by which certificates and the age of sessions are checked: that of the operating
+    /// system by default; [`builder_with_details`](Self::builder_with_details) takes another.
     pub time_provider: Arc<dyn TimeProvider>,
 
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
@@ -197,7 +198,8 @@ impl ClientConfig {
         is_approved && self.provider.fips() && self.ech_mode.as_ref().is_none_or(EchMode::fips)
     }
 
-    /// The crypto provider.
+    /// Returns the crypto provider of this configuration: its cipher suites, groups, keys and
+    /// random numbers.
     pub fn crypto_provider(&self) -> &Arc<CryptoProvider> {
         &self.provider
     }
@@ -311,7 +313,8 @@ impl ConfigBuilder<ClientConfig, WantsClientCert> {
         self.with_client_cert_resolver(Arc::new(NoClientCert))
     }
 
-    /// Authenticates with the certificate that `client_auth_cert_resolver` chooses.
+    /// Authenticates with the certificate that `client_auth_cert_resolver` chooses: by the hints of
+    /// the server, or because certificates are replaced while the client runs.
     pub fn with_client_cert_resolver(
         self,
         client_auth_cert_resolver: Arc<dyn ResolvesClientCert>,

@@ -177,7 +177,7 @@ impl EchConfig {
         })
     }
 
-    /// The name that the outer hello asks for.
+    /// Returns the name that the outer hello asks for.
     pub(crate) fn public_name(&self) -> &DnsName<'static> {
         &self.contents.public_name
     }

@@ -4,7 +4,7 @@
 //! future of the result:
 //!
 //! ```text
-//!   handshake ── sign_async ──► Answer ── poll: pending
+//!   handshake ── sign_async ──► Signature ── poll: pending
 //!                                 ▲
 //!                               slot: the waker, then the result
 //!                                 ▲
@@ -55,11 +55,11 @@ impl<F: Fn(Job) + Send + Sync> Spawn for F {
 ///
 /// An RSA signature takes about a millisecond. A thread that serves many connections should not
 /// spend it on one of them. With this key, such a thread continues with other connections until the
-/// signature is there.
+/// signature is ready.
 ///
 /// Only connections with [`set_async`](crate::CommonState::set_async) use the pool. The others sign
-/// at once, on the thread that calls them. Do not run blocking streams with that setting on the
-/// threads of the pool: if all of them wait, nobody signs.
+/// synchronously, on the calling thread. Do not run blocking streams with that setting on the
+/// threads of the pool: if all of them wait, no thread is left to sign.
 ///
 /// # Errors of signatures
 ///
@@ -168,13 +168,13 @@ impl Signer for OffloadedSigner {
         let (signer, pool) = (self.signer.clone(), self.pool.clone());
         let message = message.to_vec();
         Some(Box::pin(async move {
-            let (answer, promise) = answer();
+            let (signature, promise) = channel();
             pool.spawn(Box::new(move || {
                 if promise.is_awaited() {
                     promise.keep(sign(&*signer, &message));
                 }
             }));
-            answer.await
+            signature.await
         }))
     }
 
@@ -199,22 +199,22 @@ fn sign(signer: &dyn Signer, message: &[u8]) -> Result<Vec<u8>, Error> {
 }
 
 /// Creates a future, and the promise to give it a result.
-fn answer() -> (Answer, Promise) {
+fn channel() -> (Signature, Promise) {
     let slot = Arc::new(Slot(Mutex::new(Content::Awaited(None))));
-    (Answer(slot.clone()), Promise(slot))
+    (Signature(slot.clone()), Promise(slot))
 }
 
-/// The future of a signature. Dropping it makes the result worthless.
-struct Answer(Arc<Slot>);
+/// The future of a signature. Once it is dropped, the job does not sign any more.
+struct Signature(Arc<Slot>);
 
 /// The producer of a signature. Dropping it without a result is an error.
 struct Promise(Arc<Slot>);
 
-/// The place that both share.
+/// The memory that both share.
 struct Slot(Mutex<Content>);
 
 enum Content {
-    /// The task waits with this waker, once it has polled.
+    /// The task waits for the result. The waker is there once the task has polled.
     Awaited(Option<Waker>),
     Ready(Result<Vec<u8>, Error>),
     /// The result was taken, or nobody waits for it.
@@ -261,7 +261,7 @@ impl Drop for Promise {
     }
 }
 
-impl Future for Answer {
+impl Future for Signature {
     type Output = Result<Vec<u8>, Error>;
 
     fn poll(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
@@ -283,7 +283,7 @@ impl Future for Answer {
     }
 }
 
-impl Drop for Answer {
+impl Drop for Signature {
     fn drop(&mut self) {
         let content = mem::replace(&mut *self.0.lock(), Content::Over);
         drop(content);

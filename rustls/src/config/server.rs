@@ -40,7 +40,7 @@ use crate::time_provider::TimeProvider;
 /// changed afterwards.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
-    /// Chooses the server's certificate.
+    /// Chooses the server's certificate for each ClientHello.
     pub cert_resolver: Arc<dyn ResolvesServerCert>,
 
     /// The application protocols to accept, most preferred first (ALPN, RFC 7301). If empty (the
@@ -106,7 +106,8 @@ pub struct ServerConfig {
     /// to 16389.
     pub max_fragment_size: Option<usize>,
 
-    /// The clock.
+    /// The clock by which certificates and the age of sessions are checked: that of the operating
+    /// system by default; [`builder_with_details`](Self::builder_with_details) takes another.
     pub time_provider: Arc<dyn TimeProvider>,
 
     /// The algorithms that may compress the server's certificates (RFC 8879), most preferred first.
@@ -224,7 +225,8 @@ impl ServerConfig {
         is_approved && self.provider.fips()
     }
 
-    /// The crypto provider.
+    /// Returns the crypto provider of this configuration: its cipher suites, groups, keys and
+    /// random numbers.
     pub fn crypto_provider(&self) -> &Arc<CryptoProvider> {
         &self.provider
     }
@@ -323,7 +325,8 @@ impl ConfigBuilder<ServerConfig, WantsServerCert> {
         self.with_cert_resolver(Arc::new(SingleCertAndKey::from(certified_key)))
     }
 
-    /// Authenticates with the certificate that `cert_resolver` chooses.
+    /// Authenticates with the certificate that `cert_resolver` chooses: by the requested name, or
+    /// because certificates are replaced while the server runs.
     pub fn with_cert_resolver(self, cert_resolver: Arc<dyn ResolvesServerCert>) -> ServerConfig {
         ServerConfig {
             ignore_client_order: false,

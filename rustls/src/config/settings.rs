@@ -2,10 +2,9 @@
 //! when it began.
 //!
 //! Some verifiers and resolvers replace themselves while in use
-//! ([`current_verifier`](ServerCertVerifier::current_verifier)). A handshake asks for the current
-//! one once, at its start, and uses it to its end. So what is requested of the peer, what is
-//! checked, and what sessions are bound to stay consistent. All handshake code gets its verifier
-//! from here.
+//! ([`current_verifier`](ServerCertVerifier::current_verifier)). A handshake gets the current one
+//! once, at its start, and uses it to its end. So the requests to the peer, the checks and the
+//! binding of sessions are consistent. All handshake code gets its verifier from here.
 
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
@@ -64,7 +63,7 @@ impl ServerSettings {
             .unwrap_or(&self.config.configured_verifier)
     }
 
-    /// Returns an identifier of what the verifier requires of clients.
+    /// Returns an identifier of the verifier's requirements on clients.
     pub(crate) fn client_auth(&self) -> ClientAuthId {
         ClientAuthId::of(
             self.shared_verifier(),

@@ -18,7 +18,7 @@ pub struct CertifiedKey {
     /// The certificates, end entity first, each followed by its issuer.
     pub cert: Vec<CertificateDer<'static>>,
 
-    /// The private key.
+    /// The private key. It may be outside this process: see [`SigningKey`].
     pub key: Arc<dyn SigningKey>,
 
     /// An OCSP response for the end-entity certificate. A server staples it for clients that ask
@@ -99,7 +99,7 @@ impl CertifiedKey {
         Ok(shared(end_entity))
     }
 
-    /// The OCSP response to staple. RFC 6066 §8: an OCSPResponse has at least one byte.
+    /// Returns the OCSP response to staple. RFC 6066 §8: an OCSPResponse has at least one byte.
     pub(crate) fn ocsp_response(&self) -> Option<&[u8]> {
         self.ocsp.as_deref().filter(|response| !response.is_empty())
     }
@@ -114,7 +114,8 @@ impl CertifiedKey {
     }
 }
 
-/// A resolver that always returns the same [`CertifiedKey`].
+/// A resolver that always returns the same [`CertifiedKey`]. For several names, use
+/// [`ResolvesServerCertUsingSni`](crate::server::ResolvesServerCertUsingSni).
 #[derive(Debug)]
 pub struct SingleCertAndKey {
     certified_key: Arc<CertifiedKey>,

@@ -269,11 +269,11 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     /// Returns true if the verifier accepts this chain for the server `server_name`, provided that
     /// it has accepted it before under the same [`rules`](Self::rules), perhaps for another name.
     /// Checks whatever else depends on the arguments of this handshake, which are those of
-    /// [`verify_server_cert`](Self::verify_server_cert). Called for unknown chains, too. The bytes
-    /// may be malformed.
+    /// [`verify_server_cert`](Self::verify_server_cert). The handshake also calls this for unknown
+    /// chains, whose bytes may be malformed.
     ///
-    /// False, the default, calls `verify_server_cert`, whose verdict counts. Return false instead
-    /// of an error: a refusal must take as long as for a chain that is not known.
+    /// After false, the default, the handshake calls `verify_server_cert`, whose verdict counts.
+    /// There is no error, so that a rejection takes as long as for an unknown chain.
     fn recheck_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -319,14 +319,14 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error>;
 
-    /// Starts to verify a chain, like [`verify_server_cert`](Self::verify_server_cert), if that
-    /// takes time: it may ask the platform or another service. If this method returns `None`, as it
-    /// does by default, the handshake calls `verify_server_cert`.
+    /// Verifies a chain asynchronously, like [`verify_server_cert`](Self::verify_server_cert), for
+    /// verifiers that call the platform or another service. `None`, the default, falls back to
+    /// `verify_server_cert`.
     ///
     /// Called only for connections whose owner polls operations. The future must check everything
     /// that `verify_server_cert` checks. A wrapper that adds checks to that method must add them
-    /// here, too. If the future asks another service, [`rules`](Self::rules) must be `None`, or
-    /// chains that are known skip the request.
+    /// here, too. If the future calls another service, [`rules`](Self::rules) must be `None`:
+    /// handshakes with known chains would skip that call.
     ///
     /// # Errors
     ///
@@ -343,9 +343,9 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
         None
     }
 
-    /// Starts to verify a signature, like [`verify_tls13_signature`](Self::verify_tls13_signature),
-    /// if that takes time. If this method returns `None`, as it does by default, the handshake
-    /// calls that method.
+    /// Verifies a signature asynchronously, like
+    /// [`verify_tls13_signature`](Self::verify_tls13_signature). `None`, the default, falls back to
+    /// that method.
     ///
     /// Called only for connections whose owner polls operations. A wrapper that adds checks to the
     /// other method must add them here, too.
@@ -363,9 +363,9 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
         None
     }
 
-    /// Starts to verify a signature, like [`verify_tls12_signature`](Self::verify_tls12_signature),
-    /// if that takes time. If this method returns `None`, as it does by default, the handshake
-    /// calls that method.
+    /// Verifies a signature asynchronously, like
+    /// [`verify_tls12_signature`](Self::verify_tls12_signature). `None`, the default, falls back to
+    /// that method.
     ///
     /// Called only for connections whose owner polls operations. A wrapper that adds checks to the
     /// other method must add them here, too.
@@ -404,7 +404,7 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         None
     }
 
-    /// True if clients are asked for a certificate. True by default.
+    /// True if the server asks clients for a certificate. True by default.
     fn offer_client_auth(&self) -> bool {
         true
     }
@@ -488,10 +488,10 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
 
     /// Returns true if the verifier accepts this chain, provided that it has accepted it before
     /// under the same [`rules`](Self::rules). The arguments are those of
-    /// [`verify_client_cert`](Self::verify_client_cert). Called for unknown chains, too. The bytes
-    /// may be malformed.
+    /// [`verify_client_cert`](Self::verify_client_cert). The handshake also calls this for unknown
+    /// chains, whose bytes may be malformed.
     ///
-    /// False, the default, calls `verify_client_cert`, whose verdict counts.
+    /// After false, the default, the handshake calls `verify_client_cert`, whose verdict counts.
     fn recheck_client_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -535,14 +535,14 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error>;
 
-    /// Starts to verify a chain, like [`verify_client_cert`](Self::verify_client_cert), if that
-    /// takes time: it may ask another service. If this method returns `None`, as it does by
-    /// default, the handshake calls `verify_client_cert`.
+    /// Verifies a chain asynchronously, like [`verify_client_cert`](Self::verify_client_cert), for
+    /// verifiers that call another service. `None`, the default, falls back to
+    /// `verify_client_cert`.
     ///
     /// Called only for connections whose owner polls operations. The future must check everything
     /// that `verify_client_cert` checks. A wrapper that adds checks to that method must add them
-    /// here, too. If the future asks another service, [`rules`](Self::rules) must be `None`, or
-    /// chains that are known skip the request.
+    /// here, too. If the future calls another service, [`rules`](Self::rules) must be `None`:
+    /// handshakes with known chains would skip that call.
     ///
     /// # Errors
     ///
@@ -557,9 +557,9 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         None
     }
 
-    /// Starts to verify a signature, like [`verify_tls13_signature`](Self::verify_tls13_signature),
-    /// if that takes time. If this method returns `None`, as it does by default, the handshake
-    /// calls that method.
+    /// Verifies a signature asynchronously, like
+    /// [`verify_tls13_signature`](Self::verify_tls13_signature). `None`, the default, falls back to
+    /// that method.
     ///
     /// Called only for connections whose owner polls operations. A wrapper that adds checks to the
     /// other method must add them here, too.
@@ -577,9 +577,9 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         None
     }
 
-    /// Starts to verify a signature, like [`verify_tls12_signature`](Self::verify_tls12_signature),
-    /// if that takes time. If this method returns `None`, as it does by default, the handshake
-    /// calls that method.
+    /// Verifies a signature asynchronously, like
+    /// [`verify_tls12_signature`](Self::verify_tls12_signature). `None`, the default, falls back to
+    /// that method.
     ///
     /// Called only for connections whose owner polls operations. A wrapper that adds checks to the
     /// other method must add them here, too.

@@ -29,9 +29,9 @@ pub(crate) struct EnabledVersions {
 }
 
 impl EnabledVersions {
-    /// Enables the versions in `asked`.
-    pub(crate) fn new(asked: &[&'static SupportedProtocolVersion]) -> Self {
-        let has = |wanted| asked.iter().any(|asked| asked.version == wanted);
+    /// Enables the `requested` versions.
+    pub(crate) fn new(requested: &[&'static SupportedProtocolVersion]) -> Self {
+        let has = |wanted| requested.iter().any(|version| version.version == wanted);
         Self {
             tls13: has(ProtocolVersion::TLSv1_3),
             #[cfg(feature = "tls12")]

@@ -57,7 +57,7 @@ extension_block! {
     /// `CertificateEntry`. Any other extension is an error.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub(crate) struct CertificateEntry<'a> in Certificate {
-        /// The OCSP response, not empty if received.
+        /// The OCSP response; never empty in a decoded message.
         StatusRequest => ocsp_response: Option<&'a [u8]> as OcspResponse,
     }
     besides {
@@ -124,7 +124,7 @@ impl<'a> Form<'a, Option<&'a [u8]>> for OcspResponse {
     }
 }
 
-/// `CertificateStatus` (RFC 6066 §8): an OCSP response, not empty if received.
+/// `CertificateStatus` (RFC 6066 §8): an OCSP response; never empty in a decoded message.
 ///
 /// In TLS 1.2 it is a message of its own; RFC 9846 §4.5.1.1 puts it into an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

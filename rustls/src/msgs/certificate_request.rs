@@ -22,7 +22,6 @@ use super::short_list::ShortList;
 const MAX_AUTHORITIES_LEN: usize = 0xffff - 0x400;
 
 extension_block! {
-    /// `CertificateRequest`.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub(crate) struct CertificateRequest<'a> in CertificateRequest {
         /// `None` if this mandatory extension is missing.

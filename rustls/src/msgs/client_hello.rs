@@ -15,7 +15,6 @@ use super::client_extensions::ClientExtensions;
 use super::extensions::{read_code_list, read_list};
 use super::short_list::ShortList;
 
-/// `ClientHello`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClientHello<'a> {
     pub(crate) legacy_version: ProtocolVersion,
@@ -80,7 +79,6 @@ impl EncodeMessage for ClientHello<'_> {
     }
 }
 
-/// `Random`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Random(pub(crate) [u8; 32]);
 

@@ -108,7 +108,7 @@ pub(super) use extension_block;
 
 /// The extensions of a message.
 pub(super) trait ExtensionBlock<'a> {
-    /// The message.
+    /// The message that carries the block.
     const CONTEXT: ExtensionContext;
 
     /// The types of all rows, in order.
@@ -220,7 +220,7 @@ impl Form<'_, bool> for Flag {
     }
 }
 
-/// A structure.
+/// A single structure.
 pub(super) struct Value;
 
 impl<'a, T: Codec<'a>> Form<'a, Option<T>> for Value {

@@ -278,7 +278,7 @@ impl Form<'_, Option<ShortList<SignatureScheme>>> for SignatureSchemes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyShareEntry<'a> {
     pub(crate) group: NamedGroup,
-    /// `key_exchange`: a public key, or a KEM's ciphertext. Not empty if received.
+    /// `key_exchange`: a public key, or a KEM's ciphertext. Never empty in a decoded message.
     pub(crate) payload: &'a [u8],
 }
 

@@ -7,7 +7,6 @@ use rustls_core::error::InvalidMessage;
 
 use super::extensions::{read_list, read_value};
 
-/// `OfferedPsks`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OfferedPsks<'a> {
     pub(crate) identities: Vec<PskIdentity<'a>>,
@@ -15,8 +14,8 @@ pub(crate) struct OfferedPsks<'a> {
 }
 
 impl OfferedPsks<'_> {
-    /// The length of the binders at the end of the ClientHello in bytes, including their length
-    /// prefix.
+    /// Returns the length of the binders at the end of the ClientHello in bytes, including their
+    /// length prefix.
     ///
     /// The binders authenticate everything before them: RFC 9846 §4.3.11.2.
     pub(crate) fn binders_len(&self) -> usize {
@@ -29,15 +28,13 @@ impl OfferedPsks<'_> {
     }
 }
 
-/// `PskIdentity`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PskIdentity<'a> {
-    /// The identity of the key; not empty if received.
+    /// The identity of the key, which is a ticket; never empty in a decoded message.
     pub(crate) identity: &'a [u8],
     pub(crate) obfuscated_ticket_age: u32,
 }
 
-/// `PskBinderEntry`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PskBinderEntry<'a>(pub(crate) &'a [u8]);
 

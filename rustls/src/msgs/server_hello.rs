@@ -25,7 +25,6 @@ pub(crate) const HELLO_RETRY_REQUEST_RANDOM: Random = Random([
     0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ]);
 
-/// `ServerHello`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ServerHello<'a> {
     pub(crate) legacy_version: ProtocolVersion,
@@ -70,7 +69,6 @@ extension_block! {
     }
 }
 
-/// `HelloRetryRequest`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HelloRetryRequest<'a> {
     pub(crate) legacy_version: ProtocolVersion,

@@ -11,7 +11,6 @@ use super::extension_block::{ExtensionBlock, Value, extension_block};
 use super::short_list::ShortList;
 
 extension_block! {
-    /// `NewSessionTicket`.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub(crate) struct NewSessionTicket<'a> in NewSessionTicket {
         /// The number of bytes of 0-RTT data that the ticket allows, if any.
@@ -24,7 +23,7 @@ extension_block! {
         age_add: u32,
         /// `ticket_nonce`.
         nonce: &'a [u8],
-        /// `ticket`, not empty if received.
+        /// `ticket`; never empty in a decoded message.
         ticket: &'a [u8],
         /// The types of all received extensions, in order. Not sent.
         received: ShortList<ExtensionType>,

@@ -26,7 +26,7 @@ impl PublicKey {
         SubjectPublicKeyInfoDer::from(&*self.der)
     }
 
-    /// Returns the algorithm of the key.
+    /// Returns the algorithm of the key, with its parameters, such as the curve.
     pub fn algorithm(&self) -> &AlgorithmIdentifier {
         &self.algorithm
     }

@@ -37,8 +37,8 @@ pub trait ResolvesClientCert: Debug + Send + Sync {
         sigschemes: &[SignatureScheme],
     ) -> Option<Arc<CertifiedKey>>;
 
-    /// Starts to choose a certificate, like [`resolve`](Self::resolve), if that takes time. If this
-    /// method returns `None`, as it does by default, the handshake calls `resolve`.
+    /// Chooses a certificate asynchronously, like [`resolve`](Self::resolve), for example with the
+    /// help of another service. `None`, the default, falls back to `resolve`.
     ///
     /// Called only for connections whose owner polls operations. A wrapper that changes the choice
     /// of `resolve` must do the same here.
@@ -60,7 +60,8 @@ pub trait ResolvesClientCert: Debug + Send + Sync {
         false
     }
 
-    /// False if [`resolve`](Self::resolve) always returns `None`.
+    /// False if [`resolve`](Self::resolve) always returns `None`. A TLS 1.2 client then does not
+    /// keep the messages of the handshake, which its signature would cover.
     fn has_certs(&self) -> bool;
 }
 

@@ -28,9 +28,8 @@ pub trait ResolvesServerCert: Debug + Send + Sync {
     /// The connection fails if this returns `None`.
     fn resolve(&self, client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>>;
 
-    /// Starts to choose a certificate, like [`resolve`](Self::resolve), if that takes time: the
-    /// certificate may be issued when its name is first requested. If this method returns `None`,
-    /// as it does by default, the handshake calls `resolve`.
+    /// Chooses a certificate asynchronously, like [`resolve`](Self::resolve), for example one that
+    /// is issued when its name is first requested. `None`, the default, falls back to `resolve`.
     ///
     /// Called only for connections whose owner polls operations. A wrapper that changes the choice
     /// of `resolve` must do the same here.
@@ -93,7 +92,7 @@ struct NamedIdentity {
 }
 
 impl ResolvesServerCertUsingSni {
-    /// Creates a resolver without any names.
+    /// Creates a resolver without any names, which rejects every client until one is added.
     pub fn new() -> Self {
         Self {
             by_name: Map::new(),

@@ -63,7 +63,8 @@ impl Resumption {
         Self::store(Arc::new(ClientSessionMemoryCache::new(num)))
     }
 
-    /// Stores sessions in `store`.
+    /// Stores sessions in `store`, which several configurations may share. Each still resumes only
+    /// the sessions of its own verifier and resolver.
     pub fn store(store: Arc<dyn ClientSessionStore>) -> Self {
         Self {
             store: Some(store),
@@ -135,7 +136,7 @@ pub trait ClientSessionStore: fmt::Debug + Send + Sync {
         server_name: &ServerName<'static>,
     ) -> Option<Tls13ClientSessionValue>;
 
-    /// Returns the TLS 1.2 session.
+    /// Returns the TLS 1.2 session, which stays in the store.
     fn tls12_session(&self, server_name: &ServerName<'_>) -> Option<Tls12ClientSessionValue>;
 
     /// Replaces the TLS 1.2 session, which may be used many times.

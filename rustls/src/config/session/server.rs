@@ -63,8 +63,8 @@ pub trait StoresServerSessions: Debug + Send + Sync {
         self.take(key).map(ServerSessionValue::from)
     }
 
-    /// Starts to store a session, like [`put`](Self::put), if that takes time. `None`, the default,
-    /// has [`put_session`](Self::put_session) called instead.
+    /// Stores a session asynchronously, like [`put`](Self::put). `None`, the default, falls back to
+    /// [`put_session`](Self::put_session).
     ///
     /// Called only for connections whose owner polls operations. The handshake ends when the future
     /// does, so limit its time. Dropping the future must cancel it: the connection has failed, and
@@ -74,8 +74,8 @@ pub trait StoresServerSessions: Debug + Send + Sync {
         None
     }
 
-    /// Starts to look up a session, like [`get`](Self::get), if that takes time. `None`, the
-    /// default, has [`get_session`](Self::get_session) called instead.
+    /// Looks up a session asynchronously, like [`get`](Self::get). `None`, the default, falls back
+    /// to [`get_session`](Self::get_session).
     ///
     /// Called only for connections whose owner polls operations. A wrapper that changes keys or
     /// values in the other methods must do the same in these.
@@ -84,9 +84,8 @@ pub trait StoresServerSessions: Debug + Send + Sync {
         None
     }
 
-    /// Starts to remove and return a session, like [`take`](Self::take), if that takes time: only
-    /// one of two callers gets it. `None`, the default, has [`take_session`](Self::take_session)
-    /// called instead.
+    /// Removes and returns a session asynchronously, like [`take`](Self::take): only one of two
+    /// callers gets it. `None`, the default, falls back to [`take_session`](Self::take_session).
     ///
     /// Called only for connections whose owner polls operations. A TLS 1.2 connection that fails
     /// removes its session by `take_session` in any case, because it is not polled any longer. That
@@ -97,7 +96,7 @@ pub trait StoresServerSessions: Debug + Send + Sync {
     }
 }
 
-/// A storage that stores nothing.
+/// A storage that stores nothing, for servers that resume no sessions, or only those in tickets.
 #[derive(Debug)]
 pub struct NoServerSessionStorage {}
 

@@ -123,7 +123,7 @@ impl<'a> SessionFacts<'a> {
             + (1 + self.client_acceptance.map_or(0, |_| Acceptance::LEN))
     }
 
-    /// Encodes everything but the chain.
+    /// Appends all fields except the chain.
     fn encode(&self, bytes: &mut Vec<u8>) {
         self.issued_at.encode(bytes);
         self.authenticated_at.encode(bytes);

@@ -62,7 +62,7 @@ impl RootCertStore {
 
     /// Returns the names of the roots, in the order of [`roots`](Self::roots).
     ///
-    /// A server sends them to hint which certificates it accepts.
+    /// A server sends them as hints.
     pub fn subjects(&self) -> Vec<DistinguishedName> {
         self.roots
             .iter()
@@ -70,7 +70,7 @@ impl RootCertStore {
             .collect()
     }
 
-    /// True if the store has no roots.
+    /// True if the store has no roots, and so trusts nobody.
     pub fn is_empty(&self) -> bool {
         self.roots.is_empty()
     }

@@ -43,8 +43,8 @@ enum AnonymousClients {
 }
 
 impl WebPkiClientVerifier {
-    /// Starts a verifier that trusts `roots` and uses the algorithms of the process-wide default
-    /// [`CryptoProvider`].
+    /// Starts to build a verifier that trusts `roots` and uses the algorithms of the process-wide
+    /// default [`CryptoProvider`].
     ///
     /// # Panics
     ///
@@ -54,7 +54,7 @@ impl WebPkiClientVerifier {
         Self::builder_with_provider(roots, default_provider().clone())
     }
 
-    /// Starts a verifier that trusts `roots` and uses the algorithms of `provider`.
+    /// Starts to build a verifier that trusts `roots` and uses the algorithms of `provider`.
     pub fn builder_with_provider(
         roots: Arc<RootCertStore>,
         provider: Arc<CryptoProvider>,
@@ -102,7 +102,7 @@ impl ClientCertVerifier for WebPkiClientVerifier {
         Ok(ClientCertVerified(proof))
     }
 
-    /// Accepts the client: nothing but rules, chain and time decides about it.
+    /// Returns true: the verdict about a client depends only on rules, chain and time.
     fn recheck_client_cert(
         &self,
         _end_entity: &CertificateDer<'_>,
@@ -177,7 +177,8 @@ impl ClientCertVerifierBuilder {
         self
     }
 
-    /// Accepts certificates that no revocation list covers.
+    /// Accepts certificates that no revocation list covers. By default they are rejected if there
+    /// are any lists.
     pub fn allow_unknown_revocation_status(mut self) -> Self {
         self.chain.revocation.unknown_status = UnknownStatusPolicy::Allow;
         self

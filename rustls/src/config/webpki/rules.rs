@@ -166,8 +166,8 @@ fn of_roots(
 ) -> Option<[u8; 32]> {
     let mut digest = Digest::start(hash);
     let mut roots: Vec<_> = roots.iter().map(root_key).collect();
-    // their order is that of files in a folder, which differs between machines. It decides nothing
-    // but which of two valid paths is found first
+    // sort: the order of files in a folder differs between machines, and does not affect the
+    // verdict
     roots.sort_unstable();
     digest.add_count(roots.len());
     for (subject, key, constraints) in roots {

@@ -28,8 +28,8 @@ pub struct WebPkiServerVerifier {
 }
 
 impl WebPkiServerVerifier {
-    /// Starts a verifier that trusts `roots` and uses the algorithms of the process-wide default
-    /// [`CryptoProvider`].
+    /// Starts to build a verifier that trusts `roots` and uses the algorithms of the process-wide
+    /// default [`CryptoProvider`].
     ///
     /// # Panics
     ///
@@ -39,7 +39,7 @@ impl WebPkiServerVerifier {
         Self::builder_with_provider(roots, default_provider().clone())
     }
 
-    /// Starts a verifier that trusts `roots` and uses the algorithms of `provider`.
+    /// Starts to build a verifier that trusts `roots` and uses the algorithms of `provider`.
     ///
     #[cfg_attr(feature = "aws_lc_rs", doc = "```")]
     #[cfg_attr(not(feature = "aws_lc_rs"), doc = "```ignore")]
@@ -98,7 +98,7 @@ impl ServerCertVerifier for WebPkiServerVerifier {
         Ok(ServerCertVerified(proof))
     }
 
-    /// Checks the name only.
+    /// Checks only the name. The rest of the verdict depends on rules, chain and time.
     fn recheck_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -174,7 +174,8 @@ impl ServerCertVerifierBuilder {
         self
     }
 
-    /// Accepts certificates that no revocation list covers.
+    /// Accepts certificates that no revocation list covers. By default they are rejected if there
+    /// are any lists.
     pub fn allow_unknown_revocation_status(mut self) -> Self {
         self.chain.revocation.unknown_status = UnknownStatusPolicy::Allow;
         self

@@ -1,5 +1,5 @@
-//! The client's answer to a CertificateRequest (RFC 9846 §4.4.2, RFC 5246 §7.4.4), in either
-//! version.
+//! The choice of the client's certificate for a CertificateRequest (RFC 9846 §4.4.2, RFC 5246
+//! §7.4.4), in either version.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -12,18 +12,17 @@ use crate::enums::SignatureScheme;
 use crate::logging::debug;
 use crate::msgs::certificate_request::DistinguishedName;
 
-/// The answer to a CertificateRequest.
-pub(crate) enum Answer {
-    /// A certificate, and a signature by its key.
+/// The certificate that the client sends after a CertificateRequest.
+pub(crate) enum CertificateChoice {
+    /// A certificate, and the signer with its key.
     Certificate(Arc<CertifiedKey>, Box<dyn Signer>),
     /// A Certificate message without a certificate.
     Empty,
 }
 
-impl Answer {
-    /// Returns the answer that `resolver` chooses for a request with these `authorities` and
-    /// `schemes`.
-    pub(crate) async fn choose(
+impl CertificateChoice {
+    /// Calls `resolver` for a request with these `authorities` and `schemes`.
+    pub(crate) async fn by(
         resolver: &dyn ResolvesClientCert,
         authorities: &[DistinguishedName],
         schemes: &[SignatureScheme],

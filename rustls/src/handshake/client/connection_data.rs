@@ -2,7 +2,7 @@
 
 use crate::config::ech::EchStatus;
 
-/// State of a client connection.
+/// The state that only client connections have: the type parameter of their `ConnectionCommon`.
 #[derive(Debug)]
 pub struct ClientConnectionData {
     /// The number of session tickets received from the server.

@@ -82,7 +82,7 @@ impl Ech {
         }
     }
 
-    /// The fake PSK that replaces a session in the offer.
+    /// Returns the fake PSK that replaces a session in the offer.
     pub(crate) fn grease_psk(&self) -> Option<OfferedPsks<'_>> {
         match self {
             Self::Rejected(rejected) => rejected.grease_psk.as_ref().map(GreasePsk::extension),

@@ -128,7 +128,8 @@ impl SentHello {
         })
     }
 
-    /// Takes the transcript up to this message, for `hash`.
+    /// Takes the transcript up to this message. Hashes the ClientHello again if the server chose
+    /// another hash than that of the session.
     pub(crate) fn take_transcript(&mut self, hash: &'static dyn Hash) -> Transcript {
         match self.transcript.take() {
             Some(transcript) if transcript.algorithm() == hash.algorithm() => *transcript,

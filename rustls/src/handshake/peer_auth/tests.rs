@@ -262,7 +262,7 @@ fn a_chain_is_verified_once_for_its_rules_and_bytes() {
 }
 
 #[test]
-fn an_invalid_signature_looks_nothing_up() {
+fn nothing_is_looked_up_after_an_invalid_signature() {
     let unsigned = with(|it| it.signs = false);
     check_calls(&[
         (unsigned, "sv"),
@@ -273,7 +273,7 @@ fn an_invalid_signature_looks_nothing_up() {
 }
 
 #[test]
-fn an_invalid_signature_is_refused() {
+fn an_invalid_signature_is_rejected() {
     let unsigned = with(|it| it.signs = false);
     for (is_server, forwards_rules, is_early) in [
         (false, false, false),
@@ -345,7 +345,7 @@ fn a_rejection_is_not_kept() {
 }
 
 #[test]
-fn verifiers_without_rules_are_asked_in_the_order_of_0_23() {
+fn verifiers_without_rules_are_called_in_the_order_of_0_23() {
     let plain = with(|it| it.model.wrapper.forwards_rules = false);
     check_calls(&[
         (plain, "vs"),
@@ -362,7 +362,7 @@ fn verifiers_without_rules_are_asked_in_the_order_of_0_23() {
 }
 
 #[test]
-fn a_disabled_map_has_each_chain_verified_first() {
+fn a_disabled_map_verifies_each_chain_first() {
     for is_server in [false, true] {
         for disabled in [VerifiedChains::disabled(), VerifiedChains::new(0)] {
             let mut peers = Peers::new(disabled, is_server);
@@ -385,7 +385,7 @@ fn a_disabled_map_has_each_chain_verified_first() {
 }
 
 #[test]
-fn wrappers_that_forward_only_part_are_asked_each_time() {
+fn wrappers_that_forward_only_part_are_called_each_time() {
     let of = |wrapper| with(|it| it.model.wrapper = wrapper);
     let no_recheck = of(Wrapper {
         forwards_recheck: false,
@@ -620,7 +620,7 @@ fn a_past_end_counts_under_own_rules_only() {
 
 /// A type that verifies both sides by equal rules has accepted a chain for one of them only.
 #[test]
-fn an_acceptance_of_a_client_is_none_of_a_server() {
+fn an_acceptance_of_a_client_does_not_hold_for_a_server() {
     let mut peers = Peers::new(VerifiedChains::default(), false);
     for (is_server, expected) in [(false, "srv"), (true, "srv"), (true, "sr"), (false, "sr")] {
         peers.is_server = is_server;
@@ -642,7 +642,7 @@ fn a_wrapper_keeps_the_end_of_the_inner_proof() {
 }
 
 #[test]
-fn an_acceptance_by_another_session_does_not_help() {
+fn a_session_does_not_use_the_acceptance_of_another() {
     // the map knows the chain, but the session was made before
     let no_rules = with(|it| it.model.wrapper.forwards_rules = false);
     let mut peers = Peers::new(VerifiedChains::default(), true);

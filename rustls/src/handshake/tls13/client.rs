@@ -22,8 +22,8 @@
 //!                             Connected ◄── NewSessionTicket, KeyUpdate     (connected)
 //! ```
 //!
-//! A state that asks the application for something that takes time passes through `Waiting`: for
-//! the client's certificate, the verification of the server's chain and signature, and the client's
+//! A state that awaits an asynchronous callback passes through `Waiting`: the choice of the
+//! client's certificate, the verification of the server's chain and signature, and the client's
 //! signature.
 //!
 //! Each state is a struct in the file named beside it. It has a method `read_<message>` for each

@@ -11,12 +11,12 @@ use crate::msgs::certificate_request::DistinguishedName;
 use crate::msgs::extensions::{read_list, read_signature_schemes};
 use crate::msgs::short_list::ShortList;
 
-/// `CertificateRequest`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CertificateRequest {
-    /// `certificate_types`: the kinds of keys that the server accepts. Not empty if received.
+    /// `certificate_types`: the kinds of keys that the server accepts. Never empty in a decoded
+    /// message.
     pub(crate) certificate_types: ShortList<ClientCertificateType>,
-    /// `supported_signature_algorithms`, not empty if received.
+    /// `supported_signature_algorithms`; never empty in a decoded message.
     pub(crate) signature_schemes: ShortList<SignatureScheme>,
     /// `certificate_authorities`; empty for any authority.
     pub(crate) authorities: Vec<DistinguishedName>,

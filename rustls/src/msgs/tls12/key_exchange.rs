@@ -15,7 +15,6 @@ use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::client_hello::Random;
 use crate::msgs::extensions::read_value;
 
-/// `ServerKeyExchange`.
 #[derive(Clone, Debug)]
 pub(crate) struct ServerKeyExchange<'a> {
     pub(crate) params: ServerKeyExchangeParams<'a>,
@@ -54,12 +53,12 @@ pub(crate) enum ServerKeyExchangeParams<'a> {
     /// `ServerECDHParams`: RFC 8422 §5.4.
     Ecdhe {
         group: NamedGroup,
-        /// `public`: the server's point; not empty if received.
+        /// `public`: the server's point; never empty in a decoded message.
         public: &'a [u8],
     },
     /// `ServerDHParams`: RFC 5246 §7.4.3.
     Dhe {
-        /// `dh_p`, big-endian, as on the wire. Not empty if received.
+        /// `dh_p`, big-endian, as on the wire. Never empty in a decoded message.
         p: &'a [u8],
         /// `dh_g`.
         g: &'a [u8],
@@ -100,7 +99,6 @@ impl<'a> ServerKeyExchangeParams<'a> {
         }
     }
 
-    /// The kind of key exchange.
     pub(crate) fn algorithm(&self) -> KeyExchangeAlgorithm {
         match self {
             Self::Ecdhe { .. } => KeyExchangeAlgorithm::ECDHE,
@@ -116,7 +114,7 @@ impl<'a> ServerKeyExchangeParams<'a> {
         }
     }
 
-    /// The server's ephemeral public key.
+    /// Returns the server's ephemeral public key.
     pub(crate) fn public(&self) -> &'a [u8] {
         match self {
             Self::Ecdhe { public, .. } | Self::Dhe { public, .. } => public,
@@ -153,7 +151,7 @@ impl<'a> ServerKeyExchangeParams<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ClientKeyExchange<'a> {
     pub(crate) algorithm: KeyExchangeAlgorithm,
-    /// The client's key; not empty if received.
+    /// The client's public key; never empty in a decoded message.
     pub(crate) public: &'a [u8],
 }
 

@@ -8,7 +8,6 @@ use rustls_core::error::InvalidMessage;
 
 use crate::msgs::EncodeMessage;
 
-/// `NewSessionTicket`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NewSessionTicket<'a> {
     /// `ticket_lifetime_hint`, in seconds; 0 if unspecified.

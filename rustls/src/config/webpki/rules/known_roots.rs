@@ -182,7 +182,7 @@ mod tests {
 
     /// Two of the lists have the same address, and two the same length.
     #[test]
-    fn lists_of_algorithms_are_distinguished() {
+    fn different_lists_of_algorithms_have_different_digests() {
         static ALL: [&dyn SignatureVerificationAlgorithm; 2] = [&Unused, &Unused];
         let roots = store();
         let lists = [(1, &ALL[..]), (2, &ALL[..1]), (3, &ALL[1..])];

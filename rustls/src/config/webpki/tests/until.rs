@@ -173,7 +173,7 @@ fn a_list_whose_expiry_is_ignored_ends_nothing() {
 
 /// A certificate off the path may become part of another one when its validity changes.
 #[test]
-fn certificates_off_the_path_count() {
+fn certificates_off_the_path_may_end_an_acceptance() {
     let case = || Case::new(nothing, expires_in(2027));
     for (what, case, end) in [
         ("expires", case().with_stray(expires_in(2026)), Y2026 + 1),
@@ -191,7 +191,7 @@ fn certificates_off_the_path_count() {
 /// The second list is used for nothing, because the first one covers the same certificates. Its
 /// expiry ends the acceptance all the same.
 #[test]
-fn every_list_counts() {
+fn every_list_may_end_an_acceptance() {
     let case = |second| {
         Case::new(nothing, nothing)
             .with_list(2027)

@@ -162,13 +162,13 @@ pub(super) fn encode_inner<'a>(
     let mut bytes = Vec::with_capacity(512);
     encoded.encode(&mut bytes);
     if let (Some(psk), Some(message)) = (&encoded.extensions.pre_shared_key, message) {
-        // both end with the binders
+        // copy the binders from `message`
         let binders = message.len().saturating_sub(psk.binders_len());
         bytes.truncate(bytes.len() - psk.binders_len());
         bytes.extend_from_slice(&message[binders..]);
     }
     let padded = bytes.len() + name_padding(&encoded.extensions, maximum_name_length);
-    // RFC 9849 §6.1.3: then up to a multiple of 32
+    // RFC 9849 §6.1.3: pad to a multiple of 32
     bytes.resize(padded.next_multiple_of(32), 0);
 
     let inner = ClientHello {

@@ -8,7 +8,6 @@ use crate::keys::tls12::Randoms;
 use crate::msgs::client_hello::SessionId;
 use crate::suites::Tls12CipherSuite;
 
-/// A handshake in progress.
 pub(super) struct Handshake {
     pub(super) offer: Box<Offer>,
     pub(super) suite: &'static Tls12CipherSuite,

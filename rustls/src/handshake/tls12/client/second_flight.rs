@@ -16,7 +16,7 @@ use crate::enums::SignatureScheme;
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
-use crate::handshake::client::client_auth::Answer;
+use crate::handshake::client::client_auth::CertificateChoice;
 use crate::handshake::flight::{Flight, PausedFlight};
 use crate::handshake::operation::{self, Call, Wait};
 use crate::keys::tls12::MasterSecret;
@@ -32,7 +32,7 @@ pub(crate) struct WaitServerHelloDone {
     server_chain: PeerChain,
     group: &'static dyn SupportedKxGroup,
     server_public: Vec<u8>,
-    client_auth: Option<Answer>,
+    client_auth: Option<CertificateChoice>,
 }
 
 impl WaitServerHelloDone {
@@ -67,9 +67,10 @@ impl WaitServerHelloDone {
         let choosing = async move {
             let resolver = &**self.handshake.offer.config.client_auth();
             let schemes = usable_schemes(&request);
-            let answer = Answer::choose(resolver, &request.authorities, &schemes, asking).await;
+            let choice =
+                CertificateChoice::by(resolver, &request.authorities, &schemes, asking).await;
             Ok(move |_: &mut ClientContext<'_>| {
-                self.client_auth = Some(answer);
+                self.client_auth = Some(choice);
                 Ok(State::WaitServerHelloDone(self))
             })
         };
@@ -120,11 +121,11 @@ impl WaitServerHelloDone {
 
         let mut flight = Flight::new(&mut handshake.transcript);
         match &client_auth {
-            Some(Answer::Certificate(certified_key, _)) => {
+            Some(CertificateChoice::Certificate(certified_key, _)) => {
                 flight.add(&CertificateChain::new(&certified_key.cert));
             }
             // RFC 5246 §7.4.6: without a certificate, an empty message is sent
-            Some(Answer::Empty) => flight.add(&CertificateChain::default()),
+            Some(CertificateChoice::Empty) => flight.add(&CertificateChain::default()),
             None => {}
         }
         flight.add(&ClientKeyExchange {
@@ -146,7 +147,7 @@ impl WaitServerHelloDone {
         let messages = flight.take_messages();
         let flight = flight.pause();
         let mut finishing = Finishing::new(handshake, master_secret, false);
-        let Some(Answer::Certificate(_, signer)) = client_auth else {
+        let Some(CertificateChoice::Certificate(_, signer)) = client_auth else {
             return Ok((flight, finishing));
         };
         // RFC 5246 §7.4.8: the signature covers all messages so far. They were not kept if

@@ -66,8 +66,7 @@ pub(crate) struct WaitServerKeyExchange {
 }
 
 impl WaitServerKeyExchange {
-    /// True if a CertificateStatus may follow. RFC 6066 §8: one may, if the ServerHello announced
-    /// it.
+    /// True if a CertificateStatus may follow: only if the ServerHello announced it (RFC 6066 §8).
     pub(super) fn accepts_status(&self) -> bool {
         self.handshake.may_send_status && self.ocsp_response.is_none()
     }

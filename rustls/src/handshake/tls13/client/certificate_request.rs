@@ -12,7 +12,7 @@ use crate::enums::{AlertDescription, SignatureScheme};
 use crate::error::{InvalidMessage, PeerIncompatible};
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
-use crate::handshake::client::client_auth::Answer;
+use crate::handshake::client::client_auth::CertificateChoice;
 use crate::handshake::operation::{self, Call, Wait};
 use crate::handshake::tls13::certificate_compression::choose_compressor;
 use crate::msgs::certificate_request::CertificateRequest;
@@ -49,8 +49,8 @@ impl WaitCertificateOrRequest {
         let authorities = request.certificate_authorities.unwrap_or_default();
         let offer = &self.handshake.offer;
         // RFC 9849 §6.1.7: the client does not authenticate to the server of the public name
-        let may_answer = !offer.ech.is_rejected();
-        if may_answer && !self.may_be_asked {
+        let may_authenticate = !offer.ech.is_rejected();
+        if may_authenticate && !self.may_be_asked {
             // RFC 7250 §4.2: the server requests X.509, and the client has a raw public key
             return Err(PeerIncompatible::IncorrectCertificateTypeExtension.into());
         }
@@ -63,12 +63,12 @@ impl WaitCertificateOrRequest {
         let asking = cx.asking;
         let choosing = async move {
             let resolver = &**self.handshake.offer.config.client_auth();
-            let answer = match may_answer {
-                true => Answer::choose(resolver, &authorities, &schemes, asking).await,
-                false => Answer::Empty,
+            let choice = match may_authenticate {
+                true => CertificateChoice::by(resolver, &authorities, &schemes, asking).await,
+                false => CertificateChoice::Empty,
             };
             Ok(move |_: &mut ClientContext<'_>| {
-                let client_auth = Some(Box::new(ClientAuth { answer, compressor }));
+                let client_auth = Some(Box::new(ClientAuth { choice, compressor }));
                 let next = WaitCertificate::new(self.handshake, client_auth);
                 Ok(State::WaitCertificate(next))
             })

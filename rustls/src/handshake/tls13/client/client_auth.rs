@@ -5,7 +5,7 @@ use crate::config::compress::CertCompressor;
 use crate::config::settings::ClientSettings;
 use crate::enums::Side;
 use crate::error::Error;
-use crate::handshake::client::client_auth::Answer;
+use crate::handshake::client::client_auth::CertificateChoice;
 use crate::handshake::flight::Flight;
 use crate::handshake::raw_public_key::sent_chain;
 use crate::handshake::tls13::certificate_compression::add_certificate;
@@ -14,7 +14,7 @@ use crate::msgs::certificate::CertificateMsg;
 
 /// The client's authentication, after the server has sent a CertificateRequest.
 pub(super) struct ClientAuth {
-    pub(super) answer: Answer,
+    pub(super) choice: CertificateChoice,
     /// The compressor for the client's Certificate, if the server supports one.
     pub(super) compressor: Option<&'static dyn CertCompressor>,
 }
@@ -27,13 +27,13 @@ impl ClientAuth {
         config: &ClientSettings,
         asking: Asking,
     ) -> Result<(), Error> {
-        let chain = match &self.answer {
-            Answer::Certificate(certified_key, _) => {
+        let chain = match &self.choice {
+            CertificateChoice::Certificate(certified_key, _) => {
                 let is_raw = config.client_auth().only_raw_public_keys();
                 sent_chain(certified_key, is_raw)
             }
             // RFC 9846 §4.5.1: without a certificate, an empty message is sent
-            Answer::Empty => &[],
+            CertificateChoice::Empty => &[],
         };
         // compressing an empty Certificate gains nothing
         let compressor = self.compressor.filter(|_| !chain.is_empty());
@@ -45,7 +45,7 @@ impl ClientAuth {
             flight,
         );
 
-        if let Answer::Certificate(_, signer) = &self.answer {
+        if let CertificateChoice::Certificate(_, signer) = &self.choice {
             add_certificate_verify(Side::Client, &**signer, asking, flight).await?;
         }
         Ok(())

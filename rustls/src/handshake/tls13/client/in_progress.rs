@@ -15,7 +15,6 @@ use crate::handshake::transport::{Level, Transport};
 use crate::keys::tls13::{HandshakeSecret, TrafficSecret};
 use crate::suites::Tls13CipherSuite;
 
-/// A handshake in progress.
 pub(super) struct Handshake {
     pub(super) offer: Box<Offer>,
     pub(super) offered: OfferedExtensions,
