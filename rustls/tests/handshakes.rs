@@ -1,4 +1,5 @@
-//! Handshakes of TLS 1.3, full, resumed and with early data. They run with each provider alone, too.
+//! Handshakes of TLS 1.3, full, resumed and with early data. They also run with one
+//! provider alone.
 
 mod early_data;
 mod handshake_client;
