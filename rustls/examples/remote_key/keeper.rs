@@ -3,9 +3,9 @@
 //! A server sends one request for each connection, ends its side, and reads the answer to the end:
 //!
 //! ```text
-//!   request:  scheme (2 bytes) ‖ message         answer:  0 ‖ signature
-//!             0 (2 bytes)                                 0 ‖ schemes, 0, 2 bytes each ‖ public key
-//!                                                         1 ‖ reason of a failure
+//!   request:  scheme (2 bytes) ‖ message     answer:  0 ‖ signature
+//!             0 (2 bytes)                             0 ‖ schemes, 0 (2 bytes each) ‖ public key
+//!                                                     1 ‖ reason of a failure
 //! ```
 
 use std::error::Error;

@@ -20,13 +20,13 @@
 //! ```text
 //!   handshake ── sign_async ──► Offload ──► queue ──► thread ── C_Sign ──► module
 //!       ▲                                               one session each
-//!       └── signature, or after a time-out an error
+//!       └── signature
 //! ```
 //!
-//! A handshake without a signature fails, and its client gets the alert internal_error. The server
-//! continues. It opens new sessions after errors, and logs in again if the token was away. It tries
-//! a wrong PIN only once, because tokens count wrong PINs and lock themselves. A service manager
-//! should not restart this program without end, either.
+//! A handshake whose signature fails sends the alert internal_error. One that waits too long ends
+//! with the time limit of `tokio_io`. The server continues: it opens new sessions after errors, and
+//! logs in again if the token was away. It tries a wrong PIN only once, because tokens count wrong
+//! PINs and lock themselves. A service manager should not restart this program without end, either.
 //!
 //! A module that must be initialised again after a failure needs a restart of the server. Keys that
 //! demand the PIN for each signature (`CKA_ALWAYS_AUTHENTICATE`) are not supported.
@@ -34,8 +34,6 @@
 #[path = "../../greet/mod.rs"]
 mod greet;
 mod key;
-mod limited;
-mod pool;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -47,20 +45,22 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 use std::{env, fs};
 
 use clap::Parser;
 use cryptoki::types::AuthPin;
 use key::ModuleKey;
-use limited::Limited;
-use rustls::operation::Offload;
+use rustls::operation::{Job, Offload, Spawn};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use token::{Failure, Token};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 
-/// The longest time that a handshake waits for its signature.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The signatures that may wait for a thread. Further handshakes fail: a module that hangs must not
+/// cost memory for each client that comes.
+const QUEUE: usize = 1024;
 
 /// The environment variable with the PIN.
 const PIN_VARIABLE: &str = "PKCS11_PIN";
@@ -81,7 +81,7 @@ struct Options {
     #[arg(long)]
     token: String,
 
-    /// The label of the private key, which is for ECDSA with P-256 or P-384, or for RSA
+    /// The label of the private key, which is for ECDSA with P-256, or for RSA
     #[arg(long)]
     label: String,
 
@@ -98,9 +98,15 @@ struct Options {
     address: SocketAddr,
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    match run(Options::parse()).await {
+fn main() -> ExitCode {
+    let options = Options::parse();
+    // The threads that block are those that call the module.
+    let runtime = Builder::new_multi_thread()
+        .enable_all()
+        .max_blocking_threads(options.threads.into())
+        .build();
+    let run = |runtime: Runtime| runtime.block_on(run(options));
+    match runtime.map_err(Into::into).and_then(run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("pkcs11_key: {error}");
@@ -111,12 +117,25 @@ async fn main() -> ExitCode {
 
 async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     let key = find_key(&options).map_err(|error| -> Box<dyn Error> { error })?;
-    let pool = pool::start(options.threads.into());
-    let key = Limited::new(Offload::new(key, pool), PATIENCE);
-    let config = greet::config(&options.cert_file, Arc::new(key), rustls::DEFAULT_VERSIONS)?;
+    let key = Arc::new(Offload::new(key, blocking_threads()));
+    let config = greet::config(&options.cert_file, key, rustls::DEFAULT_VERSIONS)?;
     let config = Arc::new(config);
     let serve = |socket| greet::greet(config.clone(), socket);
     tokio_io::serve_all("pkcs11_key", TcpListener::bind(options.address)?, serve).await
+}
+
+/// Returns a function that runs signatures on the blocking threads of the runtime. If the queue is
+/// full, it drops the job, which fails the handshake.
+fn blocking_threads() -> impl Spawn + 'static {
+    let permits = Arc::new(Semaphore::new(QUEUE));
+    move |job: Job| {
+        if let Ok(permit) = permits.clone().try_acquire_owned() {
+            spawn_blocking(move || {
+                job();
+                drop(permit);
+            });
+        }
+    }
 }
 
 /// Finds the key, and checks that it fits the certificate.
@@ -125,7 +144,7 @@ fn find_key(options: &Options) -> Result<ModuleKey, Failure> {
         .map_err(|error| format!("cannot read {}: {error}", options.cert_file.display()))?;
     let pin = pin(options.pin_file.as_deref())?;
     let token = Token::new(&options.module, options.token.clone(), pin)?;
-    let key = ModuleKey::find(token.into(), options.label.clone(), options.threads.into())?;
+    let key = ModuleKey::find(token, options.label.clone())?;
     key.check(&certificate)?;
     Ok(key)
 }

@@ -15,7 +15,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cryptoki::context::{CInitializeArgs, CInitializeFlags, Pkcs11};
 use cryptoki::error::{Error as ModuleError, RvError};
-use cryptoki::mechanism::MechanismType;
 use cryptoki::session::{Session, SessionState, UserType};
 use cryptoki::slot::Slot;
 use cryptoki::types::AuthPin;
@@ -84,11 +83,6 @@ impl Token {
         }
         *login = Login::In { slot, session };
         Ok(self.module.open_ro_session(slot)?)
-    }
-
-    /// Returns the mechanisms that the token has.
-    pub(crate) fn mechanisms(&self) -> Result<Vec<MechanismType>, Failure> {
-        Ok(self.module.get_mechanism_list(self.slot()?)?)
     }
 
     pub(crate) fn label(&self) -> &str {
