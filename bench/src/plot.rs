@@ -136,7 +136,7 @@ impl Drawing {
         ));
     }
 
-    /// Draws the rows of one table: bars, or for each label a chart of curves.
+    /// Draws the rows of one table.
     fn part(&mut self, part: &Part) {
         let (across, main) = (part.view.across, part.main());
         let keys = part.varying(&["bench", "impl", across]);
@@ -158,7 +158,7 @@ impl Drawing {
             let percentile = |which| row.number(&format!("{main}_{which}"));
             Some(Point {
                 heading: tables::phrases(row, &keys[..folded]),
-                label: shortened(tables::phrases(row, &keys[folded..])),
+                label: tables::phrases(row, &keys[folded..]),
                 series: tables::name(row.text("bench"), own),
                 colour: COLOURS[index % COLOURS.len()],
                 value: row.number(main)?,
@@ -277,21 +277,6 @@ impl Drawing {
 fn is_new(groups: &[&[&Point]], at: usize) -> bool {
     let heading = |at: usize| &groups[at][0].heading;
     !heading(at).is_empty() && (at == 0 || heading(at) != heading(at - 1))
-}
-
-/// Cuts the end of a label that is too long.
-fn shortened(mut label: String) -> String {
-    while text_width(&label) > LABELS {
-        label.truncate(
-            label
-                .trim_end_matches('…')
-                .char_indices()
-                .last()
-                .map_or(0, |(at, _)| at),
-        );
-        label.push('…');
-    }
-    label
 }
 
 /// An axis from `low` to `high`, between two pixels.
