@@ -40,7 +40,7 @@ pub(crate) struct Common {
     #[arg(long, env = "BENCH_MULTIPLIER", default_value = "1", value_parser = multiplier)]
     pub(crate) multiplier: f64,
 
-    /// Print all figures, one line for each implementation, with p10–p90
+    /// Print all figures with p10–p90, in a table for each line of the usual one
     #[arg(long)]
     pub(crate) detail: bool,
 

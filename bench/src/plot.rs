@@ -31,6 +31,7 @@ impl Picture {
         for (page, number) in others.iter().zip(2..) {
             let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
             let path = self.path.with_file_name(format!("{name}-{number}.svg"));
+            eprintln!("bench: the picture continues in {}", path.display());
             written = written.and_then(|()| fs::write(path, page));
         }
         Ok(written.map_err(|error| format!("cannot write {}: {error}", self.path.display()))?)

@@ -299,7 +299,12 @@ aws-lc-rs  buffered send       10000     8000  1.25 ×   80.0 %     0 / 1.25
     fn details_have_every_figure_with_its_spread() {
         let text = text(&rows(1.0, SYSTEM), &machine(), Style::Terminal, true, "");
         assert_eq!(text.matches("\naws-lc-rs · ").count(), 6, "{text}");
-        for part in ["p10–p90", "AEAD alone", " 6000–10800 "] {
+        for part in [
+            "p10–p90",
+            "AEAD alone",
+            " 6000–10800 ",
+            "ratio, slowest offset",
+        ] {
             assert!(text.contains(part), "{text}");
         }
     }

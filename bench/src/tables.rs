@@ -277,6 +277,9 @@ pub(crate) fn phrases(row: &Row, keys: &[&str]) -> String {
     phrases.filter(|phrase| !phrase.is_empty()).join(" · ")
 }
 
+/// The prefix of figures at the slowest offset.
+const SLOWEST: &str = "slowest_offset_";
+
 /// The parts of a row's subject that are the same for all of its provider.
 fn group(row: &Row) -> Vec<Option<&Value>> {
     row.subject(&["impl", "api", "direction", "allocator"])
@@ -285,9 +288,8 @@ fn group(row: &Row) -> Vec<Option<&Value>> {
 /// Appends, for each provider, the rows of the API that loses most at the slowest offset, compared
 /// with its usual share of the limit.
 pub(crate) fn with_slowest_offset(rows: &[Row]) -> Vec<Row> {
-    const PREFIX: &str = "slowest_offset_";
     let left = |row: &Row| -> Option<f64> {
-        let slowest = row.number(&format!("{PREFIX}share_of_limit"))?;
+        let slowest = row.number(&format!("{SLOWEST}share_of_limit"))?;
         Some(slowest / row.number("share_of_limit")?)
     };
     let mut all = Vec::new();
@@ -310,7 +312,7 @@ pub(crate) fn with_slowest_offset(rows: &[Row]) -> Vec<Row> {
             let marked = format!("{}*", row.text("direction"));
             let figures = row
                 .figures()
-                .filter_map(|key| Some((key.strip_prefix(PREFIX)?, key)));
+                .filter_map(|key| Some((key.strip_prefix(SLOWEST)?, key)));
             let new = Row::clone(row).with("direction", marked);
             figures.fold(new, |new, (key, slowest)| {
                 new.with(key, row.get(slowest).cloned())
@@ -362,6 +364,12 @@ pub(crate) fn name(bench: &str, value: &Value) -> String {
 
 /// The heading of a column, or the unit of a figure.
 pub(crate) fn title(key: &str) -> String {
+    if let Some(key) = key
+        .strip_prefix(SLOWEST)
+        .filter(|key| !key.ends_with("_p10"))
+    {
+        return format!("{}, slowest offset", title(key));
+    }
     match key {
         "api" => "API",
         "role" => "side",
