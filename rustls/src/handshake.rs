@@ -14,8 +14,10 @@
 //!                both ──► transcript, flight                 ──► transport
 //! ```
 //!
-//! Code shared by both versions: `finished` (the check of the peer's Finished), `ffdhe`,
-//! `raw_public_key`, `server::{certificate, protocol}` and `client::client_auth`.
+//! Code shared by both versions: `peer_auth` (the order in which a peer's chain and signature are
+//! verified), `callbacks` (calls of the application's code that may be asynchronous), `finished`
+//! (the check of the peer's Finished), `ffdhe`, `raw_public_key`,
+//! `server::{certificate, protocol, resumable}` and `client::client_auth`.
 //!
 //! A handshake accesses its connection through [`Context`] and its configuration through
 //! `settings`. It fails with a [`Failure`].

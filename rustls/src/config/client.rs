@@ -257,7 +257,9 @@ impl ConfigBuilder<ClientConfig, WantsVerifier> {
         self.with_webpki_verifier(Arc::new(verifier))
     }
 
-    /// Verifies servers with this `verifier`.
+    /// Verifies servers with this `verifier`, which
+    /// [`WebPkiServerVerifier::builder`](crate::client::WebPkiServerVerifier::builder) creates. Use
+    /// it instead of [`with_root_certificates`](Self::with_root_certificates) to check revocation.
     pub fn with_webpki_verifier(
         self,
         verifier: Arc<WebPkiServerVerifier>,
@@ -354,7 +356,10 @@ pub struct DangerousClientConfig<'a> {
 }
 
 impl DangerousClientConfig<'_> {
-    /// Verifies servers with this `verifier`.
+    /// Verifies servers with this `verifier` in later handshakes. If it accepts wrong certificates,
+    /// anybody in the network can read and change their data.
+    ///
+    /// Sessions of the previous verifier are not resumed.
     pub fn set_certificate_verifier(&mut self, verifier: Arc<dyn ServerCertVerifier>) {
         self.cfg.configured_verifier = verifier;
     }
@@ -369,7 +374,11 @@ pub struct DangerousClientConfigBuilder {
 }
 
 impl DangerousClientConfigBuilder {
-    /// Verifies servers with this `verifier`.
+    /// Verifies servers with this `verifier`. If it accepts wrong certificates, anybody in the
+    /// network can read and change the data of all connections.
+    ///
+    /// To add a check, wrap a [`WebPkiServerVerifier`](crate::client::WebPkiServerVerifier) instead
+    /// of replacing it.
     pub fn with_custom_certificate_verifier(
         self,
         verifier: Arc<dyn ServerCertVerifier>,

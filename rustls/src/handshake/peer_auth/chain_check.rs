@@ -77,9 +77,9 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
         })
     }
 
-    /// Calls the verifier for the chain of a resumed session: only for the checks that `acceptance`
-    /// does not prove if that suffices, or else in full. `acceptance` is that of the session.
-    /// Returns the acceptance for the next session.
+    /// Verifies the chain of a session that is resumed. If the session's `acceptance` holds and the
+    /// verifier [still accepts](Self::still_accepts) the chain, that is enough. Otherwise the chain
+    /// is verified in full. Returns the acceptance for the next session.
     pub(crate) async fn verify_unless_accepted(
         &self,
         chain: &[CertificateDer<'_>],

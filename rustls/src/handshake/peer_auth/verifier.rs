@@ -124,7 +124,7 @@ impl HandshakeSignature<'_> {
     }
 }
 
-/// The verification of a server by a client.
+/// A client's verifier, with the arguments for one server.
 pub(crate) struct ServerVerifier<'a> {
     pub(crate) verifier: &'a dyn ServerCertVerifier,
     pub(crate) server_name: &'a ServerName<'a>,
@@ -132,7 +132,7 @@ pub(crate) struct ServerVerifier<'a> {
     pub(crate) ocsp_response: &'a [u8],
 }
 
-/// The verification of a client by a server.
+/// A server's verifier of clients.
 pub(crate) struct ClientVerifier<'a>(pub(crate) &'a dyn ClientCertVerifier);
 
 impl PeerVerifier for ServerVerifier<'_> {

@@ -17,7 +17,7 @@ use crate::logging::debug;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::tls12::certificate::CertificateChain;
 
-/// Waits for the answer to the CertificateRequest.
+/// Waits for the client's Certificate, which may be empty.
 pub(crate) struct WaitCertificate {
     /// The next state.
     pub(super) next: Box<WaitClientKeyExchange>,

@@ -21,7 +21,7 @@ use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::compressed_certificate::CompressedCertificate;
 
-/// Waits for the answer to the CertificateRequest.
+/// Waits for the client's Certificate, which may be empty.
 pub(crate) struct WaitCertificate {
     /// The state after authentication.
     pub(super) finished: Box<WaitFinished>,
