@@ -100,7 +100,8 @@ impl Acceptance {
 
     /// True if the verifier of `basis` would accept the chain at the time `now`.
     ///
-    /// A time before the verification is outside: a certificate may not have been valid yet.
+    /// It does not hold before the time of the verification, because a certificate may not have
+    /// been valid yet.
     fn holds(&self, basis: Basis, now: UnixTime) -> bool {
         self.basis == basis && (self.verified_at..self.until).contains(&now.as_secs())
     }

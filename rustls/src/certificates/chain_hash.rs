@@ -14,7 +14,7 @@ pub(super) const HASHED: usize = 8;
 /// have the same hash: compare them.
 pub(super) fn hash_chain(state: &impl BuildHasher, chain: &PeerChain) -> u64 {
     let form = chain.der().fold(0_u64, |form, certificate| {
-        // rotate by 16 bits, so that usual lengths do not overlap
+        // rotate by 16 bits, so that typical lengths do not overlap
         form.rotate_left(16) ^ certificate.len() as u64
     });
     hash(state, chain, form, 0)

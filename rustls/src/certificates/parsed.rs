@@ -13,7 +13,7 @@ use crate::error::Error;
 pub struct ParsedCertificate<'a>(EndEntityCert<'a>);
 
 impl<'a> ParsedCertificate<'a> {
-    /// Returns the public key.
+    /// Returns the public key, as a DER-encoded `SubjectPublicKeyInfo`.
     pub fn subject_public_key_info(&self) -> SubjectPublicKeyInfoDer<'static> {
         self.0.subject_public_key_info()
     }

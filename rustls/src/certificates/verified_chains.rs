@@ -67,7 +67,7 @@ pub struct VerifiedChains {
 }
 
 impl VerifiedChains {
-    /// The capacity of [`default`](Self::default). A full map of usual chains takes about 3 MB.
+    /// The capacity of [`default`](Self::default). A full map of typical chains takes about 3 MB.
     #[cfg(feature = "std")]
     pub const DEFAULT_CAPACITY: usize = DEFAULT_CAPACITY;
 
@@ -157,7 +157,7 @@ impl fmt::Debug for VerifiedChains {
     }
 }
 
-/// True if a chain of these certificates takes little enough memory for a map.
+/// True if a chain of these certificates is small enough for a map.
 fn has_room_for<'a>(der: impl Iterator<Item = &'a [u8]>) -> bool {
     /// The maximum memory of a chain in the map, in bytes.
     const MAX_CHAIN_LEN: usize = 16 * 1024;

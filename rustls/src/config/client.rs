@@ -177,8 +177,8 @@ impl ClientConfig {
         Self::builder_with_details(provider, Arc::new(DefaultTimeProvider))
     }
 
-    /// Starts to build a configuration with this `provider` and this clock. Without `std`, this is
-    /// the only way.
+    /// Starts to build a configuration with this `provider` and this clock. Without `std`, only
+    /// this function exists.
     pub fn builder_with_details(
         provider: Arc<CryptoProvider>,
         time_provider: Arc<dyn TimeProvider>,

@@ -217,7 +217,7 @@ enum Content {
     /// The task waits for the result. The waker is there once the task has polled.
     Awaited(Option<Waker>),
     Ready(Result<Vec<u8>, Error>),
-    /// The result was taken, or nobody waits for it.
+    /// The result was taken, or the future was dropped.
     Over,
 }
 
@@ -228,7 +228,7 @@ impl Slot {
 }
 
 impl Promise {
-    /// True if somebody waits for the result.
+    /// True if the future still exists.
     fn is_awaited(&self) -> bool {
         matches!(*self.0.lock(), Content::Awaited(_))
     }

@@ -195,7 +195,7 @@ struct PastReplaced {
 
 impl PastClientSettings {
     /// Creates a session from the verifier and the resolver with `make`. Returns `None` if one of
-    /// them was dropped, because nobody could resume the session.
+    /// them was dropped, because the session could never be resumed.
     pub(crate) fn make_session<T>(
         &self,
         make: impl FnOnce(&Arc<dyn ServerCertVerifier>, &Arc<dyn ResolvesClientCert>) -> T,

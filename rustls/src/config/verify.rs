@@ -268,7 +268,7 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
 
     /// Returns true if the verifier accepts this chain for the server `server_name`, provided that
     /// it has accepted it before under the same [`rules`](Self::rules), perhaps for another name.
-    /// Checks whatever else depends on the arguments of this handshake, which are those of
+    /// Checks everything else that depends on the arguments of this handshake, which are those of
     /// [`verify_server_cert`](Self::verify_server_cert). The handshake also calls this for unknown
     /// chains, whose bytes may be malformed.
     ///

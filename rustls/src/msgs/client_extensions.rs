@@ -156,8 +156,8 @@ impl ClientExtensions<'_> {
 }
 
 /// True if a ClientHelloOuter has the same extension with the same body as the ClientHelloInner.
-/// The answer is the same for all hellos: an extension that is only sometimes shared must not be
-/// compressed (RFC 9849 §10.5).
+/// The result is the same for all hellos, because an extension that is only sometimes shared must
+/// not be compressed (RFC 9849 §10.5).
 fn is_outer(typ: ExtensionType) -> bool {
     // pre_shared_key is not shuffled
     !matches!(

@@ -150,7 +150,7 @@ pub(super) fn read_extensions<'a>(
 }
 
 /// A set of extension types. Lookup is sublinear, because a hostile block may hold thousands. The
-/// usual ones need no allocation.
+/// common ones need no allocation.
 #[derive(Debug, Default)]
 pub(crate) struct ExtensionSet {
     usual: u64,
@@ -158,7 +158,7 @@ pub(crate) struct ExtensionSet {
 }
 
 impl ExtensionSet {
-    /// Returns the bit of a usual type: one with a small number, or one that many hellos have.
+    /// Returns the bit of a common type: one with a small number, or one that many hellos have.
     fn bit(typ: ExtensionType) -> Option<u64> {
         const RENEGOTIATION_INFO: u16 = 0xff01;
         const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;

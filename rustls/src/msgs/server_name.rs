@@ -67,7 +67,7 @@ impl<'a> Codec<'a> for ServerNamePayload<'a> {
     }
 }
 
-/// The form of a client's `server_name`. Anything except a `DnsName` is not sent.
+/// The form of a client's `server_name`. Only a `DnsName` is sent.
 pub(super) struct HostName;
 
 impl<'a> Form<'a, Option<ServerNamePayload<'a>>> for HostName {

@@ -7,7 +7,7 @@ use rustls_core::codec::{Codec, Reader};
 use rustls_core::error::InvalidMessage;
 use smallvec::SmallVec;
 
-/// A list of code points. Up to 16, the number in usual hellos, are stored inline.
+/// A list of code points. Up to 16, as many as a typical hello has, are stored inline.
 pub(crate) type ShortList<T> = SmallVec<[T; 16]>;
 
 /// A list that is read item by item.

@@ -274,7 +274,7 @@ impl fmt::Debug for Attribute<'_> {
     }
 }
 
-/// RFC 4514 §2.4.
+/// Escapes special characters (RFC 4514 §2.4).
 fn write_escaped(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     for (index, char) in text.char_indices() {
         let is_first = index == 0;

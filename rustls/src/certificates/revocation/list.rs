@@ -17,8 +17,8 @@ use crate::error::CertRevocationListError;
 /// A parsed certificate revocation list (RFC 5280 §5), with an index of its serial numbers.
 ///
 /// Create it with [`from_der`](Self::from_der). With `std`, equal bytes give the same object while
-/// somebody in the process uses it. So verifiers with the same list share one index. They get the
-/// list from `with_shared_crls` ([for
+/// it is in use anywhere in the process. So verifiers with the same list share one index. They get
+/// the list from `with_shared_crls` ([for
 /// servers](crate::client::ServerCertVerifierBuilder::with_shared_crls), [for
 /// clients](crate::server::ClientCertVerifierBuilder::with_shared_crls)), or its bytes from
 /// `with_crls`.

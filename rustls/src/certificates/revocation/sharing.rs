@@ -28,7 +28,7 @@ pub(super) fn process_wide() -> &'static SharedLists {
 
 /// The lists in use, by their encoding.
 pub(super) struct SharedLists {
-    /// Keyed randomly, so that nobody can create lists that collide.
+    /// Keyed randomly, so that an attacker cannot create lists that collide.
     hasher: RandomState,
     known: Mutex<KnownLists>,
     capacity: usize,

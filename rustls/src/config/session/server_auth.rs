@@ -39,7 +39,7 @@ impl<'a> ServerAuth<'a> {
     /// asks for `server_name`.
     ///
     /// A renewed certificate for the same name does not invalidate sessions. Without a name, and
-    /// with raw public keys, nothing but the certificate identifies the server.
+    /// with raw public keys, only the certificate identifies the server.
     pub(crate) fn allows_resumption(
         &self,
         before: ServerAuthId,

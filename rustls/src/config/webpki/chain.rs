@@ -300,10 +300,10 @@ impl ChainVerifier {
 
     /// Returns the proof for a chain that was accepted at the time `now`: rules and end.
     ///
-    /// webpki compares the time with nothing but the validity of the certificates and, if their
-    /// expiry is enforced, the next updates of the lists. The acceptance holds until the first of
-    /// these comparisons changes. Certificates that are not on the path count too: one that becomes
-    /// valid could change the path.
+    /// webpki compares the time only with the validity of the certificates and, if their expiry is
+    /// enforced, the next updates of the lists. The acceptance holds until the first of these
+    /// comparisons changes. Certificates that are not on the path count too: one that becomes valid
+    /// could change the path.
     ///
     /// Nobody may rely on an acceptance with a date that cannot be read, or a list that has expired
     /// already. So it has no rules then.

@@ -43,7 +43,7 @@ type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];
 
 /// The rules of a verifier. They are digested when a chain is first looked up or kept.
 ///
-/// They are not digested earlier, because hashing a usual store of roots takes as long as a few
+/// They are not digested earlier, because hashing a typical store of roots takes as long as a few
 /// signatures, and some programs create a configuration for each connection, or never use it.
 pub(super) struct LazyRules {
     usage: Usage,

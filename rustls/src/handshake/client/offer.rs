@@ -34,7 +34,7 @@ use crate::msgs::short_list::ShortList;
 use crate::msgs::transport_parameters::TransportParameters;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
-/// The usual length of a ClientHello in bytes, without its key shares.
+/// The typical length of a ClientHello in bytes, without its key shares.
 const USUAL_LEN: usize = 384;
 
 /// The parts of an offer that both ClientHellos of a connection share.

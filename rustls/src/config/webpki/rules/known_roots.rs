@@ -23,7 +23,8 @@ struct KnownRoots {
 }
 
 struct Known {
-    /// A weak reference, so that no other store gets this address, and nobody modifies the store.
+    /// A weak reference. While it exists, no other store gets this address, and the store cannot be
+    /// modified.
     roots: Weak<RootCertStore>,
     key: Key,
     digest: [u8; 32],

@@ -23,7 +23,7 @@ use crate::keys::tls12::{KeyBlock, MasterSecret};
 use crate::msgs::Finished;
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
 
-/// A handshake with its secrets derived.
+/// A handshake whose secrets are derived.
 pub(super) struct Finishing {
     pub(super) handshake: Box<Handshake>,
     pub(super) master_secret: MasterSecret,

@@ -167,7 +167,7 @@ impl WaitServerHelloDone {
 /// Returns the requested schemes that TLS 1.2 supports.
 ///
 /// RFC 5246 §7.4.4 also restricts the key to `certificate_types`. That list is ignored, because
-/// wolfSSL's servers name one type whatever they accept.
+/// wolfSSL's servers always name one type, although they accept others.
 fn usable_schemes(request: &CertificateRequest) -> Vec<SignatureScheme> {
     let schemes = request.signature_schemes.iter().copied();
     schemes.filter(|it| is_supported_in_tls12(*it)).collect()
