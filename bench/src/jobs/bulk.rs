@@ -79,11 +79,8 @@ impl Job for Bulk {
     }
 
     fn note(&self, run: &Run) -> String {
-        let multiplier = run.common.multiplier;
-        format!(
-            "Medians of {} rounds on each allocator\n",
-            rounds(multiplier)
-        )
+        let rounds = rounds(SHARE * run.common.multiplier);
+        format!("Medians of {rounds} rounds on each allocator\n")
     }
 
     fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
@@ -114,6 +111,10 @@ impl Job for Bulk {
     }
 }
 
+/// The measuring time of one API in one direction as a part of the usual one, so that a run on all
+/// allocators takes less than two minutes.
+const SHARE: f64 = 0.6;
+
 /// One API in one direction.
 struct Comparison<'a> {
     run: &'a Run,
@@ -126,7 +127,7 @@ struct Comparison<'a> {
 impl Comparison<'_> {
     fn rows(&self) -> Result<Vec<Row>> {
         let counts = count(self.build()?)?;
-        let (build, multiplier) = (|| self.build(), self.run.common.multiplier);
+        let (build, multiplier) = (|| self.build(), SHARE * self.run.common.multiplier);
         let work = self.work(&build, multiplier);
         let rates = if self.traffic.working_set.is_some() {
             work.interleaved()?
@@ -201,7 +202,9 @@ impl Comparison<'_> {
             let slowest = |workload| Slowest::new(workload, stride);
             self.build()?.into_iter().map(slowest).collect()
         };
-        self.work(&build, multiplier / 3.0).interleaved().map(Some)
+        self.work(&build, SHARE * multiplier / 3.0)
+            .interleaved()
+            .map(Some)
     }
 
     fn row(&self, name: &str, index: usize, rates: &Rates<1>, counts: (f64, f64)) -> Result<Row> {
