@@ -48,6 +48,7 @@ fn held_memory_is_in_proportion_to_received_bytes() {
     chains::stored();
     disconnected_peers();
     pending_tickets();
+    pending_hellos();
 }
 
 /// A session is encoded when its ticket is made. So a server that waits for its ticketer does not
@@ -191,8 +192,34 @@ fn is_accepted(configs: &Configs) -> bool {
     }
 }
 
-/// Certificates that decompress to megabytes and declare a window as large. The memory used stays
-/// in proportion to the 64 KiB that a Certificate may have.
+/// A server that waits for a call about a ClientHello holds the message, and not the lists that it
+/// decodes to.
+fn pending_hellos() {
+    use harness::wire::client_hello::{ALPN, ClientHello};
+    use harness::wire::{record, u8_vec, u16_vec};
+    use rustls::server::ResolvesServerCert;
+
+    let plan = Arc::new(Plan::new(When::Never));
+    let mut server = (*configs(Provider::Ring).server).clone();
+    server.cert_resolver = Slow::<dyn ResolvesServerCert>::new(server.cert_resolver.clone(), &plan);
+    let server = Arc::new(server);
+    let protocols = u16_vec(&u8_vec(b"x").repeat(32_000));
+    let hello = ClientHello::new().with(ALPN, protocols).message();
+    let mut conn = ServerConnection::new(server).unwrap();
+    conn.set_async(true);
+    for fragment in hello.chunks(1 << 14) {
+        feed(&mut conn, &record(22, fragment));
+    }
+    for _ in 0..2 {
+        assert!(conn.is_waiting());
+        let mut task = Context::from_waker(Waker::noop());
+        assert!(conn.poll_operation(&mut task).is_pending());
+    }
+    let held = held_by(conn);
+    let most = hello.len() + 8192;
+    assert!(held <= most, "{held} bytes for {}", hello.len());
+}
+
 /// A connection that waits for its configuration holds the ClientHello, and lists of it only if the
 /// application has called for them.
 fn accepted_hellos() {
@@ -244,6 +271,8 @@ fn accepted_hellos() {
     }
 }
 
+/// Certificates that decompress to megabytes and declare a window as large. The memory used stays
+/// in proportion to the 64 KiB that a Certificate may have.
 fn compression_bombs() {
     const MOST: usize = 0x10_0000;
     for (compressor, decompressor) in [

@@ -69,7 +69,7 @@ impl Api {
 }
 
 impl End {
-    fn common(&self) -> &CommonState {
+    pub fn common(&self) -> &CommonState {
         match self {
             Self::Buffered(conn) => conn,
             Self::Client(end) => &end.conn,

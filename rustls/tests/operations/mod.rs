@@ -1,8 +1,8 @@
 //! Operations of the application that take time: signatures, verifications, resolvers, session
-//! storages and tickets that answer with futures.
+//! storages and tickets that return futures.
 //!
 //! [`harness::operations`] has the handshakes, in which each operation occurs, the APIs, and the
-//! plans that say when the answers come.
+//! plans that say when the futures are ready.
 //!
 //! The other tests run over such operations as well, with
 //!
@@ -15,6 +15,7 @@ mod boundaries;
 mod change_cipher_specs;
 mod clocks;
 mod interruptions;
+mod pending_calls;
 mod schedules;
 mod threads;
 mod tickets;
@@ -46,8 +47,8 @@ fn for_all(mut f: impl FnMut(&Kind, Api)) {
 fn all_operations_may_be_futures() {
     let mut asked = BTreeSet::new();
     for_all(|kind, api| {
-        let at_once = Arc::new(Plan::new(When::NoFuture));
-        let expected = connect(kind, api, &at_once, false);
+        let sync = Arc::new(Plan::new(When::NoFuture));
+        let expected = connect(kind, api, &sync, false);
         for when in [
             When::NoFuture,
             When::Ready,
@@ -60,7 +61,7 @@ fn all_operations_may_be_futures() {
             assert_eq!(outcome, expected, "{kind:?} {api:?} {when:?}");
             assert_eq!(plan.dropped(), 0, "{kind:?} {api:?} {when:?}");
             let is_future = when != When::NoFuture;
-            let expected = questions(&at_once, is_future);
+            let expected = questions(&sync, is_future);
             assert_eq!(plan.questions(), expected, "{kind:?} {api:?} {when:?}");
             asked.extend(plan.asked());
         }
@@ -70,8 +71,8 @@ fn all_operations_may_be_futures() {
 
 /// Returns the questions of a connection that did not wait, as those of one that may: the same ones
 /// in the same order, and none of them blocks.
-fn questions(at_once: &Plan, is_future: bool) -> Vec<Question> {
-    let questions = at_once.questions().into_iter();
+fn questions(sync: &Plan, is_future: bool) -> Vec<Question> {
+    let questions = sync.questions().into_iter();
     let questions = questions.map(|asked| Question { is_future, ..asked });
     questions.collect()
 }
@@ -80,16 +81,16 @@ fn questions(at_once: &Plan, is_future: bool) -> Vec<Question> {
 #[test]
 fn a_connection_that_is_not_polled_never_waits() {
     for_all(|kind, api| {
-        let at_once = Arc::new(Plan::new(When::NoFuture));
+        let sync = Arc::new(Plan::new(When::NoFuture));
         let never = Arc::new(Plan::new(When::Never));
-        let expected = connect(kind, api, &at_once, false);
+        let expected = connect(kind, api, &sync, false);
         assert_eq!(connect(kind, api, &never, false), expected);
         assert!(never.asked().is_empty(), "{kind:?} {api:?}");
     });
 }
 
 #[test]
-fn an_operation_fails_as_it_does_at_once() {
+fn an_async_operation_fails_as_a_sync_one() {
     for operation in OPERATIONS {
         for_all(|kind, api| {
             let plan = |when| Arc::new(Plan::new(when).failing(operation));

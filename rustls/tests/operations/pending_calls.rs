@@ -1,0 +1,125 @@
+//! What is known of a call while it is pending, and what the application may do meanwhile.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use harness::operations::ends::{APIS, Api, End};
+use harness::operations::kinds::{KINDS, OPERATIONS};
+use harness::operations::schedules::{pump, resumable};
+use harness::operations::{Plan, When, finish};
+use rustls::{Connection, quic};
+
+use crate::{for_all, until_it_waits};
+
+/// The name of the call that runs `operation`.
+fn name(operation: &str) -> &'static str {
+    match operation {
+        "decrypt" | "encrypt" => "Ticket",
+        "get" | "put" | "take" => "Session",
+        "resolve" => "Certificate",
+        "sign" => "Signature",
+        _ => "Verification",
+    }
+}
+
+#[test]
+fn debug_output_names_the_pending_call() {
+    let mut pending = BTreeSet::new();
+    for_all(|kind, api| {
+        for operation in OPERATIONS {
+            let plan = Arc::new(Plan::new(When::Never).only(operation));
+            let Some((mut waiting, other)) = until_it_waits(kind, api, &plan) else {
+                continue;
+            };
+            let expected = format!("waits_for: {},", name(operation));
+            for _ in 0..2 {
+                let text = format!("{:?}", waiting.common());
+                assert!(
+                    text.contains(&expected),
+                    "{kind:?} {api:?} {operation}: {text}"
+                );
+                assert!(waiting.poll_once().is_pending());
+            }
+            assert!(!format!("{:?}", other.common()).contains("waits_for"));
+            pending.insert(operation);
+        }
+    });
+    assert_eq!(pending, OPERATIONS.into());
+}
+
+/// A ClientHello needs several calls, one after the other.
+#[test]
+fn debug_output_names_the_current_call_of_several() {
+    let mut all = BTreeSet::new();
+    for kind in KINDS.iter().filter(|kind| kind.is_resumed()) {
+        for api in APIS.into_iter().filter(|api| kind.runs_over(*api)) {
+            let plan = Arc::new(Plan::new(When::After(1)));
+            let world = resumable(kind, api, &plan);
+            let [mut client, mut server] = api.ends(&world, true);
+            for bytes in client.output() {
+                server.receive(&bytes).unwrap();
+            }
+            let mut names = Vec::new();
+            while server.is_waiting() && server.output().is_empty() {
+                let text = format!("{:?}", server.common());
+                let (_, name) = text.split_once("waits_for: ").unwrap();
+                names.push(name.split(',').next().unwrap().to_owned());
+                let _ = server.poll_once();
+            }
+            names.dedup();
+            all.insert(names);
+        }
+    }
+    assert!(all.iter().all(|names| names[0] == "Certificate"), "{all:?}");
+    for second in ["Ticket", "Session"] {
+        let mut all_names = all.iter();
+        assert!(
+            all_names.any(|names| names.get(1).is_some_and(|it| it == second)),
+            "{all:?}"
+        );
+    }
+}
+
+/// The server decides on early data once its calls have returned.
+#[test]
+fn early_data_may_be_rejected_while_a_call_is_pending() {
+    let mut waited = 0;
+    for kind in KINDS.iter().filter(|kind| kind.has_early_data()) {
+        for api in [Api::Buffered, Api::Quic]
+            .into_iter()
+            .filter(|api| kind.runs_over(*api))
+        {
+            for is_rejected in [false, true] {
+                let plan = Arc::new(Plan::new(When::After(1)).only("take"));
+                let world = resumable(kind, api, &plan);
+                let [mut client, mut server] = api.ends(&world, true);
+                client.send_early(b"early");
+                for bytes in client.output() {
+                    server.receive(&bytes).unwrap();
+                }
+                // a retry rejects early data before the session is looked up
+                if !server.is_waiting() {
+                    continue;
+                }
+                waited += 1;
+                if is_rejected {
+                    match &mut server {
+                        End::Buffered(Connection::Server(conn)) => conn.reject_early_data(),
+                        End::Quic(quic::Connection::Server(conn)) => conn.reject_early_data(),
+                        _ => unreachable!("it is a server"),
+                    }
+                }
+                assert_eq!(finish(|task| server.poll(task)), Ok(()));
+                assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
+                let is_accepted = match &client {
+                    End::Buffered(Connection::Client(conn)) => conn.is_early_data_accepted(),
+                    End::Quic(quic::Connection::Client(conn)) => conn.is_early_data_accepted(),
+                    _ => unreachable!("it is a client"),
+                };
+                assert_eq!(is_accepted, !is_rejected, "{kind:?} {api:?}");
+                assert!(client.facts().contains("Some(Resumed)"), "{kind:?} {api:?}");
+            }
+        }
+    }
+    assert!(waited > 0);
+}
