@@ -15,14 +15,14 @@
 //! ```
 //!
 //! Code shared by both versions: `peer_auth` (the order in which a peer's chain and signature are
-//! verified), `callbacks` (calls of the application's code that may be asynchronous), `finished`
+//! verified), `calls` (calls of the application's code that may be asynchronous), `finished`
 //! (the check of the peer's Finished), `ffdhe`, `raw_public_key`,
 //! `server::{certificate, protocol, resumable}` and `client::client_auth`.
 //!
 //! A handshake accesses its connection through [`Context`] and its configuration through
 //! `settings`. It fails with a [`Failure`].
 
-mod callbacks;
+mod calls;
 pub(crate) mod client;
 mod context;
 pub(crate) mod established;

@@ -71,9 +71,9 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
-mod asking;
 #[cfg(any(feature = "std", feature = "hashbrown"))]
 mod bounded_map;
+mod callbacks;
 mod config;
 mod conn;
 #[cfg(feature = "std")]
@@ -194,8 +194,8 @@ pub mod time_provider {
 /// Operations of the application that take time, as futures.
 ///
 /// A private key in a hardware module, a verifier that asks another service, a session storage over
-/// the network: each answers after milliseconds. By default a connection calls methods that return
-/// the answer, and blocks its thread until then. A connection with
+/// the network: a call of each takes milliseconds. By default a connection calls synchronous
+/// methods, and blocks its thread meanwhile. A connection with
 /// [`set_async`](crate::CommonState::set_async) calls methods that return a
 /// [`BoxFuture`](crate::operation::BoxFuture), and waits without a thread.
 ///

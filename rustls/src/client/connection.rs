@@ -11,7 +11,7 @@ use pki_types::ServerName;
 #[cfg(feature = "std")]
 use super::WriteEarlyData;
 use super::{ClientConfig, ClientConnectionData};
-use crate::asking::Asking;
+use crate::callbacks::Callbacks;
 use crate::config::ech::EchStatus;
 #[cfg(feature = "std")]
 use crate::conn::ConnectionCommon;
@@ -56,7 +56,7 @@ pub(crate) fn start(
         #[cfg(feature = "tls12")]
         session: &mut session,
         data: &mut data,
-        asking: Asking::AtOnce,
+        callbacks: Callbacks::Sync,
     };
     let handshake = ClientHandshake::start(config, name, alpn_protocols, &mut cx)?;
     let driver = Driver::new(Box::new(handshake), data, common);

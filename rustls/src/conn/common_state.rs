@@ -15,7 +15,7 @@ use super::failure_line::log_failure;
 use super::quic::Quic;
 use super::records::{Receiving, Records, Sending};
 use super::unwinding::{Abandon, fail_on_panic};
-use crate::asking::Asking;
+use crate::callbacks::Callbacks;
 use crate::enums::{AlertDescription, Side};
 use crate::error::Error;
 use crate::failure::Failure;
@@ -47,7 +47,7 @@ pub struct CommonState {
     /// True if the configuration allows secrets to be extracted.
     pub(crate) is_extractable: bool,
     /// The methods of the application that the handshake may call.
-    pub(super) asking: Asking,
+    pub(super) callbacks: Callbacks,
     /// What the handshake waits for, if it does.
     pub(super) wait: Option<Wait>,
     /// The error that ended the connection. Boxed because few connections have one.
@@ -69,7 +69,7 @@ impl CommonState {
             #[cfg(feature = "std")]
             is_fips: false,
             is_extractable: false,
-            asking: Asking::AtOnce,
+            callbacks: Callbacks::Sync,
             wait: None,
             failed: None,
         }
@@ -141,9 +141,9 @@ impl CommonState {
     /// with this setting call them. Other connections call the methods of rustls 0.23 and never
     /// wait. The setting affects messages that have not been received yet.
     pub fn set_async(&mut self, is_async: bool) {
-        self.asking = match is_async {
-            true => Asking::MayWait,
-            false => Asking::AtOnce,
+        self.callbacks = match is_async {
+            true => Callbacks::Async,
+            false => Callbacks::Sync,
         };
     }
 

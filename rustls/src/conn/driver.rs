@@ -440,7 +440,7 @@ impl<Data> Driver<Data> {
     }
 
     fn machine_and_context(&mut self) -> (&mut dyn Machine<Data>, Context<'_, Data>) {
-        let asking = self.common.asking;
+        let callbacks = self.common.callbacks;
         let (transport, negotiated, established) = self.common.parts();
         let cx = Context {
             transport,
@@ -450,7 +450,7 @@ impl<Data> Driver<Data> {
             #[cfg(feature = "tls12")]
             session: &mut self.handshake.session,
             data: &mut self.data,
-            asking,
+            callbacks,
         };
         (&mut *self.handshake.machine, cx)
     }

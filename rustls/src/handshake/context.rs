@@ -4,7 +4,7 @@
 use alloc::boxed::Box;
 use core::task::Poll;
 
-use crate::asking::Asking;
+use crate::callbacks::Callbacks;
 use crate::failure::Failure;
 use crate::handshake::client::connection_data::ClientConnectionData;
 use crate::handshake::established::Established;
@@ -72,7 +72,7 @@ pub(crate) struct Context<'a, Data> {
     pub(crate) session: &'a mut Option<Box<dyn SessionInUse>>,
     pub(crate) data: &'a mut Data,
     /// The methods of the application that the handshake may call.
-    pub(crate) asking: Asking,
+    pub(crate) callbacks: Callbacks,
 }
 
 /// A TLS 1.2 session that a connection offers, resumes or has created.

@@ -28,7 +28,7 @@ use rustls_core::operation::BoxFuture;
 use sync_wrapper::SyncWrapper;
 
 use super::Context;
-use crate::asking::{Asking, at_once, poll_now};
+use crate::callbacks::{Callbacks, poll_now, run_sync};
 use crate::failure::Failure;
 
 /// An operation under way, which results in the state `S`.
@@ -145,12 +145,12 @@ where
     Data: 'static,
     C: FnOnce(&mut Context<'_, Data>) -> Result<S, Failure> + Send + 'static,
 {
-    match cx.asking {
-        Asking::AtOnce => {
-            let next = at_once(operation)??;
+    match cx.callbacks {
+        Callbacks::Sync => {
+            let next = run_sync(operation)??;
             next(cx)
         }
-        Asking::MayWait => run_async(wait, None, operation, cx),
+        Callbacks::Async => run_async(wait, None, operation, cx),
     }
 }
 

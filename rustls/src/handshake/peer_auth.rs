@@ -44,7 +44,7 @@ pub(crate) use self::chain_check::ChainCheck;
 use self::chain_check::Verdict;
 use self::verifier::PeerVerifier;
 pub(crate) use self::verifier::{ClientVerifier, HandshakeSignature, SchemeRules, ServerVerifier};
-use crate::asking::Asking;
+use crate::callbacks::Callbacks;
 use crate::certificates::{
     Acceptance, ChainKind, PeerChain, PeerChains, ValidityPeriod, WaitingChain,
 };
@@ -87,7 +87,7 @@ pub(crate) async fn authenticate_server(
     signature: &HandshakeSignature<'_>,
     server_name: &ServerName<'_>,
     config: &ClientSettings,
-    asking: Asking,
+    callbacks: Callbacks,
 ) -> Result<AuthenticatedServer, Failure> {
     let verifier = &**config.verifier();
     let server = ServerVerifier {
@@ -95,7 +95,7 @@ pub(crate) async fn authenticate_server(
         server_name,
         ocsp_response,
     };
-    let check = ChainCheck::new(server, &config.verified_chains, asking);
+    let check = ChainCheck::new(server, &config.verified_chains, callbacks);
     let now = || config.current_time();
     let end_entity = chain.end_entity()?;
     let verify_signature = check.verify_signature(signature, &end_entity);
@@ -122,14 +122,14 @@ pub(crate) async fn authenticate_server(
 pub(crate) async fn receive_client(
     chain: ReceivedChain,
     config: &ServerSettings,
-    asking: Asking,
+    callbacks: Callbacks,
 ) -> Result<ReceivedChain, Failure> {
     let may_be_known = config.verified_chains.may_know(chain.chain.der());
     if may_be_known && config.verifier().rules().is_some() {
         return Ok(chain);
     }
     let client = ClientVerifier(config.verifier());
-    let check = ChainCheck::new(client, &config.verified_chains, asking);
+    let check = ChainCheck::new(client, &config.verified_chains, callbacks);
     chain
         .verify_on_arrival(&check, config.current_time()?)
         .await
@@ -141,10 +141,10 @@ pub(crate) async fn authenticate_client(
     chain: &ReceivedChain,
     signature: &HandshakeSignature<'_>,
     config: &ServerSettings,
-    asking: Asking,
+    callbacks: Callbacks,
 ) -> Result<AuthenticatedChain, Failure> {
     let client = ClientVerifier(config.verifier());
-    let check = ChainCheck::new(client, &config.verified_chains, asking);
+    let check = ChainCheck::new(client, &config.verified_chains, callbacks);
     let now = || config.current_time();
     let end_entity = chain.end_entity()?;
     let verify_signature = check.verify_signature(signature, &end_entity);
@@ -215,10 +215,10 @@ impl ReceivedChain {
         }
         let signature = verify_signature.await;
         let chain = self.chain.to_chain();
-        let time = match check.asking {
-            Asking::AtOnce => time,
+        let time = match check.callbacks {
+            Callbacks::Sync => time,
             // the verification of the signature may have waited
-            Asking::MayWait => now()?,
+            Callbacks::Async => now()?,
         };
         if signature.is_ok() && check.still_accepts(&chain, time) {
             if let Some(verdict) = check.find_known(&chain, time) {

@@ -96,8 +96,8 @@ fn outcomes(
     let plan = Arc::new(Plan::new(When::NoFuture));
     let mut ends = api.ends(&resumable(kind, api, &plan), false);
     pass_until(&mut ends, |_, here| here == place).expect("the same flights");
-    let at_once = inject(&mut ends, place, records);
-    Some((place, [waiting, at_once]))
+    let sync = inject(&mut ends, place, records);
+    Some((place, [waiting, sync]))
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn waiting_changes_no_outcome() {
                         continue;
                     };
                     let context = format!("{kind:?} {api:?} {operation} {place:?} {records:?}");
-                    let [waiting, at_once] = outcomes;
-                    assert_eq!(waiting, at_once, "{context}");
+                    let [waiting, sync] = outcomes;
+                    assert_eq!(waiting, sync, "{context}");
                     match waiting.0 {
                         [Ok(()), Ok(())] => accepted += 1,
                         _ => rejected += 1,

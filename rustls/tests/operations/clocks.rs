@@ -58,8 +58,8 @@ fn a_clock_that_moves_changes_no_verdict() {
                     let context = format!("{kind:?} {api:?} {facts}");
                     assert_eq!(facts.contains("Some(Resumed)"), is_resumed, "{context}");
                 }
-                let at_once = resume(kind, api, times, false);
-                assert_eq!(facts, at_once, "{kind:?} {api:?}");
+                let sync = resume(kind, api, times, false);
+                assert_eq!(facts, sync, "{kind:?} {api:?}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Any order of arriving bytes, polls and answers leads to the same connection.
+//! Any order of arriving bytes, polls and results leads to the same connection.
 
 use harness::operations::When;
 use harness::operations::ends::Api;

@@ -107,13 +107,13 @@ fn tickets_are_made_in_the_order_of_synchronous_ones() {
                 let expected = calls(place, api, possible, When::NoFuture, false);
                 let sessions = expected.iter().filter(|call| call.starts_with("session"));
                 assert_eq!(sessions.count(), (possible + 1).min(9), "{place:?} {api:?}");
-                let at_once = calls(place, api, possible, When::NoFuture, true);
-                assert_eq!(at_once, expected, "{place:?} {api:?}, {possible} tickets");
+                let sync = calls(place, api, possible, When::NoFuture, true);
+                assert_eq!(sync, expected, "{place:?} {api:?}, {possible} tickets");
                 // a future that fails may come after others have been started
                 if possible == 9 {
                     for when in [When::Ready, When::After(2)] {
-                        let over_time = calls(place, api, possible, when, true);
-                        assert_eq!(over_time, expected, "{place:?} {api:?} {when:?}");
+                        let asynchronous = calls(place, api, possible, when, true);
+                        assert_eq!(asynchronous, expected, "{place:?} {api:?} {when:?}");
                     }
                 }
             }
@@ -254,15 +254,15 @@ impl ProducesTickets for Switched {
     }
 }
 
-/// As without waiting, where the ticketer is asked if it is enabled before it decrypts.
+/// As without waiting: the ticketer is only called again for new tickets.
 #[test]
 fn a_ticketer_that_is_disabled_meanwhile_still_decrypts_its_ticket() {
     let mut waited = 0;
     for kind in KINDS.iter().filter(|kind| kind.is_resumed()) {
         for api in APIS.into_iter().filter(|api| kind.runs_over(*api)) {
             for is_disabled in [false, true] {
-                let at_once = Arc::new(Plan::new(When::NoFuture));
-                let mut world = kind.world(api, &at_once);
+                let sync = Arc::new(Plan::new(When::NoFuture));
+                let mut world = kind.world(api, &sync);
                 let mut server = (*world.server).clone();
                 let switched = Arc::new(Switched {
                     inner: server.ticketer.clone(),

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::asking::Asking;
+use crate::callbacks::Callbacks;
 use crate::config::resolver::client::ResolvesClientCert;
 use crate::config::sign::{CertifiedKey, Signer};
 use crate::enums::SignatureScheme;
@@ -26,10 +26,10 @@ impl CertificateChoice {
         resolver: &dyn ResolvesClientCert,
         authorities: &[DistinguishedName],
         schemes: &[SignatureScheme],
-        asking: Asking,
+        callbacks: Callbacks,
     ) -> Self {
         let authorities: Vec<&[u8]> = authorities.iter().map(AsRef::as_ref).collect();
-        let certified_key = asking
+        let certified_key = callbacks
             .resolve_client_cert(resolver, &authorities, schemes)
             .await
             // RFC 9846 §4.5.2: no CertificateVerify follows an empty Certificate

@@ -9,7 +9,7 @@ use rustls_core::codec::Codec;
 use rustls_core::crypto::cipher::{EncryptError, MessageEncrypter, OutboundPlainMessage};
 
 use super::*;
-use crate::asking::Asking;
+use crate::callbacks::Callbacks;
 use crate::conn::records::{Records, Sending};
 #[cfg(feature = "aws_lc_rs")]
 use crate::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
@@ -89,7 +89,7 @@ impl End {
             #[cfg(feature = "tls12")]
             session: &mut None,
             data: &mut (),
-            asking: Asking::AtOnce,
+            callbacks: Callbacks::Sync,
         };
         read_key_update(request, &mut cx)
     }

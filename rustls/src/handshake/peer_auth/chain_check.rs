@@ -4,7 +4,7 @@ use pki_types::{CertificateDer, UnixTime};
 
 use super::AuthenticatedChain;
 use super::verifier::{HandshakeSignature, PeerVerifier};
-use crate::asking::Asking;
+use crate::callbacks::Callbacks;
 use crate::certificates::{Acceptance, Basis, PeerChain, VerifiedChains};
 use crate::config::verify::Proof;
 use crate::error::Error;
@@ -17,7 +17,7 @@ pub(crate) struct ChainCheck<'a, V> {
     /// The verifier's side and rules. `None` if it has no rules, or if no acceptance may be relied
     /// on.
     pub(super) basis: Option<Basis>,
-    pub(super) asking: Asking,
+    pub(super) callbacks: Callbacks,
 }
 
 /// The verifier's acceptance of a chain in this handshake.
@@ -32,7 +32,7 @@ pub(super) struct Verdict {
 
 impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
     /// Creates the check by `verifier`. `known` holds the acceptances of earlier handshakes.
-    pub(crate) fn new(verifier: V, known: &'a VerifiedChains, asking: Asking) -> Self {
+    pub(crate) fn new(verifier: V, known: &'a VerifiedChains, callbacks: Callbacks) -> Self {
         let rules = known.is_enabled().then(|| verifier.rules()).flatten();
         Self {
             basis: rules.map(|rules| Basis {
@@ -41,7 +41,7 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
             }),
             verifier,
             known,
-            asking,
+            callbacks,
         }
     }
 
@@ -59,7 +59,7 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
         let (end_entity, intermediates) = split(chain)?;
         let proof = self
             .verifier
-            .verify_chain(end_entity, intermediates, now, self.asking)
+            .verify_chain(end_entity, intermediates, now, self.callbacks)
             .await
             .map_err(Failure::rejected_by_verifier)?;
         Ok(Verdict {
@@ -105,7 +105,7 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
         end_entity: &CertificateDer<'_>,
     ) -> Result<(), Failure> {
         self.verifier
-            .verify_signature(signature, end_entity, self.asking)
+            .verify_signature(signature, end_entity, self.callbacks)
             .await
     }
 

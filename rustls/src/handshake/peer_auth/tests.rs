@@ -12,7 +12,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use self::model::{LASTING, Model, OwnRules, Recorded, Wrapper, at, chain, received, rules};
 use super::*;
-use crate::asking::at_once;
+use crate::callbacks::run_sync;
 use crate::certificates::{Basis, VerifiedChains};
 use crate::config::verify::{ClientCertVerified, Proof, ServerCertVerified};
 use crate::enums::Side;
@@ -73,14 +73,14 @@ impl Peers {
             server_name: &server_name,
             ocsp_response: &[],
         };
-        let check = ChainCheck::new(server, &self.known, Asking::AtOnce);
+        let check = ChainCheck::new(server, &self.known, Callbacks::Sync);
         let chain = received(step.chain);
         self.authenticate(&chain, &check, verifier, step).map(drop)
     }
 
     fn of_client(&mut self, verifier: &Recorded, step: &Step) -> Result<(), Failure> {
         let known = &self.known;
-        let check = ChainCheck::new(ClientVerifier(verifier), known, Asking::AtOnce);
+        let check = ChainCheck::new(ClientVerifier(verifier), known, Callbacks::Sync);
         let now = at(step.now);
         if let Some((chain, acceptance)) = step
             .resumes
@@ -88,13 +88,13 @@ impl Peers {
             .cloned()
         {
             let resumed = check.verify_unless_accepted(&chain, acceptance, now);
-            let acceptance = at_once(resumed)??;
+            let acceptance = run_sync(resumed)??;
             self.sessions.push((chain, acceptance));
             return Ok(());
         }
         let chain = match step.is_early {
             true if !check.has_rules() => {
-                at_once(received(step.chain).verify_on_arrival(&check, now))??
+                run_sync(received(step.chain).verify_on_arrival(&check, now))??
             }
             true | false => received(step.chain),
         };
@@ -119,7 +119,7 @@ impl Peers {
             }
         };
         let now = || Ok(at(step.now));
-        at_once(chain.authenticate(check, signature, &self.chains, now))?
+        run_sync(chain.authenticate(check, signature, &self.chains, now))?
     }
 }
 
@@ -130,7 +130,7 @@ fn authenticate<V: PeerVerifier>(
     now: u64,
 ) -> AuthenticatedChain {
     let chains = PeerChains::disabled();
-    at_once(chain.authenticate(check, async { Ok(()) }, &chains, || Ok(at(now))))
+    run_sync(chain.authenticate(check, async { Ok(()) }, &chains, || Ok(at(now))))
         .unwrap()
         .unwrap()
 }
@@ -474,10 +474,10 @@ fn an_acceptance_in_a_session_ends_after_a_day() {
     };
     let acceptance = Acceptance::new(basis, at(10), at(2 * DAY)).unwrap();
     for (now, expected) in [(10 + DAY - 1, "r"), (10 + DAY, "v")] {
-        let check = ChainCheck::new(ClientVerifier(&verifier), &known, Asking::AtOnce);
+        let check = ChainCheck::new(ClientVerifier(&verifier), &known, Callbacks::Sync);
         let chain = chain(0);
         let resumed = check.verify_unless_accepted(&chain, Some(acceptance), at(now));
-        let resumed = at_once(resumed).unwrap();
+        let resumed = run_sync(resumed).unwrap();
         assert_eq!(verifier.calls(), expected, "{now}");
         if now < 10 + DAY {
             // a resumption does not prolong it
@@ -504,7 +504,7 @@ fn the_end_of_an_acceptance_is_reported() {
         // the chain is known the second time
         for now in [10, 11] {
             let verifier = Recorded::new(model);
-            let check = ChainCheck::new(ClientVerifier(&verifier), known, Asking::AtOnce);
+            let check = ChainCheck::new(ClientVerifier(&verifier), known, Callbacks::Sync);
             let client = authenticate(&received(0), &check, now);
             let until = client.verdict.until;
             assert_eq!(until, Some(at(100)), "{model:?}, {known:?}");
@@ -531,9 +531,9 @@ fn a_chain_that_is_verified_on_arrival_has_an_acceptance() {
                 wrapper,
                 ..PLAIN.model
             });
-            let check = ChainCheck::new(ClientVerifier(&verifier), &known, Asking::AtOnce);
+            let check = ChainCheck::new(ClientVerifier(&verifier), &known, Callbacks::Sync);
             let arrived = received(0).verify_on_arrival(&check, at(10));
-            let arrived = at_once(arrived).unwrap().unwrap();
+            let arrived = run_sync(arrived).unwrap().unwrap();
             assert_eq!(verifier.calls(), "v");
             let client = authenticate(&arrived, &check, 10);
             assert_eq!(verifier.calls(), "", "it is not verified again");
@@ -547,7 +547,7 @@ fn a_chain_that_is_verified_on_arrival_has_an_acceptance() {
             let failed = async { Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into()) };
             let chains = PeerChains::disabled();
             let rejected = arrived.authenticate(&check, failed, &chains, || Ok(at(10)));
-            at_once(rejected).unwrap().unwrap_err();
+            run_sync(rejected).unwrap().unwrap_err();
         }
     }
 }
@@ -607,7 +607,7 @@ fn a_past_end_counts_under_own_rules_only() {
             ..PLAIN.model
         });
         for known in [VerifiedChains::default(), VerifiedChains::disabled()] {
-            let check = ChainCheck::new(ClientVerifier(&verifier), &known, Asking::AtOnce);
+            let check = ChainCheck::new(ClientVerifier(&verifier), &known, Callbacks::Sync);
             for (until, is_future) in [(9, false), (10, false), (11, true)] {
                 let end = check.until(&Proof::new(of_proof, at(until)), at(10));
                 let expected = (is_future || is_own).then_some(at(until));
@@ -657,11 +657,11 @@ fn a_session_does_not_use_the_acceptance_of_another() {
 fn a_panic_keeps_nothing() {
     let known = VerifiedChains::default();
     let verifier = Recorded::new(PLAIN.model);
-    let check = ChainCheck::new(ClientVerifier(&verifier), &known, Asking::AtOnce);
+    let check = ChainCheck::new(ClientVerifier(&verifier), &known, Callbacks::Sync);
     let result = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
         let chains = PeerChains::disabled();
         let signature = async { panic!("signature") };
-        at_once(received(0).authenticate(&check, signature, &chains, || Ok(at(10))))
+        run_sync(received(0).authenticate(&check, signature, &chains, || Ok(at(10))))
     }));
     result.unwrap_err();
     assert_eq!(known.stats().entries, 0);
@@ -671,12 +671,12 @@ fn a_panic_keeps_nothing() {
 fn an_empty_chain_is_an_error() {
     let known = VerifiedChains::default();
     let verifier = Recorded::new(PLAIN.model);
-    let check = ChainCheck::new(ClientVerifier(&verifier), &known, Asking::AtOnce);
+    let check = ChainCheck::new(ClientVerifier(&verifier), &known, Callbacks::Sync);
     let acceptance = Acceptance::new(check.basis.unwrap(), at(10), at(20));
     assert!(acceptance.is_some());
     for acceptance in [None, acceptance] {
         let resumed = check.verify_unless_accepted(&[], acceptance, at(10));
-        let failure = at_once(resumed).unwrap().unwrap_err();
+        let failure = run_sync(resumed).unwrap().unwrap_err();
         assert_eq!(failure.error, Error::NoCertificatesPresented);
     }
     let chain = ReceivedChain::copy(ChainKind::X509, [].into_iter());
@@ -687,7 +687,7 @@ fn an_empty_chain_is_an_error() {
     let chains = PeerChains::disabled();
     let signature = async { Ok(()) };
     let authenticated = chain.authenticate(&check, signature, &chains, || Ok(at(10)));
-    let failure = at_once(authenticated).unwrap().unwrap_err();
+    let failure = run_sync(authenticated).unwrap().unwrap_err();
     assert_eq!(failure.error, Error::NoCertificatesPresented);
     assert!(verifier.calls().is_empty());
 }

@@ -5,7 +5,7 @@ use core::future::Future;
 
 use pki_types::{CertificateDer, ServerName, UnixTime};
 
-use crate::asking::Asking;
+use crate::callbacks::Callbacks;
 use crate::certificates::VerifierRules;
 use crate::config::verify::{
     ClientCertVerified, ClientCertVerifier, HandshakeSignatureValid, Proof, ServerCertVerified,
@@ -33,7 +33,7 @@ pub(crate) trait PeerVerifier: Sync {
         end_entity: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
-        asking: Asking,
+        callbacks: Callbacks,
     ) -> impl Future<Output = Result<Proof, Error>> + Send;
 
     /// Checks what an acceptance of the chain does not prove. After false, the chain must be
@@ -51,7 +51,7 @@ pub(crate) trait PeerVerifier: Sync {
         &self,
         signature: &HandshakeSignature<'_>,
         end_entity: &CertificateDer<'_>,
-        asking: Asking,
+        callbacks: Callbacks,
     ) -> impl Future<Output = Result<HandshakeSignatureValid, Error>> + Send;
 
     /// Verifies `signature`, by the key of the certificate `end_entity`.
@@ -59,12 +59,12 @@ pub(crate) trait PeerVerifier: Sync {
         &self,
         signature: &HandshakeSignature<'_>,
         end_entity: &CertificateDer<'_>,
-        asking: Asking,
+        callbacks: Callbacks,
     ) -> impl Future<Output = Result<(), Failure>> + Send {
         async move {
             signature.check_scheme(|| self.supported_schemes())?;
             // RFC 9846 §4.5.2: the signature must be verified
-            self.verify_allowed_signature(signature, end_entity, asking)
+            self.verify_allowed_signature(signature, end_entity, callbacks)
                 .await
                 .map(drop)
                 .map_err(Failure::rejected_by_verifier)
@@ -151,9 +151,9 @@ impl PeerVerifier for ServerVerifier<'_> {
         end_entity: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
-        asking: Asking,
+        callbacks: Callbacks,
     ) -> Result<Proof, Error> {
-        let ServerCertVerified(proof) = asking
+        let ServerCertVerified(proof) = callbacks
             .verify_server_cert(
                 self.verifier,
                 end_entity,
@@ -185,9 +185,9 @@ impl PeerVerifier for ServerVerifier<'_> {
         &self,
         signature: &HandshakeSignature<'_>,
         end_entity: &CertificateDer<'_>,
-        asking: Asking,
+        callbacks: Callbacks,
     ) -> Result<HandshakeSignatureValid, Error> {
-        asking
+        callbacks
             .verify_server_signature(self.verifier, signature, end_entity)
             .await
     }
@@ -209,9 +209,9 @@ impl PeerVerifier for ClientVerifier<'_> {
         end_entity: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
-        asking: Asking,
+        callbacks: Callbacks,
     ) -> Result<Proof, Error> {
-        let ClientCertVerified(proof) = asking
+        let ClientCertVerified(proof) = callbacks
             .verify_client_cert(self.0, end_entity, intermediates, now)
             .await?;
         Ok(proof)
@@ -230,9 +230,9 @@ impl PeerVerifier for ClientVerifier<'_> {
         &self,
         signature: &HandshakeSignature<'_>,
         end_entity: &CertificateDer<'_>,
-        asking: Asking,
+        callbacks: Callbacks,
     ) -> Result<HandshakeSignatureValid, Error> {
-        asking
+        callbacks
             .verify_client_signature(self.0, signature, end_entity)
             .await
     }

@@ -38,7 +38,7 @@ pub(crate) async fn resolve_certificate(
         hello,
         server_name,
         config,
-        asking,
+        callbacks,
         ..
     } = received;
     trace!("choosing a certificate for {server_name:?}");
@@ -59,7 +59,7 @@ pub(crate) async fn resolve_certificate(
             named_groups: extensions.supported_groups.as_deref(),
         }),
     };
-    let resolved = match asking.future(|| resolver.resolve_async(view())) {
+    let resolved = match callbacks.future(|| resolver.resolve_async(view())) {
         Some(future) => hello.wait(Call::Certificate, future).await,
         None => resolver.resolve(view()),
     };

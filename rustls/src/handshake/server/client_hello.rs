@@ -15,7 +15,7 @@ use pki_types::DnsName;
 use super::ServerHandshake;
 use super::certificate::server_name;
 use super::held_hello::{HeldHello, ReceivedHello};
-use crate::asking::{Asking, at_once};
+use crate::callbacks::{Callbacks, run_sync};
 use crate::config::server::ServerConfig;
 use crate::config::settings::ServerSettings;
 use crate::enums::{AlertDescription, Compression, ProtocolVersion};
@@ -51,7 +51,7 @@ enum Version {
 }
 
 /// The decision about a ClientHello. Nothing was sent yet.
-#[allow(clippy::large_enum_variant)] // destructured at once: a box would only allocate
+#[allow(clippy::large_enum_variant)] // destructured immediately: a box would only allocate
 enum Decision<'a> {
     Tls13(tls13::server::negotiation::Decision<'a>),
     #[cfg(feature = "tls12")]
@@ -78,17 +78,17 @@ impl WaitClientHello {
         // each hello
         let config = ServerSettings::now(config, cx.transport.carrier())?;
         let version = choose_version(hello, &config, retry.as_deref(), cx)?;
-        if cx.asking == Asking::MayWait {
+        if cx.callbacks == Callbacks::Async {
             return negotiate_async(version, encoded, config, retry, cx);
         }
         let mut received = ReceivedHello {
             hello: HeldHello::borrowed(hello, encoded),
             server_name: cx.data.server_name.as_ref(),
             config: &config,
-            asking: Asking::AtOnce,
+            callbacks: Callbacks::Sync,
             transport_parameters: TransportParameters::default(),
         };
-        let decision = at_once(negotiate(version, &mut received, retry, cx.negotiated))?;
+        let decision = run_sync(negotiate(version, &mut received, retry, cx.negotiated))?;
         if let Some(parameters) = received.parameters() {
             set_peer_parameters(parameters, cx.transport)?;
         }
@@ -156,7 +156,7 @@ fn negotiate_async(
             hello: HeldHello::encoded(&encoded, &calls),
             server_name: server_name.as_ref(),
             config: &config,
-            asking: Asking::MayWait,
+            callbacks: Callbacks::Async,
             transport_parameters: TransportParameters::default(),
         };
         let decision = negotiate(version, &mut received, retry, &mut negotiated)

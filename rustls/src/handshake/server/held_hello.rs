@@ -12,7 +12,7 @@ use core::task::Poll;
 use pki_types::DnsName;
 use rustls_core::codec::Codec;
 
-use crate::asking::Asking;
+use crate::callbacks::Callbacks;
 use crate::config::settings::ServerSettings;
 use crate::error::InvalidMessage;
 use crate::handshake::operation::{Call, CurrentCall};
@@ -26,7 +26,7 @@ pub(crate) struct ReceivedHello<'r, 'a> {
     /// The requested name, in lower case.
     pub(crate) server_name: Option<&'r DnsName<'static>>,
     pub(crate) config: &'r ServerSettings,
-    pub(crate) asking: Asking,
+    pub(crate) callbacks: Callbacks,
     /// The transport parameters, once they are checked. They are reported even if the ClientHello
     /// is rejected.
     pub(crate) transport_parameters: TransportParameters<'a>,

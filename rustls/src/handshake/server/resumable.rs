@@ -9,7 +9,7 @@
 use pki_types::{CertificateDer, DnsName, UnixTime};
 use smallvec::SmallVec;
 
-use crate::asking::Asking;
+use crate::callbacks::Callbacks;
 use crate::certificates::EncodedChain;
 use crate::config::session::client_auth::AcceptedClient;
 use crate::config::session::server_auth::ServerAuth;
@@ -68,16 +68,16 @@ impl SessionFacts<'_> {
         &self,
         config: &ServerSettings,
         now: UnixTime,
-        asking: Asking,
+        callbacks: Callbacks,
     ) -> Option<AcceptedClient> {
         match self.client_chain {
             ClientChain::Encoded(EncodedChain::EMPTY) => accept_anonymous(config.verifier()),
-            ClientChain::Shared(chain) => self.accept_chain(chain, config, now, asking).await,
+            ClientChain::Shared(chain) => self.accept_chain(chain, config, now, callbacks).await,
             ClientChain::Encoded(chain) => {
                 // few chains are longer
                 let chain: SmallVec<[CertificateDer<'_>; 4]> =
                     chain.map(CertificateDer::from).collect();
-                self.accept_chain(&chain, config, now, asking).await
+                self.accept_chain(&chain, config, now, callbacks).await
             }
         }
     }
@@ -89,10 +89,10 @@ impl SessionFacts<'_> {
         chain: &[CertificateDer<'_>],
         config: &ServerSettings,
         now: UnixTime,
-        asking: Asking,
+        callbacks: Callbacks,
     ) -> Option<AcceptedClient> {
         let client = ClientVerifier(config.verifier());
-        ChainCheck::new(client, &config.verified_chains, asking)
+        ChainCheck::new(client, &config.verified_chains, callbacks)
             .verify_unless_accepted(chain, self.client_acceptance, now)
             .await
             .ok()
@@ -112,7 +112,7 @@ mod tests {
     use alloc::sync::Arc;
 
     use super::*;
-    use crate::asking::at_once;
+    use crate::callbacks::run_sync;
     use crate::config::carrier::Carrier;
     use crate::config::session::client_auth::tests::{Settings, config, settings};
     use crate::config::session::value::tests::{facts, no_facts};
@@ -135,7 +135,7 @@ mod tests {
             let config = ServerSettings::now(Arc::new(config), Carrier::Records).unwrap();
             let now = UnixTime::since_unix_epoch(core::time::Duration::ZERO);
             let accept = |facts: &SessionFacts<'_>| {
-                at_once(facts.accept_client(&config, now, Asking::AtOnce)).unwrap()
+                run_sync(facts.accept_client(&config, now, Callbacks::Sync)).unwrap()
             };
             let client = accept(&no_facts());
             assert_eq!(client.is_some(), is_accepted);

@@ -28,7 +28,7 @@
 //!                         Connected ◄── HelloRequest, refused
 //! ```
 //!
-//! A state that asks the application for something that takes time passes through `Waiting`: for
+//! `Waiting` is the state while a call of the application is pending. Such calls are made for
 //! the verification of the server's chain and signature, the client's certificate, and the client's
 //! signature.
 //!

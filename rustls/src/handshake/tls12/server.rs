@@ -29,7 +29,7 @@
 //!       └─────────┘ ClientHello: refused                                          ../renegotiation
 //! ```
 //!
-//! A state that asks the application for something that takes time passes through `Waiting`: for
+//! `Waiting` is the state while a call of the application is pending. Such calls are made for
 //! the signature in the flight, the verification of the client's chain and signature, and the
 //! storage or ticket of the session.
 

@@ -5,7 +5,7 @@
 
 use rustls_core::crypto::hash;
 
-use crate::asking::Asking;
+use crate::callbacks::Callbacks;
 use crate::config::sign::Signer;
 use crate::enums::Side;
 use crate::error::Error;
@@ -15,11 +15,11 @@ use crate::handshake::flight::Flight;
 pub(crate) async fn add_certificate_verify(
     side: Side,
     signer: &dyn Signer,
-    asking: Asking,
+    callbacks: Callbacks,
     flight: &mut Flight<'_>,
 ) -> Result<(), Error> {
     let content = signed_content(side, flight.transcript_hash());
-    flight.add(&asking.sign(signer, content.as_ref()).await?);
+    flight.add(&callbacks.sign(signer, content.as_ref()).await?);
     Ok(())
 }
 

@@ -26,7 +26,7 @@
 //!              └───────┘ KeyUpdate                                                  ../key_update
 //! ```
 //!
-//! A state that asks the application for something that takes time passes through `Waiting`: for
+//! `Waiting` is the state while a call of the application is pending. Such calls are made for
 //! the signature in the flight, the verification of the client's chain and signature, and tickets.
 
 mod client_auth;

@@ -10,7 +10,7 @@ use rcgen::{CertificateParams, date_time_ymd};
 use super::pki::{Issuer, at, crl, intermediate, leaf, now, root};
 use super::providers;
 use crate::RootCertStore;
-use crate::asking::{Asking, at_once};
+use crate::callbacks::{Callbacks, run_sync};
 use crate::certificates::VerifiedChains;
 use crate::client::danger::ServerCertVerifier;
 use crate::config::webpki::{WebPkiClientVerifier, WebPkiServerVerifier};
@@ -106,8 +106,8 @@ impl Case {
         let chain: Vec<_> = certificates.cloned().collect();
         self.verifiers().all(|verifier| {
             let known = VerifiedChains::default();
-            let check = ChainCheck::new(ClientVerifier(&*verifier), &known, Asking::AtOnce);
-            let verified = at_once(check.verify_unless_accepted(&chain, None, now));
+            let check = ChainCheck::new(ClientVerifier(&*verifier), &known, Callbacks::Sync);
+            let verified = run_sync(check.verify_unless_accepted(&chain, None, now));
             verified.unwrap().unwrap().is_some()
         })
     }

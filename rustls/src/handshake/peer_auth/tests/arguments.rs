@@ -101,7 +101,7 @@ fn authenticate_by<V: PeerVerifier>(
     known: &VerifiedChains,
     now: u64,
 ) -> AuthenticatedChain {
-    let check = ChainCheck::new(verifier, known, Asking::AtOnce);
+    let check = ChainCheck::new(verifier, known, Callbacks::Sync);
     authenticate(&received(0), &check, now)
 }
 
@@ -141,9 +141,9 @@ fn both_methods_receive_all_of_the_handshake() {
         assert_eq!(verifier.recorded(), expected.collect::<Vec<_>>());
     }
     for (now, acceptance, method) in [(12, acceptance, "recheck"), (13, None, "verify")] {
-        let check = ChainCheck::new(ClientVerifier(&verifier), &known, Asking::AtOnce);
+        let check = ChainCheck::new(ClientVerifier(&verifier), &known, Callbacks::Sync);
         let resumed = check.verify_unless_accepted(&presented, acceptance, at(now));
-        at_once(resumed).unwrap().unwrap();
+        run_sync(resumed).unwrap().unwrap();
         let arguments = (end_entity, intermediates, at(now));
         assert_eq!(verifier.recorded(), [call(method, &arguments)]);
     }

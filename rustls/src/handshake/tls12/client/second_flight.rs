@@ -9,7 +9,7 @@ use rustls_core::crypto::SupportedKxGroup;
 use super::State;
 use super::finished::{Finishing, send_finished};
 use super::in_progress::Handshake;
-use crate::asking::Asking;
+use crate::callbacks::Callbacks;
 use crate::certificates::PeerChain;
 use crate::config::webpki::is_supported_in_tls12;
 use crate::enums::SignatureScheme;
@@ -63,12 +63,12 @@ impl WaitServerHelloDone {
         cx: &mut ClientContext<'_>,
     ) -> Result<State, Failure> {
         self.handshake.transcript.add(encoded);
-        let asking = cx.asking;
+        let callbacks = cx.callbacks;
         let choosing = async move {
             let resolver = &**self.handshake.offer.config.client_auth();
             let schemes = usable_schemes(&request);
             let choice =
-                CertificateChoice::by(resolver, &request.authorities, &schemes, asking).await;
+                CertificateChoice::by(resolver, &request.authorities, &schemes, callbacks).await;
             Ok(move |_: &mut ClientContext<'_>| {
                 self.client_auth = Some(choice);
                 Ok(State::WaitServerHelloDone(self))
@@ -88,9 +88,9 @@ impl WaitServerHelloDone {
         cx.negotiated.kx_group = Some(self.group);
         let provider = &self.handshake.offer.config.provider;
         cx.negotiated.set_peer(self.server_chain.clone(), provider);
-        let asking = cx.asking;
+        let callbacks = cx.callbacks;
         let signing = async move {
-            let (flight, mut finishing) = self.exchange_keys(asking).await?;
+            let (flight, mut finishing) = self.exchange_keys(callbacks).await?;
             Ok(move |cx: &mut ClientContext<'_>| {
                 flight.send(cx.transport)?;
                 let master_secret = finishing.master_secret.as_bytes();
@@ -107,7 +107,7 @@ impl WaitServerHelloDone {
     /// ClientKeyExchange and CertificateVerify, and the next handshake state.
     async fn exchange_keys(
         self: Box<Self>,
-        asking: Asking,
+        callbacks: Callbacks,
     ) -> Result<(PausedFlight, Box<Finishing>), Error> {
         let Self {
             mut handshake,
@@ -157,7 +157,7 @@ impl WaitServerHelloDone {
                 "the resolver returned a certificate although has_certs() is false".into(),
             )
         })?;
-        let signed = asking.sign(&*signer, &messages).await?;
+        let signed = callbacks.sign(&*signer, &messages).await?;
         let mut flight = flight.resume(&mut finishing.handshake.transcript);
         flight.add(&signed);
         Ok((flight.pause(), finishing))

@@ -103,7 +103,7 @@ impl WaitServerKeyExchange {
         let group = check_params(&params, &handshake.offer);
         let public = params.public().to_vec();
         handshake.transcript.add(encoded);
-        let asking = cx.asking;
+        let callbacks = cx.callbacks;
         let authenticating = async move {
             let offer = &self.handshake.offer;
             let signature = HandshakeSignature {
@@ -119,7 +119,7 @@ impl WaitServerKeyExchange {
                 &signature,
                 &offer.server_name,
                 &offer.config,
-                asking,
+                callbacks,
             )
             .await?;
             let group = group?;
@@ -131,7 +131,11 @@ impl WaitServerKeyExchange {
                 Ok(State::WaitServerHelloDone(Box::new(next)))
             })
         };
-        operation::run(Wait::before_finished(Call::Verification), authenticating, cx)
+        operation::run(
+            Wait::before_finished(Call::Verification),
+            authenticating,
+            cx,
+        )
     }
 }
 

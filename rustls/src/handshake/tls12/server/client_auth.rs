@@ -44,10 +44,10 @@ impl WaitCertificate {
             return Ok(State::WaitClientKeyExchange(next));
         }
         let chain = ReceivedChain::copy(ChainKind::X509, certificates.chain());
-        let asking = cx.asking;
+        let callbacks = cx.callbacks;
         let verifying = async move {
             let config = &next.handshake.config;
-            let peer_chain = receive_client(chain, config, asking).await?;
+            let peer_chain = receive_client(chain, config, callbacks).await?;
             Ok(move |_: &mut ServerContext<'_>| {
                 next.peer_chain = Some(peer_chain);
                 Ok(State::WaitClientKeyExchange(next))
@@ -86,7 +86,7 @@ impl WaitCertificateVerify {
                 Error::General("the messages of the handshake were not kept".into()).into(),
             );
         };
-        let asking = cx.asking;
+        let callbacks = cx.callbacks;
         let authenticating = async move {
             let signature = HandshakeSignature {
                 signed: &signed,
@@ -94,7 +94,7 @@ impl WaitCertificateVerify {
                 rules: SchemeRules::Tls12 { of_suite: None },
             };
             let config = &next.handshake.config;
-            let client = authenticate_client(&peer_chain, &signature, config, asking).await?;
+            let client = authenticate_client(&peer_chain, &signature, config, callbacks).await?;
             Ok(move |cx: &mut ServerContext<'_>| {
                 let handshake = &mut next.handshake;
                 handshake.client_acceptance = client.acceptance();
@@ -103,6 +103,10 @@ impl WaitCertificateVerify {
                 Ok(State::WaitChangeCipherSpec(next))
             })
         };
-        operation::run(Wait::before_finished(Call::Verification), authenticating, cx)
+        operation::run(
+            Wait::before_finished(Call::Verification),
+            authenticating,
+            cx,
+        )
     }
 }

@@ -67,13 +67,13 @@ pub(super) fn send_flight(
         flight.add(&CertificateStatus(response));
     }
     let flight = flight.pause();
-    let asking = cx.asking;
+    let callbacks = cx.callbacks;
     let signing = async move {
         let WaitClientKeyExchange { handshake, kx, .. } = &mut *next;
         let randoms = &handshake.randoms;
         let params = key_exchange_params(&**kx);
         let content = params.signed_content(&randoms.client, &randoms.server);
-        let signature = asking.sign(&*signer, &content).await?;
+        let signature = callbacks.sign(&*signer, &content).await?;
         let mut flight = flight.resume(&mut handshake.transcript);
         flight.add(&ServerKeyExchange { params, signature });
         let requests_certificate = add_certificate_request(&mut flight, &handshake.config);

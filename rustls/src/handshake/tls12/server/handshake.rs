@@ -124,13 +124,13 @@ impl WaitChangeCipherSpec {
             Some(_) => Call::Session,
             None => Call::Ticket,
         };
-        let asking = cx.asking;
+        let callbacks = cx.callbacks;
         let keeping = async move {
             if let Some(session) = to_store {
-                self.handshake.store(session, asking).await;
+                self.handshake.store(session, callbacks).await;
             }
             let ticket = match plain {
-                Some(plain) => self.handshake.seal(&plain, asking).await,
+                Some(plain) => self.handshake.seal(&plain, callbacks).await,
                 None => None,
             };
             let ticket = ticket.unwrap_or_default();

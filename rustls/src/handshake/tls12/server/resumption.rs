@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::handshake::Handshake;
 use super::hello::HelloFacts;
-use crate::asking::Asking;
+use crate::callbacks::Callbacks;
 use crate::certificates::{Acceptance, ChainKind, PeerChain};
 use crate::config::server::ServerConfig;
 use crate::config::session::server_auth::ServerAuth;
@@ -121,7 +121,7 @@ pub(super) async fn find_session(
         }
         (true, true) | (false, false) => {}
     }
-    let accepting = kept.accept_client(config, now, received.asking);
+    let accepting = kept.accept_client(config, now, received.callbacks);
     let accepted = received.hello.wait(Call::Verification, accepting).await;
     let Some(client) = accepted else {
         debug!("the client's certificate is no longer accepted");
@@ -152,13 +152,13 @@ async fn find_candidate(
     let ReceivedHello {
         hello,
         config,
-        asking,
+        callbacks,
         ..
     } = received;
     match offered {
         OfferedSession::Ticket(ticket) if config.ticketer.enabled() => {
             let ticketer = &config.ticketer;
-            let decrypting = asking.ask(
+            let decrypting = callbacks.call(
                 || ticketer.decrypt_async(ticket),
                 || ticketer.decrypt(ticket),
             );
@@ -186,7 +186,7 @@ async fn find_candidate(
         OfferedSession::Id(id) => {
             let key = storage_key(&id);
             let storage = &config.session_storage;
-            let getting = asking.ask(|| storage.get_async(&key), || storage.get_session(&key));
+            let getting = callbacks.call(|| storage.get_async(&key), || storage.get_session(&key));
             let found = hello.wait(Call::Session, getting).await;
             if found.is_none() {
                 debug!("the session ID is not in the storage");
@@ -246,12 +246,12 @@ impl Handshake {
     }
 
     /// Stores `session` under its id.
-    pub(super) async fn store(&self, session: ServerSessionValue, asking: Asking) {
+    pub(super) async fn store(&self, session: ServerSessionValue, callbacks: Callbacks) {
         let storage = &self.config.session_storage;
         let key = storage_key(&self.session_id);
         let start = || storage.put_async(&key, &session);
         // a session that could not be stored is not found later
-        match asking.future(start) {
+        match callbacks.future(start) {
             Some(stored) => drop(stored.await),
             None => drop(storage.put_session(key, session)),
         }
@@ -283,10 +283,10 @@ impl Handshake {
     }
 
     /// Creates the ticket for the encoded session `plain`. Returns `None` if that fails.
-    pub(super) async fn seal(&self, plain: &[u8], asking: Asking) -> Option<Vec<u8>> {
+    pub(super) async fn seal(&self, plain: &[u8], callbacks: Callbacks) -> Option<Vec<u8>> {
         let ticketer = &self.config.ticketer;
-        let ticket = asking
-            .ask(|| ticketer.encrypt_async(plain), || ticketer.encrypt(plain))
+        let ticket = callbacks
+            .call(|| ticketer.encrypt_async(plain), || ticketer.encrypt(plain))
             .await?;
         (ticket.len() <= MAX_TICKET_LEN).then_some(ticket)
     }
@@ -319,7 +319,7 @@ impl Handshake {
 #[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
 mod tests {
     use super::*;
-    use crate::asking::at_once;
+    use crate::callbacks::run_sync;
     use crate::config::carrier::Carrier;
     use crate::config::settings::ServerSettings;
     use crate::enums::{Compression, ProtocolVersion};
@@ -415,11 +415,11 @@ mod tests {
                 hello: HeldHello::borrowed(&hello, &[]),
                 server_name: None,
                 config: &settings,
-                asking: Asking::AtOnce,
+                callbacks: Callbacks::Sync,
                 transport_parameters: TransportParameters::default(),
             };
             let found = find_candidate(OfferedSession::of(&hello), &mut received);
-            let found = at_once(found).unwrap();
+            let found = run_sync(found).unwrap();
             let is_stored = found.map(|candidate| candidate.is_stored);
             assert_eq!(is_stored, expected, "{session_ticket:?}, {is_enabled}");
         }

@@ -60,11 +60,11 @@ impl WaitCertificateOrRequest {
         );
 
         self.handshake.transcript.add(encoded);
-        let asking = cx.asking;
+        let callbacks = cx.callbacks;
         let choosing = async move {
             let resolver = &**self.handshake.offer.config.client_auth();
             let choice = match may_authenticate {
-                true => CertificateChoice::by(resolver, &authorities, &schemes, asking).await,
+                true => CertificateChoice::by(resolver, &authorities, &schemes, callbacks).await,
                 false => CertificateChoice::Empty,
             };
             Ok(move |_: &mut ClientContext<'_>| {

@@ -1,6 +1,6 @@
 //! The client's messages that answer a CertificateRequest (RFC 9846 §4.5.1, §4.5.2).
 
-use crate::asking::Asking;
+use crate::callbacks::Callbacks;
 use crate::config::compress::CertCompressor;
 use crate::config::settings::ClientSettings;
 use crate::enums::Side;
@@ -25,7 +25,7 @@ impl ClientAuth {
         &self,
         flight: &mut Flight<'_>,
         config: &ClientSettings,
-        asking: Asking,
+        callbacks: Callbacks,
     ) -> Result<(), Error> {
         let chain = match &self.choice {
             CertificateChoice::Certificate(certified_key, _) => {
@@ -46,7 +46,7 @@ impl ClientAuth {
         );
 
         if let CertificateChoice::Certificate(_, signer) = &self.choice {
-            add_certificate_verify(Side::Client, &**signer, asking, flight).await?;
+            add_certificate_verify(Side::Client, &**signer, callbacks, flight).await?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::State;
 use super::client_auth::ClientAuth;
 use super::connected::Connected;
 use super::in_progress::{EarlyData, Handshake};
-use crate::asking::Asking;
+use crate::callbacks::Callbacks;
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
@@ -61,9 +61,9 @@ impl WaitFinished {
         if handshake.early_data == EarlyData::Accepted {
             end_early_data(&mut handshake, cx.transport)?;
         }
-        let asking = cx.asking;
+        let callbacks = cx.callbacks;
         let signing = async move {
-            let flight = client_flight(&mut handshake, client_auth, asking).await?;
+            let flight = client_flight(&mut handshake, client_auth, callbacks).await?;
             Ok(move |cx: &mut ClientContext<'_>| {
                 flight.send(cx.transport)?;
                 handshake
@@ -136,12 +136,12 @@ fn end_early_data(handshake: &mut Handshake, transport: &mut dyn Transport) -> R
 async fn client_flight(
     handshake: &mut Handshake,
     client_auth: Option<Box<ClientAuth>>,
-    asking: Asking,
+    callbacks: Callbacks,
 ) -> Result<PausedFlight, Error> {
     let mut flight = Flight::new(&mut handshake.transcript);
     if let Some(client_auth) = client_auth {
         let config = &handshake.offer.config;
-        client_auth.add_to(&mut flight, config, asking).await?;
+        client_auth.add_to(&mut flight, config, callbacks).await?;
     }
     let verify_data = verify_data(
         handshake.suite,

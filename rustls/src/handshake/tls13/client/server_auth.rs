@@ -112,7 +112,7 @@ impl WaitCertificateVerify {
         // RFC 9846 §4.5.2: the signature covers everything up to the Certificate
         let content = signed_content(Side::Server, transcript.current());
         transcript.add(encoded);
-        let asking = cx.asking;
+        let callbacks = cx.callbacks;
         let authenticating = async move {
             let offer = &self.handshake.offer;
             let signature = HandshakeSignature {
@@ -126,7 +126,7 @@ impl WaitCertificateVerify {
                 &signature,
                 &offer.server_name,
                 &offer.config,
-                asking,
+                callbacks,
             )
             .await?;
             Ok(move |cx: &mut ClientContext<'_>| {
@@ -139,6 +139,10 @@ impl WaitCertificateVerify {
                 Ok(State::WaitFinished(next))
             })
         };
-        operation::run(Wait::before_finished(Call::Verification), authenticating, cx)
+        operation::run(
+            Wait::before_finished(Call::Verification),
+            authenticating,
+            cx,
+        )
     }
 }

@@ -77,9 +77,9 @@ impl WaitCertificate {
         }
         let chain = ReceivedChain::copy(ChainKind::new(is_raw), certificate.chain());
         finished.transcript.add(encoded);
-        let asking = cx.asking;
+        let callbacks = cx.callbacks;
         let verifying = async move {
-            let peer_chain = receive_client(chain, &finished.config, asking).await?;
+            let peer_chain = receive_client(chain, &finished.config, callbacks).await?;
             Ok(move |_: &mut ServerContext<'_>| {
                 Ok(State::WaitCertificateVerify(Box::new(
                     WaitCertificateVerify {
@@ -113,7 +113,7 @@ impl WaitCertificateVerify {
         } = self;
         let content = signed_content(Side::Client, finished.transcript.current());
         finished.transcript.add(encoded);
-        let asking = cx.asking;
+        let callbacks = cx.callbacks;
         let authenticating = async move {
             let signature = HandshakeSignature {
                 signed: &signed,
@@ -121,7 +121,7 @@ impl WaitCertificateVerify {
                 rules: SchemeRules::Tls13,
             };
             let config = &finished.config;
-            let client = authenticate_client(&peer_chain, &signature, config, asking).await?;
+            let client = authenticate_client(&peer_chain, &signature, config, callbacks).await?;
             Ok(move |cx: &mut ServerContext<'_>| {
                 finished.client_acceptance = client.acceptance();
                 cx.negotiated
@@ -129,6 +129,10 @@ impl WaitCertificateVerify {
                 Ok(State::WaitFinished(finished))
             })
         };
-        operation::run(Wait::before_finished(Call::Verification), authenticating, cx)
+        operation::run(
+            Wait::before_finished(Call::Verification),
+            authenticating,
+            cx,
+        )
     }
 }

@@ -218,10 +218,10 @@ impl WaitFinished {
             flight,
             requests_certificate,
         } = unsigned;
-        let asking = cx.asking;
+        let callbacks = cx.callbacks;
         let signing = async move {
             let mut flight = flight.resume(&mut self.transcript);
-            add_certificate_verify(Side::Server, &*signer, asking, &mut flight).await?;
+            add_certificate_verify(Side::Server, &*signer, callbacks, &mut flight).await?;
             let flight = flight.pause();
             Ok(move |cx: &mut ServerContext<'_>| {
                 self.end_flight(flight, &client_random, cx)?;

@@ -29,7 +29,7 @@ use crate::msgs::pre_shared_key::OfferedPsks;
 use crate::suites::SupportedCipherSuite;
 
 /// The decision about a ClientHello.
-#[allow(clippy::large_enum_variant)] // destructured at once: a box would only allocate
+#[allow(clippy::large_enum_variant)] // destructured immediately: a box would only allocate
 pub(crate) enum Decision<'a> {
     Agreed(Agreed<'a>),
     Retry(RetryNeeded),

@@ -151,7 +151,7 @@ pub(super) async fn find_session(
         if !early_secret.is_resumption_binder(transcript.current(), binder.0) {
             return Err(PeerMisbehaved::IncorrectBinder.into());
         }
-        let accepting = session.facts.accept_client(config, now, received.asking);
+        let accepting = session.facts.accept_client(config, now, received.callbacks);
         let accepted = received.hello.wait(Call::Verification, accepting).await;
         let Some(client) = accepted else {
             debug!("the client's certificate is no longer accepted");

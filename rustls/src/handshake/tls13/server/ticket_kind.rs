@@ -8,7 +8,7 @@ use core::task::{self, Poll, ready};
 use rustls_core::operation::BoxFuture;
 
 use super::tickets::TICKET_OVERHEAD;
-use crate::asking::Asking;
+use crate::callbacks::Callbacks;
 use crate::config::server::ServerConfig;
 use crate::config::session::Lifetime;
 use crate::config::session::stored::ServerSessionValue;
@@ -50,14 +50,14 @@ impl TicketKind {
         session: &Tls13Session<'_>,
         plain: &mut Vec<u8>,
         config: &ServerConfig,
-        asking: Asking,
+        callbacks: Callbacks,
     ) -> Result<Making, Error> {
         match self {
             Self::Sealed => {
                 let ticketer = &config.ticketer;
                 plain.clear();
                 session.encode(plain);
-                Ok(match asking.future(|| ticketer.encrypt_async(plain)) {
+                Ok(match callbacks.future(|| ticketer.encrypt_async(plain)) {
                     Some(sealed) => Making::Sealing(sealed),
                     None => Making::Made(ticketer.encrypt(plain).and_then(Ticket::sealed)),
                 })
@@ -66,13 +66,15 @@ impl TicketKind {
                 let storage = &config.session_storage;
                 let key = storage_key(config)?;
                 let session = session.to_stored();
-                Ok(match asking.future(|| storage.put_async(&key, &session)) {
-                    Some(stored) => Making::Storing(key, stored),
-                    None => {
-                        let is_stored = storage.put_session(key.to_vec(), session);
-                        Making::Made(is_stored.then_some(Ticket::Stored(key)))
-                    }
-                })
+                Ok(
+                    match callbacks.future(|| storage.put_async(&key, &session)) {
+                        Some(stored) => Making::Storing(key, stored),
+                        None => {
+                            let is_stored = storage.put_session(key.to_vec(), session);
+                            Making::Made(is_stored.then_some(Ticket::Stored(key)))
+                        }
+                    },
+                )
             }
         }
     }
@@ -95,13 +97,13 @@ impl TicketKind {
         let ReceivedHello {
             hello,
             config,
-            asking,
+            callbacks,
             ..
         } = received;
         match self {
             Self::Sealed => {
                 let ticketer = &config.ticketer;
-                let decrypting = asking.ask(
+                let decrypting = callbacks.call(
                     || ticketer.decrypt_async(ticket),
                     || ticketer.decrypt(ticket),
                 );
@@ -110,7 +112,7 @@ impl TicketKind {
             // TLS 1.3 stores sessions only under keys of this length
             Self::Stored if ticket.len() == STORAGE_KEY_LEN => {
                 let storage = &config.session_storage;
-                let taking = asking.ask(
+                let taking = callbacks.call(
                     || storage.take_async(ticket),
                     || storage.take_session(ticket),
                 );
@@ -133,8 +135,8 @@ impl TicketKind {
         }
         let storage = &received.config.session_storage;
         let getting = received
-            .asking
-            .ask(|| storage.get_async(ticket), || storage.get_session(ticket));
+            .callbacks
+            .call(|| storage.get_async(ticket), || storage.get_session(ticket));
         let value = received.hello.wait(Call::Session, getting).await;
         value.map_or(0, |value| {
             Tls13Session::read(&value).map_or(0, |session| session.max_early_data_size)

@@ -17,7 +17,7 @@ use super::State;
 use super::finished::WaitFinished;
 use super::parameters::HelloFacts;
 use super::ticket_kind::{Making, Ticket, TicketKind};
-use crate::asking::{Asking, at_once};
+use crate::callbacks::{Callbacks, run_sync};
 use crate::certificates::{Acceptance, PeerChain};
 use crate::config::server::ServerConfig;
 use crate::config::session::client_auth::ClientAuthId;
@@ -285,8 +285,8 @@ impl UnmadeTickets {
         cx: &mut ServerContext<'_>,
     ) -> Result<State, Failure> {
         let facts = ConnectionFacts::of(cx.negotiated, cx.data);
-        if cx.asking == Asking::AtOnce {
-            let made = at_once(self.make_from(facts, &finished.config, Asking::AtOnce))??;
+        if cx.callbacks == Callbacks::Sync {
+            let made = run_sync(self.make_from(facts, &finished.config, Callbacks::Sync))??;
             return next(made, cx);
         }
         let facts = facts.to_owned();
@@ -295,7 +295,7 @@ impl UnmadeTickets {
         let wait = Wait::after_finished(self.terms.kind.call());
         let making = async move {
             let facts = facts.borrow();
-            let made = self.make_from(facts, &config, Asking::MayWait).await?;
+            let made = self.make_from(facts, &config, Callbacks::Async).await?;
             Ok(move |cx: &mut ServerContext<'_>| next(made, cx))
         };
         operation::run(wait, making, cx)
@@ -311,7 +311,7 @@ impl UnmadeTickets {
         &self,
         facts: ConnectionFacts<'_>,
         config: &ServerSettings,
-        asking: Asking,
+        callbacks: Callbacks,
     ) -> Result<MadeTickets, Error> {
         /// The number of tickets that are made at the same time.
         const BATCH: usize = 4;
@@ -326,7 +326,7 @@ impl UnmadeTickets {
             let mut plain = Zeroizing::new(Vec::new());
             for number in (next..count).take(BATCH) {
                 let (age_add, ticket) = sessions.next(number, |session| {
-                    self.terms.kind.make(session, &mut plain, config, asking)
+                    self.terms.kind.make(session, &mut plain, config, callbacks)
                 })?;
                 let ticket = ticket?;
                 let is_last = matches!(ticket, Making::Made(None));

@@ -1,7 +1,7 @@
-//! Questions to the application's code: answered at once, or by a future.
+//! Calls of the application's code: synchronous ones, or futures.
 //!
-//! Code that asks is written once, as an `async` function. A connection that cannot wait runs it to
-//! its end at once, because it asks only methods that answer at once.
+//! Code that calls is written once, as an `async` function. A connection that cannot wait runs it
+//! synchronously, because it only calls synchronous methods.
 
 use alloc::boxed::Box;
 use core::future::Future;
@@ -14,47 +14,47 @@ use crate::error::Error;
 
 /// The methods of the application that a connection may call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Asking {
-    /// Methods of rustls 0.23, which answer at once.
+pub(crate) enum Callbacks {
+    /// The synchronous methods of rustls 0.23.
     #[default]
-    AtOnce,
+    Sync,
     /// Also methods that return futures, because the connection's owner polls them.
-    MayWait,
+    Async,
 }
 
-impl Asking {
+impl Callbacks {
     /// Returns the future of `start`, unless the connection cannot wait.
     pub(crate) fn future<T: Send + 'static>(
         self,
         start: impl FnOnce() -> Option<BoxFuture<T>>,
     ) -> Option<BoxFuture<T>> {
         match self {
-            Self::AtOnce => None,
-            Self::MayWait => Some(Box::pin(Deferred::new(start()?))),
+            Self::Sync => None,
+            Self::Async => Some(Box::pin(Deferred::new(start()?))),
         }
     }
 
-    /// Returns the answer of the future of `start`, or else of `ask`.
-    pub(crate) async fn ask<T: Send + 'static>(
+    /// Returns the result of the future of `start`, or else of `call`.
+    pub(crate) async fn call<T: Send + 'static>(
         self,
         start: impl FnOnce() -> Option<BoxFuture<T>>,
-        ask: impl FnOnce() -> T,
+        call: impl FnOnce() -> T,
     ) -> T {
         match self.future(start) {
             Some(future) => future.await,
-            None => ask(),
+            None => call(),
         }
     }
 }
 
-/// Runs `future`, which asks only methods that answer at once.
+/// Runs `future`, which only calls synchronous methods.
 ///
 /// # Errors
 ///
 /// Returns [`Error::General`] if it waits nevertheless.
-pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> Result<T, Error> {
+pub(crate) fn run_sync<T>(future: impl Future<Output = T>) -> Result<T, Error> {
     match poll_now(pin!(future)) {
-        Poll::Ready(answer) => Ok(answer),
+        Poll::Ready(result) => Ok(result),
         Poll::Pending => Err(Error::General(
             "an operation waits, but nobody polls it".into(),
         )),

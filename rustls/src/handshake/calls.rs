@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 use pki_types::{CertificateDer, ServerName, UnixTime};
 
 use super::peer_auth::{HandshakeSignature, SchemeRules};
-use crate::asking::Asking;
+use crate::callbacks::Callbacks;
 use crate::config::resolver::client::ResolvesClientCert;
 use crate::config::sign::{CertifiedKey, Signer};
 use crate::config::verify::{
@@ -20,14 +20,14 @@ use crate::enums::SignatureScheme;
 use crate::error::Error;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 
-impl Asking {
+impl Callbacks {
     pub(crate) async fn sign(
         self,
         signer: &dyn Signer,
         message: &[u8],
     ) -> Result<DigitallySignedStruct, Error> {
         let signature = self
-            .ask(|| signer.sign_async(message), || signer.sign(message))
+            .call(|| signer.sign_async(message), || signer.sign(message))
             .await?;
         Ok(DigitallySignedStruct::new(signer.scheme(), signature))
     }
@@ -38,7 +38,7 @@ impl Asking {
         authorities: &[&[u8]],
         schemes: &[SignatureScheme],
     ) -> Option<Arc<CertifiedKey>> {
-        self.ask(
+        self.call(
             || resolver.resolve_async(authorities, schemes),
             || resolver.resolve(authorities, schemes),
         )
@@ -54,7 +54,7 @@ impl Asking {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        self.ask(
+        self.call(
             || {
                 verifier.verify_server_cert_async(
                     end_entity,
@@ -84,7 +84,7 @@ impl Asking {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        self.ask(
+        self.call(
             || verifier.verify_client_cert_async(end_entity, intermediates, now),
             || verifier.verify_client_cert(end_entity, intermediates, now),
         )
@@ -100,7 +100,7 @@ impl Asking {
         let (content, signed) = (signature.content, signature.signed);
         match signature.rules {
             SchemeRules::Tls13 => {
-                self.ask(
+                self.call(
                     || verifier.verify_tls13_signature_async(content, end_entity, signed),
                     || verifier.verify_tls13_signature(content, end_entity, signed),
                 )
@@ -108,7 +108,7 @@ impl Asking {
             }
             #[cfg(feature = "tls12")]
             SchemeRules::Tls12 { .. } => {
-                self.ask(
+                self.call(
                     || verifier.verify_tls12_signature_async(content, end_entity, signed),
                     || verifier.verify_tls12_signature(content, end_entity, signed),
                 )
@@ -126,7 +126,7 @@ impl Asking {
         let (content, signed) = (signature.content, signature.signed);
         match signature.rules {
             SchemeRules::Tls13 => {
-                self.ask(
+                self.call(
                     || verifier.verify_tls13_signature_async(content, end_entity, signed),
                     || verifier.verify_tls13_signature(content, end_entity, signed),
                 )
@@ -134,7 +134,7 @@ impl Asking {
             }
             #[cfg(feature = "tls12")]
             SchemeRules::Tls12 { .. } => {
-                self.ask(
+                self.call(
                     || verifier.verify_tls12_signature_async(content, end_entity, signed),
                     || verifier.verify_tls12_signature(content, end_entity, signed),
                 )
