@@ -9,7 +9,7 @@ use harness::operations::schedules::{pump, resumable};
 use harness::operations::{Plan, When, finish};
 use rustls::{Connection, quic};
 
-use crate::{for_all, until_it_waits};
+use crate::operations::{for_all, until_it_waits};
 
 /// The name of the call that runs `operation`.
 fn name(operation: &str) -> &'static str {
