@@ -22,6 +22,26 @@ pub(crate) enum Callbacks {
     Async,
 }
 
+/// The [`Callbacks`] of a connection as a type, for code that is compiled once for each. So
+/// connections that cannot wait have no code for waiting.
+pub(crate) trait CallMode {
+    const CALLBACKS: Callbacks;
+}
+
+/// The mode of connections that cannot wait.
+pub(crate) struct SyncCalls;
+
+/// The mode of connections that may wait.
+pub(crate) struct AsyncCalls;
+
+impl CallMode for SyncCalls {
+    const CALLBACKS: Callbacks = Callbacks::Sync;
+}
+
+impl CallMode for AsyncCalls {
+    const CALLBACKS: Callbacks = Callbacks::Async;
+}
+
 impl Callbacks {
     /// Returns the future of `start`, unless the connection cannot wait.
     pub(crate) fn future<T: Send + 'static>(

@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 use pki_types::DnsName;
 
 use super::held_hello::ReceivedHello;
+use crate::callbacks::CallMode;
 use crate::config::resolver::client_hello::{self, DecodedLists, Lists};
 use crate::config::sign::CertifiedKey;
 use crate::enums::{AlertDescription, SignatureScheme};
@@ -30,15 +31,14 @@ pub(crate) fn server_name(
 
 /// Calls the resolver for a certificate for a client that can verify `signature_schemes`, which are
 /// those of its signature_algorithms if `None`. Fails with access_denied if there is none.
-pub(crate) async fn resolve_certificate(
-    received: &mut ReceivedHello<'_, '_>,
+pub(crate) async fn resolve_certificate<M: CallMode>(
+    received: &mut ReceivedHello<'_, '_, M>,
     signature_schemes: Option<&[SignatureScheme]>,
 ) -> Result<Arc<CertifiedKey>, Failure> {
     let ReceivedHello {
         hello,
         server_name,
         config,
-        callbacks,
         ..
     } = received;
     trace!("choosing a certificate for {server_name:?}");
@@ -59,7 +59,7 @@ pub(crate) async fn resolve_certificate(
             named_groups: extensions.supported_groups.as_deref(),
         }),
     };
-    let resolved = match callbacks.future(|| resolver.resolve_async(view())) {
+    let resolved = match M::CALLBACKS.future(|| resolver.resolve_async(view())) {
         Some(future) => hello.wait(Call::Certificate, future).await,
         None => resolver.resolve(view()),
     };

@@ -15,7 +15,7 @@ use pki_types::DnsName;
 use super::ServerHandshake;
 use super::certificate::server_name;
 use super::held_hello::{HeldHello, ReceivedHello};
-use crate::callbacks::{Callbacks, run_sync};
+use crate::callbacks::{AsyncCalls, CallMode, Callbacks, SyncCalls, run_sync};
 use crate::config::server::ServerConfig;
 use crate::config::settings::ServerSettings;
 use crate::enums::{AlertDescription, Compression, ProtocolVersion};
@@ -81,13 +81,9 @@ impl WaitClientHello {
         if cx.callbacks == Callbacks::Async {
             return negotiate_async(version, encoded, config, retry, cx);
         }
-        let mut received = ReceivedHello {
-            hello: HeldHello::borrowed(hello, encoded),
-            server_name: cx.data.server_name.as_ref(),
-            config: &config,
-            callbacks: Callbacks::Sync,
-            transport_parameters: TransportParameters::default(),
-        };
+        let hello = HeldHello::borrowed(hello, encoded);
+        let server_name = cx.data.server_name.as_ref();
+        let mut received = ReceivedHello::new(hello, server_name, &config, SyncCalls);
         let decision = run_sync(negotiate(version, &mut received, retry, cx.negotiated))?;
         if let Some(parameters) = received.parameters() {
             set_peer_parameters(parameters, cx.transport)?;
@@ -152,13 +148,8 @@ fn negotiate_async(
     let current_call = CurrentCall::new(first);
     let calls = current_call.clone();
     let negotiating = async move {
-        let mut received = ReceivedHello {
-            hello: HeldHello::encoded(&encoded, &calls),
-            server_name: server_name.as_ref(),
-            config: &config,
-            callbacks: Callbacks::Async,
-            transport_parameters: TransportParameters::default(),
-        };
+        let hello = HeldHello::held(&encoded, &calls);
+        let mut received = ReceivedHello::new(hello, server_name.as_ref(), &config, AsyncCalls);
         let decision = negotiate(version, &mut received, retry, &mut negotiated)
             .await
             .map(Decision::into_owned);
@@ -189,9 +180,9 @@ fn set_peer_parameters(parameters: &[u8], transport: &mut dyn Transport) -> Resu
 /// connection but the facts that its accessors report.
 ///
 /// `retry` is the state of an earlier HelloRetryRequest.
-async fn negotiate<'a>(
+async fn negotiate<'a, M: CallMode>(
     version: Version,
-    received: &mut ReceivedHello<'_, 'a>,
+    received: &mut ReceivedHello<'_, 'a, M>,
     retry: Option<Box<Retry>>,
     negotiated: &mut Negotiated,
 ) -> Result<Decision<'a>, Failure> {

@@ -6,13 +6,14 @@
 
 use alloc::boxed::Box;
 use core::future::{Future, poll_fn};
+use core::marker::PhantomData;
 use core::pin::pin;
 use core::task::Poll;
 
 use pki_types::DnsName;
 use rustls_core::codec::Codec;
 
-use crate::callbacks::Callbacks;
+use crate::callbacks::CallMode;
 use crate::config::settings::ServerSettings;
 use crate::error::InvalidMessage;
 use crate::handshake::operation::{Call, CurrentCall};
@@ -21,15 +22,15 @@ use crate::msgs::client_hello::ClientHello;
 use crate::msgs::transport_parameters::TransportParameters;
 
 /// A ClientHello, and the inputs of the decisions about it.
-pub(crate) struct ReceivedHello<'r, 'a> {
+pub(crate) struct ReceivedHello<'r, 'a, M> {
     pub(crate) hello: HeldHello<'a>,
     /// The requested name, in lower case.
     pub(crate) server_name: Option<&'r DnsName<'static>>,
     pub(crate) config: &'r ServerSettings,
-    pub(crate) callbacks: Callbacks,
     /// The transport parameters, once they are checked. They are reported even if the ClientHello
     /// is rejected.
     pub(crate) transport_parameters: TransportParameters<'a>,
+    mode: PhantomData<M>,
 }
 
 /// A ClientHello that is decoded except while a call is pending.
@@ -47,9 +48,24 @@ enum Decoded<'a> {
     Owned(Option<Box<ClientHello<'a>>>),
 }
 
-impl ReceivedHello<'_, '_> {
+impl<'r, 'a, M: CallMode> ReceivedHello<'r, 'a, M> {
+    pub(crate) fn new(
+        hello: HeldHello<'a>,
+        server_name: Option<&'r DnsName<'static>>,
+        config: &'r ServerSettings,
+        _: M,
+    ) -> Self {
+        Self {
+            hello,
+            server_name,
+            config,
+            transport_parameters: TransportParameters::default(),
+            mode: PhantomData,
+        }
+    }
+
     /// Returns the checked transport parameters, if the carrier has any.
-    pub(super) fn parameters(&self) -> Option<&[u8]> {
+    pub(super) fn parameters(&self) -> Option<&'a [u8]> {
         let typ = self.config.carrier.parameters_extension()?;
         self.transport_parameters.get(typ)
     }
@@ -66,7 +82,7 @@ impl<'a> HeldHello<'a> {
     }
 
     /// Creates a message for a connection that may wait. `current_call` names the pending call.
-    pub(super) fn encoded(encoded: &'a [u8], current_call: &'a CurrentCall) -> Self {
+    pub(super) fn held(encoded: &'a [u8], current_call: &'a CurrentCall) -> Self {
         Self {
             encoded,
             decoded: Decoded::Owned(None),
@@ -75,7 +91,7 @@ impl<'a> HeldHello<'a> {
     }
 
     /// Returns the encoded message.
-    pub(crate) fn bytes(&self) -> &'a [u8] {
+    pub(crate) fn encoded(&self) -> &'a [u8] {
         self.encoded
     }
 

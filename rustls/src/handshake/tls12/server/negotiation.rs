@@ -13,6 +13,7 @@ use super::hello::HelloFacts;
 use super::hello_checks::{check_hello, check_point_formats};
 use super::parameters::{Parameters, Selection, usable_schemes};
 use super::resumption::{OfferedSession, ResumedSession, find_session};
+use crate::callbacks::CallMode;
 use crate::config::server::ServerConfig;
 use crate::config::session::server_auth::{ServerAuth, ServerAuthId};
 use crate::config::settings::ServerSettings;
@@ -50,8 +51,8 @@ enum Authentication {
 
 /// Checks the ClientHello and negotiates parameters. Calls the application in the order of rustls
 /// 0.23.
-pub(crate) async fn negotiate(
-    received: &mut ReceivedHello<'_, '_>,
+pub(crate) async fn negotiate<M: CallMode>(
+    received: &mut ReceivedHello<'_, '_, M>,
     negotiated: &mut Negotiated,
 ) -> Result<Decision, Failure> {
     let config = received.config;
@@ -80,9 +81,12 @@ pub(crate) async fn negotiate(
     let now = config.current_time().ok();
     let server = ServerAuth::new(&parameters.certified_key, config);
     let server_auth = server.id;
-    let found = find_session(received, offered, &facts, parameters.suite, &server, now).await?;
+    let found = match offered {
+        OfferedSession::None => None,
+        _ => find_session(received, offered, &facts, parameters.suite, &server, now).await?,
+    };
     let hash = parameters.suite.common.hash_provider;
-    let encoded = received.hello.bytes();
+    let encoded = received.hello.encoded();
     let transcript = if found.is_none() && config.verifier().offer_client_auth() {
         Transcript::start_keeping(hash, encoded)
     } else {

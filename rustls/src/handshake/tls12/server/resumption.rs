@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::handshake::Handshake;
 use super::hello::HelloFacts;
-use crate::callbacks::Callbacks;
+use crate::callbacks::{CallMode, Callbacks};
 use crate::certificates::{Acceptance, ChainKind, PeerChain};
 use crate::config::server::ServerConfig;
 use crate::config::session::server_auth::ServerAuth;
@@ -75,8 +75,8 @@ impl<'a> OfferedSession<'a> {
 ///
 /// Returns [`PeerMisbehaved::ResumptionAttemptedWithVariedEms`] if the session uses the extended
 /// master secret and the ClientHello does not.
-pub(super) async fn find_session(
-    received: &mut ReceivedHello<'_, '_>,
+pub(super) async fn find_session<M: CallMode>(
+    received: &mut ReceivedHello<'_, '_, M>,
     offered: OfferedSession<'_>,
     facts: &HelloFacts,
     suite: &'static Tls12CipherSuite,
@@ -121,7 +121,7 @@ pub(super) async fn find_session(
         }
         (true, true) | (false, false) => {}
     }
-    let accepting = kept.accept_client(config, now, received.callbacks);
+    let accepting = kept.accept_client(config, now, M::CALLBACKS);
     let accepted = received.hello.wait(Call::Verification, accepting).await;
     let Some(client) = accepted else {
         debug!("the client's certificate is no longer accepted");
@@ -145,20 +145,15 @@ struct Candidate {
 }
 
 /// Looks up the session that the client offers.
-async fn find_candidate(
+async fn find_candidate<M: CallMode>(
     offered: OfferedSession<'_>,
-    received: &mut ReceivedHello<'_, '_>,
+    received: &mut ReceivedHello<'_, '_, M>,
 ) -> Option<Candidate> {
-    let ReceivedHello {
-        hello,
-        config,
-        callbacks,
-        ..
-    } = received;
+    let ReceivedHello { hello, config, .. } = received;
     match offered {
         OfferedSession::Ticket(ticket) if config.ticketer.enabled() => {
             let ticketer = &config.ticketer;
-            let decrypting = callbacks.call(
+            let decrypting = M::CALLBACKS.call(
                 || ticketer.decrypt_async(ticket),
                 || ticketer.decrypt(ticket),
             );
@@ -186,7 +181,8 @@ async fn find_candidate(
         OfferedSession::Id(id) => {
             let key = storage_key(&id);
             let storage = &config.session_storage;
-            let getting = callbacks.call(|| storage.get_async(&key), || storage.get_session(&key));
+            let getting =
+                M::CALLBACKS.call(|| storage.get_async(&key), || storage.get_session(&key));
             let found = hello.wait(Call::Session, getting).await;
             if found.is_none() {
                 debug!("the session ID is not in the storage");
@@ -319,14 +315,13 @@ impl Handshake {
 #[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
 mod tests {
     use super::*;
-    use crate::callbacks::run_sync;
+    use crate::callbacks::{SyncCalls, run_sync};
     use crate::config::carrier::Carrier;
     use crate::config::settings::ServerSettings;
     use crate::enums::{Compression, ProtocolVersion};
     use crate::handshake::server::held_hello::HeldHello;
     use crate::msgs::client_extensions::ClientExtensions;
     use crate::msgs::client_hello::Random;
-    use crate::msgs::transport_parameters::TransportParameters;
     use crate::providers::any_provider;
     use crate::server::{ProducesTickets, ResolvesServerCertUsingSni, StoresServerSessions};
 
@@ -411,13 +406,8 @@ mod tests {
             };
             let settings = Arc::new(config(is_enabled));
             let settings = ServerSettings::now(settings, Carrier::Records).unwrap();
-            let mut received = ReceivedHello {
-                hello: HeldHello::borrowed(&hello, &[]),
-                server_name: None,
-                config: &settings,
-                callbacks: Callbacks::Sync,
-                transport_parameters: TransportParameters::default(),
-            };
+            let held = HeldHello::borrowed(&hello, &[]);
+            let mut received = ReceivedHello::new(held, None, &settings, SyncCalls);
             let found = find_candidate(OfferedSession::of(&hello), &mut received);
             let found = run_sync(found).unwrap();
             let is_stored = found.map(|candidate| candidate.is_stored);

@@ -10,11 +10,14 @@ use super::early_data;
 use super::flight::{Agreed, Authentication};
 use super::hello_checks::{check_hello, check_legacy_version};
 use super::parameters::{HelloFacts, Parameters, Selection, select_signer};
-use super::resumption::{OfferedSessions, find_session};
+use super::resumption::{FoundSession, OfferedSessions, find_session};
 use super::retry::{Retry, RetryNeeded, check_second_hello};
 use super::ticket_kind::TicketKind;
+use crate::callbacks::CallMode;
 use crate::config::session::server_auth::ServerAuth;
+use crate::config::settings::ServerSettings;
 use crate::config::sign::CertifiedKey;
+use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::negotiated::{HandshakeKind, Negotiated};
 use crate::handshake::server::certificate::resolve_certificate;
@@ -26,7 +29,7 @@ use crate::logging::debug;
 use crate::msgs::client_extensions::CertificateStatusRequest;
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::pre_shared_key::OfferedPsks;
-use crate::suites::SupportedCipherSuite;
+use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
 /// The decision about a ClientHello.
 #[allow(clippy::large_enum_variant)] // destructured immediately: a box would only allocate
@@ -49,12 +52,13 @@ impl Decision<'_> {
 /// 0.23.
 ///
 /// `retry` is the state of an earlier HelloRetryRequest.
-pub(crate) async fn negotiate<'a>(
-    received: &mut ReceivedHello<'_, 'a>,
+pub(crate) async fn negotiate<'a, M: CallMode>(
+    received: &mut ReceivedHello<'_, 'a, M>,
     retry: Option<Box<Retry>>,
     negotiated: &mut Negotiated,
 ) -> Result<Decision<'a>, Failure> {
     let config = received.config;
+    let encoded = received.hello.encoded();
     let hello = received.hello.get()?;
     check_legacy_version(hello)?;
     config.carrier.check_session_id(hello.legacy_session_id)?;
@@ -80,9 +84,47 @@ pub(crate) async fn negotiate<'a>(
         .check_peer_parameters(transport_parameters)
         .inspect_err(|_| report_selected(&parameters, negotiated))?;
     received.transport_parameters = *transport_parameters;
-    agree(received, parameters, certified_key, retry, negotiated)
-        .await
-        .map(Decision::Agreed)
+    log_parameters(&parameters);
+
+    let facts = HelloFacts::of(hello);
+    let offered = OfferedSessions::of(hello);
+    // RFC 9846 §4.3.11.2: binders cover everything before them
+    let (bound, binders) = split_at_binders(hello, encoded);
+    let is_retried = retry.is_some();
+    let mut transcript = start_transcript(retry, parameters.suite, bound);
+    let server = ServerAuth::new(&certified_key, config);
+    let server_auth = server.id;
+    let found = match &offered {
+        None => FoundSession::default(),
+        Some(offered) => {
+            find_session(received, offered, &mut transcript, &parameters, &server).await?
+        }
+    };
+    let skipped_early_data = facts
+        .offers_early_data
+        .then(|| early_data::skipped_limit(config, found.first_early_data_size));
+    if facts.offers_early_data && found.session.is_none() {
+        debug!("the client's early data is not accepted: no session is resumed");
+    }
+    let (authentication, early_secret) = match found.session {
+        Some((resumed, early_secret)) => (Authentication::Session(resumed), early_secret),
+        None => {
+            let authentication = authenticate(received.hello.get()?, certified_key, config)
+                .inspect_err(|_| report_selected(&parameters, negotiated))?;
+            (authentication, EarlySecret::new(parameters.suite, None))
+        }
+    };
+    transcript.add(binders);
+    Ok(Decision::Agreed(Agreed {
+        facts,
+        is_retried,
+        parameters,
+        authentication,
+        server_auth,
+        early_secret,
+        transcript,
+        skipped_early_data,
+    }))
 }
 
 /// Reports the selected parameters of a ClientHello that is rejected because of others. rustls 0.23
@@ -100,13 +142,13 @@ fn report_exchange(group: &'static dyn SupportedKxGroup, negotiated: &mut Negoti
 
 /// Decides on a HelloRetryRequest. If early data is on its way, looks up how much of it the client
 /// may send.
-async fn require_retry(
-    received: &mut ReceivedHello<'_, '_>,
+async fn require_retry<M: CallMode>(
+    received: &mut ReceivedHello<'_, '_, M>,
     selection: &Selection<'_>,
     negotiated: &mut Negotiated,
 ) -> Result<RetryNeeded, Failure> {
     let config = received.config;
-    let encoded = received.hello.bytes();
+    let encoded = received.hello.encoded();
     let hello = received.hello.get()?;
     let retry = Retry::new(hello, encoded, selection, received.server_name.cloned());
     let legacy_session_id = hello.legacy_session_id;
@@ -131,14 +173,7 @@ async fn require_retry(
     })
 }
 
-/// Selects the authentication of the server: a session that the client offers, or `certified_key`.
-async fn agree<'a>(
-    received: &mut ReceivedHello<'_, 'a>,
-    parameters: Parameters<'a>,
-    certified_key: Arc<CertifiedKey>,
-    retry: Option<Box<Retry>>,
-    negotiated: &mut Negotiated,
-) -> Result<Agreed<'a>, Failure> {
+fn log_parameters(parameters: &Parameters<'_>) {
     debug!(
         "cipher suite {:?}, group {:?}",
         parameters.suite.common.suite,
@@ -147,59 +182,40 @@ async fn agree<'a>(
     if let Some(protocol) = &parameters.alpn_protocol {
         debug!("application protocol {}", protocol.escape_ascii());
     }
-    let config = received.config;
-    let encoded = received.hello.bytes();
-    let hello = received.hello.get()?;
-    let facts = HelloFacts::of(hello);
-    let offered = OfferedSessions::of(hello);
-    // RFC 9846 §4.3.11.2: binders cover everything before them
-    let (bound, binders) = split_at_binders(hello, encoded);
-    let is_retried = retry.is_some();
-    let mut transcript = match retry {
-        None => Transcript::start(parameters.suite.common.hash_provider, bound),
+}
+
+/// Starts the transcript with `bound`, the ClientHello without its binders. It continues that of a
+/// HelloRetryRequest.
+fn start_transcript(
+    retry: Option<Box<Retry>>,
+    suite: &'static Tls13CipherSuite,
+    bound: &[u8],
+) -> Transcript {
+    match retry {
+        None => Transcript::start(suite.common.hash_provider, bound),
         Some(retry) => {
             let mut transcript = retry.transcript;
             transcript.add(bound);
             transcript
         }
-    };
-    let server = ServerAuth::new(&certified_key, config);
-    let server_auth = server.id;
-    let found = find_session(received, offered, &mut transcript, &parameters, &server).await?;
-    let skipped_early_data = facts
-        .offers_early_data
-        .then(|| early_data::skipped_limit(config, found.first_early_data_size));
-    if facts.offers_early_data && found.session.is_none() {
-        debug!("the client's early data is not accepted: no session is resumed");
     }
-    let (authentication, early_secret) = match found.session {
-        Some((resumed, early_secret)) => (Authentication::Session(resumed), early_secret),
-        None => {
-            let hello = received.hello.get()?;
-            let extensions = &hello.extensions;
-            let authentication = Authentication::Certificate {
-                signer: select_signer(hello, &certified_key)
-                    .inspect_err(|_| report_selected(&parameters, negotiated))?,
-                certified_key,
-                asks_for_ocsp: extensions.status_request == Some(CertificateStatusRequest::Ocsp),
-                compressor: choose_compressor(
-                    extensions.compress_certificate.as_deref(),
-                    &config.cert_compressors,
-                ),
-            };
-            (authentication, EarlySecret::new(parameters.suite, None))
-        }
-    };
-    transcript.add(binders);
-    Ok(Agreed {
-        facts,
-        is_retried,
-        parameters,
-        authentication,
-        server_auth,
-        early_secret,
-        transcript,
-        skipped_early_data,
+}
+
+/// Returns the authentication by a certificate.
+fn authenticate(
+    hello: &ClientHello<'_>,
+    certified_key: Arc<CertifiedKey>,
+    config: &ServerSettings,
+) -> Result<Authentication, Error> {
+    let extensions = &hello.extensions;
+    Ok(Authentication::Certificate {
+        signer: select_signer(hello, &certified_key)?,
+        certified_key,
+        asks_for_ocsp: extensions.status_request == Some(CertificateStatusRequest::Ocsp),
+        compressor: choose_compressor(
+            extensions.compress_certificate.as_deref(),
+            &config.cert_compressors,
+        ),
     })
 }
 

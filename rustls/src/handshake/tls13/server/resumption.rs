@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use super::early_data;
 use super::parameters::Parameters;
 use super::ticket_kind::TicketKind;
+use crate::callbacks::CallMode;
 use crate::certificates::{Acceptance, ChainKind, PeerChain};
 use crate::config::session::server_auth::ServerAuth;
 use crate::config::session::value::{SessionValue, Tls13Session};
@@ -74,18 +75,19 @@ pub(super) struct OfferedSessions<'a> {
 type OfferedSession<'a> = (PskIdentity<'a>, PskBinderEntry<'a>);
 
 impl<'a> OfferedSessions<'a> {
-    pub(super) fn of(hello: &ClientHello<'a>) -> Self {
+    /// Returns `None` if `hello` offers no session.
+    pub(super) fn of(hello: &ClientHello<'a>) -> Option<Self> {
         let extensions = &hello.extensions;
-        let offered = extensions.pre_shared_key.as_ref();
-        let pairs = offered.map(|offered| offered.identities.iter().zip(&offered.binders));
-        let pairs = pairs.into_iter().flatten().take(MAX_IDENTITIES);
-        Self {
+        let offered = extensions.pre_shared_key.as_ref()?;
+        let pairs = offered.identities.iter().zip(&offered.binders);
+        let pairs = pairs.take(MAX_IDENTITIES);
+        Some(Self {
             offered: pairs
                 .map(|(identity, binder)| (*identity, *binder))
                 .collect(),
             are_usable: accepts_resumption(extensions),
             has_early_data: extensions.early_data,
-        }
+        })
     }
 }
 
@@ -104,17 +106,14 @@ pub(super) struct FoundSession {
 /// # Errors
 ///
 /// Returns [`PeerMisbehaved::IncorrectBinder`] if the binder of the chosen session is wrong.
-pub(super) async fn find_session(
-    received: &mut ReceivedHello<'_, '_>,
-    offered: OfferedSessions<'_>,
+pub(super) async fn find_session<M: CallMode>(
+    received: &mut ReceivedHello<'_, '_, M>,
+    offered: &OfferedSessions<'_>,
     transcript: &mut Transcript,
     parameters: &Parameters<'_>,
     server: &ServerAuth<'_>,
 ) -> Result<FoundSession, Failure> {
     let mut found = FoundSession::default();
-    if offered.offered.is_empty() {
-        return Ok(found);
-    }
     if !offered.are_usable {
         debug!("no session is resumed: the client does not offer psk_dhe_ke");
         return Ok(found);
@@ -126,7 +125,7 @@ pub(super) async fn find_session(
         return Ok(found);
     };
     let suite = parameters.suite;
-    for (index, (identity, binder)) in offered.offered.into_iter().enumerate() {
+    for (index, (identity, binder)) in offered.offered.iter().enumerate() {
         let Some(value) = kind.find(identity.identity, received).await else {
             match kind {
                 TicketKind::Sealed => debug!("a ticket cannot be opened"),
@@ -151,7 +150,7 @@ pub(super) async fn find_session(
         if !early_secret.is_resumption_binder(transcript.current(), binder.0) {
             return Err(PeerMisbehaved::IncorrectBinder.into());
         }
-        let accepting = session.facts.accept_client(config, now, received.callbacks);
+        let accepting = session.facts.accept_client(config, now, M::CALLBACKS);
         let accepted = received.hello.wait(Call::Verification, accepting).await;
         let Some(client) = accepted else {
             debug!("the client's certificate is no longer accepted");
@@ -193,12 +192,12 @@ pub(super) fn accepts_resumption(extensions: &ClientExtensions<'_>) -> bool {
 /// # Errors
 ///
 /// Returns the reason for the log.
-fn check_suitable(
+fn check_suitable<M>(
     session: &Tls13Session<'_>,
     kind: TicketKind,
     suite: &'static Tls13CipherSuite,
     server: &ServerAuth<'_>,
-    received: &ReceivedHello<'_, '_>,
+    received: &ReceivedHello<'_, '_, M>,
     now: UnixTime,
 ) -> Result<(), &'static str> {
     let config = received.config;

@@ -8,7 +8,7 @@ use core::task::{self, Poll, ready};
 use rustls_core::operation::BoxFuture;
 
 use super::tickets::TICKET_OVERHEAD;
-use crate::callbacks::Callbacks;
+use crate::callbacks::{CallMode, Callbacks};
 use crate::config::server::ServerConfig;
 use crate::config::session::Lifetime;
 use crate::config::session::stored::ServerSessionValue;
@@ -89,21 +89,16 @@ impl TicketKind {
 
     /// Returns the session of `ticket`. A stored session is removed from the storage (RFC 9846
     /// §8.1).
-    pub(super) async fn find(
+    pub(super) async fn find<M: CallMode>(
         self,
         ticket: &[u8],
-        received: &mut ReceivedHello<'_, '_>,
+        received: &mut ReceivedHello<'_, '_, M>,
     ) -> Option<ServerSessionValue> {
-        let ReceivedHello {
-            hello,
-            config,
-            callbacks,
-            ..
-        } = received;
+        let ReceivedHello { hello, config, .. } = received;
         match self {
             Self::Sealed => {
                 let ticketer = &config.ticketer;
-                let decrypting = callbacks.call(
+                let decrypting = M::CALLBACKS.call(
                     || ticketer.decrypt_async(ticket),
                     || ticketer.decrypt(ticket),
                 );
@@ -112,7 +107,7 @@ impl TicketKind {
             // TLS 1.3 stores sessions only under keys of this length
             Self::Stored if ticket.len() == STORAGE_KEY_LEN => {
                 let storage = &config.session_storage;
-                let taking = callbacks.call(
+                let taking = M::CALLBACKS.call(
                     || storage.take_async(ticket),
                     || storage.take_session(ticket),
                 );
@@ -124,19 +119,18 @@ impl TicketKind {
 
     /// Returns the limit of early data in the session of `ticket`, or 0 if there is none. The
     /// session stays in the storage.
-    pub(super) async fn early_data_size(
+    pub(super) async fn early_data_size<M: CallMode>(
         self,
         ticket: &[u8],
-        received: &mut ReceivedHello<'_, '_>,
+        received: &mut ReceivedHello<'_, '_, M>,
     ) -> u32 {
         // sealed tickets allow no early data
         if self == Self::Sealed || ticket.len() != STORAGE_KEY_LEN {
             return 0;
         }
         let storage = &received.config.session_storage;
-        let getting = received
-            .callbacks
-            .call(|| storage.get_async(ticket), || storage.get_session(ticket));
+        let getting =
+            M::CALLBACKS.call(|| storage.get_async(ticket), || storage.get_session(ticket));
         let value = received.hello.wait(Call::Session, getting).await;
         value.map_or(0, |value| {
             Tls13Session::read(&value).map_or(0, |session| session.max_early_data_size)

@@ -321,23 +321,35 @@ impl UnmadeTickets {
         let mut made = MadeTickets::default();
         let mut next = 0;
         while next < count {
-            let mut batch: SmallVec<[(u32, Making); BATCH]> = SmallVec::new();
+            let mut pending: SmallVec<[(u32, Making); BATCH]> = SmallVec::new();
             // reused, because all sessions have the same length
             let mut plain = Zeroizing::new(Vec::new());
             for number in (next..count).take(BATCH) {
                 let (age_add, ticket) = sessions.next(number, |session| {
                     self.terms.kind.make(session, &mut plain, config, callbacks)
                 })?;
-                let ticket = ticket?;
-                let is_last = matches!(ticket, Making::Made(None));
-                batch.push((age_add, ticket));
-                if is_last {
-                    break;
+                match ticket? {
+                    Making::Made(Some(ticket)) if pending.is_empty() => {
+                        made.add(number, age_add, &ticket, self)?;
+                        next += 1;
+                    }
+                    Making::Made(None) if pending.is_empty() => return Ok(made),
+                    // tickets are sent in their order, so this one follows the pending ones
+                    ticket => {
+                        let is_last = matches!(ticket, Making::Made(None));
+                        pending.push((age_add, ticket));
+                        if is_last {
+                            break;
+                        }
+                    }
                 }
             }
             drop(plain);
-            poll_fn(|task| poll_all(&mut batch, task)).await;
-            for (age_add, ticket) in batch {
+            if pending.is_empty() {
+                continue;
+            }
+            poll_fn(|task| poll_all(&mut pending, task)).await;
+            for (age_add, ticket) in pending {
                 let Making::Made(Some(ticket)) = ticket else {
                     return Ok(made);
                 };
