@@ -5,7 +5,7 @@
 
 use alloc::boxed::Box;
 use core::future::Future;
-use core::pin::{Pin, pin};
+use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 
 use rustls_core::operation::BoxFuture;
@@ -67,13 +67,14 @@ impl Callbacks {
     }
 }
 
-/// Runs `future`, which only calls synchronous methods.
+/// Runs `future`, which only calls synchronous methods. It is pinned by the caller, because a move
+/// would copy all of its state.
 ///
 /// # Errors
 ///
 /// Returns [`Error::General`] if it waits nevertheless.
-pub(crate) fn run_sync<T>(future: impl Future<Output = T>) -> Result<T, Error> {
-    match poll_now(pin!(future)) {
+pub(crate) fn run_sync<T>(future: Pin<&mut impl Future<Output = T>>) -> Result<T, Error> {
+    match poll_now(future) {
         Poll::Ready(result) => Ok(result),
         Poll::Pending => Err(Error::General(
             "an operation waits, but nobody polls it".into(),

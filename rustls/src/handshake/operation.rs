@@ -21,6 +21,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 use core::future::Future;
+use core::pin::pin;
 use core::sync::atomic::{AtomicU8, Ordering};
 use core::task::{Poll, ready};
 
@@ -147,7 +148,7 @@ where
 {
     match cx.callbacks {
         Callbacks::Sync => {
-            let next = run_sync(operation)??;
+            let next = run_sync(pin!(operation))??;
             next(cx)
         }
         Callbacks::Async => run_async(wait, None, operation, cx),

@@ -4,6 +4,7 @@ mod model;
 use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
+use core::pin::pin;
 use std::string::String;
 use std::sync::Mutex;
 
@@ -88,13 +89,13 @@ impl Peers {
             .cloned()
         {
             let resumed = check.verify_unless_accepted(&chain, acceptance, now);
-            let acceptance = run_sync(resumed)??;
+            let acceptance = run_sync(pin!(resumed))??;
             self.sessions.push((chain, acceptance));
             return Ok(());
         }
         let chain = match step.is_early {
             true if !check.has_rules() => {
-                run_sync(received(step.chain).verify_on_arrival(&check, now))??
+                run_sync(pin!(received(step.chain).verify_on_arrival(&check, now)))??
             }
             true | false => received(step.chain),
         };
@@ -119,7 +120,12 @@ impl Peers {
             }
         };
         let now = || Ok(at(step.now));
-        run_sync(chain.authenticate(check, signature, &self.chains, now))?
+        run_sync(pin!(chain.authenticate(
+            check,
+            signature,
+            &self.chains,
+            now
+        )))?
     }
 }
 
@@ -130,9 +136,14 @@ fn authenticate<V: PeerVerifier>(
     now: u64,
 ) -> AuthenticatedChain {
     let chains = PeerChains::disabled();
-    run_sync(chain.authenticate(check, async { Ok(()) }, &chains, || Ok(at(now))))
-        .unwrap()
-        .unwrap()
+    run_sync(pin!(chain.authenticate(
+        check,
+        async { Ok(()) },
+        &chains,
+        || Ok(at(now))
+    )))
+    .unwrap()
+    .unwrap()
 }
 
 fn a_step() -> impl Strategy<Value = Step> {
@@ -477,7 +488,7 @@ fn an_acceptance_in_a_session_ends_after_a_day() {
         let check = ChainCheck::new(ClientVerifier(&verifier), &known, Callbacks::Sync);
         let chain = chain(0);
         let resumed = check.verify_unless_accepted(&chain, Some(acceptance), at(now));
-        let resumed = run_sync(resumed).unwrap();
+        let resumed = run_sync(pin!(resumed)).unwrap();
         assert_eq!(verifier.calls(), expected, "{now}");
         if now < 10 + DAY {
             // a resumption does not prolong it
@@ -533,7 +544,7 @@ fn a_chain_that_is_verified_on_arrival_has_an_acceptance() {
             });
             let check = ChainCheck::new(ClientVerifier(&verifier), &known, Callbacks::Sync);
             let arrived = received(0).verify_on_arrival(&check, at(10));
-            let arrived = run_sync(arrived).unwrap().unwrap();
+            let arrived = run_sync(pin!(arrived)).unwrap().unwrap();
             assert_eq!(verifier.calls(), "v");
             let client = authenticate(&arrived, &check, 10);
             assert_eq!(verifier.calls(), "", "it is not verified again");
@@ -547,7 +558,7 @@ fn a_chain_that_is_verified_on_arrival_has_an_acceptance() {
             let failed = async { Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into()) };
             let chains = PeerChains::disabled();
             let rejected = arrived.authenticate(&check, failed, &chains, || Ok(at(10)));
-            run_sync(rejected).unwrap().unwrap_err();
+            run_sync(pin!(rejected)).unwrap().unwrap_err();
         }
     }
 }
@@ -661,7 +672,12 @@ fn a_panic_keeps_nothing() {
     let result = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
         let chains = PeerChains::disabled();
         let signature = async { panic!("signature") };
-        run_sync(received(0).authenticate(&check, signature, &chains, || Ok(at(10))))
+        run_sync(pin!(received(0).authenticate(
+            &check,
+            signature,
+            &chains,
+            || Ok(at(10))
+        )))
     }));
     result.unwrap_err();
     assert_eq!(known.stats().entries, 0);
@@ -676,7 +692,7 @@ fn an_empty_chain_is_an_error() {
     assert!(acceptance.is_some());
     for acceptance in [None, acceptance] {
         let resumed = check.verify_unless_accepted(&[], acceptance, at(10));
-        let failure = run_sync(resumed).unwrap().unwrap_err();
+        let failure = run_sync(pin!(resumed)).unwrap().unwrap_err();
         assert_eq!(failure.error, Error::NoCertificatesPresented);
     }
     let chain = ReceivedChain::copy(ChainKind::X509, [].into_iter());
@@ -687,7 +703,7 @@ fn an_empty_chain_is_an_error() {
     let chains = PeerChains::disabled();
     let signature = async { Ok(()) };
     let authenticated = chain.authenticate(&check, signature, &chains, || Ok(at(10)));
-    let failure = run_sync(authenticated).unwrap().unwrap_err();
+    let failure = run_sync(pin!(authenticated)).unwrap().unwrap_err();
     assert_eq!(failure.error, Error::NoCertificatesPresented);
     assert!(verifier.calls().is_empty());
 }

@@ -9,6 +9,7 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use core::pin::pin;
 
 use pki_types::DnsName;
 
@@ -84,7 +85,12 @@ impl WaitClientHello {
         let hello = HeldHello::borrowed(hello, encoded);
         let server_name = cx.data.server_name.as_ref();
         let mut received = ReceivedHello::new(hello, server_name, &config, SyncCalls);
-        let decision = run_sync(negotiate(version, &mut received, retry, cx.negotiated))?;
+        let decision = run_sync(pin!(negotiate(
+            version,
+            &mut received,
+            retry,
+            cx.negotiated
+        )))?;
         if let Some(parameters) = received.parameters() {
             set_peer_parameters(parameters, cx.transport)?;
         }

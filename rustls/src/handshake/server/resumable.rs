@@ -110,6 +110,7 @@ fn accept_anonymous(verifier: &dyn ClientCertVerifier) -> Option<AcceptedClient>
 #[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
 mod tests {
     use alloc::sync::Arc;
+    use core::pin::pin;
 
     use super::*;
     use crate::callbacks::run_sync;
@@ -135,7 +136,7 @@ mod tests {
             let config = ServerSettings::now(Arc::new(config), Carrier::Records).unwrap();
             let now = UnixTime::since_unix_epoch(core::time::Duration::ZERO);
             let accept = |facts: &SessionFacts<'_>| {
-                run_sync(facts.accept_client(&config, now, Callbacks::Sync)).unwrap()
+                run_sync(pin!(facts.accept_client(&config, now, Callbacks::Sync))).unwrap()
             };
             let client = accept(&no_facts());
             assert_eq!(client.is_some(), is_accepted);

@@ -1,5 +1,6 @@
 //! The time until which an acceptance holds.
 
+use core::pin::pin;
 use std::sync::Arc;
 use std::vec::Vec;
 use std::{format, vec};
@@ -107,7 +108,7 @@ impl Case {
         self.verifiers().all(|verifier| {
             let known = VerifiedChains::default();
             let check = ChainCheck::new(ClientVerifier(&*verifier), &known, Callbacks::Sync);
-            let verified = run_sync(check.verify_unless_accepted(&chain, None, now));
+            let verified = run_sync(pin!(check.verify_unless_accepted(&chain, None, now)));
             verified.unwrap().unwrap().is_some()
         })
     }

@@ -1,5 +1,7 @@
 //! The arguments that verifiers receive, and the answers of verifiers that state no rules.
 
+use core::pin::pin;
+
 use super::model::signatures;
 use super::*;
 use crate::certificates::VerifierRules;
@@ -143,7 +145,7 @@ fn both_methods_receive_all_of_the_handshake() {
     for (now, acceptance, method) in [(12, acceptance, "recheck"), (13, None, "verify")] {
         let check = ChainCheck::new(ClientVerifier(&verifier), &known, Callbacks::Sync);
         let resumed = check.verify_unless_accepted(&presented, acceptance, at(now));
-        run_sync(resumed).unwrap().unwrap();
+        run_sync(pin!(resumed)).unwrap().unwrap();
         let arguments = (end_entity, intermediates, at(now));
         assert_eq!(verifier.recorded(), [call(method, &arguments)]);
     }

@@ -314,6 +314,8 @@ impl Handshake {
 
 #[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
 mod tests {
+    use core::pin::pin;
+
     use super::*;
     use crate::callbacks::{SyncCalls, run_sync};
     use crate::config::carrier::Carrier;
@@ -409,7 +411,7 @@ mod tests {
             let held = HeldHello::borrowed(&hello, &[]);
             let mut received = ReceivedHello::new(held, None, &settings, SyncCalls);
             let found = find_candidate(OfferedSession::of(&hello), &mut received);
-            let found = run_sync(found).unwrap();
+            let found = run_sync(pin!(found)).unwrap();
             let is_stored = found.map(|candidate| candidate.is_stored);
             assert_eq!(is_stored, expected, "{session_ticket:?}, {is_enabled}");
         }

@@ -6,6 +6,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::future::poll_fn;
+use core::pin::pin;
 use core::task::{self, Poll};
 
 use pki_types::DnsName;
@@ -286,7 +287,11 @@ impl UnmadeTickets {
     ) -> Result<State, Failure> {
         let facts = ConnectionFacts::of(cx.negotiated, cx.data);
         if cx.callbacks == Callbacks::Sync {
-            let made = run_sync(self.make_from(facts, &finished.config, Callbacks::Sync))??;
+            let made = run_sync(pin!(self.make_from(
+                facts,
+                &finished.config,
+                Callbacks::Sync
+            )))??;
             return next(made, cx);
         }
         let facts = facts.to_owned();
