@@ -1,17 +1,15 @@
 //! The handshakes of both versions.
 //!
-//! A ClientHello is built in [`client`] or read in [`server`], and the version is chosen. The
-//! connection continues in the states of that version, in `tls13` or `tls12`. Each side is one enum
-//! over the versions:
+//! [`machine`] has the state of each side. It builds or reads a ClientHello with [`client`] or
+//! [`server`], chooses the version, and continues in the states of that version:
 //!
 //! ```text
-//!                      Hello ── version ──► Tls13(State) or Tls12(State)
-//!                        │                       │
-//!                        └──── an error ─────────┴──► Failed
-//!
-//!   handshake::client ──► offer, key_shares                  ──► tls13::client, tls12::client
-//!   handshake::server ──► client_hello                       ──► tls13::server, tls12::server
-//!                both ──► transcript, flight                 ──► transport
+//!   machine::{client, server}     one enum per side; the choice of the version
+//!       ├──► tls13, tls12         the states of a version; neither imports the other
+//!       │        │
+//!       └────────┴──► client, server: what does not depend on the version
+//!                         │
+//!                         └──► peer_auth, transcript, flight ──► transport
 //! ```
 //!
 //! Code shared by both versions: `peer_auth` (the order in which a peer's chain and signature are
@@ -30,6 +28,7 @@ pub(crate) mod ffdhe;
 pub(crate) mod finished;
 pub(crate) mod flight;
 pub(crate) mod link;
+pub(crate) mod machine;
 pub(crate) mod negotiated;
 pub(crate) mod operation;
 pub(crate) mod peer_auth;
@@ -44,9 +43,11 @@ pub(crate) mod tolerance;
 pub(crate) mod transcript;
 pub(crate) mod transport;
 
+pub(crate) use client::connection_data::ClientContext;
 #[cfg(feature = "tls12")]
 pub(crate) use context::SessionInUse;
-pub(crate) use context::{ClientContext, Context, Machine, ServerContext};
+pub(crate) use context::{Context, Machine};
+pub(crate) use server::connection_data::ServerContext;
 
 #[cfg(feature = "tls12")]
 use crate::enums::ContentType;

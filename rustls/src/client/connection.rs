@@ -25,7 +25,7 @@ use crate::conn::unbuffered::UnbufferedConnectionCommon;
 use crate::enums::Side;
 use crate::error::Error;
 use crate::handshake::Context;
-use crate::handshake::client::ClientHandshake;
+use crate::handshake::machine::client::ClientHandshake;
 use crate::handshake::side_data::SideData;
 use crate::handshake::tolerance::Tolerance;
 use crate::suites::ExtractedSecrets;

@@ -6,11 +6,9 @@ use core::task::Poll;
 
 use crate::callbacks::Callbacks;
 use crate::failure::Failure;
-use crate::handshake::client::connection_data::ClientConnectionData;
 use crate::handshake::established::Established;
 use crate::handshake::negotiated::Negotiated;
 use crate::handshake::operation::Wait;
-use crate::handshake::server::connection_data::ServerConnectionData;
 use crate::handshake::tolerance::Tolerance;
 use crate::handshake::transport::Transport;
 use crate::msgs::HandshakeMessage;
@@ -85,9 +83,3 @@ pub(crate) trait SessionInUse: Send + Sync {
     /// Removes the session from its store.
     fn forget(&self);
 }
-
-/// The parts of a client's connection that its handlers may access.
-pub(crate) type ClientContext<'a> = Context<'a, ClientConnectionData>;
-
-/// The parts of a server's connection that its handlers may access.
-pub(crate) type ServerContext<'a> = Context<'a, ServerConnectionData>;

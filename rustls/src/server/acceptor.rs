@@ -21,7 +21,7 @@ use crate::conn::driver::Driver;
 use crate::conn::write_outgoing::write_outgoing;
 use crate::enums::Side;
 use crate::error::Error;
-use crate::handshake::server::{ServerHandshake, read_client_hello};
+use crate::handshake::machine::server::{ServerHandshake, read_client_hello};
 use crate::msgs::{HANDSHAKE_HEADER_LEN, HandshakeMessage};
 use crate::record::buffer::OutgoingBuffer;
 

@@ -20,7 +20,7 @@ use crate::conn::unbuffered::UnbufferedConnectionCommon;
 use crate::enums::Side;
 use crate::error::Error;
 use crate::handshake::Machine;
-use crate::handshake::server::ServerHandshake;
+use crate::handshake::machine::server::ServerHandshake;
 #[cfg(feature = "std")]
 use crate::handshake::server::connection_data::EarlyData;
 use crate::handshake::side_data::SideData;

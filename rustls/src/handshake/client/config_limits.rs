@@ -6,7 +6,7 @@ use crate::config::settings::ClientSettings;
 use crate::error::Error;
 
 /// Rejects a configuration whose ALPN names or authorities do not fit into a ClientHello.
-pub(super) fn check(config: &ClientSettings, alpn_protocols: &[Vec<u8>]) -> Result<(), Error> {
+pub(crate) fn check(config: &ClientSettings, alpn_protocols: &[Vec<u8>]) -> Result<(), Error> {
     // RFC 7301 §3.1: names of 1 to 255 bytes
     if !alpn_protocols
         .iter()

@@ -1,6 +1,7 @@
 //! State that only client connections have.
 
 use crate::config::ech::EchStatus;
+use crate::handshake::Context;
 
 /// The state that only client connections have: the type parameter of their `ConnectionCommon`.
 #[derive(Debug)]
@@ -21,3 +22,6 @@ impl Default for ClientConnectionData {
         }
     }
 }
+
+/// The parts of a client's connection that its handlers may access.
+pub(crate) type ClientContext<'a> = Context<'a, ClientConnectionData>;

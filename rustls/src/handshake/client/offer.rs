@@ -99,7 +99,7 @@ impl Offer {
     }
 
     /// Looks up the group that this server chose before.
-    pub(super) fn find_kx_hint(&mut self) {
+    pub(crate) fn find_kx_hint(&mut self) {
         let config = &self.config;
         let store = config.resumption.store.as_ref();
         if let Some(store) = store.filter(|_| self.offers_tls13()) {
@@ -249,7 +249,7 @@ impl Offer {
         }
     }
 
-    pub(super) fn offers_tls13(&self) -> bool {
+    pub(crate) fn offers_tls13(&self) -> bool {
         self.config.versions.contains(ProtocolVersion::TLSv1_3)
     }
 
@@ -282,7 +282,7 @@ impl Offer {
 
     /// Returns the names of all offered groups of any version, in order of preference, without
     /// duplicates.
-    pub(super) fn groups(&self) -> impl Iterator<Item = NamedGroup> {
+    pub(crate) fn groups(&self) -> impl Iterator<Item = NamedGroup> {
         let versions = self.config.versions;
         let usable = move |group: &&&'static dyn SupportedKxGroup| {
             let mut versions = versions.iter();
@@ -303,7 +303,7 @@ impl Offer {
 
     /// Returns the group for the first key share: the one that this server chose before, or the
     /// most preferred.
-    pub(super) fn first_group(&self) -> Result<&'static dyn SupportedKxGroup, Error> {
+    pub(crate) fn first_group(&self) -> Result<&'static dyn SupportedKxGroup, Error> {
         self.kx_hint
             .and_then(|hint| self.offered_group(hint))
             .or_else(|| self.tls13_groups().next())

@@ -28,7 +28,7 @@ impl Offer {
     /// # Errors
     ///
     /// Returns the errors of [`Self::client_hello`].
-    pub(super) fn with_tls12_session(
+    pub(crate) fn with_tls12_session(
         mut self,
         mut session: Tls12ClientSessionValue,
         shares: Option<&KeyShares>,

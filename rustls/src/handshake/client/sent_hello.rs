@@ -51,7 +51,7 @@ impl SentHello {
     /// # Errors
     ///
     /// Returns errors of [`Offer::client_hello`] and [`Transport::send_handshake`].
-    pub(super) fn send_first(
+    pub(crate) fn send_first(
         offer: Offer,
         shares: Option<KeyShares>,
         mut session: Option<Box<OfferedSession>>,
@@ -161,7 +161,7 @@ impl SentHello {
     }
 
     /// True if the server may answer with a HelloRetryRequest.
-    pub(super) fn accepts_retry(&self) -> bool {
+    pub(crate) fn accepts_retry(&self) -> bool {
         self.offer.offers_tls13() && !self.is_retried()
     }
 

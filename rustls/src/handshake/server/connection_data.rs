@@ -5,6 +5,8 @@ use alloc::vec::Vec;
 
 use pki_types::DnsName;
 
+use crate::handshake::Context;
+
 /// State of a server connection.
 #[derive(Debug, Default)]
 pub struct ServerConnectionData {
@@ -69,6 +71,9 @@ impl ServerConnectionData {
         }
     }
 }
+
+/// The parts of a server's connection that its handlers may access.
+pub(crate) type ServerContext<'a> = Context<'a, ServerConnectionData>;
 
 #[cfg(all(test, feature = "std"))]
 mod tests {

@@ -65,7 +65,7 @@ impl<'r, 'a, M: CallMode> ReceivedHello<'r, 'a, M> {
     }
 
     /// Returns the checked transport parameters, if the carrier has any.
-    pub(super) fn parameters(&self) -> Option<&'a [u8]> {
+    pub(crate) fn parameters(&self) -> Option<&'a [u8]> {
         let typ = self.config.carrier.parameters_extension()?;
         self.transport_parameters.get(typ)
     }
@@ -82,7 +82,7 @@ impl<'a> HeldHello<'a> {
     }
 
     /// Creates a message for a connection that may wait. `current_call` names the pending call.
-    pub(super) fn held(encoded: &'a [u8], current_call: &'a CurrentCall) -> Self {
+    pub(crate) fn held(encoded: &'a [u8], current_call: &'a CurrentCall) -> Self {
         Self {
             encoded,
             decoded: Decoded::Owned(None),

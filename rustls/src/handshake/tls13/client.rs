@@ -39,7 +39,7 @@ mod finished;
 mod in_progress;
 pub(crate) mod retry;
 mod server_auth;
-mod server_hello;
+pub(crate) mod server_hello;
 
 use alloc::boxed::Box;
 

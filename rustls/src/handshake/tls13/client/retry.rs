@@ -2,13 +2,13 @@
 
 use alloc::boxed::Box;
 
+use super::server_hello::check_legacy_version;
 use crate::enums::{ExtensionType, NamedGroup, ProtocolVersion};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
 use crate::handshake::client::key_shares::KeyShares;
 use crate::handshake::client::sent_hello::{Retry, SentHello};
-use crate::handshake::client::version::check_legacy_version;
 use crate::handshake::negotiated::HandshakeKind;
 use crate::msgs::server_hello::HelloRetryRequest;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};

@@ -7,7 +7,7 @@ use rustls_core::crypto::tls13::OkmBlock;
 use super::encrypted_extensions::WaitEncryptedExtensions;
 use super::in_progress::{EarlyData, FinishedKeys, Handshake};
 use crate::enums::{AlertDescription, Compression, ExtensionType, ProtocolVersion};
-use crate::error::PeerMisbehaved;
+use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
 use crate::handshake::client::offered::OfferedExtensions;
@@ -151,5 +151,14 @@ fn check_extensions_allowed(received: &[ExtensionType]) -> Result<(), PeerMisbeh
     match received.all(|typ| allowed_in(*typ, ExtensionContext::ServerHello)) {
         true => Ok(()),
         false => Err(PeerMisbehaved::UnexpectedCleartextExtension),
+    }
+}
+
+/// Checks the legacy_version of a server that selected TLS 1.3.
+pub(crate) fn check_legacy_version(version: ProtocolVersion) -> Result<(), Error> {
+    // RFC 9846 §4.2.3: any value but 0x0303 is a protocol_version alert
+    match version {
+        ProtocolVersion::TLSv1_2 => Ok(()),
+        _ => Err(PeerIncompatible::ServerDoesNotSupportTls12Or13.into()),
     }
 }

@@ -1,17 +1,12 @@
 //! The check of the version that a ServerHello selects (RFC 9846 §4.2.3, §4.3.1).
 
-use super::sent_hello::SentHello;
 use crate::enums::ProtocolVersion;
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
+use crate::handshake::client::sent_hello::SentHello;
+use crate::handshake::machine::Version;
+use crate::handshake::tls13::client::server_hello::check_legacy_version;
 use crate::msgs::client_hello::Random;
 use crate::msgs::server_hello::ServerHello;
-
-/// The version of a handshake.
-pub(super) enum Version {
-    Tls13,
-    #[cfg(feature = "tls12")]
-    Tls12,
-}
 
 /// Returns the version that the server selects from those in `sent`. RFC 9846 §4.3.1:
 /// supported_versions takes precedence over everything else.
@@ -34,15 +29,6 @@ pub(super) fn select_version(sent: &SentHello, hello: &ServerHello<'_>) -> Resul
         // protocol_version
         Some(_) => Err(PeerIncompatible::ServerDoesNotSupportTls12Or13.into()),
         None => select_older_version(sent, hello),
-    }
-}
-
-/// Checks the legacy_version of a server that selected TLS 1.3.
-pub(crate) fn check_legacy_version(version: ProtocolVersion) -> Result<(), Error> {
-    // RFC 9846 §4.2.3: any value but 0x0303 is a protocol_version alert
-    match version {
-        ProtocolVersion::TLSv1_2 => Ok(()),
-        _ => Err(PeerIncompatible::ServerDoesNotSupportTls12Or13.into()),
     }
 }
 

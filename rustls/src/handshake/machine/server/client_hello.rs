@@ -14,8 +14,6 @@ use core::pin::pin;
 use pki_types::DnsName;
 
 use super::ServerHandshake;
-use super::certificate::server_name;
-use super::held_hello::{HeldHello, ReceivedHello};
 use crate::callbacks::{AsyncCalls, CallMode, Callbacks, SyncCalls, run_sync};
 use crate::config::server::ServerConfig;
 use crate::config::settings::ServerSettings;
@@ -24,10 +22,13 @@ use crate::error::PeerIncompatible;
 #[cfg(feature = "tls12")]
 use crate::error::PeerMisbehaved;
 use crate::failure::Failure;
+use crate::handshake::machine::Version;
 use crate::handshake::negotiated::Negotiated;
 use crate::handshake::operation::{self, Call, CurrentCall, Wait};
 #[cfg(feature = "tls12")]
 use crate::handshake::raw_public_key::check_tls12_config;
+use crate::handshake::server::certificate::server_name;
+use crate::handshake::server::held_hello::{HeldHello, ReceivedHello};
 #[cfg(feature = "tls12")]
 use crate::handshake::tls12;
 use crate::handshake::tls13::server::retry::Retry;
@@ -41,14 +42,6 @@ pub(crate) struct WaitClientHello {
     config: Arc<ServerConfig>,
     /// The state behind a HelloRetryRequest, if one was sent.
     retry: Option<Box<Retry>>,
-}
-
-/// The version of a handshake, as chosen by its ClientHello.
-#[derive(Clone, Copy)]
-enum Version {
-    Tls13,
-    #[cfg(feature = "tls12")]
-    Tls12,
 }
 
 /// The decision about a ClientHello. Nothing was sent yet.
