@@ -14,7 +14,7 @@ use core::pin::pin;
 use pki_types::DnsName;
 
 use super::ServerHandshake;
-use crate::callbacks::{AsyncCalls, CallMode, Callbacks, SyncCalls, run_sync};
+use crate::callbacks::{AsyncCalls, Callbacks, SyncCalls, run_sync};
 use crate::config::server::ServerConfig;
 use crate::config::settings::ServerSettings;
 use crate::enums::{AlertDescription, Compression, ProtocolVersion};
@@ -78,12 +78,23 @@ impl WaitClientHello {
         let hello = HeldHello::borrowed(hello, encoded);
         let server_name = cx.data.server_name.as_ref();
         let mut received = ReceivedHello::new(hello, server_name, &config, SyncCalls);
-        let decision = run_sync(pin!(negotiate(
-            version,
-            &mut received,
-            retry,
-            cx.negotiated
-        )))?;
+        // not by an async function for both versions, through which the decision would move
+        let negotiated = &mut *cx.negotiated;
+        let decision = match version {
+            Version::Tls13 => {
+                use tls13::server::negotiation::negotiate;
+
+                let negotiating = pin!(negotiate(&mut received, retry, negotiated));
+                run_sync(negotiating)?.map(Decision::Tls13)
+            }
+            #[cfg(feature = "tls12")]
+            Version::Tls12 => {
+                use tls12::server::negotiation::negotiate;
+
+                let negotiating = pin!(negotiate(&mut received, negotiated));
+                run_sync(negotiating)?.map(Decision::Tls12)
+            }
+        };
         if let Some(parameters) = received.parameters() {
             set_peer_parameters(parameters, cx.transport)?;
         }
@@ -179,9 +190,9 @@ fn set_peer_parameters(parameters: &[u8], transport: &mut dyn Transport) -> Resu
 /// connection but the facts that its accessors report.
 ///
 /// `retry` is the state of an earlier HelloRetryRequest.
-async fn negotiate<'a, M: CallMode>(
+async fn negotiate<'a>(
     version: Version,
-    received: &mut ReceivedHello<'_, 'a, M>,
+    received: &mut ReceivedHello<'_, 'a, AsyncCalls>,
     retry: Option<Box<Retry>>,
     negotiated: &mut Negotiated,
 ) -> Result<Decision<'a>, Failure> {
