@@ -72,7 +72,7 @@ impl Callbacks {
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if it waits nevertheless.
+/// Returns [`Error::General`] if it has to wait.
 pub(crate) fn run_sync<T>(future: Pin<&mut impl Future<Output = T>>) -> Result<T, Error> {
     match poll_now(future) {
         Poll::Ready(result) => Ok(result),

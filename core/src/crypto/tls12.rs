@@ -79,7 +79,7 @@ impl Prf for PrfUsingHmac<'_> {
     }
 }
 
-/// The secret of a PRF that is built from an HMAC, as the key of that HMAC.
+/// A secret for a PRF that is built from an HMAC, stored as the key of that HMAC.
 pub(crate) struct PreparedHmac<K>(pub(crate) K);
 
 impl<K: Key> PreparedSecret for PreparedHmac<K> {

@@ -62,7 +62,7 @@ pub struct RecordSender {
     record_limit: u64,
 }
 
-/// The protection of further records.
+/// The protection of the records that are sent from now on.
 enum Protection {
     /// None: there is no key. This is the version in record headers.
     Plain(ProtocolVersion),
@@ -517,8 +517,8 @@ fn take_sequence(next: &mut u64) -> Result<u64, Unsealed> {
     Ok(seq)
 }
 
-/// Checks that an encrypter has filled exactly the room it asked for. Otherwise the record cannot
-/// be sent.
+/// Checks that an encrypter has written exactly the length that it announced. Otherwise the record
+/// cannot be sent.
 #[inline]
 fn check_written(written: Result<usize, EncryptError>, body: &[u8]) -> Result<(), Unsealed> {
     match written {

@@ -113,7 +113,7 @@ impl fmt::Debug for PeerChains {
 
 #[cfg(feature = "std")]
 mod interner;
-/// The map without `std`, which never exists, because a map needs a lock.
+/// A stub for builds without `std`: no map is created there, because it needs a lock.
 #[cfg(not(feature = "std"))]
 mod interner {
     use super::*;

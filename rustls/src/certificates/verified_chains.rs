@@ -170,7 +170,7 @@ fn has_room_for<'a>(der: impl Iterator<Item = &'a [u8]>) -> bool {
 
 #[cfg(feature = "std")]
 mod acceptances;
-/// The map without `std`, which never exists, because a map needs a lock.
+/// A stub for builds without `std`: no map is created there, because it needs a lock.
 #[cfg(not(feature = "std"))]
 mod acceptances {
     use super::*;

@@ -154,7 +154,7 @@ impl Proof {
         }
     }
 
-    /// Returns the end of the proof if it has rules.
+    /// Returns the time until which the proof is valid; `None` if it has no rules.
     #[cfg(test)]
     pub(crate) fn until(&self) -> Option<UnixTime> {
         self.rules().and(self.until)

@@ -189,8 +189,8 @@ impl ReceivedChain {
         })
     }
 
-    /// Awaits `verify_signature`, and verifies the chain with `check` unless that has happened on
-    /// arrival. `now` reads the clock. `chains` shares the chain of an authenticated peer.
+    /// Awaits `verify_signature`, and verifies the chain with `check` unless that was done when it
+    /// arrived. `now` reads the clock. `chains` shares the chain of an authenticated peer.
     async fn authenticate<V: PeerVerifier>(
         &self,
         check: &ChainCheck<'_, V>,

@@ -283,7 +283,7 @@ impl KeyBlock {
         })
     }
 
-    /// Creates the decrypter for records of the peer, which is `sender`.
+    /// Creates the decrypter for the records of the peer, whose side is `sender`.
     pub(crate) fn decrypter(&self, sender: Side) -> Box<dyn MessageDecrypter> {
         with_deep_stack_erased(|| {
             let (key, iv, _) = self.keys(sender);

@@ -245,7 +245,7 @@ fn is_deviation(state: State, call: Call) -> bool {
 }
 
 #[test]
-fn calls_in_every_state() {
+fn each_call_in_each_state_returns_what_upstream_returns() {
     let mut different = Vec::new();
     let ends = product3(PROVIDERS, [Versions::Tls12, Versions::Tls13], ROLES);
     for ((provider, versions, role), &state, &call) in product3(ends, State::ALL, Call::ALL) {

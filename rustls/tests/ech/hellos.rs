@@ -77,7 +77,7 @@ fn other_names_are_padded_to_32_bytes() {
 
 /// A name longer than the config's maximum.
 #[test]
-fn longer_names_than_announced() {
+fn names_longer_than_the_announced_maximum_get_little_padding() {
     let key = EchKey::new(7, PUBLIC, SUITE).with(|config| config.maximum_name_length = 10);
     let peers = Peers::with_key(PROVIDERS[0], key);
     for stack in stacks() {

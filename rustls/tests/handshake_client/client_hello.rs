@@ -148,7 +148,7 @@ fn naming_an_authority() -> Arc<Verifier> {
 }
 
 #[test]
-fn authorities_and_schemes_are_the_verifiers() {
+fn the_hello_offers_the_verifier_s_authorities_and_schemes() {
     let mut config = config_with(provider());
     config
         .dangerous()

@@ -234,7 +234,7 @@ fn misaligned_messages_are_rejected() {
 }
 
 #[test]
-fn an_acceptor_passes_the_setting_on() {
+fn an_acceptor_passes_set_async_to_its_connection() {
     let plan = Arc::new(Plan::new(When::After(1)));
     let world = KINDS[0].world(Api::Buffered, &plan);
     let [mut client, _] = Api::Buffered.ends(&world, false);

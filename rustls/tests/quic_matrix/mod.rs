@@ -101,7 +101,7 @@ fn retries_and_client_certificates_go_with_everything() {
 }
 
 #[test]
-fn pieces_of_any_length_have_the_outcome_of_the_whole() {
+fn the_length_of_pieces_changes_no_outcome() {
     let case = |ends| Case {
         retry: true,
         auth: ClientAuth::Required,

@@ -199,7 +199,7 @@ impl fmt::Display for ReloadError {
                 chain.display()
             ),
             Self::Name(name) => write!(f, "not a DNS name: {name:?}"),
-            Self::Nothing => f.write_str("no files of certificates and keys were added"),
+            Self::Nothing => f.write_str("no certificate and key files were added"),
             Self::NoTime => f.write_str("the current time is not known"),
             Self::Roots(error) => error.fmt(f),
             Self::UnusableRoots(ignored) => {

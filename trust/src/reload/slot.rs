@@ -126,7 +126,7 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
     ///
     /// # Errors
     ///
-    /// Returns the problem of `load`, whose value is used nevertheless.
+    /// Returns the problem of `load`, whose value is used all the same.
     pub(super) fn reload(
         &self,
         version: impl FnOnce() -> V,

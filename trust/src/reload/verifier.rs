@@ -101,7 +101,7 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
     /// # Errors
     ///
     /// Returns the sources that could not be used, with reasons. They keep their current content.
-    /// The other sources are replaced nevertheless, because a revocation should not wait for an
+    /// The other sources are still replaced, because a revocation should not wait for an
     /// unrelated file.
     pub fn reload(&self) -> Result<Reload, Arc<ReloadError>> {
         self.slot

@@ -19,8 +19,8 @@ pub enum RootsError {
         /// The skipped certificates and files, at most the first thousand.
         ignored: Arc<[IgnoredCertificate]>,
     },
-    /// Some of the last roots are missing, and certificates or files are unusable that were not so
-    /// before: the source may be half written. The old roots stay in use. If you have removed roots
+    /// Some of the previous roots are missing, and some certificates or files have become unusable:
+    /// the source may be half written. The old roots stay in use. If you have removed roots
     /// on purpose, call [`invalidate`](crate::Cache::invalidate).
     Lost {
         /// The number of missing roots.

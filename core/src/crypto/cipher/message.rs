@@ -202,7 +202,7 @@ pub struct InboundOpaqueMessage<'a> {
     /// The content type in its header.
     pub typ: ContentType,
 
-    /// The version in its header.
+    /// The version in the record's header.
     pub version: ProtocolVersion,
 
     /// The bytes after its header.
@@ -328,7 +328,7 @@ pub struct InboundPlainMessage<'a> {
     /// Its content type; the inner one of a protected TLS 1.3 record.
     pub typ: ContentType,
 
-    /// The version in its header.
+    /// The version in the record's header.
     pub version: ProtocolVersion,
 
     /// Its content.

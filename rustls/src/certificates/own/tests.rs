@@ -28,7 +28,7 @@ fn dropped_certificates_are_not_kept() {
 
 /// A collision by chance, or of two certificates with equal ends.
 #[test]
-fn hash_collision() {
+fn certificates_with_equal_hashes_stay_distinct() {
     let own = OwnCertificates::new(8);
     let one = own.find_by(7, &certificate(1));
     let two = own.find_by(7, &certificate(2));

@@ -181,7 +181,7 @@ struct KnownLists {
 impl KnownLists {
     /// Adds `new`, unless `capacity` others are in use.
     fn insert(&mut self, hash: u64, new: Known, capacity: usize) {
-        /// The minimum length for a search for dead entries.
+        /// The number of entries from which on dead ones are searched for.
         const FEW: usize = 16;
 
         if self.len >= self.prune_at.max(FEW).min(capacity) {

@@ -20,7 +20,7 @@ use crate::certificates::{RevocationList, VerifierRules, any_sha2, is_correct};
 use crate::config::verify::DigestsRules;
 use crate::logging::warn;
 
-/// The version of the digest, and of the code whose verdicts it stands for. Machines that share
+/// The version of the digest, and of the code whose verdicts it covers. Machines that share
 /// sessions may run different releases of this library.
 ///
 /// The minimum version of webpki is part of it, because another version may reject what this one

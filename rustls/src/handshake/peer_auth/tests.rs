@@ -665,7 +665,7 @@ fn a_session_does_not_use_the_acceptance_of_another() {
 
 /// A panicking verifier leaves nothing behind.
 #[test]
-fn a_panic_keeps_nothing() {
+fn a_panicking_verifier_leaves_no_acceptance() {
     let known = VerifiedChains::default();
     let verifier = Recorded::new(PLAIN.model);
     let check = ChainCheck::new(ClientVerifier(&verifier), &known, Callbacks::Sync);

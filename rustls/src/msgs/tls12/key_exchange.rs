@@ -194,8 +194,8 @@ fn check_public(public: &[u8], algorithm: KeyExchangeAlgorithm) -> Result<(), Er
     Ok(())
 }
 
-/// The width of a public key's length: one byte for points (RFC 8422 §5.7), two for numbers (RFC
-/// 5246 §7.4.7.2).
+/// Returns the size of a public key's length prefix: one byte for points (RFC 8422 §5.7), two for
+/// numbers (RFC 5246 §7.4.7.2).
 fn public_width(algorithm: KeyExchangeAlgorithm) -> LengthSize {
     match algorithm {
         KeyExchangeAlgorithm::DHE => LengthSize::U16,

@@ -70,7 +70,7 @@ fn all(test: impl Fn(&Settings, bool)) {
 
 /// Servers with shared sessions but different demands.
 #[test]
-fn settings_are_not_mixed() {
+fn no_session_is_resumed_under_another_client_auth_setting() {
     let auths = [
         ClientAuth::None,
         ClientAuth::OptionalPresent,

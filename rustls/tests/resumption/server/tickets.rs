@@ -87,7 +87,7 @@ fn clients_request_tickets() {
 }
 
 #[test]
-fn a_resumed_session_gets_as_many_tickets() {
+fn a_resumption_gets_as_many_tickets_as_a_full_handshake() {
     for (settings, server) in servers(Settings::new) {
         assert_eq!(counts(&settings, &server, None, true).0, 2);
     }

@@ -50,7 +50,7 @@ fn unused_lists_are_removed() {
 }
 
 #[test]
-fn hash_collision() {
+fn lists_with_equal_hashes_stay_distinct() {
     let lists = SharedLists::new(8);
     let issuer = issuer();
     let ders = [1, 2, 3].map(|n| crl(&issuer, &[n], |_| ()));
@@ -127,7 +127,7 @@ fn many_threads_parse_once() {
 }
 
 #[test]
-fn lookup_during_parsing() {
+fn parsing_blocks_no_lookup() {
     let lists = SharedLists::new(8);
     let issuer = issuer();
     let (one, two) = (crl(&issuer, &[1], |_| ()), crl(&issuer, &[2], |_| ()));

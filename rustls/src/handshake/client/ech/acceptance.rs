@@ -21,7 +21,7 @@ use crate::suites::Tls13CipherSuite;
 /// Replaces the confirmation in the transcript that it is computed over.
 const NO_CONFIRMATION: &[u8] = &[0; CONFIRMATION_LEN];
 
-/// The offset behind the random of a ServerHello.
+/// The offset of the first byte after a ServerHello's `random`.
 const RANDOM_END: usize = HANDSHAKE_HEADER_LEN + 2 + 32;
 
 impl SentHello {

@@ -116,7 +116,9 @@ impl OuterHello {
         let aad = aad.get(HANDSHAKE_HEADER_LEN..).unwrap_or_default();
         let payload = self.context.seal(aad, &encoded_inner)?;
         if payload.len() != ech.payload.len() {
-            return Err(Error::General("HPKE does not seal as its AEAD does".into()));
+            return Err(Error::General(
+                "the provider's HPKE returned a ciphertext of the wrong length".into(),
+            ));
         }
 
         ech.payload = &payload;

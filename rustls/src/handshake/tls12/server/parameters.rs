@@ -84,7 +84,7 @@ impl Parameters {
         self.suite.resolve_sig_schemes(offered_schemes(hello))
     }
 
-    /// Returns the certificate's key with its preferred scheme among `usable`.
+    /// Returns a signer of the certificate's key for the scheme in `usable` that the key prefers.
     pub(super) fn signer(&self, usable: &[SignatureScheme]) -> Result<Box<dyn Signer>, Error> {
         self.certified_key
             .key

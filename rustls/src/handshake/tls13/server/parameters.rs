@@ -183,7 +183,7 @@ fn select_suite(
     }
 }
 
-/// Returns the certificate's key with its preferred scheme, among those that the client can verify.
+/// Returns a signer of the certificate's key for its preferred scheme that the client can verify.
 pub(super) fn select_signer(
     hello: &ClientHello<'_>,
     certified_key: &CertifiedKey,
