@@ -5,12 +5,16 @@
 //! the first if there is no future.
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls_core::ticketer::ProducesTickets;
 
 use super::peer_auth::{HandshakeSignature, SchemeRules};
 use crate::callbacks::Callbacks;
 use crate::config::resolver::client::ResolvesClientCert;
+use crate::config::session::server::StoresServerSessions;
+use crate::config::session::stored::ServerSessionValue;
 use crate::config::sign::{CertifiedKey, Signer};
 use crate::config::verify::{
     ClientCertVerified, ClientCertVerifier, HandshakeSignatureValid, ServerCertVerified,
@@ -141,5 +145,48 @@ impl Callbacks {
                 .await
             }
         }
+    }
+
+    pub(crate) async fn encrypt_ticket(
+        self,
+        ticketer: &dyn ProducesTickets,
+        session: &[u8],
+    ) -> Option<Vec<u8>> {
+        self.call(
+            || ticketer.encrypt_async(session),
+            || ticketer.encrypt(session),
+        )
+        .await
+    }
+
+    pub(crate) async fn decrypt_ticket(
+        self,
+        ticketer: &dyn ProducesTickets,
+        ticket: &[u8],
+    ) -> Option<Vec<u8>> {
+        self.call(
+            || ticketer.decrypt_async(ticket),
+            || ticketer.decrypt(ticket),
+        )
+        .await
+    }
+
+    pub(crate) async fn get_session(
+        self,
+        storage: &dyn StoresServerSessions,
+        key: &[u8],
+    ) -> Option<ServerSessionValue> {
+        self.call(|| storage.get_async(key), || storage.get_session(key))
+            .await
+    }
+
+    /// Removes the session from the storage.
+    pub(crate) async fn take_session(
+        self,
+        storage: &dyn StoresServerSessions,
+        key: &[u8],
+    ) -> Option<ServerSessionValue> {
+        self.call(|| storage.take_async(key), || storage.take_session(key))
+            .await
     }
 }

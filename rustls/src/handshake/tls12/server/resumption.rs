@@ -153,10 +153,7 @@ async fn find_candidate<M: CallMode>(
     match offered {
         OfferedSession::Ticket(ticket) if config.ticketer.enabled() => {
             let ticketer = &config.ticketer;
-            let decrypting = M::CALLBACKS.call(
-                || ticketer.decrypt_async(ticket),
-                || ticketer.decrypt(ticket),
-            );
+            let decrypting = M::CALLBACKS.decrypt_ticket(&**ticketer, ticket);
             let found = hello.wait(Call::Ticket, decrypting).await;
             if found.is_none() {
                 debug!("a ticket cannot be opened");
@@ -180,9 +177,7 @@ async fn find_candidate<M: CallMode>(
         }
         OfferedSession::Id(id) => {
             let key = storage_key(&id);
-            let storage = &config.session_storage;
-            let getting =
-                M::CALLBACKS.call(|| storage.get_async(&key), || storage.get_session(&key));
+            let getting = M::CALLBACKS.get_session(&*config.session_storage, &key);
             let found = hello.wait(Call::Session, getting).await;
             if found.is_none() {
                 debug!("the session ID is not in the storage");
@@ -280,10 +275,8 @@ impl Handshake {
 
     /// Creates the ticket for the encoded session `plain`. Returns `None` if that fails.
     pub(super) async fn seal(&self, plain: &[u8], callbacks: Callbacks) -> Option<Vec<u8>> {
-        let ticketer = &self.config.ticketer;
-        let ticket = callbacks
-            .call(|| ticketer.encrypt_async(plain), || ticketer.encrypt(plain))
-            .await?;
+        let ticketer = &*self.config.ticketer;
+        let ticket = callbacks.encrypt_ticket(ticketer, plain).await?;
         (ticket.len() <= MAX_TICKET_LEN).then_some(ticket)
     }
 

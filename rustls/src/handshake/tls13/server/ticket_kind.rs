@@ -97,20 +97,12 @@ impl TicketKind {
         let ReceivedHello { hello, config, .. } = received;
         match self {
             Self::Sealed => {
-                let ticketer = &config.ticketer;
-                let decrypting = M::CALLBACKS.call(
-                    || ticketer.decrypt_async(ticket),
-                    || ticketer.decrypt(ticket),
-                );
+                let decrypting = M::CALLBACKS.decrypt_ticket(&*config.ticketer, ticket);
                 hello.wait(Call::Ticket, decrypting).await.map(From::from)
             }
             // TLS 1.3 stores sessions only under keys of this length
             Self::Stored if ticket.len() == STORAGE_KEY_LEN => {
-                let storage = &config.session_storage;
-                let taking = M::CALLBACKS.call(
-                    || storage.take_async(ticket),
-                    || storage.take_session(ticket),
-                );
+                let taking = M::CALLBACKS.take_session(&*config.session_storage, ticket);
                 hello.wait(Call::Session, taking).await
             }
             Self::Stored => None,
@@ -128,9 +120,8 @@ impl TicketKind {
         if self == Self::Sealed || ticket.len() != STORAGE_KEY_LEN {
             return 0;
         }
-        let storage = &received.config.session_storage;
-        let getting =
-            M::CALLBACKS.call(|| storage.get_async(ticket), || storage.get_session(ticket));
+        let storage = &*received.config.session_storage;
+        let getting = M::CALLBACKS.get_session(storage, ticket);
         let value = received.hello.wait(Call::Session, getting).await;
         value.map_or(0, |value| {
             Tls13Session::read(&value).map_or(0, |session| session.max_early_data_size)
