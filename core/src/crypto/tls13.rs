@@ -223,6 +223,8 @@ impl OkmBlock {
     /// # Panics
     ///
     /// If `bytes` is longer than [`Self::MAX_LEN`].
+    // a handshake creates many empty blocks, which need no copy
+    #[inline]
     pub fn new(bytes: &[u8]) -> Self {
         let mut block = Self {
             bytes: SecretBytes::default(),

@@ -78,27 +78,26 @@ impl WaitClientHello {
         let hello = HeldHello::borrowed(hello, encoded);
         let server_name = cx.data.server_name.as_ref();
         let mut received = ReceivedHello::new(hello, server_name, &config, SyncCalls);
-        // not by an async function for both versions, through which the decision would move
         let negotiated = &mut *cx.negotiated;
-        let decision = match version {
+        // a decision is long, so it is not moved into the enum for both versions
+        match version {
             Version::Tls13 => {
                 use tls13::server::negotiation::negotiate;
 
-                let negotiating = pin!(negotiate(&mut received, retry, negotiated));
-                run_sync(negotiating)?.map(Decision::Tls13)
+                let decision = run_sync(pin!(negotiate(&mut received, retry, negotiated)))?;
+                if let Some(parameters) = received.parameters() {
+                    set_peer_parameters(parameters, cx.transport)?;
+                }
+                apply_tls13(decision?, config, cx)
             }
             #[cfg(feature = "tls12")]
             Version::Tls12 => {
                 use tls12::server::negotiation::negotiate;
 
-                let negotiating = pin!(negotiate(&mut received, negotiated));
-                run_sync(negotiating)?.map(Decision::Tls12)
+                let decision = run_sync(pin!(negotiate(&mut received, negotiated)))??;
+                decision.send_flight(config, cx).map(ServerHandshake::Tls12)
             }
-        };
-        if let Some(parameters) = received.parameters() {
-            set_peer_parameters(parameters, cx.transport)?;
         }
-        decision?.apply(config, cx)
     }
 }
 
@@ -223,19 +222,28 @@ impl Decision<'_> {
         config: ServerSettings,
         cx: &mut ServerContext<'_>,
     ) -> Result<ServerHandshake, Failure> {
-        use tls13::server::negotiation::Decision::{Agreed, Retry};
-
         match self {
-            Self::Tls13(Agreed(agreed)) => {
-                agreed.send_flight(config, cx).map(ServerHandshake::Tls13)
-            }
-            Self::Tls13(Retry(needed)) => Ok(ServerHandshake::Hello(WaitClientHello {
-                retry: Some(needed.send(cx)?),
-                config: config.into_config(),
-            })),
+            Self::Tls13(decision) => apply_tls13(decision, config, cx),
             #[cfg(feature = "tls12")]
             Self::Tls12(decision) => decision.send_flight(config, cx).map(ServerHandshake::Tls12),
         }
+    }
+}
+
+/// Sends the answer of TLS 1.3, or as much of it as is known.
+fn apply_tls13(
+    decision: tls13::server::negotiation::Decision<'_>,
+    config: ServerSettings,
+    cx: &mut ServerContext<'_>,
+) -> Result<ServerHandshake, Failure> {
+    use tls13::server::negotiation::Decision::{Agreed, Retry};
+
+    match decision {
+        Agreed(agreed) => agreed.send_flight(config, cx).map(ServerHandshake::Tls13),
+        Retry(needed) => Ok(ServerHandshake::Hello(WaitClientHello {
+            retry: Some(needed.send(cx)?),
+            config: config.into_config(),
+        })),
     }
 }
 
