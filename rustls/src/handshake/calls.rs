@@ -147,6 +147,7 @@ impl Callbacks {
         }
     }
 
+    #[cfg(feature = "tls12")]
     pub(crate) async fn encrypt_ticket(
         self,
         ticketer: &dyn ProducesTickets,

@@ -327,7 +327,11 @@ mod tests {
     fn texts_without_file() {
         let name = ReloadError::Name("a b".into()).to_string();
         assert_eq!(name, "not a DNS name: \"a b\"");
-        assert!(ReloadError::Nothing.to_string().contains("no certificate and key files"));
+        assert!(
+            ReloadError::Nothing
+                .to_string()
+                .contains("no certificate and key files")
+        );
         assert!(ReloadError::NoTime.to_string().contains("time"));
         let error = Error::General("why".into());
         let authorities = ReloadError::Authorities(error.clone());

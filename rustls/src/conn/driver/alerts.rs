@@ -2,7 +2,9 @@
 
 use super::{Driver, MAX_CHANGE_CIPHER_SPECS};
 use crate::conn::records::Receiving;
-use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion, Side};
+#[cfg(feature = "tls12")]
+use crate::enums::ProtocolVersion;
+use crate::enums::{AlertDescription, AlertLevel, ContentType, Side};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::logging::{trace, warn};
