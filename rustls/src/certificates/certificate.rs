@@ -127,8 +127,8 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] if the subject is not a list of attributes, or if the certificate as a
-    /// whole cannot be parsed. The value of an attribute is never an error.
+    /// Returns [`PropertyError`] if the subject is not a list of attributes, or if the certificate
+    /// as a whole cannot be parsed. The value of an attribute is never an error.
     #[inline]
     pub fn subject(&self) -> Result<&Name, PropertyError> {
         let field = CertificateField::Subject;
@@ -139,8 +139,8 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] if the issuer is not a list of attributes, or if the certificate as a
-    /// whole cannot be parsed. The value of an attribute is never an error.
+    /// Returns [`PropertyError`] if the issuer is not a list of attributes, or if the certificate
+    /// as a whole cannot be parsed. The value of an attribute is never an error.
     #[inline]
     pub fn issuer(&self) -> Result<&Name, PropertyError> {
         let field = CertificateField::Issuer;
@@ -151,7 +151,7 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] if the number, or the certificate as a whole, cannot be parsed.
+    /// Returns [`PropertyError`] if the number, or the certificate as a whole, cannot be parsed.
     #[inline]
     pub fn serial_number(&self) -> Result<&SerialNumber, PropertyError> {
         self.field(
@@ -166,7 +166,8 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] if one of the times, or the certificate as a whole, cannot be parsed.
+    /// Returns [`PropertyError`] if one of the times, or the certificate as a whole, cannot be
+    /// parsed.
     #[inline]
     pub fn validity(&self) -> Result<Validity, PropertyError> {
         self.field(
@@ -182,7 +183,7 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] if the key, or the certificate as a whole, cannot be parsed.
+    /// Returns [`PropertyError`] if the key, or the certificate as a whole, cannot be parsed.
     #[inline]
     pub fn public_key(&self) -> Result<&PublicKey, PropertyError> {
         self.field(
@@ -197,8 +198,8 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] if the algorithm, or the certificate as a whole, cannot be parsed. Also if
-    /// the signed part names another algorithm.
+    /// Returns [`PropertyError`] if the algorithm, or the certificate as a whole, cannot be parsed.
+    /// Also if the signed part names another algorithm.
     #[inline]
     pub fn signature_algorithm(&self) -> Result<&AlgorithmIdentifier, PropertyError> {
         self.keep(
@@ -223,8 +224,8 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] if the extension is not a list of one name or more, or if the list of
-    /// extensions or the certificate as a whole cannot be parsed.
+    /// Returns [`PropertyError`] if the extension is not a list of one name or more, or if the list
+    /// of extensions or the certificate as a whole cannot be parsed.
     #[inline]
     pub fn subject_alt_names(&self) -> Result<&[GeneralName], PropertyError> {
         let field = CertificateField::SubjectAltName;
@@ -240,8 +241,8 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] if the extension, the list of extensions, or the certificate as a whole
-    /// cannot be parsed.
+    /// Returns [`PropertyError`] if the extension, the list of extensions, or the certificate as a
+    /// whole cannot be parsed.
     #[inline]
     pub fn key_usages(&self) -> Result<Option<KeyUsages>, PropertyError> {
         let field = CertificateField::KeyUsage;
@@ -254,8 +255,8 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] if the extension, the list of extensions, or the certificate as a whole
-    /// cannot be parsed.
+    /// Returns [`PropertyError`] if the extension, the list of extensions, or the certificate as a
+    /// whole cannot be parsed.
     #[inline]
     pub fn extended_key_usages(&self) -> Result<Option<&ExtendedKeyUsages>, PropertyError> {
         let field = CertificateField::ExtendedKeyUsage;
@@ -269,8 +270,8 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] if the extension, the list of extensions, or the certificate as a whole
-    /// cannot be parsed.
+    /// Returns [`PropertyError`] if the extension, the list of extensions, or the certificate as a
+    /// whole cannot be parsed.
     #[inline]
     pub fn basic_constraints(&self) -> Result<Option<BasicConstraints>, PropertyError> {
         let field = CertificateField::BasicConstraints;
@@ -285,7 +286,7 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`PropertyError`] if the extension occurs twice, or if the list of extensions or the
+    /// Returns [`PropertyError`] if the extension occurs twice, or if the list of extensions or the
     /// certificate as a whole cannot be parsed.
     pub fn extension(&self, oid: &Oid) -> Result<Option<Extension<'_>>, PropertyError> {
         let (index, der) = self.extensions()?;
@@ -301,8 +302,8 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`Error::General`] if no cipher suite of `provider` uses SHA-256, because the hash comes
-    /// from the suites.
+    /// Returns [`Error::General`] if no cipher suite of `provider` uses SHA-256, because the hash
+    /// comes from the suites.
     pub fn sha256_fingerprint(&self, provider: &CryptoProvider) -> Result<&[u8; 32], Error> {
         self.fingerprint(|| sha256(provider))
     }

@@ -15,7 +15,7 @@ impl Fingerprint {
     ///
     /// # Errors
     ///
-    /// [`Error::General`] if `hash` is `None` or not SHA-256.
+    /// Returns [`Error::General`] if `hash` is `None` or not SHA-256.
     pub(super) fn of(
         &self,
         bytes: &[u8],

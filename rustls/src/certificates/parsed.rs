@@ -29,7 +29,7 @@ impl<'a> TryFrom<&'a CertificateDer<'a>> for ParsedCertificate<'a> {
 
     /// # Errors
     ///
-    /// [`Error::InvalidCertificate`] if the certificate cannot be parsed.
+    /// Returns [`Error::InvalidCertificate`] if the certificate cannot be parsed.
     fn try_from(cert: &'a CertificateDer<'a>) -> Result<Self, Self::Error> {
         #[cfg(test)]
         super::reads::count_one();

@@ -110,8 +110,8 @@ impl PeerIdentity {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidCertificate`] if the certificate cannot be parsed. Only a custom verifier
-    /// can have accepted such a certificate.
+    /// Returns [`Error::InvalidCertificate`] if the certificate cannot be parsed. Only a custom
+    /// verifier can have accepted such a certificate.
     pub fn public_key(&self) -> Result<SubjectPublicKeyInfoDer<'_>, Error> {
         if self.chain.kind() == ChainKind::RawPublicKey {
             return Ok(SubjectPublicKeyInfoDer::from(self.der()));
@@ -142,8 +142,8 @@ impl PeerIdentity {
     ///
     /// # Errors
     ///
-    /// [`Error::General`] if no cipher suite of the provider uses SHA-256, because the hash comes
-    /// from the suites.
+    /// Returns [`Error::General`] if no cipher suite of the provider uses SHA-256, because the hash
+    /// comes from the suites.
     pub fn sha256_fingerprint(&self) -> Result<&[u8; 32], Error> {
         #[cfg(feature = "x509")]
         if let Some(certificate) = self.certificate() {

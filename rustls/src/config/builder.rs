@@ -133,7 +133,7 @@ impl<Side: ConfigSide> ConfigBuilder<Side, WantsVersions> {
     ///
     /// # Errors
     ///
-    /// [`Error::General`] with the reason if
+    /// Returns [`Error::General`] with the reason if
     /// - `versions` is empty;
     /// - the crypto provider has no cipher suite for any of `versions`;
     /// - it has no key exchange group for any of `versions`, or none of the kind that one of its

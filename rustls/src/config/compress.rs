@@ -69,8 +69,8 @@ pub trait CertDecompressor: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`DecompressionFailed`] if `input` is malformed, or its content does not exactly fill
-    /// `output`.
+    /// Returns [`DecompressionFailed`] if `input` is malformed, or its content does not exactly
+    /// fill `output`.
     fn decompress(&self, input: &[u8], output: &mut [u8]) -> Result<(), DecompressionFailed>;
 
     /// Returns the algorithm.
@@ -83,7 +83,7 @@ pub trait CertCompressor: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`CompressionFailed`] for any reason. The chain is then sent uncompressed.
+    /// Returns [`CompressionFailed`] for any reason. The chain is then sent uncompressed.
     fn compress(
         &self,
         input: Vec<u8>,

@@ -92,7 +92,7 @@ impl CertifiedKey {
     ///
     /// # Errors
     ///
-    /// [`Error::NoCertificatesPresented`] if the chain is empty.
+    /// Returns [`Error::NoCertificatesPresented`] if the chain is empty.
     #[cfg(feature = "x509")]
     pub fn certificate(&self) -> Result<Arc<Certificate>, Error> {
         let end_entity = self.cert.first().ok_or(Error::NoCertificatesPresented)?;
@@ -108,7 +108,7 @@ impl CertifiedKey {
     ///
     /// # Errors
     ///
-    /// [`Error::NoCertificatesPresented`] if the chain is empty.
+    /// Returns [`Error::NoCertificatesPresented`] if the chain is empty.
     pub fn end_entity_cert(&self) -> Result<&CertificateDer<'_>, Error> {
         self.cert.first().ok_or(Error::NoCertificatesPresented)
     }

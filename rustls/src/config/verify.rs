@@ -254,8 +254,8 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidCertificate`] with the reason for the rejection. For a certificate that
-    /// cannot be parsed, use
+    /// Returns [`Error::InvalidCertificate`] with the reason for the rejection. For a certificate
+    /// that cannot be parsed, use
     /// [`CertificateError::BadEncoding`](crate::CertificateError::BadEncoding).
     fn verify_server_cert(
         &self,
@@ -476,8 +476,8 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidCertificate`] with the reason for the rejection. For a certificate that
-    /// cannot be parsed, use
+    /// Returns [`Error::InvalidCertificate`] with the reason for the rejection. For a certificate
+    /// that cannot be parsed, use
     /// [`CertificateError::BadEncoding`](crate::CertificateError::BadEncoding).
     fn verify_client_cert(
         &self,

@@ -34,7 +34,7 @@ impl RootCertStore {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidCertificate`] if `der` cannot be parsed.
+    /// Returns [`Error::InvalidCertificate`] if `der` cannot be parsed.
     pub fn add(&mut self, der: CertificateDer<'_>) -> Result<(), Error> {
         let anchor = webpki::anchor_from_trusted_cert(&der).map_err(certificate_error)?;
         self.roots.push(anchor.to_owned());

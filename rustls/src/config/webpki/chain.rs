@@ -36,7 +36,7 @@ use crate::error::{CertRevocationListError, Error, OtherError};
 ///
 /// # Errors
 ///
-/// [`Error::InvalidCertificate`] with the defect of the most promising path.
+/// Returns [`Error::InvalidCertificate`] with the defect of the most promising path.
 pub fn verify_server_cert_signed_by_trust_anchor(
     cert: &ParsedCertificate<'_>,
     roots: &RootCertStore,
@@ -59,7 +59,7 @@ pub fn verify_server_cert_signed_by_trust_anchor(
 ///
 /// # Errors
 ///
-/// [`Error::InvalidCertificate`] if it is not.
+/// Returns [`Error::InvalidCertificate`] if it is not.
 pub fn verify_server_name(
     cert: &ParsedCertificate<'_>,
     server_name: &ServerName<'_>,

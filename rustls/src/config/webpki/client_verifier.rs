@@ -214,7 +214,7 @@ impl ClientCertVerifierBuilder {
     ///
     /// # Errors
     ///
-    /// [`VerifierBuilderError`] if there are no roots, a list is unusable, or
+    /// Returns [`VerifierBuilderError`] if there are no roots, a list is unusable, or
     /// [`with_shared_crls`](Self::with_shared_crls) was called without lists.
     pub fn build(self) -> Result<Arc<dyn ClientCertVerifier>, VerifierBuilderError> {
         Ok(Arc::new(WebPkiClientVerifier {

@@ -185,7 +185,7 @@ impl ServerCertVerifierBuilder {
     ///
     /// # Errors
     ///
-    /// [`VerifierBuilderError`] if there are no roots, a list is unusable, or
+    /// Returns [`VerifierBuilderError`] if there are no roots, a list is unusable, or
     /// [`with_shared_crls`](Self::with_shared_crls) was called without lists.
     pub fn build(self) -> Result<Arc<WebPkiServerVerifier>, VerifierBuilderError> {
         Ok(Arc::new(WebPkiServerVerifier {
