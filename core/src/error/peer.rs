@@ -69,7 +69,7 @@ pub enum InvalidMessage {
 }
 
 /// A protocol violation in well-formed messages.
-// in the order of 0.23, because applications may cast it to a number
+// in the order of 0.23, because applications may cast it to a number; new ones come last
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PeerMisbehaved {

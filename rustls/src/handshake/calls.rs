@@ -3,6 +3,9 @@
 //! Each callback has a synchronous method, which rustls 0.23 has as well, and one that may return a
 //! future. The methods here call the second only for a connection that may wait, and fall back to
 //! the first if there is no future.
+//!
+//! The callback that gets a view of the ClientHello is in `server/certificate.rs`, because the view
+//! must not be held while the call is pending.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

@@ -129,8 +129,8 @@ impl CurrentCall {
     }
 
     fn get(&self) -> Option<Call> {
-        let call = self.0.load(Ordering::Relaxed);
-        Call::ALL.get(usize::from(call)).copied()
+        let current = self.0.load(Ordering::Relaxed);
+        Call::ALL.into_iter().find(|call| *call as u8 == current)
     }
 }
 
