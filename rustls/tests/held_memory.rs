@@ -195,29 +195,40 @@ fn is_accepted(configs: &Configs) -> bool {
 /// A server that waits for a call about a ClientHello holds the message, and not the lists that it
 /// decodes to.
 fn pending_hellos() {
-    use harness::wire::client_hello::{ALPN, ClientHello};
-    use harness::wire::{record, u8_vec, u16_vec};
+    use harness::wire::client_hello::{ALPN, ClientHello, SIGNATURE_ALGORITHMS};
+    use harness::wire::{record, u8_vec, u16_vec, u16s};
     use rustls::server::ResolvesServerCert;
 
     let plan = Arc::new(Plan::new(When::Never));
-    let mut server = (*configs(Provider::Ring).server).clone();
-    server.cert_resolver = Slow::<dyn ResolvesServerCert>::new(server.cert_resolver.clone(), &plan);
-    let server = Arc::new(server);
     let protocols = u16_vec(&u8_vec(b"x").repeat(32_000));
-    let hello = ClientHello::new().with(ALPN, protocols).message();
-    let mut conn = ServerConnection::new(server).unwrap();
-    conn.set_async(true);
-    for fragment in hello.chunks(1 << 14) {
-        feed(&mut conn, &record(22, fragment));
+    let schemes: Vec<_> = (0x2000..0x2000 + 30_000).collect();
+    let schemes = u16_vec(&u16s(&schemes));
+    for (versions, hello) in [
+        (Versions::Tls13, ClientHello::new().with(ALPN, protocols)),
+        (
+            Versions::Tls12,
+            ClientHello::tls12().with(SIGNATURE_ALGORITHMS, schemes),
+        ),
+    ] {
+        let hello = hello.message();
+        let configs = Configs::new(versions, Provider::Ring.this(), KeyType::EcdsaP256);
+        let mut server = (*configs.server).clone();
+        let resolver = server.cert_resolver.clone();
+        server.cert_resolver = Slow::<dyn ResolvesServerCert>::new(resolver, &plan);
+        let mut conn = ServerConnection::new(server.into()).unwrap();
+        conn.set_async(true);
+        for fragment in hello.chunks(1 << 14) {
+            feed(&mut conn, &record(22, fragment));
+        }
+        for _ in 0..2 {
+            assert!(conn.is_waiting());
+            let mut task = Context::from_waker(Waker::noop());
+            assert!(conn.poll_operation(&mut task).is_pending());
+        }
+        let held = held_by(conn);
+        let most = hello.len() + 8192;
+        assert!(held <= most, "{held} bytes for {}", hello.len());
     }
-    for _ in 0..2 {
-        assert!(conn.is_waiting());
-        let mut task = Context::from_waker(Waker::noop());
-        assert!(conn.poll_operation(&mut task).is_pending());
-    }
-    let held = held_by(conn);
-    let most = hello.len() + 8192;
-    assert!(held <= most, "{held} bytes for {}", hello.len());
 }
 
 /// A connection that waits for its configuration holds the ClientHello, and lists of it only if the

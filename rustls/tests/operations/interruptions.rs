@@ -233,6 +233,25 @@ fn misaligned_messages_are_rejected() {
     }
 }
 
+/// QUIC may deliver them while the call about the message is pending.
+#[test]
+fn misaligned_messages_that_arrive_during_a_call_are_rejected() {
+    let retried = KINDS
+        .iter()
+        .position(|kind| format!("{kind:?}").contains("retried"));
+    for kind in [0, retried.unwrap()] {
+        let plan = Arc::new(Plan::new(When::After(1)));
+        let [mut client, mut server] = Api::Quic.ends(&KINDS[kind].world(Api::Quic, &plan), true);
+        server.receive(&client.output().concat()).unwrap();
+        assert!(server.is_waiting());
+        server.receive(&[1, 0, 0, 0]).unwrap();
+        let error = finish(|task| server.poll(task)).unwrap_err();
+        let expected = rustls::PeerMisbehaved::KeyEpochWithPendingFragment;
+        assert_eq!(error, expected.into());
+        assert_eq!(server.output().concat(), []);
+    }
+}
+
 #[test]
 fn an_acceptor_passes_set_async_to_its_connection() {
     let plan = Arc::new(Plan::new(When::After(1)));

@@ -2,6 +2,7 @@
 //! application's resolver.
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use pki_types::DnsName;
 
@@ -33,7 +34,7 @@ pub(crate) fn server_name(
 /// those of its signature_algorithms if `None`. Fails with access_denied if there is none.
 pub(crate) async fn resolve_certificate<M: CallMode>(
     received: &mut ReceivedHello<'_, '_, M>,
-    signature_schemes: Option<&[SignatureScheme]>,
+    signature_schemes: Option<Vec<SignatureScheme>>,
 ) -> Result<Arc<CertifiedKey>, Failure> {
     let ReceivedHello {
         hello,
@@ -49,6 +50,7 @@ pub(crate) async fn resolve_certificate<M: CallMode>(
         server_name: server_name.map(AsRef::as_ref),
         lists: Lists::Decoded(DecodedLists {
             signature_schemes: signature_schemes
+                .as_deref()
                 .or(extensions.signature_algorithms.as_deref())
                 .unwrap_or(&[]),
             alpn: extensions.alpn_protocol_names.as_deref(),
@@ -60,7 +62,11 @@ pub(crate) async fn resolve_certificate<M: CallMode>(
         }),
     };
     let resolved = match M::CALLBACKS.future(|| resolver.resolve_async(view())) {
-        Some(future) => hello.wait(Call::Certificate, future).await,
+        Some(future) => {
+            // there may be as many as fit into the message
+            drop(signature_schemes);
+            hello.wait(Call::Certificate, future).await
+        }
         None => resolver.resolve(view()),
     };
     resolved

@@ -165,6 +165,10 @@ fn negotiate_async(
         let parameters = received.parameters().map(<[u8]>::to_vec);
         Ok(move |cx: &mut ServerContext<'_>| {
             *cx.negotiated = negotiated;
+            if matches!(version, Version::Tls13) {
+                // QUIC may have delivered more while a call was pending
+                cx.transport.check_aligned()?;
+            }
             if let Some(parameters) = parameters {
                 set_peer_parameters(&parameters, cx.transport)?;
             }

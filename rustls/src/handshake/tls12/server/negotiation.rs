@@ -59,8 +59,7 @@ pub(crate) async fn negotiate<M: CallMode>(
     let hello = received.hello.get()?;
     check_hello(hello, config)?;
     let schemes = usable_schemes(hello, config);
-    let certified_key = resolve_certificate(received, Some(&schemes)).await?;
-    drop(schemes);
+    let certified_key = resolve_certificate(received, Some(schemes)).await?;
 
     let hello = received.hello.get()?;
     let selection = Selection::new(hello, &certified_key, config)?;
