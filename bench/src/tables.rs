@@ -153,7 +153,7 @@ impl Part {
         text
     }
 
-    /// Those of `keys` that a row has.
+    /// Returns the keys, of `keys`, that at least one row has.
     fn present(&self, keys: &'static str) -> Vec<&'static str> {
         let has = |key: &&str| self.rows.iter().any(|row| row.get(key).is_some());
         keys.split(' ').filter(has).collect()

@@ -45,9 +45,9 @@ pub struct RecordReceiver {
 
 /// The protection that further records must have.
 enum Protection {
-    /// None: there is no key.
+    /// Records are not protected, because there is no key.
     Plain,
-    /// That of a key.
+    /// Records are protected by a key.
     Sealed(Opener),
     /// Every record is an error, and no key can be installed.
     Closed,

@@ -64,7 +64,7 @@ pub struct RecordSender {
 
 /// The protection of the records that are sent from now on.
 enum Protection {
-    /// None: there is no key. This is the version in record headers.
+    /// Records are not protected, because there is no key. This is the version in their headers.
     Plain(ProtocolVersion),
     /// A key protects them.
     Sealed(Sealer),

@@ -48,7 +48,7 @@ pub struct CommonState {
     pub(crate) is_extractable: bool,
     /// The methods of the application that the handshake may call.
     pub(super) callbacks: Callbacks,
-    /// What the handshake waits for, if it does.
+    /// The pending call of the application that the handshake waits for.
     pub(super) wait: Option<Wait>,
     /// The error that ended the connection. Boxed because few connections have one.
     failed: Option<Box<Error>>,

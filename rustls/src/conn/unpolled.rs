@@ -16,7 +16,7 @@ const MOST: u8 = 16;
 pub(crate) struct Unpolled {
     /// The number of calls plus one; zero if nothing waits, or after a poll.
     calls: u8,
-    /// What the handshake waits for.
+    /// The call of the application that the handshake waits for.
     waits_for: Option<Call>,
     /// True if a call has reported to the application that the handshake waits.
     is_reported: bool,

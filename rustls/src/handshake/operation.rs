@@ -45,7 +45,7 @@ pub(crate) struct Operation<S, Data> {
 /// The function that continues a handshake after its calls have returned.
 type Continuation<S, Data> = Box<dyn FnOnce(&mut Context<'_, Data>) -> Result<S, Failure> + Send>;
 
-/// What a handshake waits for.
+/// A handshake's wait: for a call, while only some records are opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wait {
     pub(crate) call: Call,

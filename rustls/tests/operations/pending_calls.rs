@@ -1,4 +1,4 @@
-//! What is known of a call while it is pending, and what the application may do meanwhile.
+//! A pending call: its name in logs and Debug output, and the actions of the application meanwhile.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -104,9 +104,13 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
         signature: &HandshakeSignature<'_>,
         end_entity: &CertificateDer<'_>,
     ) -> Result<(), Failure> {
+        signature.check_scheme(|| self.verifier.supported_schemes())?;
+        // RFC 9846 §4.5.2: the signature must be verified
         self.verifier
-            .verify_signature(signature, end_entity, self.callbacks)
+            .verify_allowed_signature(signature, end_entity, self.callbacks)
             .await
+            .map(drop)
+            .map_err(Failure::rejected_by_verifier)
     }
 
     /// Looks up the acceptance of `chain` by an earlier handshake. The peer must have signed this

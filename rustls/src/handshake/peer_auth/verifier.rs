@@ -15,7 +15,6 @@ use crate::config::verify::{
 use crate::config::webpki::is_supported_in_tls12;
 use crate::enums::{Side, SignatureScheme};
 use crate::error::{Error, PeerMisbehaved};
-use crate::failure::Failure;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 
 /// A verifier with the arguments of one handshake, apart from the chain.
@@ -45,31 +44,13 @@ pub(crate) trait PeerVerifier: Sync {
         now: UnixTime,
     ) -> bool;
 
-    /// Verifies a signature whose scheme is allowed. Callers use
-    /// [`verify_signature`](Self::verify_signature).
+    /// Verifies a signature whose scheme is allowed. Only `ChainCheck::verify_signature` calls it.
     fn verify_allowed_signature(
         &self,
         signature: &HandshakeSignature<'_>,
         end_entity: &CertificateDer<'_>,
         callbacks: Callbacks,
     ) -> impl Future<Output = Result<HandshakeSignatureValid, Error>> + Send;
-
-    /// Verifies `signature`, by the key of the certificate `end_entity`.
-    fn verify_signature(
-        &self,
-        signature: &HandshakeSignature<'_>,
-        end_entity: &CertificateDer<'_>,
-        callbacks: Callbacks,
-    ) -> impl Future<Output = Result<(), Failure>> + Send {
-        async move {
-            signature.check_scheme(|| self.supported_schemes())?;
-            // RFC 9846 §4.5.2: the signature must be verified
-            self.verify_allowed_signature(signature, end_entity, callbacks)
-                .await
-                .map(drop)
-                .map_err(Failure::rejected_by_verifier)
-        }
-    }
 }
 
 /// A peer's signature over the handshake.
@@ -94,7 +75,7 @@ pub(crate) enum SchemeRules {
 impl HandshakeSignature<'_> {
     /// Checks that the version allows the scheme, and that this side has announced it. `announced`
     /// returns the announced schemes.
-    fn check_scheme(
+    pub(super) fn check_scheme(
         &self,
         announced: impl FnOnce() -> Vec<SignatureScheme>,
     ) -> Result<(), PeerMisbehaved> {
