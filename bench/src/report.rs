@@ -209,7 +209,7 @@ mod tests {
     use super::*;
     use crate::choices::{Choice, Provider};
 
-    /// Rows as `bulk` has them on `allocators`.
+    /// Returns sample rows of `bulk`, on `allocators`.
     fn rows(factor: f64, allocators: &[Allocator]) -> Vec<Row> {
         let apis = "buffered send, buffered receive, fill-buf receive, unbuffered send, \
             unbuffered receive, in-place send";

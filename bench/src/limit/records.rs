@@ -12,7 +12,7 @@ use crate::choices::{Api, Cipher, Direction, Provider, Version};
 use crate::suites::Suite;
 use crate::workload::{RECORD_HEADER_LEN, Result, Stretch, Traffic, Transfers, Workload, transfer};
 
-/// The work of `api` in `direction`. The buffered API is compared with the unbuffered one's.
+/// Returns the work of `api` in `direction`. The buffered API has the limit of the unbuffered one.
 pub(crate) fn workload(
     api: Api,
     direction: Direction,
@@ -197,7 +197,7 @@ impl<K: Aead> Transfers for Records<K> {
         Ok(received)
     }
 
-    /// There are no headers that tell.
+    /// Derived from the lengths: the limit writes no record headers to count.
     fn records_in(&self, _: &[u8], writes: usize) -> usize {
         self.size.div_ceil(self.max_payload) * writes
     }

@@ -37,7 +37,7 @@ pub(super) fn offloaded(
 /// Does nothing: upstream's connections do not wait.
 pub(super) fn set_async(_: &mut tls::ServerConnection, _: bool) {}
 
-/// Does nothing, likewise.
+/// Does nothing: see [`set_async`].
 pub(super) fn poll_operation(_: &mut tls::ServerConnection, _: &Waker) -> Result<(), tls::Error> {
     Ok(())
 }

@@ -28,7 +28,7 @@ pub(crate) struct Load {
 pub(crate) enum Handshakes {
     None,
     PerSecond(usize),
-    /// This number is always under way.
+    /// Clients keep this number of handshakes in progress.
     AtOnce(usize),
 }
 

@@ -54,9 +54,9 @@ const STEP: usize = 256;
 #[derive(Default)]
 pub struct HandshakeJoiner {
     memory: Vec<u8>,
-    /// The offset in `memory` of the first byte that was not lent yet.
+    /// The offset in `memory` of the first byte that has not been lent yet.
     read: usize,
-    /// The offset in `memory` of the first message whose length was not checked.
+    /// The offset in `memory` of the first message whose length has not been checked.
     checked: usize,
     /// The number of bytes that were not lent yet.
     waiting: usize,

@@ -220,7 +220,7 @@ impl Decision<'_> {
         }
     }
 
-    /// Sends the answer, or as much of it as is known.
+    /// Sends the answer. If a call is pending, the rest follows after it.
     fn apply(
         self,
         config: ServerSettings,
@@ -234,7 +234,7 @@ impl Decision<'_> {
     }
 }
 
-/// Sends the answer of TLS 1.3, or as much of it as is known.
+/// Sends the answer of TLS 1.3. If a call is pending, the rest follows after it.
 fn apply_tls13(
     decision: tls13::server::negotiation::Decision<'_>,
     config: ServerSettings,
