@@ -8,6 +8,9 @@ pub mod ffdhe;
 pub mod tickets;
 pub mod transparent;
 
+use std::any::Any;
+use std::sync::Mutex;
+
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::cipher::{
     AeadKey, EncryptError, InboundOpaqueMessage, InboundPlainMessage, Iv, KeyBlockShape,
@@ -22,6 +25,16 @@ use rustls::{
 use crate::peers::configs::Provider;
 use crate::verifiers::hooked::Hook;
 
+/// Leaks `value`, as parts of a provider require. It stays referenced, so that the leak detection of
+/// fuzz targets ignores it even if its provider is dropped.
+pub fn leak<T: Send + Sync + 'static>(value: T) -> &'static T {
+    static LEAKED: Mutex<Vec<&'static (dyn Any + Send + Sync)>> = Mutex::new(Vec::new());
+
+    let leaked: &T = Box::leak(Box::new(value));
+    LEAKED.lock().unwrap().push(leaked);
+    leaked
+}
+
 /// The suites of `provider`, whose keys may protect only `limit` records.
 pub fn provider_with_limit(provider: Provider, limit: u64) -> CryptoProvider {
     let limited = |common: &CipherSuiteCommon| CipherSuiteCommon {
@@ -32,16 +45,16 @@ pub fn provider_with_limit(provider: Provider, limit: u64) -> CryptoProvider {
     for suite in &mut provider.cipher_suites {
         *suite = match *suite {
             SupportedCipherSuite::Tls12(suite) => {
-                SupportedCipherSuite::Tls12(Box::leak(Box::new(Tls12CipherSuite {
+                SupportedCipherSuite::Tls12(leak(Tls12CipherSuite {
                     common: limited(&suite.common),
                     ..*suite
-                })))
+                }))
             }
             SupportedCipherSuite::Tls13(suite) => {
-                SupportedCipherSuite::Tls13(Box::leak(Box::new(Tls13CipherSuite {
+                SupportedCipherSuite::Tls13(leak(Tls13CipherSuite {
                     common: limited(&suite.common),
                     ..*suite
-                })))
+                }))
             }
         };
     }
@@ -72,19 +85,19 @@ pub fn hooked(
     match suite {
         SupportedCipherSuite::Tls12(suite) => {
             let inner = suite.aead_alg;
-            SupportedCipherSuite::Tls12(Box::leak(Box::new(Tls12CipherSuite {
+            SupportedCipherSuite::Tls12(leak(Tls12CipherSuite {
                 common: copy(&suite.common),
-                aead_alg: Box::leak(Box::new(HookedCipher { inner, hook })),
+                aead_alg: leak(HookedCipher { inner, hook }),
                 ..*suite
-            })))
+            }))
         }
         SupportedCipherSuite::Tls13(suite) => {
             let inner = suite.aead_alg;
-            SupportedCipherSuite::Tls13(Box::leak(Box::new(Tls13CipherSuite {
+            SupportedCipherSuite::Tls13(leak(Tls13CipherSuite {
                 common: copy(&suite.common),
-                aead_alg: Box::leak(Box::new(HookedCipher { inner, hook })),
+                aead_alg: leak(HookedCipher { inner, hook }),
                 ..*suite
-            })))
+            }))
         }
     }
 }

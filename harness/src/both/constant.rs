@@ -5,6 +5,7 @@ use super::tls::sign::{Signer, SigningKey};
 use super::tls::{
     Error, NamedGroup, PeerMisbehaved, ProtocolVersion, SignatureAlgorithm, SignatureScheme,
 };
+use crate::providers::leak;
 
 /// A group whose share and secret are always the same.
 #[derive(Clone, Debug)]
@@ -41,7 +42,7 @@ impl Group {
 
     /// Makes the group one that a provider can have.
     pub fn leak(self) -> &'static dyn SupportedKxGroup {
-        Box::leak(Box::new(self))
+        leak(self)
     }
 }
 

@@ -13,6 +13,7 @@ use super::tls::{
     Tls12CipherSuite,
 };
 use crate::providers::ffdhe::{Key, power, random_exponent};
+use crate::providers::leak;
 
 /// The group `name` with the parameters `params`.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ impl Group {
         params: FfdheGroup<'static>,
         key: Key,
     ) -> &'static dyn SupportedKxGroup {
-        Box::leak(Box::new(Self { name, params, key }))
+        leak(Self { name, params, key })
     }
 }
 
@@ -99,7 +100,7 @@ pub fn suite(provider: &CryptoProvider) -> SupportedCipherSuite {
     let Some(SupportedCipherSuite::Tls12(ecdhe)) = ecdhe else {
         panic!("the provider has no {wanted:?}");
     };
-    SupportedCipherSuite::Tls12(Box::leak(Box::new(Tls12CipherSuite {
+    SupportedCipherSuite::Tls12(leak(Tls12CipherSuite {
         common: CipherSuiteCommon {
             suite: CipherSuite::TLS_DHE_RSA_WITH_AES_128_GCM_SHA256,
             hash_provider: ecdhe.common.hash_provider,
@@ -109,7 +110,7 @@ pub fn suite(provider: &CryptoProvider) -> SupportedCipherSuite {
         sign: ecdhe.sign,
         aead_alg: ecdhe.aead_alg,
         prf_provider: ecdhe.prf_provider,
-    })))
+    }))
 }
 
 /// Returns `provider` with the suite in front of the others, and with `groups` only.

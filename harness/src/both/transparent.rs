@@ -29,6 +29,7 @@ use crate::peers::callbacks::Clock;
 use crate::peers::configs::{ClientAuth, KeyType, Versions, server_name};
 use crate::peers::endpoints::Endpoint;
 use crate::peers::roles::Role;
+use crate::providers::leak;
 use crate::providers::transparent::{NOW, PARAMETERS, Resumes, Setup, TAG, TICKET};
 use crate::quic::{Framed, Version};
 
@@ -195,7 +196,7 @@ fn suites(setup: Setup) -> Vec<SupportedCipherSuite> {
         },
         confidentiality_limit: if seals { 12 } else { u64::MAX },
     };
-    let new_tls13: &_ = Box::leak(Box::new(Tls13CipherSuite {
+    let new_tls13: &_ = leak(Tls13CipherSuite {
         common: common(&tls13.common),
         hkdf_provider: if hashes { tls13.hkdf_provider } else { &HKDF },
         aead_alg: if seals {
@@ -204,13 +205,13 @@ fn suites(setup: Setup) -> Vec<SupportedCipherSuite> {
             &Identity::<1>
         },
         quic: tls13.quic,
-    }));
-    let new_tls12: &_ = Box::leak(Box::new(Tls12CipherSuite {
+    });
+    let new_tls12: &_ = leak(Tls12CipherSuite {
         common: common(&tls12.common),
         prf_provider: if hashes { tls12.prf_provider } else { &PRF },
         aead_alg: &Identity::<0>,
         ..*tls12
-    }));
+    });
     match seals {
         true => vec![tls12.into(), new_tls13.into()],
         false => vec![new_tls13.into(), new_tls12.into()],
